@@ -35,7 +35,9 @@ def swinging(contacts: int, law: str) -> da.Model:
 def print_switching(rounds: int) -> None:
     """Print times of runs, and ratios."""
     print(f"1 s of a chain of 7 with contacts that stay open, one thread, {da.isa}")
-    print(f"{'contacts':>8s}{'steps':>7s}{'us per step':>13s}{'smooth':>9s}{'ratio':>8s}{'batch of 8':>12s}{'smooth':>9s}{'ratio':>8s}")
+    print(
+        f"{'contacts':>8s}{'steps':>7s}{'us per step':>13s}{'smooth':>9s}{'ratio':>8s}{'batch of 8':>12s}{'smooth':>9s}{'ratio':>8s}"
+    )
     for count in COUNTS:
         models = {name: swinging(count, law) for name, law in LAWS.items()}
         steps = {name: da.simulate(model, 1.0, method="dop853").stats.steps for name, model in models.items()}

@@ -1,5 +1,7 @@
 """What all tests share."""
 
+import signal
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +15,18 @@ def _no_press_waits() -> Iterator[None]:
     """A key that one test pressed does not stop the next, as it would stop a loop."""
     yield
     forget()
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard() -> Iterator[None]:
+    """Ctrl-C pressed by a test is heard, also where the shell has programs in its background ignore it."""
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ours = ignored and threading.current_thread() is threading.main_thread()
+    if ours:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    if ours:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @pytest.fixture(scope="module")

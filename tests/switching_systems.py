@@ -70,9 +70,8 @@ def _bump(s: da.System, rng: np.random.Generator, k: int, wheel: da.Body, body: 
     table = da.Table(knots, values=lift, kind=str(rng.choice(["cubic", "linear"])), outside="repeat")
     law = "where(d < 0, 0, k*d + c*max(-ds, 0))"
     parameters = {"k": 1e4, "c": 20.0, "lash": float(rng.uniform(0.0005, 0.004))}
-    definitions = {"d": "lift(phi) - lash - s"}
-    inputs = {"phi": "A.position"}
-    element = da.Element("hinge", law, parameters, definitions=definitions, inputs=inputs, tables={"lift": table}, active=True)
+    names = {"definitions": {"d": "lift(phi) - lash - s"}, "inputs": {"phi": "A.position"}}
+    element = da.Element("hinge", law, parameters, **names, tables={"lift": table}, active=True)
     s.connect(f"cam{k}", element, f"P{k}")
 
 
@@ -81,7 +80,8 @@ def _table(s: da.System, rng: np.random.Generator, k: int, wheel: da.Body, body:
     width = float(rng.uniform(0.03, 0.2))
     knots = [0.0, angle - width, angle, angle + width, 2 * np.pi]
     tooth = da.Table(knots, values=[0.0, 0.0, 20.0, 0.0, 0.0], kind="linear", outside="repeat")
-    s.connect(f"tooth{k}", da.Element("hinge", "tooth(phi)", inputs={"phi": "A.position"}, tables={"tooth": tooth}, active=True), f"P{k}")
+    law = da.Element("hinge", "tooth(phi)", inputs={"phi": "A.position"}, tables={"tooth": tooth}, active=True)
+    s.connect(f"tooth{k}", law, f"P{k}")
 
 
 def _limit(s: da.System, rng: np.random.Generator, k: int, wheel: da.Body, body: da.Body, angle: float) -> None:

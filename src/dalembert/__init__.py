@@ -13,11 +13,16 @@ one state or on a batch; `simulate` gives a `Result`. What is here is what most 
 Every name of these rooms also works from here: ``da.Bushing`` is ``da.elements.Bushing``.
 """
 
+from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+try:
+    from ._core import isa
+except ImportError as error:  # the binding layer puts a general one around that which says why
+    raise (error if error.__cause__ is None else ImportError(str(error.__cause__))) from None
+
 from . import errors, rotation, units
-from ._core import isa
 from .analysis import (
     Contact,
     assemble,
@@ -33,6 +38,7 @@ from .analysis import (
     regressor,
 )
 from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, mesh, plate, rod, shapes, sphere, tube
+from .checks import did_you_mean
 from .connections import Connection, attitudes, constraints, elements, hinges, laws
 from .connections.constraints import Coupling, CustomConstraint, Distance, gear
 from .connections.elements import Effort, Element, HingeSpring, Load, SpringDamper, TorsionSpring
@@ -49,6 +55,7 @@ from .connections.hinges import (
     Universal,
 )
 from .connections.laws import Harmonic, Polynomial, Ramp, Spline
+from .connections.laws import Linear as Linear  # not the linear system of that name
 from .errors import (
     AssemblyError,
     DalembertError,
@@ -68,13 +75,31 @@ from .simulation import Ensemble, Event, Live, simulate, start_state
 from .statics import equilibrium, equilibrium_path
 from .system import System
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # every name that `__getattr__` serves
     from . import formulations, library, natural, structures, tribology
+    from .analysis import *  # noqa: F403
+    from .bodies import *  # noqa: F403
+    from .connections.attitudes import *  # noqa: F403
+    from .connections.constraints import *  # noqa: F403
+    from .connections.elements import *  # noqa: F403
+    from .connections.hinges import *  # noqa: F403
+    from .errors import *  # noqa: F403
+    from .inverse import *  # noqa: F403
     from .io import load, save
     from .library import linkage
+    from .linear import *  # type: ignore[assignment]  # noqa: F403  # Linear is the law
+    from .model import *  # noqa: F403
+    from .motion import *  # noqa: F403
+    from .result import *  # noqa: F403
+    from .rotation import *  # noqa: F403
+    from .simulation import *  # noqa: F403
+    from .statics import *  # noqa: F403
+    from .structures import *  # noqa: F403
     from .structures import Material, Section, Structure, beam
     from .studies import fit, load_sweep, optimal_motion, optimize, sensitivity, sweep, synthesize, uncertainty
     from .symbolic import symbolic_equations
+
+    from .connections.laws import *  # noqa: F403  # isort: skip
 
 __version__ = "0.1.0"
 
@@ -199,8 +224,10 @@ __all__ = [
     "workspace",
 ]
 
-_ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "result", "simulation", "statics")
+_ROOMS = (  # their names work from here; of equal names the first one does
+    *("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors"),
+    *("analysis", "bodies", "inverse", "linear", "model", "motion", "result", "simulation", "statics"),
+)
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("formulations", "library", "natural", "structures", "tribology")),
     "load": "io",
@@ -213,19 +240,27 @@ _LATER = {  # what takes time to import and many do without
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        home = _LATER[name]
-        found = import_module(f".{home or name}", __name__)
-        globals()[name] = found if home is None else getattr(found, name)
-        return globals()[name]
-    if not name.startswith("__"):
-        for room in (*_ROOMS, *_FURTHER):
-            module = globals().get(room) or import_module(f".{room}", __name__)
-            if name in getattr(module, "__all__", ()):
-                return getattr(module, name)
-    raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
+def _rooms() -> Iterator[Any]:
+    """Yield the modules whose names work from here, in the order in which they are searched."""
+    for room in _ROOMS:
+        yield globals().get(room) or import_module(f".{room}", __name__)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return sorted({*__all__, "__version__", *(name for room in _rooms() for name in room.__all__)})
+
+
+if not TYPE_CHECKING:  # type checkers know every name from the imports above, and report any other
+
+    def __getattr__(name: str) -> Any:
+        if name in _LATER:
+            home = _LATER[name]
+            found = import_module(f".{home or name}", __name__)
+            globals()[name] = found if home is None else getattr(found, name)
+            return globals()[name]
+        if not name.startswith("__"):
+            for room in _rooms():
+                if name in room.__all__:
+                    return getattr(room, name)
+        hint = f"; {guess}" if (guess := did_you_mean(name, __dir__())) else ""
+        raise AttributeError(f"module 'dalembert' has no attribute {name!r}{hint}", name=name)

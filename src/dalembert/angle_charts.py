@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .angles import sequence
+from .checks import checked
 from .errors import ModelError
 
 __all__ = ["Chart", "chart"]
@@ -108,6 +109,7 @@ class Chart:
         return plot_chart(self, ax=ax, path=path)
 
 
+@checked("angles")
 def chart(convention: str = "XYZ", angles: tuple[str, str, str] = ("a", "b", "c")) -> Chart:
     """Return the configuration chart of a sequence of three angles.
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import one_of
+from .checks import checked, one_of, stacked
 from .errors import ModelError, SingularityError
 
 __all__ = [
@@ -45,7 +45,7 @@ _AXES = ("fixed", "turned")
 
 def skew(x: ArrayLike) -> Array:
     """Return the matrices x~ (..., 3, 3) of vectors (..., 3), with x~ y = x cross y."""
-    v = np.asarray(x, dtype=float)
+    v = stacked(x, (3,), item="skew", field="x")
     S = np.zeros((*v.shape, 3))
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         S[..., k, j], S[..., j, k] = v[..., i], -v[..., i]
@@ -57,7 +57,7 @@ def axial(S: ArrayLike) -> Array:
 
     Of R' R^T it is the angular velocity.
     """
-    A = np.asarray(S, dtype=float)
+    A = stacked(S, (3, 3), item="axial", field="S")
     rows = [A[..., k, j] - A[..., j, k] for j, k in ((1, 2), (2, 0), (0, 1))]
     return np.asarray(0.5 * np.stack(rows, axis=-1))
 
@@ -80,6 +80,7 @@ def euler_matrices(angles: ArrayLike, convention: str = "ZXZ") -> Array:
     return np.asarray(_turn(i, a[..., 0]) @ _turn(j, a[..., 1]) @ _turn(k, a[..., 2]))
 
 
+@checked("rotations")
 def euler_angles(rotations: ArrayLike, convention: str = "ZXZ") -> Array:
     """Return the angles (..., 3), rad, of matrices (..., 3, 3).
 
@@ -119,6 +120,7 @@ def euler_angles(rotations: ArrayLike, convention: str = "ZXZ") -> Array:
     return np.stack(found, axis=-1)
 
 
+@checked("axes")
 def euler_axes(angles: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed") -> Array:
     """Return w (..., 3, 3) with omega = w phi', (2); in axes of the ``"fixed"`` frame or of the ``"turned"`` one."""
     one_of("euler", "axes", axes, _AXES)
@@ -132,6 +134,7 @@ def euler_axes(angles: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed
     return w[..., ::-1] if backwards else w
 
 
+@checked("axes")
 def euler_velocity(angles: ArrayLike, rates: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed") -> Array:
     """Return angular velocities (..., 3), rad/s, of angles (..., 3) rad that change with rates (..., 3) rad/s.
 
@@ -153,6 +156,7 @@ def euler_velocity(angles: ArrayLike, rates: ArrayLike, convention: str = "ZXZ",
     return np.asarray(np.einsum("...ij,...j->...i", w, phi))
 
 
+@checked("axes")
 def euler_rates(angles: ArrayLike, omega: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed") -> Array:
     """Return the rates (..., 3), rad/s, of angles (..., 3) that angular velocities (..., 3) mean; inverse of (2).
 
@@ -167,6 +171,7 @@ def euler_rates(angles: ArrayLike, omega: ArrayLike, convention: str = "ZXZ", *,
     return np.asarray(np.linalg.solve(w, np.broadcast_to(x, w.shape[:-1])[..., None])[..., 0])
 
 
+@checked("axes")
 def euler_accelerations(
     angles: ArrayLike,
     rates: ArrayLike,

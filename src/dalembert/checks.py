@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
+import builtins
+import difflib
+import functools
+import importlib
+import inspect
 import math
-from collections.abc import Iterator
+import operator
+import os
+import types
+import typing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .errors import ModelError
 from .expressions import Expression, plain
 
 __all__ = [
+    "LARGEST_SIZE",
     "a_name",
     "at_least_one",
+    "checked",
+    "did_you_mean",
     "finite",
     "finite_array",
     "finite_number",
     "not_negative",
     "one_of",
     "positive",
+    "random_generator",
     "shape_of",
+    "stacked",
 ]
 
 Matrix = NDArray[np.float64]
 
+Target = TypeVar("Target", bound=Callable[..., Any])
+
+LARGEST_SIZE = 1e100  # m, rad: squares and cubes of sizes stay numbers
 _LOW, _HIGH = -math.inf, math.inf
 _REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 
@@ -83,6 +100,24 @@ def _in_si(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and any(hasattr(each, "to_base_units") for each in value):
         return [_in_si(each) for each in value]
     return value
+
+
+def stacked(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
+    """Return `value` as a float64 array whose last axes have the given shape, or refuse it by name."""
+    remedy = f"give {' by '.join(map(str, shape))} real numbers, or rows of them"
+    if not _is_array(value):
+        raise ModelError(item, field, value, remedy)
+    array = np.asarray(_in_si(value), dtype=np.float64)
+    if array.shape[-len(shape) :] != shape:
+        raise ModelError(item, field, value, remedy)
+    return array
+
+
+def random_generator(value: Any, *, item: str, field: str) -> np.random.Generator:
+    """Return a source of random numbers, from itself, a seed (a whole number, not negative) or None."""
+    if value is not None and not isinstance(value, np.random.Generator) and not (_is_whole(value) and value >= 0):
+        raise ModelError(item, field, value, "give a seed, 0 or more, or a numpy.random.Generator")
+    return np.random.default_rng(value)
 
 
 def a_name(value: Any, *, item: str, field: str = "name") -> str:
@@ -158,3 +193,244 @@ def one_of(item: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ModelError(item, name, value, f"use {' or '.join(map(repr, allowed))}")
     return str(value)
+
+
+def did_you_mean(name: str, known: Iterable[str], *, most: int = 3) -> str:
+    """Return a question that names what is spelt like `name`, or nothing if nothing is.
+
+    Examples
+    --------
+    >>> did_you_mean("simulat", ["simulate", "sweep"])
+    "did you mean 'simulate'?"
+    """
+    near = difflib.get_close_matches(name, list(known), most)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+# ---- arguments against annotations
+
+
+class _Kind(NamedTuple):
+    """What an annotation allows, and how that is called."""
+
+    allows: Callable[[Any], bool]
+    words: str
+    several: str = ""
+
+    @property
+    def plural(self) -> str:
+        """What many of them are called."""
+        return self.several or self.words or "values"
+
+
+def checked(*names: str, item: str | None = None, largest: float = math.inf) -> Callable[[Target], Target]:
+    """Return a decorator that refuses arguments of a type that their annotations exclude, before the call begins.
+
+    It is for arguments that are handed on, unchecked, to where a wrong one could no longer be named. Numbers must not
+    be NaN. Entries of lists and tuples, and keys of dicts, are checked where the annotation says what they are; for a
+    name what has one, such as a body, will do.
+
+    Parameters
+    ----------
+    names : str
+        The arguments to check.
+    item : str
+        How errors call the function or class; its own name if left out.
+    largest : float
+        Magnitude that single numbers must not exceed, such as that of lengths whose squares are numbers.
+
+    Examples
+    --------
+    >>> @checked("count")
+    ... def repeat(word: str, count: int = 1) -> str:
+    ...     return word * count
+    >>> repeat("ab", 2)
+    'abab'
+    >>> repeat("ab", 2.5)
+    Traceback (most recent call last):
+    dalembert.errors.ModelError: repeat: count is 2.5; give a whole number
+    """
+
+    def decorate(target: Target) -> Target:
+        if isinstance(target, type):
+            init: Callable[..., Any] = getattr(target, "__init__")  # noqa: B009
+            setattr(target, "__init__", _checked_call(init, names, item or target.__name__, largest))  # noqa: B010
+            return target
+        return typing.cast(Target, _checked_call(target, names, item or target.__name__, largest))
+
+    return decorate
+
+
+def _checked_call(
+    function: Callable[..., Any], names: tuple[str, ...], item: str, largest: float
+) -> Callable[..., Any]:
+    kinds: list[tuple[str, int, _Kind]] = []
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not kinds:  # annotations may name what is imported after this module
+            kinds.extend(_kinds(function, names))
+        for name, place, kind in kinds:
+            if name in kwargs:
+                value = kwargs[name]
+            elif place < len(args):
+                value = args[place]
+            else:
+                continue
+            if not kind.allows(value):
+                raise ModelError(item, name, value, f"give {kind.words}")
+            if largest < math.inf and isinstance(value, (float, int)) and not abs(value) <= largest:
+                raise ModelError(item, name, value, f"give {kind.words} of at most {largest:g}")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _kinds(function: Callable[..., Any], names: tuple[str, ...]) -> Iterator[tuple[str, int, _Kind]]:
+    """Yield the names of arguments with their places and what their annotations allow."""
+    scope = _Names(getattr(inspect.unwrap(function), "__globals__", {}))
+    scope["ArrayLike"] = _Array  # which in unions would be taken apart
+    signature = inspect.signature(function).parameters
+    order = list(signature)
+    for name in names:
+        annotation = signature[name].annotation
+        given_by_place = signature[name].kind is not inspect.Parameter.KEYWORD_ONLY
+        kind = _kind(eval(annotation, {}, scope) if isinstance(annotation, str) else annotation)
+        yield name, order.index(name) if given_by_place else 1000, kind
+
+
+class _Array:
+    """Stands for ArrayLike."""
+
+
+class _Names(dict[str, Any]):
+    """Names of a module, and those that it imports for type checkers only: from the package, or else anything."""
+
+    def __missing__(self, name: str) -> Any:
+        if hasattr(builtins, name):
+            raise KeyError(name)
+        return getattr(importlib.import_module(__package__), name, Any)
+
+
+def _kind(annotation: Any) -> _Kind:
+    """Return what an annotation allows."""
+    if annotation is None or annotation is types.NoneType:
+        return _Kind(lambda value: value is None, "None")
+    if annotation in _PLAIN:
+        return _PLAIN[annotation]
+    if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
+        parts = typing.get_args(annotation)
+        if set(_ARRAY_LIKE) <= set(parts):
+            parts = (_Array, *(each for each in parts if each not in _ARRAY_LIKE))
+        kinds = [_kind(each) for each in parts]
+        words = list(dict.fromkeys(kind.words for kind in kinds if kind.words != "None"))
+        return _Kind(lambda value: any(kind.allows(value) for kind in kinds), " or ".join(words))
+    origin, parts = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
+    if origin is Literal:
+        return _Kind(lambda value: value in parts, " or ".join(map(repr, parts)))
+    if origin is np.ndarray:
+        return _Kind(_is_array, "real numbers")
+    if origin is Callable:
+        return _Kind(lambda value: callable(value) and not isinstance(value, type), "a function")
+    if isinstance(origin, type) and issubclass(origin, os.PathLike):
+        return _Kind(lambda value: isinstance(value, os.PathLike), "a path")
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return _mapping_kind(parts)
+    if (
+        isinstance(origin, type)
+        and issubclass(origin, Iterable)
+        and origin.__module__ in ("collections.abc", "builtins")
+    ):
+        return _sequence_kind(origin, parts)
+    if getattr(origin, "_is_protocol", False):
+        members = [member for member in vars(origin) if not member.startswith("_")]
+        return _Kind(lambda value: all(hasattr(type(value), m) for m in members), origin.__name__)
+    if isinstance(origin, type):
+        name = f"{'an' if origin.__name__[0] in 'AEIOU' else 'a'} {origin.__name__}"
+        return _Kind(lambda value: isinstance(value, origin), name, f"{origin.__name__} objects")
+    return _Kind(lambda value: True, "another")
+
+
+def _mapping_kind(parts: tuple[Any, ...]) -> _Kind:
+    key, value = (_kind(each) for each in parts) if parts else (_PLAIN[Any], _PLAIN[Any])
+
+    def allows(given: Any) -> bool:  # values are named by their keys where they are used
+        return isinstance(given, Mapping) and all(key.allows(k) for k in given)
+
+    return _Kind(allows, f"a dict of {key.plural} to {value.plural}", "dicts")
+
+
+def _sequence_kind(origin: type, parts: tuple[Any, ...]) -> _Kind:
+    fixed = origin is tuple and bool(parts) and parts[-1] is not ...
+    kinds = [_kind(each) for each in parts if each is not ...]
+    names = str in parts
+    words = f"a sequence of {kinds[0].plural}" if kinds else "a sequence"
+    if fixed:
+        words = f"a tuple ({', '.join(kind.words or 'any' for kind in kinds)})"
+
+    def allows(given: Any) -> bool:
+        if isinstance(given, str):
+            return names or Any in parts
+        if isinstance(given, (bytes, type)) or not isinstance(given, Iterable):
+            return False
+        if ((names or origin is Iterable) and isinstance(given, np.ndarray)) or (
+            origin is Sequence and isinstance(given, Mapping)
+        ):
+            return False
+        if not isinstance(given, Collection):
+            return True  # an iterator, which looking would empty
+        if fixed:
+            return len(given) == len(kinds) and all(k.allows(each) for k, each in zip(kinds, given, strict=True))
+        return not kinds or all(kinds[0].allows(each) or (names and hasattr(each, "name")) for each in given)
+
+    return _Kind(allows, words, words.replace("a ", "", 1).replace("sequence", "sequences", 1))
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, (bool, np.bool_, str, bytes, complex)) or shape_of(value) != ():
+        return False
+    if isinstance(value, Expression) or hasattr(value, "to_base_units"):
+        return True
+    try:
+        return not math.isnan(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _is_whole(value: Any) -> bool:
+    if isinstance(value, (bool, np.bool_)):
+        return False
+    try:
+        return -(2**63) <= operator.index(value) < 2**63
+    except TypeError:
+        return False
+
+
+def _is_array(value: Any) -> bool:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return True
+    try:
+        found = np.array(_in_si(value), dtype=object)
+        return all(isinstance(x, (*_REAL, bool, np.bool_, Expression)) and _is_float(x) for x in found.flat)
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_float(value: Any) -> bool:
+    try:
+        return isinstance(value, Expression) or isinstance(float(value), float)
+    except OverflowError:
+        return False
+
+
+_ARRAY_LIKE = typing.get_args(ArrayLike)
+_PLAIN: dict[Any, _Kind] = {
+    Any: _Kind(lambda value: True, ""),
+    object: _Kind(lambda value: True, ""),
+    _Array: _Kind(_is_array, "real numbers"),
+    ArrayLike: _Kind(_is_array, "real numbers"),
+    float: _Kind(_is_number, "a number", "numbers"),
+    int: _Kind(_is_whole, "a whole number", "whole numbers"),
+    bool: _Kind(lambda value: isinstance(value, (bool, np.bool_)), "True or False"),
+    str: _Kind(lambda value: isinstance(value, str), "text", "names"),
+}

@@ -105,8 +105,10 @@ def _force(system: System, name: str, element: ForceElement, ends: tuple[Any, ..
     markers = tuple(system.endpoint(item, label, end) for label, end in zip(labels, ends, strict=False))
     if wanted == 1 and markers[0].body is system.ground:
         raise ModelError(item, "first", markers[0].name, "a load on ground moves nothing; give a marker of a body")
+    moving = [marker for marker in markers[1:] if marker.body is not markers[0].body]
     for label, marker in zip(labels[1:], markers[1:], strict=False):
-        _mind_one_body(item, label, markers[0], marker)
+        if not moving or marker is markers[0]:  # of several ends one must move against the first
+            _mind_one_body(item, label, markers[0], marker)
     return ForceConnection(name, element, markers)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 __all__ = [
@@ -176,3 +178,11 @@ def _short(value: Any, limit: int = 120) -> str:
     except Exception:  # of a value that cannot even be printed, such as an integer of 5000 digits
         text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def warn_user(warning: Warning) -> None:
+    """Issue a warning at the line outside this package that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)

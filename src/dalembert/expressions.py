@@ -1,5 +1,8 @@
 """Named parameters of a description, and expressions of them that stand where numbers stand.
 
+An expression that occurs in several others is one object: expressions form an acyclic graph, not a tree, and each is
+evaluated once, however often it occurs.
+
 An `Expression` is kept as it was written: a description holds its value, and the expression beside it, so that a new
 value of a parameter reaches everything that was made from it. What takes plain numbers only refuses an expression: it
 is never turned into a number on the way without a word.
@@ -26,6 +29,8 @@ _FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]]
     "arcsin": (math.asin, lambda x: 1.0 / math.sqrt(1.0 - x * x)),
     "arccos": (math.acos, lambda x: -1.0 / math.sqrt(1.0 - x * x)),
 }
+MAX_DEPTH = 10_000  # expressions within each other; more come from a loop without an end
+MAX_TERMS = 2000  # of an expression written out: what is shared is written as often as it occurs
 _SIGNS = {"+": 1, "-": 1, "*": 2, "/": 2, "neg": 3, "**": 4}
 
 
@@ -41,6 +46,15 @@ class Expression:
         With the parameters as they were described.
     names : frozenset of str
         The parameters in it.
+    depth : int
+        How many expressions stand within each other.
+    terms : int
+        Numbers and parameters in it when it is written out.
+
+    Raises
+    ------
+    ModelError
+        If more than `MAX_DEPTH` expressions stand within each other.
 
     Examples
     --------
@@ -53,7 +67,56 @@ class Expression:
 
     def __init__(self, operation: str, *parts: Any) -> None:
         self.operation, self.parts = operation, parts
-        self.names: frozenset[str] = frozenset().union(*(p.names for p in parts if isinstance(p, Expression)))
+        within = [p for p in parts if isinstance(p, Expression)]
+        self.names: frozenset[str] = frozenset().union(*(p.names for p in within))
+        self.depth: int = 1 + max((p.depth for p in within), default=0)
+        self.terms: int = len(parts) - len(within) + sum(p.terms for p in within) if parts else 1
+        if self.depth > MAX_DEPTH:
+            names = ", ".join(sorted(self.names)[:4])
+            remedy = f"at most {MAX_DEPTH}: begin again from a parameter of its own (s.parameter)"
+            raise ModelError(f"expression of {names}", "depth", self.depth, remedy)
+
+    def _graph(self) -> list[Expression]:
+        """Return every expression in this one once, each after its parts; this one is the last."""
+        order: list[Expression] = []
+        seen: set[int] = set()
+        stack = [(self, False)]
+        while stack:
+            one, parts_done = stack.pop()
+            if parts_done:
+                order.append(one)
+            elif id(one) not in seen:
+                seen.add(id(one))
+                stack.append((one, True))
+                stack += [(p, False) for p in one.parts if isinstance(p, Expression)]
+        return order
+
+    def folded(self, number: Callable[[float], Any], made: Callable[[Expression, list[Any]], Any]) -> Any:
+        """Return what `made` makes of this expression and of what it made of the parts, each of which is made once.
+
+        Parameters
+        ----------
+        number : function of a float
+            What stands for a plain number.
+        made : function of an Expression and a list
+            What stands for an expression, given what stands for its parts.
+        """
+        done: dict[int, Any] = {}
+        for one in self._graph():
+            done[id(one)] = made(one, [done[id(p)] if isinstance(p, Expression) else number(p) for p in one.parts])
+        return done[id(self)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep a flat list of the graph: what copies and pickles objects goes into depth by recursion."""
+        order = self._graph()
+        index = {id(one): k for k, one in enumerate(order)}
+        rows = [
+            one
+            if isinstance(one, Parameter)
+            else (one.operation, [(index[id(p)],) if isinstance(p, Expression) else p for p in one.parts])
+            for one in order
+        ]
+        return _from_rows, (rows,)
 
     # ---- values
 
@@ -68,25 +131,14 @@ class Expression:
 
     def slope(self, values: Mapping[str, float], along: Mapping[str, float]) -> tuple[float, float]:
         """Return the value, and its derivative when parameters change by `along`."""
-        numbers = [p.slope(values, along) if isinstance(p, Expression) else (float(p), 0.0) for p in self.parts]
-        (a, da), (b, db) = numbers[0], numbers[-1]
-        match self.operation:
-            case "+":
-                return a + b, da + db
-            case "-":
-                return a - b, da - db
-            case "*":
-                return a * b, da * b + a * db
-            case "/":
-                return a / b, (da - a / b * db) / b
-            case "neg":
-                return -a, -da
-            case "**":
-                power = a**b
-                grown = b * a ** (b - 1.0) * da if da else 0.0
-                return power, grown + (power * math.log(a) * db if db else 0.0)
-        function, rate = _FUNCTIONS[self.operation]
-        return function(a), rate(a) * da if da else 0.0
+
+        def made(one: Expression, parts: list[tuple[float, float]]) -> tuple[float, float]:
+            if isinstance(one, Parameter):
+                return values.get(one.name, one.described), along.get(one.name, 0.0)
+            return _value_and_slope(one.operation, parts)
+
+        found: tuple[float, float] = self.folded(lambda x: (float(x), 0.0), made)
+        return found
 
     # ---- arithmetic
 
@@ -156,26 +208,43 @@ class Expression:
 
     # ---- words
 
-    def _text(self, number: Callable[[float], str], name: Callable[[str], str]) -> tuple[str, int]:
-        """Return the expression as text, and how tightly that is bound."""
-        parts = [
-            p._text(number, name) if isinstance(p, Expression) else (number(p), 9 if p >= 0 else 3) for p in self.parts
-        ]
-        if self.operation in _FUNCTIONS:
-            return f"{self.operation}({parts[0][0]})", 9
-        rank = _SIGNS[self.operation]
-        if self.operation == "neg":
-            return f"-{_bracketed(parts[0], rank)}", rank
-        if self.operation == "**":  # it binds to the right, all others to the left
-            return f"{_bracketed(parts[0], rank + 1)}**{_bracketed(parts[1], rank)}", rank
-        return f"{_bracketed(parts[0], rank)} {self.operation} {_bracketed(parts[1], rank + 1)}", rank
+    def _text(self, number: Callable[[float], str], name: Callable[[str], str]) -> str:
+        """Return the expression as text."""
+
+        def made(one: Expression, parts: list[tuple[str, int]]) -> tuple[str, int]:
+            if isinstance(one, Parameter):
+                return name(one.name), 9
+            return _text_and_rank(one.operation, parts)
+
+        return str(self.folded(lambda x: (number(x), 9 if x >= 0 else 3), made)[0])
 
     def written(self, name: Callable[[str], str] = str) -> str:
-        """Return text with every digit, from which the very same expression follows; `name` writes parameters."""
-        return self._text(repr, name)[0]
+        """Return text with every digit, from which the very same expression follows; `name` writes parameters.
+
+        Raises
+        ------
+        ModelError
+            If it has more than `MAX_TERMS` terms.
+        """
+        if self.terms > MAX_TERMS:
+            remedy = f"at most {MAX_TERMS} can be written out: make a parameter of what occurs often (s.parameter)"
+            raise ModelError(f"expression of {', '.join(sorted(self.names)[:4])}", "terms", self.terms, remedy)
+        return self._text(repr, name)
+
+    def same_as(self, other: Expression) -> bool:
+        """Return whether both were written the same way, to the last digit."""
+        numbers: dict[Any, int] = {}  # equal expressions have equal numbers
+
+        def made(one: Expression, parts: list[Any]) -> int:
+            key = (one.name,) if isinstance(one, Parameter) else (one.operation, *parts)
+            return numbers.setdefault(key, len(numbers))
+
+        return bool(self.folded(repr, made) == other.folded(repr, made))
 
     def __str__(self) -> str:
-        return self._text(lambda x: f"{x:.12g}", str)[0]
+        if self.terms > MAX_TERMS:
+            return f"an expression of {', '.join(sorted(self.names)[:4])} with {self.terms} terms"
+        return self._text(lambda x: f"{x:.12g}", str)
 
     def __repr__(self) -> str:
         return f"<{self} = {self.value:.6g}>"
@@ -195,12 +264,53 @@ class Parameter(Expression):
         self.name, self.described, self.unit, self.meaning = name, described, unit, meaning
         self.names = frozenset((name,))
 
-    def slope(self, values: Mapping[str, float], along: Mapping[str, float]) -> tuple[float, float]:
-        """Return the value, and its derivative."""
-        return values.get(self.name, self.described), along.get(self.name, 0.0)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Parameter, (self.name, self.described, self.unit, self.meaning)
 
-    def _text(self, number: Callable[[float], str], name: Callable[[str], str]) -> tuple[str, int]:
-        return name(self.name), 9
+
+def _from_rows(rows: list[Any]) -> Expression:
+    """Return an expression from the flat list that `Expression.__reduce__` keeps."""
+    done: list[Expression] = []
+    for row in rows:
+        if isinstance(row, Parameter):
+            done.append(row)
+        else:
+            done.append(Expression(row[0], *(done[p[0]] if isinstance(p, tuple) else p for p in row[1])))
+    return done[-1]
+
+
+def _value_and_slope(operation: str, parts: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return the value of an operation and its derivative, from those of its parts."""
+    (a, da), (b, db) = parts[0], parts[-1]
+    match operation:
+        case "+":
+            return a + b, da + db
+        case "-":
+            return a - b, da - db
+        case "*":
+            return a * b, da * b + a * db
+        case "/":
+            return a / b, (da - a / b * db) / b
+        case "neg":
+            return -a, -da
+        case "**":
+            power = a**b
+            grown = b * a ** (b - 1.0) * da if da else 0.0
+            return power, grown + (power * math.log(a) * db if db else 0.0)
+    function, rate = _FUNCTIONS[operation]
+    return function(a), rate(a) * da if da else 0.0
+
+
+def _text_and_rank(operation: str, parts: list[tuple[str, int]]) -> tuple[str, int]:
+    """Return an operation as text, and how tightly that is bound, from those of its parts."""
+    if operation in _FUNCTIONS:
+        return f"{operation}({parts[0][0]})", 9
+    rank = _SIGNS[operation]
+    if operation == "neg":
+        return f"-{_bracketed(parts[0], rank)}", rank
+    if operation == "**":  # it binds to the right, all others to the left
+        return f"{_bracketed(parts[0], rank + 1)}**{_bracketed(parts[1], rank)}", rank
+    return f"{_bracketed(parts[0], rank)} {operation} {_bracketed(parts[1], rank + 1)}", rank
 
 
 def _bracketed(part: tuple[str, int], rank: int) -> str:

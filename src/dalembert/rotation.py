@@ -25,7 +25,7 @@ from .angles import (
     euler_velocity,
     skew,
 )
-from .checks import finite_array, finite_number, shape_of
+from .checks import checked, finite_array, finite_number, shape_of, stacked
 from .errors import ModelError
 
 __all__ = [
@@ -181,6 +181,7 @@ def to_bryant(rotation: Any) -> Matrix:
     return to_euler(rotation, "XYZ")
 
 
+@checked("rotations")
 def bryant_angles(rotations: ArrayLike) -> Matrix:
     """Return the Bryant angles (..., 3) rad of rotations (..., 3, 3), as `to_bryant` does."""
     return euler_angles(rotations, "XYZ")
@@ -210,6 +211,8 @@ quaternion_from_matrix = to_quaternion
 
 def quaternion_rate(q: Matrix, w: Matrix) -> Matrix:
     """Return q' = q o (0, w) / 2 (4,), w (3,) in axes of the turned frame, rad/s."""
+    q = finite_array(q, (4,), item="quaternion_rate", field="q")
+    w = finite_array(w, (3,), item="quaternion_rate", field="w")
     scalar, vector = q[0], q[1:4]
     rate: Matrix = 0.5 * np.concatenate([[-vector @ w], scalar * w + np.cross(vector, w)])
     return rate
@@ -217,16 +220,23 @@ def quaternion_rate(q: Matrix, w: Matrix) -> Matrix:
 
 def quaternion_matrices(quaternions: ArrayLike) -> Matrix:
     """Return the matrices (..., 3, 3) of unit quaternions (..., 4), scalar first; they are normalised."""
-    q = np.asarray(quaternions, dtype=float)
+    q = stacked(quaternions, (4,), item="quaternion_matrices", field="quaternions")
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     S, identity = skew(q[..., 1:]), np.eye(3)
     R: Matrix = identity + 2 * q[..., :1, None] * S + 2 * S @ S
     return R
 
 
+def _rotations(value: ArrayLike, item: str, field: str) -> Matrix:
+    R = stacked(value, (3, 3), item=item, field=field)
+    if R.ndim != 3:
+        raise ModelError(item, field, value, "give rotations (n, 3, 3)")
+    return R
+
+
 def quaternions(rotations: Matrix) -> Matrix:
     """Return the unit quaternions (n, 4), scalar first and not negative, of rotations (n, 3, 3)."""
-    R = np.asarray(rotations, dtype=float)
+    R = _rotations(rotations, "quaternions", "rotations")
     xx, yy, zz = R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]
     # four times the products of the components; the row with the largest square has the most digits (Shepperd 1978)
     K = np.empty((len(R), 4, 4))
@@ -246,6 +256,7 @@ def quaternions(rotations: Matrix) -> Matrix:
 
 def rotation_vectors(R: Matrix) -> Matrix:
     """Return the rotation vectors (b, 3), rad, up to pi, of rotations (b, 3, 3)."""
+    R = _rotations(R, "rotation_vectors", "R")
     r = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
     cosine = 0.5 * (R[:, 0, 0] + R[:, 1, 1] + R[:, 2, 2] - 1.0)
     sine = np.sqrt((r * r).sum(1))
@@ -261,7 +272,7 @@ def rotation_vectors(R: Matrix) -> Matrix:
 
 def from_rotation_vector(r: ArrayLike) -> Matrix:
     """Return the rotation (3, 3) by |r| rad about r (3,)."""
-    x, y, z = np.asarray(r, dtype=float)
+    x, y, z = stacked(r, (3,), item="from_rotation_vector", field="r").tolist()
     angle = math.sqrt(x * x + y * y + z * z)
     a, half = np.sinc(angle / math.pi), np.sinc(angle / (2 * math.pi))
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

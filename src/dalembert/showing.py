@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import ArrayLike
 
+from .checks import checked
+
 if TYPE_CHECKING:
     from .system import System
 
@@ -22,6 +24,7 @@ class Showing:
 
         return system_html(self)
 
+    @checked("q", "view", "labels", "markers", "trace", "forces", "velocities", "accelerations", "inertia")
     def draw(
         self,
         q: ArrayLike | None = None,

@@ -15,7 +15,7 @@ from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
-from .checks import a_name, finite_array, finite_number, one_of
+from .checks import a_name, checked, did_you_mean, finite_array, finite_number, one_of
 from .connecting import connect
 from .connections.connection import Connection
 from .connections.constraints.chains import KinematicChain
@@ -40,6 +40,7 @@ from .starting import Initial, Place, Turned, start_body, start_hinge
 if TYPE_CHECKING:
     from .analysis.mobility import Mobility
     from .model import Model
+    from .model.parameter_table import ParameterTable
     from .natural import NaturalModel
     from .structures import SegmentedBeam, SlenderBody
     from .topology import Forest
@@ -152,7 +153,7 @@ class System(Showing):
         return self.named[name]
 
     @property
-    def parameters(self) -> Any:
+    def parameters(self) -> ParameterTable:
         """All numbers of the system by name, with values, units and what they follow from; reads well when printed."""
         return self.compile().parameter_table
 
@@ -304,6 +305,7 @@ class System(Showing):
         known = found is not None and isinstance(found.element, KinematicChain)
         return (found, f"{part}.{inner}") if known else (None, "")
 
+    @checked("body", "axes")
     def place(
         self,
         body: str | Body,
@@ -491,8 +493,12 @@ class System(Showing):
             raise ModelError(f"system {self.name!r}", "name", name, "it is a connection: give a body or a marker")
         return found
 
+    @checked("name")
     def body_called(self, name: str) -> Body:
         """Return the body of that name, or ground."""
+        if name != GROUND and name not in self.bodies:
+            known = did_you_mean(name, self.bodies) or f"there are {', '.join(map(repr, self.bodies)) or 'none'}"
+            raise ModelError(f"system {self.name!r}", "body", name, f"no body has that name; {known}")
         return self.ground if name == GROUND else self.bodies[name]
 
     def __contains__(self, name: str) -> bool:
@@ -583,6 +589,7 @@ class System(Showing):
     def compile(self, form: Literal["relative"]) -> Model: ...
     @overload
     def compile(self, form: Literal["natural"], *, dimension: int | None = None) -> NaturalModel: ...
+    @checked("form")
     def compile(self, form: str = "relative", *, dimension: int | None = None) -> Model | NaturalModel:
         """Return the constant model that the kernels work on.
 
@@ -651,6 +658,7 @@ class System(Showing):
         known = isinstance(found, Connection) and self.connection_called(found.name) is found
         return (found, part) if known else (None, part)
 
+    @checked("body")
     def modal_coordinates(self, body: str) -> Connection | None:
         """Return the modal coordinates of a flexible body as those of a hinge; None if it has none."""
         found = self.bodies.get(body)
@@ -667,10 +675,12 @@ class System(Showing):
         found = [(self.connection_called(hinge.name), number) for hinge, number in places]
         return tuple((hinge, number) for hinge, number in found if hinge is not None)
 
+    @checked("name")
     def connection_called(self, name: str) -> Connection | None:
         """Return the connection of that name, or the modal coordinates of the flexible body of that name."""
         return self.connections.get(name) or self.modal_coordinates(name)
 
+    @checked("speeds")
     def coordinate(self, item: str, field: str, end: Any, *, speeds: bool = False) -> tuple[Connection, int]:
         """Return the hinge and the number of a coordinate with a speed of its own; with `speeds`, of any speed."""
         found, part = self.connection_and_part(end)

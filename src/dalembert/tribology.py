@@ -24,6 +24,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import checked, positive
+from .errors import ModelError
+
 __all__ = [
     "HertzLine",
     "Impedance",
@@ -61,6 +64,7 @@ class Impedance(NamedTuple):
     turn: Array
 
 
+@checked("E1", "nu1", "E2", "nu2")
 def reduced_modulus(E1: float = 2.1e11, nu1: float = 0.3, E2: float | None = None, nu2: float | None = None) -> float:
     """Return E' of 2/E' = (1 - nu1^2)/E1 + (1 - nu2^2)/E2, Pa; steel on steel, or the second as the first.
 
@@ -75,15 +79,21 @@ def reduced_modulus(E1: float = 2.1e11, nu1: float = 0.3, E2: float | None = Non
     230.77
     """
     E2, nu2 = E1 if E2 is None else E2, nu1 if nu2 is None else nu2
+    positive("reduced_modulus", E1=E1, E2=E2)
+    for name, value in (("nu1", nu1), ("nu2", nu2)):
+        if not -1 < value < 1:
+            raise ModelError("reduced_modulus", name, value, "Poisson's ratio lies between -1 and 0.5")
     return 2.0 / ((1 - nu1**2) / E1 + (1 - nu2**2) / E2)
 
 
+@checked("r1", "r2")
 def reduced_radius(r1: ArrayLike, r2: ArrayLike) -> Array:
     """Return R of 1/R = 1/r1 + 1/r2, m; ``inf`` for a flat surface, negative for a hollow one."""
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / (1.0 / np.asarray(r1, float) + 1.0 / np.asarray(r2, float)))
 
 
+@checked("load", "length", "radius", "modulus")
 def hertz_line(load: ArrayLike, length: ArrayLike, radius: ArrayLike, modulus: ArrayLike) -> HertzLine:
     """Return half width and greatest pressure of a line contact (Hertz).
 
@@ -111,6 +121,7 @@ def hertz_line(load: ArrayLike, length: ArrayLike, radius: ArrayLike, modulus: A
     return HertzLine(np.asarray(np.sqrt(8 * w * R / (np.pi * E))), np.asarray(np.sqrt(w * E / (2 * np.pi * R))))
 
 
+@checked("viscosity", "coefficient", "pressure")
 def barus_viscosity(viscosity: ArrayLike, coefficient: ArrayLike, pressure: ArrayLike) -> Array:
     """Return eta0 exp(alpha p), Pa s.
 
@@ -125,6 +136,7 @@ def barus_viscosity(viscosity: ArrayLike, coefficient: ArrayLike, pressure: Arra
     return np.asarray(np.asarray(viscosity, float) * np.exp(np.asarray(coefficient, float) * pressure))
 
 
+@checked("speed", "load", "length", "radius", "modulus", "viscosity", "coefficient")
 def minimum_film(
     speed: ArrayLike,
     load: ArrayLike,
@@ -159,6 +171,7 @@ def minimum_film(
     return np.asarray(2.65 * R * U**0.70 * G**0.54 * W**-0.13)
 
 
+@checked("speed", "load", "length", "radius", "modulus", "viscosity", "coefficient")
 def central_film(
     speed: ArrayLike,
     load: ArrayLike,
@@ -176,6 +189,7 @@ def central_film(
     return np.asarray(3.06 * R * U**0.69 * G**0.56 * W**-0.10)
 
 
+@checked("slip", "film", "pressure", "viscosity", "coefficient", "stress")
 def eyring_traction(
     slip: ArrayLike,
     film: ArrayLike,
@@ -226,6 +240,7 @@ def eyring_traction(
         return np.asarray(np.where(p > 0, tau * mean / (math.pi / 4 * p), 0.0))
 
 
+@checked("along", "across", "slenderness")
 def journal_impedance(along: ArrayLike, across: ArrayLike, slenderness: ArrayLike) -> Impedance:
     """Return the impedance of a journal bearing of finite length whose film carries pressure on one half only.
 

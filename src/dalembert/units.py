@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import checked
 from .errors import ModelError
 
 __all__ = ["FREE", "Dimension", "Quantity", "agree", "factor", "of_si", "quantity", "si", "unit_of"]
@@ -51,6 +52,7 @@ class Quantity(NamedTuple):
     dimension: Dimension
 
 
+@checked("text")
 def quantity(text: str) -> Quantity | None:
     """Return a quantity in SI units and radians; None if the text is none.
 
@@ -86,9 +88,13 @@ def agree(one: Dimension, other: Dimension) -> bool:
 
     An angle and a plain number are the same to mechanics as well; a length and an angle are not.
     """
+    for field, value in (("one", one), ("other", other)):
+        if not isinstance(value, tuple) or len(value) != len(_BASES):
+            raise ModelError("units", field, value, f"give the powers of {', '.join(_BASES)}")
     return one[:5] + one[6:] == other[:5] + other[6:]
 
 
+@checked("value")
 def si(value: ArrayLike, unit: str) -> Any:
     """Return a number or numbers that are given in a unit, in SI units and radians.
 
@@ -103,6 +109,7 @@ def si(value: ArrayLike, unit: str) -> Any:
     return _numbers(value) * _known(unit).value
 
 
+@checked("value")
 def of_si(value: ArrayLike, unit: str) -> Any:
     """Return a number or numbers in SI units and radians, in another unit: the inverse of `si`."""
     return _numbers(value) / _known(unit).value

@@ -17,6 +17,7 @@ from random_systems import (
     random_system,
 )
 
+import dalembert as da
 from dalembert.bodies.shapes import rod
 from dalembert.connections.hinges import Hinge, Revolute, Spherical
 from dalembert.errors import ModelError, SingularityError
@@ -194,3 +195,16 @@ def test_speeds_without_inertia_are_named() -> None:
     system.connect("tail", Revolute("x"), needle.at(1.0), system.body("tail_body", rod(1.0, 1.0)))
     with pytest.raises(SingularityError, match=r"ball\.wx, tail\.angle"):
         Kane(system, [1.0, 0, 0, 0, 0.3]).forward_dynamics()
+
+
+def test_speeds_in_axes_of_a_body_are_named_as_outputs_are() -> None:
+    s = da.System("top")
+    s.connect("S", da.Spherical(), s.ground, s.body("bob", da.box(1, 0.5, 0.3, mass=1.0)).at(0, 0, 0.5))
+    names = [f"bob.angular_velocity.{axis} in bob" for axis in "xyz"]
+    pairs = [(f"bob.angular_velocity.{axis}", "bob") for axis in "xyz"]
+    by_name, by_pair = (
+        da.formulations.kane(s, {"S.speed": (0.1, 0.2, 0.3)}, speeds=speeds) for speeds in (names, pairs)
+    )
+    assert by_name.names == by_pair.names == tuple(names)
+    np.testing.assert_array_equal(by_name.Y, by_pair.Y)
+    np.testing.assert_array_equal(by_name.bias, by_pair.bias)

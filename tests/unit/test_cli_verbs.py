@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -153,7 +154,7 @@ def test_robots_are_models_too(folder: Path, told: Any) -> None:
         ("[" * 5000, "dalembert: bad.yaml", 2),
         (ARM + "initial: {A: {speed: .nan}}\n", "dalembert: bad.yaml", 2),
         ("", "a model file is a mapping", 2),
-        ("dalembert: 1\ninclude: /dev/zero\n", "it is no file", 2),
+        ("dalembert: 1\ninclude: /dev/zero\n", "it lies outside the folder", 2),
         (ARM.replace("Revolute", "[1]"), "type is [1]", 2),
         (ARM.replace("2 kg}}", "2 kg}, visuals: 3}"), "visuals is 3", 2),
         (ARM.replace("2 kg}}", "2 kg}, visuals: [{kind: box}]}"), "missing 3 required", 2),
@@ -210,6 +211,39 @@ def test_completion_knows_all_verbs_and_options(shell: str, tmp_path: Path, caps
     if shell == "bash":
         ask = f"source {script}; COMP_WORDS=(dalembert simulate --t-); COMP_CWORD=2; _dalembert; echo ${{COMPREPLY[@]}}"
         assert subprocess.run([program, "-c", ask], capture_output=True, text=True).stdout == "--t-end --t-start\n"
+        for words, found in (("simulate --method do", "dop853 dopri5"), ("new --library four", "four_bar")):
+            ask = f"source {script}; COMP_WORDS=(dalembert {words}); COMP_CWORD=3; _dalembert; echo ${{COMPREPLY[@]}}"
+            assert subprocess.run([program, "-c", ask], capture_output=True, text=True).stdout == f"{found}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_methods_and_systems_of_the_library(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    text = capsys.readouterr().out
+    assert "dop853" in text and "LSODA" in text and "stewart" in text and "fixed free" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["simul", "arm.yaml"], "there is no verb 'simul'; did you mean 'simulate'"),
+        (["xyzzy"], "there is no verb 'xyzzy'; there are new, convert"),
+        (["simulate", "arm.yaml", "--t_end", "3"], "did you mean '--t-end'"),
+    ],
+)
+def test_misspelt_words_are_answered_with_those_that_exist(
+    words: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2 and said in capsys.readouterr().err
+
+
+def test_a_new_file_names_parameters_that_it_has(folder: Path, told: Any) -> None:
+    assert main(["new", "linkage.yaml"]) == 0
+    (named,) = re.findall(r"`--parameter (\S+)`", Path("linkage.yaml").read_text())
+    assert told("check", "linkage.yaml", "-p", named)["parameters"]["a"] == 0.12
+    assert told("check", "linkage.yaml")["parameters"]["a"] == 0.1
 
 
 def test_the_doctor_says_what_is_here(told: Any) -> None:

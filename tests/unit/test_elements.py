@@ -318,3 +318,34 @@ def test_loads_of_elements_are_outputs() -> None:
     assert result["pose.force"][:, 0] == pytest.approx(-place)
     assert result["pose.moment"] == pytest.approx(np.tile([0, 0.4, 0], (2, 1)))
     assert result["line.force"] == pytest.approx(np.column_stack([-2 * place, 1 + 0 * place, 0 * place]))
+
+
+def test_an_element_may_have_two_ends_on_each_of_two_bodies() -> None:
+    """Two springs between two bodies, as one element with one energy, move them as two springs do."""
+
+    def bodies(*, one: bool) -> da.System:
+        s = da.System("pair", gravity=(0, 0, 0))
+        a, b = s.body("a", da.box(1, 1, 1, mass=1.0)), s.body("b", da.box(1, 0.5, 0.3, mass=2.0))
+        s.place("a", position=(0, 0, 0), velocity=(0.1, 0, 0))
+        s.place("b", position=(2, 0.1, 0.2), velocity=(0, 0.2, 0.1))
+        left, right = (a.at(0.5, 0.5, 0), a.at(0.5, -0.5, 0)), (b.at(-0.5, 0.25, 0), b.at(-0.5, -0.25, 0))
+        if one:
+            first, second = "sqrt(x2**2 + y2**2 + z2**2)", "sqrt((x3 - x1)**2 + (y3 - y1)**2 + (z3 - z1)**2)"
+            energy = f"k/2*({first} - 1)**2 + k/2*({second} - 1)**2"
+            s.connect("both", da.Element(("place",) * 3, None, {"k": 10.0}, energy=energy), *left, *right)
+        else:
+            for name, ends in zip(("k1", "k2"), zip(left, right, strict=True), strict=True):
+                s.connect(name, da.SpringDamper(10.0, 0.0, 1.0), *ends)
+        return s
+
+    together, apart = (da.simulate(bodies(one=one), 1.0, rtol=1e-10) for one in (True, False))
+    for name in ("a.position", "b.position"):
+        np.testing.assert_allclose(together[name][-1], apart[name][-1], atol=1e-8)  # of two runs at rtol 1e-10
+    assert np.ptp(together["energy.total"]) < 1e-9
+    s = bodies(one=True)
+    with pytest.raises(da.ModelError, match="a connection needs two different bodies"):
+        s.connect(
+            "none",
+            da.Element(("place",) * 2, None, {"k": 1.0}, energy="k*x1*x2"),
+            *[s.bodies["a"].at(k, 0, 0) for k in range(3)],
+        )

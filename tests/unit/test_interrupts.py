@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -244,3 +246,27 @@ def test_the_handler_of_the_user_runs_while_the_core_works() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, old)
     assert np.isnan(out).any()
+
+
+IGNORING = """
+import os, signal, sys
+import dalembert as da
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+s = da.System("block", gravity=(0, 0, 0))
+s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+s.initial("X", speed=1.0)
+pressed = []
+def press(state):
+    if state.t > 0.5 and not pressed:
+        pressed.append(state.t)
+        os.kill(os.getpid(), signal.SIGINT)
+    return {}
+one = da.simulate(s, 1.0, control=press, max_step=0.1)
+print(one.status, len(pressed), signal.getsignal(signal.SIGINT) is signal.SIG_IGN, da.simulate(s, 1.0).status)
+"""
+
+
+def test_a_program_that_ignores_the_signal_is_not_interrupted() -> None:
+    """A shell has programs in its background ignore Ctrl-C, which is meant for the one in front."""
+    done = subprocess.run([sys.executable, "-c", IGNORING], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["finished", "1", "True", "finished"], done.stderr

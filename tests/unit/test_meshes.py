@@ -356,3 +356,15 @@ def test_a_surface_is_read_once(tmp_path: Path) -> None:
     pytest.importorskip("trimesh")
     file = write_stl(tmp_path / "part.stl", *cube())
     assert read_surface(file) is read_surface(file)
+
+
+def test_meshes_that_are_not_found_are_warned_of_with_places_and_a_way_out(tmp_path: Path) -> None:
+    look = '<visual><geometry><mesh filename="package://arm/hand.stl"/></geometry></visual>'
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    (tmp_path / "robot.urdf").write_text(f'<robot name="r"><link name="a">{inertial}{look}</link></robot>')
+    with pytest.warns(da.errors.LeftOutWarning, match="drawn as sticks: package://arm/hand.stl") as caught:
+        system = da.load(tmp_path / "robot.urdf", packages=[tmp_path / "packages"])
+    said = str(caught[0].message)
+    assert str(tmp_path / "packages" / "arm") in said and "packages=FOLDER" in said
+    assert caught[0].message.items == ("package://arm/hand.stl",) and caught[0].filename == __file__
+    assert any("drawn as sticks" in note for note in system.notes)

@@ -324,3 +324,16 @@ def test_bad_files_end_in_named_errors(tmp_path: Path) -> None:
     file.write_text('<mujoco><include file="../more.xml"/></mujoco>')
     (tmp_path / "more.xml").write_text("<mujoco>" + body % '<geom size="1"/>' + "</mujoco>")
     assert list(quietly(file, root=tmp_path).bodies) == ["b"]
+
+
+@pytest.mark.parametrize("ending", ["mjcf", "MJCF", "mjx", "xml"])
+def test_a_document_is_read_whatever_its_name_ends_in(ending: str, tmp_path: Path) -> None:
+    """With its includes and from its own folder, also beside another document of nearly the same name."""
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "options.mjcf").write_text('<mujocoinclude><option gravity="0 0 -3"/></mujocoinclude>')
+    (tmp_path / "arm.xml").write_text("<mujoco><worldbody/></mujoco>")
+    body = '<body name="b"><joint name="j" axis="0 1 0"/><inertial pos="0 0 1" mass="2" diaginertia="1 1 1"/></body>'
+    text = f'<mujoco><include file="parts/options.mjcf"/><worldbody>{body}</worldbody></mujoco>'
+    (tmp_path / f"arm.{ending}").write_text(text)
+    s = load_mjcf(tmp_path / f"arm.{ending}")
+    assert s.bodies["b"].mass == 2.0 and s.gravity[2] == -3.0

@@ -262,3 +262,12 @@ def test_text_that_looks_like_a_quantity_stays_text(tmp_path: Path) -> None:
     s.connect("f", da.JointFriction("3 m", 0.1, radius=0.01), "3 m")
     back = again(s, tmp_path)
     assert back.name == "12 mm" and tree_of(back) == tree_of(s)
+
+
+def test_parameters_that_follow_from_each_other_load_at_once(tmp_path: Path) -> None:
+    """Each of sixty is twice named in the next; evaluated as a tree that were 2^60 terms."""
+    chain = "".join(f"  a{k + 1}: = a{k}/2 + a{k}/2\n" for k in range(60))
+    (tmp_path / "m.yaml").write_text(f"dalembert: 1\nparameters:\n  a0: 2 kg\n{chain}bodies:\n  b: {{mass: = a60}}\n")
+    s = da.load(tmp_path / "m.yaml")
+    assert s.bodies["b"].mass == 2.0
+    assert s.bodies["b"].expressions["mass"].at({"a0": 3.0}) == 3.0

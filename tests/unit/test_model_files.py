@@ -335,3 +335,39 @@ def test_quantities(text: str, value: float | None) -> None:
 def test_expressions_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(da.ModelError):
         evaluate(text, {"a": Term(1.0)})
+
+
+@pytest.mark.parametrize("name", ["../secret.txt", "{0}/secret.txt", "link.txt", "sub/../../secret.txt", "/etc/passwd"])
+def test_files_that_a_model_names_lie_in_its_folder(name: str, tmp_path: Path) -> None:
+    """Includes and tables of a model from elsewhere do not look around; what is there is not said."""
+    (tmp_path / "secret.txt").write_text("word, other\nhunter2, 3\n")
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    path = name.format(tmp_path)
+    law = f"{{type: Spline, times: [0, 1, 2, 3], values: {{csv: {path}, column: word}}}}"
+    table = "bodies: {b: {mass: 1, inertia: [1, 1, 1]}}\nconnections: {A: {type: Revolute, between: [ground, b]}}\n"
+    for text in (f"include: {path}\n", f"{table}drives: {{A: {{position: {law}}}}}\n"):
+        (folder / "m.yaml").write_text(f"dalembert: 1\n{text}")
+        with pytest.raises(da.FileError, match=r"it lies outside the folder .*root=") as caught:
+            da.load(folder / "m.yaml")
+        assert "hunter" not in str(caught.value)
+
+
+def test_a_wider_folder_may_be_allowed(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "common.yaml").write_text("dalembert: 1\nbodies: {b: {mass: 2}}\n")
+    (tmp_path / "notes.txt").write_text("hunter2\n")
+    (tmp_path / "model" / "m.yaml").write_text("dalembert: 1\ninclude: ../common.yaml\n")
+    assert da.load(tmp_path / "model" / "m.yaml", root=tmp_path).bodies["b"].mass == 2.0
+    (tmp_path / "model" / "m.yaml").write_text("dalembert: 1\ninclude: ../notes.txt\n")
+    with pytest.raises(da.FileError, match="a model file is a mapping") as caught:
+        da.load(tmp_path / "model" / "m.yaml", root=tmp_path)
+    assert "hunter" not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", ["{type: chain, n: 100000000}", "{type: windows, n: 20000}", "{type: chain, n: 1e9}"])
+def test_a_small_file_does_not_fill_the_memory(given: str, tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(f"dalembert: 1\nlibrary: {given}\n")
+    with pytest.raises(da.FileError, match=r"m\.yaml:2:.*n is .*; (a model file takes at most 10000|.*whole number)"):
+        da.load(tmp_path / "m.yaml")

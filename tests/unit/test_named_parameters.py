@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -197,3 +198,32 @@ def test_the_table_of_numbers_tells_values_units_and_expressions():
     assert table["first.com.x"].follows == "crank / 2"
     assert next(iter(table)) == "crank"
     assert "first.mass" in repr(table)
+
+
+def test_an_expression_that_occurs_often_is_evaluated_once():
+    """Sixty halves of themselves, twice each: 2^60 terms when written out."""
+    s = da.System("s")
+    mass = first = s.parameter("m", 2.0)
+    for _ in range(60):
+        mass = mass / 2 + mass / 2
+    assert mass.slope({"m": 3.0}, {"m": 1.0}) == (3.0, 1.0)
+    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(1.0, mass=mass)))
+    model = s.compile()
+    assert model.with_parameters({"m": 5.0}).parameters[model.parameter_names["bob.mass"]] == 5.0
+    assert "terms" in s.parameters["bob.mass"].follows
+    back = pickle.loads(pickle.dumps(mass))
+    assert back.same_as(mass) and not back.same_as(mass / 2) and back.value == first.value
+    with pytest.raises(da.ModelError, match="can be written out: make a parameter of what occurs often"):
+        mass.written()
+
+
+def test_a_long_sum_is_an_expression_and_an_endless_one_is_refused():
+    m = da.System("s").parameter("m", 1.0)
+    total = m
+    for _ in range(5000):
+        total = total + m
+    assert total.at({"m": 2.0}) == 10002.0
+    assert copy.deepcopy(total).value == pickle.loads(pickle.dumps(total)).value == 5001.0
+    with pytest.raises(da.ModelError, match="expression of m: depth is 10001; at most 10000"):
+        for _ in range(5001):
+            total = total + m

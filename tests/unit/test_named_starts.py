@@ -110,7 +110,7 @@ def test_a_live_run_starts_by_names() -> None:
         ({"A": float("nan")}, "finite"),
         ({"A": "up"}, "give 1 real number"),
         ({"q": [0.0, 0.0, 0.0]}, r"da\.State"),
-        ({3: 1.0}, "give names"),
+        ({3: 1.0}, "give a State or a dict of names to values"),
     ],
     ids=str,
 )

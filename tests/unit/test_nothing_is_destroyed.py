@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 import pickle
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.io import atomic
 from dalembert.library import chain
 from dalembert.library.mechanisms import four_bar
 
@@ -91,6 +93,48 @@ def test_a_folder_that_may_not_be_written_to_is_named(result: da.Result, tmp_pat
             result.to_csv(tmp_path / "run.csv")
     finally:
         tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("name", ["run.csv", "run.nc", "model.yaml", "drawing.png"])
+def test_a_full_disk_is_said_with_the_file_and_nothing_is_lost(
+    name: str, result: da.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / name
+    path.write_text("years of work")
+    monkeypatch.setattr(atomic, "_flush", full)
+    write = {"run.csv": result.to_csv, "run.nc": result.save, "drawing.png": lambda p: result.draw(path=p)}
+    with pytest.raises(da.FileError, match=rf"{name}.*cannot be written: No space left on device"):
+        write.get(name, lambda p: da.save(result.model.system, p))(path)
+    assert path.read_text() == "years of work" and os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("name", ["run.csv", "drawing.png"])
+def test_nobody_reads_a_private_file_while_it_is_written(
+    name: str, result: da.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes = []
+
+    def look(path: Path) -> None:
+        modes.extend(stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir())
+
+    (tmp_path / name).write_text("old")
+    (tmp_path / name).chmod(0o600)
+    monkeypatch.setattr(atomic.os, "chmod", lambda path, mode: look(Path(path)))  # before it gets its own
+    result.to_csv(tmp_path / name) if name == "run.csv" else result.draw(path=tmp_path / name)
+    assert modes == [0o600, 0o600]
+
+
+def test_what_a_killed_writer_left_is_removed_a_day_later(result: da.Result, tmp_path: Path) -> None:
+    left, other, foreign = (tmp_path / f".run.csv.{k * 32}.new" for k in "abz")
+    for path in (left, other, foreign):
+        path.write_text("half")
+    os.utime(left, (0, 0))
+    os.utime(foreign, (0, 0))
+    result.to_csv(tmp_path / "run.csv")
+    assert sorted(os.listdir(tmp_path)) == sorted([other.name, foreign.name, "run.csv"])  # one may still be written to
 
 
 # ---- code in files

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +294,27 @@ def test_damaged_values_are_noticed_and_run_again(tmp_path: Path) -> None:
     with pytest.raises(da.FileError, match="not those that were written"):
         da.load_sweep(path)
     assert _stored(path).equals(found)
+
+
+@pytest.mark.parametrize("place", ["v0/c", "v0/zarr.json", "variables.json", "zarr.json"])
+def test_a_flipped_bit_is_refused_by_name_or_its_cases_run_again(place: str, tmp_path: Path) -> None:
+    whole, path = tmp_path / "whole.zarr", tmp_path / "study.zarr"
+    found, rng = _stored(whole), np.random.default_rng(3)
+    for _ in range(6):
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(whole, path)
+        file = next(p for p in [path / place, *sorted((path / place).rglob("*"))] if p.is_file())
+        data = bytearray(file.read_bytes())
+        data[rng.integers(len(data))] ^= 1 << rng.integers(8)
+        file.write_bytes(bytes(data))
+        try:
+            assert da.load_sweep(path).equals(found)
+        except da.FileError as error:
+            assert "study.zarr" in str(error)
+        try:
+            assert _stored(path).equals(found)
+        except da.FileError as error:
+            assert place != "v0/c", error  # values alone can be had again
 
 
 def test_a_line_that_was_cut_off_counts_as_not_run(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_a_pin_with_clearance_turns_a_geneva_wheel_by_a_quarter_each_time() -> N
     wheel = s.body("wheel", da.cylinder(0.1, 0.01, mass=0.5))
     s.connect("W", da.Revolute("z"), s.ground.at(distance, 0, 0), wheel)
     s.connect("brake", da.HingeSpring(0.0, damping=0.02), "W")
-    # slots along the diagonals of the wheel; the pin, seen from the wheel, is pushed out of the walls of the nearest one
+    # slots along the diagonals of the wheel; the pin, seen from the wheel, is pushed out of the walls of the nearest
     inside = "where(x*x + y*y < 0.0101, 1, 0)"
     slot = "(floor(atan2(y, x)/q) + 0.5)*q"
     gap = "(-sin(a)*x + cos(a)*y)"

@@ -830,3 +830,24 @@ def test_a_panel_made_of_beams_is_drawn_as_wide_as_it_is() -> None:
     faces = corners[solid.faces]
     normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
     assert (np.einsum("fi,fi->f", normals, faces.mean(axis=1) - corners.mean(axis=0)) > 0).all()
+
+
+@pytest.mark.parametrize("name", ["a$$b", r"$\\frac$", "$x", "a$^b$", "x_{", "100 % & <b>"])
+def test_names_are_drawn_as_they_are_whatever_signs_they_have(name: str, tmp_path: Path) -> None:
+    from matplotlib import pyplot
+    from matplotlib.text import Text
+
+    s = da.System(f"system {name}")
+    s.connect(f"J {name}", da.Revolute("y"), s.ground, s.body(name, da.rod(1.0, mass=1.0)))
+    result = da.simulate(s, 0.1)
+    result.plot(f"J {name}", path=tmp_path / "plot.png")
+    result.plot_energy(path=tmp_path / "energy.png")
+    result.animate(path=tmp_path / "page.html")
+    assert "<svg" in s._repr_html_() or "<img" in s._repr_html_()
+    ax = s.draw(labels=True)
+    ax.figure.canvas.draw()
+    assert any(name in text.get_text() for text in ax.figure.findobj(Text))
+    ax.set_title(r"$\\theta$")
+    assert ax.title.get_parse_math()  # formulas of the user's own are formulas
+    assert pyplot.figure().text(0, 0, "").get_parse_math()
+    pyplot.close("all")

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+import socket
 import struct
 import urllib.error
 import urllib.request
@@ -17,6 +18,7 @@ import pytest
 import dalembert as da
 from dalembert.library.mechanisms import bricard, four_bar, slider_crank
 from dalembert.rotation import quaternion
+from dalembert.view.web import server
 from dalembert.view.web.bundle import pack, unpack
 from dalembert.view.web.document import Stage
 from dalembert.view.web.gltf import gltf_of
@@ -216,6 +218,17 @@ def test_coordinates_are_set_as_far_as_the_loops_go() -> None:
         puppet.set("no such", 1.0)
 
 
+@pytest.mark.parametrize("value", [1e308, -1e308, 1e17, 1e3])
+def test_a_value_that_is_far_away_is_refused_at_once(value: float) -> None:
+    """It would be walked to in steps of 0.35 rad, and some values are never reached."""
+    puppet = Puppet(four_bar().compile())
+    before = puppet.q.copy()
+    with pytest.raises(da.ModelError, match=r"set: A is .*; it is at .*: give a value at most 70 from there"):
+        puppet.set("A", value)
+    np.testing.assert_array_equal(puppet.q, before)
+    assert puppet.set("A", float(puppet.q[0]) + 50.0)
+
+
 def test_limits_of_hinges_hold_the_hand() -> None:
     s = da.System("arm", gravity=(0, 0, 0))
     arm = s.body("arm", da.rod(length=1.0, mass=1.0))
@@ -341,3 +354,41 @@ def test_nonsense_is_refused_and_the_server_lives_on(served: Viewer) -> None:
 def test_a_port_that_is_taken_is_named(served: Viewer) -> None:
     with pytest.raises(da.ModelError, match=f"port.*{served.port}"):
         four_bar().view(open_browser=False, port=served.port)
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
+    """A server that needs no page."""
+    monkeypatch.setattr(server, "served_page", lambda *_, **__: "page")
+    monkeypatch.setattr(server._Handler, "timeout", 0.5)
+    puppet = Puppet(four_bar().compile())
+
+    def answer(question: dict[str, Any]) -> dict[str, Any]:
+        return {"say": str(puppet.set(str(question.get("name")), question.get("value")))}  # type: ignore[arg-type]
+
+    with Viewer("bare", b"", answer=answer) as viewer:
+        yield viewer
+
+
+def test_questions_that_are_none_leave_no_traceback(bare: Viewer, capfd: pytest.CaptureFixture[str]) -> None:
+    for body in (b"{", b"[" * 60000, b"\xff", b"[1]", b""):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            _fetch(bare, f"ask?token={bare.token}", data=body)
+        assert refused.value.code == 400
+    question = json.dumps({"name": "A", "value": 1e308}).encode()
+    assert "at most 70" in unpack(_fetch(bare, f"ask?token={bare.token}", data=question))["say"]
+    assert capfd.readouterr().err == ""
+
+
+def test_a_request_that_does_not_come_in_is_let_go(bare: Viewer, capfd: pytest.CaptureFixture[str]) -> None:
+    """A client that opens a connection and falls silent does not hold a thread for ever."""
+    with socket.create_connection(("127.0.0.1", bare.port), timeout=10) as line:
+        head = f"POST /ask?token={bare.token} HTTP/1.1\r\nHost: 127.0.0.1:{bare.port}\r\nContent-Length: 100\r\n\r\n"
+        line.sendall(head.encode() + b"{")
+        assert line.recv(100) == b""  # closed by the other side
+    assert capfd.readouterr().err == ""
+
+
+def test_a_list_for_a_name_is_answered(served: Viewer) -> None:
+    question = json.dumps({"kind": "set", "name": [1], "value": 0.0}).encode()
+    assert "coordinate" in unpack(_fetch(served, f"ask?token={served.token}", data=question))["say"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array
+from ..checks import checked, finite_array, random_generator
 from ..errors import AssemblyError, ModelError
 from ..model import Model, State, as_model
 from ..system import System
@@ -81,6 +81,7 @@ class Assembly:
         return assembly_html(self)
 
 
+@checked("q", "fixed", "prefer", "weights", "tolerance", "rng", "branches", "places")
 def assemble(
     system: System | Model,
     *,
@@ -174,7 +175,7 @@ def assemble(
         _values(prefer),
         placed,
         starts=starts,
-        random=np.random.default_rng(0 if rng is None else rng),
+        random=random_generator(0 if rng is None else rng, item="assemble", field="rng"),
         branches=branches,
         limits=q is None and not branches,
     )

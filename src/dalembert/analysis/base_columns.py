@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ModelError
+
 __all__ = ["BaseColumns", "base_columns"]
 
 Array = NDArray[np.float64]
@@ -40,6 +42,8 @@ def base_columns(Y: Array, tolerance: float) -> BaseColumns:
     """
     from scipy.linalg import qr, solve_triangular
 
+    if not 0 <= tolerance < 1:
+        raise ModelError("base parameters", "tolerance", tolerance, "give a number from 0 to below 1")
     norms = np.linalg.norm(Y, axis=0)
     largest = float(norms.max(initial=0.0))
     sizes = np.where(norms > tolerance * largest, norms, max(largest, 1e-300))  # rounding stays small

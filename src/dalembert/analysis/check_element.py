@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import finite_number
+from ..checks import checked, finite_number, random_generator
 from ..connections.elements.element import MEASURES, Element
 from ..errors import DalembertError, ModelError
 from .element_trials import Trial
@@ -85,6 +85,7 @@ class ElementReport:
         )
 
 
+@checked("around", "points", "seed")
 def check_element(
     element: Element,
     *,
@@ -139,7 +140,8 @@ def check_element(
             known = ", ".join((*element.measured[0], *element.states))
             raise ModelError("check_element", "around", name, f"give values of {known}")
         places[name] = finite_number(number, item="check_element", field=f"around {name!r}")
-    return _Check(element, size, speed, places, points, np.random.default_rng(seed)).report()
+    random = random_generator(seed, item="check_element", field="seed")
+    return _Check(element, size, speed, places, points, random).report()
 
 
 class _Check:

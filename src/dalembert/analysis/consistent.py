@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array
+from ..checks import checked, finite_array
 from ..errors import AssemblyError, SingularityError
 from ..model import Model, as_model
 from ..starting import Place
@@ -27,6 +27,7 @@ Fixed = str | Iterable[str] | Mapping[str, ArrayLike]
 RANK = 1e-9  # singular values of scaled rows below this are rounding
 
 
+@checked("q", "fixed")
 def consistent_speeds(
     system: System | Model, q: ArrayLike, v: ArrayLike, fixed: Fixed = (), *, t: float = 0.0
 ) -> Array:
@@ -166,6 +167,7 @@ def _placed_rates(
     return np.vstack(rows), np.concatenate(rates), np.concatenate(units)
 
 
+@checked("fixed")
 def consistent_accelerations(
     system: System | Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, fixed: Fixed = (), *, t: float = 0.0
 ) -> Array:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..connections.hinges.hinge import frame_with_z
 from ..errors import ModelError, SingularityError
 from ..rotation import unit_vector
@@ -40,6 +40,7 @@ _SWEEPS = 5000
 _HOLDS = 1e-9  # part of its terms by which (2) and (3) may be missed
 
 
+@checked("name")
 @dataclass(frozen=True, eq=False)
 class Contact:
     """The second marker's origin strikes a surface of the first marker's body.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..connections.constraints.plain import Constraint
 from ..connections.drives import Drive, PoseDrive
 from ..connections.hinges import Hinge
@@ -68,6 +68,7 @@ class DrivenMotion:
     notes: tuple[str, ...] = ()
 
 
+@checked("q", "v")
 def driven_motion(
     system: System | Model, t: float = 0.0, *, q: ArrayLike | None = None, v: ArrayLike | None = None
 ) -> DrivenMotion:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import checked, finite_array
 from ..model import Model, as_model
 from ..model.interpolation import attitudes
 from ..system import System
@@ -62,6 +63,7 @@ def gravity_forces(system: System | Model, q: ArrayLike) -> Array:
     return held
 
 
+@checked("v")
 def coriolis_forces(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array:
     """Return C v of (1), (nv,) or (n, nv) N m or N: centrifugal, gyroscopic and Coriolis forces.
 
@@ -78,6 +80,7 @@ def coriolis_forces(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array
     return found
 
 
+@checked("q", "v")
 def coriolis_matrix(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array:
     """Return C (nv, nv) of (2), or (n, nv, nv): M' - 2 C is skew, and C v are the Coriolis forces.
 
@@ -93,7 +96,7 @@ def coriolis_matrix(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array
         shape = max(len(np.atleast_2d(q)), len(np.atleast_2d(v)))
         rows = (np.broadcast_to(np.atleast_2d(part), (shape, np.shape(part)[-1])) for part in (q, v))
         return np.array([coriolis_matrix(model, *pair) for pair in zip(*rows, strict=True)])
-    speeds = np.asarray(v, dtype=float)
+    speeds = finite_array(v, (model.nv,), item="coriolis_matrix", field="v")
     D = _mass_slopes(model, np.asarray(q, dtype=float))  # d_k M_ij at [i, j, k]
     rate = np.einsum("ijk,k->ij", D, speeds)
     lean = np.einsum("ikj,k->ij", D, speeds)
@@ -120,6 +123,7 @@ def _cross(p: Array) -> Array:
     return np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
 
 
+@checked("v", "a")
 def force_parts(
     system: System | Model,
     q: ArrayLike,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..connections.connection import Connection
 from ..errors import ModelError
 from ..model import ConnectionLoads, Model, as_model
@@ -117,6 +117,7 @@ class Impact:
         return "\n".join([f"<Impact on {self.model.system.name!r}", *_lines(self)]) + ">"
 
 
+@checked("q", "v", "impulses", "tau", "axes")
 def impulse(
     system: System | Model,
     q: ArrayLike,

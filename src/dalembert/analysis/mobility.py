@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..model import Model, as_model
 from ..system import System
 from .adrift import adrift
@@ -216,6 +216,7 @@ class Mobility:
         return f"{number} redundant row{'s' * (number > 1)}"
 
 
+@checked("q")
 def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0.0) -> Mobility:
     """Return how a system can move at a closed configuration.
 

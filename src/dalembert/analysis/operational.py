@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
-from ..checks import finite_array
+from ..checks import checked, finite_array
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..system import System
@@ -62,6 +62,7 @@ class OperationalSpace:
     rank: Any
 
 
+@checked("v", "rows")
 def operational_space(
     system: System | Model,
     marker: Marker | Body | str,
@@ -163,6 +164,7 @@ class Manipulability:
     jacobian: Array
 
 
+@checked("q", "actuators", "dynamic")
 def manipulability(
     system: System | Model,
     marker: Marker | Body | str,

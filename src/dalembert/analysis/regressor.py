@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import checked
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..system import System
@@ -52,6 +53,7 @@ def inertial_parameters(model: Model | System) -> Array:
     return np.array(values).reshape(-1)
 
 
+@checked("q", "v", "a", "reduced")
 def regressor(
     system: System | Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, t: float = 0.0, reduced: bool | None = None
 ) -> Array:
@@ -196,6 +198,7 @@ class BaseParameters:
         return "\n".join(lines)
 
 
+@checked("states", "tolerance")
 def base_parameters(
     system: System | Model, states: Sequence[ArrayLike] | None = None, *, tolerance: float = 1e-9
 ) -> BaseParameters:
@@ -226,6 +229,8 @@ def base_parameters(
         count = 4 + 20 * model.nb // max(model.nv, 1) + 10
         state = model.random_state(rng, count)
         states = (state.q, state.v, rng.normal(size=(count, model.nv)))
+    if len(states) != 3:
+        raise ModelError("base_parameters", "states", states, "give q, v and a of motions")
     q, v, a = states
     Y = regressor(model, q, v, a)
     stacked = Y.reshape(-1, Y.shape[-1])

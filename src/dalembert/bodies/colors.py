@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import finite_array
+from ..checks import finite_array, shape_of
 from ..errors import ModelError
 
 __all__ = ["NAMED", "Color", "as_color", "color_text"]
@@ -50,7 +50,7 @@ def as_color(given: Any, *, item: str) -> Color | None:
         digits = text[1:] if len(text) > 4 else "".join(2 * digit for digit in text[1:])
         channels = [int(digits[k : k + 2], 16) / 255 for k in range(0, len(digits), 2)]
     else:
-        size = np.size(given)
+        size = np.prod(shape_of(given) or ())
         channels = finite_array(given, (3 if size == 3 else 4,), item=item, field="color").tolist()
         if min(channels) < 0 or max(channels) > 1:
             raise ModelError(item, "color", given, "red, green, blue and opacity lie between 0 and 1")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, finite_number, shape_of
+from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import ModelError
 from .damping import modal_damping_matrix
 from .nodal_matrices import (
@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 ITEM = "flexible body"
 
 
+@checked("node_labels")
 @dataclass(frozen=True, eq=False)
 class FlexibleBody:
     """A body that deforms in a given set of modes.

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, finite_number, shape_of
+from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import ModelError
 from ..expressions import Expression, plain, split
 from ..recipes import recorded
@@ -221,6 +221,7 @@ def prism(
     return replace(solid, outline=x if area > 0 else x[::-1].copy())
 
 
+@checked("scale")
 @recorded
 def mesh(
     surface: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike],

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, shape_of
+from ..checks import checked, finite_array, shape_of
 
 __all__ = ["SecondOrderLine", "Stiffening"]
 
@@ -50,6 +50,7 @@ class SecondOrderLine:
         return found
 
 
+@checked("load_nodes")
 @dataclass(frozen=True, eq=False)
 class Stiffening:
     """Geometric stiffness in modal coordinates, per unit of what loads the body.
@@ -80,7 +81,8 @@ class Stiffening:
     def __post_init__(self) -> None:
         shape = shape_of(self.acceleration) or (0,)
         nm = shape[-1]
-        nodes = np.asarray(self.load_nodes, dtype=np.int64)
+        size = shape_of(self.load_nodes) or (0,)
+        nodes = finite_array(self.load_nodes, size[:1], item="stiffening", field="load_nodes").astype(np.int64)
         loads = np.zeros((0, 6, nm, nm)) if self.loads is None else self.loads
         cases = {"acceleration": (3,), "spin": (6,), "angular_acceleration": (3,), "loads": (len(nodes), 6)}
         values = {"loads": loads} | {name: getattr(self, name) for name in list(cases)[:3]}

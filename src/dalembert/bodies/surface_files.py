@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ModelError
 from .surfaces import MOST_TRIANGLES, Surface
 
-__all__ = ["ENDINGS", "find_surface", "read_surface"]
+__all__ = ["ENDINGS", "find_surface", "read_surface", "searched_folders"]
 
 ENDINGS = (".stl", ".obj", ".ply", ".off", ".dae", ".glb")
 LARGEST = 256 * 1024 * 1024  # bytes
@@ -48,6 +48,14 @@ def find_surface(file: str, folder: Path | None, packages: Packages = ()) -> Pat
         return next((place for place in _places(file, folder, packages) if place.is_file()), None)
     except (ValueError, OSError):  # a name that no file can have
         return None
+
+
+def searched_folders(file: str, folder: Path | None, packages: Packages = ()) -> list[str]:
+    """Return the folders in which `find_surface` looks for a file, in order."""
+    try:
+        return list(dict.fromkeys(str(place.parent) for place in _places(file, folder, packages)))
+    except ValueError:
+        return []
 
 
 def _places(file: str, folder: Path | None, packages: Packages) -> Iterable[Path]:

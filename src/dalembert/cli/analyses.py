@@ -6,9 +6,11 @@ import argparse
 from typing import Any
 
 from ..analysis import assemble as find_assembly
+from ..analysis import mobility
 from ..linear import linearize as find_linear
 from ..linear import modes as find_modes
 from ..statics import equilibrium as find_rest
+from ..view.draw import draw
 from .answer import Answer
 from .models import compiled, coordinates, loaded, setting
 
@@ -17,23 +19,24 @@ __all__ = ["assemble", "check", "equilibrium", "linearize", "modes", "tree"]
 
 def check(chosen: argparse.Namespace) -> Answer:
     """Count freedoms, find loops and redundant equations."""
-    system = loaded(chosen)
-    found = system.check()
+    model = compiled(chosen)
+    system, found = model.system, mobility(model)
     text = str(found)
     data: dict[str, Any] = {
         "system": system.name, "bodies": len(system.bodies), "mobility": found.mobility, "left": found.left,
         "gruebler": found.gruebler, "redundant": found.redundant, "loops": found.loops, "notes": list(system.notes),
     }  # fmt: skip
     if system.named:
-        data["parameters"] = {name: p.described for name, p in system.named.items()}
-        listed = ", ".join(f"{name} = {p.described:.6g} {p.unit}".rstrip() for name, p in system.named.items())
+        values = {name: float(model.parameters[model.parameter_names[name]]) for name in system.named}
+        data["parameters"] = values
+        listed = ", ".join(f"{name} = {values[name]:.6g} {p.unit}".rstrip() for name, p in system.named.items())
         text += f"\nparameters: {listed}"
     if system.notes:
         text += "".join(f"\nnote: {note}" for note in system.notes)
     if chosen.numbers:
-        text += f"\n\n{system.parameters}"
+        text += f"\n\n{model.parameter_table}"
     if chosen.draw is not None:
-        system.draw(path=chosen.draw)
+        draw(model, path=chosen.draw)
         text += f"\ndrawn: {chosen.draw}"
         data["written"] = [chosen.draw]
     return Answer(text, data)

@@ -41,10 +41,23 @@ def _choices(parser: argparse.ArgumentParser) -> list[str]:
     return [str(c) for action in parser._actions if not action.option_strings for c in action.choices or ()]
 
 
+def _values(action: argparse.Action) -> list[str]:
+    """Return the words that an option may, or usually does, take."""
+    suggested = getattr(action, "suggested", None)
+    return list(suggested()) if suggested is not None else [str(choice) for choice in action.choices or ()]
+
+
 def _bash(verbs: dict[str, argparse.ArgumentParser]) -> str:
     cases = "\n".join(
         f'        {name}) words="{" ".join([*_words(verb), *_choices(verb)])}" ;;' for name, verb in verbs.items()
     )
+    known = {
+        option: _values(action)
+        for verb in verbs.values()
+        for action in _options(verb)
+        for option in action.option_strings
+    }
+    values = "\n".join(f'        {option}) words="{" ".join(words)}" ;;' for option, words in known.items() if words)
     return f"""\
 # dalembert completion bash > ~/.local/share/bash-completion/completions/dalembert
 _dalembert() {{
@@ -56,7 +69,15 @@ _dalembert() {{
     case "${{COMP_WORDS[1]}}" in
 {cases}
     esac
-    COMPREPLY=($(compgen -W "$words" -- "$word"))
+    local wanted="$words"; words=""
+    case "${{COMP_WORDS[COMP_CWORD-1]}}" in
+{values}
+    esac
+    if [ -n "$words" ]; then
+        COMPREPLY=($(compgen -W "$words" -- "$word"))
+        return
+    fi
+    COMPREPLY=($(compgen -W "$wanted" -- "$word"))
     case "$word" in -*) ;; *) COMPREPLY+=($(compgen -f -- "$word")) ;; esac
 }}
 complete -o filenames -F _dalembert dalembert"""
@@ -90,7 +111,8 @@ _dalembert "$@\""""
 def _zsh_options(parser: argparse.ArgumentParser) -> list[str]:
     found = []
     for action in _options(parser):
-        takes = "" if action.nargs == 0 else ":value:_files"
+        words = " ".join(word.replace(":", "\\:") for word in _values(action))
+        takes = "" if action.nargs == 0 else f":value:({words})" if words else ":value:_files"
         found += [f"'{option}[{_plain(action.help)}]{takes}'" for option in action.option_strings]
     return found
 
@@ -102,7 +124,8 @@ def _fish(verbs: dict[str, argparse.ArgumentParser]) -> str:
         for action in _options(verb):
             long = "".join(f" -l {o[2:]}" for o in action.option_strings if o.startswith("--"))
             short = "".join(f" -s {o[1:]}" for o in action.option_strings if not o.startswith("--"))
-            takes = "" if action.nargs == 0 else " -r"
+            words = " ".join(_values(action))
+            takes = "" if action.nargs == 0 else f" -x -a '{words}'" if words else " -r"
             told = f" -d '{_plain(action.help)}'"
             lines.append(f"complete -c dalembert -n '__fish_seen_subcommand_from {name}'{long}{short}{takes}{told}")
     return "\n".join(lines)

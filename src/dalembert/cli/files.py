@@ -21,7 +21,7 @@ _FIRST = """\
 dalembert: 1
 name: {name}
 
-parameters:               # numbers by name; `--parameter crank=120mm` or Python give them other values
+parameters:               # numbers by name; `--parameter a=120mm` or Python give them other values
   a: 100 mm               # length of the crank
   b: = 4*a                # "=" begins an expression
 

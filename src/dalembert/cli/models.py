@@ -18,7 +18,8 @@ __all__ = ["compiled", "coordinates", "loaded", "setting"]
 
 def loaded(chosen: argparse.Namespace) -> System:
     """Return the system of the file that was named."""
-    return load_model(chosen.model, base=chosen.base, name=chosen.system, packages=tuple(chosen.packages))
+    options = {"packages": tuple(chosen.packages), "root": chosen.root}
+    return load_model(chosen.model, base=chosen.base, name=chosen.system, **options)
 
 
 def compiled(chosen: argparse.Namespace) -> Model:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import __version__
+from .. import __version__, _core
+from ..checks import did_you_mean
 
 __all__ = ["parser"]
+
+_FOREIGN = ("cvode", "ida", *(f"scipy:{name}" for name in ("RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA")))
 
 _MODEL = """\
 MODEL is a model file (.yaml, .json), a robot's file (.urdf and whatever da.load reads), or a Python file that defines
@@ -29,9 +33,37 @@ examples:
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    """Answers words that it does not know with those that are spelt like them."""
+
+    def error(self, message: str) -> NoReturn:
+        """End the program with what is wrong, and what was probably meant."""
+        wrong = re.search(r"argument VERB: invalid choice: '(.*?)'", message)
+        if wrong is not None:
+            verbs = [verb for action in self._actions for verb in action.choices or ()]
+            hint = did_you_mean(wrong[1], verbs) or f"there are {', '.join(verbs)}"
+            super().error(f"there is no verb {wrong[1]!r}; {hint}")
+        super().error(message)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return what was written; options that no verb has are refused with those that are spelt like them."""
+        chosen, left = self.parse_known_args(args, namespace)
+        if left:
+            options = [word for verb in self._verbs(chosen) for word in verb._option_string_actions]
+            hints = [did_you_mean(word.partition("=")[0], options) for word in left if word.startswith("-")]
+            hint = "".join(f"; {each}" for each in hints if each)
+            self.error(f"unrecognized arguments: {' '.join(left)}{hint}")
+        return chosen
+
+    def _verbs(self, chosen: argparse.Namespace) -> list[argparse.ArgumentParser]:
+        return [
+            action.choices[chosen.verb] for action in self._actions if isinstance(action, argparse._SubParsersAction)
+        ]
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    made = argparse.ArgumentParser(
+    made = _Parser(
         prog="dalembert",
         description="Multibody systems: describe them in a file or in Python, check them, simulate them, watch them.",
         epilog=_STATUS,
@@ -49,7 +81,10 @@ def parser() -> argparse.ArgumentParser:
 def _about_files(verbs: Any) -> None:
     new = _verb(verbs, "new", "files", "write a model file to begin with", "dalembert new four_bar.yaml", "")
     new.add_argument("file", metavar="FILE.yaml", help="where to write")
-    new.add_argument("--library", metavar="NAME", help="a system of the library, written out: four_bar, stewart, ...")
+    library = new.add_argument(
+        "--library", metavar="NAME", help="a system of the library, written out: four_bar, stewart, ..."
+    )
+    _suggest(library, _library)
     new.add_argument("--schema", metavar="FILE", help="let editors check it by this JSON Schema; written if absent")
     new.add_argument("--force", action="store_true", help="write over a file that exists")
 
@@ -67,7 +102,7 @@ def _about_files(verbs: Any) -> None:
 def _about_systems(verbs: Any) -> None:
     told = "dalembert check four_bar.yaml --draw four_bar.png"
     check = _verb(verbs, "check", "analyses", "count freedoms, find loops and redundant equations", told, _MODEL)
-    _add_model(check)
+    _add_model(check, numbers=True)
     check.add_argument("--draw", metavar="FILE", help="draw the system as it starts (.png, .pdf, .svg)")
     check.add_argument("--numbers", action="store_true", help="list all its numbers by name, as --parameter takes them")
 
@@ -200,6 +235,9 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         "--packages", action="append", default=[], metavar="FOLDER",
         help="where packages with meshes of a URDF or SDF file are; may be repeated",
     )  # fmt: skip
+    parser.add_argument(
+        "--root", metavar="FOLDER", help="that files may come from which MODEL includes (default: its own)"
+    )
 
 
 def _add_state(parser: argparse.ArgumentParser) -> None:
@@ -216,11 +254,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="T",
         help="where states are kept: START:END:STEP, or T1,T2,... (default: all steps)",
     )
-    group.add_argument(
+    method = group.add_argument(
         "--method",
         metavar="NAME",
         help="auto, dop853, dopri5, radau, rk4, euler, alpha, scipy:LSODA, cvode, ida, ... (default: auto)",
     )
+    _suggest(method, lambda: ["auto", *_core.methods, *_FOREIGN])
     group.add_argument("--rtol", type=float, metavar="X", help="relative tolerance (default: 1e-8)")
     group.add_argument("--atol", type=float, metavar="X", help="absolute tolerance (default: 1e-10)")
     group.add_argument("--max-step", type=float, metavar="S", help="longest step, s")
@@ -245,6 +284,17 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--trace", type=_names, metavar="A,B,...", help="points whose paths the animation draws")
     group.add_argument("--speed", type=float, default=1.0, metavar="X", help="of the animation (default: %(default)g)")
     group.add_argument("--fps", type=float, default=30.0, metavar="N", help="frames a second (default: %(default)g)")
+
+
+def _suggest(action: argparse.Action, words: Callable[[], list[str]]) -> None:
+    """Let shells complete an option by these words; others may be given, too."""
+    action.suggested = words  # type: ignore[attr-defined]
+
+
+def _library() -> list[str]:
+    from ..io.models.library import library_systems
+
+    return list(library_systems())
 
 
 def _names(text: str) -> list[str]:

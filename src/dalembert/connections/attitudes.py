@@ -11,16 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, shape_of
+from ..checks import checked, finite_array, shape_of
 from ..errors import ModelError
 from ..recipes import record_makers
 from ..rotation import as_rotation_matrix, euler, euler_velocity, quaternion_from_matrix
 from .laws import Constant, Law, Spline, as_law
+
+if TYPE_CHECKING:
+    from .hinges import Hinge
 
 __all__ = [
     "Attitude",
@@ -135,6 +138,7 @@ class BryantAngles(EulerAngles):
         super().__init__((angle_1, angle_2, angle_3), "XYZ")
 
 
+@checked("degree")
 class AttitudeSpline(Attitude):
     """A smooth attitude through given ones: a spline of quaternions.
 
@@ -254,13 +258,19 @@ def attitude_start(
     return euler(angles, convention), euler_velocity(angles, rates, convention, axes=axes)
 
 
+@checked("hinge", "position", "speed", "omega")
 def with_attitude(
-    hinge: Any, position: Array | None, speed: Array | None, R: Array, omega: Array | None
+    hinge: Hinge, position: Array | None, speed: Array | None, R: Array, omega: Array | None
 ) -> tuple[Array, Array | None]:
     """Return position (nq,) and speed (nv,) of a hinge that turns freely with an attitude and an angular velocity.
 
     What is not given otherwise is NaN.
     """
+    if "qw" not in hinge.coordinates:
+        raise ModelError("attitude", "hinge", hinge.kind, "give one that turns freely: Spherical or Free")
+    for name, given, size in (("position", position, hinge.nq), ("speed", speed, hinge.nv), ("omega", omega, 3)):
+        if given is not None and np.shape(given) != (size,):
+            raise ModelError("attitude", f"the shape of {name}", np.shape(given), f"give ({size},)")
     places = np.full(hinge.nq, np.nan) if position is None else position
     k = hinge.coordinates.index("qw")
     places[k : k + 4] = quaternion_from_matrix(R)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, finite_number, shape_of
+from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import ModelError
 from ..expressions import Expression, keep, split
 from .looking import LOOKS, area, break_times, called, derivative, evaluated, quadrature, steps_of
@@ -203,6 +203,7 @@ class Ramp:
         return rise * math.cos(2 * math.pi * s) if 0.0 <= s < 1.0 else 0.0
 
 
+@checked("degree")
 @dataclass(frozen=True, eq=False)
 class Spline:
     """A smooth curve through points: a table with consistent derivatives.
@@ -458,6 +459,7 @@ def before_integration(law: Law) -> Law | None:
     return law.law if isinstance(law, Integral) else None
 
 
+@checked("t")
 def third_rate(law: Law, t: float) -> float:
     """Return the third derivative of a law: exact where the law knows it, else by differences of what it knows.
 
@@ -507,6 +509,7 @@ def _times(value: Any, factor: float) -> Any:
     return float(found) if found.ndim == 0 else tuple(found.tolist())
 
 
+@checked("t_start", "t_end")
 def breaks_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
     """Return the times from one to another at which a law breaks, s; none if it does not tell."""
     told = getattr(law, "breaks", ())

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, shape_of
+from ..checks import checked, finite_array, shape_of
 from ..errors import ModelError, UserFunctionError
 
 __all__ = ["LOOKS", "area", "break_times", "called", "derivative", "evaluated", "quadrature", "steps_of"]
@@ -96,13 +96,17 @@ def quadrature(value: Callable[[float], float], t: float) -> float:
     return float(found)
 
 
-def steps_of(value: Callable[[float], Any], times: NDArray[np.float64]) -> list[tuple[float, float, float, float]]:
+@checked("value", "times")
+def steps_of(value: Callable[[float], Any], times: ArrayLike) -> list[tuple[float, float, float, float]]:
     """Return where a function jumps: last time before, first time after, values there.
 
     It is looked at at some times; where it changes between two of them, intervals are halved as long as the change
     stays.
     """
-    values = np.array([float(value(t)) for t in times.tolist()])
+    times = np.asarray(times, dtype=float)
+    if times.ndim != 1 or not times.size or not np.isfinite(times).all():
+        raise ModelError("steps_of", "times", times, "give one or more times, s")
+    values = np.array([evaluated(value, t) for t in times.tolist()])
     least = max(1e-6 * float(np.ptp(values)), 1e-9 * float(np.abs(values).max()))
     steps = []
     for k in np.flatnonzero(np.abs(np.diff(values)) > least):

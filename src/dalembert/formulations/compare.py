@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import checked
 from ..model import Model, State
 from ..system import System
 from .kane import kane
@@ -71,6 +72,7 @@ class Comparison:
         return f"<Comparison of {len(self.rows)} formulations of {self.system!r}>\n{self}"
 
 
+@checked("state")
 def compare(
     system: System | Model,
     state: State | Mapping[str, Any] | None = None,

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import checked
 from ..model import Model, State
 from ..system import System
 from .kane import KaneEquations, kane
@@ -97,6 +98,7 @@ class GibbsAppell:
         return self.kane.Gamma @ self.u_dot + self.kane.beta
 
 
+@checked("state")
 def gibbs_appell(
     system: System | Model,
     state: State | Mapping[str, Any] | None = None,

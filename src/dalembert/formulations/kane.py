@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import checked
 from ..errors import SingularityError
 from ..model import Model, State
 from ..system import System
@@ -146,6 +147,7 @@ class KaneEquations:
         return dict(zip(here.row_names, lam.tolist(), strict=True))
 
 
+@checked("state")
 def kane(
     system: System | Model,
     state: State | Mapping[str, Any] | None = None,
@@ -165,9 +167,9 @@ def kane(
         Start values as described if left out.
     speeds : names, dict of name to formula, or (nu, nv)
         As many as freedoms. Names of hinge speeds (``"A"``, ``"ball.wx"``) and of components of velocities
-        (``"bob.angular_velocity.x"``, ``"rod.tip.velocity.z"``; in axes of a body as a pair,
-        ``("bob.angular_velocity.x", "bob")``); formulas linear in speeds, text or SymPy,
-        ``{"u1": "dA*cos(A) + L*dB"}``, in coordinates ``A``,
+        (``"bob.angular_velocity.x"``, ``"rod.tip.velocity.z"``; in axes of a body as outputs are named,
+        ``"bob.angular_velocity.x in bob"``, or as a pair, ``("bob.angular_velocity.x", "bob")``); formulas linear in
+        speeds, text or SymPy, ``{"u1": "dA*cos(A) + L*dB"}``, in coordinates ``A``,
         ``C_slide``, their rates ``dA``, ``dC_slide``, speeds of ball joints ``ball_wx``, the time ``t`` and parameters;
         or a constant matrix of coefficients of the hinge speeds. If left out, hinge speeds: all, or where loops and
         drives leave fewer free those that depend on the others least.

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import checked
 from ..errors import ModelError
 from ..model import Model, State
 from ..system import System
@@ -100,6 +101,7 @@ class Lagrange:
         return dict(zip(self.setting.row_names, self.lam.tolist(), strict=True))
 
 
+@checked("state", "step")
 def lagrange(
     system: System | Model,
     state: State | Mapping[str, Any] | None = None,

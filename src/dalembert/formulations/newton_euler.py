@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.markers import Marker
+from ..checks import checked
 from ..connections.connection import Connection
 from ..connections.hinges import Free, Hinge
 from ..model import Model, State
@@ -113,6 +114,7 @@ class NewtonEuler:
         return np.asarray(np.linalg.lstsq(J, self.U_dot - rest, rcond=None)[0], dtype=float)
 
 
+@checked("state")
 def newton_euler(
     system: System | Model,
     state: State | Mapping[str, Any] | None = None,

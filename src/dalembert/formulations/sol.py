@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array
+from ..checks import checked, finite_array
 from ..compile.flexible import refuse_flexible
 from ..model import Model, State, as_model
 from ..oracles.operators import hinge_motion
@@ -85,6 +85,7 @@ class SolArrays:
         return int((s > RANK * s.max(initial=0.0)).sum())
 
 
+@checked("state")
 def sol_arrays(system: System | Model, state: State | Mapping[str, Any] | None = None) -> SolArrays:
     """Return Sol's arrays of the tree of a system with rigid bodies.
 

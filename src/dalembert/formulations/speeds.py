@@ -63,8 +63,10 @@ def _has_text(speeds: Any) -> bool:
 
 
 def _by_name(here: Setting, one: Any) -> tuple[Array, float]:
-    """Return the row of Y and the bias of a speed by name; a pair: in axes of a body or marker."""
+    """Return the row of Y and the bias of a speed by name; a pair, or ``"... in B"``: in axes of a body or marker."""
     name, axes = one if isinstance(one, (tuple, list)) and len(one) == 2 else (one, None)
+    if axes is None and isinstance(name, str) and " in " in name:  # as outputs are named
+        name, _, axes = name.partition(" in ")
     model = here.model
     plain = name.removesuffix(".speed") if isinstance(name, str) else name
     if axes is None and plain in model.speed_names:

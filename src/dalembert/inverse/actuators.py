@@ -122,7 +122,10 @@ class Actuators:
             return low, high
         pairs = given.items() if isinstance(given, Mapping) else [(name, given) for name in self.names]
         for name, pair in pairs:
-            ends = np.asarray(pair, dtype=float) if np.shape(pair) == (2,) else np.array([np.nan, np.nan])
+            try:
+                ends = np.asarray(pair, dtype=float) if np.shape(pair) == (2,) else np.array([np.nan, np.nan])
+            except (TypeError, ValueError):
+                ends = np.array([np.nan, np.nan])
             if np.isnan(ends).any() or ends[0] > ends[1]:
                 raise ModelError(item, f"bounds of {name!r}", pair, "give (lowest, highest)")
             places = self.places(name, item, "bounds")

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.consistent import RANK
-from ..checks import finite_number, one_of
+from ..checks import checked, finite_number, one_of
 from ..errors import ModelError, SingularityError
 from ..model import Model, as_model
 from ..result import Result
@@ -47,6 +47,7 @@ _SETTLED = 1e-6  # change of inputs and states, relative, after which one step o
 _STEPS = 40
 
 
+@checked("q", "v", "a", "actuators", "activation_dynamics", "missing", "loads", "t", "x", "bare")
 def inverse_dynamics(
     system: System | Model,
     q: ArrayLike | Result,

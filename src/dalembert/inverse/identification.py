@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.base_columns import base_columns
-from ..checks import finite_array, positive
+from ..checks import checked, finite_array, positive
 from ..errors import ModelError
 
 __all__ = ["Identified", "identify"]
@@ -73,6 +73,7 @@ class Identified:
         return np.column_stack([self.values - wide, self.values + wide])
 
 
+@checked("regressor", "efforts", "names", "rank")
 def identify(
     regressor: ArrayLike,
     efforts: ArrayLike,

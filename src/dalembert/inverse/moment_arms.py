@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.consistent import RANK
 from ..analysis.freedoms import names_of
-from ..checks import finite_array
+from ..checks import checked, finite_array
 from ..errors import ModelError, SingularityError
 from ..model import Model, as_model
 from ..system import System
@@ -50,6 +50,7 @@ class MomentArms:
         return self.arms[..., self.elements.index(element), self.coordinates.index(coordinate)]
 
 
+@checked("q", "elements", "coordinates", "t")
 def moment_arms(
     system: System | Model,
     q: ArrayLike,

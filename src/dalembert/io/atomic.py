@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import shutil
 import stat
 import tempfile
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import ModelError
+from ..errors import FileError, ModelError
 
 __all__ = ["replacing"]
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)  # full, or broken
+_STALE = 86400.0  # s: nobody writes that long
 
 
 @contextmanager
@@ -22,9 +27,9 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
     """Give a place to write a file or a folder to, and put what was written at `path` when all went well.
 
     If writing fails, what was at `path` stays as it was and nothing else is left behind. A file is exchanged in one
-    step and keeps its mode. A folder takes two: the old one is set aside under another name first, and put back if the
-    second step fails. A symbolic link is followed: what it points to is replaced, the link stays. What is written for a
-    device or a pipe is copied into it.
+    step and keeps its mode; until then none but its owner may read it. A folder takes two: the old one is set aside
+    under another name first, and put back if the second step fails. A symbolic link is followed: what it points to is
+    replaced, the link stays. What is written for a device or a pipe is copied into it.
 
     Parameters
     ----------
@@ -37,6 +42,8 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
     ModelError
         If the folder that `path` is in does not exist or cannot be written to, or if what is at `path` is neither a
         file nor a folder that may be replaced.
+    FileError
+        If the disk is full or broken.
     """
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
@@ -46,6 +53,9 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
     beside = Path(tempfile.gettempdir()) if special else target.parent
     new, old = (beside / f".{target.name[:100]}.{uuid.uuid4().hex}.{ending}" for ending in ("new", "old"))
     try:
+        _remove_leftovers(beside, target.name[:100])
+        if mode is not None and stat.S_ISREG(mode):  # nobody reads it meanwhile who may not read the old one
+            os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IMODE(mode) & 0o700 | 0o600))
         yield new
         if new.is_dir():
             _exchange(new, target, old)
@@ -59,8 +69,21 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
             os.replace(new, target)
     except (PermissionError, FileNotFoundError) as error:
         raise ModelError("file", "path", str(path), f"it may not be written: {error.strerror}") from error
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        remedy = f"it cannot be written: {error.strerror}; what was there before is kept"
+        raise FileError("file", "path", str(path), remedy) from error
     finally:
         _remove(new)
+
+
+def _remove_leftovers(folder: Path, name: str) -> None:
+    """Remove what writers left that were killed, a day ago or longer."""
+    for path in folder.glob(f".{glob.escape(name)}.{'[0-9a-f]' * 32}.new*"):
+        with suppress(OSError):
+            if time.time() - path.lstat().st_mtime > _STALE:
+                _remove(path)
 
 
 def _mode(target: Path, path: str | os.PathLike[str], store: Callable[[Path], bool] | None) -> int | None:

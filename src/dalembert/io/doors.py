@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..checks import checked
 from ..errors import ModelError
 from ..system import System
 from .guarded_xml import DEEPEST, parse_document, read_document
@@ -33,7 +34,7 @@ _DATA = ("limits", "damping", "friction")
 
 # format: what reads it, and the options that it has
 _READERS: dict[str, tuple[Callable[..., System], tuple[str, ...]]] = {
-    "model": (load_model_file, ()),
+    "model": (load_model_file, ("root",)),
     "URDF": (load_urdf, ("base", "inertia", *_DATA, "packages")),
     "MJCF": (load_mjcf, ("keyframe", "root", *_DATA)),
     "SDF": (load_sdf, ("inertia", *_DATA, "packages")),
@@ -52,6 +53,7 @@ _SUPPORTED = (
 )
 
 
+@checked("base", "inertia", "limits", "damping", "friction", "keyframe", "root", "packages")
 def load(
     path: str | os.PathLike[str],
     *,
@@ -83,7 +85,7 @@ def load(
     keyframe : str or int
         MJCF: name or number of the keyframe that gives start values.
     root : path
-        MJCF: folder that included files may come from; that of the file if left out.
+        Model files, MJCF: folder that included files, and tables, may come from; that of the file if left out.
     packages : folders, or dict of str to folder
         URDF, SDF: where meshes of ``package://`` and ``model://`` addresses are: folders that hold packages, or each
         package by its name. The folders above the file are looked at too, and those that ROS_PACKAGE_PATH,
@@ -118,12 +120,14 @@ def load(
         "packages": packages,
     }
     for option, value in given.items():
-        if option not in options and value != _DEFAULTS[option]:
-            takes = f"a {kind} file takes {', '.join(options)}" if options else "a model file says all this itself"
+        if option not in options and not _is_default(value, _DEFAULTS[option]):
+            takes = f"a {kind} file takes {', '.join(options)}"
+            takes = "a model file says all this itself" if kind == "model" else takes
             raise ModelError("load", option, value, f"{takes}: leave it out for {str(name)!r}")
     return reader(name, **{option: given[option] for option in options})
 
 
+@checked("schema")
 def save(system: System, path: str | os.PathLike[str], *, schema: str | None = None) -> None:
     """Write a system to a file; the ending of its name says the format.
 
@@ -187,3 +191,7 @@ def _format_of(name: Path) -> str:
     if tag not in _ROOTS:
         raise ModelError(source, "root element", f"<{tag}>", _SUPPORTED)
     return _ROOTS[tag]
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)

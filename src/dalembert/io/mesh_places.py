@@ -6,7 +6,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from ..bodies.surface_files import Packages, find_surface
+from ..bodies.surface_files import Packages, find_surface, searched_folders
+from ..errors import LeftOutWarning, warn_user
 from ..system import System
 
 __all__ = ["Packages", "place_meshes", "way_to"]
@@ -15,7 +16,11 @@ _SHOWN = 4
 
 
 def place_meshes(system: System, folder: Path | None, packages: Packages) -> None:
-    """Note with every mesh of a system where its file lies; those that are not found are told in the system's notes."""
+    """Note with every mesh of a system where its file lies.
+
+    Those that are not found are told in the system's notes, and by a `LeftOutWarning`: which, where they were looked
+    for, and what to do.
+    """
     wanted: dict[str, Path | None] = {}
     for body in system.bodies.values():
         for k, look in enumerate(body.visuals):
@@ -27,10 +32,16 @@ def place_meshes(system: System, folder: Path | None, packages: Packages) -> Non
     missing = [file for file, found in wanted.items() if found is None]
     if missing:
         more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-        system.notes.append(
+        said = (
             f"{len(missing)} of {len(wanted)} meshes are not found, their bodies are drawn as sticks: "
             f"{', '.join(missing[:_SHOWN])}{more}; packages= tells where packages are"
         )
+        system.notes.append(said)
+        looked = searched_folders(missing[0], folder, packages)
+        places = ", ".join(looked[:_SHOWN]) + f" and {len(looked) - _SHOWN} more" * (len(looked) > _SHOWN)
+        where = f"the first was looked for in {places}" if looked else "there is no folder to look in"
+        remedy = "put the files there, or name the folder that holds the packages: da.load(..., packages=FOLDER)"
+        warn_user(LeftOutWarning(f"{said}\n  {where}\n  {remedy}", tuple(missing)))
 
 
 def way_to(file: str, folder: Path | None) -> str:

@@ -24,11 +24,12 @@ def load_model(
     base: str = "fixed",
     name: str | None = None,
     packages: Sequence[str | os.PathLike[str]] = (),
+    root: str | os.PathLike[str] | None = None,
 ) -> System:
     """Return the system of a Python file (see `load_script`) or of a model file (see `load`)."""
     if Path(path).suffix.lower() == ".py":
         return load_script(path, name=name)
-    return load(path, base=base, packages=packages)
+    return load(path, base=base, packages=packages, root=root)
 
 
 def load_script(path: str | os.PathLike[str], *, name: str | None = None) -> System:

@@ -44,14 +44,13 @@ large or too deeply nested. Nothing here recurses.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from xml.etree.ElementTree import Element
 
 from ..checks import one_of
 from ..connections.constraints.mimic import Mimic
 from ..connections.hinges import Fixed, Free
-from ..errors import ModelError, ModelWarning, TopologyError
+from ..errors import ModelError, ModelWarning, TopologyError, warn_user
 from ..system import System
 from .guarded_xml import folder_of, parse_document, read_document
 from .mesh_places import Packages, place_meshes
@@ -181,12 +180,11 @@ def _warn(system: System, doubts: list[str], source: str) -> None:
     """Warn once of all that is doubtful; each goes to the notes of the system."""
     system.notes.extend(doubts)
     listed = "\n  ".join(doubts[:8] + [f"and {len(doubts) - 8} more: see system.notes"] * (len(doubts) > 8))
-    warnings.warn(
+    message = (
         f"{source} has data that no robot can have:\n  {listed}\nCorrect them there; an <inertia> is about the centre "
-        "of mass, in the axes of its origin, in kg m2 (inertia='strict' refuses those that are impossible).",
-        ModelWarning,
-        stacklevel=3,
+        "of mass, in the axes of its origin, in kg m2 (inertia='strict' refuses those that are impossible)."
     )
+    warn_user(ModelWarning(message))
 
 
 # ---- from elements to names

@@ -12,6 +12,18 @@ from .humanoid import humanoid
 from .linkages import linkage
 from .machines import cardan_shaft, geneva, geneva_angle, oldham, pantograph, quick_return, scissor_lift, scotch_yoke
 from .manipulator import space_manipulator
+from .mechanisms import (
+    andrews,
+    bennett,
+    bricard,
+    door,
+    four_bar,
+    governor,
+    parallelogram,
+    sarrus,
+    slider_crank,
+    spherical_four_bar,
+)
 from .platforms import delta, delta_angles, five_bar, stewart, stewart_lengths, three_rrr, three_rrr_angles
 from .pump import PumpData, PumpFilms, fuel_injection_pump, pump_films
 from .six_bars import stephenson_six_bar, watt_six_bar
@@ -32,8 +44,11 @@ __all__ = [
     "ToothForces",
     "ackermann",
     "ackermann_lean",
+    "andrews",
+    "bennett",
     "bicycle",
     "binary_tree",
+    "bricard",
     "cam_drive",
     "cardan_gears",
     "cardan_shaft",
@@ -42,11 +57,14 @@ __all__ = [
     "delta",
     "delta_angles",
     "differential",
+    "door",
     "double_wishbone",
     "five_bar",
+    "four_bar",
     "fuel_injection_pump",
     "geneva",
     "geneva_angle",
+    "governor",
     "hart",
     "hoeken",
     "humanoid",
@@ -59,6 +77,7 @@ __all__ = [
     "mechanisms",
     "oldham",
     "pantograph",
+    "parallelogram",
     "peaucellier",
     "planetary",
     "pump_films",
@@ -67,10 +86,13 @@ __all__ = [
     "rack_steering",
     "ring_for",
     "roberts",
+    "sarrus",
     "scissor_lift",
     "scotch_yoke",
     "scott_russell",
+    "slider_crank",
     "space_manipulator",
+    "spherical_four_bar",
     "spur_gears",
     "stephenson_six_bar",
     "stewart",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from ..bodies.shapes import Shape, rod
-from ..checks import finite_number, one_of
+from ..checks import checked, finite_number, one_of
 from ..connections.hinges import Free, Hinge, Revolute, Spherical, Universal
 from ..errors import ModelError
 from ..rotation import axis_angle
@@ -20,6 +20,7 @@ __all__ = ["binary_tree", "chain"]
 _SLIMNESS = 0.05
 
 
+@checked("n", "axes", "floating", "joints")
 def chain(
     n: int,
     *,
@@ -76,6 +77,7 @@ def chain(
     return system
 
 
+@checked("n", "axes")
 def binary_tree(
     n: int,
     *,

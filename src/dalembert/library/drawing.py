@@ -40,7 +40,7 @@ class Drawing:
             if not isinstance(given, Mapping) or (not given and what in ("points", "links")):
                 raise ModelError(_ITEM, what, given, "give a dict by name, with one or more")
         spatial = all(shape_of(p) == (3,) for p in points.values())
-        if not spatial and plane not in _PLANES:
+        if not spatial and (not isinstance(plane, str) or plane not in _PLANES):
             raise ModelError(_ITEM, "plane", plane, "use 'xy', 'xz' or 'yz'")
         n = 3 if spatial else 2
         places = {
@@ -179,7 +179,7 @@ def _names(link: str, given: Any, points: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(given, Sequence) or (not given and link != "ground"):
         raise ModelError(item, "points", given, "give names of points, one or more")
     for p in given:
-        if p not in points:
+        if not isinstance(p, str) or p not in points:
             raise ModelError(item, "points", p, f"there is no such point: {', '.join(map(repr, points))}")
     if len(set(given)) < len(given):
         raise ModelError(item, "points", given, "name each point once")

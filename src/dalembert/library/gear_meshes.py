@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import finite_number, positive
+from ..checks import checked, finite_number, positive
 from ..connections.constraints.couplings import Coupling, gear, rack_and_pinion
 from ..errors import ModelError
 from .gears import Gear, involute, involute_angle
@@ -254,6 +254,7 @@ class Rack:
         return np.concatenate([[ends[0]], profile, [ends[1]], below])[::-1]
 
 
+@checked("teeth")
 def ring_for(pinion: Gear, teeth: int) -> Gear:
     """Return the internal gear without shift for a pinion: teeth as high as the pinion's, or as it can take.
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..bodies.shapes import cylinder, prism, rod
-from ..checks import finite, one_of, positive
+from ..checks import checked, finite, one_of, positive
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.hinges import Fixed, Prismatic, Revolute
 from ..errors import ModelError
@@ -56,6 +56,7 @@ def spur_gears(
     return s
 
 
+@checked("teeth")
 def rack_drive(pinion: Gear, teeth: int = 20, *, width: float | None = None, density: float = _STEEL) -> System:
     """Return a pinion and a rack below it, which slides along x. Mobility 1.
 
@@ -79,6 +80,7 @@ def rack_drive(pinion: Gear, teeth: int = 20, *, width: float | None = None, den
     return s
 
 
+@checked("sun", "planet", "held")
 def planetary(
     sun: Gear,
     planet: Gear,
@@ -203,6 +205,7 @@ def differential(side: int = 16, pinion: int = 10, *, module: float = 0.004, mas
     return s
 
 
+@checked("planet")
 def cardan_gears(
     planet: Gear | None = None, *, angle: float = 0.0, width: float | None = None, density: float = _STEEL
 ) -> System:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import finite_number
+from ..checks import LARGEST_SIZE, checked, finite_number
 from ..errors import ModelError
 
 __all__ = ["Gear", "involute", "involute_angle"]
@@ -27,11 +27,13 @@ Array = NDArray[np.float64]
 _FLANK = 9  # points of a flank
 
 
+@checked("angle", largest=LARGEST_SIZE)
 def involute(angle: float) -> float:
     """Return the involute function tan(angle) - angle."""
     return math.tan(angle) - angle
 
 
+@checked("value", largest=LARGEST_SIZE)
 def involute_angle(value: float) -> float:
     """Return the angle between 0 and pi/2 whose involute function has a value, 0 or more; by Newton's method."""
     if not value >= 0:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..connections.hinges import Hinge, Prismatic, Revolute
 from ..errors import ModelError
 from ..rotation import axis_angle
@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 _ITEM = "linkage"
 
 
+@checked("sliders", "joints")
 def linkage(
     points: Mapping[str, ArrayLike],
     links: Mapping[str, Sequence[str]],
@@ -109,6 +110,8 @@ def linkage(
     >>> list(s.connections), da.mobility(s).mobility
     (['O', 'C', 'A', 'B'], 1)
     """
+    if lengths is not None and not isinstance(lengths, Mapping):
+        raise ModelError("linkage", "lengths", lengths, "give a dict of links or pairs of points to lengths, m")
     drawing = Drawing.of(points, links, ground, sliders or {}, joints or {}, plane)
     if lengths:
         lines = {p: drawing.direction(p) for p in drawing.sliders if p in drawing.points}

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.rigid import Body
 from ..bodies.shapes import cylinder, prism, rod
-from ..checks import finite, positive
+from ..checks import LARGEST_SIZE, checked, finite, positive
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.hinges import Prismatic, Revolute, Universal
 from ..errors import ModelError
@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 
+@checked("rod_length", largest=LARGEST_SIZE)
 def quick_return(
     crank: float = 0.1,
     base: float = 0.25,
@@ -104,6 +105,7 @@ def scotch_yoke(crank: float = 0.1, *, angle: float = 0.5, mass: float | None = 
     )
 
 
+@checked("stages")
 def scissor_lift(stages: int = 3, arm: float = 1.0, *, angle: float = 0.5, mass: float | None = 1.0) -> System:
     """Return a scissor lift: its platform is stages arm sin(angle) high. Mobility 1.
 
@@ -137,6 +139,7 @@ def scissor_lift(stages: int = 3, arm: float = 1.0, *, angle: float = 0.5, mass:
     return linkage(points, links, ground=("A0",), sliders=sliders, mass=mass, name=f"scissor lift, {stages} stages")
 
 
+@checked("arm", "position", largest=LARGEST_SIZE)
 def pantograph(
     ratio: float = 3.0, arm: float = 0.6, *, position: tuple[float, float] = (0.25, 0.05), mass: float | None = 1.0
 ) -> System:
@@ -197,6 +200,7 @@ def oldham(offset: float = 0.02, radius: float = 0.05, *, mass: float = 1.0) -> 
     return s
 
 
+@checked("double", "parallel")
 def cardan_shaft(
     angle: float = math.radians(30),
     *,
@@ -257,6 +261,7 @@ def cardan_shaft(
     return s
 
 
+@checked("slots")
 def geneva(slots: int = 4, centre: float = 0.1, *, mass: float = 1.0) -> System:
     """Return a Geneva drive: every turn of the crank moves the wheel on by one slot, and holds it for the rest.
 
@@ -301,6 +306,7 @@ def geneva(slots: int = 4, centre: float = 0.1, *, mass: float = 1.0) -> System:
     return s
 
 
+@checked("slots", "angle")
 def geneva_angle(slots: int, angle: ArrayLike) -> Array:
     """Return the angle (...) rad of the wheel of a Geneva drive for angles (...) rad of its crank.
 

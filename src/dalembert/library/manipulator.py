@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..bodies.rigid import Body
+from ..checks import checked
 from ..connections.hinges import CustomHinge, Fixed, Free, Revolute, Spherical
 from ..errors import ModelError
 from ..system import System
@@ -16,6 +17,7 @@ POUND = 12.0
 _UNITS = ("SI", "slug in")
 
 
+@checked("angles", "units")
 def space_manipulator(*, angles: bool = False, units: str = "SI") -> System:
     """Return a weightless main body with two arms of two links, each carrying a disk.
 

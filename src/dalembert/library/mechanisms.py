@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.rigid import Body
 from ..bodies.shapes import rod
-from ..checks import finite_array, finite_number
+from ..checks import LARGEST_SIZE, checked, finite_array, finite_number
 from ..connections.elements.plain import Effort, SpringDamper
 from ..connections.hinges import Prismatic, Revolute
 from ..errors import ModelError
@@ -39,6 +39,7 @@ Array = NDArray[np.float64]
 _DOWN = (0.0, -9.81, 0.0)
 
 
+@checked("crank", "coupler", "rocker", "ground", "angle", "crossed", "mass", largest=LARGEST_SIZE)
 def four_bar(
     crank: float = 1.0,
     coupler: float = 2.5,
@@ -88,6 +89,7 @@ def four_bar(
     return system
 
 
+@checked("crank", "base", "angle", largest=LARGEST_SIZE)
 def parallelogram(crank: float = 1.0, base: float = 2.0, *, angle: float = 1.0) -> System:
     """Return a four-bar whose opposite links are equal; at angle 0 it lies flat and can fold two ways.
 
@@ -103,6 +105,7 @@ def parallelogram(crank: float = 1.0, base: float = 2.0, *, angle: float = 1.0) 
     return system
 
 
+@checked("angle", "slider_mass", largest=LARGEST_SIZE)
 def slider_crank(
     crank: float = 0.2, connecting_rod: float = 0.6, *, angle: float = 0.7, slider_mass: float = 0.5
 ) -> System:
@@ -133,6 +136,7 @@ def slider_crank(
     return system
 
 
+@checked("length", "twist", "other_twist", "angle", largest=LARGEST_SIZE)
 def bennett(length: float = 1.0, twist: float = 0.6, other_twist: float = 1.1, *, angle: float = 1.0) -> System:
     """Return Bennett's linkage: four skew revolutes, opposite links alike, lengths as the sines of the twists.
 
@@ -147,6 +151,8 @@ def bennett(length: float = 1.0, twist: float = 0.6, other_twist: float = 1.1, *
     angle : float, rad
         Of A at the start.
     """
+    if math.sin(twist) == 0 or math.sin((other_twist - twist) / 2) == 0:
+        raise ModelError("bennett", "twist", twist, f"it must not be 0, nor the other twist, {other_twist}")
     other = length * math.sin(other_twist) / math.sin(twist)
     system = _ring("Bennett", (length, other, length, other), (twist, other_twist, twist, other_twist))
     ratio = math.sin((other_twist + twist) / 2) / math.sin((other_twist - twist) / 2)
@@ -156,6 +162,7 @@ def bennett(length: float = 1.0, twist: float = 0.6, other_twist: float = 1.1, *
     return system
 
 
+@checked("arcs")
 def spherical_four_bar(
     arcs: Sequence[float] = (math.radians(40), math.radians(70), math.radians(60), math.radians(80)),
     *,
@@ -208,6 +215,7 @@ def bricard() -> System:
     return system
 
 
+@checked("angle", "half_width", largest=LARGEST_SIZE)
 def sarrus(link: float = 1.0, *, angle: float = 0.6, half_width: float = 0.5) -> System:
     """Return the Sarrus linkage: two folding legs at right angles guide a platform exactly straight up.
 
@@ -239,6 +247,7 @@ def sarrus(link: float = 1.0, *, angle: float = 0.6, half_width: float = 0.5) ->
     return system
 
 
+@checked("height", "width", "mass", largest=LARGEST_SIZE)
 def door(height: float = 1.5, width: float = 0.9, *, misfit: ArrayLike = (0.0, 0.0, 0.0), mass: float = 30.0) -> System:
     """Return a door on two hinges about the vertical, `low` and `high`.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite, finite_array, one_of, positive, shape_of
+from ..checks import LARGEST_SIZE, checked, finite, finite_array, one_of, positive, shape_of
 from ..connections.hinges import Hinge, Revolute, Spherical, Universal
 from ..errors import ModelError
 from ..rotation import as_rotation_matrix
@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 _THIRD = 2 * math.pi / 3
 
 
+@checked("joints")
 def stewart(
     base: float = 1.0,
     platform: float = 0.6,
@@ -91,6 +92,7 @@ def stewart(
     return linkage(points, links, ground=ground, sliders=sliders, joints=hinges, mass=mass, name=name)
 
 
+@checked("system")
 def stewart_lengths(system: System, position: ArrayLike, rotation: Any = None) -> Array:
     """Return the lengths (6,) m of the legs of a `stewart` for a pose of its platform: |x + R p - b|.
 
@@ -110,6 +112,7 @@ def stewart_lengths(system: System, position: ArrayLike, rotation: Any = None) -
     return np.asarray(np.linalg.norm(x[..., None, :] + p @ R.T - b, axis=-1))
 
 
+@checked("arm", "forearm", largest=LARGEST_SIZE)
 def delta(
     base: float = 0.25,
     platform: float = 0.08,
@@ -169,6 +172,7 @@ def delta(
     return linkage(points, links, ground=("H1", "H2", "H3"), joints=hinges, mass=mass, name="delta robot")
 
 
+@checked("system")
 def delta_angles(system: System, position: ArrayLike) -> Array:
     """Return the angles (3,) rad of the arms of a `delta` for a place of its platform, elbows outward.
 
@@ -255,6 +259,7 @@ def three_rrr(
     return linkage(points, links, ground=("A1", "A2", "A3"), mass=mass, name="3-RRR")
 
 
+@checked("system")
 def three_rrr_angles(system: System, position: ArrayLike, angle: float = 0.0) -> Array:
     """Return the angles (3,) rad of the hinges A1, A2, A3 of a `three_rrr` for a pose, elbows as at its start.
 

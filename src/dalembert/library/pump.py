@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import tribology
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..connections.constraints.cams import CamFollower, RollingCam
 from ..connections.constraints.curves import Arc, Curve, Line
 from ..connections.elements.element import Element
@@ -156,6 +156,7 @@ class PumpData:
         ]
 
 
+@checked("films")
 def fuel_injection_pump(films: bool = True, data: PumpData | None = None, *, load: float | None = None) -> System:
     """Return the fuel injection pump of Sol 1983, chapter 9: a Bosch pump's cam, roller and plunger.
 
@@ -268,6 +269,7 @@ class PumpFilms(NamedTuple):
         return np.asarray(self.slip / np.maximum(np.abs(self.rolling), 1e-12))
 
 
+@checked("result")
 def pump_films(result: Result) -> PumpFilms:
     """Return what the films do: thickness, stress, slip, eccentricity and torque at the times of a result.
 

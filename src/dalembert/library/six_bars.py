@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from numpy.typing import ArrayLike
 
+from ..checks import checked
 from ..errors import ModelError
 from ..system import System
 from .linkages import linkage
@@ -77,6 +78,7 @@ _STEPHENSON: dict[int, Drawing] = {
 }
 
 
+@checked("kind", "points")
 def watt_six_bar(kind: int = 1, points: Mapping[str, ArrayLike] | None = None, *, mass: float | None = 1.0) -> System:
     """Return a six-bar of Watt's chain, in which the two links with three joints share one. Mobility 1, two loops.
 
@@ -101,6 +103,7 @@ def watt_six_bar(kind: int = 1, points: Mapping[str, ArrayLike] | None = None, *
     return _six_bar("Watt", _WATT, kind, points, mass)
 
 
+@checked("kind", "points")
 def stephenson_six_bar(
     kind: int = 3, points: Mapping[str, ArrayLike] | None = None, *, mass: float | None = 1.0
 ) -> System:

@@ -109,7 +109,7 @@ def _given(
     if isinstance(key, str) and len(own) != 2:
         remedy = "give the name of a link of two points, or two points, ('A', 'B')"
         raise ModelError("linkage", "lengths", key, remedy)
-    pair = own if isinstance(key, str) else tuple(key)
+    pair = own if isinstance(key, str) else tuple(key) if isinstance(key, tuple) else ()
     if len(pair) != 2 or not any(set(pair) <= set(members) for members in links.values()) or pair[0] == pair[1]:
         raise ModelError("linkage", "lengths", key, "give two points of one link, ('A', 'B')")
     if set(pair) <= fixed:

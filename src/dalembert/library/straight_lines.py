@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..checks import finite, positive
+from ..checks import LARGEST_SIZE, checked, finite, positive
 from ..errors import ModelError
 from ..system import System
 from .linkages import linkage
@@ -175,6 +175,7 @@ def hoeken(crank: float = 0.25, *, angle: float = math.pi, mass: float | None = 
     )
 
 
+@checked("rocker", largest=LARGEST_SIZE)
 def roberts(rocker: float = 1.0, coupler: float = 0.8, *, mass: float | None = 1.0) -> System:
     """Return Roberts' linkage in its middle position: P runs nearly along the base, exactly through O, middle and C.
 

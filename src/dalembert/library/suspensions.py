@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite, finite_array, positive
+from ..checks import checked, finite, finite_array, positive
 from ..connections.hinges import Hinge, Revolute, Spherical, Universal
 from ..errors import ModelError
 from ..system import System
@@ -34,6 +34,7 @@ _STRUT = {
 }  # fmt: skip
 
 
+@checked("points")
 def double_wishbone(points: Mapping[str, ArrayLike] | None = None, *, mass: float | None = 5.0) -> System:
     """Return a double wishbone suspension with a steering rack. Mobility 2: the wheel's travel and the steering.
 
@@ -65,6 +66,7 @@ def double_wishbone(points: Mapping[str, ArrayLike] | None = None, *, mass: floa
     return _steered("double wishbone", p, links, joints, {}, ("LF", "UF"), mass)
 
 
+@checked("points")
 def macpherson(points: Mapping[str, ArrayLike] | None = None, *, mass: float | None = 5.0) -> System:
     """Return a MacPherson strut with a steering rack. Mobility 2: the wheel's travel and the steering.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import finite, positive
+from ..checks import checked, finite, positive
 from ..errors import ModelError
 from ..system import System
 from .linkages import linkage
@@ -29,6 +29,7 @@ _KLANN = {
 }  # fmt: skip
 
 
+@checked("legs", "numbers")
 def jansen(
     legs: int = 1,
     *,
@@ -80,6 +81,7 @@ def jansen(
     return _walker("Jansen", legs, leg, links, "Y", "Z", n["m"], angle, mass)
 
 
+@checked("legs", "numbers")
 def klann(
     legs: int = 1,
     *,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from ..bodies import rod
+from ..checks import checked
 from ..connections.hinges import Revolute
 from ..system import System
 
 __all__ = ["windows"]
 
 
+@checked("n")
 def windows(n: int) -> System:
     """Return `n` square windows of rods in the xy-plane: n + 1 upright ones on pins, n level ones between their tops.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import pi
 
 from ..analysis import Contact, impulse
+from ..checks import LARGEST_SIZE, checked, positive
 from ..connections.elements import HingeSpring, PointPlaneContact
 from ..connections.hinges import Prismatic, Revolute
 from ..rotation import bryant
@@ -22,6 +23,7 @@ FRICTION = 0.3
 RESTITUTION = {"bird.beak": 0.5, "sleeve.lower": 0.0, "sleeve.upper": 0.0}
 
 
+@checked("scale", largest=LARGEST_SIZE)
 def woodpecker(scale: float = 1.0) -> System:
     """Return the toy: a sleeve with play around a pole, and a bird on a spring that hangs on it.
 
@@ -48,6 +50,7 @@ def woodpecker(scale: float = 1.0) -> System:
     >>> sum(event.name == "bird.beak" for event in result.events)  # it pecks twice
     2
     """
+    positive("woodpecker", scale=scale)
     s = System("woodpecker", gravity=(0, 0, -9.81))
     carriage = s.body("carriage", mass=0.0, inertia=(0, 0, 0))
     sleeve = s.body("sleeve", mass=SLEEVE_MASS, inertia=(SLEEVE_INERTIA * scale**2,) * 3)
@@ -69,6 +72,7 @@ def woodpecker(scale: float = 1.0) -> System:
     return s
 
 
+@checked("system")
 def woodpecker_impacts(system: System) -> list[Event]:
     """Return the impacts of beak and rims on the pole, by Newton's restitution and Coulomb's friction."""
     return [_impact(system, name) for name in RESTITUTION]

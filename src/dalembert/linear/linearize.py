@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..checks import checked
 from ..connections.elements.element import Element
 from ..connections.hinges import Hinge
 from ..errors import DalembertError, ModelError
@@ -35,6 +36,7 @@ _FEW_STATES = 200  # beyond, laws are not evaluated beside the state
 REST = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
 
 
+@checked("inputs", "independent")
 def linearize(
     system: System | Model,
     state: Any = None,

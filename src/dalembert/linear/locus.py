@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array
-from ..errors import ModelError
+from ..checks import checked, finite_array
+from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
 from ..system import System
 from .modes import frame_motions
@@ -234,6 +234,7 @@ class Campbell(RootLocus):
         return plot_campbell(self, orders, ax=ax, path=path)
 
 
+@checked("system", "parameter", "values", "conditions", "independent")
 def root_locus(
     system: System | Model | Callable[[float], Any],
     parameter: str,
@@ -277,6 +278,7 @@ def root_locus(
     return RootLocus(parameter, numbers, eigenvalues, vectors, tuple(spaces))
 
 
+@checked("system", "spin", "values", "conditions", "independent")
 def campbell(
     system: System | Model | Callable[[float], Any],
     spin: str | Sequence[str],
@@ -308,6 +310,8 @@ def campbell(
     by direction. For blades and other rotors without symmetry, on supports alike in all directions, frequencies are
     those in axes that turn with the rotor. `axes` tells which, and `notes` why.
     """
+    if not isinstance(spin, str) and not len(spin):
+        raise ModelError("campbell", "spin", spin, "name the hinge about which the rotor turns")
     names = [f"{each.removesuffix('.speed')}.speed" for each in ([spin] if isinstance(spin, str) else spin)]
     name = names[0]
     numbers, spaces, matrices = _along("campbell", system, names, values, state, conditions, independent, None)
@@ -326,6 +330,15 @@ def campbell(
 # ---- states and matrices along the values
 
 
+def _called(item: str, field: str, function: Callable[[float], Any], value: float) -> Any:
+    try:
+        return function(value)
+    except DalembertError:
+        raise
+    except Exception as error:
+        raise UserFunctionError(f"{item}: the function given as {field} failed at {value:.6g}: {error!r}") from error
+
+
 def _along(
     item: str, system: Any, parameters: list[str], values: ArrayLike, state: Any, conditions: Conditions | None,
     independent: Sequence[str] | None, speeds: Sequence[str] | None,
@@ -339,8 +352,8 @@ def _along(
     names, paces = independent, speeds
     base: Any = None
     for value in numbers.tolist():
-        model = as_model(system(value)) if made is None else made
-        given = state(value) if callable(state) and not isinstance(state, State) else state
+        model = as_model(_called(item, "system", system, value)) if made is None else made
+        given = _called(item, "state", state, value) if callable(state) and not isinstance(state, State) else state
         model, where, under = _at_value(item, model, parameters, value, given, conditions, made is None, base)
         base = where if base is None else base
         how: dict[str, Any] = {"conditions": under, "inputs": inputs_of(model, given, item)}

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import finite_number, positive
+from ..checks import at_least_one, checked, finite_number, positive
 from ..errors import DalembertError, IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
 from ..result import Result
@@ -161,6 +161,7 @@ class PeriodicOrbit:
         return f"<PeriodicOrbit of {self.floquet.space.model.system.name!r}: period {self.period:.9g} s>"
 
 
+@checked("rtol", "independent")
 def floquet(
     system: System | Model,
     period: float,
@@ -241,6 +242,7 @@ def _begun(system: System | Model, state: Any, t: float | None, options: dict[st
 def _motion(model: Model, state: State, period: float, rtol: float, options: dict[str, Any]) -> Result:
     more = {"rtol": rtol, "atol": 1e-2 * rtol, **options}
     result = simulate(model, float(state.t) + period, state=state, t_start=float(state.t), **more)
+    assert isinstance(result, Result)  # of one state
     if result.status != "finished":
         raise IntegrationError(f"floquet: the motion ended before its period: {result.status} {result.message}")
     jumps = np.flatnonzero(np.diff(result.t) == 0.0)
@@ -338,6 +340,7 @@ def _turn(old: Tangent, new: Tangent) -> Array:
     return np.vstack([xi[new.positions], dv[new.speeds], dx])
 
 
+@checked("free_period", "free", "rtol", "most")
 def periodic_orbit(
     system: System | Model,
     period: float,
@@ -376,6 +379,7 @@ def periodic_orbit(
     at = _begun(system, state, t, options, "periodic_orbit")
     model, here, T = at.model, at.state, finite_number(period, item="periodic_orbit", field="period")
     positive("periodic_orbit", period=T)
+    at_least_one("periodic_orbit", most=most)
     d = model.d_dynamics(here.t, here.q, here.v, here.x, conditions=at.conditions, multipliers=False)
     timed = bool(model.drives) or bool(np.abs(d.a.t).max(initial=0.0) > 1e-12)
     seek = not timed if free_period is None else bool(free_period)

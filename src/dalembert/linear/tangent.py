@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.nearby import general_mobility
+from ..checks import checked
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, DynamicsDerivatives, Model, State
 from .rows import Rows
@@ -206,6 +207,7 @@ class Tangent:
         )
 
 
+@checked("model", "state", "independent", "prefer", "conditions")
 def tangent_space(
     model: Model,
     state: State,

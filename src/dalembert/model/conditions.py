@@ -85,8 +85,11 @@ class Conditions(_core.Conditions):
         sliding: frozenset[int] = frozenset(),
         branches: Mapping[int, float] | None = None,
     ) -> None:
-        parameters = np.ascontiguousarray(parameters, dtype=float)
+        parameters = np.atleast_1d(np.ascontiguousarray(parameters, dtype=float))
         count = model.element_numbers
+        if parameters.shape not in ((count,), (len(model.parameters),)):
+            remedy = f"give {count} of elements, or {len(model.parameters)} with those of bodies and joints"
+            raise ModelError("conditions", "the shape of parameters", parameters.shape, remedy)
         if len(parameters) == count:  # of elements alone: own numbers stay
             parameters = np.concatenate([parameters, model.own_numbers])
         if not np.array_equal(parameters[count:], model.own_numbers):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
-from ..checks import finite_array, finite_number
+from ..checks import checked, finite_array, finite_number, shape_of
 from ..compile import compile_system
 from ..compile.inertia import freedoms_without_inertia, motions_without_inertia
 from ..connections.constraints.couplings import CustomCoupling
@@ -37,6 +37,7 @@ __all__ = ["Model", "as_model"]
 Array = NDArray[np.float64]
 
 
+@checked("description")
 class Model(NamedModel):
     """A compiled system. Constant; made by ``System.compile()``, and later changes of the system do not reach it.
 
@@ -122,6 +123,7 @@ class Model(NamedModel):
         """
         return varied(self.family, parameter_vector(self, parameters, "with_parameters"), "with_parameters")
 
+    @checked("locked", "off")
     def conditions(
         self,
         parameters: Mapping[str, float] | ArrayLike | None = None,
@@ -205,6 +207,7 @@ class Model(NamedModel):
 
     # ---- dynamics: `forward_dynamics`, `dynamics` and `inverse_dynamics` are the core's own
 
+    @checked("bare")
     @refusals.in_its_own_name
     def bias_forces(
         self,
@@ -241,6 +244,7 @@ class Model(NamedModel):
         how: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions, "bare": bare, "out": out}
         return self._supplied(q, v, np.zeros(self.nv), loads=loads, **how)
 
+    @checked("a", "t")
     @refusals.in_its_own_name
     def mixed_dynamics(
         self,
@@ -293,6 +297,7 @@ class Model(NamedModel):
         found = self.dynamics(t, q, v, tau=tau, **more)
         return found.a, found.tau
 
+    @checked("parameters")
     def d_dynamics(
         self,
         t: ArrayLike,
@@ -361,6 +366,7 @@ class Model(NamedModel):
         q, v, x, tau, _, t = blocks[:6]
         return Derivatives(q, v, x, tau, by_name, t, by_parameter)
 
+    @checked("bare")
     @refusals.in_its_own_name
     def d_forward_dynamics(
         self,
@@ -408,6 +414,7 @@ class Model(NamedModel):
         by_q, by_v, by_tau = self._d_dynamics([0, 3, 9], q, v, tau=tau, loads=loads, **more)
         return by_q, by_v, by_tau
 
+    @checked("bare")
     @refusals.in_its_own_name
     def d_inverse_dynamics(
         self,
@@ -493,8 +500,10 @@ class Model(NamedModel):
         t, q, v, x, tau, loads, inputs, conditions
             As in `dynamics`.
         """
+        if isinstance(parts, str) or not isinstance(parts, Iterable):
+            raise ModelError("report", "parts", parts, "give a sequence of names")
         for name in parts:
-            if name not in _core.report_parts:
+            if not isinstance(name, str) or name not in _core.report_parts:
                 raise ModelError("report", "part", name, f"there are {', '.join(map(repr, _core.report_parts))}")
         numbers = sorted(_core.report_parts.index(part) for part in parts)
         found = self._report(numbers, q, v, t=t, x=x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)
@@ -507,6 +516,7 @@ class Model(NamedModel):
         """Return one part of a report."""
         return self.report([part], 0.0 if t is None else t, q, v, x, **more)[part]
 
+    @checked("axes")
     @refusals.in_its_own_name
     def connection_loads(
         self,
@@ -549,13 +559,15 @@ class Model(NamedModel):
         """
         q = self._coordinates("connection_loads", q)
         for name, speeds in (("v", v), ("tau", tau)):
-            if np.ndim(speeds) > 1:  # type: ignore[arg-type]
+            shape = shape_of(speeds)
+            if shape is None or len(shape) > 1:
                 remedy = f"give ({self.nv},): this takes one state at a time"
-                raise ModelError("connection_loads", f"the shape of {name}", np.shape(speeds), remedy)  # type: ignore[arg-type]
+                raise ModelError("connection_loads", f"the shape of {name}", shape, remedy)
         t = finite_number(t, item="connection_loads", field="t")
         found = self.report(["loads"], t, q, v, x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)["loads"]
         return ConnectionLoads(self, q, found, axes, t=t, conditions=conditions)
 
+    @checked("axes", "t", "bare")
     def loads_of_motion(
         self,
         q: ArrayLike,
@@ -653,8 +665,11 @@ class Model(NamedModel):
         found = self.report(["applied", "body_loads"], t, q, v, x)
         return found["applied"], found["body_loads"]
 
+    @checked("t", "q")
     def force_energy(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> ForceEnergy:
         """Return the energy that elements store, and the powers that they dissipate and bring from outside."""
+        if np.ndim(q) == 1:
+            _mind_one_time("force_energy", t)
         energy = self.report(["energy"], t, q, v, x)["energy"]
         stored, lost, brought = (energy[..., k] for k in (2, 3, 4))
         return ForceEnergy(*(float(e) if np.ndim(q) == 1 else np.array(e) for e in (stored, lost, brought)))
@@ -702,6 +717,7 @@ class Model(NamedModel):
         """Return the mass matrix at q in factored form, for many solves."""
         return Factor(self, q)
 
+    @checked("t", "bare")
     @refusals.in_its_own_name
     def energy(
         self,
@@ -736,9 +752,11 @@ class Model(NamedModel):
         elif not bare and (self.compiled.elements.elements or not _nothing(*more.values())):
             potential = potential + self._reported("energies", q, v, **more).sum(-1)
         if raw.ndim == 1:
+            _mind_one_time("energy", t)
             return Energy(float(kinetic), float(potential))
         return Energy(kinetic.copy(), np.array(potential))
 
+    @checked("v")
     @refusals.in_its_own_name
     def momentum(self, q: ArrayLike, v: ArrayLike, *, about: ArrayLike | None = None) -> Array:
         """Return [angular momentum; linear momentum] (..., 6) in world axes, N m s and N s.
@@ -809,3 +827,8 @@ def as_model(system_or_model: System | Model) -> Model:
     if isinstance(system_or_model, System):
         return Model(system_or_model)
     raise ModelError("analysis", "system", system_or_model, "give a System or a compiled Model")
+
+
+def _mind_one_time(item: str, t: ArrayLike | None) -> None:
+    if t is not None and np.ndim(t):
+        raise ModelError(item, "t", t, "give one time for one state, or states (B, nq) for times (B,)")

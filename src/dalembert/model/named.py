@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
+from ..checks import checked, did_you_mean, random_generator, shape_of
 from ..compile import Compiled, compile_system
 from ..compile.compiled import random_coordinates
 from ..compile.signals import OutputInput
@@ -109,9 +110,14 @@ class NamedModel(_core.Model):
         """Return where the speeds of a hinge, or of a flexible body's modes, stand in v, and its forces in tau."""
         return self._slice(self.compiled.names.v, hinge)
 
+    @checked("hinge")
     def cut_slice(self, hinge: str) -> slice:
         """Return where the speeds of a hinge that closes a loop stand in what `cut_motion` gives."""
-        return self.compiled.names.cut_v[hinge]
+        found = self.compiled.names.cut_v
+        if hinge not in found:
+            known = did_you_mean(hinge, found) or f"there are {', '.join(map(repr, found)) or 'none'}"
+            raise ModelError("cut_slice", "hinge", hinge, f"no loop is cut at a hinge of that name; {known}")
+        return found[hinge]
 
     def zero_configuration(self) -> Array:
         """Return the q at which the two markers of every hinge coincide, (nq,)."""
@@ -124,12 +130,15 @@ class NamedModel(_core.Model):
             q[self.compiled.names.q[hinge.name]] = hinge.element.zero
         return q
 
+    @checked("initials")
     def initial_state(self, initials: Mapping[str, Initial] | None = None) -> State:
         """Return the start values that ``System.initial`` set, or others; zero where it did not."""
         q, v, names = self.zero_configuration(), np.zeros(self.nv), self.compiled.names
         for name, initial in (self.system.initials if initials is None else initials).items():
             if name not in names.q:
                 continue
+            if not isinstance(initial, Initial):
+                raise ModelError("initial_state", name, initial, "give a da.system.Initial")
             for values, span, given in ((q, names.q[name], initial.position), (v, names.v[name], initial.speed)):
                 if given is not None:
                     values[span] = np.where(np.isnan(given), values[span], given)
@@ -139,6 +148,7 @@ class NamedModel(_core.Model):
         """Return the start values of the element states, (nx,)."""
         return np.array(self.compiled.elements.starts, dtype=float)
 
+    @checked("rng", "size")
     def random_state(self, rng: np.random.Generator | int | None = None, size: int | None = None) -> State:
         """Return a random state: angles within +-pi, displacements within +-1 m, unit normal speeds, any attitude.
 
@@ -150,7 +160,9 @@ class NamedModel(_core.Model):
         size : int
             Number of states; None for one without a batch axis.
         """
-        rng = np.random.default_rng(rng)
+        rng = random_generator(rng, item="random_state", field="rng")
+        if size is not None and size < 0:
+            raise ModelError("random_state", "size", size, "give how many states, 0 or more")
         shape = () if size is None else (size,)
         q = random_coordinates(self.forest, self.compiled.names, rng, shape)
         v = rng.normal(size=(*shape, self.nv))
@@ -166,6 +178,7 @@ class NamedModel(_core.Model):
 
     # ---- inputs
 
+    @checked("given")
     def input_values(self, given: Mapping[str, ArrayLike]) -> Array:
         """Return the argument `inputs` of kernels: numbers, or (B,) of them, in place of the laws of inputs.
 
@@ -234,14 +247,16 @@ class NamedModel(_core.Model):
                 targets[:, self.driven_row(drive)] = element.target(value, rate, second)
         return targets
 
+    @checked("residual", "target")
     def apart(self, residual: Array, target: Array | float) -> Array:
         """Return by how much rows (..., nc) miss their targets: turns that are driven without whole ones."""
-        gap: Array = residual - target
+        gap: Array = np.asarray(residual, dtype=float) - np.asarray(target, dtype=float)
         rows = [self.driven_row(drive) for drive in self.drives if _counts_turns(drive)]
         if rows:
             gap[..., rows] -= 2 * np.pi * np.round(gap[..., rows] / (2 * np.pi))
         return gap
 
+    @checked("drive")
     def driven_freedoms(self, drive: Drive) -> list[int]:
         """Return where the speeds of a hinge that a drive prescribes stand in v."""
         start = self.v_slice(drive.connection.name).start
@@ -255,10 +270,12 @@ class NamedModel(_core.Model):
                 marks[self.driven_freedoms(drive)] = True
         return marks
 
-    def driven_row(self, drive: Any) -> int:
+    @checked("drive")
+    def driven_row(self, drive: Drive) -> int:
         """Return the constraint row that a drive prescribes."""
         return self.constraint_connections.index(drive.connection.name) + int(drive.coordinate)
 
+    @checked("name")
     def span_called(self, name: str) -> slice | None:
         """Return where in q the coordinates of a hinge or flexible body stand, or one by its name; None if unknown."""
         if name in (*self.hinge_names, *self.flexible_names):
@@ -291,7 +308,7 @@ class NamedModel(_core.Model):
                 else:
                     marks[self.v_slice(name)] = True
         else:
-            marks = np.asarray(given)
+            marks = np.empty(0) if shape_of(given) is None else np.asarray(given)
             if marks.dtype != bool or marks.shape != (self.nv,):
                 raise ModelError("mixed_dynamics", "given", given, f"give ({self.nv},) booleans, or names of hinges")
         for name in self.flexible_names:
@@ -311,6 +328,7 @@ class NamedModel(_core.Model):
         self._points[marker] = point
         return point
 
+    @checked("markers", "single", "loose")
     def points(self, markers: Sequence[Marker], *, single: bool = False, loose: bool = False) -> _core.Points:
         """Return what the core needs of markers on one body, for the kernels of points.
 
@@ -323,6 +341,10 @@ class NamedModel(_core.Model):
         loose : bool
             The markers are points of a flexible body, whether or not the core has frames there.
         """
+        if not len(markers):
+            raise ModelError("points", "markers", markers, "give one or more")
+        if loose and markers[0].body.flexible is None:
+            raise ModelError("points", "loose", loose, f"{markers[0].body.name!r} is no flexible body")
         places = self.frames.places
         if not loose and places.follows(markers[0]):
             found = [self.frames.place(marker) for marker in markers]
@@ -334,12 +356,15 @@ class NamedModel(_core.Model):
         )
         return _core.Points(body, frames, np.array([places.shapes_of(marker) for marker in markers]), single)
 
+    @checked("body")
     def nodes(self, body: str) -> _core.Points:
         """Return what the core needs of all nodes of a flexible body, for the kernels of points."""
         if ("nodes", body) not in self._points:
-            part = self.system.bodies[body]
-            flexible = part.flexible
-            assert flexible is not None
+            part = self.system.bodies.get(body)
+            flexible = None if part is None else part.flexible
+            if part is None or flexible is None:
+                known = ", ".join(map(repr, self.flexible_names)) or "this system has none"
+                raise ModelError("nodes", "body", body, f"give the name of a flexible body: {known}")
             places = zip(flexible.nodes, flexible.shapes, strict=True)
             markers = [Marker(part, place, np.eye(3), shape=shape) for place, shape in places]
             self._points["nodes", body] = self.points(markers, loose=True)
@@ -363,11 +388,13 @@ class NamedModel(_core.Model):
 
     def _coordinates(self, kernel: str, q: ArrayLike) -> Array:
         """Return q as a checked (nq,) array."""
-        if np.ndim(q) == 2:
-            raise ModelError(
-                kernel, "the shape of q", np.shape(q), f"give ({self.nq},): this takes one state at a time"
-            )
-        array = np.ascontiguousarray(q, dtype=np.float64) if np.ndim(q) == 1 else np.empty(0)
+        shape = shape_of(q)
+        if shape is not None and len(shape) == 2:
+            raise ModelError(kernel, "the shape of q", shape, f"give ({self.nq},): this takes one state at a time")
+        try:
+            array = np.ascontiguousarray(q, dtype=np.float64) if shape is not None and len(shape) == 1 else np.empty(0)
+        except (TypeError, ValueError):
+            array = np.empty(0)
         if array.shape != (self.nq,) or not np.isfinite(array).all():
             self._refuse(kernel, "q", q)
         return array
@@ -376,7 +403,7 @@ class NamedModel(_core.Model):
         """Return numbers for each speed, (nv,) or (B, nv)."""
         try:
             array = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             array = np.empty(0)
         if array.shape[-1:] != (self.nv,) or not np.isfinite(array).all():
             self._refuse(kernel, argument, value)

@@ -19,6 +19,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked
 from ..errors import ModelError
 from ..result import Result
 from .reading import Reading
@@ -107,6 +108,7 @@ class InstantCentres(Reading, Mapping[tuple[str, str], Centre]):
         return f"<InstantCentres of {', '.join(self.bodies)}: {len(self)} pairs, {len(self.result)} rows>"
 
 
+@checked("bodies")
 def instant_centres(result: Result, bodies: Iterable[object] | None = None) -> InstantCentres:
     """Return the instant centres of every two of some bodies, ground among them; Kennedy's theorem holds of them.
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..analysis.assemble import assemble
 from ..analysis.branches import all_closed, descend, distinct
 from ..analysis.prescribed import Prescribed
-from ..checks import finite_number
+from ..checks import checked, finite_number, random_generator
 from ..connections.hinges import Revolute
 from ..errors import AssemblyError, ModelError
 from ..model import Model, as_model
@@ -41,6 +41,7 @@ _WIDE = 8  # starts in sets with more freedoms that are looked at
 _DIRECTIONS = 16  # in which ways leave a bifurcation, at most
 
 
+@checked("input", "fixed", "limits", "q", "rng")
 def circuits(
     system: System | Model | Equations,
     input: str | None = None,
@@ -97,7 +98,7 @@ def circuits(
     (2, [True, True])
     """
     t = finite_number(t, item="circuits", field="t")
-    random = np.random.default_rng(0 if rng is None else rng)
+    random = random_generator(0 if rng is None else rng, item="circuits", field="rng")
     equations, closed, first, problem = _closed(system, fixed, q, t)
     known = measures_of(equations)
     stops = [m for m in known.values() if np.isfinite(m.lower) or np.isfinite(m.upper)] if limits else []

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._core import distances
 from ..bodies.convex import Convex, convex_parts
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..errors import ModelError
 from ..result import Result
 from .reading import Reading
@@ -135,6 +135,7 @@ class Clearance(Reading):
         return "\n".join([*lines, *self.notes])
 
 
+@checked("between")
 def clearance(
     result: Result,
     between: Iterable[Sequence[str]] | None = None,

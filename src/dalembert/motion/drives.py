@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked
 from .closed import Closed, Measure, measures_of
 from .equations import Equations
 
@@ -20,6 +21,7 @@ Array = NDArray[np.float64]
 _DEAD = 1e-6
 
 
+@checked("equations", "q", "t")
 def better_drive(equations: Equations, q: Array, t: float = 0.0) -> tuple[str, ...]:
     """Return the coordinates that can be driven from q (nq,), the best first; with several freedoms, a set of them.
 

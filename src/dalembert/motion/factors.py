@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import one_of
 from ..errors import SingularityError
 
 __all__ = ["SOLVERS", "Factors", "factor"]
@@ -79,7 +80,8 @@ def factor(J: Array, solver: str = "auto", pattern: Pattern | None = None) -> Fa
                         "solver='qr'"
                     )
         return _by_qr(J)
-    return {"qr": _by_qr, "normal": _by_normal_equations, "elimination": _by_elimination}[solver](J)
+    ways = {"qr": _by_qr, "normal": _by_normal_equations, "elimination": _by_elimination}
+    return ways[one_of("position", "solver", solver, ("auto", "sparse", *ways))](J)
 
 
 def _by_sparse(J: Array, pattern: Pattern | None) -> Factors | None:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, shape_of
+from ..checks import checked, finite_array, shape_of
 from ..errors import AssemblyError, DalembertError, ModelError, SingularityError
 from ..model.driven_rates import MOST_STEPS, Swept
 from ..result import TIME, Axis
@@ -64,12 +64,14 @@ class Followed:
     splits: int
 
 
+@checked("equations", "q", "rates", "h", "order")
 def predict(equations: Equations, q: Array, rates: Rates, h: float, order: int) -> Array:
     """Return the configuration a time h on, (nq,), by (1), (2) or (3)."""
     step = (0.0, h, h)[order] * rates.v + (h * h / 2 if order == 2 else 0.0) * rates.a
     return equations.integrate(q, step)
 
 
+@checked("equations", "predictor")
 def follow(
     equations: Equations,
     times: ArrayLike,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.bounds import Bounds
 from ..analysis.freedoms import names_of
-from ..checks import finite_number, positive
+from ..checks import checked, finite_number, positive, random_generator
 from ..errors import ModelError
 from ..model import Model, State, as_model
 from ..system import System
@@ -83,6 +83,7 @@ class InverseKinematics:
         return State(q=q[k].copy(), v=np.zeros(self.model.nv), x=self.model.state_starts())
 
 
+@checked("q", "weights", "prefer", "hold", "free", "path", "fit", "all", "max_iterations", "rng", "starts")
 def inverse_kinematics(
     system: System | Model,
     targets: Mapping[Any, Any],
@@ -179,7 +180,7 @@ def inverse_kinematics(
     metric = metric_of(model, weights)[columns]
     reach = Reach(model, goals, bounds, columns, metric, positive(ITEM, tolerance=tolerance)["tolerance"], t)
     number_of_starts = _count(starts, 400 if all else 50, "starts")
-    random = np.random.default_rng(0 if rng is None else rng)
+    random = random_generator(0 if rng is None else rng, item="inverse_kinematics", field="rng")
     search = Search(reach, number_of_starts, _count(max_iterations, 60, "max_iterations"), random)
     begin, notes, several = begin_from(model, q, count, reach)
     mind_motion(reach, begin[0], search, ITEM)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.driven import driven_positions
 from ..analysis.led_drives import follow_drives, undeformed
+from ..checks import checked
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Model
 from ..model.driven_rates import Swept
@@ -32,6 +33,7 @@ _ROWS = ("t", "q", "v", "a", "slack")
 _ASIDE = 3e-3  # rad or characteristic lengths: how far beside a crossing rates are taken
 
 
+@checked("times", "values", "q", "on_error")
 def kinematics(
     system: System | Model | Any,
     *,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.prescribed import Prescribed
 from ..analysis.scales import Scales
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..result import TIME, Axis, Result
@@ -81,6 +81,7 @@ class MobilityRange(Reading):
         return "\n".join(lines)
 
 
+@checked("along", "drive")
 def mobility_range(
     system: System | Model,
     along: Result | Circuit | ArrayLike,

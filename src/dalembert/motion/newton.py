@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, one_of, positive
+from ..checks import checked, finite_array, one_of, positive
 from ..errors import AssemblyError, ModelError, SingularityError
 from .equations import Equations
 from .factors import SOLVERS, Factors, factor
@@ -99,6 +99,7 @@ def scales_of(equations: Equations, scaled: bool) -> tuple[Array, Array]:
     return equations.row_scales, equations.column_scales
 
 
+@checked("equations", "method", "solver", "scaled", "t", "check")
 def find_position(
     equations: Equations,
     q: ArrayLike | None = None,

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
+from ..checks import checked
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..result import Result
@@ -111,6 +112,7 @@ class Polygon(Reading):
         return "\n".join(lines)
 
 
+@checked("points", "t")
 def velocity_polygon(
     result: Result,
     points: Iterable[object] | None = None,
@@ -146,6 +148,7 @@ def velocity_polygon(
     return _polygon("velocity", result, points, row, t, relative_to)
 
 
+@checked("points", "t")
 def acceleration_polygon(
     result: Result,
     points: Iterable[object] | None = None,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import checked
 from ..errors import ModelError, SingularityError
 from .equations import Equations
 from .factors import Factors, factor
@@ -74,6 +75,7 @@ def jerk_terms(equations: Equations, q: Array, v: Array, a: Array, t: float) -> 
     return d
 
 
+@checked("equations", "t", "free", "solver", "jerk")
 def find_rates(
     equations: Equations,
     q: ArrayLike | None = None,

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, one_of, positive
+from ..checks import checked, finite_array, one_of, positive
 from ..errors import ModelError, SingularityError
 from ..model import as_model
 from .equations import Equations, RelativeEquations
@@ -207,6 +207,7 @@ def equations_of(system: Any) -> Equations:
     return RelativeEquations(as_model(system))
 
 
+@checked("t", "method", "independent")
 def motion_space(
     system: Any,
     *,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.assemble import assemble
 from ..analysis.freedoms import Freedoms, freedoms_of, names_of
-from ..checks import finite_array, finite_number
+from ..checks import checked, finite_array, finite_number
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..result import TIME, Axis, Result
@@ -173,6 +173,7 @@ class Tolerances(Reading):
         return f"<Tolerances of {len(self.outputs)} outputs by {len(self.deviations)} deviations, {len(self.t)} rows>"
 
 
+@checked("outputs", "held")
 def tolerances(
     motion: System | Model | Result,
     outputs: str | Iterable[str],
@@ -213,6 +214,8 @@ def tolerances(
     >>> report.sensitivities[0].round(6), report.worst.round(7), report.rss.round(7)
     (array([[1., 1.]]), array([[0.0003]]), array([[0.0002236]]))
     """
+    if not outputs:
+        raise ModelError("tolerances", "outputs", outputs, "name one or more")
     item = "tolerances"
     result = motion if isinstance(motion, Result) else None
     model = result._model() if result is not None else as_model(motion)  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..analysis.consistent import RANK
 from ..analysis.freedoms import Freedoms, freedoms_of
 from ..analysis.scales import Scales
+from ..checks import checked
 from ..errors import ModelError
 from ..model import Model
 from ..model.loads import weightless_loads
@@ -98,6 +99,7 @@ class TransmissionAngle(Reading):
         return f"<TransmissionAngle at {self.at!r} on {self.body!r}: {low:.4g} to {high:.4g} degrees>"
 
 
+@checked("at", "output", "input", "body")
 def transmission_angle(
     result: Result, at: str, output: str, input: str | None = None, *, body: str | None = None
 ) -> TransmissionAngle:

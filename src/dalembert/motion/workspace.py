@@ -13,7 +13,7 @@ from ..analysis.nearby import null_space
 from ..analysis.prescribed import Prescribed
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
-from ..checks import finite_array, finite_number
+from ..checks import checked, finite_array, finite_number, random_generator, shape_of
 from ..connections.connection import Connection
 from ..errors import ModelError
 from ..model import Model, as_model
@@ -31,6 +31,7 @@ Array = NDArray[np.float64]
 _AXES = "xyz"
 
 
+@checked("plane", "actuated", "limits", "rng")
 def workspace(
     system: System | Model,
     target: str | Body | Marker,
@@ -118,7 +119,8 @@ def workspace(
     if rotation is not None:
         columns += [speeds.start + normal] if normal is not None else [speeds.start + k for k in range(3)]
     places = np.arange(span.start if rotation is not None else span.start + 4, span.stop)
-    reach = Reach(closed, q0, held, places, stops, np.random.default_rng(0 if rng is None else rng))
+    random = random_generator(0 if rng is None else rng, item="workspace", field="rng")
+    reach = Reach(closed, q0, held, places, stops, random)
     ways = reach.sweep(poses, tuple(len(v) for v in values))
     size = model.length if length is None else finite_number(length, item=item, field="length")
     if size <= 0:
@@ -143,8 +145,7 @@ def _grid(grid: Sequence[ArrayLike], plane: str) -> tuple[tuple[str, ...], tuple
         )
     values = []
     for k, one in enumerate(grid):
-        array = np.asarray(one, dtype=float)
-        array = finite_array(array, array.shape, item=item, field=f"grid[{k}]")
+        array = finite_array(one, shape_of(one) or (), item=item, field=f"grid[{k}]")
         if array.ndim != 1 or len(array) < 2 or (np.diff(array) <= 0).any():
             raise ModelError(item, f"grid[{k}]", array.shape, "give at least two ascending numbers")
         values.append(array)
@@ -152,7 +153,7 @@ def _grid(grid: Sequence[ArrayLike], plane: str) -> tuple[tuple[str, ...], tuple
 
 
 def _attitude(rotation: Any, normal: int | None) -> Array:
-    if np.ndim(rotation) == 0 and not isinstance(rotation, str) and normal is not None:
+    if shape_of(rotation) == () and not isinstance(rotation, str) and normal is not None:
         angle = finite_number(rotation, item="workspace", field="rotation")
         return np.asarray(axis_angle(_AXES[normal], angle))
     return np.asarray(as_rotation_matrix(rotation, item="workspace"))

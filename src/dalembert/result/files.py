@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked
 from ..model import Model
 from .records import Axis
 
@@ -37,6 +38,7 @@ class Files:
     def _whole(self) -> Result:
         return cast("Result", self)
 
+    @checked("names")
     def to_xarray(self, names: Sequence[str] = ()) -> xarray.Dataset:
         """Return an xarray Dataset: q, v, x, a, tau, lam by their names over time; and outputs.
 
@@ -49,6 +51,7 @@ class Files:
 
         return to_dataset(self._whole, names)
 
+    @checked("names")
     def to_pandas(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
         """Return a pandas DataFrame over t, named as `axis` is, with a column for each number.
 
@@ -64,6 +67,7 @@ class Files:
 
         return pandas.DataFrame(flat_columns(self._whole, names), index=pandas.Index(self.t, name=self._head))
 
+    @checked("path", "names", "units")
     def to_csv(self, path: str | os.PathLike[str], names: Sequence[str] | None = None, *, units: bool = False) -> None:
         """Write a table with a heading, t first, to a CSV file; numbers in full. `names` as in `to_pandas`.
 
@@ -77,12 +81,14 @@ class Files:
         else:
             write_csv(path, {self._head: self.t} | flat_columns(self._whole, names))
 
+    @checked("path", "names")
     def to_excel(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
         """Write a sheet for Excel and its relatives: names, units below them, then numbers; needs openpyxl."""
         from ..io.tables import table_of, write_excel
 
         write_excel(path, table_of(self._whole, self._head, names))
 
+    @checked("path", "names")
     def to_mat(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
         """Write a MAT file: a variable for each column, and in the cell array ``columns`` its name and unit.
 
@@ -92,6 +98,7 @@ class Files:
 
         write_mat(path, table_of(self._whole, self._head, names))
 
+    @checked("names")
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write the result to a file: ``.nc`` (NetCDF), ``.zarr``, ``.parquet`` or ``.csv``.
 

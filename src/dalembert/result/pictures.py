@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import ArrayLike
 
+from ..checks import checked
 from ..model import Model, State
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Pictures:
 
         return result_html(self)
 
+    @checked("degrees")
     def plot(
         self,
         *names: str | Callable[[State], ArrayLike] | Sequence[Any],
@@ -64,6 +66,7 @@ class Pictures:
 
         return plot_energy(cast("Result", self), ax=ax, path=path)
 
+    @checked("velocities", "accelerations", "trace", "ghosts", "forces", "view", "labels", "markers", "inertia")
     def draw(
         self,
         t: float | None = None,
@@ -102,6 +105,7 @@ class Pictures:
             labels=labels, markers=markers, inertia=inertia, exaggerate=exaggerate, path=path,
         )  # fmt: skip
 
+    @checked("view", "trace", "inertia")
     def animate(
         self,
         path: Any = None,
@@ -208,6 +212,7 @@ class Pictures:
         wanted = _wanted(view, fps, speed, trace, plots, arrows, beside, inertia, exaggerate, colors)
         return view_result(self, wanted, open_browser=open_browser, port=port)
 
+    @checked("plots", "arrows", "trace", "beside", "view", "inertia", "colors", "by")
     def export(
         self,
         path: Any,

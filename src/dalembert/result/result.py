@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_number
+from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import DalembertError, ModelError
 from ..model import Model, State
 from ..model.interpolation import interpolate
@@ -22,9 +22,6 @@ from .outputs.output import value_of
 from .pictures import Pictures
 from .records import TIME, Axis, EventRecord, Labels, Stats
 from .stored import stored_about
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["EventRecord", "Labels", "Result", "Stats"]
 
@@ -174,7 +171,11 @@ class Result(Files, Pictures):
         """The last state."""
         return State(self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1]), self.x[-1].copy())
 
-    def at(self, t: ArrayLike) -> Any:
+    @overload
+    def at(self, t: float) -> State: ...
+    @overload
+    def at(self, t: Sequence[float] | NDArray[Any]) -> Result: ...
+    def at(self, t: ArrayLike) -> State | Result:
         """Return the state at a time, as a `State`; or at many times in order, as a `Result` at these.
 
         Parameters
@@ -182,11 +183,11 @@ class Result(Files, Pictures):
         t : float or (k,) s
             From the first to the last time of the result. Where the state jumps, the one after the jump is given.
         """
-        if np.ndim(t) == 0:
+        if shape_of(t) == ():
             time = finite_number(t, item="result.at", field="t")
             q, v, x = self._states(self._within(np.array([time])))
             return State(q[0], v[0], time, x[0])
-        times = self._within(np.array(t, dtype=float))
+        times = self._within(finite_array(t, shape_of(t) or (), item="result.at", field="t"))
         other = self._like(times, *self._states(times))
         other.stats, other.status, other.message = self.stats, self.status, self.message
         other._origin = self
@@ -252,6 +253,7 @@ class Result(Files, Pictures):
             raise ModelError("result", "output", name, "give a name; for a function of the state use result.output(f)")
         return self.output(name)
 
+    @checked("times")
     def output(self, what: str | Callable[[State], ArrayLike] | Output, times: ArrayLike | None = None) -> Array:
         """Return an output at all times, or at given ones, (n, ...).
 
@@ -275,6 +277,8 @@ class Result(Files, Pictures):
         needs_all = bool(output.history or output.branch or (output.whole and output.whole.branch))
         if times is not None:
             wanted = self._within(np.array(times, dtype=float))
+            if not len(wanted):
+                raise ModelError("output", "times", times, "give one or more times, s")
             if not needs_all:
                 return self._values(output, self._motion_at(wanted))
             merged = self.refined(wanted)
@@ -403,6 +407,7 @@ class Result(Files, Pictures):
             return self._stored["energy.work"], self._stored["energy.dissipated"]
         return work_and_loss(self)
 
+    @checked("times")
     def refined(self, times: ArrayLike) -> Result:
         """Return the result with the states at more times (k,) s, in order, among its own."""
         wanted = self._within(np.array(times, dtype=float))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.named_starts import named_count
+from ..checks import checked
 from ..errors import DalembertError, IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
 from ..result import EventRecord, Labels, Motion, Output, Result, Stats, always
@@ -123,6 +124,7 @@ class Ensemble:
     def __iter__(self) -> Iterator[Result]:
         return (self.run(k) for k in range(len(self)))
 
+    @checked("number")
     def run(self, number: int) -> Result:
         """Return one run, as far as it got."""
         made = self._runs[number] if self._runs is not None else None
@@ -170,6 +172,7 @@ class Ensemble:
         """Names and units of coordinates, speeds and constraint rows."""
         return Labels.of(self.model)
 
+    @checked("show")
     def plot(self, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Any]:
         """Plot outputs of all runs over time, one panel for each unit, and return the matplotlib axes.
 
@@ -189,6 +192,7 @@ class Ensemble:
 
         return plot_runs(self, *names, show=show, ax=ax, path=path)
 
+    @checked("names")
     def to_xarray(self, names: Sequence[str] = ()) -> xarray.Dataset:
         """Return an xarray Dataset over runs and times: q, v, x, the parameters of each run, and outputs.
 
@@ -199,6 +203,7 @@ class Ensemble:
         """
         return ensemble_dataset(self, names)
 
+    @checked("names", "quantiles")
     def statistics(
         self, names: str | Sequence[str], quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)
     ) -> xarray.Dataset:
@@ -230,8 +235,11 @@ class Ensemble:
         >>> found.sel(statistic=["mean", "quantile 0.95"]).values[:, 0].round(3)
         array([0.2 , 0.29])
         """
+        if not len(names):
+            raise ModelError("statistics", "names", names, "name one output or more")
         return ensemble_statistics(self, [names] if isinstance(names, str) else names, quantiles)
 
+    @checked("names")
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write all runs to a file, ``.nc`` (NetCDF) or ``.zarr``, as `Result.save` does with one.
 

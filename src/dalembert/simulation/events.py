@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, finite_number
+from ..checks import checked, finite_array, finite_number
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, Model, State
 from ..result import ByTime, Motion, Output
@@ -21,6 +21,7 @@ __all__ = ["Event", "Situation", "Watch"]
 Array = NDArray[np.float64]
 
 
+@checked("direction")
 @dataclass(frozen=True)
 class Event:
     """A moment at which an output passes a value.

@@ -23,6 +23,9 @@ _waiting: list[FrameType | None] = []  # the statement under way when a key was 
 class Interrupt:
     """Within its context Ctrl-C sets `pressed`; a second one is raised as usual.
 
+    Where the signal is ignored, as in programs that a shell runs in the background, it stays ignored; where a handler
+    that is not Python's serves it, that keeps it.
+
     Attributes
     ----------
     flag : _core.Flag
@@ -40,7 +43,8 @@ class Interrupt:
 
     def __enter__(self) -> Interrupt:
         self.flag.set = False
-        if threading.current_thread() is threading.main_thread():
+        ours = signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None)
+        if ours and threading.current_thread() is threading.main_thread():
             self._old = signal.signal(signal.SIGINT, self._press)
         return self
 

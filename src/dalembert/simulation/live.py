@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..connections.laws import break_times
 from ..errors import DalembertError, ModelError
 from ..model import History, Model, Sampled, State, as_model
@@ -56,6 +56,7 @@ def _by_one_thread(method: Callable[Concatenate[Live, Args], Found]) -> Callable
     return call
 
 
+@checked("state", "events", "delay", "method", "stops")
 class Live:
     """A simulation in steps of the caller's: look at outputs, set inputs, go on.
 

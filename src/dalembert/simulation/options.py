@@ -132,6 +132,6 @@ def baumgarte_gains(stabilization: str | tuple[float, float]) -> tuple[float, fl
         if (pair < 0).any():
             raise ModelError("simulate", "stabilization", stabilization, "gains must not be negative")
         return 2 * float(pair[0]), float(pair[1]) ** 2
-    if stabilization != "projection":
+    if not isinstance(stabilization, str) or stabilization != "projection":
         raise ModelError("simulate", "stabilization", stabilization, "use 'projection' or Baumgarte's (alpha, beta)")
     return 0.0, 0.0

@@ -8,7 +8,6 @@ compared with the whole deformation, however small the loads are.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..bodies.flexible import FlexibleBody
 from ..bodies.rigid import Body
-from ..errors import BucklingWarning, ModesWarning
+from ..errors import BucklingWarning, ModesWarning, warn_user
 from ..model import Model
 from ..model.once import once_per_model
 from ..result import Motion
@@ -79,7 +78,7 @@ def mode_notes(motion: Motion) -> list[str]:
         chosen = _loaded(motion, loads)
         shapes = loaded_shapes(chosen, body) if len(chosen) else np.zeros((0, 0))
         if len(chosen) and np.isfinite(shapes).all():
-            notes += _missed(chosen, body, shapes, depth=5)
+            notes += _missed(chosen, body, shapes)
     return notes
 
 
@@ -151,11 +150,11 @@ def _pressed(body: Body, factor: float, t: float, *, known: bool) -> str:
             f": {percent(1 / factor)} of its stiffness or more are not there; give it stiffening=True and load_nodes, "
             "the nodes that are pressed"
         )
-    warnings.warn(said, BucklingWarning, stacklevel=7)
+    warn_user(BucklingWarning(said))
     return said
 
 
-def _missed(motion: Motion, body: Body, shapes: Array, depth: int = 7) -> Iterator[str]:
+def _missed(motion: Motion, body: Body, shapes: Array) -> Iterator[str]:
     """Say if no combination of the modes comes near to how the loads deform the structure."""
     flexible = body.flexible
     assert flexible is not None
@@ -168,7 +167,7 @@ def _missed(motion: Motion, body: Body, shapes: Array, depth: int = 7) -> Iterat
             f"energy (up to {moved[k]:.2g} m, t = {motion.t[k]:.6g} s): take more, or modes=da.CraigBampton with the "
             "loaded nodes"
         )
-        warnings.warn(said, ModesWarning, stacklevel=depth)
+        warn_user(ModesWarning(said))
         yield said
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..connections.constraints.reaches import is_tie
 from ..connections.laws import break_times
 from ..errors import ModelError
@@ -18,7 +18,7 @@ from ..result import Result
 from ..system import System
 from .adapters import is_foreign
 from .dry_options import dry_of
-from .ensemble import batch_size
+from .ensemble import Ensemble, batch_size
 from .events import Event, Watch
 from .interrupt import forget, heed
 from .options import baumgarte_gains, make_options
@@ -36,6 +36,35 @@ __all__ = ["simulate"]
 Array = NDArray[np.float64]
 
 
+@overload
+def simulate(
+    system: System | Model,
+    t_end: float,
+    *,
+    t_start: float | None = None,
+    times: ArrayLike | None = None,
+    state: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    method: str = "auto",
+    rtol: float = 1e-8,
+    atol: Tolerance = DEFAULT_ATOL,
+    max_step: float | None = None,
+    step: float | None = None,
+    events: Event | Sequence[Event] = (),
+    control: Callable[[State], Any] | Sampled | None = None,
+    period: float | None = None,
+    delay: float = 0.0,
+    breaks: ArrayLike = (),
+    friction: str = "events",
+    stops: str = "rigid",
+    stabilization: str | tuple[float, float] = "projection",
+    spectral_radius: float = 0.8,
+    progress: bool | None = None,
+    stream: str | os.PathLike[str] | None = None,
+    resume: Result | bool | None = None,
+    on_error: str = "raise",
+) -> Result: ...
+@overload
 def simulate(
     system: System | Model,
     t_end: float,
@@ -62,7 +91,46 @@ def simulate(
     stream: str | os.PathLike[str] | None = None,
     resume: Result | bool | None = None,
     on_error: str = "raise",
-) -> Any:
+) -> Result | Ensemble: ...
+@checked(
+    "times",
+    "parameters",
+    "method",
+    "events",
+    "delay",
+    "stops",
+    "progress",
+    "stream",
+    "resume",
+    "on_error",
+)
+def simulate(
+    system: System | Model,
+    t_end: float,
+    *,
+    t_start: float | None = None,
+    times: ArrayLike | None = None,
+    state: State | Mapping[str, Any] | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None,
+    method: str = "auto",
+    rtol: float = 1e-8,
+    atol: Tolerance = DEFAULT_ATOL,
+    max_step: float | None = None,
+    step: float | None = None,
+    events: Event | Sequence[Event] = (),
+    control: Callable[[State], Any] | Sampled | None = None,
+    period: float | None = None,
+    delay: float = 0.0,
+    breaks: ArrayLike = (),
+    friction: str = "events",
+    stops: str = "rigid",
+    stabilization: str | tuple[float, float] = "projection",
+    spectral_radius: float = 0.8,
+    progress: bool | None = None,
+    stream: str | os.PathLike[str] | None = None,
+    resume: Result | bool | None = None,
+    on_error: str = "raise",
+) -> Result | Ensemble:
     """Return the motion of a system from t_start to t_end.
 
     Loops are closed before the start and held to round-off at every step. Nothing needs to be chosen: error-controlled
@@ -137,6 +205,8 @@ def simulate(
     Returns
     -------
     Result, or Ensemble for many runs
+        Type checkers take it for a `Result` if `state` and `parameters` are left out or plain numbers by name; else, as
+        it depends on shapes, narrow it: ``assert isinstance(r, da.Ensemble)``.
         On Ctrl-C the part that was computed, with status ``"interrupted"``; of many runs those that are finished, and
         the others as far as they got.
 
@@ -189,7 +259,7 @@ def simulate(
         max_step=max_step,
         step=step,
         spectral_radius=spectral_radius,
-        project=stabilization == "projection",
+        project=isinstance(stabilization, str) and stabilization == "projection",
         span=t_end - t_start,
     )
     control = as_control(control, period, delay, item="simulate")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.flexible import FlexibleBody
-from ..errors import DeformationWarning, StiffeningWarning
+from ..errors import DeformationWarning, StiffeningWarning, warn_user
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -50,7 +49,7 @@ def deformation_notes(model: Model, q: Array) -> list[str]:
                 f"{name!r} deforms by up to {moved:.3g} m ({moved / size:.2g} of its size {size:.3g} m), its nodes "
                 f"turn by up to {turn:.3g} rad: {limits}"
             )
-            warnings.warn(notes[-1], DeformationWarning, stacklevel=6)
+            warn_user(DeformationWarning(notes[-1]))
     return notes
 
 
@@ -86,5 +85,5 @@ def spin_notes(model: Model, q: NDArray[np.float64], v: NDArray[np.float64]) -> 
                 f"{name!r} spins at up to {spin:.3g} rad/s, its lowest frequency is {flexible.frequencies[0]:.3g} "
                 "rad/s: without geometric stiffening its bending comes out too soft; give it stiffening=True"
             )
-            warnings.warn(notes[-1], StiffeningWarning, stacklevel=6)
+            warn_user(StiffeningWarning(notes[-1]))
     return notes

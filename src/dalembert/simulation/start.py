@@ -14,7 +14,7 @@ from ..analysis.driven import driven_motion, motion_with
 from ..analysis.named_starts import named_count, named_starts
 from ..analysis.redundancy import misfits
 from ..analysis.starts import Starts, missed_starts, within_limits
-from ..checks import finite_array, finite_number
+from ..checks import checked, finite_array, finite_number
 from ..connections.drives import Drive
 from ..connections.elements.plain import Effort, Load
 from ..connections.laws import LOOKS, Function, Integral, Linear, Monotone, Piecewise, Spline, steps_of
@@ -147,6 +147,7 @@ def found_otherwise(state: Any, conditions: Conditions) -> list[str]:
     return notes
 
 
+@checked("state", "t", "limits")
 def start_state(
     system: System | Model,
     state: State | Mapping[str, Any] | None = None,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis.scales import Scales, singular_values
+from ..checks import checked
 from ..errors import EquilibriumError, ModelError
 from ..model import Model, State, as_model
 from ..motion.closed import Measure
@@ -24,6 +25,9 @@ from .rubbing import Held, rest_with_friction
 from .stability import judged, named_motion
 from .trim import Trim, trim
 
+if TYPE_CHECKING:
+    from .several import Equilibria
+
 __all__ = ["equilibrium", "locked", "solved"]
 
 Array = NDArray[np.float64]
@@ -33,6 +37,64 @@ _PROGRESS = 0.1  # of the forces at the start: what is left after these steps if
 _SINGULAR = 1e-5  # scaled singular values of loops below this are lost
 
 
+@overload
+def equilibrium(
+    system: System | Model,
+    *,
+    state: State | Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    hold: str | Iterable[str] | Mapping[str, Any] = (),
+    speeds: Mapping[str, float | None] | None = None,
+    unknown: str | Iterable[str] = (),
+    inputs: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    control: Callable[[State], Any] | None = None,
+    friction: str = "hold",
+    stable: bool = True,
+    nearest: bool = False,
+    all: Literal[False] = False,
+    count: None = None,
+    max_steps: int = 1000,
+) -> Equilibrium: ...
+@overload
+def equilibrium(
+    system: System | Model,
+    *,
+    state: State | Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    hold: str | Iterable[str] | Mapping[str, Any] = (),
+    speeds: Mapping[str, float | None] | None = None,
+    unknown: str | Iterable[str] = (),
+    inputs: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    control: Callable[[State], Any] | None = None,
+    friction: str = "hold",
+    stable: bool = True,
+    nearest: bool = False,
+    all: Literal[True],
+    count: int | None = None,
+    max_steps: int = 1000,
+) -> Equilibria: ...
+@overload
+def equilibrium(
+    system: System | Model,
+    *,
+    state: State | Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    hold: str | Iterable[str] | Mapping[str, Any] = (),
+    speeds: Mapping[str, float | None] | None = None,
+    unknown: str | Iterable[str] = (),
+    inputs: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    control: Callable[[State], Any] | None = None,
+    friction: str = "hold",
+    stable: bool = True,
+    nearest: bool = False,
+    all: bool = False,
+    count: int,
+    max_steps: int = 1000,
+) -> Equilibria: ...
+@checked("hold", "speeds", "unknown", "friction", "stable", "nearest", "all", "max_steps")
 def equilibrium(
     system: System | Model,
     *,
@@ -50,7 +112,7 @@ def equilibrium(
     all: bool = False,
     count: int | None = None,
     max_steps: int = 1000,
-) -> Any:
+) -> Equilibrium | Equilibria:
     """Return where a system rests or moves steadily: with loops, springs, stops, friction, drives, flexible bodies.
 
     From the start it goes downhill, by steps that forces do work along, to where nothing falls: to a stable rest, as

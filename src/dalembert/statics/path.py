@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import finite_number, positive
+from ..checks import checked, finite_number, positive
 from ..errors import ModelError
 from ..linear.inputs import mind_fixed_rows
 from ..model import Model, State, as_model
@@ -173,6 +173,7 @@ class EquilibriumPath:
         return plot_path(self, output, ax=ax, path=path)
 
 
+@checked("hold", "speeds", "parameters", "limits", "nearest", "branches")
 def equilibrium_path(
     system: System | Model,
     vary: str | Mapping[str, float],

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.flexible import FlexibleBody
 from ..bodies.markers import Marker
-from ..checks import finite_array, finite_number, shape_of
+from ..checks import checked, finite_array, finite_number, shape_of
 from ..connections.hinges import Fixed
 from ..errors import ModelError
 from .sections import Material, Section
@@ -41,6 +41,7 @@ __all__ = ["SlenderBody", "cable"]
 Array = NDArray[np.float64]
 
 
+@checked("system", "section", "segments", "shapes", "bending", "torsion", "stretching")
 def cable(
     system: System,
     name: str,

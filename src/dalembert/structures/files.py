@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked, finite_array, shape_of
 from ..errors import ModelError
 from .structure import Structure
 
@@ -17,6 +18,7 @@ __all__ = ["read_structure"]
 Array = NDArray[np.float64]
 
 
+@checked("freedoms", "numbering")
 def read_structure(
     nodes: Any,
     mass: Any,
@@ -77,7 +79,10 @@ def _spread(matrix: Any, order: NDArray[np.int64], size: int, field: str, freedo
 def _array(given: Any, field: str) -> Any:
     """Return an array or sparse matrix as it is, or what a file holds."""
     if not isinstance(given, (str, PathLike)):
-        return given if hasattr(given, "tocoo") else np.asarray(given, dtype=float)
+        if hasattr(given, "tocoo"):
+            return given
+        shape = shape_of(given)
+        return finite_array(given, () if shape is None else shape, item="structure", field=field)
     path = Path(given)
     if not path.is_file():
         raise ModelError("structure", field, str(given), "there is no such file")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.flexible import FlexibleBody
-from ..checks import finite_array, finite_number, shape_of
+from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import ModelError
 from ..recipes import recorded
 from .beams import Beams
@@ -94,6 +94,7 @@ class Member:
         return np.stack([x, y, np.cross(x, y)], axis=2)
 
 
+@checked("members", "theory", "mass")
 @recorded
 def frame_structure(members: Sequence[Member], *, theory: str = "timoshenko", mass: str = "consistent") -> Structure:
     """Return the structure of members that are rigidly joined wherever their nodes coincide; see `frame`."""
@@ -157,6 +158,7 @@ def beam(
     torsion: bool = True,
     stretching: bool = False,
 ) -> SegmentedBeam: ...
+@checked("elements", "theory", "mass", "order", "stiffening", "shapes", "bending", "torsion", "stretching")
 @recorded
 def beam(
     points: ArrayLike,
@@ -241,6 +243,7 @@ def beam(
     return structure.reduce(modes, damping=damping, order=order, stiffening=stiffening, load_nodes=load_nodes)
 
 
+@checked("members", "theory", "mass", "order", "stiffening")
 @recorded
 def frame(
     members: Sequence[Member],

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked
 from ..errors import ModelError
 from .beams import Beams
 from .bulk_data import Card, read_cards
@@ -46,6 +47,7 @@ _JOINING = frozenset(
 )
 
 
+@checked("path")
 def read_nastran(
     path: str | PathLike[str], *, mass: str | None = None, stiffness: str | None = None
 ) -> tuple[Structure, dict[int, int]]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import finite_number
+from ..checks import LARGEST_SIZE, checked, finite_number
 from ..errors import ModelError
 from ..recipes import recorded
 from .elements import averaged
@@ -31,6 +31,7 @@ _CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 _POWERS = np.array([(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1), (1, 2), (0, 3), (3, 1), (1, 3)])
 
 
+@checked("thickness", "elements", largest=LARGEST_SIZE)
 @recorded
 def plate_structure(
     x: float, y: float, thickness: float, material: Material, *, elements: tuple[int, int] = (8, 8)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.flexible import FlexibleBody
+from ..checks import checked
 from ..errors import ModelError
 from .elements import StressElements
 from .structure import Structure
@@ -42,6 +43,7 @@ class BeamStresses:
     mises: Array
 
 
+@checked("body", "eta")
 def section_forces(
     body: FlexibleBody, eta: ArrayLike | None = None, *, displacements: ArrayLike | None = None
 ) -> Array:
@@ -75,6 +77,7 @@ def section_forces(
     return np.tensordot(values, forces, 1)
 
 
+@checked("body", "eta")
 def beam_stresses(
     body: FlexibleBody, eta: ArrayLike | None = None, *, displacements: ArrayLike | None = None
 ) -> BeamStresses:
@@ -146,6 +149,7 @@ class NodalStresses:
         )
 
 
+@checked("body", "eta")
 def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
     """Return stress tensors at the nodes of plates or solids for modal coordinates (k, nm), with an error estimate.
 
@@ -184,6 +188,7 @@ def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
     return NodalStresses(np.tensordot(values, nodal, axes=(1, 4)), shares)
 
 
+@checked("body", "eta")
 def nodal_mises(body: FlexibleBody, eta: ArrayLike) -> Array:
     """Return von Mises stresses (k, n) Pa at the nodes of beams, plates or solids for modal coordinates (k, nm).
 

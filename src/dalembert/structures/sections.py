@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import finite_array, finite_number, shape_of
+from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import ModelError
 
 __all__ = ["Material", "Section"]
@@ -21,6 +21,7 @@ __all__ = ["Material", "Section"]
 Array = NDArray[np.float64]
 
 
+@checked("G")
 @dataclass(frozen=True)
 class Material:
     """A linear elastic, isotropic material.

@@ -21,6 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.flexible import FlexibleBody
 from ..bodies.stiffening import SecondOrderLine, Stiffening
+from ..checks import checked, finite_array
+from ..errors import ModelError
 from ..recipes import recorded
 from .members import Member, frame_structure
 from .sections import Material, Section
@@ -33,6 +35,7 @@ _NORMAL = 1e12  # factor of the shear stiffness of sections that stay normal
 _CROSS = np.array([[np.cross(a, b) for b in np.eye(3)] for a in np.eye(3)])  # e_i x e_j = sum over k of [i, j, k] e_k
 
 
+@checked("step", "section", "shapes", "bending", "torsion", "stretching")
 @recorded
 def beam_segment(
     step: ArrayLike,
@@ -54,7 +57,9 @@ def beam_segment(
     section, material, shapes, bending, torsion, stretching, up, damping
         As in `cable`.
     """
-    along = np.asarray(step, dtype=float)
+    along = finite_array(step, (3,), item="beam_segment", field="step")
+    if not isinstance(bending, str) or not set(bending) <= set("yz"):
+        raise ModelError("beam_segment", "bending", bending, "use 'y', 'z', 'yz' or ''")
     # sections stay normal to the line; their rotary inertia counts, since segments may be shorter than they are thick
     rigid = replace(section, shear_y=_NORMAL, shear_z=_NORMAL)
     line = np.array([0 * along, along / 2, along])

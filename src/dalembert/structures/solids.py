@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked
 from ..errors import MissingPackageError, ModelError
 from .sections import Material
 from .structure import Structure
@@ -28,6 +29,7 @@ _OPEN_SLOPES = 1e-6
 _FEW_AROUND = {4: 20, 8: 8}  # tetrahedra, hexahedra, by number of corners
 
 
+@checked("order")
 def solid_structure(mesh: Any, material: Material, *, order: int = 2, total_mass: float | None = None) -> Structure:
     """Return the structure of an elastic solid.
 

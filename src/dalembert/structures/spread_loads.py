@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
-from ..checks import finite_array, finite_number
+from ..checks import checked, finite_array, finite_number
 from ..connections.elements import Load
 from ..connections.laws import scaled
 from ..errors import ModelError
@@ -54,6 +54,7 @@ class SpreadLoad:
     total: Array
 
 
+@checked("axes")
 def line_load(
     system: System,
     name: str,

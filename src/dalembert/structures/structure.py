@@ -92,6 +92,9 @@ class Structure:
         if self.stiffness is None:
             raise ModelError(ITEM, "stiffness", None, f"give a ({size}, {size}) matrix")
         full = given if self.full_mass is None else self.full_mass
+        for name, matrix in (("expansion", self.expansion), ("full_mass", self.full_mass)):
+            if matrix is not None and not (hasattr(matrix, "tocsr") and matrix.shape[0] == size):
+                raise ModelError(ITEM, name, matrix, f"give a sparse matrix with {size} rows")
         mass = csr_array(checked_matrix(self._led(given), size, item=ITEM, field="mass"))
         stiffness = csr_array(checked_matrix(self._led(self.stiffness), size, item=ITEM, field="stiffness"))
         active = (abs(stiffness).sum(axis=1) + abs(mass).sum(axis=1)) > 0

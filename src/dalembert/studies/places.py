@@ -249,7 +249,8 @@ def _on_a_worker(job: bytes, cases: Cases) -> Block:
 
 def place_of(executor: Any, client: Any, workers: int | None) -> Place | None:
     """Return where a user wants cases to run; None if it is left to us."""
-    given = [name for name, value in (("executor", executor), ("client", client), ("workers", workers)) if value]
+    places = {"executor": executor, "client": client, "workers": workers}
+    given = [name for name, value in places.items() if value is not None]
     if len(given) > 1 and set(given) != {"executor", "workers"}:
         raise ModelError("sweep", " and ".join(given), "given", "give one of them")
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError
+from ..errors import DalembertError, ModelError, UserFunctionError
 from ..result import Output, Result
 from ..simulation import Ensemble
 from ..statics import Stability
@@ -200,7 +200,12 @@ def read_runs(ensemble: Ensemble, readings: Sequence[Reading]) -> dict[str, Colu
 def _of_runs(ensemble: Ensemble, reading: Reading) -> Column:
     done = [k for k, status in enumerate(ensemble.status) if status == "finished"]
     if reading.function is not None or callable(reading.reduce):
-        each = [_one(ensemble.run(k), reading) for k in done]
+        try:
+            each = [_one(ensemble.run(k), reading) for k in done]
+        except DalembertError:
+            raise
+        except Exception as error:
+            raise UserFunctionError(f"the output {reading.label!r} failed: {error!r}") from error
     else:
         assert reading.name is not None
         output = ensemble.about(reading.name)

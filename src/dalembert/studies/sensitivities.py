@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import checked
 from ..errors import GradientError, IntegrationError, ModelError
 from ..model import Model, Sampled, as_model
 from ..result import Result
@@ -121,6 +122,7 @@ class Sensitivity:
         return data
 
 
+@checked("by", "t_end", "task", "times", "t_start", "parameters", "way")
 def sensitivity(
     system: System | Model,
     outputs: Any,
@@ -218,6 +220,8 @@ def sensitivity(
         raise ModelError("sensitivity", "state", type(state).__name__, "give start values by name")
     ends = all(reading.reduce in ("first", "final") for reading in readings)
     wanted = np.linspace(t_start, t_end, 2 if ends else 101) if times is None else np.array(times, dtype=float)
+    if wanted.ndim != 1:
+        raise ModelError("sensitivity", "times", times, "give one or more times in increasing order")
     result = simulate(model, t_end, t_start=t_start, state=state, parameters=parameters, rtol=rtol, **settings)
     _mind(result, t_end, settings)
     directions = directions_of(result, model, names, state, parameters or {}, t_start)

@@ -28,8 +28,9 @@ from .readings import Column
 __all__ = ["Store", "design_of", "read_note", "stored"]
 
 _KEY = "dalembert_sweep"
-_FORMAT = 1
+_FORMAT = 2  # from which on notes and variables are sealed; 1 is read, too
 _CHUNK = 256  # cases
+_VARIABLE = {"place": str, "dims": list, "unit": str, "complex": bool, "coords": dict}  # what is kept of each
 
 
 class Store(Gathered):
@@ -54,7 +55,7 @@ class Store(Gathered):
         self._begin(dict(identity), design)
         self.lock = Lock(self.path / "lock", item="sweep", field="store", value=str(path))
         try:
-            known = [block for block in _read(self.path, self.count, self.zarr) if not block.damaged]
+            known = [block for block in _read(self.path, self.count, self.zarr, clean=True) if not block.damaged]
         except BaseException:
             self.lock.release()
             raise
@@ -70,7 +71,9 @@ class Store(Gathered):
     def _begin(self, identity: dict[str, str], design: Design) -> None:
         """Make the folder, or look whether it is ours and of the same study."""
         axes = [(axis.name, {name: _told(column) for name, column in axis.columns.items()}) for axis in design.axes]
-        note = {"format": _FORMAT, "identity": identity, "count": self.count, "axes": axes, "seed": design.seed}
+        note: dict[str, Any] = {"format": _FORMAT, "identity": identity, "count": self.count, "axes": axes}
+        note["seed"] = design.seed
+        note["seal"] = _seal(note)
         try:
             if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
                 _mind_same(self.path, identity, self.count)
@@ -185,11 +188,17 @@ def stored(path: Path, count: int) -> Block:
     return whole
 
 
-def _read(path: Path, count: int, zarr: Any) -> list[_Kept]:
-    """Return the blocks of a store, in the order in which they were written."""
+def _read(path: Path, count: int, zarr: Any, *, clean: bool = False) -> list[_Kept]:
+    """Return the blocks of a store, in the order in which they were written; `clean` removes chunks that are damaged.
+
+    What a chunk held that cannot be unpacked is NaN, and no longer what was sealed.
+    """
     variables = _variables(path)
-    arrays = {label: _opened(path, known["place"], count, zarr) for label, known in variables.items()}
-    values = {label: np.asarray(array[...]) for label, array in arrays.items()}
+    values = {}
+    for label, known in variables.items():
+        values[label], damaged = _values(_opened(path, known["place"], count, zarr), path / known["place"])
+        for chunk in damaged if clean else ():
+            chunk.unlink()  # it could not be unpacked to be written to, either
     blocks = []
     try:
         lines = (path / "log.jsonl").read_bytes().split(b"\n")[:-1]  # what stands after the last end of line is cut off
@@ -222,29 +231,60 @@ def _block(line: dict[str, Any], variables: dict[str, dict[str, Any]], values: d
     return block
 
 
+def _values(array: Any, folder: Path) -> tuple[Any, list[Path]]:
+    """Return the values of an array, NaN where they cannot be unpacked, and the files of which that is so."""
+    try:
+        return np.asarray(array[...]), []
+    except (RuntimeError, ValueError):  # of its codecs
+        found, damaged = np.full(array.shape, np.nan), []
+    for index in np.ndindex(*(-(-n // size) for n, size in zip(array.shape, array.chunks, strict=True))):
+        part = tuple(slice(k * size, (k + 1) * size) for k, size in zip(index, array.chunks, strict=True))
+        try:
+            found[part] = array[part]
+        except (RuntimeError, ValueError):
+            damaged.append(folder / "c" / "/".join(map(str, index)))
+    return found, damaged
+
+
 def _opened(path: Path, place: str, count: int, zarr: Any) -> Any:
     if place not in os.listdir(path):
         raise FileError("load_sweep", "store", str(path), f"it has no array {place!r}")
     mind_metadata(path / place)
-    array = zarr.open_array(str(path / place), mode="r", zarr_format=3)
-    if array.shape[0] != count:
-        raise FileError("load_sweep", "store", str(path), f"array {place!r} has {array.shape[0]} rows, not {count}")
+    try:
+        array = zarr.open_array(str(path / place), mode="r", zarr_format=3)
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise FileError("load_sweep", "store", str(path), f"array {place!r} is damaged: {error!r}") from error
+    if array.shape[:1] != (count,):
+        remedy = f"array {place!r} has the shape {array.shape}, not {count} rows"
+        raise FileError("load_sweep", "store", str(path), remedy)
     return array
 
 
 def _variables(path: Path) -> dict[str, dict[str, Any]]:
     try:
         found: dict[str, dict[str, Any]] = json.loads((path / "variables.json").read_text(encoding="utf-8"))
+        if set(found) == {"seal", "variables"} and isinstance(found["seal"], str):
+            if found["seal"] != _seal(found["variables"]):
+                raise ValueError("it is not what was written")
+            found = found["variables"]
+        if not all({key: type(value) for key, value in known.items()} == _VARIABLE for known in found.values()):
+            raise ValueError("a variable lacks what it should have")
         return found
     except FileNotFoundError:
         return {}
-    except ValueError as error:
+    except (ValueError, AttributeError) as error:
         raise FileError("load_sweep", "store", str(path), f"variables.json is damaged: {error}") from error
+
+
+def _seal(data: Any) -> str:
+    """Return a seal of what a JSON file holds."""
+    return hashlib.blake2b(json.dumps(data, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def _write_variables(path: Path, variables: Mapping[str, Any]) -> None:
     new = path / "variables.json.new"
-    new.write_text(json.dumps(variables), encoding="utf-8")
+    kept = {"seal": _seal(variables), "variables": variables}
+    new.write_text(json.dumps(kept), encoding="utf-8")
     os.replace(new, path / "variables.json")
 
 
@@ -262,8 +302,11 @@ def read_note(path: Path) -> dict[str, Any]:
     """Return what a store says of its study."""
     try:
         note: dict[str, Any] = json.loads(store_note(path, _KEY))
-        if note["format"] != _FORMAT:
+        if note["format"] not in (1, _FORMAT):
             raise ValueError(f"its format is {note['format']}")
+        if note["format"] == _FORMAT and note.pop("seal") != _seal(note):
+            raise ValueError("it is damaged: what it says of its cases is not what was written")
+        note["identity"]["system"], note["count"], note["axes"], note["seed"]  # all that is read of it
     except (OSError, ValueError, KeyError, TypeError) as error:
         remedy = f"it is there, and was not written by da.sweep ({error!r}): give another name"
         raise FileError("sweep", "store", str(path), remedy) from error

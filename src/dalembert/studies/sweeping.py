@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError, ModelWarning
+from ..checks import checked
+from ..errors import ModelError, ModelWarning, warn_user
 from ..model import Model, as_model
 from ..model.likeness import likeness
 from ..result import Output
@@ -38,6 +38,7 @@ _WORTH = 3.0  # s that cases must still take for processes to be started unasked
 _TIMES = 101  # of runs, if none are given
 
 
+@checked("design", "executor", "workers", "store", "progress")
 def sweep(
     system: System | Model | Callable[[Case], System],
     over: Mapping[str | tuple[str, ...], Any],
@@ -151,12 +152,11 @@ def sweep(
     found = dataset(cases, whole, {"title": f"sweep of {_title(job)}", "task": _task_name(task), "seed": int(seed)})
     _tell(whole.errors, len(cases) - len(whole.numbers), said, store)
     if kept.trouble:
-        warnings.warn(
-            f"sweep: the store lacks answers that the Dataset has: {kept.trouble}", ModelWarning, stacklevel=2
-        )
+        warn_user(ModelWarning(f"sweep: the store lacks answers that the Dataset has: {kept.trouble}"))
     return found
 
 
+@checked("store")
 def load_sweep(store: str | os.PathLike[str]) -> xarray.Dataset:
     """Return the Dataset of a study that `sweep` wrote to a store, as far as it got.
 
@@ -250,11 +250,9 @@ def _tell(errors: Sequence[str], missing: int, said: str, store: Any) -> None:
         again = (
             "run it again with the same store, which keeps what is finished" if store else "give store= to go on later"
         )
-        warnings.warn(
-            f"sweep: {said or 'incomplete'}; {missing} cases were not run: {again}", ModelWarning, stacklevel=3
-        )
+        warn_user(ModelWarning(f"sweep: {said or 'incomplete'}; {missing} cases were not run: {again}"))
     if failed and len(failed) == len(errors):
-        warnings.warn(f"sweep: all {len(failed)} cases failed, the first: {failed[0]}", ModelWarning, stacklevel=3)
+        warn_user(ModelWarning(f"sweep: all {len(failed)} cases failed, the first: {failed[0]}"))
 
 
 def _title(job: Job) -> str:

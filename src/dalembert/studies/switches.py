@@ -178,6 +178,7 @@ class _Short:
         result = simulate(
             self.model, self.window.end, state=state, parameters={**self.numbers, **numbers}, **self.settings
         )
+        assert isinstance(result, Result)  # of one state
         last = result.final
         happened = tuple(_NUMBER.sub("#", str(event.name)) for event in result.events)
         return np.concatenate([last.q, last.v, last.x]), happened

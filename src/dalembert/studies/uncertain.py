@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked
 from ..errors import GradientError, MissingPackageError, ModelError
 from .optimising.evaluating import Evaluator
 from .optimising.goals import Goal
@@ -107,6 +108,7 @@ class Uncertainty:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
+@checked("samples", "design", "first_order", "indices")
 def uncertainty(
     system: Any,
     over: Mapping[str, Any],

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from ..checks import checked
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model, as_model
@@ -151,6 +152,7 @@ def _plain(expression: Any) -> Any:
     return sp.expand(expression.doit()).replace(sp.DiracDelta, lambda *_: sp.S.Zero)
 
 
+@checked("symbols")
 def symbolic_equations(
     system: System | Model,
     *,

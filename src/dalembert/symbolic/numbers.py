@@ -62,6 +62,8 @@ class Numbers:
     def of(cls, given: bool | str | Iterable[str], model: Model) -> Numbers:
         """Read what users ask for: True for all, names or owners for some."""
         wanted: set[str] | None = {given} if isinstance(given, str) else None
+        if not isinstance(given, (bool, str)) and not isinstance(given, Iterable):
+            raise ModelError("symbolic_equations", "symbols", given, "give True, False, or names")
         if isinstance(given, bool):
             wanted = None if given else set()
         elif not isinstance(given, str):
@@ -87,33 +89,19 @@ class Numbers:
             self.names[name], self.values[symbol] = symbol, float(value)
         return self.names[name]
 
-    def _written(self, part: Any, *, asked: bool) -> Any:
+    def _written(self, part: Expression, *, asked: bool) -> Any:
         """Return an expression of the user's parameters, those that are wanted as symbols of their names."""
-        if not isinstance(part, Expression):
-            return as_number(part)
-        if isinstance(part, Parameter):
-            if not asked and part.name not in (self.wanted or ()):
-                return as_number(self.named[part.name])
-            symbol = self.names.setdefault(part.name, plain_symbol(part.name))
-            self.values[symbol] = self.named[part.name]
-            return symbol
-        a, b = (self._written(each, asked=asked) for each in (part.parts[0], part.parts[-1]))
-        match part.operation:
-            case "+":
-                return a + b
-            case "-":
-                return a - b
-            case "*":
-                return a * b
-            case "/":
-                return a / b
-            case "neg":
-                return -a
-            case "**":
-                return a**b
-            case "arctan":
-                return sp.atan(a)
-        return getattr(sp, part.operation)(a)
+
+        def made(one: Expression, parts: list[Any]) -> Any:
+            if isinstance(one, Parameter):
+                if not asked and one.name not in (self.wanted or ()):
+                    return as_number(self.named[one.name])
+                symbol = self.names.setdefault(one.name, plain_symbol(one.name))
+                self.values[symbol] = self.named[one.name]
+                return symbol
+            return _operation(one.operation, parts[0], parts[-1])
+
+        return part.folded(as_number, made)
 
     def vector(self, name: str, values: Any) -> Any:
         """Return three numbers, ``name.x`` and so on."""
@@ -125,3 +113,21 @@ class Numbers:
         if unknown:
             listed = ", ".join([*self.named, *sorted(name for name in self.known if "." in name)][:20])
             raise ModelError("symbolic_equations", "symbols", unknown[0], f"there are {listed}")
+
+
+def _operation(operation: str, a: Any, b: Any) -> Any:
+    """Return an operation of expressions in SymPy's form; b is a for one that takes one argument."""
+    match operation:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "/":
+            return a / b
+        case "neg":
+            return -a
+        case "**":
+            return a**b
+    return getattr(sp, {"arctan": "atan", "arcsin": "asin", "arccos": "acos"}.get(operation, operation))(a)

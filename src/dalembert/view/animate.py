@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_number
+from ..checks import finite_array, finite_number
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..result import TIME, Axis
@@ -127,7 +127,7 @@ def _show(
 ) -> Any:
     checked_suffix(path, fps)
     factor = checked_factor(exaggerate)
-    if size is not None and (np.shape(size) != (2,) or not (np.asarray(size, dtype=float) > 0).all()):
+    if size is not None and (finite_array(size, (2,), item="animation", field="size") <= 0).any():
         raise ModelError("animation", "size", size, "give width and height in inches")
     return projected(lambda: _ModelFilm(model, times, q, path, view, trace, size, inertia, factor, axis), path, fps)
 

@@ -51,6 +51,7 @@ def plot_optimum(found: Optimum, *, ax: Any = None, path: Any = None) -> Any:
         positive = value[np.isfinite(value)]
         if len(positive) and positive.min() > 0 and positive.max() > 100 * positive.min():
             axes.set_yscale("log")
+            style.plain_log(axes.yaxis)
         axes.set_xlabel("point")
         axes.set_ylabel(found.goal.label)
         axes.grid(True)

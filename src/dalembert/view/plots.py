@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import shape_of
 from ..errors import DalembertError, ModelError
 from ..result import Result
 from ..result.outputs import Output
@@ -236,7 +237,7 @@ def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Any
     with style.styled():
         if ax is None:
             panels = _panels(2, path, ratios=(2.4, 1.0))
-        elif np.shape(ax) == (2,):
+        elif shape_of(ax) == (2,):
             panels = [style.axes_for(a, path, _WIDTH, _PANEL) for a in ax]
         else:
             raise ModelError("plot_energy", "ax", ax, "give two axes: for the energies and for their balance")

@@ -141,7 +141,7 @@ def _names(
     for (text, point, color, points), label, center in zip(items, wanted, place(wanted, obstacles, frame), strict=True):
         panel.annotate(
             text, point, xytext=center - label.anchors[0], textcoords="offset points", ha="center", va="center",
-            color=color, fontsize=points, fontstyle="italic", zorder=9,
+            color=color, fontsize=points, fontstyle="italic", zorder=9, parse_math=text.startswith(f"${letter}_{{"),
             path_effects=[withStroke(linewidth=1.8, foreground=(1, 1, 1, 0.85))],
         )  # fmt: skip
     panel.plot(0, 0, "o", color=style.INK, markersize=4, zorder=8)

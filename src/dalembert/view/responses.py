@@ -43,6 +43,8 @@ def plot_bode(response: FrequencyResponse, *, path: Any = None) -> Any:
             size = response.magnitude[:, o, i]
             upper.loglog(response.frequencies, np.where(size > 0, size, np.nan), color=color, label=label)
             lower.semilogx(response.frequencies, np.degrees(response.phase[:, o, i]), color=color)
+        for axis in (upper.xaxis, upper.yaxis, lower.xaxis):
+            style.plain_log(axis)
         unit = response.units[0] if len(set(response.units)) == 1 and response.units[0] else ""
         upper.set_ylabel(f"magnitude{f' ({unit} per unit)' if unit else ''}")
         lower.set_ylabel("phase (degrees)")

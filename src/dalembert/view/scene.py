@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +18,7 @@ from ..bodies.rigid import Body
 from ..connections.constraints.plain import Constraint
 from ..connections.constraints.reaches import is_tie
 from ..connections.hinges import Hinge
-from ..errors import LeftOutWarning, ModelError
+from ..errors import LeftOutWarning, ModelError, warn_user
 from ..model import Model
 from ..system import System
 from . import solids
@@ -204,7 +203,7 @@ class Scene:
         self.bodies = [self._body(system.bodies[name], k) for k, name in enumerate(model.forest.bodies[1:], start=1)]
         if self._lacks:
             listed = "\n  ".join(dict.fromkeys(self._lacks))
-            warnings.warn(LeftOutWarning(f"not drawn:\n  {listed}", tuple(self._lacks)), stacklevel=4)
+            warn_user(LeftOutWarning(f"not drawn:\n  {listed}", tuple(self._lacks)))
 
     def reach(self, placements: list[Placement]) -> tuple[Array, Array]:
         """Return the lowest and highest coordinates (3,) m of everything drawn in any of the placements."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from typing import Any
 from ..errors import MissingPackageError, ModelError
 from ..io.atomic import replacing
 
-__all__ = ["FAINT", "INK", "PALETTE", "PAPER", "axes_for", "figure", "legible", "save", "styled", "tint", "written"]
+__all__ = [
+    *("FAINT", "INK", "PALETTE", "PAPER"),
+    *("axes_for", "figure", "legible", "plain_log", "save", "styled", "tint", "written"),
+]
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Colours that stay apart for colour-blind readers (Okabe and Ito), in the order of use."""
@@ -41,7 +45,9 @@ _RULES = {
     "grid.linewidth": 0.5,
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
+    "text.parse_math": False,  # names of users are no formulas, whatever signs they have
 }
+_blocks: list[list[Any]] = []  # figures drawn in blocks of our style that are under way
 
 
 def matplotlib() -> Any:
@@ -59,9 +65,60 @@ def matplotlib() -> Any:
 
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
-    """Draw in our style inside this block; the user's settings are back after it."""
-    with matplotlib().rc_context(_RULES | {"axes.prop_cycle": matplotlib().cycler(color=PALETTE)}):
+    """Draw in our style inside this block; the user's values of the settings it changes are back after it.
+
+    All other settings stay as they are: a backend that is loaded inside the block keeps those it makes. The backend of
+    a notebook makes pyplot interactive, and without that no figure appears below a cell.
+    """
+    _load_notebook_backend()
+    settings = matplotlib().rcParams
+    rules = _RULES | {"axes.prop_cycle": matplotlib().cycler(color=PALETTE)}
+    before = {key: settings[key] for key in rules}
+    settings.update(rules)
+    _blocks.append([])
+    try:
         yield
+    finally:
+        settings.update(before)
+        pictures = _blocks.pop()
+        if _blocks:
+            _blocks[-1].extend(pictures)
+        else:
+            for picture in pictures:
+                _give_back_formulas(picture)
+
+
+def _noted(picture: Any) -> Any:
+    """Return a figure, noted as one of the block under way."""
+    if _blocks and picture not in _blocks[-1]:
+        _blocks[-1].append(picture)
+    return picture
+
+
+def _give_back_formulas(picture: Any) -> None:
+    """Let texts hold formulas again that have none now, such as a title that the user sets later."""
+    from matplotlib.text import Text
+
+    if matplotlib().rcParams["text.parse_math"]:
+        for text in picture.findobj(Text):
+            if "$" not in text.get_text():
+                text.set_parse_math(True)
+
+
+def plain_log(axis: Any) -> None:
+    """Label a logarithmic axis in plain numbers: formulas are not parsed here."""
+    from matplotlib.ticker import LogFormatter, NullFormatter
+
+    axis.set_major_formatter(LogFormatter())
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _load_notebook_backend() -> None:
+    """Load the backend of an IPython session now: it reads and changes settings that must be the user's."""
+    shell = sys.modules.get("IPython")
+    if shell is not None and shell.get_ipython() is not None:
+        with contextlib.suppress(ImportError):  # a backend that cannot be loaded is reported where a figure is shown
+            importlib.import_module("matplotlib.pyplot").draw_if_interactive()
 
 
 def figure(width: float, height: float, *, shown: bool = False) -> Any:
@@ -77,11 +134,11 @@ def figure(width: float, height: float, *, shown: bool = False) -> Any:
     if shown:
         from matplotlib import pyplot
 
-        return pyplot.figure(figsize=(width, height))
+        return _noted(pyplot.figure(figsize=(width, height)))
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    picture = Figure(figsize=(width, height))
+    picture = _noted(Figure(figsize=(width, height)))
     FigureCanvasAgg(picture)
     return picture
 
@@ -101,6 +158,7 @@ def axes_for(ax: Any, path: Any, width: float, height: float, *, solid: bool = F
     if not hasattr(ax, "add_line") or solid != hasattr(ax, "set_zlim"):
         wanted = "3-D axes: figure.add_subplot(projection='3d')" if solid else "flat axes: figure.add_subplot()"
         raise ModelError("picture", "ax", ax, f"this view needs {wanted}")
+    _noted(ax.figure)
     return ax
 
 
@@ -136,6 +194,8 @@ def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Pa
     with replacing(target) as new:
         fresh = new.with_name(new.name + target.suffix)  # writers look at the ending
         try:
+            if new.exists():  # with the permissions that it is to have meanwhile
+                new.rename(fresh)
             write(fresh)
             fresh.rename(new)
         finally:

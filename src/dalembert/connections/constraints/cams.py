@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...checks import finite_number
+from ...checks import checked, finite_number
 from ...errors import ModelError
 from ...recipes import record_makers
 from ..hinges.hinge import frame_with_z
@@ -78,6 +78,7 @@ class PointOnCurve(Constraint):
         return pieces.turned(self.frames()[0])
 
 
+@checked("follower", "inside")
 @dataclass(frozen=True, eq=False)
 class CamFollower(Constraint):
     """A follower stays in touch with the profile of a cam.
@@ -172,6 +173,7 @@ class CamFollower(Constraint):
         return bool(round(float(turns))) != self.inside and gap < 0.25 * size
 
 
+@checked("inside")
 @record_makers
 class RollingCam(CamFollower):
     """A roller stays in touch with the profile of a cam and rolls on it without slip.

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...checks import finite_array, finite_number, shape_of
+from ...checks import checked, finite_array, finite_number, shape_of
 from ...errors import ModelError
 from ...rotation import as_rotation_matrix, quaternion, quaternion_from_matrix, unit_vector
 from ..formulas.calculus import Calculus, Matrix, Vector, transposed
@@ -63,6 +63,7 @@ def Bar(length: float, axis: Any = "x") -> Offset:
     return Offset(size * unit_vector(axis, item="Bar"))
 
 
+@checked("near")
 @dataclass(frozen=True, eq=False)
 class KinematicChain(Constraint):
     """Massless hinges in series between two markers, as one set of equations.

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...checks import finite_number
+from ...checks import checked, finite_number
 from ...errors import ModelError
 from ...expressions import Expression, keep, plain
 from ...recipes import record_makers, recorded
@@ -79,6 +79,7 @@ class Coupling:
         return "Coupling"
 
 
+@checked("parameters", "coordinates", "definitions", "unit", "tables")
 @record_makers
 class CustomCoupling:
     """Coordinates of any number of hinges bound by a formula: f(s1, s2, ..., t) = 0, or by their rates.
@@ -271,6 +272,7 @@ class CoordinateConnection:
         return f"<CoordinateConnection {self.name!r}: {self.meaning}>"
 
 
+@checked("internal")
 @recorded
 def gear(teeth_1: float, teeth_2: float, *, internal: bool = False) -> Coupling:
     """Return the coupling of two wheels by their teeth; they turn against each other unless one is internal."""
@@ -291,6 +293,7 @@ def screw_coupling(pitch: float) -> Coupling:
     return Coupling(pitch / (2 * math.pi))
 
 
+@checked("crossed")
 @recorded
 def belt(radius_1: float, radius_2: float, *, crossed: bool = False) -> Coupling:
     """Return the coupling of two pulleys by their radii (m): the same sense of rotation unless the belt is crossed."""

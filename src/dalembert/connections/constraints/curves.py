@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...checks import finite_array, finite_number, shape_of
+from ...checks import checked, finite_array, finite_number, shape_of
 from ...errors import ModelError, UserFunctionError
 from ...recipes import record_makers, recorded
 from ..laws import as_law
@@ -90,6 +90,7 @@ class Arc:
         return hermite_pieces(centre + r * unit, r * h * across, -r * h * h * unit), np.full(count, r * abs(h))
 
 
+@checked("closed")
 @record_makers
 class Curve:
     """A smooth curve through points: a cubic spline with continuous curvature.

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ...checks import checked
 from ...errors import ModelError
 from ...recipes import record_makers
 from ..formulas.calculus import Calculus, Matrix, Vector
@@ -129,6 +130,7 @@ class _RowsByFormula(Constraint):
         )
 
 
+@checked("parameters", "definitions", "names", "units", "tables")
 @record_makers
 class CustomConstraint(_RowsByFormula):
     """Equations f(y, t) = 0 between two markers, y the pose of the second seen from the first.
@@ -181,6 +183,7 @@ class CustomConstraint(_RowsByFormula):
         return f"CustomConstraint({self.formulas!r})"
 
 
+@checked("parameters", "definitions", "names", "units", "tables")
 @record_makers
 class PfaffConstraint(_RowsByFormula):
     """Nonholonomic equations between two markers, linear in the rates: P_v v + P_w w + P_0 = 0.

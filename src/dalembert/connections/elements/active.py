@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import finite_number, not_negative, positive
+from ...checks import checked, finite_number, not_negative, positive
 from ...errors import ModelError
 from ..formulas.expressions import mind_expression
 from .element import Element
@@ -21,6 +21,7 @@ from .element import Element
 __all__ = ["DCMotor", "HillMuscle", "HydraulicCylinder", "PositionServo", "VelocityServo"]
 
 
+@checked("sources")
 class PositionServo(Element):
     """A PID servo at a hinge: effort = stiffness (setpoint - s) + integral * I - damping ds, within its limit.
 
@@ -72,6 +73,7 @@ class PositionServo(Element):
         super().__init__(**_limited(item, numbers, definitions, "I", "error", limit), inputs=sources or {})
 
 
+@checked("sources")
 class VelocityServo(Element):
     """A PI servo of the speed at a hinge: effort = gain (setpoint - ds) + integral * I, within its limit.
 
@@ -136,6 +138,7 @@ def _servo(
     }
 
 
+@checked("sources")
 class DCMotor(Element):
     """A DC motor at a hinge: effort = gear k i, with L di/dt = u - R i - gear k ds.
 
@@ -200,6 +203,7 @@ class DCMotor(Element):
         )
 
 
+@checked("sources")
 class HillMuscle(Element):
     """A muscle of Hill's type along the line between two markers; its tendon is rigid.
 
@@ -282,6 +286,7 @@ class HillMuscle(Element):
         )
 
 
+@checked("stroke", "sources")
 class HydraulicCylinder(Element):
     """A hydraulic cylinder between two markers, with the pressures of both chambers as states.
 

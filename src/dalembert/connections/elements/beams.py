@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...checks import finite, not_negative, positive, shape_of
+from ...checks import checked, finite, not_negative, positive, shape_of
 from ...errors import ModelError
 from .element import Element
 
@@ -49,6 +49,7 @@ class ElasticBar(Element):
         )
 
 
+@checked("bending", "shear")
 class BeamElement(Element):
     """A straight, massless beam between two markers, for large motions and small strains.
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...checks import checked
 from ..formulas.expressions import Program
 from ..formulas.parts import part_of
 from .assembling import Assembly
@@ -28,6 +29,7 @@ from .signals import MEASURES
 __all__ = ["Compound"]
 
 
+@checked("ends", "members", "nodes", "loads", "parameters", "starts")
 class Compound(Element):
     """An element made of elements that meet at massless nodes.
 

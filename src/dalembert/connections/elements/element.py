@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ...checks import finite_number
+from ...checks import checked, finite_number
 from ...errors import ModelError
 from ...expressions import Expression
 from ...expressions import plain as number_of
@@ -47,6 +47,7 @@ __all__ = ["MEASURES", "Block", "Element"]
 Array = NDArray[np.float64]
 
 
+@checked("definitions")
 @dataclass(frozen=True, eq=False)
 class Element(ForceElement):
     """An element with a law of its own.
@@ -275,6 +276,7 @@ class Element(ForceElement):
         return self.each_measure[:1] == ("hinge",)
 
 
+@checked("inputs", "states", "parameters", "definitions", "unknowns", "tables")
 class Block(Element):
     """An element that acts on nothing: a controller, a filter, a source of signals for others.
 

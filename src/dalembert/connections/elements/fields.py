@@ -7,13 +7,14 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ...checks import finite, finite_array, not_negative
+from ...checks import checked, finite, finite_array, not_negative
 from ...errors import ModelError
 from .element import Element
 
 __all__ = ["Drag", "Field", "InverseSquare"]
 
 
+@checked("force", "moment", "parameters")
 class Field(Element):
     """A field of forces: a force on a marker by its place, its velocity and the time.
 

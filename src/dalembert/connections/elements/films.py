@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import finite_number, not_negative, one_of, positive
+from ...checks import checked, finite_number, not_negative, one_of, positive
 from ...errors import ModelError
 from ...tribology import CONTACT_ANGLES, CONTACT_WEIGHTS, reduced_modulus
 from ..constraints.curves import Arc, Curve, Line
@@ -22,6 +22,7 @@ from .signals import Reaction
 __all__ = ["JournalBearing", "TractionFilm"]
 
 
+@checked("friction")
 class JournalBearing(Element):
     """A hydrodynamic journal bearing of finite length: the impedance method, with a film on one half (pi-bearing).
 

@@ -9,7 +9,7 @@ H. Olsson, K. J. Åström, P. Lischinsky, IEEE Trans. Autom. Control 40 (1995) 4
 
 from __future__ import annotations
 
-from ...checks import not_negative, one_of, positive
+from ...checks import checked, not_negative, one_of, positive
 from ...errors import ModelError
 from ...rotation import unit_vector
 from ..hinges.hinge import frame_with_z
@@ -128,6 +128,7 @@ class LuGreFriction(Element):
         )
 
 
+@checked("axis")
 class JointFriction(Element):
     """Dry friction in proportion to the load that a hinge transmits across its axis.
 

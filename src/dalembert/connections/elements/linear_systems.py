@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import finite_array, one_of
+from ...checks import checked, finite_array, one_of
 from ...errors import ModelError
 from ..formulas.expressions import mind_expression
 from .element import MEASURES, Element
@@ -16,6 +16,7 @@ from .element import MEASURES, Element
 __all__ = ["StateSpace", "TransferFunction"]
 
 
+@checked("A", "B", "C", "D", "measure", "sources")
 class StateSpace(Element):
     """A linear system x' = A x + B u, y = C x + D u, from expressions u to the forces y.
 
@@ -87,6 +88,7 @@ class StateSpace(Element):
         )
 
 
+@checked("numerator", "denominator", "measure", "sources")
 class TransferFunction(StateSpace):
     """A transfer function from one expression to the force at a hinge or along a distance.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...checks import finite_number, shape_of
+from ...checks import checked, finite_number, shape_of
 from ...errors import ModelError
 from ...expressions import keep
 from ...recipes import record_makers
@@ -133,6 +133,7 @@ class TorsionSpring(HingeSpring):
     """A `HingeSpring` about an axis; N m/rad, N m s/rad and rad."""
 
 
+@checked("lower", "upper")
 @dataclass(frozen=True, eq=False)
 class Limits(ForceElement):
     """Stops at a hinge coordinate: springs and dampers that act beyond the limits and never pull.
@@ -187,6 +188,7 @@ class Effort(ForceElement):
         return {"effort": self.law}
 
 
+@checked("axes")
 @dataclass(frozen=True, eq=False)
 class Load(ForceElement):
     """A force and a moment on a marker, constant or by laws of time.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...checks import finite_number
+from ...checks import checked, finite_number
 from ...errors import ModelError
 from ..laws import Law, as_law
 
@@ -28,6 +28,7 @@ _PARTS = tuple(f"{kind}.{axis}" for kind in ("moment", "force") for axis in "xyz
 _SHORT = {f"{part[0].upper()}{part[-1]}": part for part in _PARTS}  # "Fx": "force.x"
 
 
+@checked("quantity")
 @dataclass(frozen=True, eq=False)
 class Sensor:
     """What is measured between two markers, as an input of a law.
@@ -83,6 +84,7 @@ class Sensor:
         return replace(self, first=twin(self.first), second=twin(self.second))
 
 
+@checked("part")
 @dataclass(frozen=True, eq=False)
 class Reaction:
     """What a hinge or constraint transmits to its second marker, as an input of a law.

@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...checks import at_least_one, finite, finite_array, finite_number, not_negative, one_of, positive, shape_of
+from ...checks import (
+    at_least_one,
+    checked,
+    finite,
+    finite_array,
+    finite_number,
+    not_negative,
+    one_of,
+    positive,
+    shape_of,
+)
 from ...errors import ModelError
 from .element import Element
 
@@ -21,6 +31,7 @@ __all__ = ["BumpStop", "Bushing", "Cable", "GasSpring", "HydraulicSpring", "Liga
 ALONG = ("hinge", "distance")
 
 
+@checked("parameters", "measure")
 class NonlinearSpring(Element):
     """A spring whose force is a polynomial or any formula of the elongation u = s - rest.
 
@@ -90,6 +101,7 @@ class NonlinearSpring(Element):
         )
 
 
+@checked("measure")
 class Cable(Element):
     """A cable: it pulls when it is longer than its length, and never pushes.
 
@@ -169,6 +181,7 @@ class Ligament(Cable):
         super().__init__(stiffness / length, length, toe=2 * toe_strain * length, damping=damping)
 
 
+@checked("measure")
 class BumpStop(Element):
     """A stop that pushes when it is shorter than its length, and never pulls.
 
@@ -209,6 +222,7 @@ class BumpStop(Element):
         )
 
 
+@checked("measure")
 class GasSpring(Element):
     """A gas in a cylinder, with a polytropic change of state: p V^n = p0 V0^n.
 
@@ -266,6 +280,7 @@ class GasSpring(Element):
         )
 
 
+@checked("measure")
 class HydraulicSpring(Element):
     """Oil that is shut up behind a piston: stiff in compression, and no pull once it cavitates.
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import finite, finite_array, not_negative, one_of, positive, shape_of
+from ...checks import checked, finite, finite_array, not_negative, one_of, positive, shape_of
 from ...errors import ModelError
 from .element import Element
 
@@ -23,6 +23,7 @@ __all__ = ["GeneralisedMaxwell", "KelvinVoigt", "Maxwell", "Zener"]
 ALONG = ("hinge", "distance")
 
 
+@checked("measure")
 class KelvinVoigt(Element):
     """A spring and a damper side by side: force = -stiffness u - damping u'.
 
@@ -44,6 +45,7 @@ class KelvinVoigt(Element):
         super().__init__(measure, "-stiffness*(s - rest) - damping*ds", numbers, energy="stiffness*(s - rest)**2/2")
 
 
+@checked("measure")
 class Maxwell(Element):
     """A spring and a damper in a row: it holds no lasting force.
 
@@ -74,6 +76,7 @@ class Maxwell(Element):
         )
 
 
+@checked("measure")
 class Zener(Element):
     """The standard linear solid: a spring beside a spring and a damper in a row.
 
@@ -114,6 +117,7 @@ class Zener(Element):
         )
 
 
+@checked("measure")
 class GeneralisedMaxwell(Element):
     """A Prony series: a spring beside several springs and dampers in a row.
 

@@ -290,7 +290,7 @@ def add_expression(
         raise ModelError(item, "expression", given, remedy) from None
     try:
         number = float(expression)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise ModelError(item, "expression", expression, "give a formula as text, a SymPy expression or a number")

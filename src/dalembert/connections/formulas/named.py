@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -31,6 +31,8 @@ NO_TABLES: Mapping[str, Table] = MappingProxyType({})
 
 def checked_names(item: str, what: str, names: Any, *, reserved: bool = True) -> tuple[str, ...]:
     """Return names as a tuple, if formulas can use them."""
+    if not isinstance(names, Iterable):
+        raise ModelError(item, what, names, "give names that formulas can use")
     listed = (names,) if isinstance(names, str) else tuple(names)
     good = all(isinstance(name, str) and name.isidentifier() for name in listed) and len(set(listed)) == len(listed)
     if not good or (reserved and (TIME in listed or any(name.startswith("_") for name in listed))):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...checks import checked
 from ...errors import ModelError
 from ...recipes import record_makers
 
@@ -17,6 +18,7 @@ __all__ = ["Table"]
 Array = NDArray[np.float64]
 
 
+@checked("values", "kind", "outside")
 @record_makers
 @dataclass(frozen=True, eq=False, init=False)
 class Table:
@@ -194,7 +196,7 @@ class Table:
 def _numbers(given: Any, field: str) -> Array:
     try:
         numbers = np.array(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.array(np.nan)
     if not np.isfinite(numbers).all():
         raise ModelError("Table", field, given, "give finite numbers")

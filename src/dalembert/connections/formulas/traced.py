@@ -122,7 +122,11 @@ def traced(function: Callable[..., Any], names: Sequence[str], *, item: str) -> 
     except Exception as error:
         remedy = f"it fails with names in place of numbers ({error}); write formulas, or a function without branches"
         raise ModelError(item, "function", getattr(function, "__name__", "function"), remedy) from error
-    return _formulas(answer), parts
+    try:
+        return _formulas(answer), parts
+    except (TypeError, ValueError):
+        name = getattr(function, "__name__", "function")
+        raise ModelError(item, f"value of the function {name}", answer, "return formulas of its arguments") from None
 
 
 def _formulas(answer: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...checks import finite_array, shape_of
+from ...checks import checked, finite_array, shape_of
 from ...errors import ModelError
 from ..formulas.expressions import is_symbolic
 from ..formulas.named import TIME, changed, checked_names, checked_parameters, checked_tables, own_numbers, uses
@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 _MOST = 6  # coordinates of a hinge, time included
 
 
+@checked("definitions")
 @dataclass(frozen=True, eq=False)
 class CustomHinge(Hinge):
     """A hinge given by the pose of its second marker in the first, c(q, t) and C(q, t).

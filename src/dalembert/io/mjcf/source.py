@@ -53,7 +53,10 @@ def compiled_source(path_or_text: Any, root: str | os.PathLike[str] | None) -> C
         if folder is None:
             spec = mujoco.MjSpec.from_string(data.decode(encoding or "utf-8"))
         else:
-            spec = mujoco.MjSpec.from_file(os.fsdecode(path_or_text))
+            path = Path(os.fsdecode(path_or_text)).absolute()
+            read = {} if path.suffix.lower() == ".xml" else {str(path.with_suffix(".xml")): data}
+            # MuJoCo takes files by their ending: another is read from memory, by a name in the same folder
+            spec = mujoco.MjSpec.from_file(next(iter(read), str(path)), include=read)
         _without_textures(spec)
         _without_missing_files(spec, folder, source, left)
         meshes = _mesh_files(spec, folder)

@@ -9,6 +9,7 @@ editors.
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ...errors import FileError, ModelError
 from ...system import System
 from ..atomic import replacing
 from .reading import system_of
-from .text import LARGEST, Where, dumped, parsed
+from .text import LARGEST, Where, dumped, parsed, path_below
 from .writing import tree_of
 
 __all__ = ["SUFFIXES", "load_model_file", "save_model_file"]
@@ -24,19 +25,24 @@ __all__ = ["SUFFIXES", "load_model_file", "save_model_file"]
 SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def load_model_file(path: Path) -> System:
-    """Read a system from a ``.yaml`` or ``.json`` file."""
+def load_model_file(path: Path, *, root: str | os.PathLike[str] | None = None) -> System:
+    """Read a system from a ``.yaml`` or ``.json`` file.
+
+    Files that it includes and tables that it reads are taken from the folder `root` and below only, that of the file if
+    left out: a model may come from anywhere, and must not look at what is none of its business.
+    """
+    allowed = (path.parent if root is None else Path(root)).resolve()
 
     def tree(name: Path, where: Where | None) -> Any:
         return parsed(_text(name, where), str(name))
 
     def included(other: str, where: Where) -> Any:
-        return tree(Path(where.file).parent / other, where)
+        return tree(path_below(allowed, other, "include", where), where)
 
     collecting = gc.isenabled()
     gc.disable()  # a large model is many objects that stay: to look for garbage among them takes a fifth of the time
     try:
-        return system_of(tree(path, None), str(path), included)
+        return system_of(tree(path, None), str(path), included, allowed)
     finally:
         if collecting:
             gc.enable()

@@ -181,7 +181,7 @@ def same(one: Any, other: Any, *, of: Any = None) -> bool:
     if one is other:
         return True
     if isinstance(one, Expression):
-        return type(one) is type(other) and one.written() == other.written()
+        return type(one) is type(other) and one.same_as(other)
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return _same_arrays(one, other)
     if hasattr(one, "nnz") and hasattr(other, "nnz"):  # sparse

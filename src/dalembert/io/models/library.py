@@ -18,6 +18,8 @@ from .text import Mapped, Where
 
 __all__ = ["library_system", "library_systems"]
 
+LARGEST_COUNT = 10_000  # of bodies, teeth, windows: a file of a few bytes must not fill the memory
+
 
 @cache
 def library_systems() -> Mapping[str, Callable[..., System]]:
@@ -43,6 +45,10 @@ def library_system(data: Mapped, where: Where) -> System:
         raise FileError(str(where), "library", name, f"there are {', '.join(known)}")
     try:
         arguments = {key: _value(value) for key, value in data.items() if key != "type"}
+        for key, value in arguments.items():
+            if isinstance(value, int) and abs(value) > LARGEST_COUNT:
+                remedy = f"a model file takes at most {LARGEST_COUNT}; larger ones are made in Python"
+                raise FileError(str(where), f"library {name}: {key}", value, remedy)
         return library_systems()[str(name)](**arguments)
     except FileError:
         raise

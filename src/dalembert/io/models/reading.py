@@ -24,7 +24,7 @@ from .library import library_system
 from .looks import lost_look, visual_of
 from .names import Names
 from .settings import SETTINGS
-from .text import Listed, Mapped, Where
+from .text import Listed, Mapped, Where, path_below
 from .writing import VERSION
 
 __all__ = ["DRIVE", "system_of"]
@@ -38,8 +38,8 @@ DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
 _BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "color", "markers", "visuals")
 
 
-def system_of(tree: Any, file: str, included: Callable[[str, Where], Any]) -> System:
-    """Return the system that a tree describes; `included` gives the trees of further files."""
+def system_of(tree: Any, file: str, included: Callable[[str, Where], Any], root: Path) -> System:
+    """Return the system that a tree describes; `included` gives the trees of further files, tables are below `root`."""
     trees = []
     for each in _all_trees(tree, file, included):
         trees.append(each)
@@ -49,7 +49,7 @@ def system_of(tree: Any, file: str, included: Callable[[str, Where], Any]) -> Sy
     if isinstance(tree.get("name"), (list, dict)):
         raise FileError(str(tree.places["name"]), "name", tree["name"], "give a text")
     system.name = str(tree.get("name", system.name))
-    reader = _Reader(system)
+    reader = _Reader(system, root)
     for each in trees:
         reader.names_of(each)
     reader.names.define()
@@ -66,7 +66,7 @@ def _all_trees(
         raise FileError(
             file,
             "content",
-            "a list" if isinstance(tree, list) else tree,
+            "a list" if isinstance(tree, list) else "a text or a number",
             "a model file is a mapping: name, bodies, connections, ...",
         )
     version = tree.get("dalembert")
@@ -105,8 +105,8 @@ def _beginning(trees: list[Mapped]) -> System:
 class _Reader:
     """Adds what trees say to a system."""
 
-    def __init__(self, system: System) -> None:
-        self.system = system
+    def __init__(self, system: System, root: Path) -> None:
+        self.system, self.root = system, root
         self.names = Names(system, said)
         self.files: dict[Path, Columns] = {}
 
@@ -306,7 +306,7 @@ class _Reader:
         """Return a column of a CSV file, or rows of several."""
         _mind_keys(data, ("csv", "column", "columns", "unit"), "a column")
         place = str(data.where)
-        path = Path(data.where.file).parent / str(data["csv"])
+        path = path_below(self.root, str(data["csv"]), "csv", data.where)
         table = self.files.get(path) or self.files.setdefault(path, Columns(path, place))
         if ("column" in data) == ("columns" in data):
             raise FileError(place, "column", None, "give the heading of a column, or several as columns")

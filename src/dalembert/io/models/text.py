@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import FileError
 
-__all__ = ["Listed", "Mapped", "Where", "dumped", "parsed"]
+__all__ = ["Listed", "Mapped", "Where", "dumped", "parsed", "path_below"]
 
 LARGEST = 64 * 1024 * 1024  # characters
 DEEPEST = 64
@@ -217,3 +218,18 @@ def _text(text: str) -> str:
     """Return text as YAML has it: bare where nothing else could be meant."""
     plain = _BARE.fullmatch(text) and text not in _WORDS and text.lower() not in ("y", "n", "yes", "no", "on", "off")
     return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def path_below(root: Path, name: str, field: str, where: Where) -> Path:
+    """Return the file that a model file names, relative to itself, if it lies in the folder `root` or below."""
+    path = Path(where.file).parent / name
+    try:
+        inside = path.resolve().is_relative_to(root)
+    except (OSError, ValueError, RuntimeError):  # a name that is none, links in a circle
+        raise FileError(str(where), field, name, "it is no name of a file") from None
+    if not inside:
+        remedy = (
+            f"it lies outside the folder {str(root)!r}: put it there, or allow a wider one, da.load(..., root=FOLDER)"
+        )
+        raise FileError(str(where), field, name, remedy)
+    return path

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies.rigid import Body
+from ...checks import checked
 from ...errors import ModelError
 from ...model import Model
 from ...structures import Structure
@@ -26,6 +27,7 @@ ITEM = "buckling factors"
 _RIGID = 1e-13  # stiffness of a motion, as a part of the largest, below which it is none of the deformation
 
 
+@checked("result")
 def buckling_factors(result: Result, body: Any) -> Array:
     """Return by which factors (n,) the loads on a flexible body at each time could grow until it buckles.
 

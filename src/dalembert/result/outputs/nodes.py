@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...bodies.flexible import FlexibleBody
 from ...bodies.rigid import Body
+from ...checks import checked
 from ...errors import ModelError
 from ...model import Model, as_model
 
@@ -30,6 +31,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 
+@checked("result")
 def nodal_displacements(result: Result, body: Any) -> Array:
     """Return displacements (n, nodes, 3) m of a flexible body's nodes at the times of a result, in body axes.
 
@@ -47,6 +49,7 @@ def nodal_displacements(result: Result, body: Any) -> Array:
     return moved
 
 
+@checked("result")
 def nodal_velocities(result: Result, body: Any) -> Array:
     """Return velocities (n, nodes, 3) m/s of a flexible body's nodes at the times of a result, in world axes.
 
@@ -57,6 +60,7 @@ def nodal_velocities(result: Result, body: Any) -> Array:
     return np.ascontiguousarray(V[..., 3:])
 
 
+@checked("result")
 def nodal_accelerations(result: Result, body: Any) -> Array:
     """Return accelerations (n, nodes, 3) m/s2 of a flexible body's nodes at the times of a result, in world axes."""
     name = getattr(body, "name", body)
@@ -122,6 +126,7 @@ def nodal_motion(
     return NodalMotion(rotation, position, velocity, None if a is None else model._point_accelerations(points, q, v, a))
 
 
+@checked("result")
 def nodal_loads(result: Result, body: Any) -> Array:
     """Return the loads (n, nodes, 6) N m and N that nodes need from outside, [moment; force] in body axes.
 
@@ -166,7 +171,7 @@ def _flexible(result: Result, body: Any, item: str) -> tuple[Model, Body, Flexib
 
 def _named(model: Model, body: Any, item: str) -> tuple[Body, FlexibleBody]:
     name = getattr(body, "name", body)
-    if name not in model.flexible_names:
+    if not isinstance(name, str) or name not in model.flexible_names:
         known = ", ".join(map(repr, model.flexible_names)) or "this system has none"
         raise ModelError(item, "body", name, f"give the name of a flexible body: {known}")
     part = model.system.bodies[name]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...bodies.markers import Marker
 from ...bodies.rigid import Body
+from ...checks import checked
 from ...connections.connection import Connection
 from ...errors import ModelError
 from ...structures import Structure
@@ -28,6 +29,7 @@ Array = NDArray[np.float64]
 ITEM = "mode acceleration"
 
 
+@checked("result")
 def mode_acceleration(result: Result, body: Any) -> Array:
     """Return displacements (n, 6 nodes) m and rad of a flexible body under its loads and inertia, all shapes included.
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...checks import checked
 from ...errors import ModelError
 from ...model import Model
 from ...system import System
@@ -124,6 +125,7 @@ class Fitted:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
+@checked("over", "measured", "times", "noise", "start", "starts")
 def fit(
     system: System | Model,
     over: Mapping[str, tuple[float | None, float | None]],
@@ -225,6 +227,8 @@ def _noises(noise: Any, given: Mapping[str, Array]) -> dict[str, float]:
     """Return the noise of each output: that given, or a size by which outputs of all units count alike."""
     if noise is None:
         return {name: max(float(np.nanstd(values)), 1e-300) for name, values in given.items()}
+    if isinstance(noise, Mapping) and (missing := sorted(set(given) - set(noise))):
+        raise ModelError(_ITEM, "noise", noise, f"{missing[0]!r} has none: give that of every output, or one number")
     each = {name: noise[name] for name in given} if isinstance(noise, Mapping) else dict.fromkeys(given, noise)
     for name, value in each.items():
         if not np.isfinite(value) or value <= 0:

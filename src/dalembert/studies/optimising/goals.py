@@ -83,7 +83,7 @@ def as_goals(item: str, labels: tuple[str, ...], wanted: Any, subject_to: Any) -
 
 
 def _label(item: str, field: str, given: Any, labels: tuple[str, ...]) -> str:
-    if given not in labels:
+    if not isinstance(given, str) or given not in labels:
         known = ", ".join(map(repr, labels))
         raise ModelError(item, field, given, f"give one of the outputs ({known}), or a function of them")
     return str(given)

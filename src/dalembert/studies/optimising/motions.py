@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...checks import finite_number
+from ...checks import checked, finite_number, random_generator, shape_of
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...result import Result
@@ -79,6 +79,7 @@ class OptimalMotion:
         return "\n".join(lines)
 
 
+@checked("end", "efforts", "time", "minimize", "state", "limits", "steps", "guess", "seed", "tolerance", "most")
 def optimal_motion(
     system: System | Model,
     end: Mapping[str, float],
@@ -227,9 +228,15 @@ def _places(model: Model, names: Mapping[str, Any], field: str) -> dict[str, int
     return found
 
 
+def _mind_pair(field: str, name: str, given: Any) -> None:
+    if shape_of(given) != (2,):
+        raise ModelError(_ITEM, f"{field} of {name!r}", given, "give (lower, upper)")
+
+
 def _limits(model: Model, limits: Mapping[str, Any] | None) -> dict[str, tuple[int, tuple[float, float]]]:
     places, found = _places(model, limits or {}, "limits"), {}
     for name, given in (limits or {}).items():
+        _mind_pair("limits", name, given)
         low, high = (
             (-np.inf if given[0] is None else float(given[0])),
             (np.inf if given[1] is None else float(given[1])),
@@ -247,6 +254,8 @@ def _efforts(model: Model, efforts: Mapping[str, Any]) -> tuple[NDArray[np.intp]
     for name, place in places.items():
         if place >= model.nv:
             raise ModelError(_ITEM, "efforts", name, "efforts act along coordinates: name a hinge")
+    for name, given in efforts.items():
+        _mind_pair("efforts", name, given)
     bounds = np.array([[float(low), float(high)] for low, high in efforts.values()]).T
     if not np.isfinite(bounds).all() or (bounds[0] >= bounds[1]).any():
         raise ModelError(_ITEM, "bounds of efforts", efforts, "give finite (lower, upper) that do not cross")
@@ -271,7 +280,7 @@ def _first(program: Transcription, guess: OptimalMotion | None, end: Mapping[str
     nv, T = program.model.nv, program.time_scale
     y = program.start + part[:, None] * (last - program.start)
     y[1:-1, nv : 2 * nv] = (last[:nv] - program.start[:nv]) / T
-    rng = np.random.default_rng(seed)
+    rng = random_generator(seed, item="optimal_motion", field="seed")
     u = 0.01 * program.effort_scale * rng.standard_normal((len(part), program.nu))
     return program.packed(y, u, T)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import checked
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...system import System
@@ -28,6 +29,7 @@ _TIMES = 101  # of runs, if none are given, as in `sweep`
 _RTOL = 1e-9  # of runs, if none is given: what a method takes for descent must not be rounding
 
 
+@checked("task", "start", "starts", "most", "tolerance", "subject_to", "gradient")
 def optimize(
     system: System | Model | Callable[[Case], System],
     over: Mapping[str, tuple[float | None, float | None]],

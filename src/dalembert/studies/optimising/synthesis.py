@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...checks import checked
 from ...errors import ModelError, SingularityError
 from ...model import Model, as_model
 from ...system import System
@@ -119,6 +120,7 @@ class Synthesis(Sequence[Linkage]):
         return "\n".join(lines)
 
 
+@checked("start")
 def synthesize(
     system: System | Model,
     over: Mapping[str, tuple[float, float]],

@@ -60,14 +60,14 @@ class Hand:
 
     def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
         puppet, kind, said = self.puppet, question.get("kind"), ""
+        name = str(question.get("name"))
         more: dict[str, Any] = {}
         if kind == "pull":
             body = puppet.model.body_names[frame_of(question.get("frame"), puppet.model.nb) - 1]
             puppet.pull(body, question.get("local"), question.get("target"))  # type: ignore[arg-type]
-        elif kind == "set" and question.get("name") in self.parameters:
-            said, more = self._renew(str(question["name"]), question.get("value"))
+        elif kind == "set" and name in self.parameters:
+            said, more = self._renew(name, question.get("value"))
         elif kind == "set":
-            name = str(question.get("name"))
             if not puppet.set(name, question.get("value")):  # type: ignore[arg-type]
                 said = f"{name} cannot go farther: the loops do not close beyond"
         elif kind == "reset":

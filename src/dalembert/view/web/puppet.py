@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 _TOLERANCE = 1e-11  # of the loops, scaled: a hundredth of what is promised
 _ITERATIONS = 30
 _STEPS = 6  # of one pull
+_FARTHEST = 200  # steps of at most 0.35 rad, or of as much of the system's length, to a value
+
 _NEAR = 1e-7  # of the characteristic length: the hand has been reached
 _SLACK = 1e-3  # how much coordinates resist a pull, of what moves the point
 
@@ -162,7 +164,13 @@ class Puppet:
     # ---- by a coordinate
 
     def set(self, coordinate: str, value: float) -> bool:
-        """Bring a coordinate to a value, or as near as the loops let it; return whether it got there."""
+        """Bring a coordinate to a value, or as near as the loops let it; return whether it got there.
+
+        Raises
+        ------
+        ModelError
+            If it is no coordinate, or the value is further away than `_FARTHEST` steps lead.
+        """
         model = self.model
         names = {model.coordinate_names[place]: (speed, place) for speed, place in _places(model).items()}
         if coordinate not in names:
@@ -172,7 +180,13 @@ class Puppet:
         free = self._all.copy()
         free[speed] = False
         longest = 0.35 * float(self._closure.scales.columns[speed])
-        while abs(wanted - self.q[place]) > 0:
+        here = float(self.q[place])
+        if abs(wanted - here) > _FARTHEST * longest:
+            remedy = f"it is at {here:.6g}: give a value at most {_FARTHEST * longest:.3g} from there"
+            raise ModelError("set", coordinate, value, remedy)
+        for _ in range(20 * _FARTHEST):
+            if self.q[place] == wanted:
+                return True
             step = float(np.clip(wanted - self.q[place], -longest, longest))
             trial = self.q.copy()
             trial[place] = wanted if abs(step) == abs(wanted - self.q[place]) else self.q[place] + step
@@ -183,7 +197,7 @@ class Puppet:
                 longest *= 0.25
             else:
                 return False
-        return True
+        return bool(self.q[place] == wanted)
 
     def coordinates(self, reach: float) -> list[dict[str, Any]]:
         """Return name, range and value of the coordinates that can be set; slides without limits go `reach` (m) far."""

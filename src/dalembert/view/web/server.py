@@ -21,6 +21,7 @@ __all__ = ["Viewer"]
 
 _HOST = "127.0.0.1"
 _LONGEST = 65536  # bytes of a question
+_PATIENCE = 30.0  # s that a request may take to come in
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -129,6 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers a page: itself, its scene, its questions, and frames as they come."""
 
     shown: Viewer
+    timeout = _PATIENCE
     server_version = "dalembert"
     sys_version = ""
 
@@ -162,8 +164,11 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             length = int(self.headers.get("Content-Length") or -1)
             question = json.loads(self.rfile.read(length)) if 0 <= length <= _LONGEST else None
-        except ValueError:
+        except (ValueError, RecursionError):
             question = None
+        except OSError:  # it did not come in, or not in time
+            self.close_connection = True
+            return
         if self.shown.answer is None or not isinstance(question, dict):
             self._send(400, "text/plain", b"This is no question.")
             return
@@ -185,6 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _stream(self, frames: Iterator[dict[str, Any]]) -> None:
+        self.connection.settimeout(None)  # a page in the background reads when it likes
         self.send_response(200)
         self.send_header("Content-Type", "application/octet-stream")
         self.send_header("Cache-Control", "no-store")
