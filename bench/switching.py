@@ -2,9 +2,9 @@
 
     python bench/switching.py [--rounds 9]
 
-A chain of 7 links swings above a floor that it does not reach, with 0, 1, 10 and 100 contacts between its links and the
-floor. Each contact is one switching function, ``k*max(r - z, 0)``; beside it the same forces without one, ``max`` replaced
-by a smooth formula. What the monitor adds is the difference of the two per step. In batches, eight runs at once.
+A chain of 7 links swings above a floor that it does not reach, with 0, 1, 10 and 100 contacts between its links and
+the floor. Each contact is one switching function, ``k*max(r - z, 0)``; beside it the same forces without one, ``max``
+replaced by a smooth formula. What the monitor adds is the difference of the two per step. In batches, eight runs at once.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ def swinging(contacts: int, law: str) -> da.Model:
 def print_switching(rounds: int) -> None:
     """Print times of runs, and ratios."""
     print(f"1 s of a chain of 7 with contacts that stay open, one thread, {da.isa}")
-    print(
-        f"{'contacts':>8s}{'steps':>7s}{'us per step':>13s}{'smooth':>9s}{'ratio':>8s}{'batch of 8':>12s}{'smooth':>9s}{'ratio':>8s}"
-    )
+    columns = (("contacts", 8), ("steps", 7), ("us per step", 13), ("smooth", 9), ("ratio", 8), ("batch of 8", 12))
+    print("".join(f"{title:>{width}s}" for title, width in (*columns, *columns[3:5])))
     for count in COUNTS:
         models = {name: swinging(count, law) for name, law in LAWS.items()}
         steps = {name: da.simulate(model, 1.0, method="dop853").stats.steps for name, model in models.items()}

@@ -1,7 +1,7 @@
 """Random systems whose forces switch: contacts, limits, branches of formulas, tables, on driven and on free parts.
 
-A wheel turns at a given speed, or freely; blocks slide on springs with dampers. What switches lets the wheel strike, push or
-drive the blocks for a small part of a turn, so that a long step may pass over it.
+A wheel turns at a given speed, or freely; blocks slide on springs with dampers. What switches lets the wheel strike,
+push or drive the blocks for a small part of a turn, so that a long step may pass over it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import positive
-from ..errors import ModelError, ModesWarning
+from ..errors import ModelError, ModesWarning, warn_user
 from ..model import Conditions, Model, State
 from ..system import System
 from .large import LargeSystem, lowest_damped, lowest_undamped
@@ -310,7 +309,7 @@ def modes(
     if found.space.model.flexible_names:
         said = unfit_modes(found)
         for note in said:
-            warnings.warn(note, ModesWarning, stacklevel=2)
+            warn_user(ModesWarning(note))
         found = replace(found, notes=(*found.notes, *said))
     return found
 

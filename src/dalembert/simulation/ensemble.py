@@ -383,8 +383,9 @@ def simulate_many(
     missed = np.flatnonzero(counts[:, 4])
     if len(missed):
         notes.append(
-            f"in {len(missed)} runs, the first of them {missed[0]}, switching functions changed sign and back within steps of "
-            "fixed length: what they switch was stepped over; give a shorter step, or a method that chooses its steps"
+            f"in {len(missed)} runs, the first of them {missed[0]}, switching functions changed sign and back within "
+            "steps of fixed length: what they switch was stepped over; give a shorter step, or a method that chooses "
+            "its steps"
         )
     every = [np.ascontiguousarray(part.reshape(part.shape[0] * part.shape[1], part.shape[2])) for part in states]
     motion = Motion(model, np.tile(wanted, count), every[0], every[1], every[2], conditions=always(conditions))

@@ -1,9 +1,10 @@
 """Switching functions of formulas: the numbers by which they choose between branches while a system moves.
 
-Each comparison, absolute value, smaller or larger of two and whole number has one, and each table one for every variable,
-unless time and parameters alone decide it: those are known beforehand (see `switches`). Operations that compare the same
-two numbers have one switching function. Where a root, a logarithm or a power below one is taken of a number that reaches
-zero there, no branch is held (`FOLLOW`): a step that ended there would end where the formula has no slope.
+Each comparison, absolute value, smaller or larger of two and whole number has one, and each table one for every
+variable, unless time and parameters alone decide it: those are known beforehand (see `switches`). Operations that
+compare the same two numbers have one switching function. Where a root, a logarithm or a power below one is taken of a
+number that reaches zero there, no branch is held (`FOLLOW`): a step that ended there would end where the formula has no
+slope.
 """
 
 from __future__ import annotations
