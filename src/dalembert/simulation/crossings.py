@@ -37,6 +37,7 @@ JUST_AFTER = 1e-6  # fraction of a step at which an output that starts at its va
 DIPS = 8  # most points that are added where an output nearly touches its value
 CLOSE = (-3e-2, -1e-3, -1e-5, -1e-8, 0.0, 1e-8, 1e-5, 1e-3, 3e-2)  # points around a guessed root
 EVEN = (0.25, 0.5, 0.75)  # and anywhere, both in parts of the interval where it is
+MAX_ROOT_ITERATIONS = 60  # each leaves at most a quarter of an interval: after 27 it is one of rounding
 SAME = 2e-16  # fraction of a step: roots no further apart are one
 TOGETHER = 1e-12  # of a step: events no further apart happen together
 ROUNDING = 4 * np.finfo(float).eps  # of a time: in short steps moments no further apart are one
@@ -158,11 +159,10 @@ class Search:
         direction = self.run.watch.events[event].direction
         begin, end = self.steps.t[step : step + 2]
         ends_at = 1.0 - max(TOGETHER, ROUNDING * abs(end) / (end - begin))
-        moments = [
-            _root(values, s, g, k)
-            for k in range(len(s) - 1)
-            if _passes(g[k], g[k + 1], direction, self.run.watch.turns[event])
-        ]
+        turns, once = self.run.watch.turns[event], self.run.watch.events[event].active
+        passes = [k for k in range(len(s) - 1) if _passes(g[k], g[k + 1], direction, turns)]
+        # an active event happens once in a step; what comes after it is found again
+        moments = [_root(values, s, g, k) for k in (passes[:1] if once else passes)]
         # what jumps at a break has jumped there, not before
         states = [self._state(step, 1.0 if s > ends_at else s) for s in moments]
         return [Crossing(event, step, state.t, state) for state in states]
@@ -197,7 +197,7 @@ def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: i
     if g[k + 1] == 0:
         return s[k + 1]
     x, y, rising = list(s), list(g), g[k] < 0
-    while True:
+    for _ in range(MAX_ROOT_ITERATIONS):
         low, high = x[k], x[k + 1]
         width = high - low
         chord = low - y[k] * width / (y[k + 1] - y[k])
@@ -217,6 +217,7 @@ def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: i
             k += 1
         if y[k + 1] == 0:
             return x[k + 1]
+    return x[k + 1]
 
 
 def _inverse(x: list[float], y: list[float]) -> float:
