@@ -50,6 +50,8 @@ UNDECIDED = 8  # changes without progress: rows at rest that changed twice are h
 LONGEST_HOLD = 1e-5  # of the run; the first hold lasts HURRY of it, one that follows at once ten times as long
 STAGNATION_COUNT = 200  # changes ...
 STAGNATION_AHEAD = 1e7  # ... at a pace of so many in the whole run: it is given up
+SHORT_FLIGHT = 10.0  # tolerances of positions: what would leave its stop by no more stays on it
+BARELY = 0.1  # of the tolerance of positions: what an impact moves no further before friction stops it, it does not
 NEAR_REST = 0.1  # of the root of a tolerance of positions, rad/s or m/s: what is so slow moves no further than it
 
 
@@ -223,9 +225,19 @@ class Dry:
         side = self._closed(s, u, mine, happened)
         least = 10.0 * self.reach * self.wide
         if (mine & (side * u > least)).any():
-            self._strike(now, base, side, u, change)
+            response = self._strike(now, base, side, u, change)
             u = rows.motion(now.q[None], now.v[None])[1][0]
-            at_rest = mine & (rows.together(u) <= self.rest * self.wide)
+            barely = mine & before.stuck & self._barely_moved(now, base, u, response)
+            if barely.any():
+                self._still(now, base, np.flatnonzero(barely | (mine & (side != 0) & (np.abs(u) <= least))).tolist())
+                u = rows.motion(now.q[None], now.v[None])[1][0]
+            at_rest = mine & (barely | (rows.together(u) <= self.rest * self.wide))
+        elif (mine & (side * u < -least)).any():
+            short = self._short_flights(now, base, side, u, mine)
+            if short.any():
+                self._still(now, base, np.flatnonzero(short).tolist())
+                u = rows.motion(now.q[None], now.v[None])[1][0]
+                at_rest |= short
         on_stop = mine & (np.abs(u) <= least)
         side[side * u < -least] = 0.0
         side[~(at_rest | (on_stop & (side != 0)))] = 0.0
@@ -275,8 +287,26 @@ class Dry:
             return conditions
         return conditions.changed(locked=conditions.locked - ours, branches=None, sliding=frozenset())
 
-    def _strike(self, now: Situation, base: Conditions, side: Array, u: Array, change: Change) -> None:
-        """Let rows bounce off their stops, by (2)."""
+    def _barely_moved(self, now: Situation, base: Conditions, u: Array, response: Response) -> Marks:
+        """Return rows (n,) that their friction stops again well within the tolerance of positions."""
+        rows = self.rows
+        loads = rows.loads(self.model.report(["signals"], now.t, now.q, now.v, now.x, conditions=base)["signals"])
+        brake = rows.frictions(base, loads)[0] * np.diag(response.A)
+        return rows.rubs & (rows.together(u) ** 2 < 2.0 * BARELY * self.reach * brake)
+
+    def _short_flights(self, now: Situation, base: Conditions, side: Array, u: Array, mine: Marks) -> Marks:
+        """Return rows (n,) that leave their stops but would be back within the tolerance of positions."""
+        short = np.zeros(len(self.rows), dtype=bool)
+        closed = np.flatnonzero(mine & (side != 0))
+        response = Response(self.rows, base, now.q, now.t, base.paced)
+        normal = -side[closed]
+        A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
+        pressed = pressing(A, normal * self._free_rates(now, base, side, u)[closed])
+        short[closed] = (normal * u[closed] > 0) & (u[closed] ** 2 < 2.0 * pressed * SHORT_FLIGHT * self.reach)
+        return short
+
+    def _strike(self, now: Situation, base: Conditions, side: Array, u: Array, change: Change) -> Response:
+        """Let rows bounce off their stops, by (2); return how the rows respond."""
         rows = self.rows
         closed = np.flatnonzero(side)
         response = Response(rows, base, now.q, now.t, base.paced)
@@ -285,13 +315,14 @@ class Dry:
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
         free = normal * self._free_rates(now, base, side, u)[closed]
         least_speed = 10.0 * self.reach * self.wide
-        least = {"least_speed": least_speed, "least_flight": 10 * self.reach}
+        least = {"least_speed": least_speed, "least_flight": SHORT_FLIGHT * self.reach}
         x = blow(A, closing, rows.restitution[closed], pressing(A, free), **least)
         now.v = now.v + (normal * x) @ response.D[closed]
         change.loses = True
         for k, speed in zip(closed, closing, strict=True):
             if speed < -least_speed:
                 change.hits.append(Hit(int(k), int(side[k]), float(-speed)))
+        return response
 
     def _free_rates(self, now: Situation, base: Conditions, side: Array, u: Array) -> Array:
         """Return accelerations of rows while no stop pushes; friction of the others that move goes on."""
