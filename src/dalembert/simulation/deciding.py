@@ -184,6 +184,7 @@ class Decider:
         verdict = self.joint.decide(a0, *limits)
         self.broken |= verdict.broken[: len(chosen)]  # what has broken away has its friction, whatever loads follow
         helping, sliding, verdict = self._apart(verdict)
+        self._tell_balance(verdict, static)
         found, holding = self._with(modes, verdict, static)
         found.slides = [laws.thresholds[k] for k in sliding]
         if holding is None or not helping:
@@ -218,6 +219,18 @@ class Decider:
             share=np.hstack([holding.share, share]),
             scale=np.append(holding.scale, self.laws.strength[helping]),
         )
+
+    def _tell_balance(self, verdict: Verdict, static: Array) -> None:
+        """Say which stops without friction carry a load that cannot be told from none, and hold all the same."""
+        small = ~verdict.slips & (self.side[self.chosen] != 0) & ~self.problem.pinned & (static[self.chosen] == 0)
+        small &= (np.abs(verdict.x) <= NOISE * self.sizes) & (self.sizes > 0)
+        alone = [k for k in verdict.free if small[k]]
+        quiet = [k for k in np.flatnonzero(small).tolist() if k in alone or self.problem.follows(alone, k)]
+        if alone:
+            names = ", ".join(self.rows.names[self.chosen[k]] for k in quiet)
+            self.notes.append(
+                f"{names}: the load on the stop cannot be told from zero; held there until something pulls"
+            )
 
     def _tell_help(self, modes: Modes) -> None:
         """Say which laws hold what sticks, too."""

@@ -23,6 +23,7 @@ from .dry import Change, Dry
 from .events import Situation, Watch
 from .failure import failure, folded_element
 from .inner_branches import InnerBranches
+from .interrupt import Abandoned, Interrupt
 from .jumps import speeds_after_jump
 from .options import Options
 from .pace import Chatter, Pace
@@ -33,7 +34,6 @@ from .switchings import Switchings
 from .track import Segment, Track
 
 if TYPE_CHECKING:
-    from .interrupt import Interrupt
     from .progress import Progress
     from .stream import Stream
 
@@ -100,7 +100,7 @@ class Run:
         self.methods: list[str] = []
         self.begun = time.perf_counter()
         self.g = np.zeros(len(watch.events))
-        self.restarted = False
+        self.restarted = self.searching = False
         self.costs = (0.0, 0.0)  # of a look at events and of a step, s of wall time
         self.apart = self.since = 0  # steps between the last two events, and since the last
         self.pace, self.chatter = Pace(), Chatter()
@@ -240,6 +240,7 @@ class Run:
             until = self._until()
             began = time.perf_counter()
             wanted = self._times_left() if self.track.sampled else None
+            before = (self.integrator.checkpoint(), self.g) if self.watch.events and self.history is None else None
             failed: Exception | None = None
             try:
                 outcome = self.integrator.advance(until, steps, wanted, self.interrupt.flag)
@@ -254,7 +255,12 @@ class Run:
             if not shorter:
                 self._remember()
             if self.watch.events:
-                ends = self._handle_events(rows)
+                try:
+                    ends = self._handle_events(rows)
+                except Abandoned:
+                    assert before is not None
+                    self._take_back(*before)
+                    return "interrupted"
                 self.costs = time.perf_counter() - stepped, (stepped - began) / max(1, len(rows[0]))
                 if ends:
                     return "event"
@@ -286,6 +292,13 @@ class Run:
             if self.history is not None:
                 continue
             steps = min(MOST_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
+
+    def _take_back(self, checkpoint: bytes, g: Array) -> None:
+        """Return to where the run was before steps whose events have not been found."""
+        self.integrator = self.present.integrator(self.conditions, self.breaks)
+        self.integrator.restore(checkpoint)
+        self.g = g
+        self.track.drop_switchings(self.integrator.t)
 
     def _followed(self, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], float]:
         """Return the steps that keep to the solutions of inner equilibria, and how long the next one may be at most.
@@ -367,6 +380,8 @@ class Run:
 
     def watched(self, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return the outputs that events wait for less their values, at rows of states, (events, n)."""
+        if self.searching and self.interrupt.late and self.history is None:
+            raise Abandoned
         values = np.zeros((0, len(t)))
         if self.watch.asked:
             values = self.watch.values(self.track.conditions, t, q, v, x)
@@ -395,7 +410,11 @@ class Run:
             return False
         t0, q0, v0, x0 = self.records.last()
         states = np.concatenate([[t0], t]), np.vstack([q0, q]), np.vstack([v0, v]), np.vstack([x0, x])
-        crossings = find_crossings(self, *states)
+        self.searching = True
+        try:
+            crossings = find_crossings(self, *states)
+        finally:
+            self.searching = False
         passed = [c for c in crossings if not self.watch.events[c.event].active]
         active = [c for c in crossings if self.watch.events[c.event].active]
         self._note(passed)
