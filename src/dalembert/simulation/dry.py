@@ -345,7 +345,7 @@ class Dry:
         J = rows.jacobian(now.q)[list(chosen)]
         P, missed = loop_rates(base, now.q, now.v, now.t)
         wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(chosen)]])
-        jumps = Jumps(model, now.q, base.paced, np.vstack([P, J]))
+        jumps = Jumps(model, now.q, base.paced, np.vstack([P, J]), lend=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), None, wanted[None])[0]
 
     def jam(self, now: Situation) -> Change | None:
@@ -379,7 +379,7 @@ class Dry:
         locked = np.zeros(model.nv, dtype=bool)
         locked[places[places < model.nv]] = True
         wanted = np.concatenate([missed, -J @ now.v])
-        jumps = Jumps(model, now.q, conditions.paced, np.vstack([P, J]))
+        jumps = Jumps(model, now.q, conditions.paced, np.vstack([P, J]), lend=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), np.where(locked, -now.v, 0.0)[None], wanted[None])[0]
         now.v[locked] = 0.0
 
