@@ -127,3 +127,37 @@ def test_a_loaded_row_leaves_where_mechanics_says() -> None:
     result = da.simulate(s, 1.0)
     leaves = [record.t for record in result.events if record.name == "X leaves its stop"]
     assert leaves == pytest.approx([2.0 * 9.81 / 40.0], rel=1e-7)
+
+
+def test_a_ball_between_walls_that_nearly_touch_is_given_up() -> None:
+    """A hundred million bounces in a run: it ends early, says so, and keeps what there is."""
+    s = da.System("ball", gravity=(0, 0, 0))
+    hinge = da.Prismatic("x", lower=0.0, upper=1e-8, restitution=1.0)
+    s.connect("X", hinge, s.ground, s.body("b", da.sphere(0.1, mass=1.0)))
+    start = da.State(q=np.array([5e-9]), v=np.array([1.0]))
+    with pytest.raises(da.IntegrationError, match=r"does not get on: X changed .* 200 times within") as error:
+        da.simulate(s, 1.0, state=start)
+    result = error.value.result
+    assert result.status == "failed" and len(result.events) > 100
+    np.testing.assert_allclose(np.abs(result.v), 1.0, rtol=1e-12)
+
+
+def test_a_head_without_inertia_about_its_neck_comes_through_the_stops_of_its_arms() -> None:
+    """A point mass on three axes through one point: damping settles its spin faster than time can be told."""
+    s = da.System("robot")
+    torso = s.body("torso", da.box(0.2, 0.3, 0.5, mass=5.0))
+    s.connect("yaw", da.Revolute("y", damping=1.0), s.ground, torso)
+    carrier = torso
+    for name, axis, offset in (("pitch", "y", 0.3), ("roll", "x", 0.0), ("turn", "z", 0.0)):
+        last = name == "turn"
+        inner = s.body(name, mass=1.3 if last else 0.1, inertia=(1e-13,) * 3, com=(0.02, 0, 0.1) if last else (0, 0, 0))
+        s.connect(f"neck_{name}", da.Revolute(axis, damping=1.0), carrier.at(0, 0, offset), inner)
+        carrier = inner
+    for name, y in (("l", 0.2), ("r", -0.2)):
+        arm = s.body(f"arm_{name}", da.rod(0.4, 1.0, radius=0.02))
+        elbow = da.Revolute("y", damping=0.1, lower=0.0, upper=0.3)
+        s.connect(f"elbow_{name}", elbow, torso.at(0, y, 0.2), arm)
+    for options in ({}, {"rtol": 1e-3, "atol": 1e-5}):
+        result = da.simulate(s, 0.4, **options)
+        assert result.status == "finished"
+        assert result["elbow_l.position"].max() == pytest.approx(0.3, abs=1e-4)

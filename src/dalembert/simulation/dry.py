@@ -256,7 +256,7 @@ class Dry:
             now.q = self.model.integrate(now.q, decider.back)
         self._stop_locked(now)
         put_in_words(rows, before, self.modes, change)
-        self._mind_hurry(now.t, before)
+        self._mind_hurry(now.t, before, [hit.row for hit in change.hits])
         return change
 
     def _slid(self, modes: Modes, k: int) -> bool:
@@ -422,11 +422,12 @@ class Dry:
     def _just_now(self, moment: float, t: float) -> bool:
         return t - moment <= HURRY * self.span
 
-    def _mind_hurry(self, t: float, before: Modes) -> None:
+    def _mind_hurry(self, t: float, before: Modes, struck: Sequence[int]) -> None:
         """Take wider tolerances where changes come without progress; refuse where that does not help."""
         modes = self.modes
         other = (before.stuck != modes.stuck) | (before.side != modes.side)
         other |= self.rows.alone & (before.sign != modes.sign)
+        other[list(struck)] = True
         self.recent = [*self.recent[1 - STAGNATION_COUNT :], t]
         self.changed = [*self.changed[1 - STAGNATION_COUNT :], np.flatnonzero(other).tolist()]
         if len(self.recent) > HURRIED and self._just_now(self.recent[-1 - HURRIED], t):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..errors import SingularityError
+from ..errors import IntegrationError, SingularityError
 from ..model import Conditions, Model, State
 from ..result import EventRecord
 from .breaks import breaks_until, timetable
@@ -104,6 +104,7 @@ class Run:
         self.begun = time.perf_counter()
         self.g = np.zeros(len(watch.events))
         self.restarted = self.searching = False
+        self.ignored: set[int] = set()  # events whose outputs are noise
         self.transients = 0  # too fast to follow, that a step went over
         self.costs = (0.0, 0.0)  # of a look at events and of a step, s of wall time
         self.apart = self.since = 0  # steps between the last two events, and since the last
@@ -431,12 +432,30 @@ class Run:
         values = np.zeros((0, len(t)))
         if self.watch.asked:
             values = self.watch.values(self.track.conditions, t, q, v, x)
+            values[list(self.ignored)] = 1.0
         if self.dry is not None:
             dry = np.empty((len(self.dry.events), len(t)))
             for rows, conditions in self.track.conditions(t):
                 dry[:, rows] = self.dry.values(self._on_branches(conditions), t[rows], q[rows], v[rows], x[rows])
             values = np.vstack([values, dry])
         return values
+
+    def ignore(self, event: int, t: float) -> None:
+        """Look for an event no more, since its output jumps to and fro around its value.
+
+        Raises
+        ------
+        IntegrationError
+            If it is one that may change the run.
+        """
+        found = self.watch.events[event]
+        jumps = f"jumped from one side of its value to the other again and again within a step near t = {t:.6g} s"
+        if found.active:
+            raise IntegrationError(f"event {found.name!r} chatters: its output {jumps}, as noise does; smooth it")
+        self.ignored.add(event)
+        self.notes.append(
+            f"event {found.name!r}: its output {jumps}, as noise does; it is not looked for any more"
+        )
 
     def _on_branches(self, at: Conditions) -> Conditions:
         """Return the present conditions with the branches of laws, and where the motion slides, of others."""
