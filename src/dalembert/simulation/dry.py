@@ -309,7 +309,7 @@ class Dry:
         """Let rows bounce off their stops, by (2); return how the rows respond."""
         rows = self.rows
         closed = np.flatnonzero(side)
-        response = Response(rows, base, now.q, now.t, base.paced)
+        response = Response(rows, base, now.q, now.t, base.paced, lend=True)
         normal = -side[closed]
         closing = normal * u[closed]
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
@@ -350,7 +350,7 @@ class Dry:
 
     def jam(self, now: Situation) -> Change | None:
         """Stop what slides and finds no friction that fits its load any more; None if that is not what happened."""
-        rows = self.rows
+        rows, locked = self.rows, self.modes.locked
         base = self.let_go(now.conditions)
         u = rows.motion(now.q[None], now.v[None])[1][0]
         mine = self._mine(base)
@@ -359,6 +359,7 @@ class Dry:
         jams = decider.too_strong(self.modes)
         for note in decider.notes:
             self._note(note)
+        self.modes.locked = locked  # still in force; `settle` lets them go
         return self.settle(now, (), jams) if jams else None
 
     def _put_on_stops(self, now: Situation, side: Array) -> None:

@@ -246,15 +246,24 @@ class Response:
         How anything else responds.
     """
 
-    def __init__(self, rows: DryRows, conditions: Conditions, q: Array, t: float, held: NDArray[np.bool_]) -> None:
+    def __init__(
+        self,
+        rows: DryRows,
+        conditions: Conditions,
+        q: Array,
+        t: float,
+        held: NDArray[np.bool_],
+        *,
+        lend: bool = False,
+    ) -> None:
         model = rows.model
         P = model.constraint_jacobian(q, t=t) * conditions.holds()[:, None] if model.nc else np.zeros((0, model.nv))
         self.J = rows.jacobian(q)
-        self.jumps = Jumps(model, q, held, P, lend=True)
+        self.jumps = Jumps(model, q, held, P, lend=lend)
         self.D = self.jumps.respond(self.J)
         A = self.J @ self.D.T
         self.A = 0.5 * (A + A.T)
-        alone = Jumps(model, q, held, 0.0 * P, lend=True).respond(self.J) if model.nc else self.D
+        alone = Jumps(model, q, held, 0.0 * P, lend=lend).respond(self.J) if model.nc else self.D
         self.own = np.einsum("ij,ij->i", self.J, alone)
         self.rows = rows
 

@@ -366,7 +366,8 @@ class Run:
         """
         t, q, v, x, a, _ = self.integrator.state()
         nv, span = self.model.nv, self.t_end - self.segments[0].begin
-        if t != self.segments[-1].begin or not (self.options.watch or self.options.method == "radau"):
+        late = t - self.segments[-1].begin > TRANSIENT * span
+        if late or not (self.options.watch or self.options.method == "radau"):
             return False
         usual = self.options.tolerances[nv : 2 * nv] + self.options.rtol * np.abs(v)
         fast = np.abs(a) * FASTEST * span > usual
@@ -387,7 +388,9 @@ class Run:
         self._collect_counts()
         self.options = replace(self.options, method="radau", watch=False)
         self.integrator = stepper
-        self.segments[-1] = Segment(t, options, self.conditions, self.breaks)
+        if self.segments[-1].begin == t:
+            self.segments.pop()
+        self.segments.append(Segment(t, options, self.conditions, self.breaks))
         self.records.extend(*rows[:4])
         self.transients += 1
         if self.transients == 1:
