@@ -58,7 +58,7 @@ def rests(s: da.System, at: float = 0.0, **options: float) -> da.Result:
 
 @pytest.mark.parametrize("options", [{}, {"rtol": 1e-3, "atol": 1e-5}, {"rtol": 1e-9, "atol": 1e-11}])
 def test_a_closed_gripper_stays_closed(options: dict[str, float]) -> None:
-    """The weights of both fingers balance through the coupling: the load on the stops is rounding, whatever its sign."""
+    """The weights of both fingers balance through the coupling: the load on the stops is rounding."""
     result = rests(gripper(), **options)
     assert any("cannot be told from zero" in note for note in result.stats.notes)
 
@@ -99,7 +99,7 @@ def test_an_ensemble_of_grippers() -> None:
 
 
 def test_a_small_force_opens_it_in_time() -> None:
-    """What holds a balanced gripper does not hide a real load: 1e-6 of the weight of a finger moves it as mechanics asks."""
+    """A push of 1e-6 of the weight of a finger is a real load, and moves both."""
     s = gripper("fixed")
     push = 1e-6 * 0.05 * 9.81
     s.connect("push", da.Effort(push), "F0")
@@ -152,7 +152,9 @@ def nodding(inertia: float) -> da.System:
     for name, axis, height in (("pitch", "y", 0.3), ("roll", "x", 0.0), ("turn", "z", 0.0)):
         mass, com = (1.3, (0.02, 0.03, 0.1)) if name == "turn" else (0.1, (0.0, 0.0, 0.0))
         part = s.body(name, mass=mass, inertia=(inertia,) * 3, com=com)
-        s.connect(f"neck_{name}", da.Revolute(axis, **stops.get(name, {"damping": 1.0})), carrier.at(0, 0, height), part)
+        s.connect(
+            f"neck_{name}", da.Revolute(axis, **stops.get(name, {"damping": 1.0})), carrier.at(0, 0, height), part
+        )
         carrier = part
     for name, y in (("l", 0.2), ("r", -0.2)):
         elbow = da.Revolute("y", damping=0.1, lower=0.0, upper=0.3)
@@ -161,7 +163,7 @@ def nodding(inertia: float) -> da.System:
 
 
 def test_spin_without_inertia_settles_faster_than_time_can_be_told() -> None:
-    """The spin of the head about its centre of mass has damping but no inertia to speak of: its size does not matter."""
+    """The spin of the head has damping but no inertia to speak of: how little does not matter."""
     times = np.array([0.1, 0.134, 0.16])
     some, none = (da.simulate(nodding(inertia), 0.16, times=times) for inertia in (1e-12, 1e-14))
     assert any("neck_turn" in note and "for lack of inertia" in note for note in none.stats.notes)

@@ -46,9 +46,7 @@ class Jumps:
         by no more than impulses and rounding ask for.
     """
 
-    def __init__(
-        self, model: Model, q: Array, held: NDArray[np.bool_], rows: Array, *, lend: bool = False
-    ) -> None:
+    def __init__(self, model: Model, q: Array, held: NDArray[np.bool_], rows: Array, *, lend: bool = False) -> None:
         from scipy.linalg import cholesky
 
         self.model, self.free, self.rows = model, ~held, _without_rounding(model, rows)

@@ -320,7 +320,9 @@ class Decider:
                 continue
             static = rows.frictions(self.base, at.loads)[1]
             if holding is not None:
-                holding.scale[:] = np.maximum.reduce([holding.scale, static, np.full_like(static, 1e-9 * np.abs(at.held).max(initial=0.0))])
+                holding.scale[:] = np.maximum.reduce(
+                    [holding.scale, static, np.full_like(static, 1e-9 * np.abs(at.held).max(initial=0.0))]
+                )
                 if holding.margin(at.held[None, rows.places[found.locked]], static[None])[0] < 0:
                     continue
             least = TURNS * max(float(np.abs(at.a).max(initial=0.0)), 1e-300)

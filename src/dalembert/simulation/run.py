@@ -456,9 +456,7 @@ class Run:
         if found.active:
             raise IntegrationError(f"event {found.name!r} chatters: its output {jumps}, as noise does; smooth it")
         self.ignored.add(event)
-        self.notes.append(
-            f"event {found.name!r}: its output {jumps}, as noise does; it is not looked for any more"
-        )
+        self.notes.append(f"event {found.name!r}: its output {jumps}, as noise does; it is not looked for any more")
 
     def _on_branches(self, at: Conditions) -> Conditions:
         """Return the present conditions with the branches of laws, and where the motion slides, of others."""
