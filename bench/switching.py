@@ -4,7 +4,8 @@
 
 A chain of 7 links swings above a floor that it does not reach, with 0, 1, 10 and 100 contacts between its links and
 the floor. Each contact is one switching function, ``k*max(r - z, 0)``; beside it the same forces without one, ``max``
-replaced by a smooth formula. What the monitor adds is the difference of the two per step. In batches, eight runs at once.
+replaced by a smooth formula. What the monitor adds is the difference of the two per step. In batches, eight runs at
+once.
 """
 
 from __future__ import annotations

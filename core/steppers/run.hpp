@@ -55,17 +55,22 @@ struct Stretch {
   double seen(double t) const { return t < from ? from : t > to ? to : t; }
 };
 
-// Looks now and then whether the steps of late say that the rest would take steps without end.
+// Looks now and then whether the steps of late say that the rest would take steps without end, or more than they did by
+// far: such runs are given up, for Python to take them again one by one and to look closer.
 struct Pace {
   std::int64_t steps = 0;
-  double t = 0.0;
+  double t = 0.0, longest = 0.0; // mean length of steps between two looks
 
   bool crawls(std::int64_t taken, double now, double until) {
     constexpr std::int64_t look = 5000;
     constexpr double without_end = 1e9;
+    constexpr double far = 1e4, slower = 1e2; // steps to the end, and how much shorter they are than before
     if (taken - steps < look)
       return false;
-    const bool slow = double(taken - steps) * (until - now) > without_end * (now - t);
+    const double each = (now - t) / double(taken - steps);
+    longest = each > longest ? each : longest;
+    const double ahead = until - now;
+    const bool slow = ahead > without_end * each || (ahead > far * each && slower * each < longest);
     steps = taken, t = now;
     return slow;
   }

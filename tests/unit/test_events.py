@@ -602,3 +602,20 @@ def test_an_output_that_fails_is_named_and_chained() -> None:
     assert 0 < caught.value.result.t[-1] <= 0.5
     with pytest.raises(da.UserFunctionError, match="must be finite"):
         da.simulate(oscillator(), 2.0, events=da.Event("e", lambda state: math.nan))
+
+
+def test_an_event_whose_output_is_noise_is_noted_and_left_alone() -> None:
+    """Its sign changes between any two times: after a first step full of them it is not looked for any more."""
+    s = da.System("spring", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s.connect("k", da.HingeSpring(stiffness=1.0), "X")
+    s.initial("X", position=0.1)
+    asked: list[float] = []
+
+    def noise(state: da.State) -> float:
+        asked.append(state.t)
+        return float(np.sin(1e18 * state.t + len(asked)))
+
+    result = da.simulate(s, 20.0, events=[da.Event("noise", noise)])
+    assert result.status == "finished" and len(asked) < 200_000
+    assert sum("'noise'" in note and "not looked for any more" in note for note in result.stats.notes) == 1

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -28,6 +26,14 @@ def press_after(seconds: float) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
+
+
+@pytest.fixture(autouse=True)
+def python_answers_ctrl_c() -> Iterator[None]:
+    """Have Ctrl-C raise KeyboardInterrupt, also where tests run in the background of a shell that ignores it."""
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, old)
 
 
 def block() -> da.System:
@@ -248,25 +254,73 @@ def test_the_handler_of_the_user_runs_while_the_core_works() -> None:
     assert np.isnan(out).any()
 
 
-IGNORING = """
-import os, signal, sys
-import dalembert as da
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-s = da.System("block", gravity=(0, 0, 0))
-s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-s.initial("X", speed=1.0)
-pressed = []
-def press(state):
-    if state.t > 0.5 and not pressed:
-        pressed.append(state.t)
+def noisy_event(log: list[float], pause: float) -> da.Event:
+    """Return an event whose output is noise around its value: it is looked for in ever smaller intervals."""
+
+    def output(state: da.State) -> float:
+        log.append(state.t)
+        time.sleep(pause)
+        return float(np.sin(1e18 * state.t + len(log)))
+
+    return da.Event("noise", output, action=lambda now: None)
+
+
+def test_a_press_is_answered_while_an_event_is_looked_for() -> None:
+    """Only the outputs that were asked for within the first moments after the press are worked out."""
+    log: list[float] = []
+    asked_before: list[int] = []
+
+    def press() -> None:
+        asked_before.append(len(log))
         os.kill(os.getpid(), signal.SIGINT)
-    return {}
-one = da.simulate(s, 1.0, control=press, max_step=0.1)
-print(one.status, len(pressed), signal.getsignal(signal.SIGINT) is signal.SIG_IGN, da.simulate(s, 1.0).status)
-"""
+
+    timer = threading.Timer(0.5, press)
+    timer.start()
+    part = da.simulate(block(), 20.0, events=[noisy_event(log, 0.02)])
+    timer.join()
+    assert part.status == "interrupted"
+    assert len(log) - asked_before[0] < 60  # some 15 in 0.3 s, and one call of many states
 
 
-def test_a_program_that_ignores_the_signal_is_not_interrupted() -> None:
-    """A shell has programs in its background ignore Ctrl-C, which is meant for the one in front."""
-    done = subprocess.run([sys.executable, "-c", IGNORING], capture_output=True, text=True, timeout=60)
-    assert done.stdout.split() == ["finished", "1", "True", "finished"], done.stderr
+def test_a_run_that_was_stopped_while_it_looked_for_events_goes_on_to_the_same_bits() -> None:
+    s = da.System("pendulum")
+    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(1.0, 2.0)))
+    s.initial("A", position=1.0)
+    asked: list[float] = []
+    press_at = 0
+
+    def output(state: da.State) -> float:
+        asked.append(state.t)
+        if len(asked) == press_at:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.4)  # longer than a search may go on
+        return float(state.q[0])
+
+    event = da.Event("bottom", output, action=lambda now: None)
+    whole = da.simulate(s, 3.0, events=[event])
+    calls = len(asked)
+    for press_at in (calls // 3, calls // 2):
+        asked = []
+        part = da.simulate(s, 3.0, events=[event])
+        assert part.status == "interrupted"
+        press_at = 0
+        rest = da.simulate(s, 3.0, events=[event], resume=part)
+        np.testing.assert_array_equal(rest.t, whole.t)
+        np.testing.assert_array_equal(rest.q, whole.q)
+        assert [record.t for record in rest.events] == [record.t for record in whole.events]
+
+
+def test_where_ctrl_c_is_ignored_it_stays_ignored() -> None:
+    """As in the background of a shell script: neither this run nor the next one is stopped."""
+
+    def press(state: da.State) -> dict[str, float]:
+        if state.t > 0.5 and not pressed:
+            pressed.append(state.t)
+            signal.raise_signal(signal.SIGINT)
+        return {}
+
+    pressed: list[float] = []
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    assert da.simulate(block(), 1.0, control=press, max_step=0.01).status == "finished"
+    assert pressed and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    assert da.simulate(block(), 1.0).status == "finished"

@@ -49,15 +49,18 @@ def pivot(A: Array, free: list[int], k: int) -> float:
     return float(A[k, k] - column @ np.linalg.solve(A[free][:, free], column))
 
 
-def solve_box(A: Array, b: Array, lower: Array, upper: Array) -> BoxSolution:
-    """Return a solution of (1); bounds may be infinite."""
+def solve_box(A: Array, b: Array, lower: Array, upper: Array, noise: Array | float = 0.0) -> BoxSolution:
+    """Return a solution of (1); bounds may be infinite.
+
+    Values of w up to `noise` (n,) are zero: b may be rounding of larger terms that cancel.
+    """
     n = len(b)
     x = np.clip(np.zeros(n), lower, upper)
     free: list[int] = []
     barred: set[int] = set()
     for _ in range(20 * n + 20):
         w = A @ x + b
-        least = ROUNDING * (np.abs(A) @ np.abs(x) + np.abs(b))
+        least = np.maximum(ROUNDING * (np.abs(A) @ np.abs(x) + np.abs(b)), noise)
         wanting = ((w < -least) & (x < upper)) | ((w > least) & (x > lower))
         wanting[[*free, *barred]] = False
         if not wanting.any():

@@ -28,10 +28,16 @@ SAME = 1e-13  # of the largest: what changes less stands still
 ON = 1e-9  # so close to an ellipsoid is on it
 
 
-def solve_cones(A: Array, b: Array, lower: Array, upper: Array, groups: list[list[int]], f: Array) -> BoxSolution:
-    """Return a solution of (1); rows of groups have no bounds but f (n,), which is above zero there."""
+def solve_cones(
+    A: Array, b: Array, lower: Array, upper: Array, groups: list[list[int]], f: Array, noise: Array | None = None
+) -> BoxSolution:
+    """Return a solution of (1); rows of groups have no bounds but f (n,), which is above zero there.
+
+    `noise` (n,) is that of `solve_box`, for rows outside of groups.
+    """
+    noise = np.zeros(len(b)) if noise is None else noise
     if not groups:
-        return solve_box(A, b, lower, upper)
+        return solve_box(A, b, lower, upper, noise)
     n = len(b)
     grouped = np.concatenate([np.asarray(g, dtype=int) for g in groups])
     plain = np.setdiff1d(np.arange(n), grouped)
@@ -40,7 +46,7 @@ def solve_cones(A: Array, b: Array, lower: Array, upper: Array, groups: list[lis
         before = x.copy()
         if len(plain):
             rest = b[plain] + A[np.ix_(plain, grouped)] @ x[grouped]
-            found = solve_box(A[np.ix_(plain, plain)], rest, lower[plain], upper[plain])
+            found = solve_box(A[np.ix_(plain, plain)], rest, lower[plain], upper[plain], noise[plain])
             x[plain], free = found.x, [int(plain[k]) for k in found.free]
         for g in groups:
             x[g] = within_ellipsoid(A[np.ix_(g, g)], b[g] + A[g] @ x - A[np.ix_(g, g)] @ x[g], f[g])
@@ -58,6 +64,7 @@ def solve_cones(A: Array, b: Array, lower: Array, upper: Array, groups: list[lis
                     free.append(int(k))
     w = A @ x + b
     w[free] = 0.0
+    w[plain] = np.where(np.abs(w[plain]) > noise[plain], w[plain], 0.0)
     return BoxSolution(x, w, free)
 
 

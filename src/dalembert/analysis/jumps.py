@@ -25,6 +25,8 @@ __all__ = ["Jumps"]
 Array = NDArray[np.float64]
 
 _ROUNDING = 1e-13  # of scaled entries of rows
+_WEAK = 1e-10  # of the inertia along a freedom: with less left for it alone, jumps are rounding of where axes lie, ...
+_LENT = 1e-7  # ... and this part is lent to it
 _RANK = 1e-11  # singular values of B, its columns of length one, below this part of the largest are rounding
 
 
@@ -39,9 +41,12 @@ class Jumps:
         Speeds whose jumps are prescribed.
     rows : (m, nv)
         R: constraint rows of the model first, then others.
+    lend : bool
+        Whether motions with hardly any inertia beside that of their freedoms are lent some, so that their speeds jump
+        by no more than impulses and rounding ask for.
     """
 
-    def __init__(self, model: Model, q: Array, held: NDArray[np.bool_], rows: Array) -> None:
+    def __init__(self, model: Model, q: Array, held: NDArray[np.bool_], rows: Array, *, lend: bool = False) -> None:
         from scipy.linalg import cholesky
 
         self.model, self.free, self.rows = model, ~held, _without_rounding(model, rows)
@@ -50,6 +55,11 @@ class Jumps:
             self.L = cholesky(self.M[np.ix_(self.free, self.free)], lower=True)
         except np.linalg.LinAlgError:
             raise SingularityError(f"impulse: {_unresisted(model, q)}") from None
+        inertia = np.diag(self.M)[self.free]
+        weak = np.diag(self.L) ** 2 < _WEAK * inertia
+        if lend and weak.any():
+            self.M[self.free, self.free] += np.where(weak, _LENT * inertia, 0.0)
+            self.L = cholesky(self.M[np.ix_(self.free, self.free)], lower=True)
         B = self._solved(self.rows[:, self.free].T)
         self.length = np.linalg.norm(B, axis=0)
         self.length[self.length == 0.0] = 1.0

@@ -37,6 +37,8 @@ JUST_AFTER = 1e-6  # fraction of a step at which an output that starts at its va
 DIPS = 8  # most points that are added where an output nearly touches its value
 CLOSE = (-3e-2, -1e-3, -1e-5, -1e-8, 0.0, 1e-8, 1e-5, 1e-3, 3e-2)  # points around a guessed root
 EVEN = (0.25, 0.5, 0.75)  # and anywhere, both in parts of the interval where it is
+MAX_ROOT_ITERATIONS = 60  # each leaves at most a quarter of an interval: after 27 it is one of rounding
+MAX_JUMPS = 200  # of an output from one sign to the other within a step: more are noise
 SAME = 2e-16  # fraction of a step: roots no further apart are one
 TOGETHER = 1e-12  # of a step: events no further apart happen together
 ROUNDING = 4 * np.finfo(float).eps  # of a time: in short steps moments no further apart are one
@@ -158,11 +160,17 @@ class Search:
         direction = self.run.watch.events[event].direction
         begin, end = self.steps.t[step : step + 2]
         ends_at = 1.0 - max(TOGETHER, ROUNDING * abs(end) / (end - begin))
-        moments = [
-            _root(values, s, g, k)
-            for k in range(len(s) - 1)
-            if _passes(g[k], g[k + 1], direction, self.run.watch.turns[event])
-        ]
+        turns, once = self.run.watch.turns[event], self.run.watch.events[event].active
+        passes = [k for k in range(len(s) - 1) if _passes(g[k], g[k + 1], direction, turns)]
+        # an active event happens once in a step; what comes after it is found again
+        moments, jumps = [], 0
+        for k in passes[:1] if once else passes:
+            place, smooth = _root(values, s, g, k)
+            moments.append(place)
+            jumps += not smooth
+            if jumps > MAX_JUMPS or (once and jumps and len(passes) > MAX_JUMPS):
+                self.run.ignore(event, float(begin + place * (end - begin)))
+                break
         # what jumps at a break has jumped there, not before
         states = [self._state(step, 1.0 if s > ends_at else s) for s in moments]
         return [Crossing(event, step, state.t, state) for state in states]
@@ -183,8 +191,8 @@ class Search:
         return self.run.track.within_step(steps.t[pair], steps.q[pair], steps.v[pair], steps.x[pair], s)
 
 
-def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: int) -> float:
-    """Return the fraction of a step at which an output passes zero, to rounding.
+def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: int) -> tuple[float, bool]:
+    """Return the fraction of a step at which an output passes zero, to rounding, and whether it does so smoothly.
 
     Parameters
     ----------
@@ -195,9 +203,9 @@ def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: i
         Between g[k] and g[k + 1] it passes zero.
     """
     if g[k + 1] == 0:
-        return s[k + 1]
+        return s[k + 1], True
     x, y, rising = list(s), list(g), g[k] < 0
-    while True:
+    for _ in range(MAX_ROOT_ITERATIONS):
         low, high = x[k], x[k + 1]
         width = high - low
         chord = low - y[k] * width / (y[k + 1] - y[k])
@@ -210,13 +218,14 @@ def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: i
             {p for p in (*(guess + width * c for c in CLOSE), *(low + width * e for e in EVEN)) if low < p < high}
         )
         if agreed or not at:
-            return guess
+            return guess, agreed
         x[k + 1 : k + 1] = at
         y[k + 1 : k + 1] = values(np.array(at)).tolist()
         while (y[k + 1] < 0) if rising else (y[k + 1] > 0):
             k += 1
         if y[k + 1] == 0:
-            return x[k + 1]
+            return x[k + 1], True
+    return x[k + 1], False
 
 
 def _inverse(x: list[float], y: list[float]) -> float:

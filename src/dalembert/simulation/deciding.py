@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
 TURNS = 1e-9  # of the largest: an acceleration below is none
+NOISE = 1e-13  # of what an effort or its acceleration could be by its size: below, a sum of such terms is rounding
+FLOOR = 1e-3  # of the size of efforts: none is measured by less, so that what lets go is well beyond rounding
 IDLE = 1e-12  # of its response without the loops: one that cannot move
 ROUNDS = 30  # of bounds by loads
 MOST = 6  # rows whose answers can all be looked through
@@ -157,7 +159,9 @@ class Decider:
         ]
         balls = [ball for ball in balls if len(ball) > 1]
         pinned = (rows.lower[chosen] == rows.upper[chosen]) & (self.side[chosen] != 0) | self.jammed[chosen]
-        self.problem = RowsAtRest(response.A[np.ix_(chosen, chosen)], self.side[chosen], pinned, balls)
+        self.sizes = response.sizes(self.under_way(), now)[chosen]
+        noise = NOISE * self.sizes * response.own[chosen]
+        self.problem = RowsAtRest(response.A[np.ix_(chosen, chosen)], self.side[chosen], pinned, balls, noise)
         tolerances = self.reach, float(self.rest.min(initial=np.inf))
         self.laws = JumpingLaws.at(self.under_way(), now, response.jumps, tolerances)
         self.joint = self.problem
@@ -166,7 +170,7 @@ class Decider:
             A = J @ np.vstack([response.D[chosen], response.jumps.respond(self.laws.G)]).T
             more = len(self.laws.thresholds)
             sides, pins = np.append(self.side[chosen], np.zeros(more)), np.append(pinned, np.zeros(more, dtype=bool))
-            self.joint = RowsAtRest(0.5 * (A + A.T), sides, pins, balls)
+            self.joint = RowsAtRest(0.5 * (A + A.T), sides, pins, balls, np.append(noise, np.zeros(more)))
 
     def _by_bounds(self, modes: Modes, loads: Array) -> tuple[Modes, Holding | None]:
         """Return modes and what holds, with bounds of friction as under loads (n,)."""
@@ -180,6 +184,7 @@ class Decider:
         verdict = self.joint.decide(a0, *limits)
         self.broken |= verdict.broken[: len(chosen)]  # what has broken away has its friction, whatever loads follow
         helping, sliding, verdict = self._apart(verdict)
+        self._tell_balance(verdict, static)
         found, holding = self._with(modes, verdict, static)
         found.slides = [laws.thresholds[k] for k in sliding]
         if holding is None or not helping:
@@ -215,6 +220,18 @@ class Decider:
             scale=np.append(holding.scale, self.laws.strength[helping]),
         )
 
+    def _tell_balance(self, verdict: Verdict, static: Array) -> None:
+        """Say which stops without friction carry a load that cannot be told from none, and hold all the same."""
+        small = ~verdict.slips & (self.side[self.chosen] != 0) & ~self.problem.pinned & (static[self.chosen] == 0)
+        small &= (np.abs(verdict.x) <= NOISE * self.sizes) & (self.sizes > 0)
+        alone = [k for k in verdict.free if small[k]]
+        quiet = [k for k in np.flatnonzero(small).tolist() if k in alone or self.problem.follows(alone, k)]
+        if alone:
+            names = ", ".join(self.rows.names[self.chosen[k]] for k in quiet)
+            self.notes.append(
+                f"{names}: the load on the stop cannot be told from zero; held there until something pulls"
+            )
+
     def _tell_help(self, modes: Modes) -> None:
         """Say which laws hold what sticks, too."""
         model = self.rows.model
@@ -246,7 +263,7 @@ class Decider:
         share: Array = np.linalg.solve(problem.A[free][:, free], problem.A[free][:, others]).astype(float)
         below, above, scale = np.zeros(len(rows), bool), np.zeros(len(rows), bool), np.zeros(len(rows))
         below[chosen], above[chosen] = problem.unbounded
-        scale[chosen] = np.maximum(np.abs(verdict.x), static[chosen])
+        scale[chosen] = np.maximum(np.maximum(np.abs(verdict.x), static[chosen]), FLOOR * self.sizes)
         balls = [[int(chosen[k]) for k in ball] for ball in problem.balls]
         return found, Holding(locked, [int(chosen[k]) for k in others], below, above, share, scale, balls)
 
@@ -303,7 +320,9 @@ class Decider:
                 continue
             static = rows.frictions(self.base, at.loads)[1]
             if holding is not None:
-                holding.scale[:] = np.maximum(static, np.abs(at.held).max(initial=0.0) * 1e-9)
+                holding.scale[:] = np.maximum.reduce(
+                    [holding.scale, static, np.full_like(static, 1e-9 * np.abs(at.held).max(initial=0.0))]
+                )
                 if holding.margin(at.held[None, rows.places[found.locked]], static[None])[0] < 0:
                     continue
             least = TURNS * max(float(np.abs(at.a).max(initial=0.0)), 1e-300)

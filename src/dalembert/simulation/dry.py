@@ -46,6 +46,12 @@ HURRIED = 3  # changes without progress ...
 HURRY = 1e-9  # ... of this part of the run: a wider tolerance for rest is tried
 WIDEST = 1e4  # times as wide
 PATIENCE = 1e-7  # of the run: for so long what has jammed is held, so that time gets beyond where it did
+UNDECIDED = 8  # changes without progress: rows at rest that changed twice are held
+LONGEST_HOLD = 1e-5  # of the run; the first hold lasts HURRY of it, one that follows at once ten times as long
+STAGNATION_COUNT = 200  # changes ...
+STAGNATION_AHEAD = 1e7  # ... at a pace of so many in the whole run: it is given up
+SHORT_FLIGHT = 10.0  # tolerances of positions: what would leave its stop by no more stays on it
+BARELY = 0.1  # of the tolerance of positions: what an impact moves no further before friction stops it, it does not
 NEAR_REST = 0.1  # of the root of a tolerance of positions, rad/s or m/s: what is so slow moves no further than it
 
 
@@ -70,7 +76,10 @@ class Dry:
         self.modes = Modes.none(n)
         self.holding: Holding | None = None
         self.recent: list[float] = []
+        self.changed: list[list[int]] = []  # rows whose modes changed at the recent times
         self.wide = 1.0
+        self.hold, self.held_until = 0.0, -np.inf  # s: length and end of the last hold of rows that were undecided
+        self.held: list[int] = []  # these rows
         self._marked: tuple[Conditions, Modes, Marks] | None = None
         self.hits = Hits()
         self.said: list[str] = []
@@ -216,15 +225,27 @@ class Dry:
         side = self._closed(s, u, mine, happened)
         least = 10.0 * self.reach * self.wide
         if (mine & (side * u > least)).any():
-            self._strike(now, base, side, u, change)
+            response = self._strike(now, base, side, u, change)
             u = rows.motion(now.q[None], now.v[None])[1][0]
-            at_rest = mine & (rows.together(u) <= self.rest * self.wide)
+            barely = mine & before.stuck & self._barely_moved(now, base, u, response)
+            if barely.any():
+                self._still(now, base, np.flatnonzero(barely | (mine & (side != 0) & (np.abs(u) <= least))).tolist())
+                u = rows.motion(now.q[None], now.v[None])[1][0]
+            at_rest = mine & (barely | (rows.together(u) <= self.rest * self.wide))
+        elif (mine & (side * u < -least)).any():
+            short = self._short_flights(now, base, side, u, mine)
+            if short.any():
+                self._still(now, base, np.flatnonzero(short).tolist())
+                u = rows.motion(now.q[None], now.v[None])[1][0]
+                at_rest |= short
         on_stop = mine & (np.abs(u) <= least)
         side[side * u < -least] = 0.0
         side[~(at_rest | (on_stop & (side != 0)))] = 0.0
         self._put_on_stops(now, side)
-        self.patience = now.t + PATIENCE * self.span if len(jams) else np.inf
-        decider = Decider(rows, base, now, at_rest | (side != 0), mine, side, u, self.rest, self.reach, jams)
+        resting = at_rest | (side != 0)
+        held = [] if len(jams) else self._undecided(now.t, resting & mine)
+        self.patience = now.t + PATIENCE * self.span if len(jams) else self.held_until if held else np.inf
+        decider = Decider(rows, base, now, resting, mine, side, u, self.rest, self.reach, [*jams, *held])
         self.modes, self.holding = decider.decide(before.stuck if self._lets_go in passed else None)
         for note in decider.notes:
             self._note(note)
@@ -235,7 +256,7 @@ class Dry:
             now.q = self.model.integrate(now.q, decider.back)
         self._stop_locked(now)
         put_in_words(rows, before, self.modes, change)
-        self._mind_hurry(now.t)
+        self._mind_hurry(now.t, before, [hit.row for hit in change.hits])
         return change
 
     def _slid(self, modes: Modes, k: int) -> bool:
@@ -266,23 +287,42 @@ class Dry:
             return conditions
         return conditions.changed(locked=conditions.locked - ours, branches=None, sliding=frozenset())
 
-    def _strike(self, now: Situation, base: Conditions, side: Array, u: Array, change: Change) -> None:
-        """Let rows bounce off their stops, by (2)."""
+    def _barely_moved(self, now: Situation, base: Conditions, u: Array, response: Response) -> Marks:
+        """Return rows (n,) that their friction stops again well within the tolerance of positions."""
+        rows = self.rows
+        loads = rows.loads(self.model.report(["signals"], now.t, now.q, now.v, now.x, conditions=base)["signals"])
+        brake = rows.frictions(base, loads)[0] * np.diag(response.A)
+        return rows.rubs & (rows.together(u) ** 2 < 2.0 * BARELY * self.reach * brake)
+
+    def _short_flights(self, now: Situation, base: Conditions, side: Array, u: Array, mine: Marks) -> Marks:
+        """Return rows (n,) that leave their stops but would be back within the tolerance of positions."""
+        short = np.zeros(len(self.rows), dtype=bool)
+        closed = np.flatnonzero(mine & (side != 0))
+        response = Response(self.rows, base, now.q, now.t, base.paced)
+        normal = -side[closed]
+        A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
+        pressed = pressing(A, normal * self._free_rates(now, base, side, u)[closed])
+        short[closed] = (normal * u[closed] > 0) & (u[closed] ** 2 < 2.0 * pressed * SHORT_FLIGHT * self.reach)
+        return short
+
+    def _strike(self, now: Situation, base: Conditions, side: Array, u: Array, change: Change) -> Response:
+        """Let rows bounce off their stops, by (2); return how the rows respond."""
         rows = self.rows
         closed = np.flatnonzero(side)
-        response = Response(rows, base, now.q, now.t, base.paced)
+        response = Response(rows, base, now.q, now.t, base.paced, lend=True)
         normal = -side[closed]
         closing = normal * u[closed]
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
         free = normal * self._free_rates(now, base, side, u)[closed]
         least_speed = 10.0 * self.reach * self.wide
-        least = {"least_speed": least_speed, "least_flight": 10 * self.reach}
+        least = {"least_speed": least_speed, "least_flight": SHORT_FLIGHT * self.reach}
         x = blow(A, closing, rows.restitution[closed], pressing(A, free), **least)
         now.v = now.v + (normal * x) @ response.D[closed]
         change.loses = True
         for k, speed in zip(closed, closing, strict=True):
             if speed < -least_speed:
                 change.hits.append(Hit(int(k), int(side[k]), float(-speed)))
+        return response
 
     def _free_rates(self, now: Situation, base: Conditions, side: Array, u: Array) -> Array:
         """Return accelerations of rows while no stop pushes; friction of the others that move goes on."""
@@ -305,12 +345,12 @@ class Dry:
         J = rows.jacobian(now.q)[list(chosen)]
         P, missed = loop_rates(base, now.q, now.v, now.t)
         wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(chosen)]])
-        jumps = Jumps(model, now.q, base.paced, np.vstack([P, J]))
+        jumps = Jumps(model, now.q, base.paced, np.vstack([P, J]), lend=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), None, wanted[None])[0]
 
     def jam(self, now: Situation) -> Change | None:
         """Stop what slides and finds no friction that fits its load any more; None if that is not what happened."""
-        rows = self.rows
+        rows, locked = self.rows, self.modes.locked
         base = self.let_go(now.conditions)
         u = rows.motion(now.q[None], now.v[None])[1][0]
         mine = self._mine(base)
@@ -319,6 +359,7 @@ class Dry:
         jams = decider.too_strong(self.modes)
         for note in decider.notes:
             self._note(note)
+        self.modes.locked = locked  # still in force; `settle` lets them go
         return self.settle(now, (), jams) if jams else None
 
     def _put_on_stops(self, now: Situation, side: Array) -> None:
@@ -339,7 +380,7 @@ class Dry:
         locked = np.zeros(model.nv, dtype=bool)
         locked[places[places < model.nv]] = True
         wanted = np.concatenate([missed, -J @ now.v])
-        jumps = Jumps(model, now.q, conditions.paced, np.vstack([P, J]))
+        jumps = Jumps(model, now.q, conditions.paced, np.vstack([P, J]), lend=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), np.where(locked, -now.v, 0.0)[None], wanted[None])[0]
         now.v[locked] = 0.0
 
@@ -353,19 +394,58 @@ class Dry:
         """Return what the run should say about its friction and stops."""
         return [*self.said, *self.hits.notes(self.rows)]
 
-    def _mind_hurry(self, t: float) -> None:
+    def _undecided(self, t: float, resting: Marks) -> list[int]:
+        """Return rows at rest to be held for a while, whatever it takes: they change again and again without progress.
+
+        Their loads are so close to zero or to what friction can bear that rounding decides, or follow something faster
+        than the run can resolve. Held rows let time go on; after that they are decided anew.
+        """
+        recent = [k for k, moment in enumerate(self.recent) if self.changed[k] and self._just_now(moment, t)]
+        before = [k for k in self.held if resting[k]] if t < self.held_until else []
+        counts = np.bincount([row for k in recent for row in self.changed[k]], minlength=len(self.rows))
+        held = np.flatnonzero((counts > 1) & resting).tolist()
+        if len(recent) < UNDECIDED or not held:
+            return before
+        held = self.held = sorted({*before, *held})
+        self.hold = 10.0 * self.hold if t - self.held_until <= 10.0 * self.hold else HURRY * self.span
+        if self.hold > LONGEST_HOLD * self.span:
+            raise self._stagnation(t, held, len(recent), t - self.recent[recent[0]])
+        self.held_until = t + self.hold
+        self.changed = [[] for _ in self.changed]  # what comes after the hold counts anew
+        names = ", ".join(self.rows.names[k] for k in held[:6])
+        self._note(
+            f"whether {names} stick{'s' * (len(held) == 1)}, slip{'s' * (len(held) == 1)} or leave"
+            f"{'s' * (len(held) == 1)} a stop changed {len(recent)} times without progress near t = {t:.6g} s: loads "
+            f"there cannot be told from their limits; held for {self.hold:.2g} s, then decided anew"
+        )
+        return held
+
+    def _just_now(self, moment: float, t: float) -> bool:
+        return t - moment <= HURRY * self.span
+
+    def _mind_hurry(self, t: float, before: Modes, struck: Sequence[int]) -> None:
         """Take wider tolerances where changes come without progress; refuse where that does not help."""
-        self.recent = [*self.recent[-39:], t]
-        if len(self.recent) > HURRIED and t - self.recent[-1 - HURRIED] <= HURRY * self.span:
+        modes = self.modes
+        other = (before.stuck != modes.stuck) | (before.side != modes.side)
+        other |= self.rows.alone & (before.sign != modes.sign)
+        other[list(struck)] = True
+        self.recent = [*self.recent[1 - STAGNATION_COUNT :], t]
+        self.changed = [*self.changed[1 - STAGNATION_COUNT :], np.flatnonzero(other).tolist()]
+        if len(self.recent) > HURRIED and self._just_now(self.recent[-1 - HURRIED], t):
             self.wide = min(10.0 * self.wide, WIDEST)
         else:
             self.wide = 1.0
-        if len(self.recent) == 40 and t - self.recent[0] <= HURRY * self.span:
-            names = ", ".join(self.rows.names[:6])
-            raise IntegrationError(
-                f"friction and stops of {names} change faster and faster near t = {t:.9g} s: raise atol, or take "
-                "friction='smooth' or stops='soft'"
-            )
+        for count, within in ((40, HURRY), (STAGNATION_COUNT, STAGNATION_COUNT / STAGNATION_AHEAD)):
+            if len(self.recent) >= count and t - self.recent[-count] <= within * self.span:
+                rows = sorted({k for rows in self.changed[-count:] for k in rows})
+                raise self._stagnation(t, rows, count, t - self.recent[-count])
+
+    def _stagnation(self, t: float, rows: Sequence[int], count: int, time: float) -> IntegrationError:
+        names = ", ".join(self.rows.names[k] for k in [*rows][:6]) + (", ..." if len(rows) > 6 else "")
+        return IntegrationError(
+            f"at t = {t:.9g} s the run does not get on: {names or 'hinges'} changed between sticking, slipping, stops "
+            f"and release {count} times within {time:.2g} s; raise atol, or take friction='smooth' or stops='soft'"
+        )
 
     # ---- going on later
 
@@ -374,7 +454,9 @@ class Dry:
         return {
             **self.modes.plain(),
             "recent": list(self.recent),
+            "changed": [list(rows) for rows in self.changed],
             "wide": self.wide,
+            "hold": [self.hold, self.held_until, list(self.held)],
             "hits": self.hits.plain(),
             "said": list(self.said),
             "patience": self.patience,
@@ -385,6 +467,8 @@ class Dry:
         """Take up what was kept."""
         self.modes = Modes.of(kept)
         self.recent, self.wide, self.said = list(kept["recent"]), float(kept["wide"]), list(kept["said"])
+        self.changed = [list(rows) for rows in kept.get("changed", [[] for _ in self.recent])]
+        self.hold, self.held_until, self.held = kept.get("hold", (0.0, -np.inf, []))
         self.patience = float(kept["patience"])
         self.hits.restore(kept["hits"])
         self.holding = None if kept["holding"] is None else Holding.of(kept["holding"])

@@ -121,12 +121,15 @@ class RowsAtRest:
         Held both ways, whatever it takes, as between two stops that leave no room.
     balls : list of list of int
         Rows whose friction is one vector, and that are on no stop.
+    noise : (m,) rad/s2 or m/s2
+        Accelerations up to these are rounding. A row on a bound that they alone would take away from it sticks.
     """
 
     A: Array
     side: Array
     pinned: Marks
     balls: list[list[int]]
+    noise: Array
 
     def bounds(self, limit: Array) -> tuple[Array, Array]:
         """Return the bounds of efforts: of friction, and of a stop that pushes; both ways where a row is pinned."""
@@ -165,13 +168,14 @@ class RowsAtRest:
         """Return the solution of (1), and the rows of ellipsoids that are more than a point."""
         balls = [[k for k in ball if limit[k] > 0] for ball in self.balls]
         balls = [ball for ball in balls if ball]
-        return solve_cones(self.A, a0, *self.bounds(limit), balls, limit), balls
+        return solve_cones(self.A, a0, *self.bounds(limit), balls, limit, self.noise), balls
 
     def _judged(self, found: BoxSolution, limit: Array, balls: list[list[int]]) -> Verdict:
         """Return who slips in a solution: what is on its bound, but for what follows from others that stick."""
         x, lower, upper = found.x, *self.bounds(limit)
         bound = (x <= lower) | (x >= upper)
         bound[found.free] = False
+        bound[(found.w == 0.0) & (lower < upper)] = False  # nothing takes it away from where it rests
         for ball in balls:
             size = (
                 ON * (np.abs(self.A[ball]) @ np.abs(x)).max()

@@ -14,8 +14,10 @@ from ..compile.names import full_names
 from ..connections.connection import Connection
 from ..connections.constraints.ropes import Rope
 from ..connections.hinges import Hinge
+from ..errors import ModelError, SingularityError
 from ..model import Conditions, Model
 from ..model.once import once_per_model
+from .events import Situation
 
 __all__ = ["DryRows", "Response", "dry_rows"]
 
@@ -244,13 +246,40 @@ class Response:
         How anything else responds.
     """
 
-    def __init__(self, rows: DryRows, conditions: Conditions, q: Array, t: float, held: NDArray[np.bool_]) -> None:
+    def __init__(
+        self,
+        rows: DryRows,
+        conditions: Conditions,
+        q: Array,
+        t: float,
+        held: NDArray[np.bool_],
+        *,
+        lend: bool = False,
+    ) -> None:
         model = rows.model
         P = model.constraint_jacobian(q, t=t) * conditions.holds()[:, None] if model.nc else np.zeros((0, model.nv))
         self.J = rows.jacobian(q)
-        self.jumps = Jumps(model, q, held, P)
+        self.jumps = Jumps(model, q, held, P, lend=lend)
         self.D = self.jumps.respond(self.J)
         A = self.J @ self.D.T
         self.A = 0.5 * (A + A.T)
-        alone = Jumps(model, q, held, 0.0 * P).respond(self.J) if model.nc else self.D
+        alone = Jumps(model, q, held, 0.0 * P, lend=lend).respond(self.J) if model.nc else self.D
         self.own = np.einsum("ij,ij->i", self.J, alone)
+        self.rows = rows
+
+    def sizes(self, conditions: Conditions, now: Situation) -> Array:
+        """Return how large efforts on the rows could be if nothing cancelled, (n,) N m or N.
+
+        With M the mass matrix, no acceleration J_i a exceeds |J_i M^-1/2| |M^1/2 a|. Accelerations are those of gravity
+        on all bodies, and those of the trees with all loops open, so that forces which balance each other through a
+        loop or within a body are counted. Rounding of an effort is a part of its size.
+        """
+        model = self.rows.model
+        opened = conditions.changed(off=frozenset(model.closure_names)) if model.nc else conditions
+        try:
+            a = model.report(["a"], now.t, now.q, now.v, now.x, conditions=opened)["a"]
+        except (ModelError, SingularityError):  # the loops bring inertia that the trees lack
+            a = model.report(["a"], now.t, now.q, now.v, now.x, conditions=conditions)["a"]
+        fall = np.linalg.norm(model.system.gravity) * np.sqrt(sum(body.mass for body in model.system.bodies.values()))
+        size = fall + np.sqrt(max(float(a @ self.jumps.M @ a), 0.0))
+        return np.where(self.own > 0, size / np.sqrt(np.where(self.own > 0, self.own, 1.0)), 0.0)

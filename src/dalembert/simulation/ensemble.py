@@ -47,6 +47,8 @@ Array = NDArray[np.float64]
 
 _SUMMED = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "wall_time")
 MOST_NOTES = 20  # of single runs, among those of all
+UNEXPLAINED = ("crawls", "underflow", "not_finite", "unsolved")  # outcomes of which the core does not tell the cause
+MOST_RETAKEN = 3  # failed runs of each of these that are made once more to learn it
 
 _REASONS = {
     "underflow": "no step is small enough",
@@ -372,10 +374,12 @@ def simulate_many(
         mine = states[0][done], states[1][done], states[2][done]
         for k, words in half_turns_of_many(model, wanted, mine, model_of, alone).items():
             ends[done[k]] = words
-    if "crawls" in ends and not interrupt.pressed:  # once more, watched, to learn what it is
-        k = ends.index("crawls")
-        told = one(members[k], State(q=q[k], v=v[k], t=t_start, x=x[k])).message
-        notes.append(f"run {k} and {ends.count('crawls') - 1} more: {told}")
+    if not interrupt.pressed:
+
+        def again(k: int) -> Result:
+            return one(members[k], State(q=q[k], v=v[k], t=t_start, x=x[k]))
+
+        notes += _once_more(again, wanted, ends, reached, states)
     total = counts.sum(axis=0).astype(int)
     implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
     if implicit:
@@ -415,6 +419,35 @@ def simulate_many(
     if ends[0] == "reached" and not interrupt.pressed:
         stats.notes.extend(stepped_over(conditions, options, wanted, *(part[0] for part in states)))
     return ensemble
+
+
+def _once_more(
+    again: Callable[[int], Result], t: Array, ends: list[str], reached: Array, states: tuple[Array, Array, Array]
+) -> list[str]:
+    """Take runs that failed for an unknown reason once more, alone and watched; return what is to be said.
+
+    Those that slowed down may come to their end. Of each outcome as many are taken as fail for the first few times.
+    """
+    notes = []
+    for outcome in UNEXPLAINED:
+        failed: list[int] = []
+        rest = [k for k, end in enumerate(ends) if end == outcome]
+        while rest and len(failed) < MOST_RETAKEN:
+            k = rest.pop(0)
+            run = again(k)
+            if run.status == "finished":
+                ends[k], reached[k] = "reached", t[-1]
+                for part, rows in zip(states, (run.q, run.v, run.x), strict=True):
+                    part[k] = rows
+            elif run.status == "interrupted":
+                break
+            else:
+                ends[k] = run.message
+                failed.append(k)
+        if failed:
+            more = f" and {len(rest)} more" if rest else ""
+            notes.append(f"run{'s' * (len(failed) > 1)} {', '.join(map(str, failed))}{more}: {ends[failed[0]]}")
+    return notes
 
 
 def _got_to(run: Result) -> float:

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from ..model import Model
     from .run import Run
 
-__all__ = ["at_limit", "failure", "folded_element"]
+__all__ = ["at_limit", "failure", "folded_element", "lost_inertia"]
 
 _FOLDED = 1e-3  # steps end where the root of their rounding is left, some 1e-6
+_LOST = 1e-5  # of the least inertia of a motion, in parts of what it was before: what is left is as good as none
+_SAMPLES = 12  # states of a run by which its usual inertia is known
 _TAUT = 1e-2  # a run stops some 1e-7 of the reach before its end, where hinges have the root of that left
 
 APART, NOT_FINITE, UNDERFLOW, UNSOLVED = (_core.outcomes[k] for k in ("apart", "not_finite", "underflow", "unsolved"))
@@ -44,6 +46,10 @@ def failure(run: Run, outcome: int) -> DalembertError:
         stuck = _singular(run, t, q)
         if stuck:
             return SingularityError(f"{where} the mechanism cannot move on: {stuck}")
+    if outcome in (UNDERFLOW, NOT_FINITE, UNSOLVED):
+        lost = lost_inertia(run)
+        if lost:
+            return SingularityError(f"{where} the motion cannot go on: {lost}")
     if outcome == APART:
         residual = np.abs(model.constraint_residual(q, t=t))
         worst = model.constraint_connections[int(residual.argmax())]
@@ -89,6 +95,47 @@ def failure(run: Run, outcome: int) -> DalembertError:
             f"step of {run.integrator.step:.3g} s. A force may jump there: use an event; or loosen rtol and atol"
         )
     return IntegrationError(f"{where} the run ended with outcome {outcome}")
+
+
+def lost_inertia(run: Run) -> str:
+    """Return which speeds have lost the inertia that they had earlier in the run; empty if none has."""
+    model, free = run.model, np.flatnonzero(~run.conditions.given)
+    times, places, *_ = run.records.arrays()
+    if not len(free):
+        return ""
+    some = np.unique(np.linspace(0, len(times) - 1, _SAMPLES).astype(int))
+    before = [model.mass_matrix(places[k])[np.ix_(free, free)] for k in some]
+    scale = np.max([np.diag(M) for M in before], axis=0)
+    unit = 1.0 / np.sqrt(np.where(scale > 0, scale, scale.max() or 1.0))
+
+    def least(M: np.ndarray, t: float, q: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the least scaled inertia of motions that loops permit, and that motion."""
+        motions = np.eye(len(free))
+        if model.nc:
+            P = (model.constraint_jacobian(q, t=t) * run.conditions.holds()[:, None])[:, free] * unit
+            _, s, Vt = np.linalg.svd(P)
+            motions = Vt[int((s > 1e-9 * s.max(initial=0.0)).sum()) :]
+        if not len(motions):
+            return np.inf, unit
+        sizes, vectors = np.linalg.eigh(motions @ (M * unit * unit[:, None]) @ motions.T)
+        return float(sizes[0]), vectors[:, 0] @ motions
+
+    t, q = run.integrator.state()[:2]
+    usual = max(least(M, float(times[k]), places[k])[0] for M, k in zip(before, some, strict=True))
+    now, motion = least(model.mass_matrix(q)[np.ix_(free, free)], t, q)
+    if not now < _LOST * usual:
+        return ""
+    taking = np.flatnonzero(np.abs(motion) > 0.1 * np.abs(motion).max())
+    first = int(taking[0])
+    rates = motion * unit / (motion[first] * unit[first])
+    names = " with ".join(f"{model.speed_names[free[k]]!r} {rates[k]:+.3g}" for k in taking)
+    if len(taking) == 1:
+        names = repr(model.speed_names[free[first]])
+    return (
+        f"nothing resists {names} any more, its inertia is {max(now, 0.0) / usual:.2g} of what it was. Axes of angles "
+        "may coincide there (gimbal lock): use da.Spherical or another sequence of angles; a body may have no inertia "
+        "about its axis: give it some; or stop the motion before, by an event"
+    )
 
 
 def _taut_chains(run: Run, q: np.ndarray) -> str:

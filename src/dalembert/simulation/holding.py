@@ -116,7 +116,7 @@ class Holding:
     def _apart(h: Array, lower: Array, upper: Array, scale: Array) -> Array:
         """Return the margin where every locked row has bounds of its own."""
         wide = np.maximum(scale, np.maximum(np.abs(_finite(upper)), np.abs(_finite(lower))))
-        wide = np.where(wide > 0, wide, 1.0)
+        wide = np.where(wide > 0, wide, 1e-30)
         left = np.minimum(upper - h, h - lower) / wide + BEYOND
         return np.asarray(np.minimum(left, 1.0).min(axis=1))
 

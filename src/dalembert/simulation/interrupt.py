@@ -2,7 +2,8 @@
 
 One press ends the run that is under way, which returns what there is. It was meant for the program, too: if that goes
 on to another run by itself, as a loop does, `heed` raises there what Ctrl-C always raises. Going on with the run that
-was interrupted, or the next statement at a prompt or in a notebook, answers the press.
+was interrupted, or the next statement at a prompt or in a notebook, answers the press. Where SIGINT is ignored, as in
+the background of a shell script, it stays ignored.
 """
 
 from __future__ import annotations
@@ -10,14 +11,21 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 from types import FrameType, TracebackType
 from typing import Any
 
 from .. import _core
 
-__all__ = ["Interrupt", "forget", "heed", "keep_for_next"]
+__all__ = ["Abandoned", "Interrupt", "forget", "heed", "keep_for_next"]
+
+GRACE = 0.3  # s after a press: for so long a search for events may go on, to end with a step
 
 _waiting: list[FrameType | None] = []  # the statement under way when a key was pressed, until that is answered
+
+
+class Abandoned(Exception):
+    """A search for events was given up because Ctrl-C was pressed."""
 
 
 class Interrupt:
@@ -35,11 +43,17 @@ class Interrupt:
     def __init__(self) -> None:
         self.flag = _core.Flag()
         self._old: Any = None
+        self._moment = 0.0
 
     @property
     def pressed(self) -> bool:
         """Whether Ctrl-C was pressed since the context was entered."""
         return self.flag.set
+
+    @property
+    def late(self) -> bool:
+        """Whether Ctrl-C was pressed some time ago, and an answer is due."""
+        return self.pressed and time.monotonic() - self._moment > GRACE
 
     def __enter__(self) -> Interrupt:
         self.flag.set = False
@@ -58,6 +72,7 @@ class Interrupt:
     def _press(self, number: int, frame: FrameType | None) -> None:
         if self.pressed:
             raise KeyboardInterrupt
+        self._moment = time.monotonic()
         self.flag.set = True
 
 

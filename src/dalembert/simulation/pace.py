@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import IntegrationError
-from .failure import at_limit
+from ..errors import IntegrationError, SingularityError
+from .failure import at_limit, lost_inertia
 from .led_angles import axes_meet
 from .settling import LOOK, SLOW, what_jumps
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Chatter", "Pace"]
 
 CRAWL = 1e9  # tried steps to the end at this pace: reason to give up, whatever it is
+LONG = 1e4  # tried steps to the end at this pace: reason to look for inertia that gets lost, ...
+LOST_LOOKS = 3  # ... which is told when so many looks in a row found it: some motions come near and pass
 CHATTER = 9  # occurrences of one event with ever shorter times between them, ...
 CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
 CHATTER_COUNT = 50  # or so many within this part of the run
@@ -33,10 +35,12 @@ class Pace:
         Where it was then.
     until_next : int
         Tried steps to the next look.
+    lost : int
+        Looks in a row at which some motion had lost its inertia.
     """
 
     def __init__(self) -> None:
-        self.tried, self.t, self.until_next = 0, -np.inf, LOOK
+        self.tried, self.t, self.until_next, self.lost = 0, -np.inf, LOOK, 0
 
     def mind(self, run: Run) -> None:
         """Refuse to crawl: many steps for next to nothing mean a force that does not settle as steps shrink."""
@@ -46,7 +50,11 @@ class Pace:
             return
         ahead = number * (run.t_end - t) / time_taken if time_taken > 0 else np.inf
         crawls = f"at t = {t:.9g} s the run does not get on, {number} steps for {time_taken:.2g} s"
-        if ahead > SLOW:
+        lost = lost_inertia(run) if ahead > LONG else ""
+        self.lost = self.lost + 1 if lost else 0
+        if self.lost >= LOST_LOOKS:
+            raise SingularityError(f"{crawls}: {lost}")
+        if ahead > SLOW and not lost:
             guilty = axes_meet(run.model, t) or what_jumps(run.conditions, run.options, run.reached)
             if guilty:
                 raise IntegrationError(f"{crawls}: {guilty}")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..errors import SingularityError
+from ..errors import IntegrationError, SingularityError
 from ..model import Conditions, Model, State
 from ..result import EventRecord
 from .breaks import breaks_until, timetable
@@ -23,6 +23,7 @@ from .dry import Change, Dry
 from .events import Situation, Watch
 from .failure import failure, folded_element
 from .inner_branches import InnerBranches
+from .interrupt import Abandoned, Interrupt
 from .jumps import speeds_after_jump, work_of_drives
 from .options import Options
 from .pace import Chatter, Pace
@@ -33,7 +34,6 @@ from .switchings import Switchings
 from .track import Segment, Track
 
 if TYPE_CHECKING:
-    from .interrupt import Interrupt
     from .progress import Progress
     from .stream import Stream
 
@@ -48,6 +48,9 @@ CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
 MOST_FIRST = 32  # steps after an event before the next look
 STUCK_STEP = 0.005  # of the run: longest step while something sticks
+FASTEST = 1e-13  # of the run: speeds that change by more than their tolerance within this time cannot be followed
+TRANSIENT = 1e-9  # of the run: length of the step that goes over what they do after a change
+MOST_TRANSIENTS = 100  # in a run
 SHORTEST = 1e-12  # of the run: a step that is not halved any more to keep to a solution of an inner equilibrium
 
 
@@ -101,7 +104,9 @@ class Run:
         self.methods: list[str] = []
         self.begun = time.perf_counter()
         self.g = np.zeros(len(watch.events))
-        self.restarted = False
+        self.restarted = self.searching = False
+        self.ignored: set[int] = set()  # events whose outputs are noise
+        self.transients = 0  # too fast to follow, that a step went over
         self.costs = (0.0, 0.0)  # of a look at events and of a step, s of wall time
         self.apart = self.since = 0  # steps between the last two events, and since the last
         self.pace, self.chatter = Pace(), Chatter()
@@ -241,6 +246,7 @@ class Run:
             until = self._until()
             began = time.perf_counter()
             wanted = self._times_left() if self.track.sampled else None
+            before = (self.integrator.checkpoint(), self.g) if self.watch.events and self.history is None else None
             failed: Exception | None = None
             try:
                 outcome = self.integrator.advance(until, steps, wanted, self.interrupt.flag)
@@ -255,7 +261,12 @@ class Run:
             if not shorter:
                 self._remember()
             if self.watch.events:
-                ends = self._handle_events(rows)
+                try:
+                    ends = self._handle_events(rows)
+                except Abandoned:
+                    assert before is not None
+                    self._take_back(*before)
+                    return "interrupted"
                 self.costs = time.perf_counter() - stepped, (stepped - began) / max(1, len(rows[0]))
                 if ends:
                     return "event"
@@ -280,13 +291,20 @@ class Run:
                 )
                 self._change_method("radau")
             elif outcome not in (PAUSED, REACHED, STOPPED):
-                if not self._jams() and not self._anchors():
+                if not self._jams() and not self._anchors() and not self._passes_transient():
                     raise failure(self, outcome)
                 steps = 1
             used = time.perf_counter() - began
             if self.history is not None:
                 continue
             steps = min(MOST_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
+
+    def _take_back(self, checkpoint: bytes, g: Array) -> None:
+        """Return to where the run was before steps whose events have not been found."""
+        self.integrator = self.present.integrator(self.conditions, self.breaks)
+        self.integrator.restore(checkpoint)
+        self.g = g
+        self.track.drop_switchings(self.integrator.t)
 
     def _followed(self, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], float]:
         """Return the steps that keep to the solutions of inner equilibria, and how long the next one may be at most.
@@ -341,6 +359,51 @@ class Run:
             self.integrator.first_step(length)
         return True
 
+    def _passes_transient(self) -> bool:
+        """Go over a transient that is too fast to follow, just after a change; returns whether that was it.
+
+        Freedoms with hardly any inertia, but damping, settle within less than the rounding of time. One implicit step
+        leads to where they settle. Its errors count, but for the speeds that change so fast.
+        """
+        t, q, v, x, a, _ = self.integrator.state()
+        nv, span = self.model.nv, self.t_end - self.segments[0].begin
+        late = t - self.segments[-1].begin > TRANSIENT * span
+        if late or not (self.options.watch or self.options.method == "radau"):
+            return False
+        usual = self.options.tolerances[nv : 2 * nv] + self.options.rtol * np.abs(v)
+        fast = np.abs(a) * FASTEST * span > usual
+        length = min(TRANSIENT * span, self._until() - t)
+        if not np.isfinite(a).all() or not fast.any() or self.transients >= MOST_TRANSIENTS or not length > 0:
+            return False
+        loose = self.options.tolerances.copy()
+        loose[nv : 2 * nv][fast] = 10.0 * (np.abs(v) + np.abs(a) * length)[fast]
+        options = replace(self.present, method="radau", watch=False, tolerances=loose)
+        stepper = options.integrator(self.conditions, self.breaks)
+        if stepper.start(t, q, v, x) != REACHED:
+            return False
+        stepper.first_step(length)
+        stepper.advance(t + length, 1, None, self.interrupt.flag)
+        rows = stepper.take()
+        if not len(rows[0]):
+            return False
+        self._collect_counts()
+        self.options = replace(self.options, method="radau", watch=False)
+        self.integrator = stepper
+        if self.segments[-1].begin == t:
+            self.segments.pop()
+        self.segments.append(Segment(t, options, self.conditions, self.breaks))
+        self.records.extend(*rows[:4])
+        self.transients += 1
+        if self.transients == 1:
+            first = sorted(np.flatnonzero(fast), key=lambda k: -abs(a[k]))[:3]
+            names = ", ".join(self.model.speed_names[k] for k in first)
+            self.notes.append(
+                f"t = {t:.6g} s: {names} settle{'s' * (len(first) == 1)} faster than time can be told, for lack of "
+                "inertia; one implicit step goes over that after each change. Give inertia there (armature)"
+            )
+        self.change_conditions(self.conditions)
+        return True
+
     def _first_steps(self) -> int:
         """Return how many steps to take before the first look at events.
 
@@ -368,15 +431,33 @@ class Run:
 
     def watched(self, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return the outputs that events wait for less their values, at rows of states, (events, n)."""
+        if self.searching and self.interrupt.late and self.history is None:
+            raise Abandoned
         values = np.zeros((0, len(t)))
         if self.watch.asked:
             values = self.watch.values(self.track.conditions, t, q, v, x)
+            values[list(self.ignored)] = 1.0
         if self.dry is not None:
             dry = np.empty((len(self.dry.events), len(t)))
             for rows, conditions in self.track.conditions(t):
                 dry[:, rows] = self.dry.values(self._on_branches(conditions), t[rows], q[rows], v[rows], x[rows])
             values = np.vstack([values, dry])
         return values
+
+    def ignore(self, event: int, t: float) -> None:
+        """Look for an event no more, since its output jumps to and fro around its value.
+
+        Raises
+        ------
+        IntegrationError
+            If it is one that may change the run.
+        """
+        found = self.watch.events[event]
+        jumps = f"jumped from one side of its value to the other again and again within a step near t = {t:.6g} s"
+        if found.active:
+            raise IntegrationError(f"event {found.name!r} chatters: its output {jumps}, as noise does; smooth it")
+        self.ignored.add(event)
+        self.notes.append(f"event {found.name!r}: its output {jumps}, as noise does; it is not looked for any more")
 
     def _on_branches(self, at: Conditions) -> Conditions:
         """Return the present conditions with the branches of laws, and where the motion slides, of others."""
@@ -396,7 +477,11 @@ class Run:
             return False
         t0, q0, v0, x0 = self.records.last()
         states = np.concatenate([[t0], t]), np.vstack([q0, q]), np.vstack([v0, v]), np.vstack([x0, x])
-        crossings = find_crossings(self, *states)
+        self.searching = True
+        try:
+            crossings = find_crossings(self, *states)
+        finally:
+            self.searching = False
         passed = [c for c in crossings if not self.watch.events[c.event].active]
         active = [c for c in crossings if self.watch.events[c.event].active]
         self._note(passed)
