@@ -391,7 +391,8 @@ void add_integrator(nb::module_ &module) {
         const Counts &c = i.run.counts;
         return nb::make_tuple(c.steps, c.rejected, c.evaluations, c.jacobians, c.factorizations, c.projections, c.noisy, c.missed);
       })
-      .def_prop_ro("missed", [](const Integrator &i) { return std::make_pair(i.run.missed_time, i.run.missed_threshold); });
+      .def_prop_ro("missed", [](const Integrator &i) { return std::make_pair(i.run.missed_time, i.run.missed_threshold); })
+      .def_prop_ro("let_go", [](const Integrator &i) { return std::make_pair(i.run.let_go_time, i.run.let_go - 1); });
   nb::list methods;
   for (int k = 0; const char *name = best_integrators().name(k); ++k)
     methods.append(name);

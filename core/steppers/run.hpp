@@ -94,6 +94,8 @@ struct Run {
   std::int32_t in_a_row;        // steps that ended at thresholds, one after the other
   std::int32_t stalls;          // thresholds passed since the last step
   std::int32_t monitor_known;   // what switching functions take where the run is (steppers/monitor.hpp)
+  std::int32_t let_go;          // from 1: the first threshold whose branch is not held any more, because it changes too often; 0: none
+  double let_go_time;           // when that was
   std::int32_t missed_threshold; // fixed steps: the first switching function that changed sign and back in one (Counts::missed)
   double missed_time;           // when it did
   const double *begin_sides;    // of thresholds, to begin with; null: as the state says

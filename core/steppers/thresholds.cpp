@@ -36,6 +36,13 @@ double other_side(const Integration &i, int k, double margin) {
   return side != 0.0 ? -side : i.room.motion.system.sides[k] < 0.0 ? -1.0 : 1.0;
 }
 
+// From here on a law follows a threshold that changes too often to be stepped up to.
+void let_go(const Integration &i, int k) {
+  i.room.sides[k] = std::numeric_limits<double>::quiet_NaN();
+  if (!i.run.let_go)
+    i.run.let_go = k + 1, i.run.let_go_time = i.run.t;
+}
+
 // how far inside its branches the state of the last evaluation is: the least of all
 double least_exit(const Integration &i) {
   double least = never;
@@ -299,7 +306,7 @@ Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h,
     room.kept[k] = exit_of(i, k);
   for (int k = 0; k < m.threshold_count; ++k)
     if (m.thresholds[k].whole && std::fabs(side_of(m, m.thresholds[k], room.motion.system.margins[k]) - room.sides[k]) > most_levels) {
-      room.sides[k] = std::numeric_limits<double>::quiet_NaN();
+      let_go(i, k);
       passage = Passage::again;
     }
   if (passage == Passage::again)
@@ -532,7 +539,7 @@ bool change_sides(const Integration &i) {
     if (!rate_on(i, k, -old, beyond))
       return false;
     if (i.run.in_a_row > most_in_a_row && jump_of(i) < slight) {
-      room.sides[k] = std::numeric_limits<double>::quiet_NaN();
+      let_go(i, k);
       continue;
     }
     const double size = 1e-9 * (std::fabs(here) + std::fabs(beyond));

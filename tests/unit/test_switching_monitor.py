@@ -181,6 +181,21 @@ def test_a_threshold_that_chatters_costs_a_bounded_number_of_steps() -> None:
     assert abs(result["P.speed"][-1]) < 1e-5
 
 
+def test_levels_that_pass_too_fast_are_let_go_with_a_note() -> None:
+    """Ten million whole numbers a second: steps do not end at each of them."""
+    law = da.Element("hinge", "1e-6*mod(1e7*phi, 1)", inputs={"phi": "A.position"}, active=True)
+    result = da.simulate(pushed(law), 1.0, rtol=1e-4, atol=1e-6)
+    assert any("'push'" in note and "too often" in note for note in result.stats.notes)
+    assert result.stats.steps < 5000
+
+
+def test_contacts_that_overlap_at_the_start_are_named_with_their_depth() -> None:
+    s = billiard()
+    s.place("a", position=(-0.05, 0, 0))
+    assert any("'hit' by 0.01 m" in note for note in da.simulate(s, 0.001).stats.notes)
+    assert not any("overlap" in note for note in da.simulate(billiard(), 0.001).stats.notes)
+
+
 def at_tolerance(seed: int, method: str) -> tuple[float, float]:
     """Return how far a run ends from one of steps too short to miss anything, and how far it may."""
     s, t_end = switching_system(seed)

@@ -14,6 +14,7 @@ from .half_turns import passed_half_turn
 from .inner_jumps import inner_jump
 from .open_loops import mind_loops
 from .outcome import make_result
+from .overlaps import overlap_notes
 from .run import Run
 from .settling import stepped_over
 from .start import start_state
@@ -39,6 +40,7 @@ def carry_out(
         run.notes = [*said, *([] if run.stream is None else run.stream.notes)]
         if point is None:
             start, notes = start_state(run.model, state, t_start, limits=limits)
+            run.notes += overlap_notes(run.conditions, start)
             run.notes += notes + (["the stream held no checkpoint yet: began at the start"] if resume else [])
             run.start(start)
         else:

@@ -11,7 +11,7 @@ from .open_loops import loop_notes
 from .run import Run
 from .small_notes import small_notes
 from .speed_jumps import jump_notes
-from .switching_notes import fixed_step_note
+from .switching_notes import fixed_step_note, frequent_note
 
 __all__ = ["make_result"]
 
@@ -64,6 +64,7 @@ def _stats(run: Run, wall_time: float, motion: Motion, status: str) -> Stats:
     ]
     if noisy:
         notes.append(f"{noisy} steps close to a singular position were taken with the error that rounding explains")
+    notes += [frequent_note(run.model, t, threshold) for threshold, t in run.branches_let_go().items()]
     first = run.first_missed()
     if first is not None:
         notes.append(fixed_step_note(run.model, missed, first))

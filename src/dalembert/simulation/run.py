@@ -101,6 +101,7 @@ class Run:
         self.notes: list[str] = []
         self.counts = np.zeros(8, dtype=np.int64)
         self.missed: tuple[float, int] | None = None
+        self.let_go: dict[int, float] = {}
         self.methods: list[str] = []
         self.begun = time.perf_counter()
         self.g = np.zeros(len(watch.events))
@@ -610,6 +611,7 @@ class Run:
     def _collect_counts(self) -> None:
         self.counts += np.array(self.integrator.counts)
         self.missed = self.first_missed()
+        self._note_let_go()
 
     def total_counts(self) -> NDArray[np.int64]:
         """Return steps, rejected, evaluations, Jacobians, factorizations, projections, noisy and missed so far."""
@@ -619,3 +621,14 @@ class Run:
     def first_missed(self) -> tuple[float, int] | None:
         """Return when, s, and which switching function first changed sign and back in a step of fixed length."""
         return self.integrator.missed if self.missed is None and self.integrator.counts[-1] else self.missed
+
+    def _note_let_go(self) -> None:
+        """Keep the first time, s, at which the integrator ceased to hold a branch that changes too often."""
+        t, threshold = self.integrator.let_go
+        if threshold >= 0:
+            self.let_go.setdefault(threshold, t)
+
+    def branches_let_go(self) -> dict[int, float]:
+        """Return thresholds whose branches are not held any more, with the time from which on, s."""
+        self._note_let_go()
+        return self.let_go

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..model import Model
 from .switchings import owner_of
 
-__all__ = ["fixed_step_note", "unmonitored_note"]
+__all__ = ["fixed_step_note", "frequent_note", "unmonitored_note"]
 
 _REMEDY = "give a shorter step, or a method that chooses its steps"
 
@@ -26,6 +26,14 @@ def fixed_step_note(model: Model, count: int, first: tuple[float, int]) -> str:
     return (
         f"t = {t:.6g} s: the switching function of {owner_of(model, threshold)} changed sign and back within a step "
         f"of fixed length{more}: what it switches was stepped over; {_REMEDY}"
+    )
+
+
+def frequent_note(model: Model, t: float, threshold: int) -> str:
+    """Return the note about a branch that changes too often for each change to end a step, from a time on, s."""
+    return (
+        f"t = {t:.6g} s: the switching function of {owner_of(model, threshold)} changes sign too often for steps to "
+        "end at each change: from there on its law follows the state, and the error control sees what it can"
     )
 
 

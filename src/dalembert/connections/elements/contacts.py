@@ -19,7 +19,14 @@ from __future__ import annotations
 from ...checks import at_least_one, not_negative, positive
 from .element import Element
 
-__all__ = ["CylinderPlaneContact", "PointPlaneContact", "SpherePlaneContact", "SphereSphereContact"]
+__all__ = [
+    "CONTACTS",
+    "CylinderPlaneContact",
+    "PointPlaneContact",
+    "SpherePlaneContact",
+    "SphereSphereContact",
+    "contact_depth",
+]
 
 _PUSH = "stiffness*d**exponent*max(1 + 1.5*dissipation*rate, 0)"
 _STORED = "stiffness*d**(exponent + 1)/(exponent + 1)"
@@ -261,3 +268,13 @@ def _numbers(
         | not_negative(item, dissipation=dissipation, friction=friction)
         | at_least_one(item, exponent=exponent)
     )
+
+
+CONTACTS = (PointPlaneContact, SpherePlaneContact, CylinderPlaneContact, SphereSphereContact)
+
+
+def contact_depth(contact: Element, energy: float) -> float:
+    """Return the depth, m, at which a contact stores an energy, J; of a tilted cylinder the depth of a flat one."""
+    power = contact.parameters["exponent"] + 1.0
+    depth: float = (power * max(energy, 0.0) / contact.parameters["stiffness"]) ** (1.0 / power)
+    return depth
