@@ -73,6 +73,15 @@ def test_a_tooth_of_a_table_acts_in_every_turn(method: str, kind: str, error: fl
     assert result["P.speed"][-1] == pytest.approx(4 * area / 3.0, rel=1e-5 if method == "alpha" else error)
 
 
+@pytest.mark.parametrize("width", [0.1, 0.01, 0.001])
+@pytest.mark.parametrize("variable", ["t", "phi"])
+def test_a_narrow_bump_of_time_or_of_an_angle_is_seen(variable: str, width: float) -> None:
+    """Values and rates at the ends of a step tell nothing of it; bounds of the formula do."""
+    law = f"where(exp(-(({variable} - 5.03)/{width})**2) > 0.5, 100, 0)"
+    result = da.simulate(pushed(da.Element("hinge", law, inputs={"phi": "A.position"}, active=True)), 10.0)
+    assert result["P.speed"][-1] == pytest.approx(100 * 2 * width * np.sqrt(np.log(2)), rel=1e-8)
+
+
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "radau"])
 def test_a_root_that_begins_and_ends_within_a_step_is_seen(method: str) -> None:
     """No branch is held where a law begins like a root; the monitor looks at it all the same."""

@@ -1,7 +1,8 @@
 """Switching functions of formulas: the numbers by which they choose between branches while a system moves.
 
 Each comparison, absolute value, smaller or larger of two and whole number has one, and each table one for every
-variable, unless time and parameters alone decide it: those are known beforehand (see `switches`). Operations that
+variable, unless time and parameters alone decide it: those are known beforehand (see `switches`), but for functions
+of time such as ``exp(-t*t)`` that may pass zero and return in less time than is looked at there. Operations that
 compare the same two numbers have one switching function. Where a root, a logarithm or a power below one is taken of a
 number that reaches zero there, no branch is held (`FOLLOW`): a step that ended there would end where the formula has no
 slope.
@@ -19,6 +20,8 @@ __all__ = ["FOLLOW", "thresholds_of"]
 FOLLOW = 1 << 20  # added to the number of a switching function that is monitored, but whose branch is not held
 _DECIDING = ("less", "smaller", "larger", "absolute", "floor")
 _ROOTS = ("root", "logarithm")
+_TIME = 0  # number of the input that is time
+_NARROW = ("exponential", "logarithm", "hyperbolic_tangent", "arctangent", "arctangent2", "power", "root")
 _FACTORS = {  # operations whose result is zero where an operand is, and which operands these are
     "multiply": (0, 1),
     "divide": (0,),
@@ -73,7 +76,7 @@ def thresholds_of(
         else:
             continue
         used = inputs_of(program, arguments)
-        if used <= known or used & barred:
+        if (used <= known and not _may_hide(program, arguments, used)) or used & barred:
             continue
         if name == "lookup":
             places[place] = count + 1 + (FOLLOW if follow else 0)
@@ -87,6 +90,17 @@ def thresholds_of(
         number = surfaces[pair[::sign]]
         places[place] = sign * (number + (FOLLOW if follow or pair in steep or pair[::-1] in steep else 0))
     return places
+
+
+def _may_hide(program: Program, arguments: Sequence[int], used: Collection[int]) -> bool:
+    """Return whether a function of time alone may pass zero and return between the times at which `switches` looks."""
+    if _TIME not in used:
+        return False
+    for code, _, b, _, _ in (program.instructions[place] for place in needed(program, arguments)):
+        name = OPERATIONS[code]
+        if name in _NARROW or (name == "divide" and _TIME in inputs_of(program, [b])):
+            return True
+    return False
 
 
 def _steep(program: Program, outputs: Sequence[int]) -> set[tuple[int, ...]]:
