@@ -443,21 +443,9 @@ void LanePack::mind_thresholds(unsigned lanes) {
 }
 
 // what switching functions take at a state and, from that a little later, its rates
-void LanePack::look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &beside, P *y, P *rate) {
-  const auto take = [&](const P &t, const P *q_, const P *v_, const P *x_, P *out) {
-    look_at_watched(m, run.conditions, room.system, StateOf<P>{seen(t), q_, v_, x_}, nullptr, out);
-  };
-  take(time, q, v, x, y);
-  for (int f = 0; f < m.nv; ++f) {
-    room.change[f] = beside * v[f];
-    room.vs[f] = v[f] + beside * a[f];
-  }
-  for (int k = 0; k < m.nx; ++k)
-    room.xs[k] = x[k] + beside * dx[k];
-  integrate<P>(m, q, room.change, room.qs);
-  take(time + beside, room.qs, room.vs, room.xs, rate);
-  for (int k = 0; k < m.watch_inputs; ++k)
-    rate[k] = (rate[k] - y[k]) / beside;
+void LanePack::look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &later, P *y, P *rate) {
+  look_with_rates<P>(m, run.conditions, room.system, time, q, v, x, a, dx, later, [this](const P &t) { return seen(t); },
+                     {room.qs, room.vs, room.xs, room.change}, y, rate);
 }
 
 // Steps that pass are those along which bounds keep switching functions on their sides; others are halved, and a lane that still

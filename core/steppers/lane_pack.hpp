@@ -91,7 +91,7 @@ private:
   P seen(const P &time) const;
   P packed(const double *numbers) const;
   void mind_thresholds(unsigned lanes);
-  void look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &beside, P *y, P *rate);
+  void look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &later, P *y, P *rate);
   void monitor();
   bool stays_inside(int lane);
   unsigned onto_loops(const P &time, P *q, P *v);

@@ -22,32 +22,12 @@ SwitchingRoom &room_of(const Integration &i) { return i.room.switching; }
 
 const double *sides_of(const Integration &i) { return i.run.conditions.sides ? i.room.sides : room_of(i).base; }
 
-// rates from two looks, `time` apart
-void set_rates(const Integration &i, const SwitchingPoint &point, double time) {
-  const double *further = room_of(i).beside;
-  for (int k = 0; k < i.m.watch_inputs; ++k)
-    point.rate[k] = (further[k] - point.y[k]) / time;
-}
-
-// what watched elements take at a state and, by its rates, how that changes; time: a little, from where the step is known
-bool look(const Integration &i, double t, const double *q, const double *v, const double *x, const double *a, const double *dx, double time,
+// what watched elements take at a state, and its rates; later: a little time, backwards at the end of a step
+bool look(const Integration &i, double t, const double *q, const double *v, const double *x, const double *a, const double *dx, double later,
           const SwitchingPoint &point) {
-  const ModelData &m = i.m;
   SteppingRoom &room = i.room;
-  const Conditions &c = i.run.conditions;
-  if (!look_at_watched(m, c, room.motion.system, {i.run.stretch.seen(t), q, v, x}, nullptr, point.y))
-    return false;
-  for (int f = 0; f < m.nv; ++f) {
-    room.change[f] = time * v[f];
-    room.vs[f] = v[f] + time * a[f];
-  }
-  for (int k = 0; k < m.nx; ++k)
-    room.xs[k] = x[k] + time * dx[k];
-  integrate<double>(m, q, room.change, room.qs);
-  if (!look_at_watched(m, c, room.motion.system, {i.run.stretch.seen(t + time), room.qs, room.vs, room.xs}, nullptr, room_of(i).beside))
-    return false;
-  set_rates(i, point, time);
-  return true;
+  return look_with_rates<double>(i.m, i.run.conditions, room.motion.system, t, q, v, x, a, dx, later, [&](double at) { return i.run.stretch.seen(at); },
+                                 {room.qs, room.vs, room.xs, room.change}, point.y, point.rate);
 }
 
 bool look_at_begin(const Integration &i, double h) {
@@ -75,7 +55,8 @@ Outcome look_within(const Stepper &stepper, const Integration &i, double h, doub
                          room_of(i).active, second ? room_of(i).beside : point.y))
       return Outcome::host;
   }
-  set_rates(i, point, further * h);
+  for (int k = 0; k < i.m.watch_inputs; ++k)
+    point.rate[k] = (room_of(i).beside[k] - point.y[k]) / (further * h);
   return Outcome::reached;
 }
 

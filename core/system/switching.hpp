@@ -13,6 +13,7 @@
 #include "scalar/arena.hpp"
 #include "scalar/interval.hpp"
 #include "system/room.hpp"
+#include "tree/manifold.hpp"
 #include <algorithm>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -41,6 +42,30 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingRoom &room);
 // packs nothing is outside.
 template <class T>
 bool look_at_watched(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const StateOf<T> &s, const unsigned char *active, T *y);
+
+// room for a state beside another one
+template <class T> struct StateBeside {
+  T *q, *v, *x, *change; // nq, nv, nx, nv
+};
+
+// What they take at a state and, from a state a little later, its rates; seen(t): the time by which laws are evaluated.
+template <class T, class Seen>
+bool look_with_rates(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const T &t, const T *q, const T *v, const T *x, const T *a,
+                     const T *dx, const T &later, Seen &&seen, const StateBeside<T> &beside, T *y, T *rate) {
+  for (int f = 0; f < m.nv; ++f) {
+    beside.change[f] = later * v[f];
+    beside.v[f] = v[f] + later * a[f];
+  }
+  for (int k = 0; k < m.nx; ++k)
+    beside.x[k] = x[k] + later * dx[k];
+  integrate<T>(m, q, beside.change, beside.q);
+  if (!look_at_watched(m, c, room, {seen(t), q, v, x}, nullptr, y) ||
+      !look_at_watched(m, c, room, {seen(t + later), beside.q, beside.v, beside.x}, nullptr, rate))
+    return false;
+  for (int k = 0; k < m.watch_inputs; ++k)
+    rate[k] = (rate[k] - y[k]) / later;
+  return true;
+}
 
 // Switching functions (threshold_count) for what watched elements take, on branches that are held; values: room for a program,
 // signals: of all elements. active: as above.
