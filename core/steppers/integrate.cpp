@@ -371,8 +371,8 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       }
       monitored = true;
       const bool passes = found.kind != Departure::Kind::none;
-      if (passes && work.adaptive && (found.high < last_part || !ends_beyond(work.at, found.threshold)) &&
-          found.high * h > 1e3 * shortest) {
+      if (passes && work.adaptive && run.led_in < most_led_in) {
+        ++run.led_in;
         ++run.counts.rejected;
         run.step = found.high * h;
         continue;
@@ -380,7 +380,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       if (passes && !work.adaptive && !ends_beyond(work.at, found.threshold) && !run.counts.missed++)
         run.missed_time = run.t + found.high * h, run.missed_threshold = found.threshold;
     }
-    run.stalls = 0;
+    run.stalls = run.led_in = 0;
     run.in_a_row = arrives ? run.in_a_row + 1 : 0;
     ++taken;
     const double t1 = last ? goal : run.t + h;

@@ -12,6 +12,7 @@ namespace {
 constexpr double beside = 1e-6;       // of a step: distance of two points whose difference is a rate
 constexpr double shortest = 1e-7;     // of a step: parts that are not halved any more
 constexpr double small_part = 1.0 / 1024.0; // of a step: parts in which functions count as cubics
+constexpr double first_part = 0.05, last_part = 0.999; // of a step: where a branch that is not held may change for good
 constexpr double first_parts = 1.0 / 32.0; // of the part in which a departure is found: how closely it is known that it is the first
 constexpr int most_parts = 200;       // of a step, before the functions themselves count as cubics
 constexpr double widest = 8.0;        // times what is seen of a function: bounds that say that it is known between points
@@ -207,7 +208,8 @@ bool watch_sides(const Integration &i, double h) {
     if (known && room.sides[k] == room.sides[k])
       continue;
     const double side = side_of(m, threshold, mine.margins[k] == 0.0 ? mine.beyond[k] : mine.margins[k]);
-    const bool seen = known && !threshold.followed && inside(m, threshold, side, Interval(std::min(room.lowest[k], mine.margins[k]), std::max(room.highest[k], mine.margins[k]))) < 0.0;
+    const Interval range(std::min(room.lowest[k], mine.margins[k]), std::max(room.highest[k], mine.margins[k]));
+    const bool seen = known && !threshold.followed && inside(m, threshold, side, range) < 0.0;
     mine.base[k] = seen ? none : side;
   }
   return true;
@@ -224,7 +226,7 @@ bool stays_inside(const Integration &i, double h, Outcome &outcome) {
   return false;
 }
 
-Outcome find_departure(const Stepper &stepper, const Integration &i, double h, double from, Departure &found) {
+static Outcome find_first(const Stepper &stepper, const Integration &i, double h, double from, Departure &found) {
   const double longest = 1.0 / std::max(1.0, std::ceil(turn_of(i, h) / most_turn)), least = std::max(shortest, 4e-16 * std::fabs(i.run.t) / h);
   const SwitchingRoom &room = room_of(i);
   SwitchingPoint begin = room.parts[0], middle = room.parts[1], end = room.parts[2];
@@ -278,6 +280,31 @@ Outcome find_departure(const Stepper &stepper, const Integration &i, double h, d
   return Outcome::reached;
 }
 
+bool ends_beyond(const Integration &i, int threshold) {
+  SwitchingRoom &room = room_of(i);
+  evaluate(i, room.end, 0.0, room.margins);
+  return inside_of(i, threshold, Interval(room.margins[threshold])) < 0.0;
+}
+
+Outcome find_departure(const Stepper &stepper, const Integration &i, double h, double from, Departure &found) {
+  SwitchingRoom &room = room_of(i);
+  for (bool followed = false;; followed = true) {
+    const Outcome outcome = find_first(stepper, i, h, from, found);
+    if (outcome != Outcome::reached || found.kind != Departure::Kind::followed)
+      return outcome;
+    if (found.high >= last_part && ends_beyond(i, found.threshold)) {
+      found = {};
+      return outcome;
+    }
+    if (followed || found.high > first_part)
+      return outcome;
+    for (int k = 0; k < i.m.threshold_count; ++k) // it has gone to another branch at once, and must keep to that
+      if (room.base[k] == room.base[k] && inside_of(i, k, Interval(room.margins[k])) < 0.0)
+        room.base[k] = side_of(i.m, i.m.thresholds[k], room.margins[k]);
+    from = found.high;
+  }
+}
+
 Outcome find_passage(const Stepper &stepper, const Integration &i, double h, Departure &found) {
   found = {};
   Outcome outcome = watch_sides(i, h) ? Outcome::reached : Outcome::host;
@@ -300,12 +327,6 @@ Outcome find_passage(const Stepper &stepper, const Integration &i, double h, Dep
   if (outcome == Outcome::reached)
     outcome = find_departure(stepper, i, h, 0.0, found);
   return outcome;
-}
-
-bool ends_beyond(const Integration &i, int threshold) {
-  SwitchingRoom &room = room_of(i);
-  evaluate(i, room.end, 0.0, room.margins);
-  return inside_of(i, threshold, Interval(room.margins[threshold])) < 0.0;
 }
 
 void move_monitor(const Integration &i) {

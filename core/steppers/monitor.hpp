@@ -27,23 +27,22 @@ struct Departure {
   int threshold = -1;
 };
 
-// Before the search: the sides that the step must not leave unseen. Not of those that were let go and that stages have seen beyond
+// Before the search: the sides that the step must not leave unseen. Not of those that are not held and that stages have seen beyond
 // their ends, or along which the motion slides. False: what is outside has failed.
 bool watch_sides(const Integration &i, double h);
 
 // whether bounds from both ends of the step just made show that it leaves none of them
 bool stays_inside(const Integration &i, double h, Outcome &outcome);
 
-// Looks through the step from a fraction on; `stepper.prepare` has been called.
+// Looks through the step from a fraction on; `stepper.prepare` has been called. A branch that is not held may change for good where
+// the step begins or ends: what its stages see then is for the control of errors to judge. Where it changes otherwise, a shorter
+// step has to lead there.
 Outcome find_departure(const Stepper &stepper, const Integration &i, double h, double from, Departure &found);
 
 // For methods that hold no branches: the first part of the step just made in which a branch changes, and whether it is another
 // one at its end too.
 Outcome find_passage(const Stepper &stepper, const Integration &i, double h, Departure &found);
 bool ends_beyond(const Integration &i, int threshold);
-
-// A branch that is not held may change in the last part of a step: then its end sees that, for the control of errors to judge.
-constexpr double last_part = 0.999;
 
 // The end of the step becomes the beginning of the next; or what is known is forgotten, because rates have jumped.
 void move_monitor(const Integration &i);

@@ -94,6 +94,7 @@ struct Run {
   std::int32_t in_a_row;        // steps that ended at thresholds, one after the other
   std::int32_t stalls;          // thresholds passed since the last step
   std::int32_t monitor_known;   // what switching functions take where the run is (steppers/monitor.hpp)
+  std::int32_t led_in;          // steps in a row that were shortened to lead into a change of a branch that is not held
   std::int32_t let_go;          // from 1: the first threshold whose branch is not held any more, because it changes too often; 0: none
   double let_go_time;           // when that was
   std::int32_t missed_threshold; // fixed steps: the first switching function that changed sign and back in one (Counts::missed)

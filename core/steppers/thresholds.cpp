@@ -333,8 +333,9 @@ Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h,
     return outcome;
   }
   if (exit.part.kind == Departure::Kind::followed) {
-    i.run.step = exit.part.high * h;
-    passage = exit.part.high < last_part || !ends_beyond(i, exit.part.threshold) ? Passage::unseen : astray ? Passage::astray : Passage::none;
+    const bool enough = i.run.led_in++ >= most_led_in; // what is left is for the control of errors
+    i.run.step = enough ? i.run.step : exit.part.high * h;
+    passage = !enough ? Passage::unseen : astray ? Passage::astray : Passage::none;
     return outcome;
   }
   double low = exit.part.low, high = exit.part.high, above = exit.above, below = exit.below;

@@ -20,6 +20,7 @@ enum class Passage {
   unseen, // a branch that is not held changes to and fro between stages, or a table is passed over: Run::step is one that sees it
 };
 
+constexpr int most_led_in = 4;  // steps in a row that are shortened to lead into a change of a branch that is not held
 constexpr int most_stalls = 60; // thresholds passed without a step between them
 
 // Lets laws follow thresholds that the state of the last evaluation has left, and holds them again as they were.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from .expressions import OPERATIONS, Program
-from .parts import inputs_of, needed
+from .parts import inputs_of, needed, operands
 
 __all__ = ["FOLLOW", "thresholds_of"]
 
@@ -22,17 +22,7 @@ _DECIDING = ("less", "smaller", "larger", "absolute", "floor")
 _ROOTS = ("root", "logarithm")
 _TIME = 0  # number of the input that is time
 _NARROW = ("exponential", "logarithm", "hyperbolic_tangent", "arctangent", "arctangent2", "power", "root")
-_FACTORS = {  # operations whose result is zero where an operand is, and which operands these are
-    "multiply": (0, 1),
-    "divide": (0,),
-    "negate": (0,),
-    "power": (0,),
-    "root": (0,),
-    "absolute": (0,),
-    "smaller": (0, 1),
-    "larger": (0, 1),
-    "less": (2, 3),
-}
+_REGULAR = 1e-12  # a constant in a sum that keeps what a root is taken of away from zero
 
 
 def thresholds_of(
@@ -64,7 +54,7 @@ def thresholds_of(
     """
     places: dict[int, int] = {}
     surfaces: dict[tuple[int, ...], int] = {}
-    known, barred, steep = set(fixed), set(never), _steep(program, outputs)
+    known, barred, steep = set(fixed), set(never), _steep(program, outputs, set(fixed))
     count = 0
     for place in sorted(needed(program, outputs)):
         code, a, b, c, d = program.instructions[place]
@@ -103,8 +93,11 @@ def _may_hide(program: Program, arguments: Sequence[int], used: Collection[int])
     return False
 
 
-def _steep(program: Program, outputs: Sequence[int]) -> set[tuple[int, ...]]:
-    """Return the pairs that choose what roots, logarithms and powers below one are taken of, where it may be zero."""
+def _steep(program: Program, outputs: Sequence[int], fixed: set[int]) -> set[tuple[int, ...]]:
+    """Return the pairs that choose what roots, logarithms and powers below one are taken of, where it may be zero.
+
+    A sum with a parameter or a constant, as ``sqrt(u*u + e*e)``, is taken to keep away from zero.
+    """
     found: set[tuple[int, ...]] = set()
     for place in needed(program, outputs):
         code, a, b, _, _ = program.instructions[place]
@@ -112,14 +105,29 @@ def _steep(program: Program, outputs: Sequence[int]) -> set[tuple[int, ...]]:
         exponent = program.value_of(b) if name == "power" else None
         if name not in _ROOTS and not (exponent is not None and exponent < 1.0):
             continue
-        under = [a]
-        while under:
-            code, *operands = program.instructions[under.pop()]
-            name = OPERATIONS[code]
-            if name in _DECIDING:
-                found.add(_pair(program, name, operands[0], operands[1]))
-            under += [operands[k] for k in _FACTORS.get(name, ())]
+        waiting, seen = [a], set[int]()
+        while waiting:
+            under = waiting.pop()
+            if under in seen or _is_regular(program, under, fixed):
+                continue
+            seen.add(under)
+            code, first, second, _, _ = program.instructions[under]
+            if OPERATIONS[code] in _DECIDING:
+                found.add(_pair(program, OPERATIONS[code], first, second))
+            waiting.extend(operands(program.instructions[under]))
     return found
+
+
+def _is_regular(program: Program, place: int, fixed: set[int]) -> bool:
+    """Return whether a result is a sum of which one part is a parameter or a constant that is not tiny."""
+    code, a, b, _, _ = program.instructions[place]
+    if OPERATIONS[code] != "add":
+        return False
+    for part in (a, b):
+        value, used = program.value_of(part), inputs_of(program, [part])
+        if (value is not None and value > _REGULAR) or (value is None and used and used <= fixed - {_TIME}):
+            return True
+    return False
 
 
 def _pair(program: Program, name: str, a: int, b: int) -> tuple[int, ...]:
