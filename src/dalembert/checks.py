@@ -412,7 +412,7 @@ def _is_array(value: Any) -> bool:
     try:
         found = np.array(_in_si(value), dtype=object)
         return all(isinstance(x, (*_REAL, bool, np.bool_, Expression)) and _is_float(x) for x in found.flat)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ModelError):  # the last of answers that are read by names
         return False
 
 

@@ -87,8 +87,8 @@ def test_a_wrong_derivative_or_a_load_that_is_not_objective_would_show(monkeypat
     element = da.Element("place", ("-x", "-2*y - vy", "-z**3"), energy="x**2/2 + y**2 + z**4/4")
     exact = da.Model.d_dynamics
 
-    def wrong(self: da.Model, *given: Any) -> Any:
-        found = exact(self, *given)
+    def wrong(self: da.Model, *given: Any, **more: Any) -> Any:
+        found = exact(self, *given, **more)
         return found._replace(a=found.a._replace(q=0 * found.a.q))
 
     monkeypatch.setattr(da.Model, "d_dynamics", wrong)

@@ -551,7 +551,7 @@ def test_bad_events_are_refused_by_name() -> None:
             da.simulate(ball(), 1.0, events=da.Event("e", output))
     with pytest.raises(da.ModelError, match="name of its own"):
         da.simulate(ball(), 1.0, events=[da.Event("e", "P.position"), da.Event("e", "P.speed")])
-    with pytest.raises(da.ModelError, match=r"da\.Event"):
+    with pytest.raises(da.ModelError, match="give an Event"):
         da.simulate(ball(), 1.0, events=["P.position"])  # type: ignore[list-item]
 
 

@@ -245,7 +245,7 @@ def test_efforts_act_at_every_hinge_of_a_loop_wherever_it_is_cut() -> None:
         (lambda: da.Limits(math.nan, 1.0, 10.0), "lower"),
         (lambda: da.Load(force=(1.0, 2.0)), "three components"),
         (lambda: da.Load(force="xyz"), "three components"),
-        (lambda: da.Load(axes="marker"), "'world' or 'body'"),
+        (lambda: da.Load(axes="bodies"), "'world' or"),
         (lambda: da.Effort("much"), "law"),
     ],
 )

@@ -266,7 +266,7 @@ def test_the_report_reads_well() -> None:
     [
         ({"q": [0.0]}, r"impulse: the shape of q is \(1,\); give \(3,\)"),
         ({"q": [0.0, np.nan, 0.0]}, r"impulse: q\[1\] \(B\) is nan"),
-        ({"q": "abc"}, "impulse: q is 'abc'; give an array of real numbers"),
+        ({"q": "abc"}, "impulse: q is 'abc'; give real numbers"),
         ({"v": [0.0, 0.0, np.inf]}, r"impulse: v\[2\] \(C\) is inf"),
         ({"v": np.zeros((0, 3))}, "impulse: .*"),
         ({"tau": [1.0]}, r"impulse: the shape of tau is \(1,\)"),
@@ -278,7 +278,7 @@ def test_the_report_reads_well() -> None:
         ({"impulses": {"link1": [1, 2, np.nan]}}, "impulse at 'link1': value is .* finite"),
         ({"impulses": {"A": [1, 2]}}, r"impulse at 'A': shape is \(2,\); give \(1,\)"),
         ({"impulses": {"ground": [1, 2, 3]}}, "impulse at 'ground': body is 'ground'; ground does not move"),
-        ({"axes": "body"}, "impulse: axes is 'body'; use 'world' or 'marker'"),
+        ({"axes": "bodies"}, "impulse: axes is 'bodies'; use 'world' or 'marker'"),
         ({"lock": "E"}, "impulse: lock: name is 'E'; give a hinge or one of its speeds; there are 'A', 'B', 'C', 'D'"),
         ({"lock": 3}, "impulse: lock: names is 3"),
         ({"lock": [3]}, "impulse: lock: name is 3"),

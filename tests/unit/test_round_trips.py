@@ -184,7 +184,7 @@ def again(thing: Any) -> Any:
     """Return what comes out of the text of a file."""
     system = da.System()
     text = dumped({"v": _Writer(system).plain(thing, "it")})
-    return _Reader(system).value(parsed(text, "text")["v"])
+    return _Reader(system, Path.cwd()).value(parsed(text, "text")["v"])
 
 
 def test_there_is_a_sample_of_every_kind() -> None:

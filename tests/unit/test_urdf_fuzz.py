@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dalembert.errors import DalembertError, ModelWarning
+from dalembert.errors import DalembertError, LeftOutWarning, ModelWarning
 from dalembert.io import load_urdf
 from dalembert.system import System
 
@@ -67,6 +67,7 @@ def loaded_or_refused(document: str | bytes, base: str = "fixed") -> System | No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", RuntimeWarning)  # of NumPy, on the way to refusing what overflows
+        warnings.simplefilter("ignore", LeftOutWarning)  # of meshes that are not there
         warnings.simplefilter("ignore", ModelWarning)  # of data that are kept though no robot can have them
         try:
             system = load_urdf(document, base=base)
