@@ -12,7 +12,8 @@ namespace {
 constexpr double beside = 1e-6;       // of a step: distance of two points whose difference is a rate
 constexpr double shortest = 1e-7;     // of a step: parts that are not halved any more
 constexpr double small_part = 1.0 / 1024.0; // of a step: parts in which functions count as cubics
-constexpr double first_part = 0.05, last_part = 0.999; // of a step: where a branch that is not held may change for good
+constexpr double unseen = 1.0;        // tolerances: what a step may miss after a change of a branch that is not held
+constexpr int most_pieces = 8;        // between such changes in a step
 constexpr double first_parts = 1.0 / 32.0; // of the part in which a departure is found: how closely it is known that it is the first
 constexpr int most_parts = 200;       // of a step, before the functions themselves count as cubics
 constexpr double widest = 8.0;        // times what is seen of a function: bounds that say that it is known between points
@@ -280,29 +281,59 @@ static Outcome find_first(const Stepper &stepper, const Integration &i, double h
   return Outcome::reached;
 }
 
-bool ends_beyond(const Integration &i, int threshold) {
-  SwitchingRoom &room = room_of(i);
-  evaluate(i, room.end, 0.0, room.margins);
-  return inside_of(i, threshold, Interval(room.margins[threshold])) < 0.0;
+// By how much the dense output misses the equations of motion at a fraction of the step, as a change of speeds and states in all of
+// it, in tolerances.
+static Outcome defect_at(const Stepper &stepper, const Integration &i, double h, double s, double &defect) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  const double aside = std::min({1e-3, s, 1.0 - s});
+  double *rate = room.error, *change = room.error3;
+  std::fill_n(change, increments(m), 0.0);
+  for (const double sign : {-1.0, 1.0, 0.0}) {
+    const double at = s + sign * aside, t = i.run.t + at * h;
+    stepper.at(i, h, at, room.z);
+    if (!displaced(i, t, room.z, room.qs, room.vs, room.xs))
+      return Outcome::host;
+    for (int f = 0; f < m.nv; ++f)
+      change[m.nv + f] += sign * room.vs[f] / (2.0 * aside);
+    for (int k = 0; k < m.nx; ++k)
+      change[2 * m.nv + k] += sign * room.xs[k] / (2.0 * aside);
+  }
+  if (!rates(i, i.run.t + s * h, room.qs, room.vs, room.xs, rate, rate + m.nv))
+    return Outcome::host;
+  for (int k = 0; k < m.nv + m.nx; ++k)
+    change[m.nv + k] -= h * rate[k];
+  defect = measure(i, change, room.q1, room.v1, room.x1) * std::sqrt(double(increments(m)));
+  return Outcome::reached;
 }
 
 Outcome find_departure(const Stepper &stepper, const Integration &i, double h, double from, Departure &found) {
   SwitchingRoom &room = room_of(i);
-  for (bool followed = false;; followed = true) {
-    const Outcome outcome = find_first(stepper, i, h, from, found);
-    if (outcome != Outcome::reached || found.kind != Departure::Kind::followed)
-      return outcome;
-    if (found.high >= last_part && ends_beyond(i, found.threshold)) {
+  Outcome outcome = find_first(stepper, i, h, from, found);
+  for (int pieces = 0; outcome == Outcome::reached && found.kind == Departure::Kind::followed; ++pieces) {
+    const Departure first = found;
+    if (pieces == most_pieces) { // it changes so often that the control of errors has to see to it
       found = {};
       return outcome;
     }
-    if (followed || found.high > first_part)
-      return outcome;
-    for (int k = 0; k < i.m.threshold_count; ++k) // it has gone to another branch at once, and must keep to that
+    for (int k = 0; k < i.m.threshold_count; ++k) // as `beyond` has left them
       if (room.base[k] == room.base[k] && inside_of(i, k, Interval(room.margins[k])) < 0.0)
         room.base[k] = side_of(i.m, i.m.thresholds[k], room.margins[k]);
-    from = found.high;
+    outcome = find_first(stepper, i, h, first.high, found);
+    double defect = 0.0;
+    const double end = found.kind == Departure::Kind::none ? 1.0 : found.low, middle = 0.5 * (first.high + end);
+    for (const double at : {first.high, middle}) { // the middle may be all there is
+      double here = 0.0;
+      if (outcome == Outcome::reached && at < 1.0)
+        outcome = defect_at(stepper, i, h, at, here);
+      defect = here <= defect ? defect : here;
+    }
+    if (outcome == Outcome::reached && !(defect < unseen)) {
+      found = first;
+      return outcome;
+    }
   }
+  return outcome;
 }
 
 Outcome find_passage(const Stepper &stepper, const Integration &i, double h, Departure &found) {
@@ -324,9 +355,15 @@ Outcome find_passage(const Stepper &stepper, const Integration &i, double h, Dep
   if (clear || found.kind != Departure::Kind::none)
     return outcome;
   outcome = stepper.prepare(i, h);
-  if (outcome == Outcome::reached)
-    outcome = find_departure(stepper, i, h, 0.0, found);
-  return outcome;
+  if (outcome != Outcome::reached)
+    return outcome;
+  return i.run.fixed_step > 0.0 ? find_first(stepper, i, h, 0.0, found) : find_departure(stepper, i, h, 0.0, found);
+}
+
+bool ends_beyond(const Integration &i, int threshold) {
+  SwitchingRoom &room = room_of(i);
+  evaluate(i, room.end, 0.0, room.margins);
+  return inside_of(i, threshold, Interval(room.margins[threshold])) < 0.0;
 }
 
 void move_monitor(const Integration &i) {

@@ -34,9 +34,8 @@ bool watch_sides(const Integration &i, double h);
 // whether bounds from both ends of the step just made show that it leaves none of them
 bool stays_inside(const Integration &i, double h, Outcome &outcome);
 
-// Looks through the step from a fraction on; `stepper.prepare` has been called. A branch that is not held may change for good where
-// the step begins or ends: what its stages see then is for the control of errors to judge. Where it changes otherwise, a shorter
-// step has to lead there.
+// Looks through the step from a fraction on; `stepper.prepare` has been called. Where a branch that is not held changes, the dense
+// output has to obey the equations of motion behind the change; if it does not, a shorter step has to lead there.
 Outcome find_departure(const Stepper &stepper, const Integration &i, double h, double from, Departure &found);
 
 // For methods that hold no branches: the first part of the step just made in which a branch changes, and whether it is another
