@@ -281,9 +281,7 @@ static Outcome find_first(const Stepper &stepper, const Integration &i, double h
   return Outcome::reached;
 }
 
-// By how much the dense output misses the equations of motion at a fraction of the step, as a change of speeds and states in all of
-// it, in tolerances.
-static Outcome defect_at(const Stepper &stepper, const Integration &i, double h, double s, double &defect) {
+Outcome defect_at(const Stepper &stepper, const Integration &i, double h, double s, double &defect) {
   const ModelData &m = i.m;
   SteppingRoom &room = i.room;
   const double aside = std::min({1e-3, s, 1.0 - s});

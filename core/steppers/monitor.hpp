@@ -38,6 +38,10 @@ bool stays_inside(const Integration &i, double h, Outcome &outcome);
 // output has to obey the equations of motion behind the change; if it does not, a shorter step has to lead there.
 Outcome find_departure(const Stepper &stepper, const Integration &i, double h, double from, Departure &found);
 
+// By how much the dense output misses the equations of motion at a fraction of the step, as a change of speeds and states in all of
+// it, in tolerances.
+Outcome defect_at(const Stepper &stepper, const Integration &i, double h, double s, double &defect);
+
 // For methods that hold no branches: the first part of the step just made in which a branch changes, and whether it is another
 // one at its end too.
 Outcome find_passage(const Stepper &stepper, const Integration &i, double h, Departure &found);

@@ -9,7 +9,7 @@ namespace {
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double slight = 0.1;     // tolerances: a change of branch that matters less is not stepped up to
 constexpr int looks = 8;           // parts of a step in which a motion that slides is looked at
-constexpr double seen_before = 0.3; // of a step: so long a branch must have been held for stages to have seen what it does
+constexpr double seen_before = 0.3; // of a step: a branch that is held for so long is seen by stages; of others the middle is looked at
 constexpr double far_beyond = 1e-3; // of the way that a step is inside a branch
 constexpr double together = 1e-9; // of a step: thresholds no further apart are passed together
 constexpr double precise = 1e-10;  // of a step: to which the place is found, before a last step puts it right
@@ -271,7 +271,14 @@ Outcome find_exit(const Stepper &stepper, const Integration &i, double h, bool s
   if (outcome != Outcome::reached || first.part.kind == Departure::Kind::none)
     return outcome;
   Exit next = first;
-  for_good = first.part.low >= seen_before;
+  double defect = 0.0;
+  if (first.part.low < seen_before)
+    outcome = defect_at(stepper, i, h, 0.5 * first.part.high, defect);
+  if (outcome == Outcome::reached)
+    outcome = least_at(stepper, i, h, first.part.high, first.below);
+  if (outcome != Outcome::reached)
+    return outcome;
+  for_good = defect < slight;
   for (int exits = 0; for_good && next.part.kind != Departure::Kind::none; ++exits) {
     const double begin = next.part.high;
     follow_base(i);
