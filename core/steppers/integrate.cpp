@@ -276,7 +276,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
     run.old_error = 1e-4;
     run.started = 1;
   }
-  run.judged = stepper.adaptive && !work.adaptive; // steps of a given length are taken as they are
+  run.judged = stepper.tableau && stepper.adaptive && !work.adaptive; // steps of a given length are taken as they are
   Outcome outcome = Outcome::paused;
   for (std::int64_t taken = 0; taken < most_steps;) {
     if (!(until > run.t)) {

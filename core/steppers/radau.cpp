@@ -383,7 +383,7 @@ static Outcome radau_step(const Integration &i, RadauRoom &mine, double h, doubl
     solve_real(m, mine, mu, e);
     error = measure(i, e, room.q1, room.v1, room.x1, &run.worst_freedom);
   }
-  error = run.judged ? 0.0 : std::max(error, turn_error(turn_square<double>(m, Z + 2 * n), 4));
+  error = run.fixed_step > 0.0 ? 0.0 : std::max(error, turn_error(turn_square<double>(m, Z + 2 * n), 4));
   if (!(error <= 1.0))
     return std::isfinite(error) ? Outcome::reached : Outcome::not_finite;
   outcome = onto_loops(i, t1, room.q1, room.v1);

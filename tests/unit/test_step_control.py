@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert import _core
 
 
 def buffer(push: float) -> da.System:
@@ -51,3 +52,17 @@ def test_contacts_by_a_power_of_their_depth_open_and_close_in_implicit_steps(exp
     for rtol in np.geomspace(1e-9, 1e-5, 9):
         result = da.simulate(model, 2.0, method="radau", rtol=rtol)
         assert np.abs(result["energy.balance"]).max() < 1e-6 + 100 * rtol  # eight impacts of 3 J
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "radau"])
+def test_steps_of_a_given_length_lead_to_the_end_whatever_their_errors(method: str) -> None:
+    """A method that is given the length of its steps must not end at the first error above its tolerance."""
+    model = da.library.chain(3, axes="y").compile()
+    atol = np.full(2 * model.nv + model.nx, 1e-10)
+    number = _core.methods.index(method)
+    run = _core.Integrator(model, model.conditions(), number, 1e-9, atol, np.inf, 0.02, 0.8, True, False)
+    run.start(0.0, np.full(model.nq, 0.5), np.full(model.nv, 3.0), np.zeros(model.nx))
+    outcome = run.advance(1.0, 10**6)
+    assert (outcome == _core.outcomes["reached"]) == (run.t == 1.0)
+    if method != "radau":  # whose equations may have no solution for a step of that length: another outcome
+        assert run.t == 1.0 and run.counts[0] == 50
