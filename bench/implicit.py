@@ -28,7 +28,7 @@ from stepper import make_stepper
 
 import dalembert as da
 from dalembert.library import chain
-from dalembert.library.windows import windows
+from dalembert.library.four_bar_windows import windows
 
 WAYS = ("chosen", "fronts", "dense")
 LARGEST_DENSE = 600  # freedoms up to which the dense way is timed

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
-from dalembert.analysis.bounds import Bounds
+from dalembert.closure.joint_limits import Bounds
 
 PART = 100  # targets for Pinocchio
 ROBOTS = {  # file and link

@@ -17,7 +17,7 @@ import numpy as np
 import dalembert as da
 from dalembert.library import jansen
 from dalembert.library.mechanisms import andrews, four_bar, slider_crank
-from dalembert.model.driven_rates import swept
+from dalembert.model.driven_kinematics import swept
 
 POSITIONS = 361
 

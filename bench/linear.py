@@ -20,8 +20,8 @@ import report
 import timing
 
 import dalembert as da
-from dalembert.library.chains import chain
-from dalembert.library.windows import windows
+from dalembert.library.four_bar_windows import windows
+from dalembert.library.open_chains import chain
 from dalembert.linear import tangent_space
 
 RATIOS = 0.9 + 0.2 * np.arange(10) / 9  # of a length, there and back in a thousand steps

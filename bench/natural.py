@@ -15,9 +15,9 @@ from collections.abc import Callable
 import numpy as np
 
 import dalembert as da
-from dalembert.motion import RelativeEquations, find_position, find_rates
-from dalembert.motion.factors import factor
+from dalembert.closure import RelativeEquations, find_position, find_rates
 from dalembert.natural import Mechanism, natural_model, reference_equations
+from dalembert.numerics.factorization import factor
 
 STEPS = 1000
 

@@ -17,8 +17,8 @@ import numpy as np
 
 import dalembert as da
 from dalembert.library import chain, humanoid, windows
+from dalembert.library.injection_pump import fuel_injection_pump
 from dalembert.library.mechanisms import andrews, bricard, door, four_bar, governor
-from dalembert.library.pump import fuel_injection_pump
 
 __all__ = ["print_outputs", "print_plots"]
 

@@ -18,8 +18,8 @@ from scipy.special import ellipj, ellipk
 
 import dalembert as da
 from dalembert.library import chain
+from dalembert.library.four_bar_windows import windows
 from dalembert.library.mechanisms import andrews, bricard, governor
-from dalembert.library.windows import windows
 
 __all__ = ["Problem", "problems"]
 

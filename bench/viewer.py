@@ -22,11 +22,11 @@ import numpy as np
 import dalembert as da
 from dalembert.library import chain
 from dalembert.library.mechanisms import four_bar
-from dalembert.library.walking import jansen
-from dalembert.view.web.bundle import pack
-from dalembert.view.web.document import Stage
+from dalembert.library.walking_mechanisms import jansen
+from dalembert.view.web.drag_solver import Puppet
 from dalembert.view.web.page import standing_page
-from dalembert.view.web.puppet import Puppet
+from dalembert.view.web.scene_bytes import pack
+from dalembert.view.web.scene_document import Stage
 
 _FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking"]
 _FLAGS += ["--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dalembert.simulation.interrupt import forget
+from dalembert.simulation.interrupts import forget
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.bodies.markers import Marker
-from dalembert.connections.hinges import (
+from dalembert.connections.joints import (
     Cylindrical,
     Fixed,
     Free,
@@ -37,7 +37,7 @@ from dalembert.connections.hinges import (
     Universal,
 )
 from dalembert.system import System
-from dalembert.topology import TreeHinge
+from dalembert.system.topology import TreeHinge
 
 __all__ = ["Array", "Joint", "Link", "links_of"]
 

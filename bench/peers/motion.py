@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.bodies.markers import Marker
-from dalembert.connections.hinges import Revolute
+from dalembert.connections.joints import Revolute
 from dalembert.system import System
 
 from .links import Array, Link

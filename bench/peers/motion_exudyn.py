@@ -18,8 +18,8 @@ import numpy as np
 from exudyn.rigidBodyUtilities import HomogeneousTransformation, RigidBodyInertia
 from exudyn.robotics import Robot, RobotBase, RobotLink, RobotTool
 
-from dalembert.connections.elements.plain import Effort, SpringDamper
-from dalembert.connections.hinges import Revolute
+from dalembert.connections.elements.built_in import Effort, SpringDamper
+from dalembert.connections.joints import Revolute
 
 from .links import Array, links_of
 from .motion import Motion, in_link

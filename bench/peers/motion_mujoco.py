@@ -13,7 +13,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from dalembert.connections.elements.plain import Effort, SpringDamper
+from dalembert.connections.elements.built_in import Effort, SpringDamper
 
 from .coordinates import Convention, Coordinates
 from .links import Array, links_of

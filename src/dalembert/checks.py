@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import ModelError
-from .expressions import Expression, plain
+from .parameters import Expression, plain
 
 __all__ = [
     "LARGEST_SIZE",

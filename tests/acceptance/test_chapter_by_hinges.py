@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_natural_chapter import CROSSED, OPEN, five_bar, four_bar_at, rotated
-from test_natural_chapter import robot as robot_of_points
+from test_natural_chapter import CROSSED, OPEN, five_bar, four_bar_at, robot as robot_of_points, rotated
 from test_natural_coordinates import chain, four_bar
 from test_natural_wheels import RHO, coin, r, rates_of, rolled
 
 import dalembert as da
-from dalembert.motion import RelativeEquations, find_position, find_rates, predict
+from dalembert.closure import RelativeEquations, find_position, find_rates
+from dalembert.motion import predict
 
 FIVE = [(0.0, 0.0), (-0.5, 1.8), (1.6, 3.2), (4.3, 1.9), (4.0, 0.0)]
 

@@ -6,7 +6,7 @@ import signal
 
 import numpy as np
 import pytest
-from flexible_systems import beam
+from systems.flexible_systems import beam
 from test_stiffened_spin_up import LENGTH, blade, tip_motion
 
 import dalembert as da

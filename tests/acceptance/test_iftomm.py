@@ -9,8 +9,8 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 import dalembert as da
+from dalembert.library.four_bar_windows import windows
 from dalembert.library.mechanisms import andrews, bricard, governor
-from dalembert.library.windows import windows
 
 # ---- A01 simple pendulum
 

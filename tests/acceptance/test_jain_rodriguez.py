@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flexible_systems import beam, golden_body, golden_system
 from scipy.linalg import eigh
+from systems.flexible_systems import beam, golden_body, golden_system
 
 import dalembert as da
-from dalembert.analysis.flops import articulated_count, composite_count, crossover
 from dalembert.bodies.modal_integrals import source_integrals
-from dalembert.oracles.flexible import FlexibleOperators
+from dalembert.formulations.operation_counts import articulated_count, composite_count, crossover
+from dalembert.oracles.flexible_operators import FlexibleOperators
 
 # the order of the source: [eta, theta] of the tip body, then of the base body
 ORDER = [4, 5, 3, 1, 2, 0]

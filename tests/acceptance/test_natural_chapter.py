@@ -13,10 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 import dalembert as da
-from dalembert.motion import find_position, find_rates, predict
-from dalembert.motion.factors import factor
+from dalembert.closure import find_position, find_rates
+from dalembert.motion import predict
 from dalembert.natural import Mechanism
-from dalembert.natural.operations import jacobian_operations
+from dalembert.natural.operation_counts import jacobian_operations
+from dalembert.numerics.factorization import factor
 
 Array = NDArray[np.float64]
 

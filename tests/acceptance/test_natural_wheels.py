@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 
 import dalembert as da
-from dalembert.natural import Circle, Curve, Cylinder, Line, Mechanism, Plane, Sphere, Surface, equivalent_centre
+from dalembert.natural import (
+    Circle,
+    Curve,
+    Cylinder,
+    Line,
+    Mechanism,
+    Plane,
+    Sphere,
+    Surface,
+    equivalent_centre,
+)
 from dalembert.natural.inertia import body_coordinates, mass_matrix
 
 Array = NDArray[np.float64]

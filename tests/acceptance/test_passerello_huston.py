@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from random_systems import coordinate_rates
 from scipy.linalg import eigh
 from scipy.special import jn_zeros
+from systems.random_trees import coordinate_rates
 
 import dalembert as da
-from dalembert.connections.hinges import Revolute
-from dalembert.library.manipulator import POUND, space_manipulator
+from dalembert.connections.joints import Revolute
+from dalembert.library.space_manipulator import POUND, space_manipulator
 from dalembert.oracles.kane import Kane
 from dalembert.oracles.operators import Operators
 from dalembert.rotation import bryant, quaternion_from_matrix, to_bryant

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from random_systems import random_body, random_marker, random_state
+from systems.random_trees import random_body, random_marker, random_state
 
-from dalembert.connections.hinges import (
+from dalembert.connections.joints import (
     Cylindrical,
     Fixed,
     Free,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dalembert.connections.hinges import Revolute
+from dalembert.connections.joints import Revolute
 from dalembert.model import Model
 from dalembert.system import System
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_systems import random_system
+from systems.random_trees import random_system
 
-from dalembert.connections.hinges import Prismatic, Revolute, Spherical
+from dalembert.connections.joints import Prismatic, Revolute, Spherical
 from dalembert.system import System
-from dalembert.topology import Forest, Graph
+from dalembert.system.topology import Forest, Graph
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import eigh
 
 import dalembert as da
-from dalembert.structures.stiffening import spin_loads
+from dalembert.structures.geometric_stiffness import spin_loads
 
 LENGTH, END, SPEED = 10.0, 15.0, 6.0
 

@@ -9,7 +9,7 @@ from oracles.time_stepping import PlaneContacts
 
 import dalembert as da
 from dalembert.library import woodpecker, woodpecker_impacts
-from dalembert.library.woodpecker import (
+from dalembert.library.woodpecker_toy import (
     BEAK,
     BEAK_HEIGHT,
     BIRD_INERTIA,

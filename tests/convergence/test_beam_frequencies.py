@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 import dalembert as da
 from dalembert.structures import frame_structure
-from dalembert.structures.held import Held, free_modes
+from dalembert.structures.supported_structure import Held, free_modes
 
 E, G, RHO = 200e9, 80e9, 8000.0
 MATERIAL = da.Material(E=E, G=G, density=RHO)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from smooth_motions import MOTIONS, Motion
+from systems.smooth_motions import MOTIONS, Motion
 
 import dalembert as da
 

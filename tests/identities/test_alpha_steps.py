@@ -4,8 +4,8 @@ import signal
 
 import numpy as np
 import pytest
-from flexible_systems import random_flexible
-from redundant_systems import gap, redundant
+from systems.flexible_systems import random_flexible
+from systems.redundant_systems import gap, redundant
 
 import dalembert as da
 from dalembert.library import chain

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from oracles import constraint_rows as oracle
-from random_contacts import CONTACTS
-from random_systems import HINGES, coin, derivative, hang_on, random_hinge, random_marker
+from systems.random_contacts import CONTACTS
+from systems.random_trees import HINGES, coin, derivative, hang_on, random_hinge, random_marker
 
 import dalembert as da
-from dalembert.connections.constraints.plain import Constraint
-from dalembert.connections.hinges import Hinge
+from dalembert.connections.constraints.geometric import Constraint
+from dalembert.connections.joints import Hinge
 
 KINDS: dict[str, Callable[[np.random.Generator], Hinge | Constraint]] = {
     **{kind.__name__: lambda rng, kind=kind: random_hinge(kind, rng) for kind in HINGES if kind is not da.Free},

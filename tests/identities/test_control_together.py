@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flexible_systems import random_flexible_tree
 from numpy.typing import NDArray
-from random_loops import random_closed_system
-from random_systems import random_system
+from systems.flexible_systems import random_flexible_tree
+from systems.random_loops import random_closed_system
+from systems.random_trees import random_system
 
 import dalembert as da
 from dalembert import _core

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from custom_twins import TWINS, twin
 from numpy.typing import NDArray
-from random_loops import random_closed_system
-from random_systems import coin, derivative, hang_on, random_marker
 from scipy.linalg import null_space
+from systems.custom_twins import TWINS, twin
+from systems.random_loops import random_closed_system
+from systems.random_trees import coin, derivative, hang_on, random_marker
 
 import dalembert as da
-from dalembert.connections.constraints.plain import Constraint
+from dalembert.connections.constraints.geometric import Constraint
 
 Array = NDArray[np.float64]
 

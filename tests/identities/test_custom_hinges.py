@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from custom_twins import TWINS, twin
 from numpy.typing import NDArray
-from random_systems import derivative, hang_on, random_body, random_marker, random_state, random_system
+from systems.custom_twins import TWINS, twin
+from systems.random_trees import derivative, hang_on, random_body, random_marker, random_state, random_system
 
 import dalembert as da
 from dalembert.oracles.operators import Operators

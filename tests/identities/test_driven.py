@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from oracles.newton_euler import unexplained
-from random_loops import ClosedSystem, isolated_loops, planar_loop, random_closed_system
-from random_systems import derivative, random_marker
+from systems.random_loops import ClosedSystem, isolated_loops, planar_loop, random_closed_system
+from systems.random_trees import derivative, random_marker
 
 import dalembert as da
-from dalembert.connections.hinges import Cylindrical, Planar, Prismatic, Revolute, Screw, Spherical, Universal
+from dalembert.connections.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Spherical, Universal
 
 Array = NDArray[np.float64]
 

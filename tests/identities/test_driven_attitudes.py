@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from flexible_systems import beam
-from random_systems import every_hinge_both_ways, hang_on, random_marker
+from systems.flexible_systems import beam
+from systems.random_trees import every_hinge_both_ways, hang_on, random_marker
 
 import dalembert as da
-from dalembert.connections.hinges import Free, Spherical
+from dalembert.connections.joints import Free, Spherical
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-10}
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from random_loops import planar_loop, random_loop
-from random_systems import random_state, random_system
+from systems.random_loops import planar_loop, random_loop
+from systems.random_trees import random_state, random_system
 
 import dalembert as da
-from dalembert.simulation.dry_rows import DryRows, dry_rows
+from dalembert.simulation.friction.rows import DryRows, dry_rows
 
 Array = NDArray[np.float64]
 

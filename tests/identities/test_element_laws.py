@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from random_loops import random_closed_system
-from random_systems import COORDINATE_HINGES, random_marker, random_state, random_system
+from systems.random_loops import random_closed_system
+from systems.random_trees import COORDINATE_HINGES, random_marker, random_state, random_system
 
 import dalembert as da
-from dalembert.connections.hinges import Hinge, Prismatic, Revolute
+from dalembert.connections.joints import Hinge, Prismatic, Revolute
 from dalembert.model.law_inputs import law_inputs
 from dalembert.system import System
 

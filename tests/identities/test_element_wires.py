@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from oracles.elements import element_load
-from random_loops import random_closed_system, tree_state
-from random_systems import random_marker, random_state, random_system
+from systems.random_loops import random_closed_system, tree_state
+from systems.random_trees import random_marker, random_state, random_system
 
 import dalembert as da
-from dalembert.connections.hinges import Prismatic, Revolute
+from dalembert.connections.joints import Prismatic, Revolute
 from dalembert.result.outputs.motion import Motion
 from dalembert.system import System
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flexible_systems import (
+from oracles.nodal import Nodal
+from systems.flexible_systems import (
     beam,
     random_deformed_state,
     random_flexible,
@@ -12,13 +13,12 @@ from flexible_systems import (
     random_place,
     stiffening_of,
 )
-from oracles.nodal import Nodal
-from random_systems import HINGES, derivative, random_body, random_hinge
+from systems.random_trees import HINGES, derivative, random_body, random_hinge
 
 import dalembert as da
 from dalembert.bodies.modal_integrals import modal_integrals
-from dalembert.connections.hinges import Free, Prismatic, Revolute, Spherical, Universal
-from dalembert.oracles.flexible import FlexibleOperators, node_motion
+from dalembert.connections.joints import Free, Prismatic, Revolute, Spherical, Universal
+from dalembert.oracles.flexible_operators import FlexibleOperators, node_motion
 from dalembert.rotation import axis_angle, quaternion
 
 SEEDS = range(8)

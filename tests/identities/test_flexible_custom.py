@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flexible_systems import beam, random_deformed_state, random_flexible, random_place
-from random_systems import HINGES, coin, derivative, random_body, random_hinge
 from scipy.linalg import null_space
+from systems.flexible_systems import beam, random_deformed_state, random_flexible, random_place
+from systems.random_trees import HINGES, coin, derivative, random_body, random_hinge
 
 import dalembert as da
 

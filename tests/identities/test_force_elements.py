@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from random_loops import random_closed_system
-from random_systems import COORDINATE_HINGES, random_marker, random_state, random_system
+from systems.random_loops import random_closed_system
+from systems.random_trees import COORDINATE_HINGES, random_marker, random_state, random_system
 
 import dalembert as da
-from dalembert.connections.elements.plain import HingeSpring
+from dalembert.connections.elements.built_in import HingeSpring
 
 Array = NDArray[np.float64]
 

@@ -6,10 +6,10 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from flexible_systems import random_flexible_tree
 from numpy.typing import NDArray
-from random_loops import random_closed_system
-from random_systems import every_hinge_both_ways, random_system
+from systems.flexible_systems import random_flexible_tree
+from systems.random_loops import random_closed_system
+from systems.random_trees import every_hinge_both_ways, random_system
 
 import dalembert as da
 from dalembert.library import humanoid

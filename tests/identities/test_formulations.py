@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flexible_systems import random_deformed_state
-from random_machines import machine
-from random_systems import HINGES, coin, every_hinge_both_ways, random_body, random_hinge, random_marker
+from systems.flexible_systems import random_deformed_state
+from systems.random_machines import machine
+from systems.random_trees import HINGES, coin, every_hinge_both_ways, random_body, random_hinge, random_marker
 from test_flexible_custom import BENT, OPTIONS, mixed_loops, mixed_tree
 
 import dalembert as da
 from dalembert import formulations, library
 from dalembert.bodies.modal_integrals import modal_integrals
-from dalembert.formulations.compare import Compared, deviations
+from dalembert.formulations.comparison import Compared, deviations
 from dalembert.library import mechanisms
 from dalembert.oracles.kane import Kane
-from dalembert.result.outputs import Output
-from dalembert.result.outputs.bodies import MOMENTA
+from dalembert.result import Output
+from dalembert.result.outputs.momenta import MOMENTA
 
 # dense solves with a few dozen unknowns; differences of order eight lose three digits more
 AGREEMENT = {"kane": 1e-11, "newton_euler": 1e-10, "lagrange": 1e-9, "gibbs_appell": 1e-9}

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from oracles.maximal import RANK, Maximal
-from random_loops import ClosedSystem, planar_loop, random_closed_system, random_loop
-from random_systems import random_marker, random_state, random_system
+from systems.random_loops import ClosedSystem, planar_loop, random_closed_system, random_loop
+from systems.random_trees import random_marker, random_state, random_system
 
 import dalembert as da
-from dalembert.analysis.contact import Contact, collide
-from dalembert.analysis.impulse import Impact, impulse
-from dalembert.bodies.rigid import Body
+from dalembert.bodies.body import Body
+from dalembert.impulses.contact import Contact, collide
+from dalembert.impulses.impact import Impact, impulse
 
 Array = NDArray[np.float64]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flexible_systems import random_flexible_tree
 from numpy.typing import NDArray
-from random_elements import add_random_elements
-from random_loops import ClosedSystem, planar_loop, random_closed_system
-from random_systems import random_system
 from scipy.linalg import qr
+from systems.flexible_systems import random_flexible_tree
+from systems.random_elements import add_random_elements
+from systems.random_loops import ClosedSystem, planar_loop, random_closed_system
+from systems.random_trees import random_system
 
 import dalembert as da
-from dalembert.connections.hinges import Prismatic, Revolute, Spherical, Universal
+from dalembert.connections.joints import Prismatic, Revolute, Spherical, Universal
 
 Array = NDArray[np.float64]
 

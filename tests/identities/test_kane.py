@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from random_systems import (
+from systems.random_trees import (
     HINGES,
     coordinate_rates,
     derivative,
@@ -19,7 +19,7 @@ from random_systems import (
 
 import dalembert as da
 from dalembert.bodies.shapes import rod
-from dalembert.connections.hinges import Hinge, Revolute, Spherical
+from dalembert.connections.joints import Hinge, Revolute, Spherical
 from dalembert.errors import ModelError, SingularityError
 from dalembert.oracles.kane import Kane, motion_rate
 from dalembert.oracles.operators import Operators

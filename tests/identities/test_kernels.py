@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from random_systems import HINGES, derivative, every_hinge_both_ways, random_state, random_system
+from systems.random_trees import HINGES, derivative, every_hinge_both_ways, random_state, random_system
 
 import dalembert as da
 from dalembert.oracles.kane import Kane

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flexible_systems import random_deformed_state, random_flexible_tree
 from numpy.typing import NDArray
-from random_elements import add_random_elements
-from random_loops import random_closed_system
-from random_systems import random_marker, random_state, random_system
-from smooth_motions import MOTIONS
+from systems.flexible_systems import random_deformed_state, random_flexible_tree
+from systems.random_elements import add_random_elements
+from systems.random_loops import random_closed_system
+from systems.random_trees import random_marker, random_state, random_system
+from systems.smooth_motions import MOTIONS
 
 import dalembert as da
 from dalembert import _core

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from random_loops import ClosedSystem, planar_loop, random_closed_system, random_loop
-from random_systems import random_marker, random_state, random_system
+from systems.random_loops import ClosedSystem, planar_loop, random_closed_system, random_loop
+from systems.random_trees import random_marker, random_state, random_system
 
 import dalembert as da
-from dalembert.connections.hinges import Hinge, Revolute, Spherical, Universal
+from dalembert.connections.joints import Hinge, Revolute, Spherical, Universal
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from oracles import contacts
 from oracles.maximal import Maximal
 from oracles.newton_euler import unexplained
-from random_loops import (
+from systems.random_loops import (
     ClosedSystem,
     close,
     hinge_coordinates,
@@ -21,7 +21,7 @@ from random_loops import (
     random_coordinates,
     random_loop,
 )
-from random_systems import (
+from systems.random_trees import (
     HINGES,
     derivative,
     every_hinge_both_ways,
@@ -33,12 +33,11 @@ from random_systems import (
 )
 
 import dalembert as da
-from dalembert import topology
-from dalembert.analysis.scales import Scales
+from dalembert.closure.scaling import Scales
 from dalembert.connections.connection import Connection
 from dalembert.connections.constraints.cams import CamFollower, PointOnCurve
-from dalembert.connections.constraints.plain import Constraint
-from dalembert.connections.hinges import (
+from dalembert.connections.constraints.geometric import Constraint
+from dalembert.connections.joints import (
     Cylindrical,
     Fixed,
     Free,
@@ -52,7 +51,7 @@ from dalembert.connections.hinges import (
 )
 from dalembert.model import Model
 from dalembert.rotation import quaternion_from_matrix
-from dalembert.system import System
+from dalembert.system import System, topology
 
 Array = NDArray[np.float64]
 

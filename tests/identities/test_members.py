@@ -11,7 +11,7 @@ from test_parameters import KINDS, moved
 import dalembert as da
 from dalembert.errors import ModelError
 from dalembert.library.mechanisms import four_bar
-from dalembert.simulation.members import Members
+from dalembert.simulation.ensemble.groups import Members
 from dalembert.simulation.options import make_options
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from flexible_systems import random_deformed_state, random_flexible_tree
-from random_elements import add_random_elements
-from random_loops import random_closed_system
-from random_systems import random_state, random_system
+from systems.flexible_systems import random_deformed_state, random_flexible_tree
+from systems.random_elements import add_random_elements
+from systems.random_loops import random_closed_system
+from systems.random_trees import random_state, random_system
 
 import dalembert as da
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from random_systems import HINGES, hang_on, random_system
+from systems.random_trees import HINGES, hang_on, random_system
 
-from dalembert.connections.hinges import Free, Hinge, Revolute, Screw
+from dalembert.connections.joints import Free, Hinge, Revolute, Screw
 from dalembert.library import binary_tree, chain, humanoid
 from dalembert.system import System
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from random_elements import ALONG_LINES, AT_HINGES, AT_PLACES, NEARLY_ALIGNED, OF_THREE, add_random_elements
-from random_loops import random_closed_system
-from random_systems import COORDINATE_HINGES, random_state, random_system
+from systems.random_elements import ALONG_LINES, AT_HINGES, AT_PLACES, NEARLY_ALIGNED, OF_THREE, add_random_elements
+from systems.random_loops import random_closed_system
+from systems.random_trees import COORDINATE_HINGES, random_state, random_system
 
 import dalembert as da
 from dalembert.connections.elements.element import Element

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_machines import add_jumping_laws, lead, machine, option
+from systems.random_machines import add_jumping_laws, lead, machine, option
 
 import dalembert as da
 

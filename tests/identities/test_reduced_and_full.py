@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_elements import add_random_elements
-from random_loops import ClosedSystem, planar_loop, random_closed_system
+from systems.random_elements import add_random_elements
+from systems.random_loops import ClosedSystem, planar_loop, random_closed_system
 
 import dalembert as da
 from dalembert.linear import tangent_space

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arms import seven_joints
-from flexible_systems import random_flexible
-from random_loops import random_closed_system
-from random_systems import random_system
+from systems.arms import seven_joints
+from systems.flexible_systems import random_flexible
+from systems.random_loops import random_closed_system
+from systems.random_trees import random_system
 
 import dalembert as da
-from dalembert.analysis.regressor import permitted
+from dalembert.dynamics.regressor import permitted
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import sympy as sp
 from numpy.typing import NDArray
-from random_systems import hang_on
+from systems.random_trees import hang_on
 
 import dalembert as da
-from dalembert.connections.hinges import (
+from dalembert.connections.joints import (
     Cylindrical,
     Free,
     Hinge,

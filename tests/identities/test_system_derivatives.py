@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flexible_systems import random_deformed_state, random_flexible, random_flexible_tree, random_place
 from numpy.typing import NDArray
-from random_elements import add_random_elements
-from random_loops import close, isolated_loops, planar_loop, random_loop, tree_state
-from random_systems import (
+from scipy.linalg import null_space
+from systems.flexible_systems import random_deformed_state, random_flexible, random_flexible_tree, random_place
+from systems.random_elements import add_random_elements
+from systems.random_loops import close, isolated_loops, planar_loop, random_loop, tree_state
+from systems.random_trees import (
     derivative,
     every_hinge_both_ways,
     hang_on,
@@ -27,12 +28,11 @@ from random_systems import (
     random_state,
     random_system,
 )
-from scipy.linalg import null_space
-from smooth_motions import MOTIONS
+from systems.smooth_motions import MOTIONS
 
 import dalembert as da
 from dalembert.library.mechanisms import andrews, bennett, bricard, door, four_bar
-from dalembert.model.tuples import DynamicsDerivatives
+from dalembert.model.kernel_results import DynamicsDerivatives
 
 Array = NDArray[np.float64]
 Law = Callable[[float], float]

@@ -7,8 +7,15 @@ from numpy.typing import NDArray
 
 from dalembert.bodies.markers import Marker
 from dalembert.connections.connection import Connection
+from dalembert.connections.elements.built_in import (
+    Effort,
+    ForceConnection,
+    HingeSpring,
+    Limits,
+    Load,
+    SpringDamper,
+)
 from dalembert.connections.elements.element import MEASURES, Element
-from dalembert.connections.elements.plain import Effort, ForceConnection, HingeSpring, Limits, Load, SpringDamper
 from dalembert.connections.elements.signals import Reaction, Sensor, Source
 from dalembert.connections.laws import Law
 from dalembert.result import Motion, Output

@@ -27,7 +27,17 @@ from oracles import contacts
 from dalembert.bodies.markers import Marker
 from dalembert.connections.connection import Connection
 from dalembert.connections.constraints.cams import CamFollower, PointOnCurve
-from dalembert.connections.hinges import Cylindrical, Fixed, Free, Hinge, Planar, Prismatic, Screw, Spherical, Universal
+from dalembert.connections.joints import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Hinge,
+    Planar,
+    Prismatic,
+    Screw,
+    Spherical,
+    Universal,
+)
 from dalembert.rotation import quaternion_from_matrix
 from dalembert.system import System
 

@@ -8,8 +8,8 @@ positions. Kane's equations for points, sum of m J* (x'' - g), then give mass ma
 from __future__ import annotations
 
 import numpy as np
-from random_systems import derivative
 from scipy.spatial.transform import Rotation
+from systems.random_trees import derivative
 
 from dalembert.oracles.operators import hinge_motion
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import dalembert as da
-from dalembert.motion.goals import Goal
+from dalembert.motion.ik.target_checks import Goal
 
 Array = np.ndarray
 

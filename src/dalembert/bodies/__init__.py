@@ -1,11 +1,11 @@
 """Bodies, rigid and flexible, their shapes, and the markers they offer."""
 
-from .damping import Rayleigh
-from .flexible import FlexibleBody
+from .body import Body
+from .flexible_body import FlexibleBody
+from .geometric_stiffening import Stiffening
 from .markers import Marker
-from .rigid import Body
+from .modal_damping import Rayleigh
 from .shapes import Shape, box, cylinder, mesh, plate, prism, rod, sphere, tube
-from .stiffening import Stiffening
 
 __all__ = [
     "Body",

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import finite_array
-from ..expressions import Expression, split
+from ..parameters import Expression, split
 from .nodal_matrices import carried
 
 if TYPE_CHECKING:
-    from .rigid import Body
+    from .body import Body
 
 __all__ = ["Marker"]
 

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..rotation import skew
-from .flexible import FlexibleBody
+from .flexible_body import FlexibleBody
 from .nodal_matrices import rigid_motions
 
 __all__ = ["ModalIntegrals", "SourceIntegrals", "modal_integrals", "source_integrals"]

@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import ModelError
-from ..expressions import Expression, plain, split
-from ..recipes import recorded
-from .surface_files import read_surface
-from .surfaces import Surface
+from ..parameters import Expression, plain, split
+from ..provenance import recorded
+from .mesh_files import read_surface
+from .triangle_mesh import Surface
 
 __all__ = ["Shape", "box", "cylinder", "mesh", "plate", "prism", "rod", "sphere", "tube"]
 

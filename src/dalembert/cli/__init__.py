@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import DalembertError, ModelError, TopologyError, UserFunctionError
-from .answer import DONE, FAILED, INTERRUPTED, WRONG, Answer
+from .command_result import DONE, FAILED, INTERRUPTED, WRONG, Answer
 from .parser import parser
 
 __all__ = ["main"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .answer import Answer
+from .command_result import Answer
 
 __all__ = ["SHELLS", "completion"]
 

@@ -79,7 +79,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _about_files(verbs: Any) -> None:
-    new = _verb(verbs, "new", "files", "write a model file to begin with", "dalembert new four_bar.yaml", "")
+    new = _verb(verbs, "new", "file_commands", "write a model file to begin with", "dalembert new four_bar.yaml", "")
     new.add_argument("file", metavar="FILE.yaml", help="where to write")
     library = new.add_argument(
         "--library", metavar="NAME", help="a system of the library, written out: four_bar, stewart, ..."
@@ -89,35 +89,39 @@ def _about_files(verbs: Any) -> None:
     new.add_argument("--force", action="store_true", help="write over a file that exists")
 
     told = "dalembert convert robot.urdf robot.yaml"
-    convert = _verb(verbs, "convert", "files", "write a model in another format", told, _MODEL)
+    convert = _verb(verbs, "convert", "file_commands", "write a model in another format", told, _MODEL)
     _add_model(convert)
     convert.add_argument("to", metavar="FILE", help="where to write; the ending says the format")
     convert.add_argument("--force", action="store_true", help="write over a file that exists")
 
     told = "dalembert schema --out dalembert.schema.json"
-    schema = _verb(verbs, "schema", "files", "print the JSON Schema of model files, for editors", told, "")
+    schema = _verb(verbs, "schema", "file_commands", "print the JSON Schema of model files, for editors", told, "")
     schema.add_argument("--out", metavar="FILE", help="write it there")
 
 
 def _about_systems(verbs: Any) -> None:
     told = "dalembert check four_bar.yaml --draw four_bar.png"
-    check = _verb(verbs, "check", "analyses", "count freedoms, find loops and redundant equations", told, _MODEL)
+    check = _verb(
+        verbs, "check", "analysis_commands", "count freedoms, find loops and redundant equations", told, _MODEL
+    )
     _add_model(check, numbers=True)
     check.add_argument("--draw", metavar="FILE", help="draw the system as it starts (.png, .pdf, .svg)")
     check.add_argument("--numbers", action="store_true", help="list all its numbers by name, as --parameter takes them")
 
-    tree = _verb(verbs, "tree", "analyses", "print the tree that the kernels walk", "dalembert tree robot.urdf", _MODEL)
+    tree = _verb(
+        verbs, "tree", "analysis_commands", "print the tree that the kernels walk", "dalembert tree robot.urdf", _MODEL
+    )
     _add_model(tree)
 
     told = "dalembert assemble four_bar.yaml --hold A --branches"
-    assemble = _verb(verbs, "assemble", "analyses", "close the loops; say where everything is", told, _MODEL)
+    assemble = _verb(verbs, "assemble", "analysis_commands", "close the loops; say where everything is", told, _MODEL)
     _add_model(assemble, numbers=True)
     assemble.add_argument("--hold", type=_names, metavar="A,B,...", help="coordinates that stay where they start")
     assemble.add_argument("--branches", action="store_true", help="look for other ways to close them, too")
     assemble.add_argument("--draw", metavar="FILE", help="draw it (.png, .pdf, .svg)")
 
     told = "dalembert equilibrium arm.yaml --hold elbow"
-    rest = _verb(verbs, "equilibrium", "analyses", "find where the system rests", told, _MODEL)
+    rest = _verb(verbs, "equilibrium", "analysis_commands", "find where the system rests", told, _MODEL)
     _add_model(rest, numbers=True)
     rest.add_argument("--hold", type=_names, metavar="A,B,...", help="coordinates that are held where they start")
     rest.add_argument("--unknown", type=_names, metavar="A,B,...", help="inputs or numbers that are to be found")
@@ -125,7 +129,9 @@ def _about_systems(verbs: Any) -> None:
     rest.add_argument("--draw", metavar="FILE", help="draw it there (.png, .pdf, .svg)")
 
     told = "dalembert modes suspension.yaml --at rest --count 6"
-    modes = _verb(verbs, "modes", "analyses", "find frequencies, damping and shapes of small motions", told, _MODEL)
+    modes = _verb(
+        verbs, "modes", "analysis_commands", "find frequencies, damping and shapes of small motions", told, _MODEL
+    )
     _add_model(modes, numbers=True)
     _add_state(modes)
     modes.add_argument("--count", type=int, metavar="N", help="how many, the lowest")
@@ -133,7 +139,7 @@ def _about_systems(verbs: Any) -> None:
     modes.add_argument("--mode", type=int, default=0, metavar="K", help="which, from 0 (default: %(default)d)")
 
     told = "dalembert linearize cart_pole.yaml --inputs push.fx --outputs pole.angle --out plant.json"
-    linear = _verb(verbs, "linearize", "analyses", "find the linear equations about a state", told, _MODEL)
+    linear = _verb(verbs, "linearize", "analysis_commands", "find the linear equations about a state", told, _MODEL)
     _add_model(linear, numbers=True)
     _add_state(linear)
     linear.add_argument("--inputs", type=_names, metavar="A,B,...", help="what acts from outside (default: all)")
@@ -146,7 +152,9 @@ def _about_motions(verbs: Any) -> None:
   dalembert simulate four_bar.yaml --parameter "a=120 mm" --export motion.html
   dalembert simulate robot.urdf --base free --out run.nc --times 0:10:0.01
   dalembert simulate four_bar.py --animate motion.gif --trace "coupler.at(0.2, 0, 0)\""""
-    simulate = _verb(verbs, "simulate", "motions", "compute the motion; write results, plots, animations", told, _MODEL)
+    simulate = _verb(
+        verbs, "simulate", "motion_commands", "compute the motion; write results, plots, animations", told, _MODEL
+    )
     _add_model(simulate, numbers=True)
     _add_run(simulate)
     _add_files(simulate)
@@ -154,7 +162,7 @@ def _about_motions(verbs: Any) -> None:
     told = """dalembert kinematics four_bar.yaml --times 0:1:0.01 --plot rocker.angle
   dalembert kinematics four_bar.yaml --drive A --values 0:6.28:0.01 --export turn.html"""
     motion = _verb(
-        verbs, "kinematics", "motions", "follow the motion that drives prescribe, without forces", told, _MODEL
+        verbs, "kinematics", "motion_commands", "follow the motion that drives prescribe, without forces", told, _MODEL
     )
     _add_model(motion, numbers=True)
     motion.add_argument("--times", type=_times, metavar="T", help="START:END:STEP, or T1,T2,... s (default: 0:1:0.01)")
@@ -163,7 +171,7 @@ def _about_motions(verbs: Any) -> None:
     _add_files(motion)
 
     told = "dalembert plot run.nc rocker.angle D.force --picture forces.png"
-    plot = _verb(verbs, "plot", "motions", "plot outputs of a result that was written before", told, "")
+    plot = _verb(verbs, "plot", "motion_commands", "plot outputs of a result that was written before", told, "")
     plot.add_argument("result", metavar="RESULT", help="a .nc, .csv, .parquet or .zarr that simulate wrote")
     plot.add_argument("names", nargs="*", metavar="NAME", help="outputs (default: all coordinates)")
     plot.add_argument("--model", metavar="MODEL", help="its model, for outputs that were not stored")
@@ -171,7 +179,7 @@ def _about_motions(verbs: Any) -> None:
     _add_source(plot)
 
     told = "dalembert view four_bar.yaml --play"
-    view = _verb(verbs, "view", "motions", "show the system in a browser, to be pulled about", told, _MODEL)
+    view = _verb(verbs, "view", "motion_commands", "show the system in a browser, to be pulled about", told, _MODEL)
     _add_model(view)
     view.add_argument("--play", action="store_true", help="run it in real time")
     view.add_argument("--port", type=int, default=0, metavar="N", help="of the server (default: any that is free)")
@@ -180,13 +188,15 @@ def _about_motions(verbs: Any) -> None:
 
 def _about_the_program(verbs: Any) -> None:
     demo = _verb(
-        verbs, "demo", "machine", "simulate two mechanisms; write a table, pictures, pages that play",
+        verbs, "demo", "program_commands", "simulate two mechanisms; write a table, pictures, pages that play",
         "dalembert demo --open", "",
     )  # fmt: skip
     demo.add_argument("folder", nargs="?", default="dalembert-demo", help="where to write (default: %(default)s)")
     demo.add_argument("--open", action="store_true", help="open the page in a browser")
 
-    _verb(verbs, "doctor", "machine", "say what is installed, and what works here", "dalembert doctor --json", "")
+    _verb(
+        verbs, "doctor", "program_commands", "say what is installed, and what works here", "dalembert doctor --json", ""
+    )
 
     told = "dalembert completion bash > ~/.local/share/bash-completion/completions/dalembert"
     shell = _verb(verbs, "completion", "completion", "print a script that completes words in a shell", told, "")
@@ -292,7 +302,7 @@ def _suggest(action: argparse.Action, words: Callable[[], list[str]]) -> None:
 
 
 def _library() -> list[str]:
-    from ..io.models.library import library_systems
+    from ..io.model_files.library_systems import library_systems
 
     return list(library_systems())
 

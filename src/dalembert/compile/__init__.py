@@ -1,5 +1,5 @@
 """From a description to the tables of the core."""
 
-from .compiled import Compiled, compile_system
+from .compiler import Compiled, compile_system
 
 __all__ = ["Compiled", "compile_system"]

@@ -14,10 +14,10 @@ from ..bodies.markers import Marker
 from ..connections.elements.element import Element
 from ..connections.laws import Law
 from ..errors import UserFunctionError
-from .hinge_elements import DryPlace
-from .joints import ProgramTables, table_arrays
-from .laws import LawTables
+from .joint_elements import DryPlace
+from .program_tables import ProgramTables, table_arrays
 from .schema import Rows, number
+from .time_laws import LawTables
 
 __all__ = ["ElementPlace", "ElementTables", "guarded_law"]
 

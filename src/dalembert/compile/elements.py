@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 from ..bodies.markers import Marker
 from ..connections.connection import Connection
+from ..connections.elements.built_in import ForceConnection
 from ..connections.elements.element import MEASURES, Element
-from ..connections.elements.plain import ForceConnection
 from ..connections.elements.signals import Delay, Reaction, Sensor
-from ..connections.formulas.calculus import extracted
+from ..connections.formulas.dependencies import inputs_of
 from ..connections.formulas.expressions import Program
-from ..connections.formulas.parts import inputs_of
+from ..connections.formulas.program_algebra import extracted
+from ..connections.formulas.switching_functions import thresholds_of
 from ..connections.formulas.tables import Table
-from ..connections.formulas.thresholds import thresholds_of
-from ..connections.hinges import Hinge
+from ..connections.joints import Hinge
 from ..errors import ModelError
-from ..topology import Forest
+from ..system.topology import Forest
 from .element_tables import ElementTables
 from .frames import FrameMap
-from .hinge_elements import add_hinge_elements
-from .laws import LawTables
+from .joint_elements import add_hinge_elements
 from .names import Names
 from .schema import number
-from .signals import SignalGraph, Wire
+from .signal_graph import SignalGraph, Wire
+from .time_laws import LawTables
 
 __all__ = ["Site", "flatten_elements"]
 

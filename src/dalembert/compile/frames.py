@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
 from ..connections.elements.signals import Sensor
-from ..topology import Forest
-from .flexible import Places, modes_of
+from ..system.topology import Forest
+from .body_layout import Places, modes_of
 
 __all__ = ["FrameMap"]
 

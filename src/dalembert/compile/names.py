@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
 from ..connections.constraints.ropes import Rope
-from ..connections.hinges import Hinge
+from ..connections.joints import Hinge
 from ..errors import ModelError
-from ..topology import Forest
-from .flexible import modes_of
+from ..system.topology import Forest
+from .body_layout import modes_of
 
 __all__ = ["Names", "full_names", "holds_of", "rows_of"]
 

@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array, shape_of
 from ..errors import ModelError
-from ..recipes import record_makers
+from ..provenance import record_makers
 from ..rotation import as_rotation_matrix, euler, euler_velocity, quaternion_from_matrix
 from .laws import Constant, Law, Spline, as_law
 
 if TYPE_CHECKING:
-    from .hinges import Hinge
+    from .joints import Hinge
 
 __all__ = [
     "Attitude",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..bodies.markers import Marker
-from .constraints.plain import Constraint
-from .hinges import Hinge
+from .constraints.geometric import Constraint
+from .joints import Hinge
 
 __all__ = ["Connection"]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..rotation import quaternion
 from .attitudes import Attitude
-from .hinges import Hinge
+from .joints import Hinge
 from .laws import Constant, Law
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import ModelError
-from ..expressions import Expression, keep, split
-from .looking import LOOKS, area, break_times, called, derivative, evaluated, quadrature, steps_of
-from .piecewise import Hold, Linear, Monotone, Piecewise, Pulse, Step
+from ..parameters import Expression, keep, split
+from .piecewise_laws import Hold, Linear, Monotone, Piecewise, Pulse, Step
+from .user_functions import LOOKS, area, break_times, called, derivative, evaluated, quadrature, steps_of
 
 __all__ = [
     "LOOKS",

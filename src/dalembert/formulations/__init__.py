@@ -4,22 +4,25 @@ For reading, teaching and checking: each gives its own arrays by name, and the a
 are dense and slow; the kernels of a model are recursive and fast, and must agree.
 """
 
-from .compare import Compared, Comparison, compare
-from .gibbs import GibbsAppell, gibbs_appell
-from .kane import KaneEquations, kane
-from .lagrange import Lagrange, lagrange
-from .newton_euler import NewtonEuler, newton_euler
+from .comparison import Compared, Comparison, compare
+from .gibbs_appell_equations import GibbsAppell, gibbs_appell
+from .kane_equations import KaneEquations, kane
+from .lagrange_equations import Lagrange, lagrange
+from .newton_euler_equations import NewtonEuler, newton_euler
+from .operation_counts import Flops, flops
 from .sol import SolArrays, partial_velocities, sol_arrays
 
 __all__ = [
     "Compared",
     "Comparison",
+    "Flops",
     "GibbsAppell",
     "KaneEquations",
     "Lagrange",
     "NewtonEuler",
     "SolArrays",
     "compare",
+    "flops",
     "gibbs_appell",
     "kane",
     "lagrange",

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array
-from ..compile.flexible import refuse_flexible
+from ..compile.body_layout import refuse_flexible
 from ..model import Model, State, as_model
 from ..oracles.operators import hinge_motion
 from ..system import System

@@ -1,9 +1,9 @@
 """Systems from files, and into them: model files (YAML, JSON), URDF, MJCF, SDF."""
 
-from .doors import load, save
+from .load_save import load, save
 from .mjcf import load_mjcf
+from .results.tables import read_table
 from .sdf import load_sdf
-from .tables import read_table
 from .urdf import load_urdf
 
 __all__ = ["load", "load_mjcf", "load_sdf", "load_urdf", "read_table", "save"]

@@ -2,16 +2,25 @@
 
 from . import mechanisms
 from .bicycle import bicycle
-from .cam_laws import FollowerMotion
 from .cams import Cam, cam_drive
-from .chains import binary_tree, chain
+from .follower_laws import FollowerMotion
+from .four_bar_windows import windows
 from .gear_meshes import GearPair, Rack, ToothForces, ring_for
 from .gear_trains import cardan_gears, differential, planetary, rack_drive, spur_gears
 from .gears import Gear, involute, involute_angle
 from .humanoid import humanoid
+from .injection_pump import PumpData, PumpFilms, fuel_injection_pump, pump_films
 from .linkages import linkage
-from .machines import cardan_shaft, geneva, geneva_angle, oldham, pantograph, quick_return, scissor_lift, scotch_yoke
-from .manipulator import space_manipulator
+from .machines import (
+    cardan_shaft,
+    geneva,
+    geneva_angle,
+    oldham,
+    pantograph,
+    quick_return,
+    scissor_lift,
+    scotch_yoke,
+)
 from .mechanisms import (
     andrews,
     bennett,
@@ -24,14 +33,22 @@ from .mechanisms import (
     slider_crank,
     spherical_four_bar,
 )
-from .platforms import delta, delta_angles, five_bar, stewart, stewart_lengths, three_rrr, three_rrr_angles
-from .pump import PumpData, PumpFilms, fuel_injection_pump, pump_films
+from .open_chains import binary_tree, chain
+from .parallel_robots import (
+    delta,
+    delta_angles,
+    five_bar,
+    stewart,
+    stewart_lengths,
+    three_rrr,
+    three_rrr_angles,
+)
 from .six_bars import stephenson_six_bar, watt_six_bar
-from .straight_lines import chebyshev, hart, hoeken, peaucellier, roberts, scott_russell, watt
+from .space_manipulator import space_manipulator
+from .straight_line_linkages import chebyshev, hart, hoeken, peaucellier, roberts, scott_russell, watt
 from .suspensions import ackermann, ackermann_lean, double_wishbone, macpherson, rack_steering
-from .walking import jansen, klann
-from .windows import windows
-from .woodpecker import woodpecker, woodpecker_impacts
+from .walking_mechanisms import jansen, klann
+from .woodpecker_toy import woodpecker, woodpecker_impacts
 
 __all__ = [
     "Cam",

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..checks import finite_number
 from ..connections.constraints import RollingDisc
-from ..connections.hinges import Prismatic, Revolute
+from ..connections.joints import Prismatic, Revolute
 from ..system import System
 
 __all__ = ["bicycle"]

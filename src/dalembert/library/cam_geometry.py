@@ -13,8 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from .cam_laws import FollowerMotion
-from .series import Series, derivative, divided, from_derivatives, root, times, to_derivatives, turning
+from ..numerics.taylor_series import (
+    Series,
+    derivative,
+    divided,
+    from_derivatives,
+    root,
+    times,
+    to_derivatives,
+    turning,
+)
+from .follower_laws import FollowerMotion
 
 __all__ = ["CamGeometry", "ProfilePiece"]
 

@@ -16,12 +16,12 @@ from ..bodies.shapes import box, cylinder, prism, rod
 from ..checks import finite_number, positive
 from ..connections.constraints.cams import CamFollower
 from ..connections.constraints.curves import Curve
-from ..connections.hinges import Prismatic, Revolute
+from ..connections.joints import Prismatic, Revolute
 from ..errors import ModelError
+from ..numerics.taylor_series import Series, to_derivatives
 from ..system import System
 from .cam_geometry import CamGeometry
-from .cam_laws import FollowerMotion
-from .series import Series, to_derivatives
+from .follower_laws import FollowerMotion
 
 __all__ = ["Cam", "cam_drive"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..bodies.shapes import cylinder, prism, rod
 from ..checks import checked, finite, one_of, positive
 from ..connections.constraints.couplings import CustomCoupling
-from ..connections.hinges import Fixed, Prismatic, Revolute
+from ..connections.joints import Fixed, Prismatic, Revolute
 from ..errors import ModelError
 from ..system import System
 from .gear_meshes import GearPair, Rack, ring_for

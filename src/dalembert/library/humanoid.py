@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..bodies.rigid import Body
+from ..bodies.body import Body
 from ..bodies.shapes import box
-from ..connections.hinges import Free, Revolute
+from ..connections.joints import Free, Revolute
 from ..system import System
 
 __all__ = ["humanoid"]

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..bodies.body import Body
 from ..bodies.markers import Marker
-from ..bodies.rigid import Body
 from ..checks import checked, finite_number
-from ..connections.hinges import Hinge, Prismatic, Revolute
+from ..connections.joints import Hinge, Prismatic, Revolute
 from ..errors import ModelError
 from ..rotation import axis_angle
 from ..system import System
-from .drawing import Drawing
-from .sketch import closed_drawing
+from .linkage_input import Drawing
+from .sketch_solver import closed_drawing
 
 __all__ = ["linkage"]
 

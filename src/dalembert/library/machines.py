@@ -7,16 +7,16 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bodies.rigid import Body
+from ..bodies.body import Body
 from ..bodies.shapes import cylinder, prism, rod
 from ..checks import LARGEST_SIZE, checked, finite, positive
 from ..connections.constraints.couplings import CustomCoupling
-from ..connections.hinges import Prismatic, Revolute, Universal
+from ..connections.joints import Prismatic, Revolute, Universal
 from ..errors import ModelError
 from ..rotation import axis_angle
 from ..system import System
 from .linkages import linkage
-from .sketch import meet, turned
+from .sketch_solver import meet, turned
 
 Array = NDArray[np.float64]
 

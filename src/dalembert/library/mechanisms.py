@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bodies.rigid import Body
+from ..bodies.body import Body
 from ..bodies.shapes import rod
 from ..checks import LARGEST_SIZE, checked, finite_array, finite_number
-from ..connections.elements.plain import Effort, SpringDamper
-from ..connections.hinges import Prismatic, Revolute
+from ..connections.elements.built_in import Effort, SpringDamper
+from ..connections.joints import Prismatic, Revolute
 from ..errors import ModelError
 from ..rotation import axis_angle
 from ..system import System

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite, finite_array, positive
-from ..connections.hinges import Hinge, Revolute, Spherical, Universal
+from ..connections.joints import Hinge, Revolute, Spherical, Universal
 from ..errors import ModelError
 from ..system import System
 from .linkages import linkage
-from .sketch import meet, turned
+from .sketch_solver import meet, turned
 
 __all__ = ["ackermann", "ackermann_lean", "double_wishbone", "macpherson", "rack_steering"]
 

@@ -1,12 +1,12 @@
 """Linear systems that multibody systems are near a state: tangent spaces, modes, responses, loci, periodic orbits."""
 
-from .linear import Linear
-from .linearize import linearize
-from .locus import Campbell, RootLocus, campbell, root_locus
-from .modes import BodyShape, Modes, modes
-from .periodic import Floquet, PeriodicOrbit, floquet, periodic_orbit
-from .response import FrequencyResponse
+from .eigenvalue_loci import Campbell, RootLocus, campbell, root_locus
+from .frequency_response import FrequencyResponse
+from .linear_system import Linear
+from .linearization import linearize
+from .periodic_orbits import Floquet, PeriodicOrbit, floquet, periodic_orbit
 from .tangent import Tangent, tangent_space
+from .vibration_modes import BodyShape, Modes, modes
 
 __all__ = [
     "BodyShape",

@@ -19,15 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.freedoms import freedoms_of
+from ..closure.named_velocities import freedoms_of
 from ..compile.schema import number
 from ..connections.constraints.couplings import CustomCoupling
-from ..connections.constraints.plain import Constraint
+from ..connections.constraints.geometric import Constraint
 from ..connections.drives import Drive, PoseDrive
 from ..errors import DalembertError, ModelError
 from ..model import DynamicsDerivatives, Model
 from ..model.conditions import parameter_value
-from .rows import Rows
+from .state_constraints import Rows
 from .tangent import Tangent, rate_slopes
 
 __all__ = ["Change", "changes_of", "input_names", "present_inputs"]

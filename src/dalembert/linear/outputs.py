@@ -18,7 +18,7 @@ from .. import _core
 from ..errors import ModelError
 from ..model import Conditions, DynamicsDerivatives, Model
 from ..model.conditions import parameter_value
-from ..result.outputs import Motion, Output, always
+from ..result import Motion, Output, always
 from .inputs import Change, present_inputs
 from .small_motions import small_motion_names
 from .tangent import Tangent

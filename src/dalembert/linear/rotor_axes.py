@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from ..errors import AssemblyError, SingularityError
 from ..model import Model
 from ..rotation import from_rotation_vector
-from .modes import frame_motions
 from .tangent import Tangent, tangent_space
+from .vibration_modes import frame_motions
 
 __all__ = ["in_common_axes"]
 

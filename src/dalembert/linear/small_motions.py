@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..connections.hinges import Hinge
+from ..connections.joints import Hinge
 from ..model import Model
-from ..model.once import once_per_model
+from ..model.cache import once_per_model
 
 __all__ = ["brackets", "small_motion_names"]
 

@@ -31,12 +31,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.nearby import general_mobility
 from ..checks import checked
+from ..closure.null_space import general_mobility
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, DynamicsDerivatives, Model, State
-from .rows import Rows
 from .small_motions import brackets, small_motion_names
+from .state_constraints import Rows
 
 __all__ = ["Tangent", "tangent_space"]
 

@@ -1,14 +1,14 @@
 """The constant model: what is compiled, the conditions it is evaluated under, states, loads."""
 
 from .conditions import Conditions
-from .factor import Factor
+from .connection_loads import ConnectionLoads, SelfStress
 from .history import History
-from .loads import ConnectionLoads, SelfStress
+from .kernel_results import Derivatives, Dynamics, DynamicsDerivatives, Energy, ForceEnergy, Pose
+from .mass_factor import Factor
 from .model import Model, as_model
-from .sampled import Answers, Sampled
+from .sampled_control import Answers, Sampled
 from .state import State
-from .threads import set_threads, threads
-from .tuples import Derivatives, Dynamics, DynamicsDerivatives, Energy, ForceEnergy, Pose
+from .thread_count import set_threads, threads
 
 __all__ = [
     "Answers",

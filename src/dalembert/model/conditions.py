@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..checks import finite_array, finite_number
-from ..connections.constraints.plain import AxisAngle
-from ..connections.elements.plain import HingeSpring, Limits, SpringDamper
+from ..connections.constraints.geometric import AxisAngle
+from ..connections.elements.built_in import HingeSpring, Limits, SpringDamper
 from ..errors import ModelError
+from .callbacks import Host
 from .history import History
-from .hosted import Host
-from .sampled import Answers, Sampled
-from .varied import varied
+from .sampled_control import Answers, Sampled
+from .variants import varied
 
 if TYPE_CHECKING:
     from .model import Model

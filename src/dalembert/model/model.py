@@ -12,25 +12,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..bodies.body import Body
 from ..bodies.markers import Marker
-from ..bodies.rigid import Body
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..compile import compile_system
-from ..compile.inertia import freedoms_without_inertia, motions_without_inertia
+from ..compile.massless_dof import freedoms_without_inertia, motions_without_inertia
 from ..connections.constraints.couplings import CustomCoupling
-from ..connections.constraints.plain import Constraint
+from ..connections.constraints.geometric import Constraint
 from ..connections.drives import PoseDrive
 from ..errors import ModelError
 from ..system import System
-from . import refusals
+from . import argument_errors as refusals
 from .conditions import Conditions, locked_freedoms, mind_closure, parameter_directions, parameter_vector
-from .factor import Factor
+from .connection_loads import ConnectionLoads
 from .history import History
-from .loads import ConnectionLoads
-from .named import NamedModel
-from .sampled import Sampled
-from .tuples import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
-from .varied import varied
+from .kernel_results import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
+from .mass_factor import Factor
+from .named_model import NamedModel
+from .sampled_control import Sampled
+from .variants import varied
 
 __all__ = ["Model", "as_model"]
 

@@ -1,30 +1,24 @@
 """Motion without forces: how a mechanism can move, how it moves when driven, what designers read off that."""
 
-from .centres import Centrodes, InstantCentres, centrodes, instant_centres
-from .chart import Workspace
+from .branch_following import Followed, follow, predict
 from .circuit import Circuit, Circuits
-from .circuits import circuits
-from .clearance import Clearance, clearance
-from .coupler_curves import CouplerCurve, coupler_curve
-from .drives import better_drive
-from .equations import Equations, RelativeEquations
-from .following import Followed, follow, predict
-from .inflection import InflectionCircles, inflection_circles
-from .inverse import InverseKinematics, inverse_kinematics
-from .kinematics import kinematics
-from .mobility_range import MobilityRange, mobility_range
-from .newton import Position, find_position
-from .path import Path
-from .polygons import Polygon, acceleration_polygon, velocity_polygon
-from .rates import Rates, find_rates
-from .ratios import Ratio, mechanical_advantage, velocity_ratio
-from .screws import ScrewAxes, screw_axes
-from .special import Bifurcation, DeadPoint, Singularity
-from .subspace import MotionSpace, motion_space
-from .targets import Target
-from .tolerances import Tolerances, tolerances
-from .transmission import TransmissionAngle, transmission_angle
-from .workspace import workspace
+from .circuit_search import circuits
+from .geometry.clearance import Clearance, clearance
+from .geometry.coupler_curves import CouplerCurve, coupler_curve
+from .geometry.inflection_circles import InflectionCircles, inflection_circles
+from .geometry.instant_centres import Centrodes, InstantCentres, centrodes, instant_centres
+from .geometry.mobility_range import MobilityRange, mobility_range
+from .geometry.polygons import Polygon, acceleration_polygon, velocity_polygon
+from .geometry.screw_axes import ScrewAxes, screw_axes
+from .geometry.transmission import TransmissionAngle, transmission_angle
+from .geometry.velocity_ratios import Ratio, mechanical_advantage, velocity_ratio
+from .ik.inverse_kinematics import InverseKinematics, inverse_kinematics
+from .ik.targets import Target
+from .kinematic_motion import kinematics
+from .special_configurations import Bifurcation, DeadPoint, Singularity
+from .tolerance_analysis import Tolerances, tolerances
+from .workspaces.reachable_workspace import Workspace
+from .workspaces.workspace_request import workspace
 
 __all__ = [
     "Bifurcation",
@@ -34,19 +28,13 @@ __all__ = [
     "Clearance",
     "CouplerCurve",
     "DeadPoint",
-    "Equations",
     "Followed",
     "InflectionCircles",
     "InstantCentres",
     "InverseKinematics",
     "MobilityRange",
-    "MotionSpace",
-    "Path",
     "Polygon",
-    "Position",
-    "Rates",
     "Ratio",
-    "RelativeEquations",
     "ScrewAxes",
     "Singularity",
     "Target",
@@ -54,13 +42,10 @@ __all__ = [
     "TransmissionAngle",
     "Workspace",
     "acceleration_polygon",
-    "better_drive",
     "centrodes",
     "circuits",
     "clearance",
     "coupler_curve",
-    "find_position",
-    "find_rates",
     "follow",
     "inflection_circles",
     "instant_centres",
@@ -68,7 +53,6 @@ __all__ = [
     "kinematics",
     "mechanical_advantage",
     "mobility_range",
-    "motion_space",
     "predict",
     "screw_axes",
     "tolerances",

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.branches import distinct
 from ..checks import finite_array, finite_number
+from ..closure.branch_search import distinct
+from ..closure.continuation.arclength import Tracer
+from ..closure.continuation.solution_path import Path, Place
+from ..closure.driven.driving_coordinates import best_drives
+from ..closure.scaled_equations import Measure, named
 from ..errors import ModelError
 from ..model import Model
 from ..result import Axis, Result
-from .closed import Measure, named
-from .continuation import Tracer
-from .drives import best_drives
-from .path import Path, Place
-from .special import Bifurcation, DeadPoint, Singularity
+from .special_configurations import Bifurcation, DeadPoint, Singularity
 
 __all__ = ["Circuit", "Circuits"]
 
@@ -328,7 +328,7 @@ class Circuits(Sequence[Circuit]):
 
     def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
         """Plot an output over the input, with dead points and bifurcations; see `view.circuits.plot_circuits`."""
-        from ..view.circuits import plot_circuits
+        from ..view.plots.circuits import plot_circuits
 
         return plot_circuits(self, output, ax=ax, path=path)
 

@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bodies.body import Body
 from ..bodies.markers import Marker
-from ..bodies.rigid import Body
 from ..connections.connection import Connection
-from ..connections.constraints.plain import Distance
-from ..connections.hinges import Cylindrical, Revolute, Screw
+from ..connections.constraints.geometric import Distance
+from ..connections.joints import Cylindrical, Revolute, Screw
 from ..errors import ModelError
 from ..rotation import axis_angle
 from ..system import System

@@ -1,15 +1,15 @@
 """Natural coordinates: mechanisms by points and unit vectors, as Garcia de Jalon and Bayo describe them."""
 
-from .assemblies import Continued
+from .assembly import Continued
 from .bodies import BodyFrame, NaturalBody, body_frame, rigid_rows
-from .converted import NaturalModel, natural_model
-from .displacements import displacement_guess
+from .conversion import NaturalModel, natural_model
 from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
 from .mechanism import Count, Mechanism
 from .mobility import NaturalMobility
 from .motion import NaturalMotion
-from .reference import ReferenceEquations, reference_equations
+from .predictor import displacement_guess
+from .reference_points import ReferenceEquations, reference_equations
 from .tracks import Circle, Curve, Cylinder, Line, Plane, Sphere, Surface
 from .wheels import equivalent_centre
 

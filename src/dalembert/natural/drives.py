@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ..checks import one_of, positive
 from ..errors import ModelError
-from .carried import CarriedPlaneWheel, CarriedSpaceWheel, Carrier
-from .driving import Driver, attitude_driver, law_driver
+from .drivers import Driver, attitude_driver, law_driver
 from .equations import AXES, NaturalEquations, SpeedRows
 from .joints import Joints
+from .moving_tracks import CarriedPlaneWheel, CarriedSpaceWheel, Carrier
 from .terms import Direction, Row, dot, linear
 from .tracks import Circle
 from .wheels import PlaneWheel, RodWheel, SpaceWheel

@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.scales import closure_rank, singular_values
 from ..checks import finite_array, one_of, shape_of
+from ..closure import find_position
+from ..closure.position_rates import speed_scales
+from ..closure.scaling import closure_rank, singular_values
 from ..errors import ModelError, SingularityError
-from ..motion import Followed, find_position
-from ..motion.factors import factor
-from ..motion.rates import speed_scales
+from ..motion import Followed
+from ..numerics.factorization import factor
 from .inertia import body_coordinates, mass_matrix, point_matrix
 from .motion import NaturalMotion
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import NaturalRows
-from ..model.driven_rates import MOST_STEPS, Swept
-from .driving import Driver
+from ..model.driven_kinematics import MOST_STEPS, Swept
+from .drivers import Driver
 from .terms import KINDS, Place, Row
 
 __all__ = ["Coordinate", "NaturalEquations", "SpeedRows"]
@@ -96,7 +96,7 @@ class SpeedRows(Protocol):
 
 
 class NaturalEquations:
-    """Closure equations in natural coordinates (see `dalembert.motion.Equations`).
+    """Closure equations in natural coordinates (see `dalembert.closure.Equations`).
 
     Rows without wheels are evaluated in the core. Coordinates are numbers in a plain vector space: a step is added.
 

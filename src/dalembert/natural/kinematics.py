@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..closure.driven.driving_coordinates import better_drive
 from ..errors import DalembertError, ModelError
 from ..motion import Followed, follow
-from ..motion.drives import better_drive
-from ..motion.request import axis_of_one, in_order, law_of_one, laws_of_several, renamed
+from ..motion.kinematic_request import axis_of_one, in_order, law_of_one, laws_of_several, renamed
 from ..result import TIME, Axis, Stats
 from .motion import UNITS, NaturalMotion
 

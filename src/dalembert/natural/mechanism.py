@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.scales import closure_rank, singular_values
 from ..checks import a_name, finite_array, not_negative, positive
+from ..closure import Position, Rates, find_position, find_rates
+from ..closure.position_rates import speed_scales
+from ..closure.scaling import closure_rank, singular_values
 from ..errors import DalembertError, ModelError
-from ..motion import Followed, Position, Rates, find_position, find_rates, follow
-from ..motion.factors import independent_rows
-from ..motion.rates import speed_scales
-from .assemblies import Continued, all_assemblies, relaxed_assembly
+from ..motion import Followed, follow
+from ..numerics.factorization import independent_rows
+from .assembly import Continued, all_assemblies, relaxed_assembly
 from .bodies import NaturalBody, rigid_rows, unit_row
-from .driving import Driver
+from .drivers import Driver
 from .dynamics import NaturalDynamics
 from .equations import Coordinate, NaturalEquations, SpeedRows
 from .forces import Forces, PointForce
@@ -302,11 +303,11 @@ class Mechanism(Forces):
         return self._made
 
     def assemble(self, q: ArrayLike | None = None, t: float = 0.0, **newton: Any) -> Position:
-        """Find a position that closes the mechanism, from a guess; see `dalembert.motion.find_position`."""
+        """Find a position that closes the mechanism, from a guess; see `dalembert.closure.find_position`."""
         return find_position(self.equations(), q, t, **newton)
 
     def rates(self, q: ArrayLike | None = None, t: float = 0.0, **options: Any) -> Rates:
-        """Return speeds, accelerations and jerks at a closed position; see `dalembert.motion.find_rates`."""
+        """Return speeds, accelerations and jerks at a closed position; see `dalembert.closure.find_rates`."""
         return find_rates(self.equations(), q, t, **options)
 
     def motion(self, times: ArrayLike, q: ArrayLike | None = None, **options: Any) -> NaturalMotion:
@@ -422,7 +423,7 @@ class Mechanism(Forces):
 
     def draw(self, t: float | None = None, **options: Any) -> Any:
         """Draw the mechanism as it is assembled at t s, and return the axes; options as of `NaturalMotion.draw`."""
-        from ..view.points import draw_points
+        from ..view.drawing.natural_drawing import draw_points
 
         return draw_points(self, t, **options)
 

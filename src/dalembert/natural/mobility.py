@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.scales import closure_rank, singular_values
 from ..checks import finite_array
+from ..closure import find_position
+from ..closure.position_rates import speed_scales
+from ..closure.scaling import closure_rank, singular_values
 from ..errors import AssemblyError, ModelError
-from ..motion import find_position
-from ..motion.factors import independent_rows
-from ..motion.rates import speed_scales
+from ..numerics.factorization import independent_rows
 from .bodies import NaturalBody, body_frame
 from .equations import NaturalEquations
 

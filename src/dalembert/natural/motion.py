@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_number
+from ..closure import find_position
+from ..closure.position_rates import speed_scales
 from ..errors import ModelError
 from ..model import State
-from ..motion import Followed, find_position, follow
-from ..motion.rates import speed_scales
+from ..motion import Followed, follow
 from ..result import TIME, Axis, Labels, Output, Result, Stats
 from .equations import NaturalEquations
 from .outputs import find_output, output_names
@@ -224,7 +225,7 @@ class NaturalMotion(Result):
         Options: ``velocities`` and ``accelerations`` (points that get an arrow, or True for all), ``trace`` (points
         whose paths are drawn), ``view``, ``ax``, ``labels``, ``ghosts``, ``path``.
         """
-        from ..view.points import draw_points
+        from ..view.drawing.natural_drawing import draw_points
 
         return draw_points(self, float(self.t[-1]) if t is None else t, **options)
 
@@ -233,7 +234,7 @@ class NaturalMotion(Result):
 
         Options: ``view``, ``fps``, ``speed``, ``trace``, ``size`` as in `Result.animate`.
         """
-        from ..view.points import animate_points
+        from ..view.drawing.natural_drawing import animate_points
 
         return animate_points(self, path, **options)
 

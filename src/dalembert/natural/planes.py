@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..connections.hinges import Fixed, Planar, Prismatic, Revolute
+from ..connections.joints import Fixed, Planar, Prismatic, Revolute
 from ..errors import ModelError
 from ..model import Model
 from ..system import System

@@ -33,15 +33,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array
-from ..compile.flexible import modes_of
+from ..compile.body_layout import modes_of
 from ..errors import SingularityError
-from .flexible import body_inertia, turned
-from .frames import MovingFrame, Relative, motion_rate, node_relative
+from .flexible_operators import body_inertia, turned
+from .moving_frames import MovingFrame, Relative, motion_rate, node_relative
 
 if TYPE_CHECKING:
     from ..bodies.markers import Marker
     from ..system import System
-    from ..topology import Forest, TreeHinge
+    from ..system.topology import Forest, TreeHinge
 
 __all__ = ["Kane", "motion_rate"]
 

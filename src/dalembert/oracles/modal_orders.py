@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bodies.flexible import FlexibleBody
+from ..bodies.flexible_body import FlexibleBody
 from ..bodies.modal_integrals import modal_integrals, source_integrals
 from ..errors import ModelError
 from .operators import phi

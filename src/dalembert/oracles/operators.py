@@ -41,10 +41,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from ..checks import finite_array
-from ..compile.flexible import refuse_flexible
+from ..compile.body_layout import refuse_flexible
 from ..errors import SingularityError
-from ..topology import TreeHinge
-from .blocks import block_diagonal, consecutive, identity, resolvent, transport
+from ..system.topology import TreeHinge
+from .block_operators import block_diagonal, consecutive, identity, resolvent, transport
 
 if TYPE_CHECKING:
     from ..system import System

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Model
-from ..model.once import once_per_model
+from ..model.cache import once_per_model
 from .outputs.units import rate_unit, row_units
 
 __all__ = ["TIME", "Axis", "EventRecord", "Labels", "Stats"]

@@ -13,15 +13,15 @@ from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import DalembertError, ModelError
 from ..model import Model, State
 from ..model.interpolation import interpolate
-from ..model.shared_efforts import shared_efforts
+from ..model.undetermined_efforts import shared_efforts
+from .display import Pictures
+from .export import Files
 from .extrema import Extremum, extremum
-from .files import Files
 from .outputs import Motion, Output, Periods, PrescribedMotion, names
-from .outputs.history import continuous, work_and_loss
+from .outputs.cumulative import continuous, work_and_loss
 from .outputs.output import value_of
-from .pictures import Pictures
 from .records import TIME, Axis, EventRecord, Labels, Stats
-from .stored import stored_about
+from .stored_outputs import stored_about
 
 __all__ = ["EventRecord", "Labels", "Result", "Stats"]
 
@@ -440,7 +440,7 @@ class Result(Files, Pictures):
         return columns[what].copy()
 
     def _stored_columns(self) -> dict[str, Array]:
-        from ..io.columns import flat_columns
+        from ..io.results.columns import flat_columns
 
         whole = {"q": self.q, "v": self.v, "x": self.x}
         return whole | self._stored | flat_columns(self)

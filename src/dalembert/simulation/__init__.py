@@ -1,9 +1,9 @@
 """Simulation: motion over time, events, ensembles."""
 
-from .ensemble import Ensemble
-from .events import Event, Situation
+from .ensemble.ensemble import Ensemble
+from .events.events import Event, Situation
 from .live import Live
-from .simulate import simulate
+from .simulation import simulate
 from .start import start_state
 
 __all__ = ["Ensemble", "Event", "Live", "Situation", "simulate", "start_state"]

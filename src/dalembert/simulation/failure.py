@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import _core
-from ..analysis.drive_limits import limit_reached
-from ..analysis.mobility import mobility
+from ..closure.driven.drive_limits import limit_reached
+from ..closure.mobility_analysis import mobility
 from ..connections.constraints.chains import KinematicChain
-from ..connections.constraints.plain import Constraint
+from ..connections.constraints.geometric import Constraint
 from ..connections.elements.element import Element
+from ..connections.elements.implicit_laws import least_slope, slopes_of_unknowns
 from ..connections.elements.signals import Reaction
-from ..connections.elements.unknowns import least_slope, slopes_of_unknowns
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
 from ..model.law_inputs import gives_numbers, law_inputs, laws_that_fail
-from .inner_jumps import fold_words
-from .led_angles import axes_meet
-from .settling import what_jumps
+from .diagnostics.discontinuities import what_jumps
+from .diagnostics.driven_angles import axes_meet
+from .diagnostics.snap_through import fold_words
 
 if TYPE_CHECKING:
     from ..model import Model

@@ -17,19 +17,19 @@ from ..errors import DalembertError, ModelError
 from ..model import History, Model, Sampled, State, as_model
 from ..result import Motion, Output, Result, always
 from ..system import System
-from .dry_options import dry_of
-from .events import Event, Watch
-from .interrupt import Interrupt
-from .jumps import renumbered
+from .absolute_tolerances import DEFAULT_ATOL, Tolerance
+from .events.control_sampling import as_control
+from .events.drive_velocity_jumps import refuse_jumps, speed_jumps
+from .events.events import Event, Watch
+from .events.velocity_jumps import renumbered
+from .friction.options import dry_of
+from .friction.soft_stops import with_soft_stops
+from .interrupts import Interrupt
 from .options import make_options
-from .outcome import make_result
 from .progress import Progress
 from .run import Run
-from .sampling import as_control
-from .soft_stops import with_soft_stops
-from .speed_jumps import refuse_jumps, speed_jumps
+from .run_result import make_result
 from .start import check_jumps, check_tables, found_otherwise, start_state, start_time
-from .tolerances import DEFAULT_ATOL, Tolerance
 
 __all__ = ["Live"]
 

@@ -12,7 +12,7 @@ from .. import _core
 from ..checks import finite_array, finite_number
 from ..errors import ModelError
 from ..model import Conditions, Model
-from .tolerances import Tolerance, tolerances
+from .absolute_tolerances import Tolerance, tolerances
 
 __all__ = ["Options", "baumgarte_gains", "make_options"]
 

@@ -17,25 +17,25 @@ from .. import _core
 from ..errors import IntegrationError, SingularityError
 from ..model import Conditions, Model, State
 from ..result import EventRecord
-from .breaks import breaks_until, timetable
-from .crossings import Crossing, find_crossings
-from .dry import Change, Dry
-from .events import Situation, Watch
+from .branch_log import Switchings
+from .delay_history import remember, remember_jump
+from .diagnostics.compound_branches import InnerBranches
+from .diagnostics.stagnation import Chatter, Pace
+from .events.control_sampling import Sampling
+from .events.discontinuity_times import breaks_until, timetable
+from .events.events import Situation, Watch
+from .events.velocity_jumps import speeds_after_jump, work_of_drives
+from .events.zero_crossings import Crossing, find_crossings
 from .failure import failure, folded_element
-from .inner_branches import InnerBranches
-from .interrupt import Abandoned, Interrupt
-from .jumps import speeds_after_jump, work_of_drives
+from .friction.friction import Change, Dry
+from .interrupts import Abandoned, Interrupt
 from .options import Options
-from .pace import Chatter, Pace
-from .past import remember, remember_jump
-from .resume import asked_for
-from .sampling import Sampling
-from .switchings import Switchings
-from .track import Segment, Track
+from .storage.resume import asked_for
+from .trajectory import Segment, Track
 
 if TYPE_CHECKING:
     from .progress import Progress
-    from .stream import Stream
+    from .storage.stream import Stream
 
 __all__ = ["Run"]
 

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.adrift import adrift
-from ..analysis.consistent import consistent_speeds, wished_speeds
-from ..analysis.driven import driven_motion, motion_with
-from ..analysis.named_starts import named_count, named_starts
-from ..analysis.redundancy import misfits
-from ..analysis.starts import Starts, missed_starts, within_limits
 from ..checks import checked, finite_array, finite_number
+from ..closure.driven.driven_state import driven_motion, motion_with
+from ..closure.redundancy import misfits
+from ..closure.starts.named_start_values import named_count, named_starts
+from ..closure.starts.start_values import Starts, missed_starts, within_limits
+from ..closure.ungrounded_parts import adrift
+from ..closure.velocity_projection import consistent_speeds, wished_speeds
 from ..connections.drives import Drive
-from ..connections.elements.plain import Effort, Load
+from ..connections.elements.built_in import Effort, Load
 from ..connections.laws import LOOKS, Function, Integral, Linear, Monotone, Piecewise, Spline, steps_of
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Model, State, as_model
-from ..model.once import once_per_model
-from ..model.shared_efforts import shared_efforts
+from ..model.cache import once_per_model
+from ..model.undetermined_efforts import shared_efforts
 from ..system import System
-from .jumps import FAR
+from .events.velocity_jumps import FAR
 
 __all__ = [
     "check_jumps",

@@ -13,19 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import DalembertError
 from ..model import Answers, Conditions, History, Model, Sampled, State
 from ..result import Result
-from .adapters import simulate_elsewhere
-from .carrying import carry_out
-from .dry import Dry
-from .ensemble import Ensemble, simulate_each, simulate_many
-from .events import Watch
-from .inner_jumps import all_inside
-from .interrupt import Interrupt, keep_for_next
+from .diagnostics.snap_through import all_inside
+from .ensemble.ensemble import Ensemble, simulate_each, simulate_many
+from .events.drive_velocity_jumps import SpeedJump, jump_events, refuse_jumps
+from .events.events import Watch
+from .execution import carry_out
+from .external_solvers import simulate_elsewhere
+from .friction.friction import Dry
+from .interrupts import Interrupt, keep_for_next
 from .options import Options
 from .progress import Progress
 from .run import Run
-from .speed_jumps import SpeedJump, jump_events, refuse_jumps
 from .start import start_state
-from .stream import Stream
+from .storage.stream import Stream
 
 __all__ = ["Task"]
 

@@ -1,9 +1,9 @@
 """Where systems rest or move steadily: equilibria, their stability, and how they change with a load."""
 
-from .answer import Equilibrium
-from .equilibrium import equilibrium
-from .path import EquilibriumPath, PathPoint, equilibrium_path
-from .several import Equilibria
+from .equilibrium_result import Equilibrium
+from .equilibrium_search import equilibrium
+from .load_path import EquilibriumPath, PathPoint, equilibrium_path
+from .multistart import Equilibria
 from .stability import Stability
 
 __all__ = [

@@ -9,24 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.adrift import adrift
-from ..analysis.assemble import assemble
-from ..analysis.consistent import consistent_speeds
-from ..analysis.driven import driven_positions
-from ..analysis.freedoms import freedoms_of, names_of
-from ..analysis.named_starts import named_starts
-from ..analysis.nearby import null_space
-from ..analysis.redundancy import misfits
-from ..analysis.starts import Starts, missed_starts
 from ..checks import finite_number
+from ..closure.assembly import assemble
+from ..closure.driven.driven_state import driven_positions
+from ..closure.equations import RelativeEquations
+from ..closure.named_velocities import freedoms_of, names_of
+from ..closure.null_space import null_space
+from ..closure.redundancy import misfits
+from ..closure.scaled_equations import Measure, measures_of, ropes_of
+from ..closure.starts.named_start_values import named_starts
+from ..closure.starts.start_values import Starts, missed_starts
+from ..closure.ungrounded_parts import adrift
+from ..closure.velocity_projection import consistent_speeds
 from ..errors import AssemblyError, ModelError
 from ..linear.inputs import mind_fixed_rows
 from ..model import Conditions, Model, Sampled, State
 from ..model.conditions import followed, parameter_slot, parameter_value
-from ..motion.closed import Measure, measures_of, ropes_of
-from ..motion.equations import RelativeEquations
-from ..simulation.dry_rows import DryRows, dry_rows
-from .balance import Balance
+from ..simulation.friction.rows import DryRows, dry_rows
+from .force_balance import Balance
 
 __all__ = ["Request", "requested"]
 

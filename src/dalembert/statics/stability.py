@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ..errors import DalembertError
 from ..linear import Tangent, tangent_space
 from ..model import Conditions, Model, State
-from .balance import Look
-from .descent import flat
+from .energy_descent import flat
+from .force_balance import Look
 
 __all__ = ["Stability", "judged"]
 

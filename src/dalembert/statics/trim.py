@@ -16,11 +16,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.scales import Scales
+from ..closure.scaling import Scales
 from ..linear.small_motions import brackets
 from ..linear.tangent import rate_slopes
 from ..model import State
-from .balance import Balance, Look
+from .force_balance import Balance, Look
 from .request import Request
 
 __all__ = ["Trim", "trim"]

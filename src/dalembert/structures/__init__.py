@@ -1,19 +1,26 @@
 """Finite-element models of flexible bodies: beams and frames, reduction to modes, stresses, import."""
 
 from . import materials
+from .cable_segments import beam_segment
 from .cables import SlenderBody, cable
-from .files import read_structure
-from .members import Member, beam, frame, frame_structure
+from .distributed_loads import SpreadLoad, line_load, pressure_load
+from .frames import Member, beam, frame, frame_structure
+from .matrix_files import read_structure
+from .mode_report import ModeReport
 from .mode_sets import CantileverModes, CraigBampton, FreeModes, GivenModes, Guyan, ModeSet
 from .nastran import read_nastran
-from .plates import plate_structure
-from .recovery import BeamStresses, NodalStresses, beam_stresses, nodal_mises, nodal_stresses, section_forces
-from .report import ModeReport
+from .plate_elements import plate_structure
 from .sections import Material, Section
-from .segmented import SegmentedBeam
-from .segments import beam_segment
-from .solids import solid_structure
-from .spread_loads import SpreadLoad, line_load, pressure_load
+from .segmented_beam import SegmentedBeam
+from .solid_elements import solid_structure
+from .stress_recovery import (
+    BeamStresses,
+    NodalStresses,
+    beam_stresses,
+    nodal_mises,
+    nodal_stresses,
+    section_forces,
+)
 from .structure import Structure
 
 __all__ = [

@@ -9,7 +9,8 @@ itself (n co-rotated frames, in the recursions of flexible bodies; cost is linea
     torsion     constant twist; the turn of its end, rad
     stretching  constant strain; its coordinate. Left out, the line keeps its length
 
-Ends turn by exp(turn) and are displaced to second order (structures/segments.py). With shapes=2, lines converge with
+Ends turn by exp(turn) and are displaced to second order (structures/cable_segments.py). With shapes=2, lines
+converge with
 the fourth power of the segments' length; with shapes=1, where curvature is constant along a segment, with the square.
 """
 
@@ -23,16 +24,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bodies.flexible import FlexibleBody
+from ..bodies.flexible_body import FlexibleBody
 from ..bodies.markers import Marker
 from ..checks import checked, finite_array, finite_number, shape_of
-from ..connections.hinges import Fixed
+from ..connections.joints import Fixed
 from ..errors import ModelError
+from .cable_segments import beam_segment
 from .sections import Material, Section
-from .segments import beam_segment
 
 if TYPE_CHECKING:
-    from ..bodies.rigid import Body
+    from ..bodies.body import Body
     from ..result import Result
     from ..system import System
 

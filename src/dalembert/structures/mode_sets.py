@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..bodies.nodal_matrices import modal_frequencies, rigid_motions
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
-from .held import Held, free_modes, without_rigid_motion
 from .structure import Structure
+from .supported_structure import Held, free_modes, without_rigid_motion
 
 __all__ = ["Built", "CantileverModes", "CraigBampton", "FreeModes", "GivenModes", "Guyan", "ModeSet"]
 

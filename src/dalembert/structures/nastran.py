@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..checks import checked
 from ..errors import ModelError
-from .beams import Beams
+from .beam_elements import Beams
 from .bulk_data import Card, read_cards
 from .sections import Material, Section
 from .structure import Structure

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bodies.flexible import FlexibleBody
+from ..bodies.flexible_body import FlexibleBody
 from ..bodies.nodal_matrices import check_total_mass, checked_matrix, lumped_mass_matrix, rigid_motions
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
-from ..recipes import recorded_method
+from ..provenance import recorded_method
 
 if TYPE_CHECKING:
-    from .beams import Beams
-    from .elements import Elements
+    from .beam_elements import Beams
+    from .finite_element import Elements
     from .mode_sets import ModeSet
 
 __all__ = ["Structure"]
@@ -110,7 +110,7 @@ class Structure:
     @property
     def beams(self) -> Beams | None:
         """The beam elements, if it is made of them."""
-        from .beams import Beams
+        from .beam_elements import Beams
 
         return self.elements if isinstance(self.elements, Beams) else None
 
@@ -179,7 +179,7 @@ class Structure:
         centre : (3,) m
             Centre of mass from the node.
         """
-        from ..bodies.rigid import inertia_matrix
+        from ..bodies.body import inertia_matrix
 
         item = f"{ITEM}, mass at node"
         place = self.node(node)
@@ -216,7 +216,7 @@ class Structure:
             The node to tie them to, which must have rotations; or a place, where a new node is put as the last one;
             default the middle of the nodes.
         """
-        from .regions import rigid_region
+        from .node_coupling import rigid_region
 
         return rigid_region(self, nodes, at)
 
@@ -234,7 +234,7 @@ class Structure:
         weights : (k,)
             Default equal.
         """
-        from .regions import mean_region
+        from .node_coupling import mean_region
 
         return mean_region(self, nodes, at, weights)
 
@@ -263,9 +263,9 @@ class Structure:
         load_nodes : nodes
             Where loads act that stiffen (or soften) it too: outboard hinges.
         """
+        from .geometric_stiffness import stiffening_of
+        from .mode_report import report_of
         from .mode_sets import CantileverModes, ModeSet
-        from .report import report_of
-        from .stiffening import stiffening_of
 
         chosen = CantileverModes() if modes is None else modes
         if not isinstance(chosen, ModeSet):

@@ -1,10 +1,20 @@
 """Studies: one task for many cases, wherever there is room to run them."""
 
-from .cases import Case
-from .optimising import Fitted, Linkage, OptimalMotion, Optimum, Synthesis, fit, optimal_motion, optimize, synthesize
-from .sensitivities import Sensitivity, sensitivity
-from .sweeping import load_sweep, sweep
-from .uncertain import Uncertainty, uncertainty
+from .optimization import (
+    Fitted,
+    Linkage,
+    OptimalMotion,
+    Optimum,
+    Synthesis,
+    fit,
+    optimal_motion,
+    optimize,
+    synthesize,
+)
+from .sensitivities.sensitivity import Sensitivity, sensitivity
+from .sweeps.cases import Case
+from .sweeps.sweep import load_sweep, sweep
+from .uncertainties import Uncertainty, uncertainty
 
 __all__ = [
     "Case",

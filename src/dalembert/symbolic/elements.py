@@ -8,14 +8,14 @@ from typing import Any
 import sympy as sp
 
 from ..connections.connection import Connection
+from ..connections.elements.built_in import Effort, ForceConnection, HingeSpring, Limits, Load, SpringDamper
 from ..connections.elements.element import Element
-from ..connections.elements.plain import Effort, ForceConnection, HingeSpring, Limits, Load, SpringDamper
-from ..connections.hinges import Hinge
+from ..connections.joints import Hinge
 from ..connections.laws import Constant
 from ..errors import ModelError
 from .formulas import expressions_of
 from .kinematics import Kinematics
-from .numbers import as_number, plain_symbol
+from .symbols import as_number, plain_symbol
 
 __all__ = ["Forces"]
 

@@ -17,14 +17,14 @@ import numpy as np
 import sympy as sp
 
 from ..checks import checked
-from ..connections.hinges import Hinge
+from ..connections.joints import Hinge
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..system import System
-from .closures import closure_rows
 from .elements import Forces
 from .kinematics import Kinematics
-from .numbers import Numbers, plain_symbol
+from .loop_constraints import closure_rows
+from .symbols import Numbers, plain_symbol
 
 __all__ = ["Equations", "symbolic_equations"]
 

@@ -9,7 +9,7 @@ import sympy as sp
 
 from ..connections.formulas.expressions import OPERATIONS, Program
 from ..errors import ModelError
-from .numbers import as_number
+from .symbols import as_number
 
 __all__ = ["expressions_of"]
 

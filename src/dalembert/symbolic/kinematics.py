@@ -11,9 +11,9 @@ import sympy as sp
 from ..bodies.markers import Marker
 from ..errors import ModelError
 from ..model import Model
-from .hinges import ZERO, constant, hinge_motion
-from .numbers import Numbers, plain_symbol
-from .tidy import Tidy
+from .joints import ZERO, constant, hinge_motion
+from .simplification import Tidy
+from .symbols import Numbers, plain_symbol
 
 __all__ = ["BodyMotion", "Kinematics"]
 

@@ -3,8 +3,8 @@
 `draw` shows a system at one configuration, `animate` a motion, `plot` and `plot_energy` outputs over time.
 """
 
-from .animate import animate, animate_configurations
-from .draw import draw
-from .plots import plot, plot_energy
+from .drawing.animation import animate, animate_configurations
+from .drawing.system_drawing import draw
+from .plots.time_series import plot, plot_energy
 
 __all__ = ["animate", "animate_configurations", "draw", "plot", "plot_energy"]

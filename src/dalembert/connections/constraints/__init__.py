@@ -2,10 +2,18 @@
 
 from .cams import CamFollower, PointOnCurve, RollingCam
 from .chains import Bar, KinematicChain, Offset
-from .couplings import CoordinateConnection, Coupling, CustomCoupling, belt, gear, rack_and_pinion, screw_coupling
+from .couplings import (
+    CoordinateConnection,
+    Coupling,
+    CustomCoupling,
+    belt,
+    gear,
+    rack_and_pinion,
+    screw_coupling,
+)
 from .curves import Arc, Curve, Line
 from .custom import CustomConstraint, PfaffConstraint
-from .plain import (
+from .geometric import (
     AxisAngle,
     Constraint,
     Distance,

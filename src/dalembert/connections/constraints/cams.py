@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import checked, finite_number
 from ...errors import ModelError
-from ...recipes import record_makers
-from ..hinges.hinge import frame_with_z
+from ...provenance import record_makers
+from ..joints.joint import frame_with_z
 from .curves import Curve
-from .pieces import Pieces
-from .plain import Constraint
+from .geometric import Constraint
+from .piecewise_polynomials import Pieces
 
 __all__ = ["CamFollower", "PointOnCurve", "RollingCam"]
 

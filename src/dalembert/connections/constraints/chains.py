@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from ...checks import checked, finite_array, finite_number, shape_of
 from ...errors import ModelError
 from ...rotation import as_rotation_matrix, quaternion, quaternion_from_matrix, unit_vector
-from ..formulas.calculus import Calculus, Matrix, Vector, transposed
 from ..formulas.expressions import Program
-from ..formulas.poses import PosePrograms, motion_columns, typical_length
-from ..hinges import Hinge
-from ..hinges.custom import CustomHinge
-from .plain import Constraint
+from ..formulas.kinematic_programs import PosePrograms, motion_columns, typical_length
+from ..formulas.program_algebra import Calculus, Matrix, Vector, transposed
+from ..joints import Hinge
+from ..joints.custom import CustomHinge
+from .geometric import Constraint
 
 __all__ = ["Bar", "KinematicChain", "Offset"]
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...checks import checked, finite_number
 from ...errors import ModelError
-from ...expressions import Expression, keep, plain
-from ...recipes import record_makers, recorded
-from ..formulas.calculus import Calculus
-from ..formulas.derivatives import Rate
+from ...parameters import Expression, keep, plain
+from ...provenance import record_makers, recorded
+from ..formulas.dependencies import inputs_of, needed
+from ..formulas.differentiation import Rate
 from ..formulas.expressions import Program, is_symbolic
-from ..formulas.named import (
+from ..formulas.named_parameters import (
     TIME,
     changed,
     checked_names,
@@ -31,11 +31,11 @@ from ..formulas.named import (
     compile_into,
     own_numbers,
 )
-from ..formulas.parts import inputs_of, needed
-from ..formulas.rows import row_programs
+from ..formulas.program_algebra import Calculus
+from ..formulas.row_programs import row_programs
 from ..formulas.tables import Table
-from ..formulas.traced import traced
-from ..hinges.hinge import Hinge
+from ..formulas.traced_functions import traced
+from ..joints.joint import Hinge
 
 if TYPE_CHECKING:
     from ..connection import Connection

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import checked, finite_array, finite_number, shape_of
 from ...errors import ModelError, UserFunctionError
-from ...recipes import record_makers, recorded
+from ...provenance import record_makers, recorded
 from ..laws import as_law
-from .pieces import Pieces, hermite_pieces
+from .piecewise_polynomials import Pieces, hermite_pieces
 
 __all__ = ["Arc", "Curve", "Line"]
 

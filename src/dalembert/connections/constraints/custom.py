@@ -13,11 +13,10 @@ import numpy as np
 
 from ...checks import checked
 from ...errors import ModelError
-from ...recipes import record_makers
-from ..formulas.calculus import Calculus, Matrix, Vector
-from ..formulas.derivatives import Rate
+from ...provenance import record_makers
+from ..formulas.differentiation import Rate
 from ..formulas.expressions import Program, is_symbolic
-from ..formulas.named import (
+from ..formulas.named_parameters import (
     TIME,
     changed,
     checked_names,
@@ -26,10 +25,11 @@ from ..formulas.named import (
     compile_into,
     own_numbers,
 )
-from ..formulas.rows import row_programs
+from ..formulas.program_algebra import Calculus, Matrix, Vector
+from ..formulas.row_programs import row_programs
 from ..formulas.tables import Table
-from ..formulas.traced import traced
-from .plain import Constraint
+from ..formulas.traced_functions import traced
+from .geometric import Constraint
 
 __all__ = ["CustomConstraint", "PfaffConstraint"]
 

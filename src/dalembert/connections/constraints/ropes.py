@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from ...checks import finite_number
 from ...errors import ModelError
-from ...expressions import keep
-from .plain import Constraint
+from ...parameters import keep
+from .geometric import Constraint
 
 __all__ = ["Rope"]
 

@@ -1,17 +1,26 @@
 """Elements that exert forces or carry signals: from a plain spring to an element with a law and states of its own."""
 
-from ..formulas.compiled import law
+from ..formulas.compiled_functions import law
 from ..formulas.tables import Table
-from .active import DCMotor, HillMuscle, HydraulicCylinder, PositionServo, VelocityServo
+from .actuators import DCMotor, HillMuscle, HydraulicCylinder, PositionServo, VelocityServo
 from .beams import BeamElement, ElasticBar
-from .compounds import Compound
+from .built_in import (
+    Effort,
+    ForceConnection,
+    ForceElement,
+    HingeSpring,
+    Limits,
+    Load,
+    SpringDamper,
+    TorsionSpring,
+)
+from .compound import Compound
 from .contacts import CylinderPlaneContact, PointPlaneContact, SpherePlaneContact, SphereSphereContact
 from .element import Block, Element
 from .fields import Drag, Field, InverseSquare
-from .films import JournalBearing, TractionFilm
 from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
 from .linear_systems import StateSpace, TransferFunction
-from .plain import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
+from .lubrication import JournalBearing, TractionFilm
 from .signals import Delay, Reaction, Sensor
 from .springs import BumpStop, Bushing, Cable, GasSpring, HydraulicSpring, Ligament, NonlinearSpring
 from .viscoelastic import GeneralisedMaxwell, KelvinVoigt, Maxwell, Zener

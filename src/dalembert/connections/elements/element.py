@@ -28,16 +28,15 @@ from numpy.typing import NDArray
 from ... import _core
 from ...checks import checked, finite_number
 from ...errors import ModelError
-from ...expressions import Expression
-from ...expressions import plain as number_of
-from ..formulas.compiled import CompiledLaw
+from ...parameters import Expression, plain as number_of
+from ..formulas.compiled_functions import CompiledLaw
 from ..formulas.expressions import Program, is_symbolic
 from ..formulas.tables import Table
 from ..laws import break_times
-from .plain import ForceElement
-from .programs import law_program
+from .built_in import ForceElement
+from .element_program import law_program
+from .implicit_laws import solved
 from .signals import MEASURES, Sensor, Source, as_source
-from .unknowns import solved
 
 if TYPE_CHECKING:
     from ...bodies.markers import Marker

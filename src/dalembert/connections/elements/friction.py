@@ -12,8 +12,8 @@ from __future__ import annotations
 from ...checks import checked, not_negative, one_of, positive
 from ...errors import ModelError
 from ...rotation import unit_vector
-from ..hinges.hinge import frame_with_z
-from ..hinges.load_friction import LoadFriction
+from ..joints.joint import frame_with_z
+from ..joints.load_friction import LoadFriction
 from .element import Element
 from .signals import Reaction, parts_in
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import checked
 from ...errors import ModelError
-from ...recipes import record_makers
+from ...provenance import record_makers
 
 __all__ = ["Table"]
 

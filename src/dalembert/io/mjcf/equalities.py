@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...connections.constraints.couplings import Coupling, CustomCoupling
-from ...connections.constraints.plain import Distance, PointOnPoint
-from ...connections.hinges import Fixed
+from ...connections.constraints.geometric import Distance, PointOnPoint
+from ...connections.joints import Fixed
 from ...rotation import quaternion
-from .forces import fixed_tendon, tendon_way
+from .actuators import fixed_tendon, tendon_way
 
 if TYPE_CHECKING:
-    from .reading import Reading
+    from .reader import Reading
 
 __all__ = ["add_equalities"]
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...connections.elements.built_in import HingeSpring
 from ...connections.elements.element import Element
-from ...connections.elements.plain import HingeSpring
-from ...connections.hinges import Fixed, Free, Hinge, Prismatic, Revolute, Spherical
+from ...connections.joints import Fixed, Free, Hinge, Prismatic, Revolute, Spherical
 from ...errors import ModelError
 from ...rotation import axis_angle, quaternion
-from ..naming import free_name
+from ..unique_names import free_name
 
 if TYPE_CHECKING:
-    from ...bodies.rigid import Body
-    from .reading import Reading
+    from ...bodies.body import Body
+    from .reader import Reading
 
 __all__ = ["add_joints", "set_start"]
 

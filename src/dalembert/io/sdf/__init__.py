@@ -1,5 +1,5 @@
 """Systems from SDF, the XML format of Gazebo and Drake."""
 
-from .reading import load_sdf
+from .reader import load_sdf
 
 __all__ = ["load_sdf"]

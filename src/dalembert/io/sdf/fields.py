@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...rotation import axis_angle, quaternion
-from ..guarded_xml import line_of
-from ..urdf_fields import numbers_in
+from ..xml_fields import numbers_in
+from ..xml_files import line_of
 
 __all__ = ["Pose", "flag", "inverse", "number", "numbers", "pose_of", "times", "words"]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
 from ...errors import ModelError
-from ..guarded_xml import line_of
-from ..urdf_fields import name_of, suggestion
+from ..xml_fields import name_of, suggestion
+from ..xml_files import line_of
 from .fields import Pose, pose_of, times, words
 
 __all__ = ["Frames", "Part"]

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...connections.constraints.mimic import Mimic
-from ...connections.elements.plain import HingeSpring
-from ...connections.hinges import Fixed, Hinge, Prismatic, Revolute, Screw, Spherical, Universal
+from ...connections.elements.built_in import HingeSpring
+from ...connections.joints import Fixed, Hinge, Prismatic, Revolute, Screw, Spherical, Universal
 from ...errors import ModelError
 from ...rotation import unit_vector
-from ..guarded_xml import line_of
-from ..naming import free_name
-from ..urdf_fields import name_of, renamed, suggestion
+from ..unique_names import free_name
+from ..xml_fields import name_of, renamed, suggestion
+from ..xml_files import line_of
 from .fields import Pose, flag, inverse, number, numbers, times, words
 from .frames import Part
 
 if TYPE_CHECKING:
-    from .reading import Reading
+    from .reader import Reading
 
 __all__ = ["add_joint"]
 

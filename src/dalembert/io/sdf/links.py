@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
+from ...bodies.body import Body
 from ...bodies.colors import NAMED, Color, as_color
-from ...bodies.rigid import Body
-from ...bodies.visual import Visual
+from ...bodies.visuals import Visual
 from ...errors import ModelError
-from ..guarded_xml import line_of
-from ..urdf_fields import name_of, numbers_in, renamed
+from ..xml_fields import name_of, numbers_in, renamed
+from ..xml_files import line_of
 from .fields import number, numbers, pose_of, words
 from .frames import Part
 
 if TYPE_CHECKING:
-    from .reading import Reading
+    from .reader import Reading
 
 __all__ = ["add_link"]
 

@@ -22,9 +22,9 @@ An `Output` knows its unit and shape and evaluates itself on a batch of states; 
 """
 
 from .buckling import buckling_factors, factors_of
-from .find import describe, names
-from .motion import ByTime, Motion, Periods, always
-from .nodes import (
+from .deformation_recovery import loaded_shapes, mode_acceleration
+from .driven_motion import PrescribedMotion
+from .flexible_nodes import (
     NodalMotion,
     nodal_accelerations,
     nodal_displacements,
@@ -32,9 +32,9 @@ from .nodes import (
     nodal_motion,
     nodal_velocities,
 )
+from .lookup import describe, names
+from .motion import ByTime, Motion, Periods, always
 from .output import Output
-from .prescribed import PrescribedMotion
-from .recovery import loaded_shapes, mode_acceleration
 
 __all__ = [
     "ByTime",

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bodies.rigid import Body
+from ...bodies.body import Body
 from ...checks import checked
 from ...errors import ModelError
 from ...model import Model
 from ...structures import Structure
-from .nodes import _flexible
-from .recovery import loaded_shapes
+from .deformation_recovery import loaded_shapes
+from .flexible_nodes import _flexible
 
 if TYPE_CHECKING:
     from ..result import Result

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies.markers import Marker
-from ...connections.hinges.hinge import frame_with_z
+from ...connections.joints.joint import frame_with_z
 from ...errors import ModelError
 from ...model import Model
 from ...rotation import quaternions
-from .angles import Attitudes, angles_output
+from .attitude_angles import Attitudes, angles_output
 from .motion import Motion
 from .output import Output, vector
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...model import Model
 from .frames import frame_of
-from .hinges import Hinged
+from .joints import Hinged
 from .motion import Motion
 from .output import Output, vector
 from .units import joined, rate_unit

@@ -11,13 +11,13 @@ from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
 from ...connections.constraints.couplings import CoordinateConnection, CustomCoupling
 from ...connections.constraints.ropes import Rope
+from ...connections.elements.built_in import ForceConnection
 from ...connections.elements.element import Element
-from ...connections.elements.plain import ForceConnection
-from ...connections.hinges import Hinge
+from ...connections.joints import Hinge
 from ...model import Model
-from ...model.shared_efforts import shared_rows
-from .inner import inner_output, inner_quantities
-from .lines import line_output, line_quantities
+from ...model.undetermined_efforts import shared_rows
+from .chain_coordinates import inner_output, inner_quantities
+from .line_elements import line_output, line_quantities
 from .motion import Motion
 from .output import Output, number, vector
 from .units import effort_unit, row_units

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...bodies.markers import Marker
-from ...connections.constraints.plain import AxisAngle
+from ...connections.constraints.geometric import AxisAngle
 from ...connections.drives import Drive, PoseDrive
-from ...connections.hinges import Hinge
+from ...connections.joints import Hinge
 from ...errors import ModelError
 from ...model import Conditions, Dynamics, Energy, Model
 

@@ -81,7 +81,7 @@ class Output:
         ModelError
             If the model has no output of that name; says which names are near.
         """
-        from .find import find
+        from .lookup import find
 
         if isinstance(what, Output):
             return what
@@ -200,7 +200,7 @@ def value_of(output: Output, motion: Motion) -> Array:
     """Return an output, (n, ...), of a motion in which numbers of the system may have changed."""
     if not motion.pieces:
         return output.value(motion)
-    from .find import find
+    from .lookup import find
 
     joined: Array | None = None
     for rows, piece in motion.pieces:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import solids, symbols
+from ..scene import solids, symbols
 
 __all__ = ["gltf_of"]
 

@@ -14,11 +14,11 @@ from ...errors import ModelError
 from ...model import Model, as_model
 from ...result import Output
 from ...system import System
-from ..animate import frame_times
-from ..draw import checked_factor, configurations, markers_of
-from ..scene import find_marker
+from ..drawing.animation import frame_times
+from ..drawing.system_drawing import checked_factor, configurations, markers_of
+from ..scene.scene import find_marker
 from ..style import PALETTE
-from .document import Stage
+from .scene_document import Stage
 
 __all__ = ["Wanted", "scene_of_modes", "scene_of_result", "scene_of_system"]
 

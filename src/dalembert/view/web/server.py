@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from ...errors import DalembertError, ModelError
-from .bundle import pack
 from .page import served_page
+from .scene_bytes import pack
 
 __all__ = ["Viewer"]
 

@@ -14,12 +14,12 @@ from ...errors import ModelError
 from ...model import Model, as_model
 from ...system import System
 from ..style import written
-from .bundle import pack
-from .filming import write_scene
-from .hand import Hand
+from .capture import write_scene
+from .drag_requests import Hand
+from .drag_solver import Puppet
 from .page import standing_page
-from .playing import Player
-from .puppet import Puppet
+from .real_time_player import Player
+from .scene_bytes import pack
 from .scenes import Wanted, scene_of_modes, scene_of_result, scene_of_system
 from .server import Viewer
 

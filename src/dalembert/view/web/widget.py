@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 from ...errors import DalembertError, MissingPackageError
-from .bundle import pack
 from .page import code, standing_page
+from .scene_bytes import pack
 
 __all__ = ["widget"]
 

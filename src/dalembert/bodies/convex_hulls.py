@@ -1,0 +1,141 @@
+"""Convex solids of a body's shapes, for distances: hulls of points and cylinders, each grown by a radius."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import Solid
+from ..errors import ModelError
+from .body import Body
+from .shapes import Shape
+from .visuals import Visual, look_of, surface_of
+
+__all__ = ["Convex", "convex_parts"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Convex:
+    """A convex piece of a body.
+
+    Attributes
+    ----------
+    solid : the core's
+    rotation, position : (3, 3) and (3,) m
+        Of its frame in the body's.
+    reach : float, m
+        Radius of a ball about its origin that contains it.
+    """
+
+    solid: Solid
+    rotation: Array
+    position: Array
+    reach: float
+
+    def poses(self, R: Array, p: Array) -> Array:
+        """Return rotation and position (n, 12) of its frame at poses R (n, 3, 3), p (n, 3) of the body."""
+        turned = R @ self.rotation
+        return np.concatenate([turned.reshape(len(R), 9), p + R @ self.position], axis=1)
+
+
+def convex_parts(body: Body) -> tuple[list[Convex], list[str]]:
+    """Return the pieces of a body's shape and decoration, of its collision geometry if it has such; and remarks."""
+    parts: list[Convex] = []
+    remarks: list[str] = []
+    looks = [v for v in body.visuals if v.collision]
+    given = looks or list(body.visuals)
+    if body.shape is not None and not looks:
+        given.insert(0, look_of(body.shape) or _line(body.shape))
+    for look in given:
+        kind, size = look.kind, look.size
+        if kind == "mesh":
+            try:
+                points: Array | None = _hull_of(surface_of(look).corners)
+            except ModelError as error:
+                remarks.append(f"{body.name}: a mesh is not looked at: {error}")
+                continue
+            remarks.append(f"{body.name}: the hull around a mesh was taken")
+            sizes = (0.0, 0.0, 0.0)
+        else:
+            points, sizes = _solid_of(kind, size, look.outline)
+        if look.outline is not None and not _is_convex(look.outline):
+            remarks.append(f"{body.name}: an outline is not convex; the hull around it was taken")
+        if kind == "tube":
+            remarks.append(f"{body.name}: the bore of a tube counts as full")
+        solid = Solid(np.zeros((0, 3)) if points is None else points, np.array(sizes))
+        far = np.hypot(sizes[0], sizes[1]) if points is None else float(np.linalg.norm(points, axis=1).max())
+        turned = look.rotation @ _along(size)
+        parts.append(Convex(solid, turned, np.asarray(look.position, dtype=float), float(far) + sizes[2]))
+    return parts, remarks
+
+
+def _line(rod: Shape) -> Visual:
+    """Return a slender rod, which no picture shows, as a cylinder without a radius."""
+    return Visual("cylinder", dict(rod.size), np.array(rod.com, dtype=float), np.eye(3))
+
+
+def _hull_of(corners: Array) -> Array:
+    """Return the corners of the hull around points (k, 3); all of them if they lie in a plane."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return np.asarray(corners[ConvexHull(corners).vertices])
+    except (QhullError, ValueError):
+        return corners
+
+
+def _solid_of(
+    kind: str, size: dict[str, float], outline: Array | None
+) -> tuple[Array | None, tuple[float, float, float]]:
+    """Return points (k, 3), None for a cylinder about z, and half length, radius of it, radius of growth, m."""
+    if outline is not None:
+        half = size["thickness"] / 2
+        return np.array([(*corner, z) for corner in _hull(outline) for z in (-half, half)]), (0.0, 0.0, 0.0)
+    if kind in ("box", "plate"):
+        edges = (size["x"], size["y"], size["thickness" if kind == "plate" else "z"])
+        corners = [
+            [sign * edge / 2 for sign, edge in zip(signs, edges, strict=True)] for signs in product((-1, 1), repeat=3)
+        ]
+        return np.array(corners), (0.0, 0.0, 0.0)
+    if kind == "sphere":
+        return np.zeros((1, 3)), (0.0, 0.0, size["radius"])
+    half = size["length"] / 2
+    if kind == "capsule" or not size.get("radius", 1.0):  # a slender rod is a line
+        return np.array([[0.0, 0.0, -half], [0.0, 0.0, half]]), (0.0, 0.0, size["radius"])
+    return None, (half, size["outer"] if kind == "tube" else size["radius"], 0.0)
+
+
+def _along(size: dict[str, float]) -> Array:
+    """Return the turn from z to the axis that a size names, none if it names none."""
+    return np.roll(np.eye(3), int(size.get("axis", 2.0)) + 1, axis=0)
+
+
+def _hull(outline: Array) -> Array:
+    """Return the corners (k, 2) of the hull of an outline."""
+    points = sorted({(float(x), float(y)) for x, y in outline})
+    sides: list[list[tuple[float, float]]] = []
+    for run in (points, points[::-1]):
+        kept: list[tuple[float, float]] = []
+        for p in run:
+            while len(kept) > 1 and _cross(kept[-2], kept[-1], p) <= 0.0:
+                kept.pop()
+            kept.append(p)
+        sides.append(kept[:-1])
+    return np.array(sides[0] + sides[1])
+
+
+def _cross(o: tuple[float, float], a: tuple[float, float], b: tuple[float, float]) -> float:
+    return (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])
+
+
+def _is_convex(outline: Array) -> bool:
+    a, b = outline, np.roll(outline, -1, axis=0)
+    along = b - a
+    after = np.roll(along, -1, axis=0)
+    size = float(np.abs(along).max())
+    return bool((along[:, 0] * after[:, 1] - along[:, 1] * after[:, 0] >= -1e-9 * size * size).all())

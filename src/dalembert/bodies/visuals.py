@@ -1,0 +1,93 @@
+"""Pictures of a body: boxes, cylinders, spheres and meshes, recorded as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from .mesh_files import read_surface
+from .shapes import Shape
+from .triangle_mesh import Surface
+
+__all__ = ["Visual", "look_of", "surface_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Visual:
+    """A piece of geometry fixed in a body, for pictures and contact; it has no mass.
+
+    Attributes
+    ----------
+    kind : str
+        ``"box"``, ``"cylinder"``, ``"capsule"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"`` or ``"mesh"``.
+    size : dict of str to float
+        Lengths in m, named as in `Shape`: box x, y, z; cylinder and capsule length (a capsule's
+        without its caps), radius and axis (2: along z); sphere radius; plate x, y, thickness; tube
+        length, outer, inner and axis; prism thickness. A mesh has the factors x, y, z by which it is scaled.
+    position : (3,) m
+        Centre of the geometry (for a mesh its own origin) from the body's origin, in body axes.
+    rotation : (3, 3)
+        Its axes as columns, in body axes.
+    file : str or None
+        What the model file calls a mesh, word for word. It is never opened by loading, but when it is drawn.
+    path : str or None
+        Where that file was found; None if it was not: the body is then drawn as if it had no mesh.
+    surface : Surface or None
+        The triangles of a mesh that came without a file, before they are scaled.
+    collision : bool
+        True if it describes the surface for contact, False if the looks.
+    color : (4,) float or None
+        Red, green, blue and opacity, each from 0 to 1; None where the model file gives none.
+    name : str or None
+    outline : (k, 2) m or None
+        Of a prism, in its x-y plane.
+    """
+
+    kind: str
+    size: dict[str, float]
+    position: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    file: str | None = None
+    collision: bool = False
+    color: tuple[float, float, float, float] | None = None
+    name: str | None = None
+    outline: NDArray[np.float64] | None = None
+    path: str | None = None
+    surface: Surface | None = None
+
+    def __repr__(self) -> str:
+        size = ", ".join(f"{key}={value:.6g}" for key, value in self.size.items() if key != "axis")
+        what = "collision" if self.collision else "visual"
+        return f"<Visual {self.kind} ({what}): {size}{'' if self.file is None else f', {self.file!r}'}>"
+
+
+def look_of(shape: Shape) -> Visual | None:
+    """Return the picture of a shape where it stands in its body; None of a slender rod, which cannot be seen."""
+    kind, size, place = shape.kind, dict(shape.size), np.zeros(3)
+    if kind == "rod":
+        if not size["radius"]:
+            return None
+        kind, place = "cylinder", np.array(shape.com, dtype=float)
+    mesh = {"file": shape.file, "path": shape.file, "surface": shape.surface}
+    return Visual(kind, size, place, np.eye(3), outline=shape.outline, **mesh)  # type: ignore[arg-type]
+
+
+def surface_of(look: Visual) -> Surface:
+    """Return the triangles of a mesh, scaled, in its own axes.
+
+    Raises
+    ------
+    ModelError
+        If there is no such file, or it cannot be read.
+    """
+    surface = look.surface
+    if surface is None:
+        if look.path is None:
+            raise ModelError("mesh", "file", look.file, "there is no such file: say where packages are when loading")
+        surface = read_surface(look.path)
+    factors = tuple(look.size[axis] for axis in "xyz")
+    kept = surface.__dict__.setdefault("_scaled", {})  # a surface is shared by all that show it
+    return kept.setdefault(factors, surface if factors == (1.0, 1.0, 1.0) else surface.scaled(factors))  # type: ignore[no-any-return]

@@ -1,0 +1,64 @@
+"""The model that a command line means, with other numbers if some were given."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from typing import Any
+
+from ..errors import ModelError
+from ..io.python_scripts import load_model
+from ..model import Model
+from ..system import System
+from ..units import quantity
+
+__all__ = ["compiled", "coordinates", "loaded", "setting"]
+
+
+def loaded(chosen: argparse.Namespace) -> System:
+    """Return the system of the file that was named."""
+    options = {"packages": tuple(chosen.packages), "root": chosen.root}
+    return load_model(chosen.model, base=chosen.base, name=chosen.system, **options)
+
+
+def compiled(chosen: argparse.Namespace) -> Model:
+    """Return the model of the file that was named, with the numbers of ``--parameter``."""
+    system = loaded(chosen)
+    model = system.compile()
+    return model.with_parameters(numbers(chosen, model)) if chosen.parameter else model
+
+
+def numbers(chosen: argparse.Namespace, model: Model) -> dict[str, float]:
+    """Return the numbers of ``--parameter name=value``."""
+    found = {}
+    for text in chosen.parameter:
+        name, sign, value = text.rpartition("=")
+        known = quantity(re.sub(r"^([-+0-9.]+(?:[eE][-+]?\d+)?)(?=[A-Za-z])", r"\1 ", value.strip()))
+        try:
+            number = known.value if known is not None else float(value)
+        except ValueError:
+            sign = ""
+        if not sign:
+            raise ModelError("--parameter", "value", text, "write name=number, or name='120 mm'")
+        if name.strip() not in model.parameter_names:
+            near = difflib.get_close_matches(name.strip(), list(model.parameter_names), 3)
+            remedy = (
+                f"did you mean {' or '.join(map(repr, near))}?"
+                if near
+                else "`dalembert check MODEL --numbers` lists the names"
+            )
+            raise ModelError("--parameter", "name", name.strip(), remedy)
+        found[name.strip()] = number
+    return found
+
+
+def setting(chosen: argparse.Namespace, system: System, verb: str, name: str, otherwise: Any = None) -> Any:
+    """Return an option: of the command line, else of the model file, else the usual one."""
+    value = getattr(chosen, name, None)
+    return value if value is not None else system.settings.get(verb, {}).get(name, otherwise)
+
+
+def coordinates(model: Model, q: Any) -> dict[str, float]:
+    """Return coordinates by name."""
+    return dict(zip(model.coordinate_names, map(float, q), strict=True))

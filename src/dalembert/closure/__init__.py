@@ -1,0 +1,33 @@
+"""Loop closure: closure equations, assembly, mobility, continuation, start values."""
+
+from .assembly import Assembly, assemble
+from .continuation.solution_path import Path
+from .driven.driven_state import DrivenMotion, driven_motion
+from .driven.driving_coordinates import better_drive
+from .equations import Equations, RelativeEquations
+from .mobility_analysis import Mobility, mobility
+from .motion_subspace import MotionSpace, motion_space
+from .position_rates import Rates, find_rates
+from .position_solver import Position, find_position
+from .velocity_projection import consistent_accelerations, consistent_speeds
+
+__all__ = [
+    "Assembly",
+    "DrivenMotion",
+    "Equations",
+    "Mobility",
+    "MotionSpace",
+    "Path",
+    "Position",
+    "Rates",
+    "RelativeEquations",
+    "assemble",
+    "better_drive",
+    "consistent_accelerations",
+    "consistent_speeds",
+    "driven_motion",
+    "find_position",
+    "find_rates",
+    "mobility",
+    "motion_space",
+]

@@ -1,0 +1,92 @@
+"""All ways to assemble a model: its closure equations as `branches` takes them, and what becomes of what is found."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from .branch_search import all_closed
+from .loop_solver import Closure, Outcome
+
+__all__ = ["all_branches"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+
+class _ClosureRows:
+    """The equations of a `Closure`, held chords included, for batches."""
+
+    def __init__(self, closure: Closure) -> None:
+        model = closure.model
+        self.closure, self.nv = closure, model.nv
+        owners = np.array(model.constraint_connections)
+        self.groups = [np.flatnonzero(owners == name) for name in dict.fromkeys(model.constraint_connections)]
+        end = model.nc
+        for chord in closure.extra:
+            self.groups.append(np.arange(end, end + len(chord.turns)))
+            end += len(chord.turns)
+
+    def residual(self, q: Array) -> Array:
+        return self.closure.residual(q)
+
+    def jacobian(self, q: Array) -> Array:
+        everything = np.ones(self.nv, dtype=bool)
+        return self.closure.jacobian(q, everything) / self.closure.metric
+
+    def moved(self, q: Array, x: Array) -> Array:
+        moved: Array = self.closure.model.integrate(q, x * self.closure.scales.columns)
+        return moved
+
+    def between(self, q0: Array, q1: Array) -> Array:
+        nothing = np.zeros(self.nv, dtype=bool)
+        away: Array = self.closure.model.difference(q0, self.closure.unwound(q1, q0, nothing))
+        return away / self.closure.scales.columns
+
+
+def all_branches(
+    closure: Closure, guess: Array, held: Marks, outcome: Outcome, random: np.random.Generator, starts: int
+) -> list[Array]:
+    """Return the distinct closed configurations, nearest to the guess first."""
+    model, scales = closure.model, closure.scales
+    found: list[tuple[float, Array, Array]] = []
+
+    def keep(q: Array) -> None:
+        _refuse_mobile(closure, q, held)
+        R, p = model.poses(q)
+        picture = np.concatenate([R.ravel(), p.ravel() / scales.length])
+        # the same branch from two starts agrees to the square root of rounding even at a double root
+        if all(np.abs(picture - other).max() > 1e-6 for _, _, other in found):
+            q = closure.unwound(q, guess, held)
+            distance = float(np.linalg.norm(model.difference(guess, q) / scales.columns))
+            found.append((distance, q, picture))
+
+    if outcome.closed:
+        keep(outcome.q)
+    base = outcome.q if outcome.closed else guess
+    tries = starts if starts > 1 else 0
+    for q in all_closed(_ClosureRows(closure), base[None], held, random, starts=tries, tolerance=1e-9):
+        trial = closure.iterate(q, ~held)
+        if trial.closed:
+            keep(trial.q)
+    found.sort(key=lambda item: (round(item[0], 6), tuple(np.round(item[1], 6))))
+    return [q for _, q, _ in found]
+
+
+def _refuse_mobile(closure: Closure, q: Array, held: Marks) -> None:
+    """Refuse to list configurations that form a continuum."""
+    free = ~held
+    J = closure.jacobian(q, free)
+    _, s, Vt = np.linalg.svd(J)
+    left = J.shape[1] - int((s > 1e-7 * float(s.max(initial=0.0))).sum())
+    if left:
+        moving = np.abs(Vt[len(Vt) - left :]).max(0) > 1e-6
+        names = [name for name, moves in zip(np.array(closure.model.speed_names)[free], moving, strict=True) if moves]
+        raise ModelError(
+            "assemble",
+            "branches",
+            True,
+            f"the system can still move in {left} way{'s' * (left > 1)} (along {', '.join(names[:8])}), so its closed "
+            f"configurations are not isolated: hold {left} more of these by fixed=...",
+        )

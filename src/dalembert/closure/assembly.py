@@ -1,0 +1,357 @@
+"""From a rough guess to a configuration in which every loop is closed.
+
+What is held, what is preferred, where to start, and what to say when nothing closes; the equations and their solution
+are in `closure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked, finite_array, random_generator
+from ..errors import AssemblyError, ModelError
+from ..model import Model, State, as_model
+from ..system import System
+from .all_assemblies import all_branches
+from .limit_rows import hold_limits
+from .loop_solver import Closure, Outcome, Wishes
+from .named_velocities import freedoms_of, names_of
+from .redundancy import contradictions, loops
+from .starts.coordinate_targets import Held, hold_chord, hold_places
+from .starts.placements import nearest_closure
+from .starts.start_values import Starts
+from .velocity_projection import consistent_speeds
+
+__all__ = ["Assembly", "assemble", "close_loops"]
+
+Array = NDArray[np.float64]
+
+_WISH_STARTS = 8  # starting points from which wishes may be met, unless there are more of them than freedoms
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """A configuration in which all loops are closed.
+
+    Attributes
+    ----------
+    q : (nq,) rad or m
+    residual : float
+        Largest residual, m or rad.
+    iterations : int
+    history : list of float
+        Largest scaled residual at the start and after every iteration of the last start.
+    branches : list of (nq,) arrays
+        All closed configurations that were found, nearest to the guess first; only `q` unless asked for.
+    model : Model
+    """
+
+    q: Array
+    residual: float
+    iterations: int
+    model: Model = field(repr=False)
+    history: list[float] = field(default_factory=list, repr=False)
+    branches: list[Array] = field(default_factory=list, repr=False)
+
+    def state(self, v: ArrayLike | None = None, *, fixed: str | Iterable[str] = ()) -> State:
+        """Return a State at `q` with the speeds nearest to `v` (zero if left out) that keep the loops closed.
+
+        Parameters
+        ----------
+        v : (nv,) rad/s or m/s
+        fixed : names
+            Connections or speeds that keep exactly what `v` says.
+        """
+        wanted = np.zeros(self.model.nv) if v is None else v
+        return State(q=self.q.copy(), v=consistent_speeds(self.model, self.q, wanted, fixed=fixed))
+
+    def __repr__(self) -> str:
+        name, more = self.model.system.name, f", {len(self.branches)} ways" if len(self.branches) > 1 else ""
+        return f"<Assembly of {name!r}: closed to {self.residual:.2g} in {self.iterations} steps{more}>"
+
+    def _repr_html_(self) -> str:
+        """Show a sketch and the coordinates in a notebook."""
+        from ..view.notebook import assembly_html
+
+        return assembly_html(self)
+
+
+@checked("q", "fixed", "prefer", "weights", "tolerance", "rng", "branches", "places")
+def assemble(
+    system: System | Model,
+    *,
+    q: ArrayLike | None = None,
+    fixed: str | Iterable[str] | Mapping[str, Any] = (),
+    prefer: str | Iterable[str] | Mapping[str, Any] | None = None,
+    weights: Mapping[str, float] | None = None,
+    tolerance: float = 1e-12,
+    max_iterations: int = 100,
+    starts: int = 1,
+    rng: np.random.Generator | int | None = None,
+    branches: bool = False,
+    places: bool | None = None,
+    t: float = 0.0,
+) -> Assembly:
+    """Close all loops of a system, starting from a rough guess.
+
+    Parameters
+    ----------
+    system : System or Model
+    q : (nq,) rad or m
+        Guess; the start values of ``System.initial`` if left out, and then joints stay within their limits if the loops
+        can be closed so.
+    fixed : names, or dict of name to value
+        Connections or coordinates that keep the guess (or take the value) exactly; one at which a loop was cut is not
+        part of q and keeps its start value, to the tolerance.
+    prefer : names, or dict of name to value
+        Connections or coordinates that keep the guess (or take the value) if the loops can be closed so, and move
+        as little as possible otherwise. Default, if `q` is left out: those with start values that are no guesses.
+    weights : dict of name to float
+        Weights of the coordinates in the length of a step: the larger, the less they move. Default 1 for an angle,
+        and for a displacement measured in the characteristic length of the system.
+    tolerance : float
+        Largest residual allowed, rad, and m per characteristic length; not below what rounding permits.
+    max_iterations : int
+        Per start.
+    starts : int
+        Starting points to try, the guess first, then random ones ever farther from it; of branches, for each block
+        of loops at least so many.
+    rng : numpy Generator or seed
+        Of the random starts; default seed 0, so that results repeat.
+    branches : bool
+        Search for all closed configurations, loop after loop where they can be closed one after the other, from as many
+        starts as it takes until nothing new is found. They must be isolated: hold as many coordinates by `fixed` as the
+        system has freedoms.
+    places : bool
+        Whether bodies are wished for where `System.place` puts them; default only if `q` is left out.
+    t : float, s
+        Time, for constraints that a drive prescribes. (For drives of hinges see `driven_motion`.)
+
+    Returns
+    -------
+    Assembly
+
+    Raises
+    ------
+    AssemblyError
+        If no start closes. Attributes: ``q``, the best configuration reached, and ``residuals``, the largest
+        residual of each connection by name, worst first.
+    ModelError
+        If a name is unknown, or `branches` meets a system that can still move.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System()
+    >>> crank, coupler = s.body("crank", da.rod(1.0, 1.0)), s.body("coupler", da.rod(2.0, 1.0))
+    >>> s.connect("A", da.Revolute("z"), s.ground, crank)
+    <Connection 'A': Revolute from ground to crank>
+    >>> s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), coupler)
+    <Connection 'B': Revolute from crank.at(1, 0, 0) to coupler>
+    >>> s.connect("C", da.Spherical(), coupler.at(2, 0, 0), s.ground.at(2, 0, 0))
+    <Connection 'C': Spherical from coupler.at(2, 0, 0) to ground.at(2, 0, 0)>
+    >>> closed = assemble(s, q=[1.0, -1.5])
+    >>> closed.residual < 1e-12
+    True
+    """
+    model = as_model(system)
+    if not isinstance(starts, (int, np.integer)) or starts < 1:
+        raise ModelError("assemble", "starts", starts, "give the number of starting points, at least 1")
+    closure = Closure(model, tolerance, max_iterations, weights, t)
+    described = Starts.of(model)
+    if prefer is None:
+        # start values that were given are meant; those that were not may move
+        prefer = described.positions(model) if q is None else model.flexible_names  # as little deformed as can be
+    placed = hold_places(model, described.places) if (q is None if places is None else places) else []
+    return close_loops(
+        closure,
+        closure.guess(q),
+        _values(fixed),
+        _values(prefer),
+        placed,
+        starts=starts,
+        random=random_generator(0 if rng is None else rng, item="assemble", field="rng"),
+        branches=branches,
+        limits=q is None and not branches,
+    )
+
+
+def close_loops(
+    closure: Closure,
+    guess: Array,
+    fixed: Mapping[str, Any],
+    prefer: Mapping[str, Any],
+    placed: list[Held],
+    *,
+    firm: list[Held] | None = None,
+    starts: int = 1,
+    random: np.random.Generator | None = None,
+    branches: bool = False,
+    insist: bool = True,
+    limits: bool = False,
+) -> Assembly:
+    """Close loops from a guess (nq,); see `assemble`.
+
+    Parameters
+    ----------
+    closure : Closure
+    guess : (nq,) rad or m
+    fixed, prefer : dict of name to value
+        Where the value is None, that of the guess.
+    placed, firm : list of Held
+        Poses that are wished for, and those that are demanded.
+    insist : bool
+        Whether to start afresh from farther away where nothing closes better.
+    limits : bool
+        Whether to close within the limits of joints, if that can be; given values outside them are kept.
+    """
+    model = closure.model
+    random = np.random.default_rng(0) if random is None else random
+    held, closure.extra = _hold(model, fixed)
+    closure.extra = [*closure.extra, *(firm or [])]
+    preferred, wanted = _hold(model, prefer)
+    wanted += placed
+    guess = closure.guess(_with_values(model, _with_values(model, guess, prefer), fixed))
+    hopes = Wishes(model, guess, preferred & ~held, wanted, closure.scales) if preferred.any() or wanted else None
+
+    def found_by(equations: Closure) -> Outcome:
+        outcome = _granted(equations, guess, held, hopes, random, starts) if hopes is not None else None
+        if placed and hopes is not None and outcome is not None and not outcome.closed:
+            outcome = nearest_closure(equations, guess, held, hopes, placed, random)
+        if outcome is None or not outcome.closed:
+            outcome = equations.close(guess, held, random, starts=starts, wishes=hopes, insist=insist)
+        return outcome
+
+    outcome = found_by(closure)
+    bounds = hold_limits(model, guess, {*fixed, *prefer}) if limits and outcome.closed else None
+    if bounds is not None and bounds.residual(model, outcome.q).any():
+        inside = found_by(closure.with_rows([bounds]))
+        outcome = inside if inside.closed else outcome
+    found = all_branches(closure, guess, held, outcome, random, starts) if branches else []
+    if not outcome.closed and not found:
+        raise _failure(closure, outcome, held)
+    if not outcome.closed:
+        outcome = closure.iterate(found[0], ~held)
+    residual = float(np.abs(closure.gaps(outcome.q)).max(initial=0.0)) if model.nc else 0.0
+    return Assembly(outcome.q, residual, outcome.iterations, model, outcome.history, found if branches else [outcome.q])
+
+
+def _granted(
+    closure: Closure, guess: Array, held: NDArray[np.bool_], hopes: Wishes, random: np.random.Generator, starts: int
+) -> Outcome | None:
+    """Close the loops with every wish met exactly, if that can be."""
+    all_held = held | hopes.columns
+    exact = closure.with_rows(hopes.chords)
+    rows = len(exact.scales.rows) + sum(chord.count for chord in exact.extra)
+    tries = starts if rows > (~all_held).sum() else max(starts, _WISH_STARTS)
+    return exact.close(guess, all_held, random, starts=tries)
+
+
+# ---- from names to numbers
+
+
+def _values(names: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Return names with values, None for those without."""
+    return dict(names) if isinstance(names, Mapping) else dict.fromkeys(names_of(names))
+
+
+def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], list[Held]]:
+    """Return which speeds of the tree rest, and what holds the chords, for names with values (None: the guess)."""
+    marks, chords = np.zeros(model.nv, dtype=bool), []
+    for name, value in values.items():
+        chord = hold_chord(model, name, value)
+        if chord is not None:
+            chords.append(chord)
+        else:
+            freedoms = freedoms_of(model, name, item="assemble")
+            if freedoms.cut:
+                remedy = "it cannot be held by itself where a loop is cut: name the connection"
+                raise ModelError("assemble", "name", name, remedy)
+            marks |= freedoms.marks
+    return marks, chords
+
+
+def _with_values(model: Model, guess: Array, values: Mapping[str, Any]) -> Array:
+    """Return the guess with the given values of tree coordinates put in."""
+    guess = guess.copy()
+    for name, value in values.items():
+        if value is None or hold_chord(model, name, value) is not None:
+            continue
+        span = model.span_called(name)
+        if span is None:
+            raise ModelError("assemble: prefer", "name", name, "only a coordinate can be given a value")
+        size = span.stop - span.start
+        numbers = [value] if size == 1 and np.ndim(value) == 0 else value
+        guess[span] = finite_array(numbers, (size,), item="assemble: prefer", field=name)
+    return guess
+
+
+# ---- failing
+
+
+def _failure(closure: Closure, outcome: Outcome, held: NDArray[np.bool_]) -> AssemblyError:
+    """Return the error that says which loops stay open, by how much, why, and what to try."""
+    model, q = closure.model, outcome.q
+    residual = np.abs(closure.gaps(q))
+    worst: dict[str, int] = {}
+    for row in np.argsort(-closure.scales.rows * residual, kind="stable"):
+        worst.setdefault(model.constraint_connections[row], int(row))
+    residuals = {name: float(residual[row]) for name, row in worst.items()}
+    shown = [
+        f"{name!r} stays open by {residual[row]:.3g} {closure.scales.units[row]} ({model.constraint_names[row]})"
+        for name, row in list(worst.items())[:5]
+        if closure.scales.rows[row] * residual[row] > closure.tolerance
+    ]
+    for chord in closure.extra:
+        off = np.abs(chord.residual(model, q))
+        if (chord.scales(closure.scales.length) * off).max(initial=0.0) > closure.tolerance:
+            unit = "rad" if chord.turns[int(off.argmax())].any() else "m"
+            shown.append(f"{chord.name!r} is off by {off.max():.3g} {unit} from where it is held")
+    head = f"system {model.system.name!r} does not close"
+    names = [name for name, mark in zip(model.speed_names, held, strict=True) if mark]
+    names += [chord.name for chord in closure.extra]
+    holding = ", ".join(names)
+    while_held = f" while {holding} {'is' if len(names) == 1 else 'are'} held" if names else ""
+    if outcome.flipped:
+        text = (
+            f"{head}: the axes of {', '.join(map(repr, outcome.flipped))} close only with the second marker's axis "
+            "against the first's; turn one of the two markers by half a turn, give a better guess by "
+            "system.initial(...), or allow more starts=..."
+        )
+    else:
+        count = f"{outcome.iterations} iteration{'s' * (outcome.iterations != 1)}"
+        text = f"{head}{while_held}: after {count} {', '.join(shown)}. "
+        r, J = closure.scales.residual(model, q), closure.scales.jacobian(model, q)
+        pull = float(np.linalg.norm(J.T @ r)) > 1e-4 * float(np.linalg.norm(J) * np.linalg.norm(r))
+        clash = contradictions(model, q, t=closure.t) if outcome.stationary and not pull else []
+        if clash:
+            text += " ".join(clash) + " "
+            text += "Correct the markers or lengths, or replace one connection by one with more freedoms."
+        elif outcome.stationary and names and (pull or closure.extra):
+            release = f"one of {holding}" if len(names) > 1 else holding
+            text += f"The values held keep it open: release {release}, or give it another value."
+        elif outcome.stationary:
+            text += (
+                f"Nothing nearby closes better: in {_open_loops(closure, residuals)} a link may be too short or too "
+                "long, or a marker misplaced; check the lengths, give a better guess by system.initial(...), or try "
+                "starts=20."
+            )
+        else:
+            text += (
+                "The iteration had not come to rest: give a better guess by system.initial(...), hold fewer "
+                "coordinates, or allow more max_iterations=... or starts=..."
+            )
+    error = AssemblyError(text)
+    error.__dict__.update(q=q, residuals=residuals)
+    return error
+
+
+def _open_loops(closure: Closure, residuals: dict[str, float]) -> str:
+    """Return the loops whose own rows are open, in words; at most three."""
+    found = [", ".join(loop) for loop in loops(closure.model) if residuals.get(loop[-1], 0.0) > closure.tolerance]
+    return "the loop " + " and the loop ".join(found[:3]) if found else "the loops"

@@ -1,0 +1,1 @@
+"""Pseudo-arclength continuation of closed configurations, and bifurcations."""

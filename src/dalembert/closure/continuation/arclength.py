@@ -1,0 +1,352 @@
+"""Ways of closed configurations with one freedom left, by pseudo-arclength continuation.
+
+With J the scaled Jacobian (rows, n) of rank n - 1 and n its null vector, |n| = 1, a step of length h goes
+
+    predictor   q* = q (+) h n                                                                                      (1)
+    corrector   [J; n^T] x = [-r; n . (q* - q)],   shortest x in the sense of least squares                         (2)
+
+and back half-way if the corrector moves far, or the tangent turns much: so another branch is never taken for this one.
+s is the arclength, in rad and in lengths of the mechanism.
+
+Turning points of a coordinate are zeros of its component of n. Where the rank drops, the determinant of
+[B^T J; n^T], with B an orthonormal basis of the range of J, changes its sign; signed by it, the smallest singular value
+that is not always zero goes straight through zero there. Rows that repeat others are welcome throughout.
+
+Allgower and Georg, Numerical Continuation Methods, 1990, chapters 2, 6 and 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..scaled_equations import Closed, Measure
+from .solution_path import Path, Place, cubic, root
+
+__all__ = ["Tracer"]
+
+Array = NDArray[np.float64]
+
+_CLOSED = 1e-11  # largest scaled residual
+_SINGULAR = 1e-7  # singular values below this are zero: closing to 1e-12 leaves 1e-6 in a singular position at worst
+_JUMPED = 1e-6
+_TURN = 0.12  # rad by which the tangent should turn in a step
+_LARGEST_TURN = 0.35
+_SMALLEST = 1e-8  # length of a step
+
+
+class Tracer:
+    """Goes along the closed configurations of a mechanism with one freedom.
+
+    Parameters
+    ----------
+    closed : Closed
+    stops : sequence of Measure
+        Coordinates at whose stops a way ends.
+    largest : float
+        Largest change of a coordinate in a step, rad or lengths of the mechanism.
+    length : float
+        Arclength after which a way is left that has not come back.
+    """
+
+    def __init__(
+        self, closed: Closed, stops: Sequence[Measure] = (), *, largest: float = 0.12, length: float = 400.0
+    ) -> None:
+        self.closed, self.stops, self.largest, self.length = closed, tuple(stops), largest, length
+        self.free = closed.free
+        self.n = int(self.free.sum())
+        self.reason = ""  # words for a way that has not come back
+
+    # ---- points
+
+    def nullity(self, q: Array) -> int:
+        """Return how many independent motions there are at q (nq,)."""
+        s = np.linalg.svd(self.closed.jacobian(q)[:, self.free], compute_uv=False)
+        return self.n - int((s > _SINGULAR * max(1.0, float(s.max(initial=0.0)))).sum())
+
+    def look(self, q: Array, along: Array | None = None) -> Place:
+        """Return what there is at q (nq,), with the tangent that goes along another."""
+        J = self.closed.jacobian(q)
+        U, s, Vt = np.linalg.svd(J[:, self.free])
+        # with n - 1 rows all of them count
+        sigma = float(s[self.n - 2]) if self.n > 1 and len(s) > self.n - 2 else 0.0 if self.n > 1 else np.inf
+        tangent = np.zeros(self.closed.nv)
+        if along is not None and sigma < _SINGULAR:
+            N = Vt[self.n - 1 - int((s[: self.n - 1] < _SINGULAR).sum()) :]
+            inside = N.T @ (N @ along[self.free])
+            tangent[self.free] = inside / np.linalg.norm(inside)
+        else:
+            tangent[self.free] = Vt[self.n - 1]
+        if along is not None and tangent @ along < 0:
+            tangent = -tangent
+        return Place(q, tangent, sigma, U[:, : self.n - 1], J)
+
+    def correct(self, q: Array, tangent: Array) -> tuple[Array, int] | None:
+        """Return the closed configuration in the plane through q across a tangent, and the iterations it took."""
+        closed, across, x_all = self.closed, tangent[self.free], np.zeros(self.closed.nv)
+        at = q
+        r = closed.residual(at)
+        worst = float(np.abs(r).max(initial=0.0))
+        for count in range(12):
+            J = closed.jacobian(at)[:, self.free]
+            off = float(tangent @ x_all)
+            x = np.linalg.lstsq(np.vstack([J, across]), np.append(-r, -off), rcond=1e-9)[0]
+            size = float(np.abs(x).max(initial=0.0))
+            if size > 1.0:
+                return None
+            step = np.zeros(closed.nv)
+            step[self.free] = x
+            x_all = x_all + step
+            at = closed.moved(at, step)
+            r = closed.residual(at)
+            after = float(np.abs(r).max(initial=0.0))
+            if after < _CLOSED and (worst < _CLOSED or size < 1e-6):
+                return at, count + 1
+            if count > 3 and after > 0.5 * worst and after > _CLOSED:
+                return None
+            worst = after
+        return (at, 12) if worst < _CLOSED else None
+
+    def closest(self, q: Array) -> Array | None:
+        """Return the closed configuration next to one that is nearly closed, by shortest steps."""
+        for _ in range(30):
+            r = self.closed.residual(q)
+            worst = float(np.abs(r).max(initial=0.0))
+            if worst < 1e-14:
+                break
+            step = np.zeros(self.closed.nv)
+            step[self.free] = np.linalg.lstsq(self.closed.jacobian(q)[:, self.free], -r, rcond=1e-9)[0]
+            moved = self.closed.moved(q, step)
+            if worst < _CLOSED and float(np.abs(self.closed.residual(moved)).max()) >= worst:
+                break
+            q = moved
+        return q if worst < _CLOSED else None
+
+    def ahead(self, place: Place, h: float) -> Place | None:
+        """Return the point of the way whose distance along the tangent is h."""
+        found = self.correct(self.closed.moved(place.q, h * place.tangent), place.tangent)
+        return None if found is None else self.look(found[0], place.tangent)
+
+    # ---- ways
+
+    def trace(self, q: Array, along: Array | None = None) -> Path:
+        """Return the way through q (nq,), closed or to both its ends."""
+        start = self.look(q, along)
+        places, lengths, end, singular = self._run(start)
+        if end == "closed":
+            return self._path(places, lengths, True, ("", ""), singular)
+        back = Place(start.q, -start.tangent, start.sigma, start.basis, start.jacobian)
+        behind, before, begin, more = self._run(back)
+        for place in (*behind, *more):
+            place.tangent = -place.tangent
+        places = [*behind[:0:-1], *places]
+        lengths = [*(-length for length in before[:0:-1]), *lengths]
+        return self._path(places, lengths, False, (begin, end), [*more, *singular])
+
+    def follow(self, q: Array, along: Array) -> Path:
+        """Return the way from q (nq,) in the direction of a tangent, closed or to its end."""
+        places, lengths, end, singular = self._run(self.look(q, along))
+        return self._path(places, lengths, end == "closed", ("", "" if end == "closed" else end), singular)
+
+    def _path(
+        self, places: list[Place], lengths: list[float], closed: bool, ends: tuple[str, str], singular: list[Place]
+    ) -> Path:
+        s = np.array(lengths) - lengths[0]
+        columns = [np.array([getattr(place, name) for place in places]) for name in ("q", "tangent", "sigma")]
+        path = Path(columns[0], columns[1], s, columns[2], closed, ends, singular)
+        path.singular += self._touching(places, path)
+        return path
+
+    def _run(self, start: Place) -> tuple[list[Place], list[float], str, list[Place]]:
+        """Go until the way closes or ends; return its points, their arclengths, why it ended, where rank drops."""
+        places, lengths = [start], [0.0]
+        singular: list[Place] = []
+        here, h = start, 0.3 * self._longest(start)
+        sound = here  # the last place where the rank is clear
+        while lengths[-1] < self.length:
+            h = min(h, self._longest(here))
+            step = self._step(here, h)
+            if step is None:
+                h *= 0.5
+                if h < _SMALLEST:
+                    return places, lengths, "it ends in a point beyond which nothing closes", singular
+                continue
+            place, iterations, turn, arc = step
+            stop = self._stopped(here, place, h)
+            if stop is not None:
+                places.append(stop[0])
+                lengths.append(lengths[-1] + float(np.linalg.norm(self.closed.between(here.q, stop[0].q))))
+                return places, lengths, stop[1], singular
+            if len(places) > 2 and self._back(start, here, place, h):
+                last = self.closed.shift(start.q, place.q)
+                lengths.append(lengths[-1] + float(np.linalg.norm(self.closed.between(here.q, last))))
+                places.append(Place(last, start.tangent, start.sigma, start.basis, start.jacobian))
+                crossing = self._crossing(sound, places[-1])
+                singular += [crossing] if crossing is not None else []
+                return places, lengths, "closed", singular
+            if place.sigma > _SINGULAR:
+                crossing = self._crossing(sound, place)
+                if crossing is not None and crossing.sigma > _JUMPED:
+                    h *= 0.5  # the rank never drops: the step has led to a way that comes near
+                    if h > _SMALLEST:
+                        continue
+                elif crossing is not None:
+                    singular.append(crossing)
+                sound = place
+            places.append(place)
+            lengths.append(lengths[-1] + arc)
+            here = place
+            h *= min(1.6, max(0.5, _TURN / max(turn, 1e-9))) * (0.7 if iterations > 4 else 1.0)
+        return places, lengths, f"it has not come back after {self.length:g}{self.reason}", singular
+
+    def _longest(self, place: Place) -> float:
+        return self.largest / float(np.abs(place.tangent).max())
+
+    def _step(self, here: Place, h: float) -> tuple[Place, int, float, float] | None:
+        """Return the next point, its iterations, by how much the tangent turned, and the arclength; None if too far."""
+        guess = self.closed.moved(here.q, h * here.tangent)
+        found = self.correct(guess, here.tangent)
+        if found is None:
+            return None
+        off = float(np.linalg.norm(self.closed.between(guess, found[0])))
+        if off > 0.2 * h:
+            return None
+        place = self.look(found[0], here.tangent)
+        cosine = min(1.0, float(place.tangent @ here.tangent))
+        turn = float(np.arccos(max(-1.0, cosine)))
+        if turn > _LARGEST_TURN:
+            return None
+        # the chord of an arc that turns by `turn`
+        arc = float(np.hypot(h, off)) * (turn / 2 / np.sin(turn / 2) if turn > 1e-6 else 1.0)
+        return place, found[1], turn, arc
+
+    def _back(self, start: Place, here: Place, place: Place, h: float) -> bool:
+        """Return whether the step from here to place passes the start, in its direction."""
+        to, beyond = self.closed.between(here.q, start.q), self.closed.between(place.q, start.q)
+        if float(np.linalg.norm(to)) > 2.0 * h or place.tangent @ start.tangent < 0.7:
+            return False
+        ahead = float(to @ here.tangent)
+        if ahead < -1e-9 or float(beyond @ place.tangent) > 1e-9:
+            return False
+        exact = self.correct(self.closed.moved(here.q, ahead * here.tangent), here.tangent)
+        if exact is None or float(np.abs(self.closed.between(exact[0], start.q)).max()) > 1e-6:
+            return False
+        # a formula between angles that have turned need not have come back with them
+        there = self.look(self.closed.shift(start.q, exact[0]), here.tangent)
+        return float(np.abs(there.tangent - start.tangent).max()) < 1e-4 or min(there.sigma, start.sigma) < _JUMPED
+
+    def _stopped(self, here: Place, place: Place, h: float) -> tuple[Place, str] | None:
+        """Return where a stop is reached in the step to a place, and which."""
+        first: tuple[float, Place, str] | None = None
+        for measure in self.stops:
+            value = float(measure.values(place.q))
+            for bound, sign, word in ((measure.lower, -1.0, "lower"), (measure.upper, 1.0, "upper")):
+                if not sign * (value - bound) > 1e-12 * measure.scale:
+                    continue
+                found = self.located(here, h, lambda p, m=measure, b=bound: float(m.values(p.q)) - b)  # type: ignore[misc]
+                at = place if found is None else found
+                way = float(self.closed.between(here.q, at.q) @ here.tangent)
+                if first is None or way < first[0]:
+                    unit = f" {measure.unit}" if measure.unit else ""
+                    first = way, at, f"{measure.name} is at its {word} stop, {bound:.6g}{unit}"
+        return None if first is None else first[1:]
+
+    # ---- special points
+
+    def located(self, here: Place, h: float, function: Callable[[Place], float]) -> Place | None:
+        """Return the point within a step of length h at which a function of a place vanishes."""
+        last: list[Place] = []
+
+        def value(length: float) -> float:
+            place = self.ahead(here, length) if length > 0.0 else here
+            if place is None:
+                return float("nan")
+            last[:] = [place]
+            return function(place)
+
+        found = root(value, 0.0, h)
+        if found is None:
+            return None
+        value(found)
+        return last[0]
+
+    def _crossing(self, sound: Place, place: Place) -> Place | None:
+        """Return where the rank drops between two places, or where the way changes if it does not; None if neither."""
+        if place.signed(sound, self.free) >= 0:
+            return None
+        ahead = float(self.closed.between(sound.q, place.q) @ sound.tangent)
+        found = self.located(sound, ahead, lambda p: p.signed(sound, self.free) if p.sigma > 1e-12 else 0.0)
+        found = place if found is None else found
+        return Place(found.q, found.tangent, found.sigma, sound.basis, found.jacobian)
+
+    def _touching(self, places: list[Place], path: Path) -> list[Place]:
+        """Return where the smallest singular value touches zero without a change of sign."""
+        found = []
+        level = 0.3 * float(np.median(path.sigma)) if len(path) > 4 else 0.0
+        known = [place.q for place in path.singular]
+        for k in range(1, len(path) - 1):
+            if not (path.sigma[k] < level and path.sigma[k - 1] >= path.sigma[k] <= path.sigma[k + 1]):
+                continue
+            reach = 2.0 * (path.s[k + 1] - path.s[k - 1])
+            if any(float(np.linalg.norm(self.closed.between(q, path.q[k]))) < reach for q in known):
+                continue
+            place = self._least(places[k - 1], float(path.s[k + 1] - path.s[k - 1]))
+            if place is not None and place.sigma < _JUMPED:
+                found.append(Place(place.q, place.tangent, place.sigma, places[k - 1].basis, place.jacobian))
+                known.append(place.q)
+        return found
+
+    def _least(self, here: Place, h: float) -> Place | None:
+        """Return the point within h at which the smallest singular value is least, by golden section."""
+        golden, low, high = (5**0.5 - 1) / 2, 0.0, h
+        best: Place | None = None
+        for _ in range(50):
+            a, b = high - golden * (high - low), low + golden * (high - low)
+            one, two = self.ahead(here, a), self.ahead(here, b)
+            if one is None or two is None:
+                return best
+            best = one if one.sigma < two.sigma else two
+            low, high = (low, b) if one.sigma < two.sigma else (a, high)
+            if high - low < 1e-9:
+                break
+        return best
+
+    def strewn(self, path: Path, q: Array) -> NDArray[np.bool_]:
+        """Return which of many configurations (B, nq) lie on a way, as near as cubics between its points tell."""
+        closed, on = self.closed, np.zeros(len(q), dtype=bool)
+        steps = closed.between(path.q[:-1], path.q[1:])
+        ds = np.diff(path.s)
+        for k, one in enumerate(q):
+            x = closed.between(path.q[:-1], one)
+            near = np.flatnonzero(np.linalg.norm(x, axis=1) < 1.5 * ds)
+            u = np.clip((x[near] * steps[near]).sum(1) / (steps[near] ** 2).sum(1), -0.1, 1.1)
+            for _ in range(4):
+                at, slope = cubic(steps[near], path.tangents[near], path.tangents[near + 1], ds[near], u)
+                off = x[near] - at
+                u = np.clip(u + (off * slope).sum(1) / (slope**2).sum(1), -0.1, 1.1)
+            on[k] = bool((np.abs(off).max(1, initial=0.0) < 1e-4).any()) if len(near) else False
+        return on
+
+    def on(self, path: Path, q: Array, *, candidates: int = 4) -> int | None:
+        """Return the point of a way next to a configuration that lies on it; None if it does not."""
+        away = self.closed.between(path.q, q)
+        distance = np.linalg.norm(away, axis=1)
+        spacing = float(np.diff(path.s).max(initial=self.largest))
+        for k in np.argsort(distance)[:candidates]:
+            if distance[k] > 1.5 * spacing:
+                return None
+            if distance[k] < 1e-7:
+                return int(k)
+            tangent = path.tangents[k]
+            found = self.correct(self.closed.moved(path.q[k], float(away[k] @ tangent) * tangent), tangent)
+            if found is not None and float(np.abs(self.closed.between(found[0], q)).max()) < 1e-5:
+                return int(k)
+        return None
+
+    def refined(self, path: Path, k: int, function: Callable[[Place], float]) -> Place | None:
+        """Return the point between the k-th point of a way and the next at which a function of a place vanishes."""
+        here = self.look(path.q[k], path.tangents[k])
+        ahead = float(self.closed.between(path.q[k], path.q[k + 1]) @ here.tangent)
+        return self.located(here, ahead, function)

@@ -1,0 +1,163 @@
+"""Where ways of closed configurations meet, and in which directions they leave.
+
+With B a basis of the range of J nearby and g = B^T r (n - 1 equations), a simple bifurcation is a regular solution of
+
+    g + lambda y = 0,    g_q^T y = 0,    y . y = 1                                                                   (1)
+
+with lambda = 0: one equation too few, y. Of the motions x = N a in the null space (n, 2) of J those go on that keep it
+closed to second order,
+
+    a^T A a = 0,     A_ij = y . g_qq [n_i, n_j]                                                                      (2)
+
+two directions if det A < 0, none if det A > 0: an isolated point. Where this does not decide (det A = 0, or more
+motions than two), the closed configurations on a small sphere around the point are looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..branch_search import descend, distinct
+from .arclength import Tracer
+from .solution_path import Place
+
+__all__ = ["Meeting", "meeting"]
+
+Array = NDArray[np.float64]
+
+_ZERO = 1e-6
+_SAMPLES = 64
+
+
+@dataclass(eq=False)
+class Meeting:
+    """A configuration at which the rank drops.
+
+    Attributes
+    ----------
+    q : (nq,) rad or m
+    mobility : int
+        Independent motions there, to first order.
+    directions : (k, nv)
+        Scaled, of length 1: in which ways of closed configurations leave. Two for each way that goes through.
+    """
+
+    q: Array
+    mobility: int
+    directions: Array
+
+
+def meeting(tracer: Tracer, near: Place, *, along: bool = True) -> Meeting | None:
+    """Return the bifurcation next to a place, located to rounding; None if the rank does not drop.
+
+    `along`: the place was found on a way, so that its basis is that of a regular place nearby.
+    """
+    closed, free = tracer.closed, tracer.free
+    q, y = _polished(tracer, near) if along else (near.q, None)
+    J = closed.jacobian(q)[:, free]
+    _, s, Vt = np.linalg.svd(J)
+    rank = int((s > _ZERO * max(1.0, float(s.max(initial=0.0)))).sum())
+    mobility = tracer.n - rank
+    if mobility < 2:
+        return None
+    N = np.zeros((closed.nv, mobility))
+    N[free] = Vt[rank:].T
+    found = _second_order(tracer, q, N, near.basis @ y) if mobility == 2 and y is not None else None
+    if found is None:
+        found = _around(tracer, q, N)
+    return Meeting(q, mobility, found)
+
+
+def _polished(tracer: Tracer, near: Place) -> tuple[Array, Array | None]:
+    """Solve (1) by Newton's method from a place; return q and y, or the place itself without y if that fails."""
+    closed, free, n = tracer.closed, tracer.free, tracer.n
+    B, q, h = near.basis, near.q, 1e-5
+    columns = np.flatnonzero(free)
+    U = np.linalg.svd(B.T @ near.jacobian[:, free])[0]
+    y, lam = U[:, -1], 0.0
+    for _ in range(12):
+        g, G = B.T @ closed.residual(q), B.T @ closed.jacobian(q)[:, free]
+        r = np.concatenate([g + lam * y, G.T @ y, [y @ y - 1.0]])
+        sides = np.concatenate([np.eye(closed.nv)[columns] * h, np.eye(closed.nv)[columns] * -h])
+        around = closed.jacobian(closed.moved(np.broadcast_to(q, (2 * n, len(q))), sides))[:, :, free]
+        bent = np.einsum("krc,r->kc", around[:n] - around[n:], B @ y).T / (2 * h)
+        K = np.zeros((2 * n, 2 * n))
+        K[: n - 1, :n], K[: n - 1, n], K[: n - 1, n + 1 :] = G, y, lam * np.eye(n - 1)
+        K[n - 1 : 2 * n - 1, :n], K[n - 1 : 2 * n - 1, n + 1 :] = bent, G.T
+        K[2 * n - 1, n + 1 :] = 2 * y
+        x = np.linalg.lstsq(K, -r, rcond=1e-12)[0]
+        if float(np.abs(x[:n]).max()) > 0.1:
+            return near.q, None
+        step = np.zeros(closed.nv)
+        step[free] = x[:n]
+        q, lam, y = closed.moved(q, step), lam + float(x[n]), y + x[n + 1 :]
+        if float(np.abs(x).max()) < 1e-11:
+            break
+    else:
+        return near.q, None
+    gone = float(np.abs(closed.between(near.q, q)).max())
+    if gone > 1e-2 or float(np.abs(closed.residual(q)).max()) > 1e-10:
+        return near.q, None
+    return q, y
+
+
+def _second_order(tracer: Tracer, q: Array, N: Array, y: Array) -> Array | None:
+    """Return the directions (k, nv) of (2); None where they do not decide."""
+    one, two = N.T
+    a, b, both = (float(y @ tracer.closed.quadratic(q, x)) for x in (one, two, one + two))
+    c = 0.5 * (both - a - b)
+    size = max(abs(a), abs(b), abs(c))
+    if size < 1e-6:
+        return None
+    discriminant = c * c - a * b
+    if abs(discriminant) < 1e-8 * size * size:
+        return None
+    if discriminant < 0:
+        return np.zeros((0, len(one)))
+    # a u^2 + 2 c u v + b v^2 = 0, without a difference of nearly equal numbers
+    root = -(c + np.copysign(np.sqrt(discriminant), c))
+    ways = [u * one + v * two for u, v in ((root, a), (b, root))]
+    return np.array([sign * x / np.linalg.norm(x) for x in ways for sign in (1.0, -1.0)])
+
+
+class _Sphere:
+    """The closure equations and one that holds the distance to a configuration."""
+
+    def __init__(self, tracer: Tracer, q: Array, radius: float) -> None:
+        self._closed, self._q, self._radius = tracer.closed, q, radius
+        self.nv = tracer.closed.nv
+        self.groups: Sequence[NDArray[np.intp]] = ()
+
+    def residual(self, q: Array) -> Array:
+        x = self._closed.between(self._q, q)
+        beyond = (x * x).sum(-1) / self._radius - self._radius
+        return np.concatenate([self._closed.residual(q), beyond[..., None]], -1)
+
+    def jacobian(self, q: Array) -> Array:
+        x = self._closed.between(self._q, q) / self._radius
+        return np.concatenate([self._closed.jacobian(q), 2 * x[..., None, :]], -2)
+
+    def moved(self, q: Array, x: Array) -> Array:
+        return self._closed.moved(q, x)
+
+    def between(self, q0: Array, q1: Array) -> Array:
+        return self._closed.between(q0, q1)
+
+
+def _around(tracer: Tracer, q: Array, N: Array) -> Array:
+    """Return directions (k, nv) to closed configurations on a small sphere around q, found from many starts."""
+    radius, random = 0.02, np.random.default_rng(0)
+    sphere = _Sphere(tracer, q, radius)
+    kicks = random.normal(size=(_SAMPLES, N.shape[1]))
+    kicks *= radius / np.linalg.norm(kicks, axis=1)[:, None]
+    starts = sphere.moved(np.broadcast_to(q, (_SAMPLES, len(q))), kicks @ N.T)
+    everything = np.arange(tracer.closed.rows + 1), np.flatnonzero(tracer.free)
+    ends, worst = descend(sphere, starts, [everything], tolerance=1e-10)
+    ends = ends[worst[:, 0] < 1e-10]
+    ends = ends[distinct(sphere, ends)[0]]
+    x = sphere.between(q, ends)
+    return np.asarray(x / np.linalg.norm(x, axis=1)[:, None])

@@ -1,0 +1,1 @@
+"""States that drives prescribe, and the limits of drives."""

@@ -1,0 +1,52 @@
+"""Drives that lead a mechanism from one position to another, on one branch.
+
+    s(tau) = s_0 + tau (s_1 - s_0),     0 <= tau <= 1                                                              (1)
+
+takes driven coordinates from their values s_0 to those at a time, s_1; the sweep of the core follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...connections.drives import PoseDrive
+from ...connections.laws import Polynomial
+from ...model import Conditions, Model
+from ...model.driven_kinematics import Swept, swept
+from ..scaling import Scales
+
+__all__ = ["follow_drives", "leads_positions", "led_model", "undeformed"]
+
+Array = NDArray[np.float64]
+
+
+def leads_positions(model: Model) -> bool:
+    """Return whether drives give positions of single joint coordinates, and all rows bind positions."""
+    plain = all(d.of_hinge and not d.level and not isinstance(d, PoseDrive) for d in model.drives)
+    return bool(model.drives) and plain and all(model.holonomic)
+
+
+def led_model(model: Model, begins: Mapping[str, float], t: float) -> Model:
+    """Return a model whose drives lead from given values, by name, to those at t (1), over a time of 1 s."""
+    described = model.system.copy()
+    for name, old in list(described.drives.items()):
+        begin, end = begins[old.name], float(old.law(t)[0])
+        described.drives[name] = replace(old, law=Polynomial((begin, end - begin)), level=0)
+    return described.compile()
+
+
+def follow_drives(model: Model, times: Array, q: Array, held: Conditions | None) -> Swept:
+    """Return the motion at times (n,) s from a position q (nq,) at the first of them on."""
+    return swept(model, times, q, floor=Scales.of(model, prescribed=False).floor, conditions=held)
+
+
+def undeformed(model: Model) -> Conditions | None:
+    """Return conditions in which flexible bodies keep their shape; None if there are none."""
+    if not model.flexible_names:
+        return None
+    modes = [k for name in model.flexible_names for k in range(*model.v_slice(name).indices(model.nv))]
+    return Conditions(model, model.conditions().parameters, frozenset(modes))

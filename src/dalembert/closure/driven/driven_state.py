@@ -1,0 +1,335 @@
+"""The motion that drives prescribe: positions, speeds and accelerations of a whole mechanism at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...checks import checked, finite_number
+from ...connections.constraints.geometric import Constraint
+from ...connections.drives import Drive, PoseDrive
+from ...connections.joints import Hinge
+from ...errors import AssemblyError, ModelError, SingularityError
+from ...model import Model, as_model
+from ...system import System
+from ..assembly import close_loops
+from ..loop_solver import Closure
+from ..scaling import Scales, singular_values
+from ..starts.coordinate_targets import hold_places
+from ..starts.start_values import Starts, within_limits
+from ..velocity_projection import consistent_accelerations, consistent_speeds
+from .drive_limits import unreachable_drive
+from .drive_path import follow_drives, leads_positions, led_model, undeformed
+
+__all__ = [
+    "DrivenMotion",
+    "drive_unit",
+    "driven_motion",
+    "driven_positions",
+    "drives_at",
+    "motion_with",
+    "start_positions",
+]
+
+Array = NDArray[np.float64]
+
+_CROSSING = 3e-6  # singular values below this leave fewer than half the digits of positions, none of accelerations
+_CLOSED = 1e-9  # scaled residual of a start
+_FAR_FROM_SINGULAR = 4.0  # times the way, in rad or characteristic lengths: J changes by about as much as q
+_LED = 0.05  # rad or m: steps in which drives lead positions past places where rows do not tell the side
+
+
+@dataclass(frozen=True, eq=False)
+class DrivenMotion:
+    """A state that obeys loops and drives, and its accelerations.
+
+    Attributes
+    ----------
+    t : float, s
+    q : (nq,) rad or m
+    v : (nv,) rad/s or m/s
+    a : (nv,) rad/s2 or m/s2
+    model : Model
+    notes : tuple of str
+        Where the branch of the start ends before t, so that the position is of another one.
+    """
+
+    t: float
+    q: Array
+    v: Array
+    a: Array
+    model: Model
+    notes: tuple[str, ...] = ()
+
+
+@checked("q", "v")
+def driven_motion(
+    system: System | Model, t: float = 0.0, *, q: ArrayLike | None = None, v: ArrayLike | None = None
+) -> DrivenMotion:
+    """Return the motion at time t that obeys the loops and every drive.
+
+    Positions are assembled with the driven coordinates held (Sol 1983, KSP/0), speeds and accelerations follow by
+    linear solves (KSP/1, KSP/2). If the drives leave freedoms open, the rest is nearest to the guess: positions to `q`,
+    speeds to `v`, accelerations to zero.
+
+    If they leave none, the position is on the branch of a start: drives lead from there to t, straight through
+    positions in which branches meet, as in `kinematics`. The start is `q`, if it closes the loops, or, without it, the
+    one at t = 0. A branch that ends on the way is noted.
+
+    Parameters
+    ----------
+    system : System or Model
+    t : float, s
+    q : (nq,) rad or m
+        Guess, for instance the configuration a moment earlier; if left out, the start values, those that
+        `System.initial` gave being kept if loops and drives permit.
+    v : (nv,) rad/s or m/s
+        Guess of the speeds; zero if left out.
+
+    Raises
+    ------
+    AssemblyError
+        If loops and drives cannot be obeyed together.
+    AssemblyError, SingularityError
+        If the drives contradict the loops in speed or acceleration: too many of them, or a dead point; or if the
+        position is singular.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import slider_crank
+    >>> s = slider_crank()
+    >>> crank = next(iter(s.connections))
+    >>> _ = s.drive(crank, position=da.Polynomial((0.3, 20.0)))
+    >>> motion = driven_motion(s, 0.1)
+    >>> bool(abs(motion.model.constraint_residual(motion.q)).max() < 1e-12), float(motion.v[0])
+    (True, 20.0)
+    """
+    model = as_model(system)
+    t = finite_number(t, item="driven_motion", field="t")
+    guess = None if q is None else np.array(q, dtype=float)
+    if guess is not None and guess.shape != (model.nq,):
+        raise ModelError("driven_motion", "q", q, f"give ({model.nq},) numbers")
+    speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
+    guess, notes = _on_branch(model, t, guess)
+
+    def speeds_at(at: Array, paced: dict[str, float]) -> Array:
+        _mind_crossing(model, at, t)
+        return _nearest_speeds(model, at, speeds, paced, t)
+
+    return replace(motion_with(model, t, guess, speeds_at), notes=notes)
+
+
+def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, tuple[str, ...]]:
+    """Return a guess (nq,) on the branch of a start that drives lead to t, and where that branch ends.
+
+    The start is q (nq,), if it closes the loops, or that at t = 0.
+    """
+    if not model.nc or not leads_positions(model):
+        return q, ()
+    begin, direct = q, q
+    try:
+        begin = driven_positions(model, 0.0) if q is None else q
+        direct = driven_positions(model, t, q)
+    except (AssemblyError, ModelError):  # said where the position at t is sought, unless drives lead there
+        if begin is None:
+            return q, ()
+    assert begin is not None
+    scales = Scales.of(model, t=t)
+    if float(np.abs(scales.residual(model, begin)).max(initial=0.0)) > _CLOSED:
+        return direct, ()
+    if direct is not None:
+        step = float(np.abs(model.difference(begin, direct) / scales.columns).max(initial=0.0))
+        slack = singular_values(scales.jacobian(model, begin)[:, ~model.driven_speeds()])
+        if slack.min(initial=np.inf) > _FAR_FROM_SINGULAR * step:
+            return direct, ()
+    if q is None:
+        way = follow_drives(model, np.array([0.0, t]), begin, undeformed(model))
+    else:
+        values = {d.name: float(q[model.q_slice(d.connection.name)][d.coordinate]) for d in model.drives}
+        led = led_model(model, values, t)
+        way = follow_drives(led, np.array([0.0, 1.0]), begin, undeformed(led))
+    if way.status == "finished":
+        return way.q[-1], ()
+    if way.status not in ("ended", "far", "contradicted"):  # drives leave freedoms, or the start is singular
+        return direct, ()
+    place = ", ".join(
+        f"{d.name} = {way.q_last[model.q_slice(d.connection.name)][d.coordinate]:.6g} {drive_unit(model, d)}"
+        for d in model.drives[:4]
+    )
+    return direct, (
+        f"the branch of the start could not be followed to t = {t:.6g} s: it ends at {place}; the position is of a "
+        "branch near by",
+    )
+
+
+def motion_with(
+    model: Model,
+    t: float,
+    guess: Array | None,
+    speeds_at: Callable[[Array, dict[str, float]], Array],
+    starts: Starts | None = None,
+    *,
+    limits: bool = False,
+) -> DrivenMotion:
+    """Return the motion that obeys loops and drives, from a guess of positions (nq,) or from start values.
+
+    `speeds_at` finds the speeds at q (nq,) that obey loops and the speeds of drives, a dict by name. `limits`: whether
+    start values lead to positions within the limits of joints, if they can.
+    """
+    at = driven_positions(model, t, guess, starts, limits=limits)
+    a_given = model.drive_motion(t)[2]
+    rates = np.where(np.isnan(a_given), 0.0, a_given)
+    paced = _paced(model, t)
+    try:
+        speeds = speeds_at(at, paced)
+        if model.nc:
+            everything = [name for drive in model.hinge_drives for name in drive.speed_names]
+            rates = consistent_accelerations(model, at, speeds, rates, fixed=everything, t=t)
+    except (AssemblyError, SingularityError) as error:
+        order = 1 if isinstance(error, AssemblyError) else 2
+        raise type(error)(f"{drives_at(model, t, order)}: {error}") from None
+    return DrivenMotion(t, at, speeds, rates, model)
+
+
+def driven_positions(
+    model: Model, t: float, guess: Array | None = None, starts: Starts | None = None, *, limits: bool = False
+) -> Array:
+    """Return positions (nq,) at t that obey loops and drives, from a guess (nq,) or from start values.
+
+    `limits`: whether start values lead to positions within the limits of joints, if they can.
+
+    Raises
+    ------
+    AssemblyError
+        If loops and drives cannot be obeyed together.
+    """
+    starts = Starts.of(model) if starts is None else starts
+    if guess is None and _sheets(model, t) != _sheets(model, 0.0):
+        guess = _led(model, t, starts)
+    q_given = model.drive_motion(t)[0]
+    start = model.initial_state(starts.initials).q if guess is None else guess
+    at: Array = np.where(np.isnan(q_given), start, q_given)
+    cut = model.compiled.names.cut_q  # a free joint beside another connection is cut without a row
+    if not model.nc and not (guess is None and (starts.places or not cut.keys().isdisjoint(starts.initials))):
+        return at
+    closure = Closure(model, 1e-12, 100, t=t)
+    held: dict[str, Any] = {name: None for d in model.hinge_drives if d.level == 0 for name in d.speed_names}
+    try:
+        if guess is not None:
+            return close_loops(closure, closure.guess(at), held, dict.fromkeys(model.flexible_names), []).q
+        return _from_starts(closure, closure.guess(at), held, starts, limits)
+    except AssemblyError as error:
+        if not model.drives:
+            raise
+        limit = unreachable_drive(model, t, closure.guess(at), held)
+        failure = AssemblyError(f"{drives_at(model, t, 0)}: {limit or error}")
+        failure.q, failure.residuals = error.q, error.residuals
+        raise failure from None
+
+
+def start_positions(model: Model, t: float = 0.0) -> Array:
+    """Return the positions (nq,) in which a run of a model starts: as described, driven, closed, within limits."""
+    starts, _ = within_limits(model, Starts.of(model))
+    return driven_positions(model, t, None, starts, limits=True)
+
+
+def _mind_crossing(model: Model, q: Array, t: float) -> None:
+    """Refuse a position in which rounding would decide what speeds and accelerations are."""
+    if not model.nc or not model.drives:
+        return
+    s = singular_values(Scales.of(model, t=t).jacobian(model, q)[:, ~model.driven_speeds()])
+    smallest = s[s > 1e-11 * s.max(initial=0.0)].min(initial=np.inf)
+    if smallest < _CROSSING * max(1.0, float(s.max(initial=0.0))):
+        raise SingularityError(
+            f"the position is singular (smallest singular value {smallest:.1e}): several motions lead through it, or a "
+            "drive is at its dead point; ask beside it, or follow the motion through it with da.kinematics"
+        )
+
+
+def _paced(model: Model, t: float) -> dict[str, float]:
+    """Return the speeds that drives of hinges prescribe at t, by name."""
+    return {
+        name: float(speed)
+        for drive in model.hinge_drives
+        if drive.level <= 1
+        for name, speed in zip(drive.speed_names, drive.given(t)[1], strict=True)
+    }
+
+
+def _sheets(model: Model, t: float) -> list[int]:
+    """Return on which sheet of its row each driven constraint is at t."""
+    elements = [(drive, drive.connection.element) for drive in model.drives]
+    return [element.sheet(drive.law(t)[0]) for drive, element in elements if isinstance(element, Constraint)]
+
+
+def _led(model: Model, t: float, starts: Starts) -> Array:
+    """Return positions (nq,) near those at t, led there by the drives from t = 0: rows alone do not tell the sheet."""
+    laws = [drive.law for drive in model.drives if isinstance(drive.connection.element, Constraint)]
+    values = np.array([[law(time)[0] for law in laws] for time in np.linspace(0.0, t, 201)])
+    steps = int(np.ceil(np.abs(np.diff(values, axis=0)).sum(axis=0).max() / _LED)) + 1
+    times = np.linspace(0.0, t, steps + 1)
+    q, v = driven_positions(model, 0.0, None, starts), np.zeros(model.nv)
+    for before, now in pairwise(times):
+        with suppress(AssemblyError):  # where a row tells nothing, the motion goes on as it was
+            v = _nearest_speeds(model, q, v, _paced(model, float(before)), float(before))
+        q = model.integrate(q, (now - before) * v)
+        if now < t:
+            with suppress(AssemblyError):
+                q = driven_positions(model, float(now), q)
+    return np.asarray(q)
+
+
+def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: Starts, limits: bool) -> Array:
+    """Close loops with start values met: all of them, else those that come first, else as nearly as can be."""
+    model, first = closure.model, starts.first
+    placed, everything = hold_places(model, starts.places), starts.positions(model, driven=True)
+    if first is not None:
+        demanded = first.positions(model, driven=True)
+        rest = starts.positions(model, beside=first, driven=True)
+        demanded = {name: value for name, value in demanded.items() if name not in rest}  # modes that were not given
+        firm = hold_places(model, first.places)
+        others = [p for p in placed if p.name not in {f.name for f in firm}]
+        try:
+            return close_loops(closure, guess, {**held, **demanded}, rest, others, firm=firm, starts=8, limits=limits).q
+        except AssemblyError:
+            pass
+    return close_loops(closure, guess, held, everything, placed, limits=limits).q
+
+
+def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t: float) -> Array:
+    """Return speeds that obey loops and drives, with modes at theirs if hinges alone can follow."""
+    if model.flexible_names and model.nc:
+        still = {name: v[model.v_slice(name)] for name in model.flexible_names}
+        try:
+            return consistent_speeds(model, q, v, fixed={**paced, **still}, t=t)
+        except AssemblyError:
+            pass
+    return consistent_speeds(model, q, v, fixed=paced, t=t)
+
+
+def drives_at(model: Model, t: float, order: int) -> str:
+    """Say what positions, speeds or accelerations the drives ask for: ``drives at t = 0.2 s ('A' 0.3 rad/s)``."""
+    asked = []
+    for drive in model.drives:
+        if isinstance(drive, PoseDrive):
+            asked.append(f"{drive.name!r} {', '.join(f'{x:.4g}' for x in drive.given(t)[order])}")
+            continue
+        value = drive.motion(t)[order]
+        if value is not None:
+            asked.append(f"{drive.name!r} {value:.6g} {drive_unit(model, drive)}{('', '/s', '/s2')[order]}")
+    return f"drives at t = {t:.6g} s ({', '.join(asked[:8]) or 'none'}{', ...' * (len(asked) > 8)})"
+
+
+def drive_unit(model: Model, drive: Drive) -> str:
+    """Return the unit of what is driven: a coordinate of a hinge, or what a constraint or coupling holds."""
+    element = drive.connection.element
+    if isinstance(element, Hinge):
+        return element.speed_units[drive.coordinate]
+    return model.compiled.names.row_units[model.driven_row(drive)]

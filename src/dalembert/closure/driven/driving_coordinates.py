@@ -1,0 +1,68 @@
+"""Which coordinate can drive a mechanism from where it stands.
+
+With N (n, f) an orthonormal basis of the scaled motions at q, a coordinate with the scaled row c drives well if |c N|
+is large: if it rests in all motions, |c N| = 0, it is at a dead point. Several coordinates drive f freedoms together if
+the matrix of their rows times N has a large smallest singular value; they are chosen one after the other, by pivots.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import checked
+from ..equations import Equations
+from ..scaled_equations import Closed, Measure, measures_of
+
+__all__ = ["best_drives", "better_drive"]
+
+Array = NDArray[np.float64]
+
+_DEAD = 1e-6
+
+
+@checked("equations", "q", "t")
+def better_drive(equations: Equations, q: Array, t: float = 0.0) -> tuple[str, ...]:
+    """Return the coordinates that can be driven from q (nq,), the best first; with several freedoms, a set of them.
+
+    Parameters
+    ----------
+    equations : Equations
+        Without the drive that is unsuitable.
+    q : (nq,) rad or m
+        A closed configuration, such as a dead point.
+    t : float, s
+
+    Returns
+    -------
+    tuple of str
+        With one freedom, all coordinates that move, the fastest first. With f freedoms, f coordinates that together
+        determine the motion. Empty if nothing moves.
+    """
+    return best_drives(Closed(equations, t=t), np.asarray(q, dtype=float), tuple(measures_of(equations).values()))
+
+
+def best_drives(closed: Closed, q: Array, measures: tuple[Measure, ...]) -> tuple[str, ...]:
+    """Return the names among `measures` that can be driven from q (nq,); see `better_drive`."""
+    _, s, Vt = np.linalg.svd(closed.jacobian(q)[:, closed.free])
+    rank = int((s > 1e-8 * max(1.0, float(s.max(initial=0.0)))).sum())
+    N = np.zeros((closed.nv, len(Vt) - rank))
+    N[closed.free] = Vt[rank:].T
+    if not N.shape[1] or not measures:
+        return ()
+    rows = np.array([m.row(q) * closed.scales / m.scale for m in measures]) @ N
+    if N.shape[1] == 1:
+        size = np.abs(rows[:, 0])
+        order = np.argsort(-np.round(size, 9), kind="stable")
+        return tuple(measures[k].name for k in order if size[k] > _DEAD)
+    chosen: list[int] = []
+    left = rows.copy()
+    for _ in range(N.shape[1]):
+        size = np.linalg.norm(left, axis=1)
+        k = int(np.argmax(np.round(size, 9)))
+        if size[k] < _DEAD:
+            break
+        chosen.append(k)
+        along = left[k] / size[k]
+        left = left - np.outer(left @ along, along)
+    return tuple(measures[k].name for k in chosen)

@@ -1,0 +1,77 @@
+"""What time prescribes of a model: clocks of rheonomic hinges, drives of hinges, drives of what constraints hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...connections.drives import Drive
+from ...model import Model
+from ..scaling import closure_rank, singular_values
+
+__all__ = ["Prescribed"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Prescribed:
+    """Speeds and rows that follow laws of time.
+
+    Attributes
+    ----------
+    drives : tuple of Drive
+        What users drive.
+    clock_drives : tuple of Drive
+        Time itself, as a coordinate of a hinge.
+    clocks : (nv,) bool
+        Speeds that are clocks.
+    columns : (len(drives),) of list of int
+        The speeds that each drive prescribes; none for a drive of a constraint.
+    row_numbers : (len(drives),) int
+        The row that each drive prescribes; -1 for a drive of a hinge.
+    rows : (nc,) bool
+        Rows that drives prescribe.
+    """
+
+    drives: tuple[Drive, ...]
+    clock_drives: tuple[Drive, ...]
+    clocks: Marks
+    columns: tuple[tuple[int, ...], ...]
+    row_numbers: NDArray[np.intp]
+    rows: Marks
+
+    @classmethod
+    def of(cls, model: Model) -> Prescribed:
+        """Read it off a model."""
+        clocks = np.array([unit == "s" for unit in model.compiled.names.speed_units], dtype=bool)
+        hinges = set(model.hinge_drives)
+        places = {d: tuple(int(f) for f in model.driven_freedoms(d)) for d in model.hinge_drives}
+        drives = tuple(d for d in model.drives if d not in hinges or not clocks[list(places[d])].any())
+        columns = tuple(places.get(d, ()) for d in drives)
+        numbers = np.array([-1 if d in hinges else model.driven_row(d) for d in drives], dtype=np.intp)
+        rows = np.zeros(model.nc, dtype=bool)
+        rows[numbers[numbers >= 0]] = True
+        time = tuple(d for d in model.hinge_drives if clocks[list(places[d])].any())
+        return cls(drives, time, clocks, columns, numbers, rows)
+
+    def leave(self, J: Array) -> tuple[int, tuple[str, ...]]:
+        """Return how many motions drives leave of those that scaled rows J (nc, nv) leave, and which drives are idle.
+
+        Idle are drives without which as many would be left.
+        """
+
+        def left(without: int | None) -> int:
+            free, rows = ~self.clocks, np.ones(len(J), dtype=bool)
+            for k, (columns, row) in enumerate(zip(self.columns, self.row_numbers, strict=True)):
+                if k != without:
+                    free[list(columns)] = False
+                if row >= 0 and k == without:
+                    rows[row] = False
+            return int(free.sum()) - closure_rank(singular_values(J[np.ix_(rows, free)]))
+
+        number = left(None)
+        return number, tuple(d.name for k, d in enumerate(self.drives) if left(k) == number)

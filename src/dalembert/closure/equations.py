@@ -1,0 +1,151 @@
+"""The closure equations of a mechanism, in whatever coordinates they are written.
+
+    Phi(q, t) = 0                                                    positions
+    J v = b           J = Phi_q,  b = -Phi_t                         velocities           (1)
+    J a = c           c = b' - J' v                                  accelerations        (2)
+    J j = d           d = c' - J' a                                  jerks                (3)
+
+Drives are equations like the others, so that a mechanism whose freedoms are all driven has as many independent
+equations as speeds. q moves on a manifold: `integrate` goes along v for a unit of time, `difference` finds the way
+back. Newton's method, rank, subspaces of motion, continuation and branches need nothing but this. Garcia de Jalon and
+Bayo 1994, (3.1)-(3.8); (3.8) is misprinted there.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import Model
+from .scaling import Scales
+
+__all__ = ["Equations", "RelativeEquations"]
+
+Array = NDArray[np.float64]
+
+
+class Equations(Protocol):
+    """Closure equations in one set of coordinates.
+
+    Attributes
+    ----------
+    nq, nv, rows : int
+        Number of coordinates, of speeds, of equations (redundant ones included).
+    speed_names, row_names : tuple of str
+    column_scales : (nv,)
+        A step x of scaled speeds is one of column_scales * x: metres are measured in a length of the mechanism.
+    row_scales : (rows,)
+        What makes equations dimensionless; zero where an equation binds speeds alone.
+    """
+
+    nq: int
+    nv: int
+    rows: int
+    speed_names: tuple[str, ...]
+    row_names: tuple[str, ...]
+    column_scales: Array
+    row_scales: Array
+
+    def residual(self, q: Array, t: float) -> Array:
+        """Return Phi (rows,) at q (nq,), t s."""
+        ...
+
+    def jacobian(self, q: Array, t: float) -> Array:
+        """Return J (rows, nv)."""
+        ...
+
+    def velocity_terms(self, q: Array, t: float) -> Array:
+        """Return b of (1), (rows,)."""
+        ...
+
+    def acceleration_terms(self, q: Array, v: Array, t: float) -> Array:
+        """Return c of (2), (rows,)."""
+        ...
+
+    def integrate(self, q: Array, step: Array) -> Array:
+        """Return where a step (nv,) from q leads, (nq,)."""
+        ...
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the step (nv,) that leads from q0 to q1."""
+        ...
+
+
+class RelativeEquations:
+    """The equations of a model in hinge coordinates: rows of closures, then those of driven hinges.
+
+    Parameters
+    ----------
+    model : Model
+    driven : bool
+        Whether drives hold; if not, hinges are let go, and driven constraints too.
+    """
+
+    def __init__(self, model: Model, *, driven: bool = True) -> None:
+        self.model, self._driven = model, driven
+        self.nq, self.nv = model.nq, model.nv
+        drives = model.hinge_drives if driven else ()
+        self._places = [k for drive in drives for k in model.driven_freedoms(drive)]
+        self._levels = np.array([drive.level for drive in drives for _ in drive.freedoms], dtype=int)
+        self.rows = model.nc + len(self._places)
+        self.speed_names = tuple(model.speed_names)
+        self.row_names = (*model.constraint_names, *(model.speed_names[k] for k in self._places))
+        scales = Scales.of(model, positions_only=True, prescribed=False)
+        let_go = ~model.compiled.names.closing
+        if not driven:
+            let_go = let_go | self._driven_rows()
+        self._closing = ~let_go
+        self.column_scales = scales.columns
+        held = np.where(self._levels == 0, 1.0 / scales.columns[self._places], 0.0)
+        self.row_scales = np.concatenate([np.where(let_go, 0.0, scales.rows), held])
+
+    def _driven_rows(self) -> NDArray[np.bool_]:
+        model = self.model
+        rows = np.zeros(model.nc, dtype=bool)
+        rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.hinge_drives)]] = True
+        return rows
+
+    def residual(self, q: Array, t: float) -> Array:
+        """Return Phi (rows,), m or rad; of a batch q (B, nq), (B, rows)."""
+        model = self.model
+        gaps = model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0] if self._driven else 0.0)
+        gaps[..., ~self._closing | ~np.asarray(model.holonomic, dtype=bool)] = 0.0
+        if not self._places:
+            return np.asarray(gaps)
+        given = model.drive_motion(t)[0]
+        away = model.difference(np.where(np.isnan(given), q, given), q)[..., self._places]
+        return np.concatenate([gaps, np.where(self._levels == 0, away, 0.0)], -1)
+
+    def jacobian(self, q: Array, t: float) -> Array:
+        """Return J (rows, nv); of a batch q (B, nq), (B, rows, nv)."""
+        P: Array = self.model.constraint_jacobian(q, t=t)
+        if not self._closing.all():
+            P *= self._closing[:, None]
+        if not self._places:
+            return P
+        held = np.eye(self.nv)[self._places]
+        return np.concatenate([P, np.broadcast_to(held, (*P.shape[:-2], *held.shape))], -2)
+
+    def velocity_terms(self, q: Array, t: float) -> Array:
+        """Return b (rows,), m/s or rad/s."""
+        model = self.model
+        b = (model.row_motion(t)[1] if self._driven else 0.0) - model.constraint_drift(q, t=t)
+        return np.concatenate([b * self._closing, model.drive_motion(t)[1][self._places]])
+
+    def acceleration_terms(self, q: Array, v: Array, t: float) -> Array:
+        """Return c (rows,), m/s2 or rad/s2."""
+        model = self.model
+        c = (model.row_motion(t)[2] if self._driven else 0.0) - model.constraint_bias(q, v, t=t)
+        return np.concatenate([c * self._closing, model.drive_motion(t)[2][self._places]])
+
+    def integrate(self, q: Array, step: Array) -> Array:
+        """Return where a step (nv,) from q leads, (nq,)."""
+        moved: Array = self.model.integrate(q, step)
+        return moved
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the step (nv,) that leads from q0 to q1."""
+        step: Array = self.model.difference(q0, q1)
+        return step

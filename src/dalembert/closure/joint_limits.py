@@ -1,0 +1,78 @@
+"""Limits of joint coordinates, of the tree and where loops are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..connections.joints import Hinge
+from ..errors import ModelError
+from ..model import Model
+from .named_velocities import freedoms_of
+
+__all__ = ["Bounds"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Limits of coordinates: of the tree by speed (nv,), of cut hinges by place (n,); infinite where there are none."""
+
+    lower: Array
+    upper: Array
+    cut_lower: Array
+    cut_upper: Array
+
+    @classmethod
+    def of(cls, model: Model, given: bool | Mapping[str, Any], item: str) -> Bounds:
+        """Read those of the hinges, with others given by name in their place; none with False."""
+        cut = model.compiled.names.cut_v
+        size = max((span.stop for span in cut.values()), default=0)
+        found = cls(*(np.full(n, sign * np.inf) for n in (model.nv, size) for sign in (-1.0, 1.0)))
+        if not isinstance(given, (bool, Mapping)):
+            raise ModelError(item, "limits", given, 'use True, False, or a dict: {"A": (lower, upper)}')
+        if given is False:
+            return found
+        hinges = [(hinge.name, hinge.element) for hinge in model.forest.hinges]
+        for name, element in (*hinges, *((chord.name, chord.element) for chord in model.forest.chords)):
+            if not isinstance(element, Hinge) or (element.lower is None and element.upper is None):
+                continue
+            inner = name not in cut
+            span = model.v_slice(name) if inner else cut[name]
+            lower, upper = (found.lower, found.upper) if inner else (found.cut_lower, found.cut_upper)
+            lower[span] = -np.inf if element.lower is None else element.lower
+            upper[span] = np.inf if element.upper is None else element.upper
+        for name, pair in dict(given if isinstance(given, Mapping) else {}).items():
+            found._set(model, name, pair, item)
+        return found
+
+    def _set(self, model: Model, name: str, pair: Any, item: str) -> None:
+        """Put limits (lower, upper) of a coordinate or hinge in."""
+        try:
+            low, high = (
+                np.asarray(none if x is None else x, dtype=float)
+                for none, x in zip((-np.inf, np.inf), pair, strict=True)
+            )
+        except (TypeError, ValueError):
+            raise ModelError(item, f"limits[{name!r}]", pair, "give (lower, upper); None where there is none") from None
+        found = freedoms_of(model, name, item=f"{item}: limits")
+        bad = [n for n in found.names if n.rpartition(".")[2] in ("wx", "wy", "wz", "vx", "vy", "vz")]
+        if bad:
+            remedy = "an attitude has no coordinate that could be limited; limit another hinge"
+            raise ModelError(item, f"limits[{name!r}]", pair, remedy)
+        if np.isnan(low).any() or np.isnan(high).any() or (low > high).any():
+            raise ModelError(item, f"limits[{name!r}]", pair, "the lower one must not exceed the upper one")
+        sizes = {low.size, high.size} - {1, len(found)}
+        if sizes or low.ndim > 1 or high.ndim > 1:
+            raise ModelError(item, f"limits[{name!r}]", pair, f"give numbers, or {len(found)} of each")
+        for places, lower, upper in (
+            (found.columns, self.lower, self.upper),
+            (found.cut, self.cut_lower, self.cut_upper),
+        ):
+            if places:
+                lower[places], upper[places] = low, high

@@ -1,0 +1,130 @@
+"""Limits of joints as rows of the closure equations, so that loops are closed within them if they can be.
+
+With l <= s <= u the limits of a joint coordinate s, in the tree or where a loop is cut, the row is one-sided,
+
+    r = s - clip(s, l, u),     dr/ds = 1 outside the limits, 0 within them.                                        (1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..connections.joints import Hinge
+from ..model import Model
+from .joint_limits import Bounds
+from .named_velocities import Freedoms
+
+__all__ = ["HeldLimits", "hold_limits"]
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldLimits:
+    """Limits of joint coordinates, those of the tree first.
+
+    Attributes
+    ----------
+    places, columns : (n,) int
+        Of the n coordinates of the tree in q, and of their speeds in v.
+    cut_places, cut_columns : (m,) int
+        Of the m coordinates of cut joints among all of these, and of their speeds.
+    lower, upper : (n + m,) rad or m
+    angles, free_turns : (n + m,) bool
+        Which are angles, and which of these mean the same after a whole turn.
+    """
+
+    places: Places
+    columns: Places
+    cut_places: Places
+    cut_columns: Places
+    lower: Array
+    upper: Array
+    angles: NDArray[np.bool_]
+    free_turns: NDArray[np.bool_]
+
+    name = "limits"
+
+    @property
+    def count(self) -> int:
+        """The number of coordinates that have limits."""
+        return len(self.lower)
+
+    @property
+    def turns(self) -> Array:
+        """As of `HeldChord`: a row each, not zero for an angle."""
+        return np.where(self.angles[:, None], 1.0, np.zeros((self.count, 3)))
+
+    @property
+    def wished(self) -> HeldLimits:
+        """The same as a wish."""
+        return self
+
+    def scales(self, length: float) -> Array:
+        """Return the scale of each row, 1 or 1/length."""
+        return np.where(self.angles, 1.0, 1.0 / length)
+
+    def residual(self, model: Model, q: Array) -> Array:
+        """Return (1), (n + m,) rad or m, at q (nq,); or (B, n + m) at q (B, nq)."""
+        values = q[..., self.places]
+        if len(self.cut_places):
+            still = np.zeros((*q.shape[:-1], model.nv))
+            values = np.concatenate([values, model.cut_motion(q, still, still)[0][..., self.cut_places]], -1)
+            # the angle of a cut joint is known up to whole turns: the one nearest to the limits is meant
+            away = np.where(self.free_turns, values - 0.5 * (self.lower + self.upper), 0.0)
+            values = values - 2 * np.pi * np.round(np.nan_to_num(away, posinf=0.0, neginf=0.0) / (2 * np.pi))
+        r: Array = values - np.clip(values, self.lower, self.upper)
+        return r
+
+    def jacobian(self, model: Model, q: Array) -> Array:
+        """Return its rows on v, (n + m, nv); or (B, n + m, nv) at q (B, nq)."""
+        if q.ndim > 1:
+            return np.array([self.jacobian(model, one) for one in q]).reshape(len(q), -1, model.nv)
+        cut = Freedoms(model, [], self.cut_columns.tolist()).cut_rows(q)
+        rows = np.vstack([np.eye(model.nv)[self.columns], cut])
+        return np.where(self.residual(model, q)[:, None] != 0.0, rows, 0.0)
+
+
+def hold_limits(model: Model, q: Array, given: Collection[str]) -> HeldLimits | None:
+    """Return what holds joints within their limits; None if no joint has any.
+
+    Driven coordinates are left out, and those among `given` with a value outside their limits.
+
+    Parameters
+    ----------
+    model : Model
+    q : (nq,) rad or m
+        With given values in their places.
+    given : names
+        Of joints, or of their coordinates, with given values.
+    """
+    bounds, names, driven = Bounds.of(model, True, "limits"), model.compiled.names, model.driven_speeds(0)
+    rows: list[tuple[bool, int, int, float, float, bool, bool]] = []
+    joints = [(hinge.name, hinge.element) for hinge in model.forest.hinges]
+    for name, element in (*joints, *((chord.name, chord.element) for chord in model.forest.chords)):
+        if not isinstance(element, Hinge) or (element.lower is None and element.upper is None):
+            continue
+        cut = name in names.cut_v
+        places, columns = (names.cut_q, names.cut_v) if cut else (names.q, names.v)
+        initial = model.system.initials.get(name)
+        for k, angle in enumerate(unit == "rad" for unit in element.speed_units):
+            place, column = places[name].start + k, columns[name].start + k
+            lower = float((bounds.cut_lower if cut else bounds.lower)[column])
+            upper = float((bounds.cut_upper if cut else bounds.upper)[column])
+            start = np.nan if initial is None or initial.meant is None else float(initial.meant[k])
+            start = start if cut else float(q[place])
+            if {name, element.coordinate_name(name, k)} & {*given} and (start < lower or start > upper):
+                continue
+            if cut or not driven[column]:
+                rows.append((cut, place, column, lower, upper, angle, angle and cut and not element.counts_turns))
+    if not rows:
+        return None
+    rows.sort(key=lambda row: row[0])
+    cuts, all_places, all_columns, lowers, uppers, angles, free = (np.array(x) for x in zip(*rows, strict=True))
+    tree = (all_places[~cuts], all_columns[~cuts])
+    return HeldLimits(*tree, all_places[cuts], all_columns[cuts], lowers, uppers, angles, free)

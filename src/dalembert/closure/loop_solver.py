@@ -1,0 +1,463 @@
+"""The closure equations of a model, and their solution from one starting point.
+
+r(q) = 0, redundant rows included, is solved as scaled least squares (see `scales`). A step is the shortest one, in a
+weighted metric, that cancels the linearised residual:
+
+    minimise |x|^2 + |J x + r|^2 / mu,      J = S P D W^(-1/2),   dq = D W^(-1/2) x                              (1)
+
+mu = 0 is the Gauss-Newton step of minimum norm (quadratic convergence, also with redundant rows, because they are
+consistent where the loops close); mu > 0 is Levenberg and Marquardt's, taken when the first does not reduce |r| as it
+promised. Coordinates that are held have no column in J and keep their values to the last bit; held coordinates of a
+connection at which a loop was cut add rows (see `held`). Sol 1983, section 8.3; Garcia de Jalon and Bayo 1994,
+section 3.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..connections.constraints.chains import KinematicChain
+from ..connections.joints import Hinge
+from ..errors import ModelError
+from ..model import Model
+from ..model.cache import once_per_model
+from .limit_rows import HeldLimits
+from .named_velocities import freedoms_of
+from .relative_pose import relative
+from .scaling import Scales
+from .starts.chain_closure import unfolded
+from .starts.chain_targets import WishedChain
+from .starts.coordinate_targets import Held, HeldChord
+
+__all__ = ["Closure", "Outcome", "Wishes", "axes_against", "chords_with_axes", "opposed", "rank_of", "turning"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_RANK = 1e-10  # singular values below this, relative to the largest, are rounding of a rank-deficient Jacobian
+_DENSE = 60  # rows and columns above which sparse factorisations are faster than the singular value decomposition
+_RELUCTANT = 0.1  # how much less a coordinate moves that is wished for where it is
+_NEAR = 1e-6  # rad, or characteristic lengths: steps whose gain, by their square, is rounding
+_RETRIES = 12  # fresh starts after a closure with opposed axes, or from where nothing closes better
+
+
+@dataclass(eq=False)
+class Outcome:
+    """Where one start led: the configuration, its largest scaled residual, and how it got there."""
+
+    q: Array
+    worst: float
+    iterations: int
+    history: list[float]
+    closed: bool
+    stationary: bool = False
+    flipped: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Wishes:
+    """Positions that are wished for, not demanded.
+
+    Attributes
+    ----------
+    model : Model
+    q : (nq,) rad or m
+        With the wished values of coordinates of the tree.
+    columns : (nv,)
+        Which of its speeds are meant.
+    chords : list of Held
+        Wished values at hinges where loops are cut.
+    scales : Scales
+    """
+
+    model: Model
+    q: Array
+    columns: Marks
+    chords: list[Held]
+    scales: Scales
+
+    @property
+    def hopes(self) -> list[HeldChord | WishedChain | HeldLimits]:
+        """What is held at chords, as wishes."""
+        return [chord.wished for chord in self.chords]
+
+    def residual(self, q: Array) -> Array:
+        """Return how far each is missed, scaled, (k,)."""
+        away = (self.model.difference(self.q, q) / self.scales.columns)[self.columns]
+        length = self.scales.length
+        return np.concatenate([away, *(c.scales(length) * c.residual(self.model, q) for c in self.hopes)])
+
+    def jacobian(self, q: Array) -> Array:
+        """Return its derivatives by the speeds, (k, nv); of attitudes, near the wished ones."""
+        rows = np.eye(self.model.nv)[self.columns] / self.scales.columns
+        length = self.scales.length
+        return np.vstack([rows, *(c.scales(length)[:, None] * c.jacobian(self.model, q) for c in self.hopes)])
+
+
+class Closure:
+    """The closure equations of one model with tolerances and metric."""
+
+    def __init__(
+        self,
+        model: Model,
+        tolerance: float,
+        max_iterations: int,
+        weights: Mapping[str, float] | None = None,
+        t: float = 0.0,
+    ) -> None:
+        if not (np.isfinite(tolerance) and tolerance > 0.0):
+            raise ModelError("assemble", "tolerance", tolerance, "give a positive number")
+        if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
+            raise ModelError("assemble", "max_iterations", max_iterations, "give a number of at least 1")
+        self.model, self.t = model, t
+        self.scales = Scales.of(model, positions_only=True, t=t)
+        self.extra: list[Held] = []
+        self._inner: dict[str, Array] = {}
+        self.tolerance = max(float(tolerance), self.scales.floor)
+        self.max_iterations = int(max_iterations)
+        self.metric = np.ones(model.nv)  # W^(-1/2)
+        for name, weight in dict(weights or {}).items():
+            if not (np.isfinite(weight) and weight > 0.0):
+                raise ModelError("assemble", f"weights[{name!r}]", weight, "give a positive number")
+            self.metric[freedoms_of(model, name, item="assemble: weights").columns] = weight**-0.5
+
+    def guess(self, q: ArrayLike | None) -> Array:
+        """Return q, or the start values, as a configuration with unit quaternions."""
+        model = self.model
+        if q is None:
+            return model.initial_state().q
+        start: Array = model.integrate(model._coordinates("assemble", q), np.zeros(model.nv))
+        return start
+
+    def with_rows(self, rows: list[Held]) -> Closure:
+        """Return the same with more rows that hold something."""
+        more = copy(self)
+        more.extra = [*self.extra, *rows]
+        return more
+
+    # -- the equations
+
+    def gaps(self, q: Array) -> Array:
+        """Return how far the rows are from what they have to be, (nc,) m or rad."""
+        return self.model.apart(self.model.constraint_residual(q, t=self.t), self.scales.targets[0])
+
+    def residual(self, q: Array) -> Array:
+        """Return the scaled residual, rows of held chords last; of one configuration, or of a batch (B, nq)."""
+        r = self.scales.residual(self.model, q)
+        length = self.scales.length
+        return np.concatenate([r, *(held.scales(length) * held.residual(self.model, q) for held in self.extra)], -1)
+
+    def jacobian(self, q: Array, free: Marks) -> Array:
+        """Return J of (1), with a column for every free speed; of one configuration, or of a batch (B, nq)."""
+        J = self.scales.rows[:, None] * self._rows_back(q)
+        length = self.scales.length
+        held_rows = (held.scales(length)[:, None] * held.jacobian(self.model, q) for held in self.extra)
+        J = np.concatenate([J, *held_rows], -2)
+        J = J[..., free] * (self.scales.columns * self.metric)[free]
+        return J
+
+    def _rows_back(self, q: Array) -> Array:
+        """Return the Jacobian of the rows (nc, nv), with directions that lead chains back into their reach."""
+        if q.ndim > 1 and _chains(self.model):
+            return np.array([self._rows_back(one) for one in q])
+        P: Array = self.model.constraint_jacobian(q, t=self.t)
+        for chord in _chains(self.model):
+            rows = [k for k, name in enumerate(self.model.constraint_connections) if name == chord.name]
+            gaps = self.gaps(q)[rows]
+            if abs(gaps[-1]) < 1e-7 * chord.element.length:
+                continue
+            seen = relative(self.model, chord.first, chord.second, q)
+            e, inner = chord.element.beyond(seen.rotation, seen.position, self._inner.get(chord.name))
+            self._inner[chord.name] = inner  # where the next search begins
+            across = np.concatenate([chord.element.length * e[:3], e[3:]]) @ seen.jacobian - gaps[:-1] @ P[rows[:-1]]
+            if float(np.linalg.norm(across)) > 0.0:
+                P[rows[-1]] = across / gaps[-1]
+        return P
+
+    # -- solving
+
+    def close(
+        self,
+        guess: Array,
+        held: Marks,
+        random: np.random.Generator,
+        *,
+        starts: int,
+        wishes: Wishes | None = None,
+        insist: bool = False,
+    ) -> Outcome:
+        """Try the guess, then random starts ever farther from it; a closure with opposed axes earns extra starts.
+
+        So does, with `insist`, a place from which nothing closes better. Wishes are met as nearly as the loops allow.
+        """
+        best = self._first(guess, held, random, wishes)
+        if not best.closed and _chains(self.model):
+            best = self._with_chains_unfolded(best, guess, held)
+        attempt, limit = 1, starts
+        while not best.closed and attempt < limit + (_RETRIES if best.flipped else 0):
+            attempt += 1
+            spread = np.pi * min(1.0, attempt / max(4, limit))
+            trial = self.escape(self.iterate(self.kicked(guess, held, spread, random), ~held), held, random)
+            if (not trial.closed, not trial.flipped, trial.worst) < (not best.closed, not best.flipped, best.worst):
+                best = trial
+        for spread in np.linspace(0.3, np.pi, _RETRIES) if insist and best.stationary and not best.flipped else ():
+            if best.closed:
+                break
+            attempt += 1
+            trial = self.iterate(self.kicked(guess, held, float(spread), random), ~held)
+            best = trial if trial.closed else best
+        if best.closed and attempt > 1:
+            best.q = self.unwound(best.q, guess, held)
+        if best.closed and wishes is not None:
+            best = self.settle(best, wishes, ~held)
+        return best
+
+    def _first(self, guess: Array, held: Marks, random: np.random.Generator, wishes: Wishes | None) -> Outcome:
+        """Go from the guess: what is wished for moves less than the rest, unless that keeps the loops open."""
+        if wishes is None or not wishes.columns.any():
+            return self.escape(self.iterate(guess, ~held), held, random)
+        metric, self.metric = self.metric, np.where(wishes.columns, _RELUCTANT * self.metric, self.metric)
+        best = self.iterate(guess, ~held)
+        self.metric = metric
+        return best if best.closed else self.escape(self.iterate(guess, ~held), held, random)
+
+    def _with_chains_unfolded(self, best: Outcome, guess: Array, held: Marks) -> Outcome:
+        """Close from where chains would close if they were hinges of the tree, if that can be."""
+        for q in unfolded(self, _chains(self.model), guess, ~held):
+            trial = self.iterate(q, ~held)
+            if trial.closed:
+                return trial
+        return best
+
+    def kicked(self, q: Array, held: Marks, size: float, random: np.random.Generator) -> Array:
+        """Return a random configuration within `size` (rad, or characteristic lengths) of q, held coordinates kept."""
+        kick = np.where(held, 0.0, random.uniform(-size, size, self.model.nv) * self.scales.columns)
+        moved: Array = self.model.integrate(q, kick)
+        return moved
+
+    def escape(self, best: Outcome, held: Marks, random: np.random.Generator) -> Outcome:
+        """Leave a position in which |r| is stationary but not least, such as all links of a loop in line."""
+        size = 0.1
+        while best.stationary and not best.closed and size < 0.5:
+            trial = self.iterate(self.kicked(best.q, held, size, random), ~held)
+            if trial.closed or (not trial.flipped and trial.worst < 0.999 * best.worst):
+                trial.iterations += best.iterations
+                best = trial
+            size *= 2.0
+        return best
+
+    def iterate(self, q: Array, free: Marks) -> Outcome:
+        """Reduce the scaled residual from one starting point (equation 1)."""
+        model, scales = self.model, self.scales
+        r = self.residual(q)
+        history = [float(np.abs(r).max(initial=0.0))]
+        columns = (scales.columns * self.metric)[free]
+        mu, stationary, count = 0.0, False, 0
+        while history[-1] > 0.0 and count < self.max_iterations:
+            last = history[-1] <= self.tolerance  # one step past the tolerance costs little and leaves only rounding
+            if last and history[-1] <= scales.floor:
+                break
+            norm = float(np.linalg.norm(r))
+            J = self.jacobian(q, free)
+            solve, size, gradient = _shortest_step(J, r)
+            if gradient <= 1e-9 * size * norm and not last:
+                stationary = True
+                break
+            for _ in range(30):
+                x = solve(mu)
+                # no coordinate turns by more than a radian, or slides by more than the system's length, at once
+                x /= max(1.0, float(np.abs(x * self.metric[free]).max(initial=0.0)))
+                step = np.zeros(model.nv)
+                step[free] = columns * x
+                trial = model.integrate(q, step)
+                r_trial = self.residual(trial)
+                gained = norm - float(np.linalg.norm(r_trial))
+                hoped = norm - float(np.linalg.norm(r + J @ x))
+                if gained > 1e-3 * hoped or last:
+                    break
+                mu = max(4.0 * mu, 1e-4 * size * size)
+            else:
+                stationary = True
+                break
+            if last and gained <= 0.0:
+                break
+            q, r = trial, r_trial
+            history.append(float(np.abs(r).max()))
+            count += 1
+            if last:
+                break
+            if gained <= 1e-10 * norm:
+                stationary = True
+                break
+            # trust the linear model as far as it just predicted well
+            if gained < 0.25 * hoped:
+                mu = max(4.0 * mu, 1e-4 * size * size)
+            elif gained > 0.75 * hoped:
+                mu = 0.0 if mu < 1e-3 * size * size else 0.1 * mu
+        flipped = opposed(model, q) if history[-1] <= self.tolerance else ()
+        closed = history[-1] <= self.tolerance and not flipped
+        return Outcome(q, history[-1], count, history, closed, stationary, flipped)
+
+    def settle(self, found: Outcome, wishes: Wishes, free: Marks) -> Outcome:
+        """Slide along the closed configurations to where wishes are missed least, by steps of Gauss and Newton."""
+        columns = (self.scales.columns * self.metric)[free]
+        missed, before = wishes.residual(found.q), np.inf
+        for _ in range(30):
+            _, s, Vt = np.linalg.svd(self.jacobian(found.q, free))
+            null = Vt[rank_of(s) :].T
+            G = wishes.jacobian(found.q)[:, free] * columns @ null
+            way = null @ np.linalg.lstsq(G, -missed, rcond=1e-6)[0]
+            size = float(np.abs(way).max(initial=0.0))
+            # what is missed is stationary at the end: its length does not tell steps below the root of rounding
+            near = size < _NEAR
+            if size < 1e-12 or float(np.linalg.norm(G.T @ missed)) < 1e-13 or (near and size > 0.5 * before):
+                break
+            part, before = min(1.0, 0.3 / size), size
+            while part * size > 1e-12:
+                step = np.zeros(self.model.nv)
+                step[free] = part * columns * way
+                trial = self.iterate(self.model.integrate(found.q, step), free)
+                still = wishes.residual(trial.q) if trial.closed else missed
+                if np.linalg.norm(still) < np.linalg.norm(missed) or (near and trial.closed):
+                    break
+                part *= 0.25
+            else:
+                break
+            trial.iterations += found.iterations
+            found, missed = trial, still
+        return found
+
+    def unwound(self, q: Array, guess: Array, held: Marks) -> Array:
+        """Return q with full turns removed, so that angles are within half a turn of the guess."""
+        q = q.copy()
+        places, columns = turning(self.model)
+        places = places[~held[columns]]
+        q[..., places] -= 2 * np.pi * np.round((q[..., places] - guess[..., places]) / (2 * np.pi))
+        return q
+
+
+@once_per_model
+def turning(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return places in q and in v of the angles of the tree that mean the same after a whole turn.
+
+    Those that couplings bind do not: a turn of a wheel is part of a turn of the other.
+    """
+    places: list[int] = []
+    columns: list[int] = []
+    bound = {(hinge.name, part) for coupling in model.forest.couplings for hinge, part in coupling.places}
+    for hinge in model.forest.hinges:
+        element = hinge.element
+        if element.counts_turns or element.nq != element.nv:
+            continue
+        span, rates = model.q_slice(hinge.name), model.v_slice(hinge.name)
+        for k, name in enumerate(element.coordinates):
+            if name.startswith("angle") and (hinge.name, k) not in bound:
+                places.append(span.start + k)
+                columns.append(rates.start + k)
+    return np.array(places, dtype=np.intp), np.array(columns, dtype=np.intp)
+
+
+def _shortest_step(J: Array, r: Array) -> tuple[Callable[[float], Array], float, float]:
+    """Return the step of (1) as a function of mu, the norm of J, and the norm of the gradient J^T r."""
+    gradient = float(np.linalg.norm(J.T @ r))
+    if min(J.shape) > _DENSE:
+        return _sparse_step(J, r), _norm_estimate(J), gradient
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    size = float(s.max(initial=0.0))
+    kept = s > _RANK * size
+    U, s, Vt = U[:, kept], s[kept], Vt[kept]
+    b = U.T @ -r
+
+    def step(mu: float) -> Array:
+        x: Array = Vt.T @ (b * s / (s * s + mu))
+        return x
+
+    return step, size, gradient
+
+
+def _sparse_step(J: Array, r: Array) -> Callable[[float], Array]:
+    """Return the step of (1) from the sparse system [1, J^T; J, -mu] [x; y] = [0; -r], for many loops."""
+    from scipy.sparse import csc_array, csr_array, eye_array, hstack, vstack
+    from scipy.sparse.linalg import splu
+
+    rows, n = J.shape
+    sparse = csr_array(J)
+    least = 1e-13 * _norm_estimate(J) ** 2  # stands in for the truncation of redundant rows
+
+    def step(mu: float) -> Array:
+        shift = max(mu, least)
+        K = csc_array(
+            vstack([hstack([eye_array(n), sparse.T]), hstack([sparse, -shift * eye_array(rows)])], format="csc")
+        )
+        factor = splu(K, permc_spec="COLAMD")
+        x: Array = np.asarray(factor.solve(np.concatenate([np.zeros(n), -r])))[:n]
+        return x
+
+    return step
+
+
+def _norm_estimate(J: Array) -> float:
+    return float(np.sqrt(np.abs(J).sum(0).max(initial=0.0) * np.abs(J).sum(1).max(initial=0.0)))
+
+
+def rank_of(s: Array, size: float | None = None) -> int:
+    """Return the number of singular values above rounding, relative to the largest or to `size`."""
+    largest = (float(s.max(initial=0.0)) if size is None else size) or 1.0
+    return int((s > _RANK * largest).sum())
+
+
+def opposed(model: Model, q: Array) -> tuple[str, ...]:
+    """Return the chords whose second axis points against the first: closed for the rows, not for the hinge."""
+    return tuple(chords_with_axes(model)[k] for k in np.flatnonzero(axes_against(model, q)))
+
+
+def chords_with_axes(model: Model) -> tuple[str, ...]:
+    """Return the names of chords whose rows also hold with opposed axes."""
+    return _chord_axes(model)[0]
+
+
+def axes_against(model: Model, q: Array) -> Marks:
+    """Return for chords with two axes whether the second points against the first, (..., chords) at q (..., nq)."""
+    names, bodies, axes = _chord_axes(model)
+    if not names:
+        return np.zeros((*q.shape[:-1], 0), dtype=bool)
+    if model.flexible_names:
+        chords = [chord for chord in model.forest.chords if chord.name in names]
+        ends = [[model.pose(end, q).rotation @ end.rotation.T for end in (c.first, c.second)] for c in chords]
+        turned = np.array(ends).reshape(len(chords), 2, *q.shape[:-1], 3, 3)
+        first, second = np.einsum("ke...ij,ekj->e...ki", turned, axes)
+    else:
+        still = np.broadcast_to(np.eye(3), (*q.shape[:-1], 1, 3, 3))
+        attitudes = np.concatenate([still, model.poses(q).rotation], -3)
+        first, second = (np.einsum("...kij,kj->...ki", attitudes[..., bodies[e], :, :], axes[e]) for e in (0, 1))
+    against: Marks = (first * second).sum(-1) < 0.0
+    return against
+
+
+@once_per_model
+def _chains(model: Model) -> list[Any]:
+    """Return the kinematic chains among the chords."""
+    return [chord for chord in model.forest.chords if isinstance(chord.element, KinematicChain)]
+
+
+@once_per_model
+def _chord_axes(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Array]:
+    """Return names (k), and for both ends of such chords the bodies (2, k) and the axes in body axes (2, k, 3)."""
+    names, bodies, axes = [], [], []
+    for chord in model.forest.chords:
+        if isinstance(chord.element, Hinge) and chord.element.flips:
+            axis, ends = chord.element.frame()[:, 2], (chord.first, chord.second)
+            names.append(chord.name)
+            bodies.append([model.forest.number[end.body.name] for end in ends])
+            axes.append([end.rotation @ axis for end in ends])
+    return (
+        tuple(names),
+        np.array(bodies, dtype=np.intp).reshape(-1, 2).T,
+        np.array(axes).reshape(-1, 2, 3).swapaxes(0, 1),
+    )

@@ -1,0 +1,345 @@
+"""How a system can move: freedoms by counting, freedoms by rank, redundant rows and motions by name.
+
+Counting (Grübler and Kutzbach) supposes that every closure row is independent: nv - nc. The true mobility is
+nv - rank P at a closed configuration (Sol 1983, section 8.2). The difference is the number of redundant rows, which
+repeat what other connections already demand.
+
+What moves by a law of time is told apart. The clock of a rheonomic hinge is no freedom. Drives, of hinges and of what
+constraints hold alike, are let go for the mobility, which is what they may prescribe; then it is asked how much of it
+they leave. Rows that bind speeds alone (a skate) take from the mobility, not from the positions that can be reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked, finite_number
+from ..model import Model, as_model
+from ..system import System
+from .assembly import assemble
+from .driven.driven_state import driven_positions
+from .driven.prescribed_velocities import Prescribed
+from .named_velocities import freedoms_of
+from .null_space import general_mobility, null_space
+from .planar_count import planar_count
+from .redundancy import independent_rows, loops, sharing
+from .scaling import Scales, closure_rank, singular_values
+from .ungrounded_parts import adrift
+
+__all__ = ["Mobility", "mobility"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_NEARLY = 1e-4
+"""Scaled singular values below this that are not zero (see `closure_rank`) are reported as nearly singular. Closing to
+1e-12 leaves 1e-6 of noise in a singular position."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mobility:
+    """What `mobility` found; print it to read it.
+
+    Attributes
+    ----------
+    mobility : int
+        Independent instantaneous motions at `q`, with drives let go: nv - rank P, clocks not counted.
+    positions : int
+        Dimension of the closed configurations around `q`, with drives let go: more than `mobility` where rows bind
+        speeds alone. A skate has 3 and 2.
+    left : int
+        Independent motions that the drives leave.
+    idle : tuple of str
+        Drives without which as many motions would be left: too many, or at a dead point.
+    gruebler : int
+        The count of freedoms minus closure rows, 6 nb - sum of (6 - freedoms) over all connections, drives let go.
+    planar : int or None
+        The same count in the plane, 3 nb - sum of (3 - freedoms), if the system moves in one.
+    redundant : dict of str to int
+        Number of closure rows of a connection that repeat what others demand; connections without any are left out.
+    redundant_rows : dict of str to tuple of str
+        Which rows these are: ``{"D": ("z", "tilt_x", "tilt_y")}``. Another choice may do as well.
+    shared : dict of str to tuple of str
+        The connections among which the redundancy of a connection is shared, itself included: their reactions are
+        not unique.
+    singular_values : (min(nc, nv),)
+        Of the closure Jacobian, rows and columns made dimensionless; largest first.
+    rank : int
+    motions : list of dict of str to float
+        A basis of the instantaneous motions: speeds by name, rad/s or m/s, the leading one 1; those not named rest.
+    permanent : bool
+        True if closed configurations nearby have the same mobility; False if it holds only here.
+    general : int
+        Mobility at the configurations nearby.
+    loops : tuple of tuple of str
+        Connections around each independent loop, the one at which it was cut last.
+    q : (nq,) rad or m
+        The closed configuration that was examined.
+    t : float, s
+    model : Model
+    notes : tuple of str
+        What else is to be minded: modes of flexible bodies that do not suit how they are connected (`System.check`).
+    """
+
+    mobility: int
+    positions: int
+    left: int
+    idle: tuple[str, ...]
+    gruebler: int
+    planar: int | None
+    redundant: dict[str, int]
+    redundant_rows: dict[str, tuple[str, ...]]
+    shared: dict[str, tuple[str, ...]]
+    singular_values: Array
+    rank: int
+    motions: list[dict[str, float]]
+    permanent: bool
+    general: int
+    loops: tuple[tuple[str, ...], ...]
+    q: Array = field(repr=False)
+    t: float = field(repr=False)
+    model: Model = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    def determines(self, names: str | Iterable[str]) -> bool:
+        """Return whether prescribing these coordinates, and no others, determines all speeds.
+
+        False for an unsuitable choice, such as the rocker of a four-bar at its dead point, although the rank of the
+        closure equations is full there (Sol 1983, section 8.3; erratum: the text takes the one for the other).
+        """
+        model = self.model
+        chosen = freedoms_of(model, names, item="determines")
+        if len(chosen) != self.mobility:
+            return False
+        prescribed = Prescribed.of(model)
+        scales = Scales.of(model, t=self.t).without(prescribed.rows)
+        N = null_space(scales.jacobian(model, self.q), model.nv, ~prescribed.clocks)
+        moved = np.vstack(
+            [N[chosen.columns], chosen.cut_scales[:, None] * (chosen.cut_rows(self.q) * scales.columns) @ N]
+        )
+        return bool(np.linalg.svd(moved, compute_uv=False).min(initial=1.0) > _NEARLY)
+
+    @property
+    def verdict(self) -> str:
+        """What the singular values say about the rank, in words."""
+        s = self.singular_values
+        if not s.size:
+            return "no closure rows: the system is a tree"
+        if not self.rank:
+            return "all singular values are zero: the closure rows hinder no motion"
+        smallest = s[self.rank - 1]
+        zeros = f", then {s[self.rank]:.1e}" if self.rank < len(s) else ""
+        text = f"singular values {s[0]:.4g} to {smallest:.4g}{zeros}"
+        if smallest < _NEARLY * max(1.0, s[0]):
+            return f"{text}: nearly singular, close to a position with mobility {self._nearby_mobility()}"
+        return f"{text}: rank {self.rank} is clear"
+
+    def _nearby_mobility(self) -> int:
+        near = self.singular_values[: self.rank] < _NEARLY * max(1.0, self.singular_values[0])
+        return self.mobility + int(near.sum())
+
+    def __repr__(self) -> str:
+        return f"<Mobility of {self.model.system.name!r}: {self.mobility}>"
+
+    def _repr_html_(self) -> str:
+        """Show a sketch and the report in a notebook."""
+        from ..view.notebook import report_html
+
+        return report_html(self)
+
+    def __str__(self) -> str:
+        model = self.model
+        counts = f"{_count(model.nb, 'body', 'bodies')}, {_count(len(model.system.connections), 'connection')}"
+        lines = [f"system {model.system.name!r}: {counts}, {_count(len(self.loops), 'loop')}"]
+        lines += [f"  loop closed by {loop[-1]}: {', '.join(loop)}" for loop in self.loops[:12]]
+        if len(self.loops) > 12:
+            lines.append(f"  ... and {len(self.loops) - 12} more")
+        flat = "" if self.planar is None else f", in the plane {self.planar}"
+        lines.append(f"mobility {self.mobility}, Grübler-Kutzbach count {self.gruebler} ({self._explained()}){flat}")
+        lines += self._positions_text()
+        lines += adrift(model.system)
+        for name, number in self.redundant.items():
+            owners = zip(model.constraint_connections, model.compiled.names.closing, strict=True)
+            total = sum(owner == name and bool(closes) for owner, closes in owners)
+            others = [other for other in self.shared[name] if other != name]
+            repeat = f"repeat what {', '.join(others)} already demand" + "s" * (len(others) == 1)
+            lines.append(
+                f"  connection {name}: {number} of {total} rows {repeat} ({', '.join(self.redundant_rows[name])})"
+            )
+        lines += self._drives_text()
+        lines.append(self.verdict)
+        lines += [f"motion {k}: {_motion_text(motion)}" for k, motion in enumerate(self.motions[:12], start=1)]
+        if len(self.motions) > 12:
+            lines.append(f"... and {len(self.motions) - 12} more motions")
+        if self.loops and self.mobility:
+            lines.append(
+                "the mobility is permanent: closed configurations nearby have the same"
+                if self.permanent
+                else f"the mobility holds only at this configuration: nearby it is {self.general}"
+            )
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _positions_text(self) -> list[str]:
+        """Say how positions and speeds differ, if they do."""
+        if self.positions == self.mobility:
+            return []
+        model = self.model
+        binding = [name for name, whole in zip(model.constraint_names, model.holonomic, strict=True) if not whole]
+        return [
+            f"  {self.positions} freedoms of position, {self.mobility} of speed: {', '.join(binding[:8])} bind speeds"
+        ]
+
+    def _drives_text(self) -> list[str]:
+        """Say what drives leave, if there are any."""
+        names = [drive.name for drive in Prescribed.of(self.model).drives]
+        if not names:
+            return []
+        listed = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
+        lines = [f"with {_count(len(names), 'drive')} ({listed}): {_count(self.left, 'freedom')} left"]
+        if self.idle:
+            several = len(self.idle) > 1
+            why = "each of them repeats or contradicts the others" if several else "what it prescribes cannot be chosen"
+            lines.append(f"  without {' or '.join(self.idle)} as many would be left: {why}, or this is a dead point")
+        return lines
+
+    def _explained(self) -> str:
+        number = sum(self.redundant.values())
+        if not self.loops:
+            return "an open system"
+        if not number:
+            return "no redundant rows"
+        return f"{number} redundant row{'s' * (number > 1)}"
+
+
+@checked("q")
+def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0.0) -> Mobility:
+    """Return how a system can move at a closed configuration.
+
+    Parameters
+    ----------
+    system : System or Model
+    q : (nq,) rad or m
+        Configuration; if left out, the start values with driven coordinates where drives put them at t. Loops that are
+        open there are closed first (see `assemble`).
+    t : float, s
+        Time, for drives and for what depends on time by itself.
+
+    Raises
+    ------
+    AssemblyError
+        If the loops cannot be closed.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("door")
+    >>> leaf = s.body("leaf", da.plate(0.9, 2.0, 30.0))
+    >>> s.connect("low", da.Revolute("z"), s.ground, leaf)
+    <Connection 'low': Revolute from ground to leaf>
+    >>> s.connect("high", da.Revolute("z"), s.ground.at(0, 0, 1.5), leaf.at(0, 0, 1.5))
+    <Connection 'high': Revolute from ground.at(0, 0, 1.5) to leaf.at(0, 0, 1.5)>
+    >>> report = mobility(s)
+    >>> report.mobility, report.gruebler, report.planar, report.redundant
+    (1, -4, -1, {'high': 5})
+    """
+    model = as_model(system)
+    t = finite_number(t, item="mobility", field="t")
+    prescribed = Prescribed.of(model)
+    at = _configuration(model, q, t, prescribed)
+    everything = Scales.of(model, t=t)
+    let_go = prescribed.rows | ~model.compiled.names.closing
+    scales, free = everything.without(let_go), ~prescribed.clocks
+    J = scales.jacobian(model, at)
+    s = singular_values(J[:, free])
+    rank = closure_rank(s)
+    here = int(free.sum()) - rank
+    bound = closure_rank(singular_values(scales.of_positions(model).jacobian(model, at)[:, free]))
+    general = general_mobility(model, at, here, scales=scales, free=free) if model.nc else here
+    redundant, rows, shared = _redundancy(model, at, scales, J[:, free], rank)
+    left, idle = prescribed.leave(everything.jacobian(model, at))
+    return Mobility(
+        mobility=here,
+        positions=int(free.sum()) - bound,
+        left=left,
+        idle=idle,
+        gruebler=int(free.sum()) - int((~let_go).sum()),
+        planar=planar_count(model, at, scales, free),
+        redundant=redundant,
+        redundant_rows=rows,
+        shared=shared,
+        singular_values=s,
+        rank=rank,
+        motions=_motions(model, scales, null_space(J, model.nv, free)),
+        permanent=general == here,
+        general=general,
+        loops=loops(model),
+        q=at,
+        t=t,
+        model=model,
+    )
+
+
+def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Prescribed) -> Array:
+    """Return a closed configuration (nq,), as near as can be to a given one."""
+    if q is None:
+        return driven_positions(model, t)
+    at = model._coordinates("mobility", q).copy()
+    clocks = [drive.name for drive in prescribed.clock_drives]
+    q_given = model.drive_motion(t)[0]
+    for drive in prescribed.clock_drives:
+        place = model.q_slice(drive.connection.name).start + drive.coordinate
+        at[place] = q_given[place]
+    return assemble(model, q=at, fixed=clocks, t=t).q if model.nc else at
+
+
+def _motions(model: Model, scales: Scales, N: Array) -> list[dict[str, float]]:
+    """Return a readable basis of motions N (nv, k): each has one leading speed that all others leave at rest."""
+    from scipy.linalg import qr
+
+    if not N.shape[1]:
+        return []
+    # leading speeds are those that move most, with a bonus for those near the root, which users think of as driven
+    bias = 1.0 - 0.8 * np.arange(model.nv) / model.nv
+    order = qr((N * bias[:, None]).T, mode="r", pivoting=True)[1]
+    leading = np.sort(order[: N.shape[1]])
+    x = N @ np.linalg.inv(N[leading])
+    x[np.abs(x) < 1e-9 * np.abs(x).max(0)] = 0.0
+    v = x * scales.columns[:, None] / scales.columns[leading]
+    v[leading] = np.eye(len(leading))
+    return [
+        {name: float(value) for name, value in zip(model.speed_names, column, strict=True) if value} for column in v.T
+    ]
+
+
+def _redundancy(
+    model: Model, q: Array, scales: Scales, J: Array, rank: int
+) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Return number and names of redundant rows, and who shares them, by connection."""
+    _, dropped, y = independent_rows(J, rank)
+    rows: dict[str, tuple[str, ...]] = {}
+    shared: dict[str, set[str]] = {}
+    counts = [k for k, row in enumerate(dropped) if scales.rows[row]]  # others are let go
+    dropped, y = [dropped[k] for k in counts], y[counts]
+    for row, names in zip(dropped, sharing(model, q, y * scales.rows, t=scales.t), strict=True):
+        owner = model.constraint_connections[row]
+        rows[owner] = (*rows.get(owner, ()), model.constraint_names[row][len(owner) + 1 :])
+        shared.setdefault(owner, {owner}).update(names)
+    order = {name: k for k, name in enumerate(model.system.connections)}
+    sharers = {
+        owner: tuple(sorted(names, key=lambda name: order.get(name, len(order)))) for owner, names in shared.items()
+    }
+    return {owner: len(names) for owner, names in rows.items()}, rows, sharers
+
+
+def _motion_text(motion: dict[str, float], limit: int = 10) -> str:
+    terms = [f"{name} {value:+.4g}" for name, value in list(motion.items())[:limit]]
+    return ", ".join(terms) + (f", ... ({len(motion)} speeds)" if len(motion) > limit else "")
+
+
+def _count(number: int, singular: str, plural: str | None = None) -> str:
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"

@@ -1,0 +1,402 @@
+"""The subspace of allowable motions: R and S in q' = S b + R z'.
+
+With B (f, n) whose rows are independent of those of J,
+
+    [J; B] v = [b; z],   v = S b + R z,   a = S c + R z'                                                            (1)
+    J R = 0,  B R = 1,  J S = 1,  B S = 0                                                                           (2)
+
+(Garcia de Jalon and Bayo 1994, (3.24)-(3.32)). B comes from elimination with full pivoting, so that z are speeds of
+coordinates, the independent ones; or it spans the null space, by QR or by the singular value decomposition; or [J; B]
+is made orthonormal from the top, by Gram and Schmidt, which can be differentiated (Liang and Lance; (3.47)-(3.52)):
+then R' is there too, and S c may be replaced by R' z. Redundant rows of J are left aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked, finite_array, one_of, positive
+from ..errors import ModelError, SingularityError
+from ..model import as_model
+from ..numerics.factorization import independent_rows
+from .equations import Equations, RelativeEquations
+from .orthonormal_basis import gram_schmidt, jacobian_rate
+from .position_rates import jerk_terms, speed_scales
+from .position_solver import start_of
+
+__all__ = ["MotionSpace", "equations_of", "motion_space"]
+
+Array = NDArray[np.float64]
+
+METHODS = ("gauss", "qr", "svd", "gram-schmidt")
+
+
+@dataclass(frozen=True, eq=False)
+class MotionSpace:
+    """All velocities and accelerations that a mechanism can have at a position.
+
+    Attributes
+    ----------
+    equations : Equations
+    q : (nq,)
+    t : float, s
+    v : (nv,) or None
+        Speeds at which `Sc` and `R_rate` are taken.
+    method : str
+    B : (f, nv)
+        z = B v.
+    R : (nv, f)
+        Columns are velocities, each with one z of 1 and the others 0: Kane's partial velocities.
+    rows : (r,) int
+        Independent rows of J.
+    condition : float
+        Of [J; B], rows of J made orthonormal: 1 at best; B should be chosen anew where it grows.
+    refreshed : bool
+        Whether `at` had to choose B anew: z means something else from here on.
+    """
+
+    equations: Equations
+    q: Array
+    t: float
+    v: Array | None
+    method: str
+    B: Array
+    R: Array
+    rows: NDArray[np.intp]
+    condition: float
+    refreshed: bool = False
+    columns: tuple[int, ...] | None = None
+    _V: Array | None = field(default=None, repr=False)
+    _J: Array | None = field(default=None, repr=False)
+    _made: Any = field(default=None, repr=False)
+
+    @property
+    def freedoms(self) -> int:
+        """Return f."""
+        return len(self.B)
+
+    @property
+    def independent(self) -> tuple[str, ...] | None:
+        """Return the names of the speeds that z are, or None if z are combinations."""
+        return None if self.columns is None else tuple(self.equations.speed_names[k] for k in self.columns)
+
+    @property
+    def dependent(self) -> tuple[str, ...] | None:
+        """Return the names of the other speeds, or None if z are combinations."""
+        if self.columns is None:
+            return None
+        return tuple(name for k, name in enumerate(self.equations.speed_names) if k not in self.columns)
+
+    @cached_property
+    def _factors(self) -> Any:
+        """Return the factors of [J; B] for independent rows: the only ones there are at a position."""
+        if self._made is not None:
+            return self._made
+        return _factored(np.vstack([self._jacobian[self.rows], self.B]))
+
+    @cached_property
+    def _jacobian(self) -> Array:
+        return self.equations.jacobian(self.q, self.t) if self._J is None else self._J
+
+    def _particular(self, b: Array) -> Array:
+        """Return x (nv, ...) with J x = b (rows, ...) and B x = 0."""
+        from scipy.linalg import lu_solve
+
+        below = np.zeros((self.freedoms, *b.shape[1:]))
+        return np.asarray(lu_solve(self._factors, np.concatenate([b[self.rows], below])))
+
+    @cached_property
+    def S(self) -> Array:
+        """Return S (nv, rows); columns of redundant rows are zero."""
+        S = np.zeros((self.equations.nv, self.equations.rows))
+        S[:, self.rows] = self._particular(np.eye(self.equations.rows))[:, self.rows]
+        return S
+
+    @cached_property
+    def Sb(self) -> Array:
+        """Return the velocity with z = 0, (nv,); zero unless something is driven."""
+        return self._particular(self.equations.velocity_terms(self.q, self.t))
+
+    @cached_property
+    def Sc(self) -> Array:
+        """Return the acceleration with z' = 0 at the speeds v, (nv,)."""
+        return self._particular(self.equations.acceleration_terms(self.q, self._speeds("Sc"), self.t))
+
+    @cached_property
+    def R_rate(self) -> Array:
+        """Return R' (nv, f) at the speeds v; except for Gram and Schmidt's basis, B being constant."""
+        Jd = jacobian_rate(self.equations, self.q, self._speeds("R_rate"), self.t)
+        if self.method != "gram-schmidt":
+            return -self._particular(Jd @ self.R)
+        J, Jd = self._jacobian[self.rows], Jd[self.rows]
+        # all of V has been made from independent coordinates once chosen
+        assert self._V is not None
+        P = np.vstack([J, self._V])
+        Pd = np.vstack([Jd, np.zeros_like(self._V)])
+        return gram_schmidt(P, Pd)[1][len(J) :].T
+
+    def _speeds(self, what: str) -> Array:
+        if self.v is None:
+            raise ModelError("motion_space", "v", None, f"{what} needs speeds: give v=, or use velocity(z)")
+        return self.v
+
+    def velocity(self, z: ArrayLike) -> Array:
+        """Return S b + R z (nv,) for z (f,)."""
+        given = finite_array(z, (self.freedoms,), item="motion_space", field="z")
+        return np.asarray(self.Sb + self.R @ given)
+
+    def acceleration(self, z: ArrayLike, z_rate: ArrayLike | None = None) -> Array:
+        """Return S c + R z' (nv,) at the speeds that z (f,) gives; z' = B a, with B as it is now."""
+        zd = np.zeros(self.freedoms) if z_rate is None else z_rate
+        given = finite_array(zd, (self.freedoms,), item="motion_space", field="z_rate")
+        c = self.equations.acceleration_terms(self.q, self.velocity(z), self.t)
+        return np.asarray(self._particular(c) + self.R @ given)
+
+    def jerk(self, z: ArrayLike, z_rate: ArrayLike | None = None, z_second: ArrayLike | None = None) -> Array:
+        """Return the jerk (nv,) at the speeds and accelerations that z and z' (f,) give, with z'' (f,)."""
+        zdd = np.zeros(self.freedoms) if z_second is None else z_second
+        given = finite_array(zdd, (self.freedoms,), item="motion_space", field="z_second")
+        d = jerk_terms(self.equations, self.q, self.velocity(z), self.acceleration(z, z_rate), self.t)
+        return np.asarray(self._particular(d) + self.R @ given)
+
+    def coordinates(self, v: ArrayLike) -> Array:
+        """Return z = B v (f,) of a velocity (nv,)."""
+        return np.asarray(self.B @ finite_array(v, (self.equations.nv,), item="motion_space", field="v"))
+
+    def at(self, q: ArrayLike, t: float = 0.0, v: ArrayLike | None = None, *, limit: float = 100.0) -> MotionSpace:
+        """Return the space at another position, with the same B while the condition stays below `limit`.
+
+        Beyond it, or where freedoms appear or vanish, B is chosen anew and `refreshed` is True: z means something else,
+        ``new.coordinates(v)``.
+        """
+        positive("motion_space", limit=limit)
+        if self.method != "gram-schmidt":
+            try:
+                kept = _again(self, q, t, v)
+                if kept is not None and kept.condition <= limit:
+                    return kept
+            except SingularityError:
+                pass
+        else:
+            again = _by_gram_schmidt(self.equations, q, t, v, self._V)
+            if again is not None and again.condition <= limit:
+                return again
+        fresh = motion_space(self.equations, q=q, t=t, v=v, method=self.method)
+        return MotionSpace(**{**_fields(fresh), "refreshed": True})
+
+
+def _fields(space: MotionSpace) -> dict[str, Any]:
+    return {name: getattr(space, name) for name in MotionSpace.__dataclass_fields__}
+
+
+def equations_of(system: Any) -> Equations:
+    """Return closure equations of a system, a model, a mechanism in natural coordinates, or themselves."""
+    if hasattr(system, "residual") and hasattr(system, "velocity_terms"):
+        found: Equations = system
+        return found
+    own = getattr(system, "equations", None)
+    if callable(own):
+        made: Equations = own()
+        return made
+    return RelativeEquations(as_model(system))
+
+
+@checked("t", "method", "independent")
+def motion_space(
+    system: Any,
+    *,
+    q: ArrayLike | None = None,
+    t: float = 0.0,
+    v: ArrayLike | None = None,
+    method: str = "gauss",
+    independent: Sequence[str] | None = None,
+) -> MotionSpace:
+    """Return the subspace of motions of a mechanism at a position: R, S, and how to choose its coordinates.
+
+    Parameters
+    ----------
+    system : System, Model, natural.Mechanism or Equations
+    q : (nq,)
+        A closed position; the one described if left out.
+    t : float, s
+    v : (nv,)
+        Speeds, for `Sc` and `R_rate`.
+    method : str
+        ``"gauss"``: independent coordinates by full pivoting; ``"qr"``, ``"svd"``: an orthonormal basis;
+        ``"gram-schmidt"``: one that can be differentiated.
+    independent : names of speeds
+        In place of those that ``"gauss"`` would choose.
+
+    Raises
+    ------
+    SingularityError
+        If the coordinates chosen are not independent.
+    """
+    one_of("motion_space", "method", method, METHODS)
+    equations = equations_of(system)
+    if q is None and isinstance(equations, RelativeEquations):
+        from .assembly import assemble
+
+        q = assemble(equations.model).q
+    at = start_of(equations, q)
+    if independent is not None and method not in ("gauss", "gram-schmidt"):
+        raise ModelError("motion_space", "independent", independent, "only 'gauss' and 'gram-schmidt' take coordinates")
+    every = equations.jacobian(at, t)
+    rows = _independent(equations, every)
+    J, D = every[rows], equations.column_scales
+    scaled = J * D
+    rank, n = len(rows), equations.nv
+    columns: tuple[int, ...] | None = None
+    if independent is not None:
+        columns = _chosen(equations, independent, n - rank)
+        B = np.eye(n)[list(columns)]
+    elif method in ("gauss", "gram-schmidt"):
+        columns = _free_columns(speed_scales(equations, every)[rows, None] * scaled)
+        B = np.eye(n)[list(columns)]
+    elif method == "qr":
+        B = np.linalg.qr(J.T, mode="complete")[0][:, rank:].T if rank else np.eye(n)
+    else:
+        B = np.linalg.svd(J)[2][rank:] if rank else np.eye(n)
+    if method == "gram-schmidt":
+        made = _by_gram_schmidt(equations, at, t, v, B)
+        if made is None:
+            raise _dependent(equations, columns)
+        return made
+    return _space(equations, at, t, v, method, B, columns, every, rows)
+
+
+def _independent(equations: Equations, J: Array) -> NDArray[np.intp]:
+    """Return which rows of J are independent."""
+    return independent_rows(speed_scales(equations, J)[:, None] * J * equations.column_scales)
+
+
+def _chosen(equations: Equations, names: Sequence[str], freedoms: int) -> tuple[int, ...]:
+    known = equations.speed_names
+    for name in names:
+        if name not in known:
+            raise ModelError("motion_space", "independent", name, f"name speeds: {', '.join(known[:12])}")
+    if len(names) != freedoms or len(set(names)) != len(names):
+        raise ModelError(
+            "motion_space", "independent", tuple(names), f"there are {freedoms} freedoms here: name as many speeds"
+        )
+    return tuple(known.index(name) for name in names)
+
+
+def _free_columns(J: Array) -> tuple[int, ...]:
+    """Return the columns that elimination with full pivoting leaves (independent rows)."""
+    A, m = J.copy(), len(J)
+    order = np.arange(J.shape[1])
+    for k in range(m):
+        i, j = divmod(int(np.abs(A[k:, k:]).argmax()), A.shape[1] - k)
+        A[[k, k + i]] = A[[k + i, k]]
+        A[:, [k, k + j]] = A[:, [k + j, k]]
+        order[[k, k + j]] = order[[k + j, k]]
+        A[k + 1 :, k:] -= np.outer(A[k + 1 :, k] / A[k, k], A[k, k:])
+    return tuple(int(k) for k in np.sort(order[m:]))
+
+
+def _factored(A: Array) -> Any:
+    """Return the factors of a square matrix, with row pivots."""
+    from scipy.linalg import get_lapack_funcs
+
+    (getrf,) = get_lapack_funcs(("getrf",), (A,))
+    lu, pivots, _ = getrf(A)
+    return lu, pivots
+
+
+def _space(
+    equations: Equations,
+    q: Array,
+    t: float,
+    v: ArrayLike | None,
+    method: str,
+    B: Array,
+    columns: tuple[int, ...] | None,
+    J: Array,
+    rows: NDArray[np.intp],
+) -> MotionSpace:
+    """Return the space with given B, from all rows of J and those that are independent: one factorisation."""
+    from scipy.linalg import lu_solve
+
+    speeds = None if v is None else finite_array(v, (equations.nv,), item="motion_space", field="v")
+    if len(rows) + len(B) != equations.nv:
+        raise SingularityError(f"{equations.nv - len(rows)} freedoms here, but {len(B)} rows in B")
+    made = _factored(np.vstack([J[rows], B]))
+    if not np.abs(np.diag(made[0])).min(initial=1.0) > 0.0:
+        raise _dependent(equations, columns)
+    R = lu_solve(made, np.vstack([np.zeros((len(rows), len(B))), np.eye(len(B))]))
+    condition = _condition(equations, B, R)
+    if not condition <= 1e12:
+        raise _dependent(equations, columns)
+    return MotionSpace(equations, q, t, speeds, method, B, R, rows, condition, columns=columns, _J=J, _made=made)
+
+
+def _again(space: MotionSpace, q: ArrayLike, t: float, v: ArrayLike | None) -> MotionSpace | None:
+    """Return the space at another position with the same B and rows, or None if the rows left out say more there."""
+    equations = space.equations
+    at = start_of(equations, q)
+    J = equations.jacobian(at, t)
+    found = _space(equations, at, t, v, space.method, space.B, space.columns, J, space.rows)
+    scaled = speed_scales(equations, J)[:, None] * (J @ found.R)
+    size = float(np.abs(found.R / equations.column_scales[:, None]).max(initial=0.0))
+    return found if float(np.abs(scaled).max(initial=0.0)) <= 1e-8 * size else None
+
+
+def _condition(equations: Equations, B: Array, R: Array) -> float:
+    """Return the condition of [V; B], V an orthonormal basis of the rows of J, and B with rows of length 1.
+
+    With N an orthonormal basis of the motions, and B V^T = W S Z^T, all singular values are 1 but those of
+
+        [1, S; S, W^T B B^T W],    W S^2 W^T = B B^T - (B N) (B N)^T
+    """
+    if not len(B):
+        return 1.0
+    D = equations.column_scales
+    N = np.linalg.qr(R / D[:, None])[0]
+    scaled = B * D
+    scaled = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
+    G, inner = scaled @ scaled.T, scaled @ N
+    squares, W = np.linalg.eigh(G - inner @ inner.T)
+    S = np.diag(np.sqrt(np.maximum(squares, 0.0)))
+    values = np.linalg.eigvalsh(np.block([[np.eye(len(B)), S], [S, W.T @ G @ W]]))
+    least, most = min(float(values[0]), 1.0), max(float(values[-1]), 1.0)
+    # differences of squares keep half the digits: the smallest singular value is that of B N within a factor of two
+    floor = float(np.linalg.svd(inner, compute_uv=False)[-1]) ** 2 / 4
+    return float(np.sqrt(most / max(least, floor))) if max(least, floor) > 0.0 else np.inf
+
+
+def _dependent(equations: Equations, columns: tuple[int, ...] | None) -> SingularityError:
+    names = "the rows of B" if columns is None else ", ".join(repr(equations.speed_names[k]) for k in columns)
+    return SingularityError(
+        f"{names} do not determine the motion at this position: they depend on the rows of J; choose other "
+        "coordinates, or let motion_space choose"
+    )
+
+
+# -- Gram and Schmidt
+
+
+def _by_gram_schmidt(
+    equations: Equations, q: ArrayLike, t: float, v: ArrayLike | None, chosen: Array | None
+) -> MotionSpace | None:
+    """Return the orthonormal basis made from J and chosen rows below it, or None if these depend on J."""
+    at = start_of(equations, q)
+    speeds = None if v is None else finite_array(v, (equations.nv,), item="motion_space", field="v")
+    every = equations.jacobian(at, t)
+    rows = _independent(equations, every)
+    J = every[rows]
+    assert chosen is not None
+    if len(J) + len(chosen) != equations.nv:
+        return None
+    V = gram_schmidt(np.vstack([J, chosen]))[0]
+    R = V[len(J) :].T
+    condition = _condition(equations, chosen, R) if np.isfinite(R).all() else np.inf
+    if not condition <= 1e12:
+        return None
+    return MotionSpace(equations, at, t, speeds, "gram-schmidt", R.T, R, rows, condition, _V=chosen, _J=every)

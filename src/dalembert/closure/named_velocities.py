@@ -1,0 +1,128 @@
+"""Speeds by name: of hinges of the tree, of modes, and of hinges at which loops were cut.
+
+The speeds u of a cut hinge follow from those of the tree, u = C(q) v; so holding one, driving it, or letting an effort
+act there means the same for the mechanism wherever its loops were cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.names import full_names
+from ..connections.joints import Hinge
+from ..errors import ModelError
+from ..model import Model
+
+__all__ = ["Freedoms", "freedoms_of", "names_of"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Freedoms:
+    """Named speeds of a model.
+
+    Attributes
+    ----------
+    model : Model
+    columns : list of int
+        Places in v of those of the tree, in order.
+    cut : list of int
+        Places of those of cut hinges among the speeds of all cut hinges.
+    """
+
+    model: Model
+    columns: list[int]
+    cut: list[int]
+
+    def __len__(self) -> int:
+        return len(self.columns) + len(self.cut)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the speeds, those of the tree first."""
+        return [self.model.speed_names[k] for k in self.columns] + [_cut_names(self.model)[k] for k in self.cut]
+
+    @property
+    def marks(self) -> NDArray[np.bool_]:
+        """Which speeds of the tree are among them, (nv,)."""
+        marks = np.zeros(self.model.nv, dtype=bool)
+        marks[self.columns] = True
+        return marks
+
+    def cut_rows(self, q: Array) -> Array:
+        """Return C (k, nv) at q (nq,) of the cut ones among them."""
+        model = self.model
+        if not self.cut:
+            return np.zeros((0, model.nv))
+        still = np.zeros(model.nv)
+        units = np.vstack([still, np.eye(model.nv)])
+        speeds = model.cut_motion(q, units, still)[1][:, self.cut]
+        rows: Array = (speeds[1:] - speeds[0]).T
+        return rows
+
+    def rows(self, q: Array) -> Array:
+        """Return C (k, nv) at q (nq,) of all of them."""
+        return np.vstack([np.eye(self.model.nv)[self.columns], self.cut_rows(q)])
+
+    def cut_speeds(self, q: Array, v: Array) -> Array:
+        """Return the speeds of the cut ones among them, (k,)."""
+        speeds: Array = self.model.cut_motion(q, v, np.zeros(self.model.nv))[1][self.cut]
+        return speeds
+
+    def cut_accelerations(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the accelerations of the cut ones among them, (k,)."""
+        rates: Array = self.model.cut_motion(q, v, a)[2][self.cut]
+        return rates
+
+    @property
+    def cut_scales(self) -> Array:
+        """What makes the speeds of the cut ones dimensionless: 1, or 1 / length, (k,)."""
+        units = [unit for hinge in _cut_hinges(self.model).values() for unit in hinge.speed_units]
+        return np.array([1.0 / self.model.length if units[k] == "m" else 1.0 for k in self.cut])
+
+
+def names_of(names: str | Iterable[str] | Mapping[str, object]) -> list[str]:
+    """Return names as a list."""
+    return [names] if isinstance(names, str) else list(names)
+
+
+def freedoms_of(model: Model, names: str | Iterable[str], *, item: str) -> Freedoms:
+    """Return the speeds of hinges, of modes of flexible bodies, or single speeds, by name."""
+    columns: set[int] = set()
+    cut: set[int] = set()
+    cut_names = _cut_names(model)
+    for name in names_of(names):
+        if name in (*model.hinge_names, *model.flexible_names):
+            columns.update(range(*model.v_slice(name).indices(model.nv)))
+        elif name in model.speed_names:
+            columns.add(model.speed_names.index(name))
+        elif name in model.compiled.names.cut_v:
+            cut.update(range(*model.cut_slice(name).indices(len(cut_names))))
+        elif name in cut_names:
+            cut.add(cut_names.index(name))
+        else:
+            raise ModelError(item, "name", name, _remedy(model, name))
+    return Freedoms(model, sorted(columns), sorted(cut))
+
+
+def _cut_hinges(model: Model) -> dict[str, Hinge]:
+    return {chord.name: chord.element for chord in model.forest.chords if isinstance(chord.element, Hinge)}
+
+
+def _cut_names(model: Model) -> list[str]:
+    """Return the names of the speeds of all cut hinges."""
+    return [name for owner, hinge in _cut_hinges(model).items() for name in full_names(owner, hinge.speeds)]
+
+
+def _remedy(model: Model, name: str) -> str:
+    if name in model.coordinate_names:
+        return "one component of a quaternion cannot be held; name the connection, or a speed such as 'ball.wx'"
+    if name in model.closure_names:
+        return "it is a constraint and has no coordinates"
+    known = [*model.speed_names, *_cut_names(model)]
+    return f"there are the coordinates {', '.join(map(repr, known[:12]))}"

@@ -1,0 +1,139 @@
+"""Systems that move in a plane: how to tell, and what counting gives there (Grübler 1883).
+
+    3 nb - sum of (3 - f) over all connections                                                                     (1)
+
+with f the freedoms in the plane that a connection leaves between two bodies; a coupling takes one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..connections.connection import Connection
+from ..connections.joints import Hinge
+from ..model import Model
+from ..model.connection_loads import weightless_loads
+from .null_space import neighbours, null_space
+from .scaling import Scales
+
+__all__ = ["planar_count"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_ROUNDING = 1e-9
+
+
+def planar_count(model: Model, q: Array, scales: Scales, free: Marks) -> int | None:
+    """Return (1), or None if the system does not move in a plane.
+
+    Parameters
+    ----------
+    model : Model
+    q : (nq,) rad or m
+        A closed configuration.
+    scales : Scales
+        In which rows that drives prescribe count for nothing.
+    free : (nv,)
+        Speeds that are no clocks.
+    """
+    if model.flexible_names or not model.nb:
+        return None
+    n = _normal(model, q, scales.columns[:, None] * np.eye(model.nv)[:, free])
+    if n is None:  # freedoms that loops take away may lead out of the plane
+        n = _normal_of_motions(model, q, scales, free)
+    if n is None:
+        return None
+    count = 3 * model.nb - sum(3 - freedoms for freedoms in _in_plane(model, q, scales, n))
+    return count - sum(bool(scales.rows[k]) for k in _coupling_rows(model))
+
+
+def _normal(model: Model, q: Array, motions: Array) -> Array | None:
+    """Return the normal of the plane in which all bodies move, by the given speeds (nv, k); None if there is none."""
+    J = np.array([model.jacobian(name, q) for name in model.body_names]) @ motions
+    rest = np.zeros((3, 3))  # so that there are three singular values in any case
+    turns = np.hstack([J[:, :3].swapaxes(0, 1).reshape(3, -1), rest])
+    shifts = np.hstack([J[:, 3:].swapaxes(0, 1).reshape(3, -1) / model.length, rest])
+    U, s, _ = np.linalg.svd(turns, full_matrices=False)
+    size = max(float(s.max(initial=0.0)), float(np.abs(shifts).max(initial=0.0)))
+    if not size:
+        return None
+    if s[0] < _ROUNDING * size:
+        U, s, _ = np.linalg.svd(shifts, full_matrices=False)
+        U = U[:, ::-1]  # the direction in which nothing slides
+        flat = s[2] < _ROUNDING * size
+    else:
+        flat = s[1] < _ROUNDING * size and float(np.abs(U[:, 0] @ shifts).max(initial=0.0)) < _ROUNDING * size
+    return np.asarray(U[:, 0]) if flat else None
+
+
+def _normal_of_motions(model: Model, q: Array, scales: Scales, free: Marks) -> Array | None:
+    """Return the normal of the plane in which all bodies move, here and at configurations nearby."""
+
+    def at(place: Array) -> Array | None:
+        N = null_space(scales.jacobian(model, place), model.nv, free)
+        return _normal(model, place, scales.columns[:, None] * N) if N.shape[1] else None
+
+    n = at(q)
+    if n is None:
+        return None
+    for near in neighbours(model, q, scales, free):
+        other = at(near)
+        if other is None or float(np.linalg.norm(np.cross(n, other))) > 1e-6:
+            return None
+    return n
+
+
+def _in_plane(model: Model, q: Array, scales: Scales, n: Array) -> list[int]:
+    """Return the freedoms in the plane that every hinge and every chord leaves."""
+    cut_q = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0]
+    found = []
+    for hinge in model.forest.hinges:
+        first = hinge.outboard if hinge.reversed else hinge.inboard
+        found.append(_of_hinge(hinge.element, q[model.q_slice(hinge.name)], model.pose(first, q).rotation.T @ n))
+    for chord in model.forest.chords:
+        if isinstance(chord.element, Hinge):
+            place = cut_q[model.compiled.names.cut_q[chord.name]]
+            found.append(_of_hinge(chord.element, place, model.pose(chord.first, q).rotation.T @ n))
+        else:
+            found.append(3 - _taken(model, q, scales, chord, n))
+    return found
+
+
+def _of_hinge(hinge: Hinge, q: Array, n: Array) -> int:
+    """Return how many motions in the plane across n a hinge at q (nq,) leaves; n in axes of its first marker."""
+    H = hinge.motion(q)[:, [unit != "s" for unit in hinge.speed_units]]
+    if not H.size:
+        return 0
+    size = float(np.abs(H[3:]).max()) or 1.0
+    H = np.vstack([H[:3], H[3:] / size])
+    both = np.hstack([H, _plane(n)])
+    return int(np.linalg.matrix_rank(H, _ROUNDING) + 3 - np.linalg.matrix_rank(both, _ROUNDING))
+
+
+def _taken(model: Model, q: Array, scales: Scales, chord: Connection, n: Array) -> int:
+    """Return how many motions in the plane the rows of a constraint forbid."""
+    rows = [k for k, name in enumerate(model.constraint_connections) if name == chord.name and scales.rows[k]]
+    if not rows:
+        return 0
+    lam = np.eye(model.nc)[rows]
+    loads = weightless_loads(model, np.tile(q, (len(rows), 1)), np.zeros((len(rows), model.nv)), lam, t=scales.t)
+    mine = loads[:, model.connection_names.index(chord.name)]
+    sizes = np.array([1.0 / model.length] * 3 + [1.0] * 3)  # rows of either unit on one footing
+    wrenches = mine * sizes
+    wrenches /= np.maximum(np.linalg.norm(wrenches, axis=1), 1e-300)[:, None]
+    return int(np.linalg.matrix_rank(wrenches @ _plane(n), 1e-7))
+
+
+def _plane(n: Array) -> Array:
+    """Return a basis (6, 3) of motions in a plane across n: a turn, two displacements."""
+    e = np.linalg.svd(n[None])[2][1:]
+    basis = np.zeros((6, 3))
+    basis[:3, 0], basis[3:, 1], basis[3:, 2] = n, e[0], e[1]
+    return basis
+
+
+def _coupling_rows(model: Model) -> list[int]:
+    names = {coupling.name for coupling in model.forest.couplings}
+    return [k for k, name in enumerate(model.constraint_connections) if name in names]

@@ -1,0 +1,210 @@
+"""Positions that close a mechanism: Newton's method on closure equations in any coordinates.
+
+    J(q_i) x = -Phi(q_i),   q_(i+1) = q_i + s x                                                                    (1)
+
+`"full"` factors J at every iterate, `"modified"` once (Garcia de Jalon and Bayo 1994, (3.11)), `"mixed"` every few.
+Damped steps try s = 1, 1/2, 1/3, 1/6, 1/12, ... until |Phi| falls (section 3.2); if none does and J is that of an
+earlier iterate, it is factored anew. Redundant rows agree only where the mechanism closes, so that (1) is meant in the
+sense of least squares and closure is judged by |Phi|.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked, finite_array, one_of, positive
+from ..errors import AssemblyError, ModelError, SingularityError
+from ..numerics.factorization import SOLVERS, Factors, factor
+from .equations import Equations
+
+__all__ = ["Position", "find_position", "start_of"]
+
+Array = NDArray[np.float64]
+
+_TRIES = (1.0, 1 / 2, 1 / 3, 1 / 6, 1 / 12, 1 / 24, 1 / 100, 1 / 1000)
+
+
+@dataclass(eq=False)
+class Position:
+    """Where Newton's method led, and how.
+
+    Attributes
+    ----------
+    q : (nq,) m or rad
+    t : float, s
+    closed : bool
+    status : str
+        ``"closed"``; ``"stalled"`` if no step reduces |Phi|; ``"not converged"`` after `max_iterations`;
+        ``"singular"``.
+    residual : float
+        |Phi|, rows scaled by a length of the mechanism unless `scaled` was False.
+    iterations, factorisations : int
+    iterates : (iterations + 1, nq)
+        The guess, and where each step led.
+    history : list of float
+        |Phi| at each of them.
+    rows : dict of str to float
+        Residuals of the rows that are not met, largest first, as they stand: m2, m, 1 or rad.
+    """
+
+    q: Array
+    t: float
+    closed: bool
+    status: str
+    residual: float
+    iterations: int
+    factorisations: int
+    iterates: Array
+    history: list[float]
+    rows: dict[str, float] = field(default_factory=dict)
+    factors: Factors | None = field(default=None, repr=False)
+    last_step: float = 0.0
+
+    @property
+    def message(self) -> str:
+        """Say what came of it."""
+        if self.closed:
+            return f"closed after {self.iterations} iterations, |Phi| = {self.residual:.3g}"
+        worst = ", ".join(f"{name!r} by {value:.6g}" for name, value in list(self.rows.items())[:3])
+        why = {
+            "stalled": "no step reduces |Phi|: what is driven is out of reach, or rows contradict each other",
+            "not converged": "what is driven is out of reach, or the guess is far away",
+            "singular": "J is singular on the way, and this solver cannot take that",
+        }[self.status]
+        return (
+            f"{self.status} after {self.iterations} iterations at t = {self.t:.6g} s, |Phi| = {self.residual:.3g}: "
+            f"{why}; missed: {worst}. Give a nearer guess, or move what is driven there in small steps"
+        )
+
+
+def start_of(equations: Equations, q: ArrayLike | None) -> Array:
+    """Return q, or the configuration that was described."""
+    if q is not None:
+        return finite_array(q, (equations.nq,), item="equations", field="q")
+    start: Any = getattr(equations, "start", None)
+    if start is None:
+        raise ModelError("equations", "q", None, "give a configuration")
+    return np.asarray(start(), dtype=float)
+
+
+def scales_of(equations: Equations, scaled: bool) -> tuple[Array, Array]:
+    """Return row scales, those of speeds zero, and column scales."""
+    bound = equations.row_scales > 0.0
+    if not scaled:
+        return bound.astype(float), np.ones(equations.nv)
+    return equations.row_scales, equations.column_scales
+
+
+@checked("equations", "method", "solver", "scaled", "t", "check")
+def find_position(
+    equations: Equations,
+    q: ArrayLike | None = None,
+    t: float = 0.0,
+    *,
+    method: str = "full",
+    refactor: int = 3,
+    damped: bool = True,
+    solver: str = "auto",
+    tolerance: float = 1e-12,
+    max_iterations: int = 50,
+    scaled: bool = True,
+    factors: Factors | None = None,
+    check: bool = True,
+) -> Position:
+    """Solve Phi(q, t) = 0 from a guess.
+
+    Parameters
+    ----------
+    equations : Equations
+    q : (nq,)
+        Guess; the configuration described if left out.
+    t : float, s
+    method : str
+        ``"full"``, ``"modified"`` or ``"mixed"``.
+    refactor : int
+        With ``"mixed"``, iterations between factorisations.
+    damped : bool
+        Whether |Phi| has to fall in every step.
+    solver : str
+        ``"auto"``, ``"qr"``, ``"normal"``, ``"elimination"`` or ``"sparse"`` (see `factors`).
+    tolerance : float
+        Of |Phi|; not below what rounding leaves, where equations know that.
+    max_iterations : int
+    scaled : bool
+        Whether rows and columns are made dimensionless first; if not, |Phi| is what it is in metres.
+    factors : Factors
+        Of J nearby, scaled alike: with ``"modified"``, these are used, and none are made.
+    check : bool
+        Whether to raise if it does not close.
+
+    Raises
+    ------
+    AssemblyError
+        If no position is found, with the rows that are missed.
+    """
+    one_of("find_position", "method", method, ("full", "modified", "mixed"))
+    one_of("find_position", "solver", solver, SOLVERS)
+    positive("find_position", tolerance=tolerance, max_iterations=max_iterations, refactor=refactor)
+    rows, columns = scales_of(equations, scaled)
+    if scaled:  # what rounding leaves is closed
+        tolerance = max(tolerance, float(getattr(equations, "floor", 0.0)))
+    at = start_of(equations, q)
+    r = rows * equations.residual(at, t)
+    iterates, history = [at], [float(np.linalg.norm(r))]
+    made, status, steps, fresh = 0, "not converged", [], False
+    pattern: Any = getattr(equations, "pattern", None)
+    choice: Any = getattr(equations, "choice", lambda q, t: ())
+    chosen = choice(at, t)
+    for count in range(int(max_iterations) + 1):
+        if history[-1] <= tolerance:
+            status = "closed"
+            break
+        if count == max_iterations:
+            break
+        due = {"full": True, "modified": factors is None, "mixed": factors is None or count % refactor == 0}[method]
+        if choice(at, t) != chosen:  # other rows hold than those of the matrix
+            due, chosen = True, choice(at, t)
+        while True:
+            if due:
+                try:
+                    factors = factor(rows[:, None] * equations.jacobian(at, t) * columns, solver, pattern)
+                except SingularityError:
+                    status = "singular"
+                    break
+                made, fresh = made + 1, True
+            assert factors is not None
+            x = columns * factors.solve(-r)
+            for s in _TRIES if damped else (1.0,):
+                trial = equations.integrate(at, s * x)
+                r_trial = rows * equations.residual(trial, t)
+                size = float(np.linalg.norm(r_trial))
+                if size < history[-1]:
+                    break
+            if not damped or size < history[-1] or fresh:
+                break
+            due = True  # the matrix of an earlier iterate leads nowhere: take the one of this
+        if status == "singular" or not np.isfinite(size):
+            break
+        if damped and not size < history[-1]:
+            status = "stalled"
+            break
+        at, r, fresh = trial, r_trial, False
+        iterates.append(at)
+        history.append(size)
+        steps.append(float(np.linalg.norm(s * x / columns)))
+    raw = equations.residual(at, t)
+    order = np.argsort(-np.abs(r))
+    missed = {equations.row_names[k]: float(raw[k]) for k in order if abs(r[k]) > tolerance / np.sqrt(max(len(r), 1))}
+    found = Position(
+        at, float(t), status == "closed", status, history[-1], len(history) - 1, made, np.array(iterates), history,
+        missed if status != "closed" else {}, factors, steps[-1] if steps else 0.0,
+    )  # fmt: skip
+    if check and not found.closed:
+        error = AssemblyError(found.message)
+        error.q, error.residuals = found.q, found.rows
+        raise error
+    return found

@@ -1,0 +1,186 @@
+"""Who shares a redundancy: from dependent closure rows to the connections that demand the same thing.
+
+A combination y of closure rows that vanishes for every motion, y^T P = 0, is a state of self-stress: loads with which
+the loops can press against each other while nothing moves. The connections that carry such a load, chords and tree
+hinges alike, are the ones that share the redundancy. The same loads with y = r, the residual at a configuration where
+the loops cannot be closed any better, tell which connections contradict each other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import Model
+from ..model.connection_loads import weightless_loads
+from .scaling import Scales, closure_rank, singular_values
+
+__all__ = ["contradictions", "independent_rows", "loops", "misfits", "near_dependence", "sharing"]
+
+Array = NDArray[np.float64]
+
+_ROUNDINGS = 8.0  # times what rounding may leave
+_CLEAR = (1e-13, 1e-8)  # singular values, of the largest: zero below, and clearly not zero above
+
+
+def loops(model: Model) -> tuple[tuple[str, ...], ...]:
+    """Return for each chord the names of the connections on its loop, the chord last; ropes close none."""
+    forest = model.forest
+    result = []
+    for chord in (chord for chord in forest.chords if chord.element.kind != "Rope"):
+        first, second = (set(forest.path(end.body.name)) for end in (chord.first, chord.second))
+        on_loop = sorted(first ^ second)
+        result.append((*(model.hinge_names[j - 1] for j in on_loop), chord.name))
+    return tuple(result)
+
+
+def sharing(model: Model, q: Array, lam: Array, *, t: float = 0.0, cutoff: float = 1e-7) -> list[tuple[str, ...]]:
+    """Return, for each set of multipliers (k, nc), the names of the connections that carry its load."""
+    still = np.zeros((len(lam), model.nv))
+    loads = weightless_loads(model, np.tile(q, (len(lam), 1)), still, lam, t=t)
+    sizes = np.abs(loads * ([1.0] * 3 + [model.length] * 3)).max(axis=2)
+    names, owners = np.array(model.connection_names), np.array(model.constraint_connections)
+    couplings = {coupling.name for coupling in model.forest.couplings}
+    found = []
+    for size, row in zip(sizes, lam / Scales.of(model, prescribed=False).rows, strict=True):
+        carrying = names[size > cutoff * size.max(initial=0.0)]
+        acting = owners[np.abs(row) > cutoff * float(np.abs(row).max(initial=0.0))]
+        found.append((*map(str, carrying), *dict.fromkeys(str(name) for name in acting if name in couplings)))
+    return found
+
+
+def independent_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
+    """Split rows into independent and redundant ones.
+
+    Parameters
+    ----------
+    J : (nc, nv)
+        Scaled closure Jacobian.
+    rank : int
+
+    Returns
+    -------
+    kept, dropped : lists of row numbers
+    y : (len(dropped), nc)
+        y @ J = 0: each dropped row, with coefficient 1, as minus a combination of kept ones.
+    """
+    from scipy.linalg import qr
+
+    rows = len(J)
+    # among rows that serve equally well, the earlier ones are kept
+    bias = 1.0 - 1e-3 * np.arange(rows) / max(1, rows)
+    R, order = qr((J * bias[:, None]).T, mode="r", pivoting=True) if rank else (None, np.arange(rows))
+    kept, dropped = order[:rank], order[rank:]
+    y = np.zeros((len(dropped), rows))
+    y[np.arange(len(dropped)), dropped] = 1.0
+    if R is not None and len(dropped):
+        # J^T = Q [R1, R2]: the dropped rows are R1^-1 R2 of the kept ones
+        weights = np.linalg.solve(R[:rank, :rank], R[:rank, rank:]).T
+        y[:, kept] = -weights * bias[kept] / bias[dropped][:, None]
+    sequence = np.argsort(dropped)
+    y = y[sequence]
+    y[np.abs(y) < 1e-8] = 0.0
+    return sorted(int(i) for i in kept), [int(i) for i in dropped[sequence]], y
+
+
+def contradictions(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-11) -> list[str]:
+    """Say which connections demand incompatible things at q, where the residual cannot be reduced any more.
+
+    A residual that no small displacement begins to reduce belongs to rows that repeat one
+    another with different numbers. (Where a link is merely too short, turning it a little does change the residual.)
+    Time t (s) is for constraints that a drive prescribes.
+    """
+    scales = Scales.of(model, t=t)
+    r = scales.residual(model, q)
+    owners = np.array(model.constraint_connections)
+    random, size = np.random.default_rng(0), 1e-2
+    sentences = []
+    for group in _coupled_chords(model):
+        mine = np.isin(owners, list(group))
+        y = np.where(mine, r, 0.0)
+        gap = float(np.abs(y).max(initial=0.0))
+        if gap < least:
+            continue
+        unit = y / np.linalg.norm(y)
+        give = 0.0
+        for _ in range(4):
+            kick = random.uniform(-size, size, model.nv) * scales.columns
+            J = scales.jacobian(model, model.integrate(q, kick))
+            give = max(give, float(np.abs(unit @ J).max(initial=0.0)))
+        if give > 0.1 * size:
+            continue
+        worst = int(np.abs(y).argmax())
+        names = sharing(model, q, (y * scales.rows)[None], t=t)[0]
+        others = [name for name in names if name != owners[worst]]
+        amount = f"{abs(r[worst]) / scales.rows[worst]:.6g} {scales.units[worst]}"
+        sentences.append(
+            f"Connections {_join([*others, str(owners[worst])])} contradict each other by {amount} "
+            f"({model.constraint_names[worst]}): they fix the same thing at different places."
+        )
+    return sentences
+
+
+def misfits(model: Model, q: Array, *, t: float = 0.0) -> list[str]:
+    """Say which connections demand the same thing but for a little, at q (nq,) where loops are closed.
+
+    Rows that depend on others are left to them; what these leave open beyond rounding is the misfit.
+    """
+    scales = Scales.of(model, positions_only=True, t=t)
+    r = scales.residual(model, q)
+    if float(np.abs(r).max(initial=0.0)) <= _ROUNDINGS * scales.floor:
+        return []
+    J = scales.jacobian(model, q)
+    _, dropped, y = independent_rows(J, closure_rank(singular_values(J)))
+    gaps = np.abs(y @ r)
+    worst: dict[tuple[str, ...], tuple[float, str]] = {}
+    for k, (row, names) in enumerate(zip(dropped, sharing(model, q, y * scales.rows, t=t), strict=True)):
+        if scales.rows[row] and gaps[k] > _ROUNDINGS * scales.floor * float(np.abs(y[k]).sum()):
+            amount = gaps[k] / scales.rows[row]
+            worst[names] = max(
+                worst.get(names, (0.0, "")),
+                (amount, f"{amount:.2g} {scales.units[row]} ({model.constraint_names[row]})"),
+            )
+    return [
+        f"{_join(list(names))} demand the same thing but for {amount}: they are taken as one where they cannot be told "
+        "apart; where they can be, near singular positions, their reactions are those of this misfit"
+        for names, (_, amount) in worst.items()
+    ]
+
+
+def near_dependence(model: Model, t: Array, q: Array) -> list[str]:
+    """Say where, among states at t (n,), q (n, nq), loops are next to dependent, and who would share the loads."""
+    scales = Scales.of(model, prescribed=False)
+    P = np.array([model.constraint_jacobian(place, t=time) for place, time in zip(q, t.tolist(), strict=True)])
+    J = scales.rows[:, None] * P * scales.columns
+    s = np.linalg.svd(J, compute_uv=False)
+    part = s / np.maximum(s[:, :1], 1.0)
+    near = (part > _CLEAR[0]) & (part < _CLEAR[1])
+    if not near.any():
+        return []
+    k, place = np.unravel_index(int(np.where(near, part, 1.0).argmin()), part.shape)
+    smallest, y = float(part[k, place]), np.linalg.svd(J[k])[0][:, place]
+    names = sharing(model, q[k], (y * scales.rows)[None], t=float(t[k]), cutoff=1e-3)[0]
+    return [
+        f"at t = {t[k]:.6g} s the loops are next to dependent (condition {1 / smallest:.2g}): reactions of "
+        f"{_join(list(names))} there are decided by rounding and by misfits of their markers"
+    ]
+
+
+def _coupled_chords(model: Model) -> list[set[str]]:
+    """Return the chords in groups whose loops share tree hinges."""
+    groups: list[tuple[set[str], set[str]]] = []
+    for loop in loops(model):
+        hinges, chords = set(loop[:-1]), {loop[-1]}
+        rest = []
+        for others, members in groups:
+            if others & hinges:
+                hinges, chords = hinges | others, chords | members
+            else:
+                rest.append((others, members))
+        groups = [*rest, (hinges, chords)]
+    return [chords for _, chords in groups]
+
+
+def _join(names: list[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]

@@ -1,0 +1,331 @@
+"""Closed configurations: closure equations made dimensionless, with coordinates held, for one state or a batch.
+
+    r = S Phi(q, t),   J = S Phi_q D,   v = D x                                                                     (1)
+
+and below them one row for each coordinate that is held. Equations of any form serve: those that take no batches are
+asked state by state. What coordinates a user may name is a `Measure`: of the tree, or of a hinge at which a
+loop was cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import finite_number
+from ..compile.names import full_names
+from ..connections.constraints.ropes import Rope
+from ..connections.joints import Hinge
+from ..errors import ModelError
+from ..model import Model
+from .equations import Equations, RelativeEquations
+from .loop_solver import axes_against, chords_with_axes, turning
+
+__all__ = ["Closed", "Measure", "held_values", "measures_of", "named", "ropes_of"]
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+_TURN = 2 * np.pi
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A coordinate of a mechanism by name.
+
+    Attributes
+    ----------
+    equations : Equations
+    name, unit : str
+        ``"rad"``, ``"m"``, or empty where it is not known.
+    place : int
+        Where it stands in q; of a hinge at which a loop was cut, among the coordinates of those.
+    column : int
+        Where its speed stands in v; -1 if a loop was cut there.
+    period : float
+        By how much it may differ and mean the same: a whole turn, or 0.
+    scale : float
+        Its natural size: 1 rad, or a length of the mechanism.
+    lower, upper : float
+        Stops; infinite without.
+    """
+
+    equations: Equations
+    name: str
+    unit: str
+    place: int
+    column: int
+    period: float
+    scale: float
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    def values(self, q: Array) -> Array:
+        """Return its values (...) at q (..., nq), rad or m; of cut hinges, within half a turn."""
+        if self.column >= 0:
+            return np.asarray(q[..., self.place])
+        model = self.equations.model  # type: ignore[attr-defined]
+        return np.asarray(
+            model.cut_motion(q, np.zeros((*q.shape[:-1], model.nv)), np.zeros(model.nv))[0][..., self.place]
+        )
+
+    def rates(self, q: Array, v: Array) -> Array:
+        """Return its rates (...) at speeds v (..., nv)."""
+        if self.column >= 0:
+            return np.asarray(v[..., self.column])
+        model = self.equations.model  # type: ignore[attr-defined]
+        return np.asarray(model.cut_motion(q, v, np.zeros(model.nv))[1][..., self.place])
+
+    def row(self, q: Array) -> Array:
+        """Return its derivatives (..., nv) by the speeds."""
+        n = self.equations.nv
+        if self.column >= 0:
+            return np.broadcast_to(np.eye(n)[self.column], (*q.shape[:-1], n))
+        many = np.repeat(q.reshape(-1, q.shape[-1]), n, 0)
+        rates = self.rates(many, np.tile(np.eye(n), (len(many) // n, 1)))
+        return rates.reshape(*q.shape[:-1], n)
+
+    def away(self, values: Array | float, wanted: Array | float) -> Array:
+        """Return by how much values miss those wanted, by the shorter way around."""
+        gap = np.asarray(values - wanted, dtype=float)
+        return gap - self.period * np.round(gap / self.period) if self.period else gap
+
+    def usual(self, value: float) -> float:
+        """Return a value within half a turn of zero, if it is one that turns."""
+        if not self.period:
+            return value
+        within = value - self.period * float(np.round(value / self.period))
+        return 0.5 * self.period if within < -0.5 * self.period + 1e-9 else within
+
+    def continuous(self, values: Array) -> Array:
+        """Return values (n,) along a way without jumps by whole turns."""
+        return np.unwrap(values, period=self.period) if self.period else values
+
+
+def _turning(model: Model) -> Places:
+    """Return the columns of angles after a whole turn of which a body is where it was.
+
+    Wheels that couplings bind are among them unless they have stops: closed configurations that differ by whole turns
+    of such angles are the same to the eye, and lie on one way.
+    """
+    columns = set(turning(model)[1].tolist())
+    bound = {(hinge.name, part) for coupling in model.forest.couplings for hinge, part in coupling.places}
+    for hinge in model.forest.hinges:
+        element, start = hinge.element, model.v_slice(hinge.name).start
+        if element.counts_turns or element.nq != element.nv:
+            continue
+        for k, name in enumerate(element.coordinates):
+            stops = element.lower is not None or element.upper is not None
+            if (hinge.name, k) in bound and name.startswith("angle") and not stops:
+                columns.add(start + k)
+    return np.array(sorted(columns), dtype=np.intp)
+
+
+def measures_of(equations: Equations) -> dict[str, Measure]:
+    """Return the coordinates by name; attitudes of balls are none."""
+    if not isinstance(equations, RelativeEquations):
+        scales = equations.column_scales
+        return {
+            name: Measure(equations, name, "", k, k, 0.0, float(scales[k]))
+            for k, name in enumerate(equations.speed_names)
+        }
+    model, found = equations.model, {}
+    turns = set(_turning(model).tolist())
+    for hinge in model.forest.hinges:
+        element = hinge.element
+        if element.nq != element.nv:
+            continue
+        place, column = model.q_slice(hinge.name).start, model.v_slice(hinge.name).start
+        for k, name in enumerate(full_names(hinge.name, element.coordinates)):
+            period = _TURN if column + k in turns else 0.0
+            found[name] = _measure(equations, name, element, k, place + k, column + k, period)
+    for chord in model.forest.chords:
+        closing = chord.element
+        if not isinstance(closing, Hinge) or closing.nq != closing.nv:
+            continue
+        place = model.cut_slice(chord.name).start
+        for k, name in enumerate(full_names(chord.name, closing.coordinates)):
+            turn = closing.coordinate_units[k] == "rad" and not closing.counts_turns
+            found[name] = _measure(equations, name, closing, k, place + k, -1, _TURN if turn else 0.0)
+    order = {name: k for k, name in enumerate(model.system.connections)}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0].split(".")[0], len(order))))
+
+
+def ropes_of(equations: RelativeEquations) -> list[Measure]:
+    """Return the distances that ropes bound: no coordinates, but with stops as those have them."""
+    model, found = equations.model, []
+    for chord in model.forest.chords:
+        rope = chord.element
+        if isinstance(rope, Rope):
+            place, _ = model.compiled.names.ropes[chord.name]
+            stops = rope.lower, rope.upper
+            found.append(Measure(equations, chord.name, "m", place, -1, 0.0, float(model.length), *stops))
+    return found
+
+
+def _measure(
+    equations: RelativeEquations, name: str, element: Hinge, k: int, place: int, column: int, period: float
+) -> Measure:
+    unit = element.coordinate_units[k]
+    stops = [
+        -np.inf if element.lower is None else element.lower[k],
+        np.inf if element.upper is None else element.upper[k],
+    ]
+    scale = equations.model.length if unit == "m" else 1.0
+    return Measure(equations, name, unit, place, column, period, float(scale), float(stops[0]), float(stops[1]))
+
+
+class Closed:
+    """The scaled equations (1) of a mechanism with some coordinates held.
+
+    Parameters
+    ----------
+    equations : Equations
+    held : dict of Measure to float
+        Coordinates that keep a value, rad or m.
+    t : float, s
+    clocks : (nv,) bool
+        Speeds that are no motions: time as a coordinate.
+    """
+
+    def __init__(
+        self,
+        equations: Equations,
+        held: Mapping[Measure, float] | None = None,
+        t: float = 0.0,
+        clocks: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.equations, self.t, self.held = equations, t, dict(held or {})
+        self.nv, self.nq = equations.nv, equations.nq
+        self.scales = equations.column_scales
+        self.free = np.ones(self.nv, dtype=bool) if clocks is None else ~clocks
+        self._rows = np.flatnonzero(equations.row_scales)
+        self._scale = equations.row_scales[self._rows, None] * (self.scales * self.free)
+        self._batches = isinstance(equations, RelativeEquations)
+        names = [name.rsplit(".", 1)[0] if self._batches else name for name in equations.row_names]
+        self._owners = [names[k] for k in self._rows]
+        owners = np.array(self._owners)
+        self.groups: list[Places] = [np.flatnonzero(owners == name) for name in dict.fromkeys(owners.tolist())]
+        self.groups += [np.array([len(self._rows) + k]) for k in range(len(self.held))]
+        self.rows = len(self._rows) + len(self.held)
+        self.periods = np.zeros(self.nv)
+        if isinstance(equations, RelativeEquations):
+            self.periods[_turning(equations.model)] = _TURN
+
+    # ---- equations
+
+    def residual(self, q: Array) -> Array:
+        """Return r of (1), (..., rows) at q (..., nq)."""
+        e = self.equations
+        if q.ndim == 1 or self._batches:
+            r = e.residual(q, self.t)[..., self._rows] * e.row_scales[self._rows]
+        else:
+            r = np.array([e.residual(one, self.t) * e.row_scales for one in q]).reshape(len(q), -1)[:, self._rows]
+        if not self.held:
+            return r
+        held = [(m.away(m.values(q), value) / m.scale)[..., None] for m, value in self.held.items()]
+        return np.concatenate([r, *held], -1)
+
+    def jacobian(self, q: Array) -> Array:
+        """Return J of (1), (..., rows, nv); columns of clocks are zero."""
+        e = self.equations
+        if q.ndim == 1 or self._batches:
+            J = np.array(e.jacobian(q, self.t), copy=None)
+        else:
+            J = np.array([e.jacobian(one, self.t) for one in q]).reshape(len(q), -1, self.nv)
+        if len(self._rows) < J.shape[-2]:
+            J = J[..., self._rows, :]
+        J *= self._scale
+        if not self.held:
+            return J
+        held = [m.row(q)[..., None, :] / m.scale * (self.scales * self.free) for m in self.held]
+        return np.concatenate([J, *held], -2)
+
+    def quadratic(self, q: Array, x: Array) -> Array:
+        """Return the second derivative of r along the scaled speeds x (nv,), (rows,)."""
+        e, v = self.equations, self.scales * x
+        c = e.acceleration_terms(q, np.zeros(self.nv), self.t) - e.acceleration_terms(q, v, self.t)
+        held = []
+        for m in self.held:
+            if m.column >= 0:
+                held.append(0.0)
+                continue
+            h = 1e-4
+            held.append(float((m.row(self.moved(q, h * x)) - m.row(self.moved(q, -h * x))) @ v) / (2 * h * m.scale))
+        return np.concatenate([(c * e.row_scales)[self._rows], held])
+
+    # ---- the manifold
+
+    def moved(self, q: Array, x: Array) -> Array:
+        """Return where scaled steps x (..., nv) lead."""
+        if q.ndim == 1 or self._batches:
+            return np.asarray(self.equations.integrate(q, x * self.scales))
+        return np.array([self.equations.integrate(a, b * self.scales) for a, b in zip(q, x, strict=True)]).reshape(
+            q.shape
+        )
+
+    def between(self, q0: Array, q1: Array) -> Array:
+        """Return the scaled steps (..., nv) from q0 to q1, whole turns removed; one may be a single configuration."""
+        q0, q1 = np.broadcast_arrays(q0, q1)
+        if q1.ndim == 1 or self._batches:
+            x = self.equations.difference(q0, q1) / self.scales
+        else:
+            pairs = zip(q0, q1, strict=True)
+            x = np.array([self.equations.difference(a, b) for a, b in pairs]).reshape(len(q1), self.nv) / self.scales
+        turns = self.periods > 0
+        x[..., turns] -= _TURN * np.round(x[..., turns] / _TURN)
+        return np.asarray(x)
+
+    def genuine(self, q: Array, rows: Places | None = None) -> NDArray[np.bool_]:
+        """Return which configurations (..., nq) close for hinges too: no axis points against its other.
+
+        With `rows`, only hinges that these belong to are looked at.
+        """
+        if not isinstance(self.equations, RelativeEquations):
+            return np.ones(q.shape[:-1], dtype=bool)
+        against = axes_against(self.equations.model, q)
+        if rows is not None:
+            owners = {self._owners[k] for k in rows if k < len(self._owners)}
+            against = against[..., [name in owners for name in chords_with_axes(self.equations.model)]]
+        return np.asarray(~against.any(-1))
+
+    def shift(self, q: Array, near: Array) -> Array:
+        """Return the configuration q (nq,) with full turns added so that it is near another."""
+        return self.moved(near, self.between(near, q))
+
+
+def held_values(
+    equations: Equations, q: Array, fixed: str | Iterable[str] | Mapping[str, Any], *, item: str
+) -> dict[Measure, float]:
+    """Return the coordinates that are held with their values, those of q (nq,) where none is given."""
+    known = measures_of(equations)
+    values = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys([fixed] if isinstance(fixed, str) else fixed)
+    held = {}
+    for name, value in values.items():
+        measure = named(known, name, item=item, field="fixed")
+        held[measure] = (
+            float(measure.values(q)) if value is None else finite_number(value, item=f"{item}: fixed", field=name)
+        )
+    return held
+
+
+def named(known: Mapping[str, Measure], name: Any, *, item: str, field: str) -> Measure:
+    """Return the coordinate of that name.
+
+    Raises
+    ------
+    ModelError
+        If there is none.
+    """
+    if name in known:
+        return known[name]
+    parts = [each for each in known if isinstance(name, str) and each.startswith(f"{name}.")]
+    if len(parts) == 1:
+        return known[parts[0]]
+    if parts:
+        raise ModelError(item, field, name, f"it has several coordinates: name one of {', '.join(map(repr, parts))}")
+    raise ModelError(item, field, name, f"there are the coordinates {', '.join(map(repr, list(known)[:12]))}")

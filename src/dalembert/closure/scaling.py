@@ -1,0 +1,121 @@
+"""Lengths and angles on one footing: dimensionless rows and columns of the closure equations.
+
+Every verdict about closed loops (is it closed, what is the rank) is taken on
+
+    r_s = S r,   J_s = S P D,   v = D x
+
+with S = 1/L at rows in metres and D = L at speeds in m/s, 1 elsewhere, and L a length of the system. So it does not
+depend on the units of the description.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.loop_constraints import characteristic_lengths
+from ..model import Model
+from ..model.cache import once_per_model
+
+__all__ = ["Scales", "closure_rank", "singular_values"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """Row and column scales of a model's closure equations.
+
+    Attributes
+    ----------
+    length : float, m
+        Mean over the bodies of the distance between the markers of a body at which it is connected.
+    rows : (nc,) 1/m or 1
+    columns : (nv,) m or 1
+    units : tuple of str, (nc,)
+        ``"m"`` or ``"rad"``.
+    floor : float
+        Scaled residual that rounding alone may leave.
+    targets : (3, nc) m or rad, per s, per s2
+        What residuals, their rates and second rates have to be: zero, except where a drive prescribes them.
+    t : float, s
+        Time, for rows that depend on it by themselves.
+    """
+
+    length: float
+    rows: Array
+    columns: Array
+    units: tuple[str, ...]
+    floor: float
+    targets: Array
+    t: float = 0.0
+
+    @classmethod
+    def of(cls, model: Model, *, positions_only: bool = False, t: float = 0.0, prescribed: bool = True) -> Scales:
+        """Read the scales off a model at time t; unless `prescribed`, without targets.
+
+        With `positions_only`, rows that bind velocities count for nothing.
+        """
+        length, rows, columns, units, floor = _constants(model)
+        targets = model.row_motion(t) if prescribed else np.zeros((3, model.nc))
+        scales = cls(length, rows, columns, units, floor, targets, t)
+        return scales.of_positions(model) if positions_only else scales
+
+    def of_positions(self, model: Model) -> Scales:
+        """Return the same with rows that bind velocities counting for nothing."""
+        return replace(self, rows=np.where(model.holonomic, self.rows, 0.0))
+
+    def without(self, rows: NDArray[np.bool_]) -> Scales:
+        """Return the same with marked rows (nc,) counting for nothing."""
+        return replace(self, rows=np.where(rows, 0.0, self.rows))
+
+    def residual(self, model: Model, q: Array) -> Array:
+        """Return S r (nc,)."""
+        r: Array = self.rows * model.apart(model.constraint_residual(q, t=self.t), self.targets[0])
+        return r
+
+    def jacobian(self, model: Model, q: Array) -> Array:
+        """Return S P D (nc, nv)."""
+        J: Array = self.rows[:, None] * model.constraint_jacobian(q, t=self.t) * self.columns
+        return J
+
+    def rates(self, model: Model, q: Array) -> Array:
+        """Return what P v has to be (nc,), m/s or rad/s."""
+        wanted: Array = self.targets[1] - model.constraint_drift(q, t=self.t)
+        return wanted
+
+
+def singular_values(J: Array) -> Array:
+    """Return the singular values of J, largest first, (min(J.shape),)."""
+    from scipy.linalg import qr
+
+    rows, columns = J.shape
+    if not rows or not columns:
+        return np.zeros(0)
+    # with many more rows than columns first reduce to a square, R^T R = J^T J
+    square = qr(J, mode="r")[0][:columns] if rows > columns else J
+    return np.asarray(np.linalg.svd(square, compute_uv=False), dtype=np.float64)
+
+
+def closure_rank(s: Array, tolerance: float = 1e-8) -> int:
+    """Return the rank of a scaled closure Jacobian with singular values s, at a closed configuration.
+
+    Closing to 1e-12 leaves 1e-12 of noise in a regular position. The entries are of order 1: a loop whose rows all
+    vanish has rank 0, not that of its rounding.
+    """
+    return int((s > tolerance * max(1.0, float(s.max(initial=0.0)))).sum())
+
+
+_WORST = 1e-6  # what rounding may leave open at most: places so far away that it leaves more are none
+
+
+@once_per_model
+def _constants(model: Model) -> tuple[float, Array, Array, tuple[str, ...], float]:
+    """Return length, rows, columns, units and floor of a model."""
+    tables = model.compiled.tables
+    reach = characteristic_lengths(model.forest)[1]
+    floor = 16 * np.finfo(float).eps * (1.0 + reach / model.length) * max(1.0, model.nb**0.5)
+    floor = floor if floor < _WORST else _WORST
+    return model.length, tables["row_scale"], tables["column_scale"], model.compiled.names.row_units, floor

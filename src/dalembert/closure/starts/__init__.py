@@ -1,0 +1,1 @@
+"""Start values of joints, chains and bodies."""

@@ -1,0 +1,129 @@
+"""The closed configuration nearest to given poses of bodies.
+
+Poses measured off a drawing do not fit together exactly. With r_w the scaled differences from what is given (poses, and
+start values of joints; rad, and m per characteristic length), the start is a local solution of
+
+    minimise |r_w(q)|^2   with   r(q) = 0 of the loops,                                                            (1)
+
+the least of several. Joint coordinates are read off the poses; |r_w|^2 + |r|^2 is reduced from there, then the loops
+are closed, then (1) is solved along the closed configurations. As any of these has r = 0, no solution of (1) is
+below the least |r_w|^2 + |r|^2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies.markers import Marker
+from ...model import Model
+from ..loop_solver import Closure, Outcome, Wishes
+from .coordinate_targets import Held, HeldChord
+
+__all__ = ["nearest_closure"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+Pose = tuple[Array, Array]
+
+N_STARTS = 8  # starting points; the first is read off the poses
+N_NEAR_STARTS = 3  # of these, if what is found comes near the lower bound: branches that meet nearby
+NEAR_BOUND = 2.0  # ratio of |r_w| found and its lower bound below which other branches are farther away
+SAME_DISTANCE = 1e-6  # relative difference of |r_w| between starts that led to equally near configurations
+KICKS = (0.1, np.pi)  # rad, or characteristic lengths: sizes of the first and last random displacement
+
+
+def nearest_closure(
+    closure: Closure, guess: Array, held: Marks, wishes: Wishes, places: list[Held], random: np.random.Generator
+) -> Outcome | None:
+    """Return the closed configuration nearest to wishes and placed bodies (1), or None if none was found.
+
+    Parameters
+    ----------
+    closure : Closure
+    guess : (nq,) rad or m
+        What joints between bodies that are not placed start from.
+    held : (nv,) bool
+    wishes : Wishes
+        Placed bodies among them.
+    places : list of Held
+        The placed bodies.
+    random : Generator
+    """
+    model, given = closure.model, held | wishes.columns
+    modes = np.zeros(model.nv, dtype=bool)
+    for name in model.flexible_names:
+        modes[model.v_slice(name)] = True
+    base = coordinates_at(model, guess, places, given)
+    # a flexible body is deformed only if the loops cannot be closed otherwise: errors of placement are not deflections
+    for kept in [held | (modes & wishes.columns), held] if (modes & wishes.columns & ~held).any() else [held]:
+        best = _nearest(closure, base, kept, given, wishes, random)
+        if best is not None:
+            best.q = closure.unwound(best.q, guess, given)
+            return best
+    return None
+
+
+def _nearest(
+    closure: Closure, base: Array, held: Marks, given: Marks, wishes: Wishes, random: np.random.Generator
+) -> Outcome | None:
+    """Return the best local solution of (1) from several starts around a base (nq,)."""
+    best, least, bound = None, np.inf, np.inf
+    compromise = closure.with_rows(wishes.chords)
+    for k, size in enumerate([0.0, *np.linspace(*KICKS, N_STARTS - 1)]):
+        if k >= N_NEAR_STARTS and least <= NEAR_BOUND * bound:
+            break
+        fitted = compromise.iterate(closure.kicked(base, given, size, random), ~given)
+        bound = min(bound, float(np.linalg.norm(compromise.residual(fitted.q))))
+        trial = closure.iterate(fitted.q, ~held)
+        if not trial.closed:
+            trial = closure.escape(trial, held, random)
+        if trial.closed:
+            trial = closure.settle(trial, wishes, ~held)
+            missed = float(np.linalg.norm(wishes.residual(trial.q)))
+            if missed < (1.0 - SAME_DISTANCE) * least:
+                best, least = trial, missed
+    return best
+
+
+def coordinates_at(model: Model, guess: Array, places: list[Held], given: Marks) -> Array:
+    """Return a guess (nq,) with coordinates of tree joints read off the poses of bodies, except those that are given.
+
+    A joint takes the coordinates nearest to the relative pose of its markers. A body that is not placed, or not in
+    position and orientation, follows from the joint that carries it, at the guess.
+    """
+    q, forest = guess.copy(), model.forest
+    placed = {
+        held.chord.second.body.name: (held.rotation, held.position)
+        for held in places
+        if isinstance(held, HeldChord) and held.count == 6
+    }
+    poses = {forest.bodies[0]: (np.eye(3), np.zeros(3))}
+    for name, hinge in zip(forest.bodies[1:], forest.hinges, strict=True):
+        inboard = _after(poses[hinge.inboard.body.name], _in_body(model, hinge.inboard, guess))
+        end = _in_body(model, hinge.outboard, guess)
+        span, rates = model.q_slice(hinge.name), model.v_slice(hinge.name)
+        if name in placed:
+            poses[name] = placed[name]
+            if not given[rates].any() and hinge.element.nv:
+                seen = _after(_inverse(inboard), _after(placed[name], end))
+                q[span] = hinge.element.coordinates_of(*(_inverse(seen) if hinge.reversed else seen))
+        else:
+            joint = hinge.element.pose(q[span])
+            joint = _inverse(joint) if hinge.reversed else joint
+            poses[name] = _after(_after(inboard, joint), _inverse(end))
+    return q
+
+
+def _in_body(model: Model, marker: Marker, q: Array) -> Pose:
+    """Return rotation and position of a marker in its body, deformed as at q (nq,)."""
+    frame, at = model.pose(marker.body.origin, q), model.pose(marker, q)
+    return _after(_inverse((frame.rotation, frame.position)), (at.rotation, at.position))
+
+
+def _after(first: Pose, second: Pose) -> Pose:
+    return first[0] @ second[0], first[1] + first[0] @ second[1]
+
+
+def _inverse(pose: Pose) -> Pose:
+    return pose[0].T, -pose[0].T @ pose[1]

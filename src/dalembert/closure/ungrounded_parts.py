@@ -1,0 +1,39 @@
+"""Parts of a system that nothing holds: meant, or a connection to ground that was forgotten."""
+
+from __future__ import annotations
+
+from ..system import System
+from ..system.topology import Graph
+
+__all__ = ["adrift"]
+
+
+def adrift(system: System) -> list[str]:
+    """Say which parts of a system fall freely though nobody said so.
+
+    Such a part has no hinge, constraint or force element between it and anything else, and no place
+    (`System.place`) or load of its own, under gravity. A body that is to fly is connected to ground by `Free`, or
+    placed.
+    """
+    if not system.gravity.any():
+        return []
+    return [_said(part) for part in Graph.of(system).parts()[1:] if not _meant(system, set(part))]
+
+
+def _meant(system: System, part: set[str]) -> bool:
+    """Return whether something else than hinges acts on a part, or someone said where it starts."""
+    if part & set(system.places):
+        return True
+    ends = [{c.first.body.name, c.second.body.name} for c in system.connections.values()]
+    ends += [{marker.body.name for marker in force.ends} for force in system.forces.values()]
+    # a spring within the part holds nothing; a load on one body does
+    return any(bodies & part and (len(bodies) == 1 or bodies - part) for bodies in ends)
+
+
+def _said(part: list[str]) -> str:
+    listed = ", ".join(map(repr, part[:6])) + (f" and {len(part) - 6} more" if len(part) > 6 else "")
+    verb = "is" if len(part) == 1 else "are"
+    return (
+        f"{listed} {verb} not connected to ground by anything and fall{'s' * (len(part) == 1)} freely; if that is "
+        f"meant, say so: system.connect(..., da.Free(), system.ground, {part[0]!r}), or system.place({part[0]!r}, ...)"
+    )

@@ -1,0 +1,266 @@
+"""Speeds and accelerations that keep the loops closed, nearest to given ones; some of them may be held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked, finite_array
+from ..errors import AssemblyError, SingularityError
+from ..model import Model, as_model
+from ..system import System
+from ..system.initial_values import Place
+from .loop_solver import rank_of
+from .named_velocities import Freedoms, freedoms_of, names_of
+from .scaling import Scales, closure_rank, singular_values
+from .starts.chain_targets import PacedChain
+from .velocity_conflicts import why_speeds_clash
+
+__all__ = ["consistent_accelerations", "consistent_speeds", "shortest", "wished_speeds"]
+
+Array = NDArray[np.float64]
+Fixed = str | Iterable[str] | Mapping[str, ArrayLike]
+
+RANK = 1e-9  # singular values of scaled rows below this are rounding
+
+
+@checked("q", "fixed")
+def consistent_speeds(
+    system: System | Model, q: ArrayLike, v: ArrayLike, fixed: Fixed = (), *, t: float = 0.0
+) -> Array:
+    """Return the speeds nearest to `v` that keep the loops closed, (nv,).
+
+    Nearest in the metric of the mass matrix: what an ideal impulse of the closed loops would make of `v`. Minimises
+    d^T M d over d = v_new - v with P v_new = 0.
+
+    Parameters
+    ----------
+    system : System or Model
+    q : (nq,) rad or m
+        A closed configuration.
+    v : (nv,) rad/s or m/s
+    fixed : names, or dict of name to value
+        Connections or speeds, also of a hinge at which a loop was cut, that keep the value that `v` gives them, or take
+        the value.
+    t : float, s
+        Time, for constraints that a drive prescribes.
+
+    Raises
+    ------
+    AssemblyError
+        If the speeds that are to be kept contradict the loops.
+    """
+    model, item = as_model(system), "consistent_speeds"
+    v = finite_array(v, (model.nv,), item=item, field="v").copy()
+    q = model._coordinates(item, q)
+    held = freedoms_of(model, fixed, item=f"{item}: fixed")
+    scales = Scales.of(model, t=t)
+    wanted = _with_values(held, fixed, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
+    if not model.nc and not held.cut:
+        return v
+    free = ~held.marks
+    x = v / scales.columns
+    J = np.vstack([scales.jacobian(model, q), held.cut_scales[:, None] * held.cut_rows(q) * scales.columns])
+    rates = np.concatenate([scales.rows * scales.rates(model, q), held.cut_scales * wanted])
+    if (np.abs(J @ x - rates) <= np.finfo(float).eps * (np.abs(J) @ np.abs(x) + np.abs(rates))).all():
+        return v
+    size = float(np.linalg.norm(J, 2))
+    low = _root_of_inertia(model, q, scales, free)
+    # rank is judged on the geometry, not on the masses
+    rank = rank_of(singular_values(J[:, free]), size)
+    U, s, Vt = np.linalg.svd(np.linalg.solve(low, J[:, free].T).T, full_matrices=False)
+    for _ in range(2):  # the second pass removes the rounding of the first
+        step = Vt[:rank].T @ ((U[:, :rank].T @ (rates - J @ x)) / s[:rank])
+        x[free] += np.linalg.solve(low.T, step)
+    gap = J @ x - rates
+    if np.abs(gap).max(initial=0.0) > 1e-9 * (size * np.linalg.norm(v / scales.columns) + np.linalg.norm(rates)):
+        names = names_of(fixed)
+        what = f"the speeds held at {', '.join(map(repr, names))}" if names else "the rates of driven constraints"
+        raise AssemblyError(
+            f"{item}: {what} contradict the closed loops: {_widest(held, scales, gap, '/s')}. "
+            f"{why_speeds_clash(held, q, t)}"
+        )
+    result: Array = x * scales.columns
+    result[~free] = v[~free]
+    return result
+
+
+def wished_speeds(
+    model: Model,
+    q: Array,
+    fixed: Mapping[str, ArrayLike],
+    wishes: Mapping[str, ArrayLike],
+    places: Mapping[str, Place] | None = None,
+    *,
+    chains: Sequence[PacedChain] = (),
+    t: float = 0.0,
+) -> Array:
+    """Return speeds (nv,) that keep the loops closed and meet wishes: exactly if they can, else by least change.
+
+    What neither `fixed` nor `wishes` names has the least kinetic energy.
+
+    Parameters
+    ----------
+    model : Model
+    q : (nq,) rad or m
+        A closed configuration.
+    fixed, wishes : dict of name to value
+        Connections or speeds, also of hinges at which loops were cut; those in `fixed` are met or refused. No speed is
+        in both.
+    places : dict of str to Place
+        Bodies whose velocities are wished for.
+    chains : sequence of PacedChain
+        Kinematic chains of which rates of inner coordinates are wished for.
+    t : float, s
+    """
+    rest = np.zeros(model.nv)
+    placed, rates, units = _placed_rates(model, q, places or {}, chains)
+    try:
+        found = consistent_speeds(model, q, rest, fixed={**fixed, **wishes}, t=t)
+        if not len(placed):
+            return found
+    except AssemblyError:
+        if not wishes:
+            raise
+    base = consistent_speeds(model, q, rest, fixed=fixed, t=t)
+    scales = Scales.of(model, t=t)
+    held, wished = (freedoms_of(model, names, item="start speeds") for names in (fixed, wishes))
+    rows = [scales.jacobian(model, q), held.rows(q) * scales.columns]
+    _, s, Vt = np.linalg.svd(np.vstack(rows))
+    allowed = scales.columns[:, None] * Vt[rank_of(s) :].T
+    v = rest.copy()
+    cut = _with_values(wished, wishes, v, np.zeros(len(wished.cut)), "start speeds")
+    sizes = np.concatenate([1.0 / scales.columns[wished.columns], wished.cut_scales, units])
+    G = np.vstack([wished.rows(q), placed])
+    gap = sizes * (np.concatenate([v[wished.columns], cut, rates]) - G @ base)
+    U, s, Vt = np.linalg.svd(sizes[:, None] * (G @ allowed))
+    rank = closure_rank(s, RANK)
+    met: Array = base + allowed @ (Vt[:rank].T @ ((U[:, :rank].T @ gap) / s[:rank]))
+    left = allowed @ Vt[rank:].T  # what no wish speaks of
+    M = model.mass_matrix(q)
+    met -= left @ np.linalg.lstsq(left.T @ M @ left, left.T @ (M @ met), rcond=None)[0]
+    return met
+
+
+def _placed_rates(
+    model: Model, q: Array, places: Mapping[str, Place], chains: Sequence[PacedChain]
+) -> tuple[Array, Array, Array]:
+    """Return rows (k, nv) on v, rates (k,) and scales (k,) of velocities of bodies and within chains."""
+    rows, rates, units = [np.zeros((0, model.nv))], [np.zeros(0)], [np.zeros(0)]
+    for name, place in places.items():
+        for part, given, size in (
+            (slice(0, 3), place.angular_velocity, 1.0),
+            (slice(3, 6), place.velocity, 1.0 / model.length),
+        ):
+            if given is not None:
+                rows.append(model.jacobian(name, q)[part])
+                rates.append(given)
+                units.append(np.full(3, size))
+    for chain in chains:
+        of_chain, wanted = chain.rows(model, q)
+        rows.append(of_chain)
+        rates.append(wanted)
+        units.append(chain.scales(model.length))
+    return np.vstack(rows), np.concatenate(rates), np.concatenate(units)
+
+
+@checked("fixed")
+def consistent_accelerations(
+    system: System | Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, fixed: Fixed = (), *, t: float = 0.0
+) -> Array:
+    """Return the accelerations nearest to `a` that keep the loops closed: P a + bias = 0.
+
+    Parameters
+    ----------
+    system : System or Model
+    q : (nq,) rad or m
+    v : (nv,) rad/s or m/s
+    a : (nv,) rad/s2 or m/s2
+    fixed : names, or dict of name to value
+        Connections or speeds, also of a hinge at which a loop was cut, that keep exactly what `a` gives them, or take
+        the value.
+    t : float, s
+        Time, for constraints that a drive prescribes.
+
+    Raises
+    ------
+    SingularityError
+        If the fixed ones contradict the loops.
+    """
+    model, item = as_model(system), "consistent_accelerations"
+    q, v = finite_array(q, (model.nq,), item=item, field="q"), finite_array(v, (model.nv,), item=item, field="v")
+    a = finite_array(a, (model.nv,), item=item, field="a").copy()
+    held = freedoms_of(model, fixed, item=f"{item}: fixed")
+    scales = Scales.of(model, t=t)
+    wanted = _with_values(held, fixed, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
+    if not model.nc and not held.cut:
+        return a
+    free = ~held.marks
+    P, bias = model.constraint_jacobian(q, t=t), model.constraint_bias(q, v, t=t)
+    C = held.cut_rows(q)
+    beyond = held.cut_accelerations(q, v, a) - wanted if held.cut else np.zeros(0)
+    rows = np.concatenate([scales.rows, held.cut_scales])
+    gap = rows * np.concatenate([P @ a + bias - scales.targets[2], beyond])
+    terms = rows * np.concatenate([np.abs(P) @ np.abs(a) + np.abs(bias), np.abs(C) @ np.abs(a) + np.abs(wanted)])
+    if (np.abs(gap) <= np.finfo(float).eps * terms).all():
+        return a
+    J = (rows[:, None] * np.vstack([P, C]) * scales.columns)[:, free]
+    step = shortest(J, -gap)
+    rest = np.abs(J @ step + gap)
+    if rest.max() > 1e-9 * float(np.abs(gap).max()) + 1e-12 * (1.0 + float(terms.max())):
+        given = f"with the accelerations given for {_listed(held.names)}, " if len(held) else ""
+        raise SingularityError(
+            f"{item}: {given}no motion keeps the loops closed: {_widest(held, scales, rest, '/s2')}. "
+            f"{why_speeds_clash(held, q, t)}"
+        )
+    a[free] += scales.columns[free] * step
+    return a
+
+
+def shortest(A: Array, b: Array) -> Array:
+    """Return the shortest x with A x = b as nearly as can be."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    rank = closure_rank(s, RANK)
+    x: Array = Vt[:rank].T @ ((U[:, :rank].T @ b) / s[:rank])
+    return x
+
+
+def _with_values(held: Freedoms, fixed: Fixed, speeds: Array, cut: Array, item: str) -> Array:
+    """Put given values into the speeds (nv,), or accelerations; return those that cut hinges are to have, (k,)."""
+    if not isinstance(fixed, Mapping):
+        return cut
+    wanted = cut.copy()
+    for name, value in fixed.items():
+        one = freedoms_of(held.model, name, item=item)
+        numbers = finite_array(np.atleast_1d(np.asarray(value, dtype=float)), (len(one),), item=item, field=name)
+        speeds[one.columns] = numbers[: len(one.columns)]
+        wanted[[held.cut.index(k) for k in one.cut]] = numbers[len(one.columns) :]
+    return wanted
+
+
+def _root_of_inertia(model: Model, q: Array, scales: Scales, free: NDArray[np.bool_]) -> Array:
+    """Return L of M = L L^T in scaled free speeds; freedoms without inertia get a little, so that they follow."""
+    M = scales.columns[:, None] * model.mass_matrix(q) * scales.columns
+    M = M[np.ix_(free, free)]
+    try:
+        return np.asarray(np.linalg.cholesky(M))
+    except np.linalg.LinAlgError:
+        little = 1e-12 * max(float(np.diagonal(M).max()), np.finfo(float).tiny)
+        return np.asarray(np.linalg.cholesky(M + little * np.eye(len(M))))
+
+
+def _widest(held: Freedoms, scales: Scales, gap: Array, per: str) -> str:
+    """Say which row opens fastest, or which held coordinate is missed."""
+    worst, rows = int(np.abs(gap).argmax()), len(scales.rows)
+    if worst >= rows:
+        name = held.names[len(held.columns) + worst - rows]
+        return f"{name!r} would be missed by {abs(gap[worst]) / held.cut_scales[worst - rows]:.3g} m or rad{per}"
+    amount = f"{abs(gap[worst] / scales.rows[worst]):.3g} {scales.units[worst]}{per}"
+    return f"row {held.model.constraint_names[worst]!r} would open at {amount}"
+
+
+def _listed(names: list[Any]) -> str:
+    return ", ".join(map(repr, names[:8])) + (" and others" if len(names) > 8 else "")

@@ -1,0 +1,225 @@
+"""Where bodies stand in the core's list, and what flexible ones bring to it.
+
+A rigid body takes one place. A flexible one takes several (core/flexible/body.hpp): a carrier at the end of its hinge,
+the modal body with its frame and mass, and a node frame for each hinge and each marker on it, so that everything that
+attaches meets a plain body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bodies.body import Body
+from ..bodies.flexible_body import FlexibleBody
+from ..bodies.markers import Marker
+from ..bodies.modal_integrals import ModalIntegrals, modal_integrals, source_integrals
+from ..errors import ModelError
+from ..system.topology import Forest
+from .schema import Rows
+
+if TYPE_CHECKING:
+    from ..system import System
+
+__all__ = ["ModalTables", "Place", "Places", "modes_of", "refuse_flexible", "second_order"]
+
+Array = NDArray[np.float64]
+
+
+def modes_of(body: Body) -> int:
+    """Return the number of modes of a body; 0 if it is rigid."""
+    return 0 if body.flexible is None else body.flexible.nm
+
+
+def refuse_flexible(system: System, oracle: str) -> None:
+    """Refuse systems with flexible bodies, for oracles of rigid ones."""
+    for body in system.bodies.values():
+        if modes_of(body):
+            raise ModelError(oracle, "body", body.name, "it is flexible: use oracles.flexible.FlexibleOperators")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place in the core's list.
+
+    Attributes
+    ----------
+    parent : int
+        Number of the parent's place; ground is 0.
+    user : int
+        Number of the user's body it belongs to.
+    kind : str
+        ``"rigid"``, ``"carrier"``, ``"modal"`` or ``"node"``.
+    shape : int
+        Where the numbers of its node begin.
+    clamped : bool
+        Of a modal body: its node does not move against the frame.
+    """
+
+    parent: int
+    user: int
+    kind: str
+    shape: int = 0
+    clamped: bool = False
+
+
+class ModalTables:
+    """Flat numbers of all flexible bodies, and one row for each."""
+
+    def __init__(self) -> None:
+        self.rows = Rows("modal")
+        self._numbers: list[Array] = []
+        self._size = 0
+
+    def add(self, values: Array) -> int:
+        """Append numbers; return where they begin."""
+        begin = self._size
+        self._numbers.append(np.ravel(values))
+        self._size += self._numbers[-1].size
+        return begin
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what the core takes."""
+        return {"modal": self.rows.array(), "modal_numbers": np.concatenate([np.zeros(0), *self._numbers])}
+
+
+class Places:
+    """The core's list for a forest.
+
+    Attributes
+    ----------
+    rows : list of Place
+        ``rows[i - 1]`` is place i.
+    frame, carrier : (nb + 1,) int
+        Of the user's bodies: the place of the frame, and that at the end of the hinge.
+    inboard : (nb,) int
+        Of the user's bodies: the place that their hinge starts from.
+    tables : ModalTables
+    """
+
+    def __init__(self, forest: Forest, markers: Iterable[Marker]) -> None:
+        self.forest = forest
+        self.rows: list[Place] = []
+        self.tables = ModalTables()
+        nb = forest.nb
+        self.frame, self.carrier = np.zeros(nb + 1, dtype=np.int32), np.zeros(nb + 1, dtype=np.int32)
+        self.inboard = np.zeros(nb, dtype=np.int32)
+        self.modal: dict[int, int] = {}  # by the user's number: which flexible body
+        self._nodes: dict[tuple[int, bytes], int] = {}
+        self._second: dict[int, bool] = {}
+        self._integrals: dict[ModalIntegrals, int] = {}  # where those of a FlexibleBody stand, which bodies share
+        bodies = [forest.system.ground, *(forest.system.bodies[name] for name in forest.bodies[1:])]
+        if not any(modes_of(body) for body in bodies):
+            self.frame[:] = self.carrier[:] = np.arange(nb + 1)
+            self.inboard[:] = forest.parent
+            self.rows = [Place(int(parent), k, "rigid") for k, parent in enumerate(forest.parent, start=1)]
+            return
+        on: dict[int, list[Marker]] = {}
+        for marker in markers:
+            on.setdefault(forest.number.get(marker.body.name, 0), []).append(marker)
+        carried = {
+            self._key(int(parent), hinge.inboard)
+            for parent, hinge in zip(forest.parent, forest.hinges, strict=True)
+            if modes_of(hinge.inboard.body)
+        }
+        for k, hinge in enumerate(forest.hinges, start=1):
+            parent = int(forest.parent[k - 1])
+            start = int(self.frame[parent])
+            if modes_of(bodies[parent]) and self._moves(hinge.inboard):
+                start = self._add(Place(start, parent, "node", self.tables.add(self.shapes_of(hinge.inboard))))
+                self._nodes.setdefault(self._key(parent, hinge.inboard), start)
+            self.inboard[k - 1] = start
+            body = bodies[k]
+            if not modes_of(body):
+                self.frame[k] = self.carrier[k] = self._add(Place(start, k, "rigid"))
+                continue
+            assert body.flexible is not None
+            self.carrier[k] = self._add(Place(start, k, "carrier"))
+            self._take(k, body.flexible)
+            shape, clamped = self.tables.add(self.shapes_of(hinge.outboard)), not self._moves(hinge.outboard)
+            self.frame[k] = self._add(Place(int(self.carrier[k]), k, "modal", shape, clamped))
+            if not clamped:
+                self._nodes[self._key(k, hinge.outboard)] = int(self.carrier[k])
+            for marker in on.get(k, ()):
+                key = self._key(k, marker)
+                if self._moves(marker) and key not in self._nodes and key not in carried:
+                    self._nodes[key] = self._add(
+                        Place(int(self.frame[k]), k, "node", self.tables.add(self.shapes_of(marker)))
+                    )
+
+    def find(self, marker: Marker) -> int:
+        """Return the place that carries a marker."""
+        number = self.forest.number[marker.body.name]
+        if not modes_of(marker.body) or not self._moves(marker):
+            return int(self.frame[number])
+        return self._nodes[self._key(number, marker)]
+
+    def follows(self, marker: Marker) -> bool:
+        """Return whether a marker has a place."""
+        if not modes_of(marker.body) or not self._moves(marker):
+            return True
+        return self._key(self.forest.number[marker.body.name], marker) in self._nodes
+
+    def _add(self, place: Place) -> int:
+        self.rows.append(place)
+        return len(self.rows)
+
+    @staticmethod
+    def _moves(marker: Marker) -> bool:
+        return marker.shape is not None and bool(marker.shape.any())
+
+    @staticmethod
+    def _key(number: int, marker: Marker) -> tuple[int, bytes]:
+        assert marker.shape is not None
+        return number, _rounded(marker.foot) + marker.shape.tobytes()
+
+    def _take(self, number: int, flexible: FlexibleBody) -> None:
+        """Add the integrals of a flexible body."""
+        source = flexible.order == "source"
+        integrals = source_integrals(flexible) if source else modal_integrals(flexible)
+        self._second[number] = second = integrals.E1 is not None
+        if integrals not in self._integrals:
+            self._integrals[integrals] = self.tables.add(integrals.numbers())
+        elastic = self.tables.add(np.concatenate([flexible.modal_stiffness.ravel(), flexible.modal_damping.ravel()]))
+        self.modal[number] = self.tables.rows.add(
+            modes=flexible.nm,
+            order_zero=flexible.order == "ruthless",
+            second=second,
+            source=source,
+            table=self._integrals[integrals],
+            elastic=elastic,
+        )
+
+    def shapes_of(self, marker: Marker) -> Array:
+        """Return the numbers of a node: rest place, shapes mode by mode, turns and displacements of second order."""
+        flexible = marker.body.flexible
+        assert flexible is not None
+        shape = np.zeros((6, flexible.nm)) if marker.shape is None else marker.shape
+        parts = [marker.foot, shape.T]
+        if self._second[self.forest.number[marker.body.name]]:
+            parts.append(second_order(flexible, marker.foot).transpose(1, 2, 0))
+        return np.concatenate([np.ravel(part) for part in parts])
+
+
+def _rounded(place: Array) -> bytes:
+    """Return a place without its round-off, so that arms of one node find the same."""
+    return np.round(place, 12).tobytes()
+
+
+def second_order(flexible: FlexibleBody, position: Array) -> Array:
+    """Return [turn; displacement] of second order (6, nm, nm) of a node or a point of a straight line."""
+    stiffening = flexible.stiffening
+    if stiffening is not None and stiffening.line is not None:
+        found = stiffening.line.motion(position)
+        if found is not None:
+            return found
+    if stiffening is not None and stiffening.loads is not None:
+        for node, loads in zip(stiffening.load_nodes, stiffening.loads, strict=True):
+            if np.allclose(flexible.nodes[flexible.index(int(node))], position, atol=1e-9):
+                shift: Array = -loads  # it moves so far that the load's work is that of the stiffness it brings
+                return shift
+    return np.zeros((6, flexible.nm, flexible.nm))

@@ -1,0 +1,107 @@
+"""From bodies and hinges of a forest to the rows of the core's list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..errors import ModelError
+from ..system.topology import Forest, TreeHinge
+from .body_layout import Place
+from .frames import FrameMap
+from .names import Names
+from .program_tables import JointTables
+from .schema import Rows, number, table
+
+__all__ = ["flatten_bodies", "hinge_markers"]
+
+Array = NDArray[np.float64]
+
+_LOWER = [0, 1, 2, 4, 5, 8]  # of a symmetric 3 x 3: xx xy xz yy yz zz
+
+
+def flatten_bodies(forest: Forest, frames: FrameMap, joints: JointTables, names: Names) -> dict[str, NDArray[Any]]:
+    """Return the tables of bodies, of second markers, and of armatures."""
+    places = frames.places
+    own = _inertias(forest, frames)
+    rows = table("bodies", len(places.rows))
+    for row, place in zip(rows, places.rows, strict=True):
+        k = place.user
+        row["parent"], row["owner"] = place.parent, k
+        if place.kind in ("rigid", "carrier"):
+            hinge = forest.hinges[k - 1]
+            row["R_PJ"], row["p_PJ"] = frames.R_PJ[k - 1].ravel(), frames.p_PJ[k - 1]
+            row["R_FB"], row["p_FB"] = frames.R_FB[k].ravel(), frames.p_FB[k]
+            row["hinge"] = k
+            _set_hinge(row, hinge, joints)
+        if place.kind == "rigid":
+            row["user"] = k
+            row["mass"], row["h"], row["J"] = own[0][k - 1], own[1][k - 1], own[2][k - 1]
+        elif place.kind != "carrier":
+            _set_flexible(row, place, forest, frames)
+    return {"bodies": rows, "markers": hinge_markers(forest, frames), "armature": _armatures(forest, names)}
+
+
+def _set_hinge(row: Any, hinge: TreeHinge, joints: JointTables) -> None:
+    element = hinge.element
+    row["reversed"], row["pitch"] = hinge.reversed, element.parameter
+    if element.kernel:
+        row["kind"] = _core.hinges[element.kernel, hinge.reversed]
+    else:
+        row["form"], row["nv"] = number("form", "custom"), element.nv
+        row["program"] = joints.of_hinge(hinge.name, element, reversed=hinge.reversed)
+
+
+def _set_flexible(row: Any, place: Place, forest: Forest, frames: FrameMap) -> None:
+    """Fill the row of a modal body or a node; both rest parallel to the user's frame."""
+    k = place.user
+    row["form"] = number("form", place.kind)
+    row["modal"], row["shape"], row["moves"] = frames.places.modal[k], place.shape, not place.clamped
+    row["R_PJ"] = row["R_FB"] = np.eye(3).ravel()
+    if place.kind == "node":
+        return
+    # the node that the hinge holds, in F of the carrier
+    row["R_PJ"] = frames.R_FB[k].ravel()
+    row["p_PJ"] = frames.R_FB[k] @ forest.hinges[k - 1].outboard.foot + frames.p_FB[k]
+    row["user"], row["mass"] = k, forest.system.bodies[forest.bodies[k]].mass
+
+
+def _inertias(forest: Forest, frames: FrameMap) -> tuple[Array, Array, Array]:
+    """Return mass (nb,), first moment (nb, 3) and inertia (nb, 6) of the bodies about the origins of their F."""
+    bodies = [forest.system.bodies[name] for name in forest.bodies[1:]]
+    mass = np.array([body.mass for body in bodies])
+    R, p = frames.R_FB[1:], frames.p_FB[1:]
+    c = np.einsum("nij,nj->ni", R, np.array([body.com for body in bodies])) + p
+    # R I R^T + m (c.c 1 - c c^T)
+    J = R @ np.array([body.inertia for body in bodies]) @ R.transpose(0, 2, 1)
+    J += mass[:, None, None] * ((c * c).sum(1)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
+    h, J = mass[:, None] * c, J.reshape(-1, 9)[:, _LOWER]
+    whole = np.column_stack([mass, h, J, frames.p_PJ, p])
+    if not np.isfinite(whole).all():
+        row = int(np.argwhere(~np.isfinite(whole))[0, 0])
+        remedy = "lengths and masses must stay finite when multiplied"
+        raise ModelError(f"body {forest.bodies[row + 1]!r}", "data", "too large", remedy)
+    return mass, h, J
+
+
+def hinge_markers(forest: Forest, frames: FrameMap) -> NDArray[Any]:
+    """Return the table of second markers of the hinges."""
+    rows = Rows("markers")
+    for k, hinge in enumerate(forest.hinges, start=1):
+        body, R, p = frames.place(hinge.inboard if hinge.reversed else hinge.outboard)
+        place = frames.places.carrier[k]
+        # loads are told about the end of the hinge itself, which is where its frame F is
+        rows.add(R_FM=R, p_FM=p, place=place, body=body, outboard=not hinge.reversed)
+    return rows.array()
+
+
+def _armatures(forest: Forest, names: Names) -> Array:
+    """Return the armatures (nv,), or none if there are none."""
+    armature = np.zeros(len(names.speeds))
+    for hinge in forest.hinges:
+        if hinge.element.armature is not None:
+            armature[names.v[hinge.name]] = hinge.element.armature
+    return armature if armature.any() else np.zeros(0)

@@ -1,0 +1,203 @@
+"""From a `System` to everything that a constant model is made of: tables of the core, names, what Python keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..connections.constraints.chain_reach import reach_of
+from ..connections.constraints.chains import KinematicChain
+from ..connections.constraints.ropes import Rope
+from ..connections.drives import Drive
+from ..errors import SingularityError
+from ..system import System
+from ..system.topology import Forest, with_links
+from .body_tables import flatten_bodies
+from .driven_angles import with_turns
+from .element_tables import ElementTables
+from .elements import flatten_elements
+from .frames import FrameMap
+from .loop_constraints import chord_order, flatten_chords, lean_rows, scales
+from .massless_dof import has_modes, lent_inertia, needs_no_inertia, refuse_idle_freedoms
+from .names import Names, rows_of
+from .parameters import OwnNumbers, collect_numbers
+from .program_tables import JointTables
+from .time_laws import LawTables, flatten_drives
+
+__all__ = ["Compiled", "compile_system", "random_coordinates"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """What a model is made of.
+
+    Attributes
+    ----------
+    system : System
+        A copy of the description, which nobody else has.
+    origin : str
+        The description itself, for telling its markers from others.
+    forest, frames, names
+    tables : dict of str to array
+        Of the core.
+    elements : ElementTables
+    hosted : tuple
+        Laws that Python evaluates for the core, in its order.
+    drives : tuple of Drive
+        In the order of the core.
+    lean : (nc,) bool
+        Rows that do not repeat others of their chord in every configuration.
+    numbers : OwnNumbers
+        What may have other values without compiling again.
+    """
+
+    system: System
+    origin: str
+    forest: Forest
+    frames: FrameMap
+    names: Names
+    tables: dict[str, NDArray[Any]]
+    elements: ElementTables
+    hosted: tuple[Any, ...]
+    drives: tuple[Drive, ...]
+    lean: NDArray[np.bool_]
+    numbers: OwnNumbers
+
+
+def _from_starts(system: System) -> System:
+    """Let kinematic chains be searched near the start values of their inner coordinates; changes the system."""
+    for name, connection in system.connections.items():
+        initial = system.initials.get(name)
+        if isinstance(connection.element, KinematicChain) and initial is not None and initial.position is not None:
+            system.connections[name] = replace(connection, element=connection.element.with_start(initial.position))
+    return system
+
+
+def _with_ties(system: System) -> System:
+    """Return the system with ropes beside every chain that can be stretched or folded: they hold it there."""
+    for name, connection in list(system.connections.items()):
+        reach = reach_of(connection.element) if isinstance(connection.element, KinematicChain) else None
+        if reach is None or f"{name}.reach" in system.connections:
+            continue
+        ends = [
+            marker.body.at(*(marker.position + marker.rotation @ point))
+            for marker, point in ((connection.first, reach.first), (connection.second, reach.second))
+        ]
+        system.connect(f"{name}.reach", Rope(reach.most), *ends)
+        if reach.least > 0.0:
+            system.connect(f"{name}.fold", Rope(reach.least, pushes=True), *ends)
+    return system
+
+
+def compile_system(origin: System) -> Compiled:
+    """Return what the model of a system is made of.
+
+    Raises
+    ------
+    TopologyError
+        If there are no bodies.
+    ModelError
+        If a body's data are impossible, or a hinge that carries mass moves none along one of its
+        freedoms.
+    """
+    for body in origin.bodies.values():
+        body.validate()
+    system = _with_ties(with_turns(_from_starts(with_links(origin.copy()))))
+    forest = Forest(system)
+    names, frames, joints = Names(forest), FrameMap.of(forest), JointTables()
+    tables = {
+        **flatten_bodies(forest, frames, joints, names),
+        **flatten_chords(forest, frames, joints, names),
+        **joints.arrays(),
+        **frames.places.tables.arrays(),
+        **scales(forest, names),
+        "gravity": np.array(system.gravity, dtype=float),
+    }
+    drives = tuple(system.drives.values())
+    lean = np.ones(len(names.rows), dtype=bool)
+    skeleton = _Skeleton(tables, np.zeros(0), [], [], None)
+    if names.rows:
+        generic = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
+        tables["lent"] = lent_inertia(skeleton, forest, names, generic)
+        skeleton = _Skeleton(tables, np.zeros(0), [], [], None) if len(tables["lent"]) else skeleton
+        rows, lean = _settle_rows(skeleton, forest, names)
+        tables |= rows
+    else:  # in a loop, what closes it may bring the inertia that a branch lacks
+        _mind_inertia(skeleton, tables, forest, names, drives)
+    laws = LawTables()
+    elements = flatten_elements(forest, frames, names, laws, joints.programs.tables)
+    tables["drives"] = flatten_drives(drives, names, laws, elements.drive_laws)
+    tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
+    numbers = collect_numbers(forest, frames, names, elements, drives, joints.own)
+    tables |= {**laws.arrays(), **elements.arrays(), **numbers.tables}
+    hosted = tuple(laws.hosted)
+    return Compiled(system, origin.key, forest, frames, names, tables, elements, hosted, drives, lean, numbers)
+
+
+class _Skeleton(_core.Model):
+    """Bodies and closures alone, to ask the core about them."""
+
+    def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        raise SingularityError("a freedom without inertia")
+
+
+def _mind_inertia(
+    skeleton: _Skeleton, tables: dict[str, NDArray[Any]], forest: Forest, names: Names, drives: tuple[Drive, ...]
+) -> None:
+    """Refuse freedoms of a tree that move no inertia and need some."""
+    held = needs_no_inertia(forest, names, drives)
+    flexible = has_modes(forest)
+    if held.any() and flexible:  # an armature without end holds them
+        own = tables["armature"] if len(tables["armature"]) else np.zeros(len(held))
+        skeleton = _Skeleton({**tables, "armature": np.where(held, 1e60, own)}, np.zeros(0), [], [], None)
+    generic = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
+    refuse_idle_freedoms(skeleton, forest, names, generic, None if flexible else held)
+
+
+def random_coordinates(forest: Forest, names: Names, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
+    """Return random coordinates (*shape, nq): angles within +-pi, displacements within +-1 m, any attitude.
+
+    Quaternions are not normalised; flexible bodies are not deformed.
+    """
+    q = np.zeros((*shape, len(names.coordinates)))
+    for hinge in forest.hinges:
+        span = names.q[hinge.name]
+        for column, name in zip(range(span.start, span.stop), hinge.element.coordinates, strict=True):
+            if name.startswith("angle"):
+                q[..., column] = rng.uniform(-np.pi, np.pi, shape)
+            elif name.startswith("q"):
+                q[..., column] = rng.normal(size=shape)
+            else:
+                q[..., column] = rng.uniform(-1, 1, shape)
+    return q
+
+
+def _settle_rows(
+    skeleton: _Skeleton, forest: Forest, names: Names
+) -> tuple[dict[str, NDArray[np.int32]], NDArray[np.bool_]]:
+    """Return the order in which constraint rows are eliminated, and which of them are needed everywhere."""
+    starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
+    order = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in chord_order(forest)]).astype(np.int32)
+    rng, still = np.random.default_rng(2), np.zeros(skeleton.nv)
+    samples = [skeleton.integrate(random_coordinates(forest, names, rng), still) for _ in range(3)]
+    try:
+        lean = lean_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
+    except SingularityError:  # a tree with freedoms that only the loops hold: nothing is left out
+        lean = names.closing.copy()
+    return {"all_rows": order, "lean_rows": order[lean[order]]}, lean
+
+
+def _holonomic(names: Names, drives: Iterable[Drive]) -> NDArray[np.bool_]:
+    """Return which rows bind positions: not those that a drive gives a speed or an acceleration."""
+    bound = names.holonomic.copy()
+    for drive in drives:
+        if drive.level and not drive.of_hinge:
+            bound[names.row_connections.index(drive.connection.name) + drive.coordinate] = False
+    return bound

@@ -1,0 +1,132 @@
+"""What acts in hinges themselves, as elements of the core: viscous dampers, dry friction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..connections.connection import Connection
+from ..connections.elements.built_in import HingeSpring
+from ..connections.elements.signals import Reaction, parts_in
+from ..connections.formulas.expressions import compile_expressions
+from ..connections.joints import Hinge
+from .names import full_names
+from .schema import number
+
+if TYPE_CHECKING:
+    from .elements import Site
+
+__all__ = ["BY_SIGN", "DryPlace", "add_hinge_elements"]
+
+BY_SIGN = 2.0  # the mode of dry friction that goes by the sign of the speed; what is within one of zero is given
+
+
+@dataclass(frozen=True)
+class DryPlace:
+    """Where the dry friction of a speed stands.
+
+    Attributes
+    ----------
+    friction, mode, coefficient, slip : int
+        Among the parameters. Without friction by load the coefficient is zero.
+    measure : int
+        Of its effort among those of all elements.
+    load : int
+        What it has per coefficient, N m or N, among the signals; -1 without friction by load.
+    """
+
+    friction: int
+    mode: int
+    coefficient: int
+    slip: int
+    measure: int
+    load: int
+
+
+def add_hinge_elements(site: Site, connection: Connection) -> None:
+    """Add what acts in a hinge itself, at its speeds."""
+    hinge = connection.element
+    if not isinstance(hinge, Hinge):
+        return
+    speeds = tuple(full_names(connection.name, hinge.speeds))
+    if hinge.damping is not None:
+        for part, speed in enumerate(speeds):
+            labels = ("", f"{speed}.damping", "")
+            parameter = site.tables.add_parameters(labels, (0.0, float(hinge.damping[part]), 0.0))
+            form = number("law_form", HingeSpring.law_form)
+            site.tables.add_element(
+                "", [site.at_hinge(connection, part)], 1, form=form, parameter=parameter, parameters=3
+            )
+    if not hinge.rubs:
+        return
+    given = [f for f in (hinge.friction, hinge.static_friction) if f is not None]
+    parts = [k for k in range(hinge.nv) if hinge.load_friction is not None or any(f[k] for f in given)]
+    for chosen in [parts] if hinge.rubs_together else [[part] for part in parts]:
+        _add_dry(site, connection, chosen, speeds)
+
+
+def _add_dry(site: Site, connection: Connection, parts: list[int], speeds: tuple[str, ...]) -> None:
+    """Add dry friction at one speed of a hinge, or at several together."""
+    hinge, tables = connection.element, site.tables
+    assert isinstance(hinge, Hinge)
+    n, law = len(parts), hinge.load_friction
+    loads = [] if law is None else [_load(site, connection, part) for part in parts]
+    friction = np.zeros(hinge.nv) if hinge.friction is None else hinge.friction
+    labels = (
+        *(f"{speeds[part]}.friction" for part in parts),
+        *[""] * n,
+        f"{connection.name}.coefficient" * bool(law),
+        "",
+    )
+    numbers = (*friction[parts], *[BY_SIGN] * n, 0.0 if law is None else law.coefficient, 0.0)
+    first = tables.add_parameters(labels, numbers)
+    signal = number("source", "signal")
+    taken = [tables.inputs.add(source=signal, place=load) for load in loads]
+    for k, part in enumerate(parts):
+        load = loads[k] if loads else -1
+        place = DryPlace(first + k, first + n + k, first + 2 * n, first + 2 * n + 1, tables.measured + k, load)
+        tables.dry[speeds[part]] = place
+    tables.add_element(
+        "",
+        [site.at_hinge(connection, part) for part in parts],
+        n,
+        form=number("law_form", "dry"),
+        parameter=first,
+        parameters=2 * n + 2,
+        input=taken[0] if taken else 0,
+        inputs=len(taken),
+    )
+
+
+def _load(site: Site, connection: Connection, part: int) -> int:
+    """Return the number of the signal that is the friction at a speed per coefficient."""
+    hinge, tables, name = connection.element, site.tables, connection.name
+    assert isinstance(hinge, Hinge) and hinge.load_friction is not None
+    turns = hinge.speed_units[part] == "rad"
+    known = f"{name}.{'turning' if turns else 'sliding'} load"
+    if known in tables.signals:
+        return tables.signals[known]
+    law = hinge.load_friction
+    formula = law.effort(hinge.presses, hinge.frame(), turns=turns)
+    parts = parts_in(formula)
+    places = [tables.feedback(site.names.connections.index(name), Reaction(name, p).number) for p in parts.values()]
+    taken = [tables.inputs.add(source=number("source", "feedback"), place=place) for place in places]
+    numbers = law.parameters
+    program = compile_expressions(["0", formula], ("t", *numbers, *parts), item=f"friction of {name!r}")
+    labels = [f"{name}.{label}" for label in numbers]
+    tables.add_element(
+        "",
+        [],
+        0,
+        form=number("law_form", "program"),
+        law=tables.programs.take(program),
+        parameter=tables.add_parameters(labels, numbers.values()),
+        parameters=len(numbers),
+        input=taken[0],
+        inputs=len(taken),
+        signals=1,
+    )
+    tables.signals[known] = len(tables.signals)
+    return tables.signals[known]

@@ -1,0 +1,198 @@
+"""From what closes loops to the rows of the core, and an order in which these are eliminated."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..connections.connection import Connection
+from ..connections.constraints.couplings import CustomCoupling
+from ..connections.constraints.geometric import Constraint
+from ..connections.constraints.ropes import Rope
+from ..connections.joints import Hinge
+from ..system.topology import Forest
+from .frames import FrameMap
+from .names import Names, holds_of, rows_of
+from .program_tables import JointTables
+from .schema import Rows, number
+
+__all__ = ["characteristic_lengths", "chord_order", "flatten_chords", "lean_rows", "scales"]
+
+Array = NDArray[np.float64]
+
+
+def flatten_chords(forest: Forest, frames: FrameMap, joints: JointTables, names: Names) -> dict[str, NDArray[Any]]:
+    """Return the tables of chords, couplings last, of coupled coordinates, and of curves."""
+    rows, curves, pieces = Rows("chords"), Rows("curves"), Rows("pieces")
+    for chord in forest.chords:
+        element = chord.element
+        curve = element.table() if isinstance(element, Constraint) else None
+        if curve is not None:
+            curves.add(first=len(pieces), count=len(curve.coefficients), degree=curve.degree, closed=curve.closed)
+            for c, centre, radius in zip(curve.coefficients, *curve.spheres(), strict=True):
+                pieces.add(c=c, centre=centre, radius=radius)
+        rows.add(
+            **_ends(chord, frames),
+            **_kind(element),
+            **joints.of_chord(chord.name, element),
+            curve=len(curves) - 1 if curve is not None else -1,
+            rows=len(rows_of(chord)),
+            held=bool(holds_of(chord)),
+        )
+    coupled = Rows("coupled")
+    for coupling in forest.couplings:
+        law = coupling.element
+        fields: dict[str, Any] = {"form": number("chord_form", "coupling"), "curve": -1, "rows": 1}
+        if isinstance(law, CustomCoupling):
+            k = rows.add(**fields, **joints.of_chord(coupling.name, law))
+            factors = (1.0,) * len(coupling.places)
+        else:
+            k = rows.add(**fields, parameter=law.offset, program=-1)
+            factors = (-law.ratio, 1.0)
+        for (hinge, part), factor in zip(coupling.places, factors, strict=True):
+            if factor:
+                coupled.add(factor=factor, chord=k, freedom=names.v[hinge.name].start + part)
+    return {"chords": rows.array(), "coupled": coupled.array(), "curves": curves.array(), "pieces": pieces.array()}
+
+
+def _ends(chord: Connection, frames: FrameMap) -> dict[str, Any]:
+    """Return the fields of a chord's two frames."""
+    element = chord.element
+    if isinstance(element, Hinge):
+        axes = (element.frame(), element.frame()) if element.kernel else (np.eye(3), np.eye(3))
+    else:
+        axes = element.frames()
+    body_a, R_A, p_A = frames.place(chord.first, axes[0])
+    body_b, R_B, p_B = frames.place(chord.second, axes[1])
+    marker = frames.place(chord.second)[1]
+    return {
+        "body_a": body_a,
+        "R_FA": R_A,
+        "p_FA": p_A,
+        "body_b": body_b,
+        "R_FB": R_B,
+        "p_FB": p_B,
+        "R_FM": marker,
+    }
+
+
+def _kind(element: Hinge | Constraint) -> dict[str, Any]:
+    """Return the fields that say what a chord is."""
+    if isinstance(element, Hinge):
+        sizes = {"nq": element.nq, "nv": element.nv}
+        if not element.kernel:
+            return {"form": number("chord_form", "chain"), "parameter": element.length, **sizes}
+        kind = _core.hinges[element.kernel, False]
+        return {
+            "form": number("chord_form", "hinge"),
+            "kind": kind,
+            "parameter": element.parameter,
+            "kept": element.kept,
+            **sizes,
+        }
+    kind = 0
+    if element.form == "hinge":
+        kind = _core.hinges[element.kernel, False]
+    elif element.form == "constraint":
+        kind = _core.constraints[element.kernel]
+    sizes = {"nq": 1, "nv": 1} if isinstance(element, Rope) else {}
+    return {"form": number("chord_form", element.form), "kind": kind, "parameter": element.parameter, **sizes}
+
+
+# ---- which rows, in which order
+
+
+def lean_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
+    """Return which rows do not repeat others of their chord in every configuration, (nc,).
+
+    A planar loop of spatial hinges has three such rows: they depend on the others in every
+    configuration, closed or not, so a few random ones tell. Only repetitions within one loop are
+    looked for; those that several loops bring about together are found at each evaluation.
+
+    Parameters
+    ----------
+    pivots : (k, nc)
+        What ``_row_pivots`` finds at k random configurations.
+    """
+    starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
+    kept = pivots > 0.0
+    lean = np.zeros(len(names.rows), dtype=bool)
+    for start, stop in pairwise(starts):  # for each chord, the rows of the sample that found the most
+        lean[start:stop] = max((sample[start:stop] for sample in kept), key=np.count_nonzero)
+    return lean
+
+
+def chord_order(forest: Forest) -> NDArray[np.int32]:
+    """Return the chords in an order that keeps those that share a tree close together."""
+    ends = [{c.first.body.name, c.second.body.name} for c in forest.chords]
+    ends += [{m.body.name for h in c.hinges for m in (h.first, h.second)} for c in forest.couplings]
+    count = len(ends)
+    natural = np.arange(count, dtype=np.int32)
+    trees: dict[int, list[int]] = {}
+    for k, names in enumerate(ends):
+        for root in {forest.path(name)[-1] for name in names if forest.number[name]}:
+            trees.setdefault(root, []).append(k)
+    # few chords, or all of them on one tree: any order is as good
+    if count < 3 or max(map(len, trees.values()), default=0) > max(8, count // 2):
+        return natural
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    pairs = np.array([(a, b) for members in trees.values() for a in members for b in members])
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count)).tocsr()
+    order: NDArray[np.int32] = reverse_cuthill_mckee(graph, symmetric_mode=True)
+    return order
+
+
+# ---- lengths and angles on one footing
+
+
+def scales(forest: Forest, names: Names) -> dict[str, Array]:
+    """Return what makes rows and speeds parts of the system's size: 1 / L at rows in metres, L at speeds in m/s."""
+    length = characteristic_lengths(forest)[0]
+    rows = np.where(np.array(names.row_units, dtype=str) == "m", 1.0 / length, 1.0)
+    columns = np.ones(len(names.speeds))
+    for hinge in forest.hinges:
+        columns[names.v[hinge.name]] = [length if unit == "m" else 1.0 for unit in hinge.element.speed_units]
+    for name in names.flexible:  # one unit: the largest displacement is the length, or the largest slope 1 rad
+        flexible = forest.system.bodies[name].flexible
+        assert flexible is not None
+        most = np.abs(flexible.shapes).max(0) / np.repeat([1.0, length], 3)[:, None]
+        columns[names.v[name]] = 1.0 / most.max(0)
+    return {"length": np.array([length]), "row_scale": rows.reshape(-1), "column_scale": columns}
+
+
+def characteristic_lengths(forest: Forest) -> tuple[float, float]:
+    """Return the characteristic length, and the largest distance of a connected marker from its body's origin, m.
+
+    The first is the mean over the bodies of the distance between the markers of a body at which it is connected.
+    """
+    system = forest.system
+    markers: dict[str, list[Array]] = {}
+    for connection in system.connections.values():
+        for end in (connection.first, connection.second):
+            markers.setdefault(end.body.name, []).append(end.position)
+        element, first = connection.element, connection.first
+        if isinstance(element, Constraint) and (curve := element.table()) is not None:
+            axes = first.rotation @ element.frames()[0]  # a curve is part of the first body
+            markers[first.body.name] += [first.position + axes @ x for x in curve.box()]
+    spreads, reach = [], 0.0
+    for points in markers.values():
+        # a body with very many markers: the extent of their box will do
+        if len(points) > 30:
+            spreads.append(math.hypot(*np.ptp(points, axis=0)))
+        else:
+            spreads.append(max((math.hypot(*(a - b)) for a, b in combinations(points, 2)), default=0.0))
+        reach = max(reach, float(np.abs(points).max()))
+    spreads = [s for s in spreads if s > 0.0]
+    if spreads:
+        return float(np.mean(spreads)), reach
+    # all connected at single points: the bodies' own size, from their radii of gyration
+    radii = [float(np.sqrt(np.trace(body.inertia) / (2 * body.mass))) for body in system.bodies.values() if body.mass]
+    size = max(radii, default=0.0)
+    return (size if size > 0.0 else 1.0), reach

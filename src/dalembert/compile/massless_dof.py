@@ -1,0 +1,383 @@
+"""Freedoms that move nothing: where the mass matrix is singular, and which bodies are at fault."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..connections.drives import Drive
+from ..connections.joints import CustomHinge, Hinge
+from ..errors import ModelError
+from ..rotation.euler_angles import skew
+from ..system.topology import Forest, TreeHinge
+from .names import Names
+
+__all__ = [
+    "freedoms_without_inertia",
+    "has_modes",
+    "lent_inertia",
+    "motions_without_inertia",
+    "needs_no_inertia",
+    "refuse_idle_freedoms",
+]
+
+Array = NDArray[np.float64]
+
+_NOTHING = 1e-13  # of the largest inertia that a freedom could have with the same bodies: round-off of an exact zero
+_ROUNDING = 1e-14  # of the terms that a pivot is made of: 3e-16 were found for exact zeros
+
+_LENT = 1e-7  # of the inertia of the whole system: what is lent to freedoms whose loops bring theirs, and taken back
+
+
+def freedoms_without_inertia(
+    model: _core.Model,
+    forest: Forest,
+    names: Names,
+    q: Array,
+    *,
+    held: NDArray[np.bool_] | None = None,
+    rows: Array | None = None,
+) -> list[str]:
+    """Return the names of the speeds along which nothing resists at q (nq,): where the mass matrix is singular.
+
+    Parameters
+    ----------
+    held : (nv,) bool
+        Speeds that are given, and need no inertia.
+    rows : (m, nv)
+        Constraint rows: what they prevent needs no inertia, and they may bring that of other branches.
+    """
+    pivots = _core.Factor(model, q).pivots()
+    whole = _Whole.of(model, forest, q)
+    if (pivots > _NOTHING * whole.bound).all():
+        return []
+    scale = np.maximum(whole.along_freedoms(forest, names, q), model._composite_diagonal(q))
+    weak = ~(pivots > _NOTHING * scale)
+    if not weak.any():
+        return []
+    if not has_modes(forest):  # long chains have composite inertias beside which what is locally enough looks like none
+        local = whole.idle_freedoms(forest, names, q, held)
+        if not local or rows is None or not len(rows):
+            return [names.speeds[j] for j in sorted(_outermost(local, forest, names, scale))]
+    M = np.asarray(model.mass_matrix(q))
+    turns = np.where(_turns(forest, names), 2.0, 1.0)
+    if (held is not None and held.any()) or (rows is not None and len(rows)):
+        free = np.flatnonzero(np.ones(len(scale), dtype=bool) if held is None else ~held)
+        return [names.speeds[j] for j in sorted(_idle(M, scale, free, turns, rows))]
+    hinges = {k for k, name in enumerate(names.hinges) if weak[names.v[name]].any()}
+    # a vanishing pivot spoils those further in: at fault are the outermost, and those that carry nothing at all
+    spoilt = {ancestor - 1 for k in hinges for ancestor in forest.path(k + 1)[1:]}
+    found = set(np.flatnonzero(weak & (scale == 0.0)).tolist())
+    for k in hinges - spoilt:
+        outboard = [j for name in _carried(forest, names, k) for j in range(*names.v[name].indices(len(scale)))]
+        own = np.zeros(len(scale))
+        own[names.v[names.hinges[k]]] = turns[names.v[names.hinges[k]]]
+        found |= _idle(M, scale, np.array(outboard), own, None)
+    return [names.speeds[j] for j in sorted(found)]
+
+
+def _outermost(idle: set[int], forest: Forest, names: Names, scale: Array) -> set[int]:
+    """Return those of idle freedoms that are at fault: the outermost, and those that carry nothing at all.
+
+    One that moves nothing spoils those further in.
+    """
+    own = [{*range(*names.v[name].indices(len(scale)))} for name in names.hinges]
+    spoilt = {ancestor - 1 for k, mine in enumerate(own) if mine & idle for ancestor in forest.path(k + 1)[1:]}
+    return idle - {j for k in spoilt for j in own[k] if scale[j] > 0.0}
+
+
+def motions_without_inertia(model: _core.Model, names: Names, q: Array, weak: list[str]) -> list[dict[str, float]]:
+    """Return the motions of a tree at q (nq,) that move no inertia, speeds by name: one for each of `weak` freedoms.
+
+    The weak freedom has the speed 1, the others of them none; what moves with it is named with it. Two angles whose
+    axes coincide, as the first and the third of three at a quarter turn of the second, are one such motion.
+    """
+    M = np.asarray(model.mass_matrix(q))
+    scale = np.sqrt(np.diag(M))
+    unit = 1.0 / np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0)
+    sizes, vectors = np.linalg.eigh(M * unit * unit[:, None])
+    idle = vectors.T[sizes < _NOTHING * len(M)] * unit
+    columns = [names.speeds.index(name) for name in weak]
+    if len(idle) != len(columns):
+        return [{name: 1.0} for name in weak]
+    motions = np.linalg.lstsq(idle[:, columns].T, np.eye(len(columns)), rcond=None)[0].T @ idle
+    return [
+        {names.speeds[k]: float(x) for k, x in enumerate(row) if abs(x) > 1e-6 * np.abs(row).max()} for row in motions
+    ]
+
+
+def _carried(forest: Forest, names: Names, k: int) -> list[str]:
+    """Return the names of hinge k, of all hinges outboard of it, and of the flexible bodies there."""
+    numbers, found = [k + 1], []
+    while numbers:
+        number = numbers.pop()
+        found.append(names.hinges[number - 1])
+        if forest.system.bodies[forest.bodies[number]].flexible is not None:
+            found.append(forest.bodies[number])
+        numbers += forest.children(number)
+    return found
+
+
+def _turns(forest: Forest, names: Names) -> NDArray[np.bool_]:
+    """Return (nv,) which speeds are rates of turning."""
+    turns = np.zeros(len(names.speeds), dtype=bool)
+    for hinge in forest.hinges:
+        turns[names.v[hinge.name]] = [unit == "rad" for unit in hinge.element.speed_units]
+    return turns
+
+
+def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: Array | None) -> set[int]:
+    """Return freedoms, of some of them, without which there are no motions that the rows permit and that move nothing.
+
+    As few as possible: as many as there are independent motions of this kind; first those with a large `prefer` (nv,).
+    """
+    # where nothing at all moves, any unit serves
+    unit = 1.0 / np.sqrt(np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0))[some]
+    motions = np.eye(len(some))
+    if rows is not None and len(rows):
+        P = rows[:, some] * unit
+        P = P / np.maximum(np.linalg.norm(P, axis=1, keepdims=True), 1e-300)
+        _, s, Vt = np.linalg.svd(P)
+        motions = Vt[int((s > 1e-9 * s.max(initial=0.0)).sum()) :]
+    sizes, vectors = np.linalg.eigh(motions @ (M[np.ix_(some, some)] * unit * unit[:, None]) @ motions.T)
+    idle = vectors.T[sizes < _NOTHING * len(some)] @ motions * prefer[some]
+    return {int(some[column]) for column in _most_moved(idle)}
+
+
+def _most_moved(idle: Array) -> set[int]:
+    """Return as many freedoms as there are independent motions (k, n): those that move most, one after the other."""
+    found = set()
+    for _ in range(len(idle)):  # the freedom that moves most; then the motions that leave it at rest
+        lengths = np.linalg.norm(idle, axis=0)
+        column = int(lengths.argmax())
+        if not lengths[column]:
+            break
+        found.add(column)
+        weight = idle[:, column] / lengths[column]
+        idle = idle - np.outer(weight, weight @ idle)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """Bodies as points with a moment: attitude (nb, 3, 3), origin and centre (nb, 3), mass and moment (nb,)."""
+
+    R: Array
+    p: Array
+    centre: Array
+    mass: Array
+    moment: Array
+
+    @classmethod
+    def of(cls, model: _core.Model, forest: Forest, q: Array) -> _Whole:
+        raw = np.asarray(model._poses(q))
+        R, p = raw[:, :9].reshape(-1, 3, 3), raw[:, 9:]
+        bodies = [forest.system.bodies[name] for name in forest.bodies[1:]]
+        com, inertia = np.array([body.com for body in bodies]), np.array([body.inertia for body in bodies])
+        centre = np.einsum("kij,kj->ki", R, com) + p
+        moment = np.abs(np.einsum("kii->ki", inertia)).sum(axis=1)
+        return cls(R, p, centre, np.array([body.mass for body in bodies]), moment)
+
+    @property
+    def bound(self) -> float:
+        """No inertia along a freedom of unit speed is larger, kg m2 or kg."""
+        places = np.concatenate([self.centre, self.p])
+        reach = float(np.ptp(places, axis=0) @ np.ptp(places, axis=0))
+        return float(self.moment.sum() + self.mass.sum() * (1.0 + 4.0 * reach))
+
+    def along_freedoms(self, forest: Forest, names: Names, q: Array) -> Array:
+        """Return (nv,) what the inertia along each freedom could be at most, however what is outboard were turned."""
+        mass, centre, moment = self.mass.tolist(), list(self.centre), self.moment.tolist()
+        sizes = np.zeros(len(names.speeds))
+        for k in range(len(mass) - 1, -1, -1):  # everything outboard, as one body, from the tips inward
+            hinge, parent = forest.hinges[k], int(forest.parent[k]) - 1
+            if hinge.element.nv:
+                arm = centre[k] - self.p[k] - self.R[k] @ hinge.outboard.position
+                H = hinge.element.motion(q[names.q[hinge.name]])
+                turning, sliding = (H[:3] ** 2).sum(0), (H[3:] ** 2).sum(0)
+                sizes[names.v[hinge.name]] = turning * (moment[k] + mass[k] * (arm @ arm)) + sliding * mass[k]
+            if parent >= 0:
+                both, apart = mass[k] + mass[parent], centre[k] - centre[parent]
+                share = mass[k] / both if both else 0.0
+                moment[parent] += moment[k] + share * mass[parent] * (apart @ apart)
+                centre[parent] = centre[parent] + share * apart
+                mass[parent] = both
+        return sizes
+
+    def idle_freedoms(self, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None) -> set[int]:
+        """Return the freedoms of rigid bodies along which nothing resists, judged by what their own pivots are made of.
+
+        Articulated inertias P, from the tips inward, and N, the size of all terms whose rounding is in P:
+
+            D = H' P H,     P+ = P - P H D^-1 H' P,     N+ = A N A' + |P|,     A = 1 - P H D^-1 H'                  (1)
+
+        freedom by freedom, and both are added to those of the parent. |P| is diagonal in axes of the joint, to which
+        kernels keep; the own inertia of a body counts in all directions, as it is turned. A pivot is none if it is
+        below the rounding of H' N H. It depends on what the joint carries as far as that is felt there: joints farther
+        out relieve it of what they carry. Freedoms that are `held` (nv,) bool relieve nothing.
+        """
+        nb = len(self.mass)
+        P, N = np.zeros((nb, 6, 6)), np.zeros((nb, 6, 6))
+        found: set[int] = set()
+        for k in range(nb - 1, -1, -1):
+            hinge, parent = forest.hinges[k], int(forest.parent[k]) - 1
+            own = self._inertia(forest, k)
+            P[k] += own
+            N[k] += _in_all_directions(own)
+            span = names.v[hinge.name]
+            free = [j for j in range(span.stop - span.start) if held is None or not held[span.start + j]]
+            if free:
+                H, axes = self._motion(forest, k, q[names.q[hinge.name]])
+                H = H[:, free]
+                armature = np.zeros(hinge.element.nv) if hinge.element.armature is None else hinge.element.armature
+                weights = [2.0 if hinge.element.speed_units[j] == "rad" else 1.0 for j in free]
+                idle = _eliminate(P[k], N[k], H, axes, armature[free], np.array(weights))
+                found |= {span.start + free[j] for j in idle}
+            if parent >= 0:
+                shift = np.eye(6)
+                shift[:3, 3:] = skew(self.p[k] - self.p[parent])
+                P[parent] += shift @ P[k] @ shift.T
+                N[parent] += shift @ N[k] @ shift.T
+        return found
+
+    def _inertia(self, forest: Forest, k: int) -> Array:
+        """Return the inertia (6, 6) of body k at its origin, world axes: [moment; force] by [turning; sliding]."""
+        body = forest.system.bodies[forest.bodies[k + 1]]
+        S = skew(self.centre[k] - self.p[k])
+        mass = float(self.mass[k])
+        turned = self.R[k] @ body.inertia @ self.R[k].T - mass * S @ S
+        return np.block([[turned, mass * S], [-mass * S, mass * np.eye(3)]])
+
+    def _motion(self, forest: Forest, k: int, q: Array) -> tuple[Array, Array]:
+        """Return H (6, nv) of the joint that carries body k, up to its sign, at the body's origin, and its axes (3, 3).
+
+        In world axes; the third axis is that of the joint, if it has one.
+        """
+        hinge = forest.hinges[k]
+        ends = []
+        for marker in (hinge.inboard, hinge.outboard):
+            number = forest.number[marker.body.name] - 1
+            R, p = (self.R[number], self.p[number]) if number >= 0 else (np.eye(3), np.zeros(3))
+            ends.append((R @ marker.rotation, p + R @ marker.position))
+        first, second = reversed(ends) if hinge.reversed else ends
+        H = hinge.element.motion(q)
+        turning = first[0] @ H[:3]
+        sliding = first[0] @ H[3:] + np.cross(turning, self.p[k] - second[1], axis=0)
+        return np.vstack([turning, sliding]), first[0] @ hinge.element.frame()
+
+
+def _eliminate(P: Array, N: Array, H: Array, axes: Array, armature: Array, prefer: Array) -> set[int]:
+    """Relieve P and N (6, 6) of the freedoms H (6, n), in place, by (1); return those along which nothing resists.
+
+    One freedom after the other, the best determined first, so that rounding is that of P alone.
+    """
+    D, scale = H.T @ P @ H + np.diag(armature), np.diag(H.T @ N @ H) + armature
+    open_ones = list(range(H.shape[1]))
+    while open_ones:
+        pivots = {j: float(H[:, j] @ P @ H[:, j] + armature[j]) for j in open_ones}
+        sizes = {j: float(H[:, j] @ N @ H[:, j] + armature[j]) for j in open_ones}
+        best = max(open_ones, key=lambda j: pivots[j] / sizes[j] if sizes[j] > 0.0 else -1.0)
+        if not pivots[best] > _ROUNDING * sizes[best]:
+            break
+        open_ones.remove(best)
+        u = P @ H[:, best]
+        A = np.eye(6) - np.outer(u, H[:, best]) / pivots[best]
+        N[:] = A @ N @ A.T + _along(axes, P)
+        P -= np.outer(u, u) / pivots[best]
+    if not open_ones:
+        return set()
+    unit = 1.0 / np.sqrt(np.where(scale > 0.0, scale, 1.0))
+    vectors = np.linalg.eigh(D * unit * unit[:, None])[1]
+    return _most_moved(vectors.T[: len(open_ones)] * prefer)
+
+
+def _along(axes: Array, P: Array) -> Array:
+    """Return |P| (6, 6): what P (6, 6) has along axes (3, 3), columns; times 6 not less than any part of it."""
+    F = np.zeros((6, 6))
+    F[:3, :3] = F[3:, 3:] = axes
+    return np.asarray(6.0 * (F * np.einsum("ji,jk,ki->i", F, P, F)) @ F.T)
+
+
+def _in_all_directions(P: Array) -> Array:
+    """Return an inertia (6, 6) with the moment and the mass of another, as those of a ball."""
+    return np.diag(np.repeat([np.trace(P[:3, :3]), np.trace(P[3:, 3:])], 3))
+
+
+def has_modes(forest: Forest) -> bool:
+    """Return whether a body is flexible."""
+    return any(body.flexible is not None for body in forest.system.bodies.values())
+
+
+def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) -> NDArray[np.bool_]:
+    """Return (nv,) which freedoms may move nothing: those that drives or the time give, and hinges without any mass.
+
+    Hinges that carry no mass at all have poses, and kernels that ask for their accelerations say that there are none.
+    """
+    held = np.zeros(len(names.speeds), dtype=bool)
+    for drive in drives:
+        if isinstance(drive.connection.element, Hinge):
+            held[names.v[drive.connection.name].start + drive.coordinate] = True
+    empty = [True] * (forest.nb + 1)  # whether a body and all that it carries have neither mass nor armature
+    for k in range(forest.nb, 0, -1):
+        body, hinge = forest.system.bodies[forest.bodies[k]], forest.hinges[k - 1]
+        armature = hinge.element.armature
+        empty[k] &= not (body.mass or body.inertia.any() or (armature is not None and np.any(armature)))
+        empty[int(forest.parent[k - 1])] &= empty[k]
+        held[names.v[hinge.name]] |= empty[k]
+        if isinstance(hinge.element, CustomHinge) and hinge.element.clock is not None:
+            held[names.v[hinge.name].start + hinge.element.clock] = True
+    return held
+
+
+def lent_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> Array:
+    """Return inertia (nv,) that is lent to freedoms of trees which have none of their own at a generic q, or none (0,).
+
+    Loops may bring what they lack: core/closures/loops.hpp.
+    """
+    pivots = _core.Factor(model, q).pivots()
+    whole = _Whole.of(model, forest, q)
+    own = np.maximum(whole.along_freedoms(forest, names, q), model._composite_diagonal(q))
+    weak = ~(pivots > _NOTHING * own)
+    if weak.any() and not has_modes(forest) and not whole.idle_freedoms(forest, names, q, None):
+        return np.zeros(0)
+    if not weak.any():
+        return np.zeros(0)
+    lent = np.zeros(len(names.speeds))
+    mass, turned = whole.mass.sum() or 1.0, whole.bound or 1.0
+    for hinge in forest.hinges:
+        if hinge.element.nv:
+            H = hinge.element.motion(q[names.q[hinge.name]])
+            lent[names.v[hinge.name]] = _LENT * ((H[:3] ** 2).sum(0) * turned + (H[3:] ** 2).sum(0) * mass)
+    return np.where(weak, lent, 0.0)
+
+
+def refuse_idle_freedoms(
+    skeleton: _core.Model, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None = None
+) -> None:
+    """Refuse freedoms without inertia, except `held` (nv,), found as vanishing pivots at a generic configuration q."""
+    weak = freedoms_without_inertia(skeleton, forest, names, q, held=held)
+    for body, hinge in zip(names.bodies, forest.hinges, strict=True):
+        span = names.v[hinge.name]
+        idle = [name for name in names.speeds[span.start : span.stop] if name in weak]
+        if idle:
+            raise _no_inertia(forest, body, hinge, idle)
+
+
+def _no_inertia(forest: Forest, body: str, hinge: TreeHinge, idle: list[str]) -> ModelError:
+    found = forest.system.bodies[body]
+    listed = ", ".join(map(repr, idle))
+    several = "s" * (len(idle) > 1)
+    moves = f"freedom{several} {listed} of hinge {hinge.name!r} ({hinge.element.kind}) move{'s' * (len(idle) == 1)}"
+    remedy = (
+        f"{moves} no inertia: give the body, or one it carries, mass away from the axis or a moment of inertia about "
+        "it (inertia=, or a shape), drive what has none, or use Fixed()"
+    )
+    if found.mass and not found.inertia.any():
+        remedy += (
+            "; a point mass has no attitude: use hinges that only slide it, such as Prismatic, "
+            "or CustomHinge(['x', 'y', 'z'], position=['x', 'y', 'z'])"
+        )
+    return ModelError(f"body {body!r}", "inertia", found.inertia.tolist(), remedy)

@@ -1,0 +1,579 @@
+"""Own numbers of a description: what may be given other values without compiling again, by name.
+
+Masses, centres of mass, inertias, places and attitudes of markers, lengths, ratios, radii, numbers of laws, gravity.
+The core has them in one list, and recipes by which the entries of its tables follow (core/varied.hpp); numbers of force
+elements and dampers stand before them and need no recipe (`ElementTables.parameters`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bodies.markers import Marker
+from ..connections.connection import Connection
+from ..connections.constraints.cams import CamFollower
+from ..connections.constraints.couplings import CustomCoupling
+from ..connections.constraints.geometric import (
+    AxisAngle,
+    Constraint,
+    Distance,
+    Perpendicular,
+    RollingDisc,
+    RollingSphere,
+)
+from ..connections.constraints.ropes import Rope
+from ..connections.drives import Drive
+from ..connections.joints import Hinge, Screw
+from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp
+from ..parameters import Expression, Parameter, expressions_of
+from ..rotation import rotation_vectors
+from ..system.topology import Forest
+from .body_layout import modes_of
+from .element_tables import ElementTables
+from .frames import FrameMap
+from .names import Names, full_names
+from .schema import number, table
+
+__all__ = ["Group", "OwnNumbers", "collect_numbers", "law_fields"]
+
+Array = NDArray[np.float64]
+
+_PLACE = ("x", "y", "z", "rx", "ry", "rz")
+_PLACE_UNITS = ("m", "m", "m", "rad", "rad", "rad")
+_BODY = ("mass", "com.x", "com.y", "com.z", *(f"inertia.{ij}" for ij in ("xx", "xy", "xz", "yy", "yz", "zz")))
+_BODY_UNITS = ("kg", "m", "m", "m", *["kg m2"] * 6)
+_ENDS = ("first", "second", "third", *(f"end_{k}" for k in range(4, 12)))
+_STOPS = ("lower", "upper", "static_friction", "restitution", "max_speed")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Numbers of one part of a description.
+
+    Attributes
+    ----------
+    what : str
+        ``"gravity"``, ``"body"``, ``"marker"``, ``"hinge"``, ``"joint"``, ``"constraint"``, ``"coupling"``, ``"law"``,
+        ``"modes"``.
+    key : tuple
+        Which part: names that find it in a description again.
+    names : tuple of str
+    units : tuple of str
+    first : int
+        Where its numbers begin.
+    also : tuple of str
+        Other beginnings of names: of a marker with a name, the ends of connections that are there.
+    """
+
+    what: str
+    key: tuple[Any, ...]
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    first: int
+    also: tuple[str, ...] = ()
+
+    @property
+    def span(self) -> slice:
+        """Where its numbers stand."""
+        return slice(self.first, self.first + len(self.names))
+
+
+@dataclass(frozen=True, eq=False)
+class OwnNumbers:
+    """Own numbers of a description, and the recipes of the core.
+
+    Attributes
+    ----------
+    groups : tuple of Group
+    values : (n,)
+    tables : dict of str to array
+    named : dict of str to Parameter
+        Of the description; their values stand among the numbers.
+    follows : dict of int to Expression
+        What numbers follow from named parameters, by their places: parameters of elements first, then own numbers.
+    """
+
+    groups: tuple[Group, ...]
+    values: Array
+    tables: dict[str, NDArray[Any]]
+    named: dict[str, Parameter]
+    follows: dict[int, Expression]
+
+    @cached_property
+    def names(self) -> dict[str, int]:
+        """Where each number stands, by name; what came first keeps a name that two have."""
+        places: dict[str, int] = {}
+        for group in self.groups:
+            for k, name in enumerate(group.names):
+                places.setdefault(name, group.first + k)
+        for group in self.groups:
+            for prefix in group.also:
+                for k, label in enumerate(_PLACE):
+                    places.setdefault(f"{prefix}.{label}", group.first + k)
+        return places
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        """Unit of each number."""
+        return tuple(unit for group in self.groups for unit in group.units)
+
+    @cached_property
+    def firsts(self) -> NDArray[np.intp]:
+        """Where the groups begin."""
+        return np.array([group.first for group in self.groups], dtype=np.intp)
+
+    def group_of(self, place: int) -> Group:
+        """Return the group that a number belongs to."""
+        return self.groups[int(np.searchsorted(self.firsts, place, side="right")) - 1]
+
+
+def law_fields(law: Any) -> tuple[str, ...]:
+    """Return the names of a law's numbers in the order of the core; none if it has none that can be changed."""
+    match law:
+        case Constant():
+            return ("value",)
+        case Polynomial():
+            return tuple(f"coefficients[{k}]" for k in range(len(law.coefficients)))
+        case Harmonic():
+            return ("amplitude", "frequency", "phase", "offset")
+        case Ramp():
+            return ("start", "end", "duration", "begin")
+    return ()
+
+
+def _law_values(law: Any) -> tuple[float, ...]:
+    if isinstance(law, Polynomial):
+        return law.coefficients
+    return tuple(getattr(law, field) for field in law_fields(law))
+
+
+def _law_units(law: Any, unit: str) -> tuple[str, ...]:
+    match law:
+        case Polynomial():
+            return tuple(
+                unit if not k else f"{unit}/s" if k == 1 else f"{unit}/s{k}" for k in range(len(law.coefficients))
+            )
+        case Harmonic():
+            return (unit, "rad/s", "rad", unit)
+        case Ramp():
+            return (unit, unit, "s", "s")
+    return (unit,)
+
+
+class _Collector:
+    """Numbers and recipes on their way to the core."""
+
+    def __init__(self, forest: Forest, frames: FrameMap, names: Names) -> None:
+        self.forest, self.frames, self.names = forest, frames, names
+        self.groups: list[Group] = []
+        self.values: list[float] = []
+        self._markers: dict[Marker, int] = {}  # which recipe
+        self._recipes: list[tuple[Array, Array, int]] = []
+        self.poses: list[tuple[int, int, int, int, Array]] = []
+        self.scalars: list[tuple[int, int, int, int, float]] = []
+        self.follows: dict[int, Expression] = {}
+        self._ends = self._named_ends()
+
+    def add(
+        self,
+        what: str,
+        key: tuple[Any, ...],
+        names: Sequence[str],
+        units: Sequence[str],
+        values: Iterable[float],
+        follow: Mapping[int, Expression] | None = None,
+    ) -> int:
+        """Add a group of numbers, some of which follow from named parameters; return where it begins."""
+        first = len(self.values)
+        self.follows.update({first + k: expression for k, expression in (follow or {}).items()})
+        self.values += [float(x) for x in values]
+        self.groups.append(Group(what, key, tuple(names), tuple(units), first))
+        return first
+
+    def scalar(self, target: str, row: int, place: int, factor: float = 1.0, second: int = -1) -> None:
+        """Let an entry follow from one number, or from the product of two."""
+        self.scalars.append((place, second, number("scalar_target", target), row, factor))
+
+    # ---- markers
+
+    def _named_ends(self) -> dict[Marker, tuple[str, tuple[Any, ...]]]:
+        """Return by identity what markers at the ends of connections are called, and where they are found."""
+        ends: dict[Marker, tuple[str, tuple[Any, ...]]] = {}
+        system = self.forest.system
+        for c in system.connections.values():
+            for label, marker in (("first", c.first), ("second", c.second)):
+                ends.setdefault(marker, (f"{c.name}.{label}", ("connection", c.name, label)))
+        for f in system.forces.values():
+            for k, marker in enumerate(f.ends):
+                ends.setdefault(marker, (f"{f.name}.{_ENDS[k]}", ("force", f.name, k)))
+        return ends
+
+    def marker(self, marker: Marker) -> int:
+        """Return the number of a marker's recipe."""
+        known = self._markers.get(marker)
+        if known is not None:
+            return known
+        place = -1
+        called = self._ends.get(marker)
+        if not modes_of(marker.body) and (marker.label is not None or called is not None):
+            prefix = called[0] if called is not None else ""
+            key: tuple[Any, ...] = called[1] if called is not None else ()
+            if marker.label is not None:
+                prefix, key = f"{marker.body.name}.{marker.label}", ("named", marker.body.name, marker.label)
+            values = (*marker.position, *_turn(marker.rotation))
+            names = [f"{prefix}.{label}" for label in _PLACE]
+            place = self.add("marker", key, names, _PLACE_UNITS, values, _at(_PLACE, marker.expressions))
+        self._recipes.append((marker.rotation, marker.position, place))
+        self._markers[marker] = len(self._recipes) - 1
+        return self._markers[marker]
+
+    def pose(self, target: str, row: int, marker: Marker, axes: Array | None = None) -> None:
+        """Let a pose of the tables follow from a marker, as `FrameMap.place` has it."""
+        places = self.frames.places
+        place = places.find(marker)
+        kind = places.rows[place - 1].kind if place else "rigid"
+        base = -1 if kind in ("node", "modal") else self.forest.number[marker.body.name]
+        self._pose(target, row, self._arm(marker) if kind == "node" else self.marker(marker), base, axes)
+
+    def _arm(self, marker: Marker) -> int:
+        """Return the number of the recipe of a marker as its node has it, on a flexible body: nothing changes it."""
+        self._recipes.append((marker.rotation, np.zeros(3) if marker.arm is None else marker.arm, -1))
+        return len(self._recipes) - 1
+
+    def _pose(self, target: str, row: int, marker: int, base: int, axes: Array | None) -> None:
+        turned = np.eye(3) if axes is None else axes
+        self.poses.append((marker, base, number("pose_target", target), row, turned))
+
+    # ---- parts of a description
+
+    def gravity(self) -> None:
+        first = self.add(
+            "gravity",
+            (),
+            [f"gravity.{a}" for a in "xyz"],
+            ["m/s2"] * 3,
+            self.forest.system.gravity.tolist(),
+            _at([f"gravity.{a}" for a in "xyz"], self.forest.system.expressions),
+        )
+        for k in range(3):
+            self.scalar("gravity", k, first + k)
+
+    def bodies(self) -> dict[str, NDArray[Any]]:
+        """Add mass properties of rigid bodies, hinges and what sits in them; return tables of frames and inertias."""
+        forest, frames = self.forest, self.frames
+        places, nb = frames.places, forest.nb
+        axes_of, markers, inertias = np.zeros((nb, 9)), np.zeros(nb, dtype=np.int32), []
+        for k, (hinge, parent) in enumerate(zip(forest.hinges, forest.parent, strict=True), start=1):
+            body = forest.system.bodies[forest.bodies[k]]
+            axes = hinge.element.frame()
+            if hinge.reversed:
+                axes = axes @ np.array(hinge.element.reversal)
+            axes_of[k - 1], markers[k - 1] = axes.ravel(), self.marker(hinge.outboard)
+            carrier, start = int(places.carrier[k]), int(places.inboard[k - 1])
+            kind = places.rows[start - 1].kind if start else "rigid"
+            base = -1 if kind in ("node", "modal") else int(parent)
+            inboard = self._arm(hinge.inboard) if kind == "node" else self.marker(hinge.inboard)
+            self._pose("hinge", carrier, inboard, base, axes)
+            self._pose("body", carrier, -1, k, None)
+            self.pose("marker", k - 1, hinge.inboard if hinge.reversed else hinge.outboard)
+            if not modes_of(body):
+                J = body.inertia
+                values = (body.mass, *body.com, J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2])
+                names = [f"{body.name}.{label}" for label in _BODY]
+                follow = _at(_BODY, body.expressions)
+                inertias.append((carrier, k, self.add("body", (body.name,), names, _BODY_UNITS, values, follow)))
+            self._hinge_data(hinge.name, hinge.element, carrier, tree=True)
+        frame_rows, inertia_rows = table("frame_recipes", nb), table("inertia_recipes", len(inertias))
+        frame_rows["axes"], frame_rows["marker"] = axes_of, markers
+        for field, column in zip(("body", "user", "number"), zip(*inertias, strict=True), strict=False):
+            inertia_rows[field] = column
+        return {"frame_recipes": frame_rows, "inertia_recipes": inertia_rows}
+
+    def _hinge_data(self, name: str, hinge: Hinge, row: int, *, tree: bool) -> None:
+        if isinstance(hinge, Screw):
+            follow = _at(("pitch",), expressions_of(hinge))
+            place = self.add("hinge", (name, "pitch"), [f"{name}.pitch"], ["m"], [hinge.pitch], follow)
+            self.scalar("pitch" if tree else "chord", row, place, 1.0 / (2 * math.pi))
+        speeds = full_names(name, hinge.speeds)
+        if tree and hinge.armature is not None and hinge.armature.all():
+            units = ["kg" if unit == "m" else "kg m2" for unit in hinge.speed_units]
+            names, follow = [f"{s}.armature" for s in speeds], self._each(hinge, "armature")
+            first = self.add("hinge", (name, "armature"), names, units, hinge.armature, follow)
+            for k in range(hinge.nv):
+                self.scalar("armature", self.names.v[name].start + k, first + k)
+        for field in _STOPS:
+            value = getattr(hinge, field)
+            if value is not None and np.isfinite(value).all():
+                effort = ["N" if unit == "m" else "N m" for unit in hinge.speed_units]
+                units = {
+                    "static_friction": effort,
+                    "restitution": ["1"] * hinge.nv,
+                    "max_speed": [f"{unit}/s" for unit in hinge.speed_units],
+                }.get(field, list(hinge.speed_units))
+                names, follow = [f"{s}.{field}" for s in speeds], self._each(hinge, field)
+                self.add("hinge", (name, field), names, units, value, follow)
+
+    @staticmethod
+    def _each(hinge: Hinge, field: str) -> dict[int, Expression]:
+        return _at([f"{field}[{k}]" for k in range(hinge.nv)], expressions_of(hinge))
+
+    def closures(self, drives: Sequence[Drive]) -> None:
+        """Add ends and numbers of what closes loops."""
+        driven = {drive.connection.name: k for k, drive in enumerate(drives) if not drive.of_hinge}
+        for k, chord in enumerate(self.forest.chords):
+            element = chord.element
+            if isinstance(element, Hinge):
+                axes = (element.frame(), element.frame()) if element.kernel else (np.eye(3), np.eye(3))
+            else:
+                axes = element.frames()
+            self.pose("chord_a", k, chord.first, axes[0])
+            self.pose("chord_b", k, chord.second, axes[1])
+            self.pose("chord_marker", k, chord.second)
+            if isinstance(element, Hinge):
+                self._hinge_data(chord.name, element, k, tree=False)
+            else:
+                self._constraint(chord, element, k, driven.get(chord.name))
+        coupled, row = 0, len(self.forest.chords)
+        for coupling in self.forest.couplings:
+            law = coupling.element
+            if isinstance(law, CustomCoupling):
+                coupled += len(coupling.places)
+            else:
+                units = (coupling.row_units[0] + "/" + _coordinate_unit(coupling.places[0]), coupling.row_units[0])
+                if law.ratio:
+                    names = (f"{coupling.name}.ratio", f"{coupling.name}.offset")
+                    follow = _at(("ratio", "offset"), expressions_of(law))
+                    first = self.add("coupling", (coupling.name,), names, units, (law.ratio, law.offset), follow)
+                    self.scalar("coupled", coupled, first, -1.0)
+                    self.scalar("chord", row, first + 1)
+                coupled += 1 + bool(law.ratio)
+            row += 1
+
+    def joints(self, own: Mapping[str, Mapping[str, Sequence[int]]]) -> None:
+        """Add parameters of formulas of hinges, constraints and couplings."""
+        system = self.forest.system
+        for name, places in own.items():
+            owner: Any = system.couplings[name] if name in system.couplings else system.connections[name]
+            values = owner.element.parameters
+            follow = _at(tuple(places), expressions_of(owner.element))
+            names = [f"{name}.{label}" for label in places]
+            first = self.add("joint", (name,), names, ["1"] * len(names), [values[p] for p in places], follow)
+            for k, rows in enumerate(places.values()):
+                for row in rows:
+                    self.scalar("joint", row, first + k)
+
+    def _constraint(self, chord: Connection, element: Constraint, row: int, drive: int | None) -> None:
+        lengths = ((Distance, "length"), (Rope, "length"))
+        fields = (*lengths, (RollingSphere, "radius"), (RollingDisc, "radius"), (CamFollower, "radius"))
+        field = next((label for kind, label in fields if isinstance(element, kind)), "")
+        if isinstance(element, AxisAngle) and not isinstance(element, Perpendicular):
+            field = "angle"
+        if not field or (isinstance(element, CamFollower) and not element.radius):
+            return
+        value = getattr(element, field)
+        unit = "rad" if field == "angle" else "m"
+        cosine = isinstance(element, AxisAngle) and element.about is None  # of which the core has the cosine
+        place = self.add(
+            "constraint",
+            (chord.name, field),
+            [f"{chord.name}.{field}"],
+            [unit],
+            [element.parameter if field == "angle" else value],
+            _at((field,), {k: Expression("cos", x) if cosine else x for k, x in expressions_of(element).items()}),
+        )
+        self.scalar("chord", row, place)
+        if drive is not None and isinstance(element, (Distance, AxisAngle)):
+            self.scalar("offset", drive, place)
+
+    def elements(self, elements: ElementTables, drives: Sequence[Drive]) -> None:
+        """Add ends of force elements, and the numbers of laws of time."""
+        for port, (first, second) in elements.port_ends.items():
+            self.pose("port_a", port, first)
+            self.pose("port_b", port, second)
+        rows = elements.laws.rows.array()
+        inputs = elements.inputs.array()
+        law_source = number("source", "law")
+        places = [int(row["place"]) for row in inputs if row["source"] == law_source]
+        known: dict[str, int] = {}
+        for name, place in zip(elements.inputs_by_law, places, strict=True):
+            owner, _, label = name.rpartition(".")
+            law = elements.laws.laws[place]
+            self._law(law, int(rows[place]["first"]), name, ("force", owner, label), "", known)
+        k = len(places)
+        for drive in drives:
+            units = _drive_units(drive)
+            for part, law in enumerate(drive.laws):
+                prefix = f"{drive.name}.drive" if len(drive.laws) == 1 else f"{drive.name}.drive[{part}]"
+                place = elements.drive_laws[drive.name] + part
+                self._law(law, int(rows[place]["first"]), prefix, ("drive", drive.name, part), units[part], known)
+                k += 1
+
+    def _law(self, law: Law, row: int, prefix: str, key: tuple[Any, ...], unit: str, known: dict[str, int]) -> None:
+        fields = law_fields(law)
+        if not fields:
+            return
+        if prefix not in known:
+            names = [f"{prefix}.{field}" for field in fields]
+            follow = _at(fields, expressions_of(law))
+            known[prefix] = self.add("law", key, names, _law_units(law, unit), _law_values(law), follow)
+        for k in range(len(fields)):
+            self.scalar("law", row + k, known[prefix] + k)
+
+    def modes(self) -> None:
+        """Add stiffness and damping of modes: one by one where they do not mix, and a factor of all of them."""
+        before = 0
+        for name in self.names.flexible:
+            flexible = self.forest.system.bodies[name].flexible
+            assert flexible is not None
+            n = flexible.nm
+            factors = self.add(
+                "modes",
+                (name, "factors"),
+                [f"{name}.stiffness_factor", f"{name}.damping_factor"],
+                ["1", "1"],
+                (1.0, 1.0),
+            )
+            for which, (label, matrix) in enumerate(
+                (("stiffness", flexible.modal_stiffness), ("damping", flexible.modal_damping))
+            ):
+                start = before + which * n * n
+                single = not (matrix - np.diag(np.diag(matrix))).any()
+                if single:
+                    names = [f"{name}.eta[{k}].{label}" for k in range(n)]
+                    units = ["N/m" if label == "stiffness" else "N s/m"] * n
+                    first = self.add("modes", (name, label), names, units, np.diag(matrix))
+                    for k in range(n):
+                        self.scalar("elastic", start + k * (n + 1), first + k, 1.0, factors + which)
+                    continue
+                for entry in np.flatnonzero(matrix).tolist():
+                    self.scalar("elastic", start + entry, factors + which, float(matrix.flat[entry]))
+            before += 2 * n * n
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the tables of recipes."""
+        markers, poses = table("marker_recipes", len(self._recipes)), table("pose_recipes", len(self.poses))
+        if self._recipes:
+            R, p, places = zip(*self._recipes, strict=True)
+            markers["R"], markers["p"], markers["number"] = np.array(R).reshape(-1, 9), np.array(p), places
+        if self.poses:
+            *columns, axes = zip(*self.poses, strict=True)
+            for field, column in zip(("marker", "base", "target", "row"), columns, strict=True):
+                poses[field] = column
+            poses["axes"] = np.array(axes).reshape(-1, 9)
+        scalars = table("scalar_recipes", len(self.scalars))
+        for field, column in zip(
+            ("number", "second", "target", "row", "factor"), zip(*self.scalars, strict=True), strict=False
+        ):
+            scalars[field] = column
+        return {
+            "numbers": np.array(self.values, dtype=float),
+            "marker_recipes": markers,
+            "pose_recipes": poses,
+            "scalar_recipes": scalars,
+        }
+
+    def with_aliases(self) -> tuple[Group, ...]:
+        """Return the groups; markers with names are known by the connections at them, too."""
+        also: dict[int, list[str]] = {}
+        for key, recipe in self._markers.items():
+            place, called = self._recipes[recipe][2], self._ends.get(key)
+            if place >= 0 and called is not None:
+                also.setdefault(place, []).append(called[0])
+        system = self.forest.system
+        for c in system.connections.values():
+            for label, marker in (("first", c.first), ("second", c.second)):
+                recipe = self._markers.get(marker, -1)
+                if recipe >= 0 and self._recipes[recipe][2] >= 0:
+                    also.setdefault(self._recipes[recipe][2], []).append(f"{c.name}.{label}")
+        return tuple(
+            group
+            if group.first not in also
+            else Group(
+                group.what, group.key, group.names, group.units, group.first, tuple(dict.fromkeys(also[group.first]))
+            )
+            for group in self.groups
+        )
+
+
+def _at(labels: Sequence[str], expressions: Mapping[str, Expression]) -> dict[int, Expression]:
+    """Return expressions by place among labels."""
+    return {k: expressions[label] for k, label in enumerate(labels) if label in expressions} if expressions else {}
+
+
+def _of_elements(forest: Forest, elements: ElementTables) -> dict[int, Expression]:
+    """Return what parameters of elements, dampers and friction follow from, by their places."""
+    follows: dict[int, Expression] = {}
+    places = elements.parameter_names
+    for force in forest.system.forces.values():
+        follows.update({places[f"{force.name}.{k}"]: x for k, x in expressions_of(force.element).items()})
+    for c in forest.system.connections.values():
+        if isinstance(c.element, Hinge) and expressions_of(c.element):
+            for k, speed in enumerate(full_names(c.name, c.element.speeds)):
+                for field in ("damping", "friction"):
+                    expression = expressions_of(c.element).get(f"{field}[{k}]")
+                    if expression is not None and f"{speed}.{field}" in places:
+                        follows[places[f"{speed}.{field}"]] = expression
+    return follows
+
+
+def _turn(rotation: Array) -> Array:
+    """Return the rotation vector of a rotation; of none, exactly zero."""
+    return np.zeros(3) if (rotation == np.eye(3)).all() else rotation_vectors(rotation[None])[0]
+
+
+def _coordinate_unit(place: tuple[Connection, int]) -> str:
+    hinge, part = place
+    assert isinstance(hinge.element, Hinge)
+    units = hinge.element.speed_units  # a mimic rule may lead from a joint that does not move
+    return units[part] if part < len(units) else "1"
+
+
+def _drive_units(drive: Drive) -> list[str]:
+    """Return the unit of what each law of a drive gives."""
+    element = drive.connection.element
+    if len(drive.laws) > 1:
+        turns = len(drive.laws) - len(getattr(drive, "place", ()))
+        return ["rad" if turns == 3 else "1"] * turns + ["m"] * (len(drive.laws) - turns)
+    if isinstance(element, Hinge):
+        unit = element.speed_units[drive.coordinate]
+    else:
+        owner: Any = element if isinstance(element, Constraint) else drive.connection
+        unit = owner.row_units[drive.coordinate]
+    return [unit + ("", "/s", "/s2")[drive.level]]
+
+
+def collect_numbers(
+    forest: Forest,
+    frames: FrameMap,
+    names: Names,
+    elements: ElementTables,
+    drives: Sequence[Drive],
+    joints: Mapping[str, Mapping[str, Sequence[int]]],
+) -> OwnNumbers:
+    """Return the own numbers of a description and the recipes of the core; joints: see `JointTables.own`."""
+    collector = _Collector(forest, frames, names)
+    collector.gravity()
+    tables = collector.bodies()
+    collector.closures(drives)
+    collector.joints(joints)
+    collector.elements(elements, drives)
+    collector.modes()
+    for body in (forest.system.ground, *forest.system.bodies.values()):
+        for marker in body.markers.values():
+            collector.marker(marker)
+    named = dict(forest.system.named)
+    units = [parameter.unit for parameter in named.values()]
+    collector.add("named", (), list(named), units, [parameter.described for parameter in named.values()])
+    count = len(elements.parameters)
+    follows = {count + place: expression for place, expression in collector.follows.items()}
+    follows |= _of_elements(forest, elements)
+    values = np.array(collector.values, dtype=float)
+    values.flags.writeable = False
+    return OwnNumbers(collector.with_aliases(), values, {**tables, **collector.arrays()}, named, follows)

@@ -1,0 +1,154 @@
+"""Signals between elements: what each input is wired to, and an order in which all of them can be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
+
+from ..connections.elements.element import Element
+from ..connections.elements.signals import Delay, Source
+from ..connections.formulas.dependencies import inputs_of
+from ..errors import ModelError, TopologyError
+from .names import Names
+
+if TYPE_CHECKING:
+    from ..connections.connection import Connection
+    from ..connections.elements.built_in import ForceConnection
+    from ..system.topology import Forest
+
+__all__ = ["OutputInput", "SignalGraph", "Wire"]
+
+Node = tuple[str, str]  # an element and one of its signals; "": the element as a whole
+
+
+@dataclass(frozen=True)
+class OutputInput:
+    """An input that is an output of the system, by name, which Python computes at every evaluation.
+
+    Attributes
+    ----------
+    name : str
+    element : str
+        That takes it.
+    delay : Delay or None
+        What it was some time ago.
+    """
+
+    name: str
+    element: str
+    delay: Delay | None = None
+
+
+@dataclass
+class Wire:
+    """What an input of an element is connected with.
+
+    Attributes
+    ----------
+    source : as described
+    signal, state : str
+        Of another element, ``"controller.u"``.
+    place : (Connection, int) or None
+        A coordinate of a hinge; `rate`: its speed.
+    hosted : OutputInput or None
+        What Python has to compute at every evaluation.
+    """
+
+    source: Source
+    signal: str = ""
+    state: str = ""
+    place: tuple[Connection, int] | None = None
+    rate: int = 0
+    hosted: OutputInput | None = None
+
+
+class SignalGraph:
+    """The wires between elements.
+
+    Parameters
+    ----------
+    forest : Forest
+    names : Names
+    connections : sequence of ForceConnection
+        Whose elements have laws of their own.
+    """
+
+    def __init__(self, forest: Forest, names: Names, connections: Sequence[ForceConnection]) -> None:
+        self.forest, self.names = forest, names
+        self.elements: dict[str, Element] = {c.name: c.element for c in connections if isinstance(c.element, Element)}
+        self.wires = {
+            name: {key: self._wire(name, key, source) for key, source in element.sources.items()}
+            for name, element in self.elements.items()
+        }
+
+    def _wire(self, element: str, key: str, source: Source) -> Wire:
+        if isinstance(source, Delay):
+            return Wire(source, hosted=OutputInput(source.output, element, source))
+        if not isinstance(source, str):
+            return Wire(source)
+        owner, _, quantity = source.rpartition(".")
+        other = self.elements.get(owner)
+        if other is not None and quantity in other.signals:
+            return Wire(source, signal=source)
+        if other is not None and quantity in other.states:
+            return Wire(source, state=source)
+        if other is not None and quantity in other.parameters:
+            raise ModelError(
+                f"element {element!r}",
+                f"input {key!r}",
+                source,
+                "it is a parameter: give the number, or a signal of it",
+            )
+        if quantity in ("position", "speed"):
+            place = self._coordinate(owner)
+            if place is not None:
+                return Wire(source, place=place, rate=int(quantity == "speed"))
+        return Wire(source, hosted=OutputInput(source, element))
+
+    def _coordinate(self, owner: str) -> tuple[Connection, int] | None:
+        """Return a hinge and its coordinate, if a name means one with a speed of its own."""
+        try:
+            return self.forest.system.coordinate("input", "name", owner)
+        except ModelError:
+            return None
+
+    def order(self) -> list[Node]:
+        """Return signals that others take, ("controller", "u"), each after those that it depends on.
+
+        A law that is a function gives all its signals at once, ("controller", "").
+        """
+        wanted = {self._node(wire.signal) for wires in self.wires.values() for wire in wires.values() if wire.signal}
+        edges: dict[Node, set[Node]] = {}
+        open_nodes = list(wanted)
+        while open_nodes:
+            node = open_nodes.pop()
+            if node not in edges:
+                edges[node] = {self._node(wire.signal) for wire in self._wires_into(node) if wire.signal}
+                open_nodes += edges[node]
+        try:
+            return list(TopologicalSorter({node: sorted(edges[node]) for node in sorted(edges)}).static_order())
+        except CycleError as error:
+            loop = " -> ".join(f"{name}.{signal}" if signal else name for name, signal in reversed(error.args[1]))
+            raise TopologyError(
+                f"algebraic loop: {loop}: each of these signals needs the one before it at the same instant; give one "
+                "of the elements a state, such as a lag, that its signal depends on instead"
+            ) from None
+
+    def _node(self, signal: str) -> Node:
+        owner, _, name = signal.rpartition(".")
+        return (owner, name) if self.elements[owner].program is not None else (owner, "")
+
+    def _wires_into(self, node: Node) -> list[Wire]:
+        """Return the wires that a signal, or an element, depends on at the same instant."""
+        name, signal = node
+        element, wires = self.elements[name], self.wires[name]
+        if not signal or element.program is None:
+            return list(wires.values())
+        program, takes = element.program, element.takes
+        place = program.outputs[element.measures + len(element.states) + 1 + list(element.signals).index(signal)]
+        needed = inputs_of(program, [place])
+        if any(k >= len(takes) for k in needed):
+            needed = inputs_of(program, [place, *program.outputs[element.gives :]])
+        return [wires[takes[k]] for k in sorted(needed) if k < len(takes) and takes[k] in wires]

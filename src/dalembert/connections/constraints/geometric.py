@@ -1,0 +1,423 @@
+"""Constraints: equations between two markers that leave no coordinates of their own.
+
+A constraint is described by its rows. In frame A (the first marker, turned by ``frames()[0]``), with R and p the
+attitude and position of frame B (the second marker, turned by ``frames()[1]``), every row has a residual that is zero
+where the constraint holds. Rows marked nonholonomic bind velocities only and have no residual. Hinges close loops by
+rows of the same kind (see `hinges`), so everything said of loops holds for constraints too.
+
+Reactions act on the second marker and do no work, except along a motion that time prescribes.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import finite_number
+from ...errors import ModelError
+from ...parameters import keep
+from ...rotation import unit_vector
+from ..joints.joint import frame_with_z
+from .piecewise_polynomials import Pieces
+
+__all__ = [
+    "AxisAngle",
+    "Constraint",
+    "Distance",
+    "Parallel",
+    "Perpendicular",
+    "PointOnLine",
+    "PointOnPlane",
+    "PointOnPoint",
+    "RollingDisc",
+    "RollingSphere",
+    "Skate",
+]
+
+Array = NDArray[np.float64]
+
+_LENGTH_ROWS = frozenset({"x", "y", "z", "distance", "side", "slip", "slip_x", "slip_y", "height", "contact"})
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """What all constraints share.
+
+    rows : names of the equations; holonomic : whether each binds positions too
+    holds : names of rows that hold while a stop does
+    form, kernel : how the core has its rows: a constraint or hinge of its library, by name; rows or a chain by programs
+    drivable : whether a drive may prescribe the quantities that the rows hold
+    limits : what these may be, between two numbers
+    """
+
+    rows: ClassVar[tuple[str, ...]] = ()
+    holonomic: ClassVar[tuple[bool, ...]] = ()
+    holds: ClassVar[tuple[str, ...]] = ()
+    form: ClassVar[str] = "constraint"
+    kernel: ClassVar[str] = ""
+    directions: ClassVar[tuple[str, ...]] = ()
+    drivable: ClassVar[bool] = False
+    limits: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+
+    def __post_init__(self) -> None:
+        for field in self.directions:
+            object.__setattr__(self, field, unit_vector(getattr(self, field), item=self.kind, field=field))
+
+    def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
+        """Return what a residual, its rate and second rate must be when a drive prescribes the row's quantity."""
+        return value, rate, second
+
+    @property
+    def start(self) -> float:
+        """What a row holds while it is not driven, m or rad: where a drive by speed starts from."""
+        return 0.0
+
+    def sheet(self, value: float) -> int:
+        """Return how often a driven value has passed places at which its row cannot tell before from behind."""
+        return 0
+
+    @property
+    def kind(self) -> str:
+        """Name of the constraint type."""
+        return type(self).__name__
+
+    @property
+    def nv(self) -> int:
+        """Freedoms that it leaves between two bodies."""
+        return 6 - len(self.rows)
+
+    @property
+    def parameter(self) -> float:
+        """The one number that the compiled rows need."""
+        return 0.0
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        """Units of the rows, ``"m"`` or ``"rad"``."""
+        return tuple("m" if row in _LENGTH_ROWS else "rad" for row in self.rows)
+
+    def frames(self) -> tuple[Array, Array]:
+        """Return the axes (3, 3) in which the rows are written, in axes of the first and of the second marker."""
+        return np.eye(3), np.eye(3)
+
+    def table(self) -> Pieces | None:
+        """Return the pieces of the curve that the compiled rows need, in axes of ``frames()[0]``; None without one."""
+        return None
+
+    def _positive(self, field: str) -> None:
+        value = finite_number(keep(self, field), item=self.kind, field=field)
+        if value <= 0:
+            raise ModelError(self.kind, field, value, "it must be positive")
+        object.__setattr__(self, field, value)
+
+
+@dataclass(frozen=True, eq=False)
+class Distance(Constraint):
+    """The origins of the markers keep a distance: a rigid massless bar between two ball joints.
+
+    Parameters
+    ----------
+    length : float, m
+
+    Row: |p| = length. The force in the bar is the multiplier, positive if it pushes the ends apart. A drive changes the
+    distance: a hydraulic cylinder of prescribed length.
+    """
+
+    length: float = 1.0
+    rows: ClassVar[tuple[str, ...]] = ("distance",)
+    holonomic: ClassVar[tuple[bool, ...]] = (True,)
+    kernel: ClassVar[str] = "distance"
+    drivable: ClassVar[bool] = True
+    limits: ClassVar[tuple[float, float]] = (0.0, math.inf)
+
+    def __post_init__(self) -> None:
+        self._positive("length")
+
+    def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
+        return value - self.length, rate, second
+
+    @property
+    def start(self) -> float:
+        return self.length
+
+    @property
+    def parameter(self) -> float:
+        return self.length
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnPoint(Constraint):
+    """The origins of the markers coincide: a ball joint that is always an equation, never a hinge.
+
+    Rows: x, y, z of the second marker's origin in axes of the first. A drive of ``"name.x"`` and so on prescribes a
+    coordinate of the point instead: with all three it follows any path. The force is the multiplier.
+    """
+
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+    holonomic: ClassVar[tuple[bool, ...]] = (True, True, True)
+    form: ClassVar[str] = "hinge"  # its rows are those of a hinge that closes a loop
+    kernel: ClassVar[str] = "Spherical"
+    drivable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnLine(Constraint):
+    """The second marker's origin stays on a line of the first marker; the bodies may turn in any way.
+
+    Parameters
+    ----------
+    axis : str or (3,)
+        Direction of the line through the first marker's origin.
+
+    Rows: the two coordinates across the line; see ``frames`` for their directions.
+    """
+
+    axis: Any = "z"
+    rows: ClassVar[tuple[str, ...]] = ("x", "y")
+    holonomic: ClassVar[tuple[bool, ...]] = (True, True)
+    kernel: ClassVar[str] = "point_on_line"
+    drivable: ClassVar[bool] = True
+    directions: ClassVar[tuple[str, ...]] = ("axis",)
+
+    def frames(self) -> tuple[Array, Array]:
+        return frame_with_z(self.axis), np.eye(3)
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnPlane(Constraint):
+    """The second marker's origin stays in a plane of the first marker.
+
+    Parameters
+    ----------
+    normal : str or (3,)
+        Normal of the plane through the first marker's origin.
+
+    Row: the height above the plane, a coordinate of the point. A drive prescribes it.
+    """
+
+    normal: Any = "z"
+    rows: ClassVar[tuple[str, ...]] = ("z",)
+    holonomic: ClassVar[tuple[bool, ...]] = (True,)
+    kernel: ClassVar[str] = "point_on_plane"
+    drivable: ClassVar[bool] = True
+    directions: ClassVar[tuple[str, ...]] = ("normal",)
+
+    def frames(self) -> tuple[Array, Array]:
+        return frame_with_z(self.normal), np.eye(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Parallel(Constraint):
+    """An axis of the second marker stays parallel to an axis of the first.
+
+    Parameters
+    ----------
+    axis_1, axis_2 : str or (3,)
+        In axes of the first and of the second marker; `axis_2` is `axis_1` if left out.
+    """
+
+    axis_1: Any = "z"
+    axis_2: Any = None
+    rows: ClassVar[tuple[str, ...]] = ("tilt_x", "tilt_y")
+    holonomic: ClassVar[tuple[bool, ...]] = (True, True)
+    kernel: ClassVar[str] = "parallel"
+    directions: ClassVar[tuple[str, ...]] = ("axis_1", "axis_2")
+
+    def __post_init__(self) -> None:
+        if self.axis_2 is None:
+            object.__setattr__(self, "axis_2", self.axis_1)
+        super().__post_init__()
+
+    def frames(self) -> tuple[Array, Array]:
+        return frame_with_z(self.axis_1), frame_with_z(self.axis_2)
+
+
+@dataclass(frozen=True, eq=False)
+class AxisAngle(Constraint):
+    """An axis of the second marker keeps an angle to an axis of the first.
+
+    Parameters
+    ----------
+    axis_1, axis_2 : str or (3,)
+        In axes of the first and of the second marker.
+    angle : float, rad
+        Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations. With `about`, any.
+    about : str or (3,)
+        An axis of the first marker, about which the angle is a turn, from the first axis to the second seen along it.
+
+    Row: cos(angle between the axes) = cos(angle), or with `about` the turn itself, whole turns apart: neither of the
+    axes may come to lie along it. A drive prescribes the angle. Where hinges between the two bodies let them turn about
+    one axis only, and both axes are perpendicular to it, a driven angle is a turn about that axis, to the side that
+    start values are nearer to (where they say nothing, as the first hinge turns), and may pass 0, pi and any number
+    of turns. Elsewhere, as at a ball joint, two axes that meet do not tell on which side to go on; there a run ends
+    with an error that says so, or with a note if it turned back: keep the angle between 0 and pi, or give `about`.
+    """
+
+    axis_1: Any = "x"
+    axis_2: Any = "y"
+    angle: float = math.pi / 2
+    about: Any = None
+    rows: ClassVar[tuple[str, ...]] = ("angle",)
+    holonomic: ClassVar[tuple[bool, ...]] = (True,)
+    drivable: ClassVar[bool] = True
+    directions: ClassVar[tuple[str, ...]] = ("axis_1", "axis_2")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        angle = finite_number(keep(self, "angle"), item=self.kind, field="angle")
+        object.__setattr__(self, "angle", angle)
+        if self.about is not None:
+            about = unit_vector(self.about, item=self.kind, field="about")
+            object.__setattr__(self, "about", about)
+            if 1.0 - abs(float(about @ self.axis_1)) < 1e-6:
+                raise ModelError(self.kind, "about", self.about, "axis_1 lies along it and turns about it nowhere")
+        elif not 1e-3 < angle < math.pi - 1e-3:
+            raise ModelError(self.kind, "angle", angle, "it must lie between 0 and pi; for parallel axes use Parallel")
+
+    def turning(self, about: Array) -> AxisAngle:
+        """Return the same as a turn about an axis (3,) of the first marker."""
+        twin = copy(self)
+        object.__setattr__(twin, "about", about)
+        return twin
+
+    @property
+    def kernel(self) -> str:  # type: ignore[override]
+        """The struct of the compiled rows."""
+        return "angle" if self.about is None else "turn"
+
+    @property
+    def parameter(self) -> float:
+        if self.about is not None:
+            return self.angle
+        return math.cos(self.angle) if self.angle != math.pi / 2 else 0.0
+
+    @property
+    def start(self) -> float:
+        return self.angle
+
+    def sheet(self, value: float) -> int:
+        return math.floor(value / math.pi)
+
+    def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
+        if self.about is not None:
+            return value - self.angle, rate, second
+        s, c = math.sin(value), math.cos(value)
+        return c - self.parameter, -s * rate, -s * second - c * rate * rate
+
+    def frames(self) -> tuple[Array, Array]:
+        # x of the first frame and y of the second are the two axes
+        second = np.roll(frame_with_z(self.axis_2), 2, axis=1)
+        if self.about is None:
+            return np.roll(frame_with_z(self.axis_1), 1, axis=1), second
+        across = np.cross(self.about, self.axis_1)
+        across /= np.linalg.norm(across)
+        return np.column_stack([np.cross(across, self.about), across, self.about]), second
+
+
+class Perpendicular(AxisAngle):
+    """An axis of the second marker stays perpendicular to an axis of the first.
+
+    Parameters
+    ----------
+    axis_1, axis_2 : str or (3,)
+    """
+
+    def __init__(self, axis_1: Any = "x", axis_2: Any = "y") -> None:
+        super().__init__(axis_1, axis_2)
+
+
+@dataclass(frozen=True, eq=False)
+class Skate(Constraint):
+    """The second marker's origin moves only along its blade, as a skate, a knife edge or a wheel without radius does.
+
+    Parameters
+    ----------
+    side : str or (3,)
+        Direction across the blade, in axes of the second marker; velocity along it is zero.
+
+    Row (nonholonomic): no velocity along `side`, regular in every attitude. Keeping the skate on the ice takes
+    another constraint, such as `PointOnPlane`.
+    """
+
+    side: Any = "y"
+    rows: ClassVar[tuple[str, ...]] = ("side",)
+    holonomic: ClassVar[tuple[bool, ...]] = (False,)
+    kernel: ClassVar[str] = "skate"
+    directions: ClassVar[tuple[str, ...]] = ("side",)
+
+    def frames(self) -> tuple[Array, Array]:
+        return np.eye(3), np.roll(frame_with_z(self.side), 2, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class RollingSphere(Constraint):
+    """A sphere about the second marker's origin rolls without slip on a plane of the first marker.
+
+    Parameters
+    ----------
+    radius : float, m
+    normal : str or (3,)
+        Normal of the plane through the first marker's origin, towards the sphere.
+
+    Rows: height of the centre = radius; no velocity of the point of contact in the plane (nonholonomic).
+    """
+
+    radius: float = 1.0
+    normal: Any = "z"
+    rows: ClassVar[tuple[str, ...]] = ("slip_x", "slip_y", "height")
+    holonomic: ClassVar[tuple[bool, ...]] = (False, False, True)
+    kernel: ClassVar[str] = "rolling_sphere"
+    directions: ClassVar[tuple[str, ...]] = ("normal",)
+
+    def __post_init__(self) -> None:
+        self._positive("radius")
+        super().__post_init__()
+
+    @property
+    def parameter(self) -> float:
+        return self.radius
+
+    def frames(self) -> tuple[Array, Array]:
+        return frame_with_z(self.normal), np.eye(3)
+
+
+@dataclass(frozen=True, eq=False)
+class RollingDisc(Constraint):
+    """A thin disc about the second marker rolls on its edge, without slip, on a plane of the first marker.
+
+    Parameters
+    ----------
+    radius : float, m
+    axis : str or (3,)
+        The disc's axis, in axes of the second marker.
+    normal : str or (3,)
+        Normal of the plane through the first marker's origin, towards the disc.
+
+    Rows: lowest point of the rim in the plane; no velocity of the point of contact (nonholonomic). The slip is taken
+    along directions of the plane, so the rows keep their rank whichever way the disc leans or heads; only a disc that
+    lies flat has no single point of contact.
+    """
+
+    radius: float = 1.0
+    axis: Any = "y"
+    normal: Any = "z"
+    rows: ClassVar[tuple[str, ...]] = ("slip_x", "slip_y", "height")
+    holonomic: ClassVar[tuple[bool, ...]] = (False, False, True)
+    kernel: ClassVar[str] = "rolling_disc"
+    directions: ClassVar[tuple[str, ...]] = ("axis", "normal")
+
+    def __post_init__(self) -> None:
+        self._positive("radius")
+        super().__post_init__()
+
+    @property
+    def parameter(self) -> float:
+        return self.radius
+
+    def frames(self) -> tuple[Array, Array]:
+        return frame_with_z(self.normal), frame_with_z(self.axis)

@@ -1,0 +1,142 @@
+"""From what a user asks of a hinge to drives: of all its coordinates, of its attitude, of its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from .attitudes import Attitude, EulerAngles
+from .connection import Connection
+from .constraints.custom import CustomConstraint
+from .constraints.geometric import Constraint, PointOnPoint
+from .drives import Drive, PoseDrive
+from .joints import Hinge
+from .joints.custom import CustomHinge
+from .laws import Law, as_law
+
+__all__ = [
+    "LEVELS",
+    "AngleConstraint",
+    "Place",
+    "angle_rows",
+    "is_several",
+    "place_rows",
+    "pose_drives",
+    "several_drives",
+    "several_laws",
+    "turns_freely",
+]
+
+LEVELS = ("position", "speed", "acceleration")
+Place = tuple[Law | None, Law | None, Law | None]
+
+
+def is_several(value: Any) -> bool:
+    """Return whether a value is a law for each of several coordinates."""
+    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def turns_freely(hinge: Any) -> bool:
+    """Return whether the coordinates of a hinge are a quaternion, and maybe a place."""
+    return isinstance(hinge, Hinge) and "qw" in hinge.coordinates
+
+
+def several_laws(item: str, field: str, given: Any, names: Sequence[str]) -> list[Law | None]:
+    """Return a law for each of some names, None where nothing is given."""
+    listed = list(given)
+    if len(listed) != len(names):
+        remedy = f"give {len(names)}, of {', '.join(names)}; None where nothing is prescribed"
+        raise ModelError(item, f"number of laws of {field}", len(listed), remedy)
+    laws = [None if law is None else as_law(law, item=item, field=f"{field}[{k}]") for k, law in enumerate(listed)]
+    if all(law is None for law in laws):
+        raise ModelError(item, field, given, "give at least one law")
+    return laws
+
+
+def several_drives(item: str, connection: Connection, level: int, given: Any) -> list[Drive]:
+    """Return drives of all coordinates of a hinge, or of those for which a law is given."""
+    hinge = connection.element
+    assert isinstance(hinge, Hinge)
+    if level == 0 and turns_freely(hinge):
+        raise ModelError(item, "position", given, "its coordinates are an attitude: give rotation=")
+    clock = hinge.clock if isinstance(hinge, CustomHinge) else None
+    numbers = [k for k in range(hinge.nv) if k != clock]
+    laws = several_laws(item, LEVELS[level], given, [hinge.speeds[k] for k in numbers])
+    return [Drive(connection, k, law, level) for k, law in zip(numbers, laws, strict=True) if law is not None]
+
+
+def pose_drives(connection: Connection, attitude: Attitude | None, place: Place) -> tuple[list[Drive], Place]:
+    """Return the drive of an attitude, with the place if all of it is given, and what is left of the place.
+
+    The speeds of a free hinge are in axes that turn with it. So a place without an attitude, or a part of one, is not
+    a matter of its freedoms: it takes rows (see `place_rows`).
+    """
+    if attitude is None:
+        return [], place
+    if not any(law is None for law in place):
+        whole = tuple(law for law in place if law is not None)
+        return [PoseDrive.of(connection, attitude, whole)], (None, None, None)
+    return [PoseDrive.of(connection, attitude)], place
+
+
+class AngleConstraint(CustomConstraint):
+    """One of three angles by which an attitude is described stays zero, or follows a drive.
+
+    Parameters
+    ----------
+    axes : (3,) int
+        About which the three turns are, each about axes that those before have turned: 0 to 2.
+    number : int
+        Of the angle, 0 to 2.
+    """
+
+    def __init__(self, axes: Sequence[int], number: int) -> None:
+        i, j, last = axes
+        k = last if last != i else 3 - i - j
+        same, e = last == i, "" if (j - i) % 3 == 1 else "-"
+        minus = "-" if not e else ""
+
+        def R(row: int, column: int) -> str:
+            return "R" + "xyz"[row] + "xyz"[column]
+
+        if same:
+            formulas = (f"atan2({R(j, i)}, {minus}{R(k, i)})", f"acos({R(i, i)})", f"atan2({R(i, j)}, {e}{R(i, k)})")
+        else:
+            formulas = (
+                f"atan2({minus}{R(j, k)}, {R(k, k)})",
+                f"asin({e}{R(i, k)})",
+                f"atan2({minus}{R(i, j)}, {R(i, i)})",
+            )
+        object.__setattr__(self, "_limits", (-np.pi, np.pi))
+        if number == 1:
+            object.__setattr__(self, "_limits", (0.0, np.pi) if same else (-np.pi / 2, np.pi / 2))
+        super().__init__(formulas[number], names=["angle"], units="rad")
+
+    @property
+    def limits(self) -> tuple[float, float]:  # type: ignore[override]
+        """What the angle may be, rad."""
+        found: tuple[float, float] = self._limits  # type: ignore[attr-defined]
+        return found
+
+
+def angle_rows(attitude: Attitude | None) -> list[tuple[str, AngleConstraint, Law]]:
+    """Return names, constraints and laws for an attitude of which some angles are left open; else none."""
+    if not isinstance(attitude, EulerAngles):
+        return []
+    turned = attitude.convention.islower()
+    return [
+        (f"angle_{3 - k if turned else k + 1}", AngleConstraint(attitude.axes, k), law)
+        for k, law in sorted(attitude.parts.items())
+    ]
+
+
+def place_rows(place: Place) -> tuple[Constraint | None, list[Law]]:
+    """Return the constraint whose rows are the given parts of a place, and their laws; None if there is none."""
+    names = [name for name, law in zip("xyz", place, strict=True) if law is not None]
+    laws = [law for law in place if law is not None]
+    if not laws:
+        return None, []
+    return (PointOnPoint() if len(laws) == 3 else CustomConstraint(names, names=names)), laws

@@ -1,0 +1,292 @@
+"""Force elements: springs, dampers, loads and limits, between markers or at the coordinate of a hinge.
+
+Every element knows its energy: springs store it, dampers dissipate it, laws of time bring it from outside. The compiled
+element of the same name is in core/elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...checks import checked, finite_number, shape_of
+from ...errors import ModelError
+from ...parameters import keep
+from ...provenance import record_makers
+from ..laws import Law, as_law
+
+if TYPE_CHECKING:
+    from ...bodies.markers import Marker
+    from ..connection import Connection
+
+__all__ = [
+    "Effort",
+    "ForceConnection",
+    "ForceElement",
+    "HingeSpring",
+    "Limits",
+    "Load",
+    "SpringDamper",
+    "TorsionSpring",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class ForceElement:
+    """What all force elements share.
+
+    ends : number of markers it acts between; 0 for elements at a hinge coordinate
+    fields : the numbers that an event may change, in the order of the compiled parameters
+    law_form : name of its compiled law (core/elements/library.hpp); none: the element brings a law of its own
+    """
+
+    ends: ClassVar[int] = 0
+    fields: ClassVar[tuple[str, ...]] = ()
+    law_form: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        record_makers(cls)
+
+    @property
+    def each_measure(self) -> tuple[str, ...]:
+        """What it measures and acts along, one after the other; see `signals.MEASURES`."""
+        return ("hinge",)
+
+    @property
+    def given(self) -> dict[str, Law]:
+        """Laws of time that its forces are, by name, one for each number that it measures."""
+        return {}
+
+    @property
+    def kind(self) -> str:
+        """Name of the element type."""
+        return type(self).__name__
+
+    def _finite(self, *fields: str) -> None:
+        for field in fields:
+            object.__setattr__(self, field, finite_number(keep(self, field), item=self.kind, field=field))
+
+    def _not_negative(self, *fields: str) -> None:
+        self._finite(*fields)
+        for field in fields:
+            if getattr(self, field) < 0:
+                raise ModelError(self.kind, field, getattr(self, field), "it must not be negative")
+
+
+@dataclass(frozen=True, eq=False)
+class SpringDamper(ForceElement):
+    """A spring and a damper along the line between the origins of two markers.
+
+    Parameters
+    ----------
+    stiffness : float, N/m
+    damping : float, N s/m
+    length : float, m
+        At which the spring is free of force.
+
+    The tension is stiffness (distance - length) + damping * rate of the distance; it pulls the markers together.
+    """
+
+    stiffness: float = 0.0
+    damping: float = 0.0
+    length: float = 0.0
+    ends: ClassVar[int] = 2
+    fields: ClassVar[tuple[str, ...]] = ("stiffness", "damping", "length")
+    law_form: ClassVar[str] = "linear"
+
+    @property
+    def each_measure(self) -> tuple[str, ...]:
+        """The distance."""
+        return ("distance",)
+
+    def __post_init__(self) -> None:
+        self._not_negative(*self.fields)
+
+
+@dataclass(frozen=True, eq=False)
+class HingeSpring(ForceElement):
+    """A spring and a damper at a hinge coordinate: effort = -stiffness (position - rest) - damping * speed.
+
+    Parameters
+    ----------
+    stiffness : float, N m/rad or N/m
+    damping : float, N m s/rad or N s/m
+    rest : float, rad or m
+    """
+
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest: float = 0.0
+    fields: ClassVar[tuple[str, ...]] = ("stiffness", "damping", "rest")
+    law_form: ClassVar[str] = "linear"
+
+    def __post_init__(self) -> None:
+        self._not_negative("stiffness", "damping")
+        self._finite("rest")
+
+
+@dataclass(frozen=True, eq=False)
+class TorsionSpring(HingeSpring):
+    """A `HingeSpring` about an axis; N m/rad, N m s/rad and rad."""
+
+
+@checked("lower", "upper")
+@dataclass(frozen=True, eq=False)
+class Limits(ForceElement):
+    """Stops at a hinge coordinate: springs and dampers that act beyond the limits and never pull.
+
+    Parameters
+    ----------
+    lower, upper : float, rad or m
+        None: there is none on that side.
+    stiffness : float, N m/rad or N/m
+    damping : float, N m s/rad or N s/m
+    """
+
+    lower: float = -np.inf
+    upper: float = np.inf
+    stiffness: float = 0.0
+    damping: float = 0.0
+    fields: ClassVar[tuple[str, ...]] = ("lower", "upper", "stiffness", "damping")
+    law_form: ClassVar[str] = "limits"
+
+    def __post_init__(self) -> None:
+        for field, none in (("lower", -np.inf), ("upper", np.inf)):
+            if getattr(self, field) is None:
+                object.__setattr__(self, field, none)
+            elif getattr(self, field) != none:
+                self._finite(field)
+        self._not_negative("stiffness", "damping")
+        if not self.lower < self.upper:
+            raise ModelError("Limits", "upper", self.upper, f"it must be above the lower limit, {self.lower:.6g}")
+        if self.stiffness == 0:
+            raise ModelError("Limits", "stiffness", self.stiffness, "give a stop a stiffness, N m/rad or N/m")
+
+
+@dataclass(frozen=True, eq=False)
+class Effort(ForceElement):
+    """A hinge force or moment that follows a law of time.
+
+    Parameters
+    ----------
+    law : number, callable of t, or law; N m or N
+        See `connections.laws`.
+    """
+
+    law: Any = 0.0
+    law_form: ClassVar[str] = "given"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "law", as_law(self.law, item="Effort", field="law"))
+
+    @property
+    def given(self) -> dict[str, Law]:
+        """The law."""
+        return {"effort": self.law}
+
+
+@checked("axes")
+@dataclass(frozen=True, eq=False)
+class Load(ForceElement):
+    """A force and a moment on a marker, constant or by laws of time.
+
+    Parameters
+    ----------
+    force : (3,) N
+    moment : (3,) N m
+        Each component is a number, a callable of t, or a law.
+    axes : str
+        ``"world"``, or ``"marker"`` (``"body"`` is the same) for the axes of the marker, which turn with its body.
+    """
+
+    force: Any = (0.0, 0.0, 0.0)
+    moment: Any = (0.0, 0.0, 0.0)
+    axes: str = "world"
+    ends: ClassVar[int] = 1
+    law_form: ClassVar[str] = "given"
+
+    def __post_init__(self) -> None:
+        for field in ("force", "moment"):
+            value = getattr(self, field)
+            if isinstance(value, (str, bytes)) or shape_of(np.asarray(value, dtype=object)) != (3,):
+                raise ModelError("Load", field, value, "give three components, each a number, a function of t or a law")
+            laws = tuple(
+                as_law(c, item="Load", field=f"{field} along {axis}") for c, axis in zip(value, "xyz", strict=True)
+            )
+            object.__setattr__(self, field, laws)
+        if self.axes not in ("world", "body", "marker"):
+            raise ModelError("Load", "axes", self.axes, "use 'world' or 'marker'")
+        if self.axes == "marker":
+            object.__setattr__(self, "axes", "body")
+
+    @property
+    def each_measure(self) -> tuple[str, ...]:
+        """A load in axes of the world, or of the marker."""
+        return (f"load_{self.axes}",)
+
+    @property
+    def given(self) -> dict[str, Law]:
+        """The laws of force and moment."""
+        return dict(zip(("fx", "fy", "fz", "mx", "my", "mz"), (*self.force, *self.moment), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class ForceConnection:
+    """A force element and what it acts on.
+
+    Attributes
+    ----------
+    name : str
+    element : ForceElement
+    ends : tuple of Marker
+        Of an element between markers; a `Load` has one.
+    places : tuple of (Connection, int)
+        Hinges and their coordinates that an element acts at.
+    """
+
+    name: str
+    element: ForceElement
+    ends: tuple[Marker, ...] = ()
+    places: tuple[tuple[Connection, int], ...] = ()
+
+    @property
+    def first(self) -> Marker | None:
+        """The marker that others are seen from."""
+        return self.ends[0] if len(self.ends) > 1 else None
+
+    @property
+    def second(self) -> Marker | None:
+        """The marker that forces are counted on."""
+        return self.ends[1] if len(self.ends) > 1 else self.ends[0] if self.ends else None
+
+    @property
+    def actuates(self) -> bool:
+        """Whether its forces come from outside, as those of a motor do."""
+        return bool(self.element.given) or bool(getattr(self.element, "active", False))
+
+    @property
+    def hinge(self) -> Connection | None:
+        """The hinge that it acts at."""
+        return self.places[0][0] if self.places else None
+
+    @property
+    def coordinate(self) -> int:
+        """The coordinate of the hinge that it acts at."""
+        return self.places[0][1] if self.places else 0
+
+    def acts_at(self, connection: Connection) -> bool:
+        """Return whether it acts at a coordinate of a hinge."""
+        return any(hinge is connection for hinge, _ in self.places)
+
+    def __repr__(self) -> str:
+        if self.places:
+            where = "at " + ", ".join(hinge.name for hinge, _ in self.places)
+        elif len(self.ends) == 1:
+            where = f"on {self.ends[0].name}"
+        else:
+            names = [end.name for end in self.ends]
+            where = f"between {', '.join(names[:-1])} and {names[-1]}"
+        return f"<ForceConnection {self.name!r}: {self.element.kind} {where}>"

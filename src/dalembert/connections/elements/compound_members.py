@@ -1,0 +1,188 @@
+"""Members of compounds: any element between ends and nodes, at an offset and turned if need be, as a program.
+
+Elements of the library become their formulas, functions are read once with names in place of numbers, and numbers that
+are zero and alone make a force depend on rates are taken for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import finite_array
+from ...errors import ModelError
+from ...rotation import as_rotation_matrix
+from ..formulas.dependencies import inputs_of
+from ..formulas.expressions import Program
+from ..formulas.program_algebra import Calculus
+from ..formulas.traced_functions import traced
+from .built_in import ForceElement, SpringDamper
+from .element import Element
+from .signals import MEASURES
+
+__all__ = ["Member", "MemberEnd"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MemberEnd:
+    """An end of a member: an end or a node of the compound, and its marker there.
+
+    Parameters
+    ----------
+    place : str
+    position : (3,) m
+    rotation : (3, 3)
+    """
+
+    place: str
+    position: Array = field(default_factory=lambda: np.zeros(3))
+    rotation: Array = field(default_factory=lambda: np.eye(3))
+
+    @property
+    def apart(self) -> bool:
+        """Whether it is not where its place is."""
+        return bool(self.position.any()) or not np.array_equal(self.rotation, np.eye(3))
+
+    @classmethod
+    def of(cls, what: str, given: Any) -> MemberEnd:
+        """Return what was given: a name, or a name with a position and perhaps a rotation."""
+        if isinstance(given, str):
+            return cls(given)
+        if not isinstance(given, (tuple, list)) or not 2 <= len(given) <= 3 or not isinstance(given[0], str):
+            raise ModelError("Compound", what, given, "give a place by name, or (name, position, rotation)")
+        position = finite_array(given[1], (3,), item=f"Compound: {what}", field="position")
+        turned = as_rotation_matrix(given[2], item=f"Compound: {what}") if len(given) > 2 else np.eye(3)
+        return cls(given[0], position, np.asarray(turned))
+
+
+class Member:
+    """An element of a compound, and the places of its ends.
+
+    Attributes
+    ----------
+    element : Element
+        By expressions.
+    ends : tuple of MemberEnd
+        The first, from which all others are seen, and one for each measure.
+    fixed : tuple of str
+        Parameters that are zero for good.
+    rates : tuple of int
+        Numbers of the measures whose rates forces or rates of states depend on.
+    """
+
+    def __init__(self, name: str, given: Any) -> None:
+        what = f"member {name!r}"
+        if not isinstance(given, (tuple, list)) or len(given) < 3 or not isinstance(given[0], ForceElement):
+            raise ModelError("Compound", what, given, "give an Element and the two places it is between")
+        self.name = name
+        self.element = _by_expressions(what, given[0])
+        self.ends = tuple(MemberEnd.of(what, end) for end in given[1:])
+        wanted = 1 + len(self.element.each_measure)
+        if len(self.ends) != wanted:
+            raise ModelError("Compound", what, given[1:], f"a {self.element.kind} takes {wanted} places")
+        self.fixed, self.rates = _rates_of(self.element)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Names of the ends and nodes that it is between."""
+        return tuple(end.place for end in self.ends)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameters that may change."""
+        return {name: value for name, value in self.element.parameters.items() if name not in self.fixed}
+
+    def states_of_rates(self) -> tuple[int, ...]:
+        """Return the measures that are states where the nodes have no rates: attitudes as a whole."""
+        found = set(self.rates)
+        first = 0
+        for measure in self.element.each_measure:
+            turns = set(range(first + 3, first + 6)) if measure == "pose" else set()
+            found |= turns if turns & found else set()
+            first += len(MEASURES[measure][0])
+        return tuple(sorted(found))
+
+
+def _by_expressions(what: str, element: ForceElement) -> Element:
+    if isinstance(element, SpringDamper):
+        numbers = {name: float(getattr(element, name)) for name in element.fields}
+        return Element(
+            "distance",
+            "-stiffness*(s - length) - damping*ds",
+            numbers,
+            energy="stiffness*(s - length)**2/2",
+        )
+    if not isinstance(element, Element) or element.at_hinge or not element.each_measure:
+        raise ModelError(
+            "Compound", what, element.kind, "use elements that measure a distance, place or pose, one or several"
+        )
+    return element if element.program is not None else _read(what, element)
+
+
+def _read(what: str, element: Element) -> Element:
+    """Return an element whose law is a function with what the function does as expressions."""
+    function = element.written
+    if function is None:
+        raise ModelError(
+            "Compound", what, element.kind, "its law is machine code: write it in expressions, or as a Python function"
+        )
+    item = f"Compound: {what}"
+    answer, parts = traced(function, element.takes, item=item)
+    answers = answer if isinstance(answer, list) else [answer]
+    m, n, k = element.measures, len(element.states), len(element.signals)
+    if len(answers) == element.gives - 1:
+        answers = [*answers[: m + n], "0", *answers[m + n :]]
+    if len(answers) != element.gives:
+        raise ModelError(item, "function", len(answers), f"it must give {element.gives} numbers")
+    return Element(
+        element.measure,
+        answers[:m],
+        element.parameters,
+        {name: (element.starts[name], answers[m + i]) for i, name in enumerate(element.states)},
+        answers[m + n],
+        definitions=parts,
+        active=element.active,
+        inputs=element.inputs,
+        signals=dict(zip(element.signals, answers[m + n + 1 : m + n + 1 + k], strict=True)),
+    )
+
+
+def _rates_of(element: Element) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return parameters that have to stay zero, and the measures whose rates matter."""
+    used = _used(element, ())
+    zeros = [name for name, value in element.parameters.items() if value == 0.0]
+    if used:
+        for fixed in (*((name,) for name in zeros), tuple(zeros)):
+            if fixed and not _used(element, fixed):
+                return fixed, ()
+    return (), used
+
+
+def _used(element: Element, fixed: tuple[str, ...]) -> tuple[int, ...]:
+    assert element.program is not None
+    names = (*element.takes, *element.unknowns)
+    program = Program(names)
+    on = Calculus(program)
+    places = [on.zero if name in fixed else program.emit("input", k) for k, name in enumerate(names)]
+    outputs = on.graft(element.program, places)
+    m, n, k = element.measures, len(element.states), len(element.signals)
+    kept = [*outputs[: m + n], *outputs[m + n + 1 + k :]]  # whose energy and signals push nothing
+    return tuple(sorted(j - 1 - m for j in inputs_of(program, kept) if m < j <= 2 * m))
+
+
+def offsets(on: Calculus, end: MemberEnd) -> tuple[list[int], list[list[int]]]:
+    """Return position and rotation of an end's marker as places of a program."""
+    return on.numbers(end.position), on.matrix(end.rotation.tolist())
+
+
+def named(members: Mapping[str, Any]) -> dict[str, Member]:
+    """Return members by name."""
+    if not members:
+        raise ModelError("Compound", "members", members, "give one or more")
+    return {name: Member(name, given) for name, given in members.items()}

@@ -1,0 +1,102 @@
+"""Names and numbers that users give with formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from ...checks import finite_number
+from ...errors import ModelError
+from ...parameters import Expression, plain
+from .expressions import Formula, Program, add_expression, mind_name
+from .program_algebra import Calculus
+from .tables import Table
+
+__all__ = [
+    "NO_TABLES",
+    "TIME",
+    "changed",
+    "checked_names",
+    "checked_parameters",
+    "checked_tables",
+    "compile_into",
+    "own_numbers",
+    "uses",
+]
+
+TIME = "t"
+NO_TABLES: Mapping[str, Table] = MappingProxyType({})
+
+
+def checked_names(item: str, what: str, names: Any, *, reserved: bool = True) -> tuple[str, ...]:
+    """Return names as a tuple, if formulas can use them."""
+    if not isinstance(names, Iterable):
+        raise ModelError(item, what, names, "give names that formulas can use")
+    listed = (names,) if isinstance(names, str) else tuple(names)
+    good = all(isinstance(name, str) and name.isidentifier() for name in listed) and len(set(listed)) == len(listed)
+    if not good or (reserved and (TIME in listed or any(name.startswith("_") for name in listed))):
+        raise ModelError(item, what, listed, "give different names that formulas can use; t is the time")
+    return listed
+
+
+def changed(item: str, parameters: Mapping[str, float], numbers: Mapping[str, float]) -> dict[str, float]:
+    """Return parameters with some of them changed."""
+    unknown = sorted(set(numbers) - set(parameters))
+    if unknown:
+        raise ModelError(item, "parameters", unknown, f"known are {', '.join(parameters) or 'none'}")
+    return {**parameters, **numbers}
+
+
+def checked_parameters(item: str, parameters: Any, owner: Any = None) -> dict[str, float]:
+    """Return parameters by name, if they are numbers; expressions that they follow from are kept with an owner."""
+    if not isinstance(parameters, Mapping):
+        raise ModelError(item, "parameters", parameters, "give a dict of numbers by name")
+    follow = {str(name): value for name, value in parameters.items() if isinstance(value, Expression)}
+    if follow and owner is not None:
+        object.__setattr__(owner, "expressions", follow)
+    return {
+        str(name): finite_number(plain(value), item=item, field=f"parameter {name!r}")
+        for name, value in parameters.items()
+    }
+
+
+def own_numbers(parameters: Mapping[str, float]) -> dict[str, Formula]:
+    """Return parameters as definitions of formulas that may be given other values once all is compiled."""
+
+    def number(name: str, value: float) -> Formula:
+        return Formula(lambda program, _: program.number(name, value))
+
+    return {name: number(name, value) for name, value in parameters.items()}
+
+
+def compile_into(
+    k: Calculus,
+    formulas: Sequence[Any],
+    names: Mapping[str, int],
+    definitions: Mapping[str, Any],
+    *,
+    item: str,
+    tables: Mapping[str, Table] = NO_TABLES,
+) -> list[int]:
+    """Return the places of formulas in a program that has named places already."""
+    known = dict(names)
+    for name, part in definitions.items():
+        mind_name(name, (*known, *tables), item, "definition")
+        known[name] = add_expression(k.program, part, known, tables, f"{item}: definition {name!r}")
+    return [add_expression(k.program, formula, known, tables, item) for formula in formulas]
+
+
+def checked_tables(item: str, tables: Any) -> dict[str, Table]:
+    """Return tables by name, if they are some."""
+    if not isinstance(tables, Mapping):
+        raise ModelError(item, "tables", tables, "give a dict of da.Table by name")
+    for name, table in tables.items():
+        if not isinstance(table, Table):
+            raise ModelError(item, f"table {name!r}", table, "give a da.Table")
+    return dict(tables)
+
+
+def uses(program: Program, number: int) -> bool:
+    """Return whether a program uses an input."""
+    return any(row[0] == 1 and row[1] == number for row in program.instructions)

@@ -1,0 +1,68 @@
+"""Constraint rows from formulas: residuals, coefficients of rates, drifts, biases, all as programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import ModelError
+from .dependencies import needed, part_of
+from .differentiation import Rate
+from .expressions import Program
+from .program_algebra import Calculus
+
+__all__ = ["row_programs"]
+
+
+def row_programs(
+    k: Calculus,
+    formulas: Sequence[Any],
+    places: Sequence[int],
+    moving: Rate,
+    speeds: Sequence[int],
+    *,
+    item: str,
+    by_rates: bool,
+    names: Sequence[str],
+    what: str,
+) -> tuple[Program, Program]:
+    """Return two programs: residuals, coefficients of the speeds row by row, drifts; and biases.
+
+    Parameters
+    ----------
+    k : Calculus
+    formulas : sequence
+        As users wrote them, for what is said of them.
+    places : sequence of int
+        Of the formulas in the program.
+    moving : Rate
+        How the inputs change.
+    speeds : sequence of int
+        Places of the inputs that are speeds.
+    by_rates : bool
+        The formulas bind rates alone; else positions.
+    names : sequence of str
+        Of the speeds.
+    what : str
+        What a row has to depend on.
+    """
+    if by_rates:
+        rates, residuals = list(places), [k.zero] * len(places)
+    else:
+        rates, residuals = [moving(place) for place in places], list(places)
+    by_speed = [Rate(k, {one: k.one}) for one in speeds]
+    gradients = [[along(rate) for along in by_speed] for rate in rates]
+    for formula, gradient in zip(formulas, gradients, strict=True):
+        if any(set(speeds) & needed(k.program, [entry]) for entry in gradient):
+            raise ModelError(item, "row", formula, f"it must be linear in the rates {', '.join(names)}")
+        if all(entry == k.zero for entry in gradient):
+            raise ModelError(item, "row", formula, f"it does not depend on {what}")
+    drifts = [_without(k, rate, set(speeds)) for rate in rates]
+    first = part_of(k.program, [*residuals, *(g for gradient in gradients for g in gradient), *drifts])
+    return first, part_of(k.program, [moving(rate) for rate in rates])
+
+
+def _without(k: Calculus, place: int, gone: set[int]) -> int:
+    """Return a place with some inputs put to zero."""
+    inputs = [k.zero if at in gone else at for at in (k.program.emit("input", i) for i in range(len(k.program.inputs)))]
+    return k.graft(part_of(k.program, [place]), inputs)[0]

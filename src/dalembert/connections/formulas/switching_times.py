@@ -1,0 +1,175 @@
+"""Times at which formulas switch: thresholds, kinks, whole numbers and knots of tables that time alone passes.
+
+A switch is an operation that is smooth but where its argument passes certain levels: a comparison, an absolute value,
+the smaller or larger of two, a whole number, a table. Arguments that depend on nothing but time are followed through
+the run; they are looked at between nodes, among which are all breaks found before and, for what goes round, the quarter
+turns. Where a level lies between two values, bisection finds the time to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dependencies import inputs_of, part_of
+from .expressions import OPERATIONS, Program
+
+__all__ = ["Switch", "apart", "switch_times", "switches_of"]
+
+Array = NDArray[np.float64]
+OfTime = Callable[[Array], Array]
+
+LOOKS = 256  # pieces of a run in which arguments are looked at, at least
+MOST = 100_000  # breaks of one switch in a run: one that has more is left to the control of errors
+JUST = 4e-15  # relative: on which side of a node
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """What an argument may pass: levels by number, and how many are at or below a value."""
+
+    below: OfTime
+    level: OfTime
+
+
+_ZERO = _Levels(lambda g: np.where(g >= 0, 1.0, 0.0), lambda k: 0.0 * k)
+_WHOLE = _Levels(np.floor, lambda k: k)
+_QUARTERS = _Levels(lambda g: np.floor(g / (np.pi / 2)), lambda k: k * (np.pi / 2))
+
+
+@dataclass(frozen=True)
+class Switch:
+    """An argument that time moves, one place of a program or the difference of two, and the levels that matter."""
+
+    program: Program
+    arguments: tuple[int, ...]
+    levels: _Levels
+
+    @property
+    def inputs(self) -> set[int]:
+        """Numbers of the inputs that it depends on."""
+        return inputs_of(self.program, self.arguments)
+
+
+def switches_of(program: Program, moving: Collection[int], known: Collection[int]) -> list[Switch]:
+    """Return what switches with time, in order.
+
+    Parameters
+    ----------
+    program : Program
+    moving : numbers of inputs that follow time
+    known : of inputs that are constant
+    """
+    wanted, found = {*moving, *known}, []
+    for instruction in program.instructions:
+        for arguments, levels in _switches(program, instruction):
+            used = inputs_of(program, arguments)
+            if used & set(moving) and used <= wanted:
+                found.append(Switch(program, arguments, levels))
+    return found if any(switch.levels is not _QUARTERS for switch in found) else []
+
+
+def switch_times(
+    switches: Sequence[Switch], inputs: Mapping[int, OfTime | float], breaks: Array, t_start: float, t_end: float
+) -> Array:
+    """Return the times from one up to another at which switches are passed.
+
+    Parameters
+    ----------
+    switches : sequence of Switch
+        Of one program, as `switches_of` gives them.
+    inputs : dict of int to function or float
+        By number: from times (n,) to values, or a constant.
+    breaks : (k,) s
+        Where the functions break.
+    """
+    found = np.zeros(0)
+    beyond = 3e-13 * max(abs(t_start), abs(t_end))  # for what switches at the two ends
+    evenly = np.linspace(t_start, t_end, LOOKS + 1)
+    nodes = np.union1d(np.concatenate([[t_start - beyond], evenly, [t_end + beyond]]), breaks)
+    for switch in switches:
+        passed = _passed(_argument(switch, inputs), switch.levels, nodes)
+        nodes = apart(np.concatenate([nodes, passed]))
+        if switch.levels is not _QUARTERS:
+            found = np.concatenate([found, passed])
+    return apart(np.clip(found, t_start, t_end))
+
+
+def _switches(program: Program, instruction: tuple[int, int, int, int, int]) -> list[tuple[tuple[int, ...], _Levels]]:
+    """Return the arguments of an operation, one or the difference of two, and the levels at which it switches."""
+    code, a, b, c, d = instruction
+    match OPERATIONS[code]:
+        case "less" | "smaller" | "larger":
+            return [((a, b), _ZERO)]
+        case "absolute":
+            return [((a,), _ZERO)]
+        case "floor":
+            return [((a,), _WHOLE)]
+        case "sine" | "cosine":
+            return [((a,), _QUARTERS)]
+        case "lookup":
+            table = program.tables[a]
+            return [((place,), _knots(axis)) for place, axis in zip((b, c, d), table.axes, strict=False)]
+    return []
+
+
+def _knots(axis: Array) -> _Levels:
+    last = len(axis) - 1
+    return _Levels(
+        lambda g: np.searchsorted(axis, g, side="right").astype(float),
+        lambda k: axis[np.clip(k.astype(int) - 1, 0, last)],
+    )
+
+
+def _argument(switch: Switch, known: Mapping[int, OfTime | float]) -> OfTime:
+    part = part_of(switch.program, switch.arguments)
+
+    def at(given: OfTime | float, t: Array) -> Array | float:
+        return given(t) if callable(given) else given
+
+    def values(t: Array) -> Array:
+        inputs = [at(known.get(k, np.nan), t) for k in range(len(part.inputs))]
+        columns = [np.broadcast_to(column, t.shape) for column in part.evaluate(inputs)]
+        return columns[0] - columns[1] if len(columns) == 2 else columns[0]
+
+    return values
+
+
+def _passed(argument: OfTime, levels: _Levels, nodes: Array) -> Array:
+    """Return the times at which an argument passes a level, from its values on both sides of nodes."""
+    side = JUST * np.maximum(np.abs(nodes), 1e-3 * np.abs(nodes).max())
+    places = np.column_stack([nodes[:-1] + side[:-1], nodes[1:] - side[1:]]).ravel()
+    with np.errstate(invalid="ignore"):
+        count = levels.below(argument(places))
+    low, high = np.minimum(count[:-1], count[1:]), np.maximum(count[:-1], count[1:])
+    number = np.where(np.isfinite(low) & np.isfinite(high), high - low, 0.0)
+    if not 0 < number.sum() <= MOST:
+        return np.zeros(0)
+    rows = np.repeat(np.arange(len(number)), number.astype(int))
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(number.astype(int)) - number.astype(int), number.astype(int))
+    return _bisected(argument, levels.level(low[rows] + 1.0 + within), places[rows], places[rows + 1])
+
+
+def _bisected(argument: OfTime, level: Array, a: Array, b: Array) -> Array:
+    """Return where an argument reaches levels (n,) between times a and b (n,), on whose sides of them it is."""
+    above = argument(a) >= level
+    while True:
+        middle = 0.5 * (a + b)
+        if ((middle <= a) | (middle >= b)).all():
+            break
+        same = (argument(middle) >= level) == above
+        a, b = np.where(same, middle, a), np.where(same, b, middle)
+    nearer = np.abs(argument(a) - level) < np.abs(argument(b) - level)
+    return np.where(nearer, a, b)
+
+
+def apart(times: Array) -> Array:
+    """Return times in order, those no further apart than rounding put together."""
+    times = np.unique(times)
+    if len(times) < 2:
+        return times
+    kept: Array = times[np.append(True, np.diff(times) > 1e-13 * np.abs(times[1:]))]
+    return kept

@@ -1,0 +1,51 @@
+"""A turn about an axis and a displacement along it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...rotation import axis_angle
+from .joint import TURN_X, Hinge, columns, frame_with_z, turn_about_z
+
+__all__ = ["Cylindrical"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Cylindrical(Hinge):
+    """A rotation about an axis and an independent translation along it.
+
+    Parameters
+    ----------
+    axis : str or (3,)
+
+    Coordinates: angle (rad), slide (m).
+    """
+
+    axis: Any = "z"
+    kernel: ClassVar[str] = "Cylindrical"
+    reversal: ClassVar[tuple[tuple[float, ...], ...]] = TURN_X
+    coordinates: ClassVar[tuple[str, ...]] = ("angle", "slide")
+    speeds: ClassVar[tuple[str, ...]] = ("angle", "slide")
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "tilt_x", "tilt_y")
+    presses: ClassVar[str] = "across"
+    directions: ClassVar[tuple[str, ...]] = ("axis",)
+    flips: ClassVar[bool] = True
+    separate: ClassVar[bool] = True
+
+    def frame(self) -> Array:
+        return frame_with_z(self.axis)
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        return axis_angle(self.axis, q[0]), q[1] * np.asarray(self.axis)
+
+    def motion(self, q: Array) -> Array:
+        return columns((self.axis, None), (None, self.axis))
+
+    def coordinates_of(self, C: Array, c: Array) -> Array:
+        return np.array([turn_about_z(self.frame(), C), np.dot(self.axis, c)])

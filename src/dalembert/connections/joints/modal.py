@@ -1,0 +1,40 @@
+"""Modal coordinates of a flexible body where coordinates of hinges are taken: by elements, couplings and drives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .joint import Hinge
+
+__all__ = ["ModalCoordinates"]
+
+
+@dataclass(frozen=True, eq=False)
+class ModalCoordinates(Hinge):
+    """The modal coordinates ``eta[0]``, ``eta[1]``, ... of a flexible body, which move nothing between two markers.
+
+    Attributes
+    ----------
+    count : int
+        How many there are.
+    """
+
+    count: int = 0
+    kernel: ClassVar[str] = "modes"
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Their names on the body."""
+        return tuple(f"eta[{k}]" for k in range(self.count))
+
+    speeds = coordinates
+
+    @property
+    def speed_units(self) -> tuple[str, ...]:
+        """None: shapes have the units."""
+        return ("1",) * self.count
+
+    def coordinate_name(self, owner: str, number: int) -> str:
+        """Return the name of a coordinate of a body."""
+        return f"{owner}.{self.coordinates[number]}"

@@ -1,0 +1,54 @@
+"""Motion in a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...rotation import axis_angle
+from .joint import Hinge, columns, frame_with_z, turn_about_z
+
+__all__ = ["Planar"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Planar(Hinge):
+    """Two translations in a plane of the first marker and the rotation about its normal.
+
+    Parameters
+    ----------
+    normal : str or (3,)
+        Normal of the plane, in marker axes. Normal ``"z"`` gives in-plane axes x and y, ``"x"``
+        gives y and z, ``"y"`` gives z and x; for others see the columns of ``frame()``.
+
+    Coordinates: x, y (m, along the in-plane axes of the first marker), angle (rad).
+    """
+
+    normal: Any = "z"
+    kernel: ClassVar[str] = "Planar"
+    coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
+    speeds: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
+    rows: ClassVar[tuple[str, ...]] = ("z", "tilt_x", "tilt_y")
+    presses: ClassVar[str] = "along"
+    directions: ClassVar[tuple[str, ...]] = ("normal",)
+    flips: ClassVar[bool] = True
+    separate: ClassVar[bool] = True
+
+    def frame(self) -> Array:
+        return frame_with_z(self.normal)
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        return axis_angle(self.normal, q[2]), self.frame()[:, :2] @ q[:2]
+
+    def motion(self, q: Array) -> Array:
+        x, y, n = self.frame().T
+        return columns((None, x), (None, y), (n, None))
+
+    def coordinates_of(self, C: Array, c: Array) -> Array:
+        F = self.frame()
+        return np.array([*(F[:, :2].T @ c), turn_about_z(F, C)])

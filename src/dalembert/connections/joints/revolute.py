@@ -1,0 +1,51 @@
+"""A turn about an axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...rotation import axis_angle
+from .joint import TURN_X, Hinge, columns, frame_with_z, turn_about_z
+
+__all__ = ["Revolute"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Revolute(Hinge):
+    """One rotation about an axis through both markers.
+
+    Parameters
+    ----------
+    axis : str or (3,)
+        ``"x"``, ``"-y"``, or a direction in marker axes.
+
+    Coordinate: the angle, rad, right-handed about `axis`.
+    """
+
+    axis: Any = "z"
+    kernel: ClassVar[str] = "Revolute"
+    reversal: ClassVar[tuple[tuple[float, ...], ...]] = TURN_X
+    coordinates: ClassVar[tuple[str, ...]] = ("angle",)
+    speeds: ClassVar[tuple[str, ...]] = ("angle",)
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "z", "tilt_x", "tilt_y")
+    presses: ClassVar[str] = "across"
+    directions: ClassVar[tuple[str, ...]] = ("axis",)
+    flips: ClassVar[bool] = True
+
+    def frame(self) -> Array:
+        return frame_with_z(self.axis)
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        return axis_angle(self.axis, q[0]), np.zeros(3)
+
+    def motion(self, q: Array) -> Array:
+        return columns((self.axis, None))
+
+    def coordinates_of(self, C: Array, c: Array) -> Array:
+        return np.array([turn_about_z(self.frame(), C)])

@@ -1,0 +1,73 @@
+"""A turn with a proportional advance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import finite_number
+from ...parameters import Expression, plain
+from ...rotation import axis_angle
+from .joint import TURN_X, Hinge, columns, frame_with_z, turn_about_z
+
+__all__ = ["Screw"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Screw(Hinge):
+    """A rotation about an axis with a proportional translation along it.
+
+    Parameters
+    ----------
+    axis : str or (3,)
+    pitch : float, m
+        Advance along `axis` per revolution; negative for a left-handed thread, zero for a revolute.
+
+    Coordinate: the angle, rad.
+    """
+
+    axis: Any = "z"
+    pitch: float = 0.0
+    kernel: ClassVar[str] = "Screw"
+    reversal: ClassVar[tuple[tuple[float, ...], ...]] = TURN_X
+    coordinates: ClassVar[tuple[str, ...]] = ("angle",)
+    speeds: ClassVar[tuple[str, ...]] = ("angle",)
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "tilt_x", "tilt_y", "advance")
+    presses: ClassVar[str] = "across"
+    directions: ClassVar[tuple[str, ...]] = ("axis",)
+    flips: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.pitch, Expression):
+            object.__setattr__(self, "expressions", {"pitch": self.pitch})
+        object.__setattr__(self, "pitch", finite_number(plain(self.pitch), item="Screw", field="pitch"))
+        super().__post_init__()
+
+    @property
+    def parameter(self) -> float:
+        """Advance per radian, m."""
+        return float(self.pitch) / (2 * math.pi)
+
+    def frame(self) -> Array:
+        return frame_with_z(self.axis)
+
+    @property
+    def counts_turns(self) -> bool:
+        return self.pitch != 0
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        return axis_angle(self.axis, q[0]), self.pitch * q[0] / (2 * math.pi) * np.asarray(self.axis)
+
+    def motion(self, q: Array) -> Array:
+        return columns((self.axis, self.pitch / (2 * math.pi) * np.asarray(self.axis)))
+
+    def coordinates_of(self, C: Array, c: Array) -> Array:
+        turn = turn_about_z(self.frame(), C)
+        turns = np.round(np.dot(self.axis, c) / self.pitch - turn / (2 * math.pi)) if self.pitch else 0.0
+        return np.array([turn + 2 * math.pi * turns])

@@ -1,0 +1,213 @@
+"""Who may act: efforts at speeds of hinges, of the tree or cut, inputs of elements, states of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import finite_array
+from ..closure.named_velocities import Freedoms, freedoms_of, names_of
+from ..connections.elements import HillMuscle
+from ..errors import ModelError
+from ..model import Model
+
+__all__ = ["Actuators", "Samples"]
+
+Array = NDArray[np.float64]
+
+_STEP = 1e-6  # of differences, in sizes of an input or a state
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """States of a motion: t (n,), q (n, nq), v and a (n, nv), x (n, nx), loads (n, nb, 6), (nb, 6) or None."""
+
+    model: Model
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    x: Array
+    loads: Array | None = None
+    bare: bool = False
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def row(self, k: int) -> Samples:
+        """Return one of them."""
+        one = slice(k, k + 1)
+        loads = None if self.loads is None else self.loads[one] if self.loads.ndim == 3 else self.loads
+        return Samples(self.model, self.t[one], self.q[one], self.v[one], self.a[one], self.x[one], loads, self.bare)
+
+
+@dataclass(frozen=True, eq=False)
+class Actuators:
+    """What may act, in this order: speeds of hinges, inputs of elements, states of elements.
+
+    Attributes
+    ----------
+    freedoms : Freedoms
+    inputs, states : tuple of str
+    """
+
+    freedoms: Freedoms
+    inputs: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, model: Model, names: str | Iterable[str] | None, item: str) -> Actuators:
+        """Find them by name; every hinge of the tree if none is named. Modes of flexible bodies act only if named."""
+        if names is None:
+            return cls(freedoms_of(model, model.hinge_names, item=item))
+        hinges, inputs, states = [], [], []
+        for name in names_of(names):
+            if name in model.input_names:
+                inputs.append(name)
+            elif name in model.state_names:
+                states.append(name)
+            elif name in model.system.forces:
+                _of_element(model, name, inputs, states, item)
+            else:
+                hinges.append(name)
+        return cls(freedoms_of(model, hinges, item=item), tuple(dict.fromkeys(inputs)), tuple(dict.fromkeys(states)))
+
+    def __len__(self) -> int:
+        return len(self.freedoms) + len(self.inputs) + len(self.states)
+
+    @property
+    def names(self) -> list[str]:
+        """Of all of them, in order."""
+        return [*self.freedoms.names, *self.inputs, *self.states]
+
+    @property
+    def further(self) -> int:
+        """How many act through elements."""
+        return len(self.inputs) + len(self.states)
+
+    @property
+    def muscles(self) -> dict[str, HillMuscle]:
+        """Muscles whose activations are among the states, by the name of the state."""
+        forces = self.freedoms.model.system.forces
+        found = {}
+        for state in self.states:
+            element = forces[state.rpartition(".")[0]].element
+            if isinstance(element, HillMuscle):
+                found[state] = element
+        return found
+
+    # ---- numbers by name
+
+    def values_of(self, given: Any, default: float, item: str, field: str) -> Array:
+        """Return a number for each, (m,), from numbers, or from a dict by name of an actuator or of its owner."""
+        if given is None:
+            return np.full(len(self), default)
+        if not isinstance(given, Mapping):
+            return finite_array(given, (len(self),), item=item, field=field)
+        values = np.full(len(self), default)
+        for name, value in given.items():
+            values[self.places(name, item, field)] = value
+        return finite_array(values, (len(self),), item=item, field=field)
+
+    def bounds_of(self, given: Any, item: str) -> tuple[Array, Array]:
+        """Return lowest and highest values (m,): those given, 0.01 to 1 for activations of muscles, else none."""
+        low, high = np.full(len(self), -np.inf), np.full(len(self), np.inf)
+        for name in self.muscles:
+            low[self.names.index(name)], high[self.names.index(name)] = 0.01, 1.0
+        if given is None:
+            return low, high
+        pairs = given.items() if isinstance(given, Mapping) else [(name, given) for name in self.names]
+        for name, pair in pairs:
+            try:
+                ends = np.asarray(pair, dtype=float) if np.shape(pair) == (2,) else np.array([np.nan, np.nan])
+            except (TypeError, ValueError):
+                ends = np.array([np.nan, np.nan])
+            if np.isnan(ends).any() or ends[0] > ends[1]:
+                raise ModelError(item, f"bounds of {name!r}", pair, "give (lowest, highest)")
+            places = self.places(name, item, "bounds")
+            low[places], high[places] = ends
+        return low, high
+
+    def places(self, name: str, item: str, field: str) -> list[int]:
+        """Return where an actuator, or those of a hinge or an element, stand."""
+        found = [k for k, known in enumerate(self.names) if name in (known, known.rpartition(".")[0])]
+        if not found:
+            raise ModelError(item, field, name, f"the actuators are {', '.join(map(repr, self.names[:12]))}")
+        return found
+
+    # ---- mechanics
+
+    def rows(self, q: Array) -> Array:
+        """Return C (n, k, nv) of the speeds of hinges at q (n, nq)."""
+        model, freedoms = self.freedoms.model, self.freedoms
+        units = np.eye(model.nv)
+        rows = np.zeros((len(q), len(freedoms), model.nv))
+        rows[:, : len(freedoms.columns)] = units[freedoms.columns]
+        if freedoms.cut:
+            speeds = np.vstack([np.zeros(model.nv), units])
+            every = np.repeat(q, len(speeds), axis=0)
+            cut = model.cut_motion(every, np.tile(speeds, (len(q), 1)), np.zeros(model.nv))[1][:, freedoms.cut]
+            cut = cut.reshape(len(q), len(speeds), -1)
+            rows[:, len(freedoms.columns) :] = (cut[:, 1:] - cut[:, :1]).swapaxes(1, 2)
+        return rows
+
+    def needed(self, s: Samples, values: Array) -> Array:
+        """Return the generalised forces (n, nv) that are needed beside elements with values (n, further)."""
+        more: dict[str, Any] = {"t": s.t, "x": self.states_with(s.x, values), "loads": s.loads, "bare": s.bare}
+        if self.inputs:
+            more["inputs"] = s.model.input_values(dict(zip(self.inputs, values.T, strict=False)))
+        return s.model._supplied(s.q, s.v, s.a, **more)
+
+    def states_with(self, x: Array, values: Array) -> Array:
+        """Return element states (n, nx) with those that act put in."""
+        if not self.states:
+            return x
+        x = x.copy()
+        model = self.freedoms.model
+        x[:, [model.state_names.index(name) for name in self.states]] = values[:, len(self.inputs) :]
+        return x
+
+    def starts(self, s: Samples, low: Array, high: Array) -> Array:
+        """Return inputs and states (n, further) to begin with: within bounds, those of the motion if it has any."""
+        model = s.model
+        values = np.zeros((len(s), self.further))
+        for k, name in enumerate(self.states):
+            values[:, len(self.inputs) + k] = s.x[:, model.state_names.index(name)]
+        return np.clip(values, low[len(self.freedoms) :], high[len(self.freedoms) :])
+
+    def slopes(self, s: Samples, values: Array, force: Array, low: Array, high: Array) -> Array:
+        """Return the derivatives of what elements supply, (n, nv, further), by differences inward."""
+        low, high = low[len(self.freedoms) :], high[len(self.freedoms) :]
+        columns = np.zeros((len(s), s.model.nv, self.further))
+        for k in range(self.further):
+            width = high[k] - low[k]
+            size = width if np.isfinite(width) and width > 0.0 else np.maximum(1.0, np.abs(values[:, k]))
+            step = np.where(values[:, k] + _STEP * size > high[k], -_STEP * size, _STEP * size)
+            moved = values.copy()
+            moved[:, k] += step
+            step = moved[:, k] - values[:, k]
+            columns[:, :, k] = (force - self.needed(s, moved)) / step[:, None]
+        return columns
+
+
+def _of_element(model: Model, name: str, inputs: list[str], states: list[str], item: str) -> None:
+    """Add what an element is moved by: the activation of a muscle, or its only input."""
+    element = model.system.forces[name].element
+    if isinstance(element, HillMuscle):
+        states.append(f"{name}.a")
+        return
+    mine = [known for known in model.input_names if known.rpartition(".")[0] == name]
+    if len(mine) != 1:
+        words = (
+            f"it has the inputs {', '.join(map(repr, mine))}: name those that act"
+            if mine
+            else (
+                "it has no input that a law of time gives: make one, inputs={'u': da.laws.Constant(0)}, or name a state"
+            )
+        )
+        raise ModelError(item, "actuator", name, words)
+    inputs.append(mine[0])

@@ -1,0 +1,280 @@
+"""Efforts that go with a motion, and all that follows from them by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..closure.relative_pose import hinge_speeds, relative
+from ..errors import ModelError
+from ..model import ConnectionLoads, Model
+from ..result import Motion, Result, Stats
+from .actuators import Samples
+
+__all__ = ["Efforts"]
+
+Array = NDArray[np.float64]
+
+_SHOWN = 30  # lines of a table
+
+_FROM_MOTION = ("a", "tau", "lam", "loads", "held", "cut_a")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Efforts:
+    """Efforts that go with a motion; without the axis n if they are those of one state.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The actuators: speeds of hinges, inputs and states of elements.
+    values : (n, m) N m or N, or what inputs are
+    tau : (n, nv) N m or N
+        Hinge forces beside those of elements; zero where there is no actuator.
+    cut : dict of str to (n, number of speeds) N m or N
+        Efforts at hinges at which loops were cut.
+    multipliers : (n, nc) N or N m
+        Of the loops; where rows repeat each other, those that go with the loads of least norm.
+    missing : (n, nv) N m or N
+        Generalised forces that no actuator supplies; zero unless they were to be told.
+    unique : bool
+        False if the actuators are more than the freedoms, so that other efforts would do as well.
+    excitations : dict of str to (n,)
+        With dynamics of activation: what each muscle gets from the sample before to this one.
+    """
+
+    samples: Samples = field(repr=False)
+    names: tuple[str, ...]
+    values: Array
+    tau: Array
+    multipliers: Array
+    unique: bool
+    cut: dict[str, Array]
+    missing: Array
+    inputs: Array | None = field(default=None, repr=False)
+    single: bool = field(default=False, repr=False)
+    excitations: dict[str, Array] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def model(self) -> Model:
+        """Whose motion it is."""
+        return self.samples.model
+
+    def __repr__(self) -> str:
+        return f"<Efforts of {self.model.system.name!r}: {len(self.names)} actuators, {len(self.samples)} states>"
+
+    def __str__(self) -> str:
+        values, n = self.every("values"), len(self.samples)
+        when = f"{n} states" if n > 1 else "one state"
+        lines = [f"efforts of {self.model.system.name!r}, {when}{'' if self.unique else ', others would do as well'}"]
+        width = max([8, *(len(name) for name in self.names[:_SHOWN])])
+        lines.append(f"  {'':<{width}}  {'least':>12}  {'largest':>12}  {'rms':>12}")
+        for name, column in zip(self.names[:_SHOWN], values.T, strict=False):
+            rms = float(np.sqrt(np.mean(column**2)))
+            lines.append(
+                f"  {name:<{width}}  {column.min():12.5g}  {column.max():12.5g}  {rms:12.5g} {self._unit(name)}"
+            )
+        lines += [f"  ... and {len(self.names) - _SHOWN} more"] if len(self.names) > _SHOWN else []
+        lacking = np.abs(self.every("missing")).max(axis=0, initial=0.0)
+        for k in np.flatnonzero(lacking)[:_SHOWN]:
+            lines.append(f"  missing along {self.model.speed_names[k]!r}: up to {lacking[k]:.5g}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def _unit(self, name: str) -> str:
+        """Return the unit of a hinge force; empty for inputs and states of elements."""
+        names = self.model.speed_names
+        if name not in names:
+            return ""
+        return "N m" if self.model.compiled.names.speed_units[names.index(name)] == "rad" else "N"
+
+    def __getitem__(self, name: str) -> Array:
+        """Return the effort at a joint, N m or N, or what one actuator does, (n,).
+
+        Of a joint with several velocities (n, nv of it); of one state without n. ``"A.effort"`` is the same as ``"A"``,
+        as in `result`.
+        """
+        joint = name.removesuffix(".effort") if isinstance(name, str) else name
+        if joint in self.cut:
+            return _alone(self.cut[joint])
+        if joint in self.model.hinge_names or joint in self.model.flexible_names:
+            found = self.tau[..., self.model.v_slice(joint)]
+            return _alone(found) if joint in self.model.hinge_names else found
+        if name in self.names:
+            return self.values[..., self.names.index(name)]
+        mine = [k for k, known in enumerate(self.names) if known.rpartition(".")[0] == name]
+        if len(mine) == 1:
+            return self.values[..., mine[0]]
+        raise ModelError("efforts", "actuator", name, f"there are {', '.join(map(repr, self.names[:12]))}")
+
+    def connection_loads(self, *, axes: str = "world") -> ConnectionLoads:
+        """Return the load of every connection on its second marker at one state, as `Model.connection_loads` does."""
+        if not self.single:
+            remedy = "these are efforts of many states: read loads off .result, result['A.force']"
+            raise ModelError("efforts", "connection_loads", f"{len(self.samples)} states", remedy)
+        s = self.samples
+        return ConnectionLoads(self.model, s.q[0], self._motion.part("loads")[0], axes, t=float(s.t[0]))
+
+    @cached_property
+    def _motion(self) -> ActuatedMotion:
+        return ActuatedMotion(self, self.samples.t, self.samples.q, self.samples.v, self.samples.x)
+
+    @cached_property
+    def result(self) -> Result:
+        """The motion under these efforts: every output by name, reactions and powers included, plots, files."""
+        t = self.samples.t
+        if self.single or (np.diff(t) <= 0.0).any():
+            raise ModelError("efforts", "t", t, "times must increase for a result: give t=(n,) with the states")
+        return ActuatedResult(self)
+
+    # ---- batches
+
+    def every(self, part: str) -> Any:
+        """Return a part with its axis n."""
+        value = getattr(self, part)
+        if not self.single or value is None:
+            return value
+        return {name: one[None] for name, one in value.items()} if isinstance(value, dict) else value[None]
+
+    def at(self, t: Array) -> Efforts:
+        """Return the efforts at other times (k,) s, along straight lines between samples."""
+        s = self.samples
+
+        def between(values: Any) -> Any:
+            return None if values is None else _between(t, s.t, values)
+
+        loads = s.loads if s.loads is None or s.loads.ndim == 2 else between(s.loads)
+        q, v, a, x = map(between, (s.q, s.v, s.a, s.x))
+        there = Samples(self.model, t, q, v, a, x, loads, s.bare)
+        cut = {name: between(one) for name, one in self.cut.items()}
+        values, tau, lam, missing = map(between, (self.values, self.tau, self.multipliers, self.missing))
+        return Efforts(there, self.names, values, tau, lam, self.unique, cut, missing, between(self.inputs))
+
+
+def _alone(efforts: Array) -> Array:
+    """Return efforts (..., nv) of a joint; (...) if it has one velocity."""
+    return np.asarray(efforts[..., 0]) if efforts.shape[-1] == 1 else efforts
+
+
+def _between(t: Array, known: Array, values: Array) -> Array:
+    flat = values.reshape(len(known), -1)
+    columns = [np.interp(t, known, column) for column in flat.T]
+    return np.array(columns).reshape(flat.shape[1], len(t)).T.reshape(len(t), *values.shape[1:])
+
+
+class ActuatedMotion(Motion):
+    """States whose accelerations and efforts are known: loads follow from them without forward dynamics."""
+
+    def __init__(self, efforts: Efforts, t: Array, q: Array, v: Array, x: Array) -> None:
+        super().__init__(efforts.model, t, q, v, x)
+        self.efforts = efforts
+        self.given: dict[str, Any] = {"inputs": efforts.every("inputs"), "loads": self._outer_loads()}
+
+    @property
+    def controlled(self) -> bool:
+        """Efforts come from outside."""
+        return True
+
+    def _outer_loads(self) -> Array | None:
+        """Return loads on bodies (n, nb, 6): those given, and the efforts at cut hinges."""
+        e = self.efforts
+        loads, cut = e.samples.loads, e.every("cut")
+        self.passed = np.zeros((len(self), len(self.model.connection_names), 6))
+        if not cut:
+            return loads
+        every = np.zeros((len(self), self.model.nb, 6))
+        for k in range(len(self)):
+            further, passed = _cut_loads(self.model, self.q[k], {name: one[k] for name, one in cut.items()})
+            every[k] = further
+            for name, load in passed.items():
+                self.passed[k, self.model.connection_names.index(name)] = load
+        return every if loads is None else every + loads
+
+    def _reported(self, parts: list[str]) -> dict[str, Array]:
+        own = [part for part in parts if part in _FROM_MOTION]
+        found = self._of_motion(own) if own else {}
+        others = [part for part in parts if part not in _FROM_MOTION]
+        if others:
+            found |= self._of_state(others)
+        return found
+
+    def _of_state(self, parts: list[str]) -> dict[str, Array]:
+        tau = self.efforts.every("tau")
+        found = self.model.report(parts, self.t, self.q, self.v, self.x, tau=tau, **self.given)
+        for name, effort in self.efforts.every("cut").items():
+            if "cut_effort" in found:
+                found["cut_effort"][:, self.model.cut_slice(name)] += effort
+        return found
+
+    def _of_motion(self, parts: list[str]) -> dict[str, Array]:
+        model, e = self.model, self.efforts
+        found: dict[str, Array] = {"a": e.samples.a, "lam": e.every("multipliers")}
+        found["held"] = np.zeros((len(self), model.nv + model.compiled.names.cut_nv))
+        if "tau" in parts:
+            applied = 0.0 if e.samples.bare else self.part("applied")
+            found["tau"] = e.every("tau") + e.every("missing") + applied
+        if "cut_a" in parts:
+            found["cut_a"] = model.cut_motion(self.q, self.v, found["a"])[2]
+        if "loads" in parts:
+            found["loads"] = self.loads_with(found["lam"])
+        return {part: found[part] for part in parts}
+
+    def loads_with(self, lam: Array) -> Array:
+        """Return the loads of connections (n, connections, 6) with multipliers (n, nc)."""
+        e = self.efforts
+        more: dict[str, Any] = {"t": self.t, "x": self.x, "lam": lam, **self.given, "bare": e.samples.bare}
+        if e.samples.bare:
+            more.pop("inputs")
+        return self.model._loads_of_motion(self.q, self.v, e.samples.a, **more) + self.passed
+
+
+class ActuatedResult(Result):
+    """A motion with the efforts that it takes."""
+
+    def __init__(self, efforts: Efforts) -> None:
+        s = efforts.samples
+        stats = Stats(method="inverse dynamics", notes=list(efforts.notes))
+        super().__init__(s.model, s.t, s.q, s.v, s.x, stats=stats, stored={"a": s.a})
+        self.efforts = efforts
+
+    @property
+    def controlled(self) -> bool:
+        """Efforts come from outside."""
+        return True
+
+    @property
+    def _motion(self) -> Motion:
+        return self.efforts._motion
+
+    def _motion_at(self, times: Array) -> Motion:
+        e, (q, v, x) = self.efforts.at(times), self._states(times)
+        return ActuatedMotion(e, times, q, v, x)
+
+    def _like(self, t: Array, q: Array, v: Array, x: Array) -> Result:
+        e = self.efforts.at(t)
+        there = Samples(e.model, t, q, v, e.samples.a, x, e.samples.loads, e.samples.bare)
+        return ActuatedResult(
+            Efforts(there, e.names, e.values, e.tau, e.multipliers, e.unique, e.cut, e.missing, e.inputs)
+        )
+
+
+def _cut_loads(model: Model, q: Array, cut: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
+    """Return efforts at cut hinges as loads on bodies (nb, 6), and as loads that these hinges pass on, (6,) each."""
+    on_bodies, passed = np.zeros((model.nb, 6)), {}
+    for chord in model.forest.chords:
+        if chord.name not in cut:
+            continue
+        motion, span = relative(model, chord.first, chord.second, q), model.compiled.names.cut_q[chord.name]
+        at = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0][span]
+        world = motion.in_world(hinge_speeds(chord.element, at).T @ cut[chord.name])  # type: ignore[arg-type]
+        passed[chord.name] = world
+        for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
+            number = model.forest.number[marker.body.name]
+            if number:
+                arm = motion.point - model.pose(marker.body, q).position
+                on_bodies[number - 1] += sign * np.concatenate([world[:3] + np.cross(arm, world[3:]), world[3:]])
+    return on_bodies, passed

@@ -1,0 +1,413 @@
+"""`check_element`: whether a law that a user wrote is fit to be simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import checked, finite_number, random_generator
+from ..connections.elements.element import MEASURES, Element
+from ..errors import DalembertError, ModelError
+from .element_test_systems import Trial
+
+__all__ = ["ElementReport", "check_element"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ElementReport:
+    """What `check_element` found.
+
+    Attributes
+    ----------
+    ok : bool
+        Nothing was found that forbids its use.
+    problems : list of str
+        What is wrong, each with the inputs at which it shows.
+    notes : list of str
+        What is worth knowing and forbids nothing.
+    slope_error : float
+        Largest difference between slopes of forces taken with two step lengths, relative; small for smooth laws.
+    rough : int
+        Points, of those tried, at which the law is not smooth.
+    derivative_error : float
+        By how much the derivatives that the core works with miss differences, relative.
+    objectivity_error : float
+        By how much a rigid motion of both bodies changes the loads, seen by the bodies, and by how much these miss
+        action and reaction, relative.
+    static_remainder : float
+        Largest part of the forces at rest that is no slope of the energy, N or N m: work around a closed path. Not
+        looked for in elements with states.
+    created : float, W
+        Largest power that the element made out of nothing; of an active element, that it brought.
+    dissipated : float, W
+        Largest power that it took away.
+    rank : int
+        Directions, of those that are measured, in which the element acts at all.
+    idle : tuple of str
+        Measures along which it never does anything.
+    """
+
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    slope_error: float = 0.0
+    rough: int = 0
+    derivative_error: float = 0.0
+    objectivity_error: float = 0.0
+    static_remainder: float = 0.0
+    created: float = 0.0
+    dissipated: float = 0.0
+    rank: int = 0
+    idle: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def __repr__(self) -> str:
+        nothing = f", nothing along {', '.join(self.idle)}" if self.idle else ""
+        lines = [
+            "fit for use" if self.ok else f"{len(self.problems)} problem{'s' * (len(self.problems) > 1)}",
+            f"slopes            differ by {self.slope_error:.2g}; not smooth at {self.rough} points",
+            f"derivatives       of the core are off by {self.derivative_error:.2g}",
+            f"rigid motion      changes loads by {self.objectivity_error:.2g}",
+            f"forces at rest    {self.static_remainder:.3g} beyond the slope of the energy",
+            f"power             {self.created:.3g} W created or brought, {self.dissipated:.3g} W dissipated at most",
+            f"acts in           {self.rank} direction{'s' * (self.rank != 1)}{nothing}",
+        ]
+        return "\n".join(
+            [*lines, *(f"- {problem}" for problem in self.problems), *(f"  note: {note}" for note in self.notes)]
+        )
+
+
+@checked("around", "points", "seed")
+def check_element(
+    element: Element,
+    *,
+    size: float = 1.0,
+    speed: float = 1.0,
+    around: Mapping[str, float] | None = None,
+    points: int = 200,
+    seed: int = 0,
+) -> ElementReport:
+    """Return a report on the law of an element, from random measures, rates, states and times.
+
+    Parameters
+    ----------
+    element : Element
+    size, speed : float
+        How large measures and rates are that are tried, m or rad and m/s or rad/s; states are tried about their starts.
+    around : dict of str to float
+        Measures and states that are tried about other values: ``{"s": 0.5}`` for a distance near 0.5 m. Places far out
+        are not tried then.
+    points : int
+    seed : int
+        Of the random numbers.
+
+    It looks whether
+
+    - the law answers with finite numbers, at rest and far away too, and with the same for the same inputs (a function
+      with a memory of its own cannot be integrated);
+    - forces are smooth, and the core's derivatives agree with differences;
+    - forces fit the energy: at rest they are its falling slope, and in motion, slow or fast, an element that is not
+      active creates none;
+    - loads in the core obey action and reaction and turn with a rigid motion of both bodies;
+    - it acts in all directions that it measures.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> da.check_element(da.Element("hinge", "-k*s - c*ds", {"k": 4.0, "c": 0.1}, energy="k*s**2/2")).ok
+    True
+    >>> print(da.check_element(da.Element("hinge", "-4*s")).problems[0])  # doctest: +ELLIPSIS
+    it creates energy: ...
+    """
+    if not isinstance(element, Element):
+        raise ModelError("check_element", "element", element, "give a da.Element")
+    for name, number in (("size", size), ("speed", speed)):
+        if finite_number(number, item="check_element", field=name) <= 0:
+            raise ModelError("check_element", name, number, "it must be positive")
+    if not isinstance(points, int) or points < 1:
+        raise ModelError("check_element", "points", points, "give a positive whole number")
+    places = {}
+    for name, number in (around or {}).items():
+        if name not in (*element.measured[0], *element.states):
+            known = ", ".join((*element.measured[0], *element.states))
+            raise ModelError("check_element", "around", name, f"give values of {known}")
+        places[name] = finite_number(number, item="check_element", field=f"around {name!r}")
+    random = random_generator(seed, item="check_element", field="seed")
+    return _Check(element, size, speed, places, points, random).report()
+
+
+class _Check:
+    def __init__(
+        self,
+        element: Element,
+        size: float,
+        speed: float,
+        around: Mapping[str, float],
+        points: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.element, self.size, self.speed, self.rng = element, size, speed, rng
+        self.m, self.n = element.measures, len(element.states)
+        self.problems: list[str] = []
+        self.notes: list[str] = []
+        self.inputs = np.zeros((points, len(element.takes)))
+        m, n = self.m, self.n
+        self.inputs[:, 0] = rng.uniform(0, 1, size=points)
+        centre = np.array([around.get(name, 0.0) for name in element.measured[0]])
+        self.centre = centre
+        self.inputs[:, 1 : 1 + m] = centre + size * rng.uniform(-1, 1, size=(points, m))
+        self.blocks = _blocks(element)
+        self.lengths = [1 + block.start for kind, block in self.blocks if kind == "distance"]
+        self.inputs[:, self.lengths] = np.abs(self.inputs[:, self.lengths])
+        # every other point slowly, so that damping does not hide what forces at rest do
+        slowly = 10.0 ** np.where(np.arange(points) % 2, rng.uniform(-4, 0, size=points), 0.0)
+        self.inputs[:, 1 + m : 1 + 2 * m] = speed * slowly[:, None] * rng.uniform(-1, 1, size=(points, m))
+        starts = np.array([around.get(name, start) for name, start in element.starts.items()])
+        self.inputs[:, 1 + 2 * m : 1 + 2 * m + n] = starts + (0.1 + np.abs(starts)) * rng.uniform(-1, 1, (points, n))
+        known = 1 + 2 * m + n + len(element.parameters)
+        self.inputs[:, 1 + 2 * m + n : known] = list(element.parameters.values())
+        self.inputs[:, known:] = rng.uniform(-1, 1, size=(points, len(element.takes) - known))
+        self.stored = m + n  # place of the energy among the answers
+
+    def report(self) -> ElementReport:
+        """Try everything; stop early if the law does not even answer."""
+        answers = self._answers(self.inputs, "")
+        if answers is None:
+            return ElementReport(self.problems)
+        self._try_extremes()
+        again = self._answers(self.inputs[::-1], "")
+        if again is None or not np.array_equal(again[::-1], answers):
+            self.problems.append("it does not depend on its inputs alone: asked again, it answers otherwise")
+            return ElementReport(self.problems)
+        if not self.m:
+            return ElementReport(self.problems, ["it acts on nothing"])
+        slope_error, rough, slopes = self._slopes()
+        created, dissipated = self._power(answers)
+        remainder = self._static_remainder()
+        rank, idle = self._rank(answers, slopes)
+        derivatives, objectivity = self._in_the_core(~rough)
+        self._look_at_half_turns()
+        return ElementReport(
+            self.problems,
+            self.notes,
+            slope_error,
+            int(rough.sum()),
+            derivatives,
+            objectivity,
+            remainder,
+            created,
+            dissipated,
+            rank,
+            idle,
+        )
+
+    def _where(self, row: Array) -> str:
+        return ", ".join(f"{name} = {value:.4g}" for name, value in zip(self.element.takes, row, strict=True))
+
+    def _answers(self, inputs: Array, when: str) -> Array | None:
+        rows = []
+        for row in inputs:
+            try:
+                answer = self.element.answers(row[None])[0]
+            except Exception as error:
+                self.problems.append(f"it fails{when}, {error!r}, at {self._where(row)}")
+                return None
+            if not np.isfinite(answer).all():
+                self.problems.append(f"it is not finite{when}, at {self._where(row)}")
+                return None
+            rows.append(answer)
+        return np.array(rows)
+
+    def _try_extremes(self) -> None:
+        m, base = self.m, self.inputs[:1].copy()
+        rest = base.copy()
+        rest[0, 1 : 1 + m], rest[0, 1 + m : 1 + 2 * m] = self.centre, 0.0
+        self._answers(
+            rest, " where all rates are zero" if self.centre.any() else " where all measures and rates are zero"
+        )
+        if self.centre.any():
+            return
+        for sign in (1.0, -1.0):
+            far = base.copy()
+            far[0, 1 : 1 + m] = 100.0 * self.size * sign
+            far[0, self.lengths] = 100.0 * self.size
+            far[0, 1 + m : 1 + 2 * m] = 100.0 * self.speed * sign
+            self._answers(far, " far out")
+
+    def _raw(self, inputs: Array) -> Array:
+        return self.element.answers(inputs)
+
+    def _slope(self, inputs: Array, column: int, h: float) -> Array:
+        step = np.zeros(inputs.shape[1])
+        step[column] = h
+        slope: Array = (self._raw(inputs + step) - self._raw(inputs - step)) / (2 * h)
+        return slope
+
+    def _slopes(self) -> tuple[float, NDArray[np.bool_], Array]:
+        """Return how much slopes by two steps differ, the points where they do so badly, and the slopes of forces.
+
+        Slopes are (points, measures, 2 measures): by measures and by rates.
+        """
+        worst, rough = 0.0, np.zeros(len(self.inputs), dtype=bool)
+        scale = 1.0 + np.abs(self._raw(self.inputs)).max()
+        columns = []
+        for column in range(1, 1 + 2 * self.m):
+            unit = self.size if column <= self.m else self.speed
+            near, far = (self._slope(self.inputs, column, h * unit)[:, : self.stored] for h in (1e-5, 1e-3))
+            error = np.abs(near - far).max(axis=1) * unit / scale
+            error[~np.isfinite(error)] = np.inf
+            worst, rough = max(worst, float(np.median(error))), rough | (error > 1e-2)
+            columns.append(near[:, : self.m])
+        if rough.mean() > 0.2:
+            at = self.inputs[int(rough.argmax())]
+            self.problems.append(f"its forces are rough: slopes depend on the step, as at {self._where(at)}")
+        return worst, rough, np.nan_to_num(np.stack(columns, axis=2))
+
+    def _along(self, inputs: Array, rates: Array) -> Array:
+        """Return how fast inputs change, (n, len(inputs)), as measures have these rates (n, measures)."""
+        change = np.zeros_like(inputs)
+        change[:, 1 : 1 + self.m] = rates
+        for turn in self._turns():
+            change[:, 1 + turn.start : 1 + turn.stop] = _vector_rates(
+                inputs[:, 1 + turn.start : 1 + turn.stop], rates[:, turn]
+            )
+        return change
+
+    def _turns(self) -> list[slice]:
+        """Return where rotation vectors are among the measures."""
+        return [slice(block.start + 3, block.start + 6) for kind, block in self.blocks if kind == "pose"]
+
+    def _growth(self, inputs: Array, change: Array, share: float = 1.0) -> Array:
+        """Return the power that goes into the energy (n,) as inputs change at these rates; of fourth order."""
+        h = share * self._stretch(change)
+        rises = [
+            (self._raw(inputs + k * h[:, None] * change) - self._raw(inputs - k * h[:, None] * change))[:, self.stored]
+            for k in (1, 2)
+        ]
+        growth: Array = (8 * rises[0] - rises[1]) / (12 * h)
+        return growth
+
+    def _stretch(self, change: Array) -> Array:
+        """Return the time (n,) over which growth is taken."""
+        time: Array = 1e-3 * self.size / (self.size + np.abs(change).max(axis=1))
+        return time
+
+    def _last_digits(self, inputs: Array) -> Array:
+        """Return by how much energies (n,) are uncertain: how they scatter with the last digits of the inputs."""
+        wobbles = 1.0 + 4e-16 * self.rng.integers(-1, 2, size=(4, *inputs.shape))
+        energies = np.array([self._raw(inputs * wobble)[:, self.stored] for wobble in wobbles])
+        scatter: Array = np.ptp(energies, axis=0) + 1e-15 * np.abs(energies).max(axis=0)
+        return scatter
+
+    def _static_remainder(self) -> float:
+        """Return by how much forces at rest miss the slope of the energy."""
+        m = self.m
+        rest = self.inputs.copy()
+        rest[:, 1 + m : 1 + 2 * m] = 0.0
+        if self.n:
+            return 0.0
+        forces = self._raw(rest)[:, :m]
+        changes = [self._along(rest, np.broadcast_to(unit, forces.shape)) for unit in np.eye(m)]
+        slopes = [[self._growth(rest, change, share) for change in changes] for share in (1.0, 0.1)]
+        misses = np.abs(forces + np.transpose(slopes, (0, 2, 1))).min(axis=0)
+        misses[~np.isfinite(misses)] = 0.0
+        worst = float(misses.max())
+        beyond = (misses > 1e-4 * (1e-3 + np.abs(forces).max())).any(axis=1)
+        if beyond.mean() > 0.05 and not self.element.active and not any("creates" in p for p in self.problems):
+            at = self._where(rest[int(misses.max(axis=1).argmax())])
+            self.problems.append(
+                f"it creates energy on closed ways: forces at rest are no slope of the energy, by {worst:.3g} at {at}"
+            )
+        return worst
+
+    def _power(self, answers: Array) -> tuple[float, float]:
+        """Return the largest powers created and taken away: force times rate, and the growth of the energy."""
+        m, n = self.m, self.n
+        rates = self.inputs[:, 1 + m : 1 + 2 * m]
+        change = self._along(self.inputs, rates)
+        change[:, 0] = 1.0
+        change[:, 1 + 2 * m : 1 + 2 * m + n] = answers[:, m : m + n]
+        growth = self._growth(self.inputs, change)
+        work = (answers[:, :m] * rates).sum(axis=1)
+        power = work + growth
+        # truncation, more of it at kinks, and the last digits of the energy
+        noise = 1e-5 * (np.abs(work) + np.abs(growth)) + 2 * np.abs(growth - self._growth(self.inputs, change, 0.1))
+        noise += 4 * self._last_digits(self.inputs) / self._stretch(change)
+        power = np.where(np.abs(power) > noise + 1e-12, power, 0.0)
+        created, dissipated = max(0.0, float(power.max())), max(0.0, float(-power.min()))
+        if created > 0 and not self.element.active:
+            at = self._where(self.inputs[int(power.argmax())])
+            self.problems.append(
+                f"it creates energy: {created:.3g} W at {at}; give the energy it stores, or say active=True"
+            )
+        return created, dissipated
+
+    def _rank(self, answers: Array, slopes: Array) -> tuple[int, tuple[str, ...]]:
+        """Return in how many directions there are forces or slopes of forces, and the measures without any."""
+        m = self.m
+        rows = np.concatenate([answers[:, :m], slopes.transpose(0, 2, 1).reshape(-1, m)])
+        values = np.linalg.svd(rows, compute_uv=False)
+        rank = int((values > 1e-10 * max(values.max(), 1e-300)).sum()) if values.max() > 0 else 0
+        names = self.element.measured[0]
+        idle = tuple(name for name, column in zip(names, rows.T, strict=True) if not np.abs(column).max() > 0)
+        if rank == 0:
+            self.problems.append("it never gives a force")
+        elif rank < m - len(idle):
+            self.notes.append(f"its forces are dependent: {rank} directions of {m}")
+        return rank, idle
+
+    def _in_the_core(self, smooth: NDArray[np.bool_]) -> tuple[float, float]:
+        """Return the errors of derivatives and of objectivity, on a few points where the law is smooth."""
+        if self.element.sources:
+            self.notes.append(f"not tried in the core: it takes {', '.join(self.element.sources)} from elsewhere")
+            return 0.0, 0.0
+        rows = np.flatnonzero(smooth)[:5].tolist()
+        try:
+            trial = Trial(self.element, self.inputs, self.rng)
+            derivatives, objectivity = trial.derivative_error(rows), trial.objectivity_error(rows)
+        except DalembertError as error:
+            self.problems.append(f"it fails in the core: {error}")
+            return float("nan"), float("nan")
+        if derivatives > 1e-4:
+            self.problems.append(f"derivatives in the core are off by {derivatives:.2g} of the largest")
+        if objectivity > 1e-9:
+            self.problems.append(f"it is not objective: a rigid motion changes its loads by {objectivity:.2g}")
+        return derivatives, objectivity
+
+    def _look_at_half_turns(self) -> None:
+        """Note forces that differ on both sides of half a turn, where the rotation vector jumps."""
+        for turn in self._turns():
+            rows, place = self.inputs[:20].copy(), slice(1 + turn.start, 1 + turn.stop)
+            rows[:, place] *= np.pi / np.linalg.norm(rows[:, place], axis=1, keepdims=True)
+            ahead = self._raw(rows)
+            rows[:, place] *= -1
+            if np.abs(self._raw(rows) - ahead).max() > 1e-6 * (1.0 + np.abs(ahead).max()):
+                self.notes.append("its answers jump at half a turn: keep the markers within")
+                return
+
+
+def _blocks(element: Element) -> list[tuple[str, slice]]:
+    """Return each measure of an element, with its place among the numbers that are measured."""
+    found, first = [], 0
+    for kind in element.each_measure:
+        count = len(MEASURES[kind][0])
+        found.append((kind, slice(first, first + count)))
+        first += count
+    return found
+
+
+def _vector_rates(turns: Array, spins: Array) -> Array:
+    """Return the rates of rotation vectors (n, 3) for angular velocities in axes of the first marker."""
+    angle = np.linalg.norm(turns, axis=1, keepdims=True)
+    half = 0.5 * angle
+    factor = np.where(angle > 1e-4, (1.0 - half / np.tan(np.where(angle > 1e-4, half, 1.0))) / angle**2, 1.0 / 12.0)
+    rates: Array = spins - 0.5 * np.cross(turns, spins) + factor * np.cross(turns, np.cross(turns, spins))
+    return rates

@@ -1,0 +1,133 @@
+"""Parameters from measured efforts: least squares on what a motion can tell, with confidence.
+
+Efforts are linear in inertial parameters, tau = Y theta. Columns of Y that depend on others cannot be told apart: with
+a pivoted QR, Y E = Q [R1 R2], the base parameters are
+
+    beta = theta_1 + R1^-1 R2 theta_2                                                                               (1)
+
+(M. Gautier, J. Robotic Systems 8 (1991) 485-506). Of noise of standard deviation s in the efforts the estimate beta
+has the covariance s^2 (Y_1^T Y_1)^-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked, finite_array, positive
+from ..errors import ModelError
+from ..numerics.column_selection import base_columns
+
+__all__ = ["Identified", "identify"]
+
+Array = NDArray[np.float64]
+
+_ITEM = "identify"
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """Base parameters and what is known of them.
+
+    Attributes
+    ----------
+    names : tuple of str, (b,)
+        Of the columns that the base parameters stand for.
+    values, errors : (b,)
+        Estimates, and their standard errors.
+    combination : (b, p)
+        (1): the base parameters are this matrix times all parameters.
+    noise : float
+        Standard deviation of the efforts: the one given, or what is left of them.
+    residual : (N,)
+        Measured less explained efforts.
+    condition : float
+        Of the scaled columns: how well the motion excites them.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    errors: Array
+    combination: Array
+    noise: float
+    residual: Array
+    condition: float
+
+    def __getitem__(self, name: str) -> float:
+        """Return the estimate of a base parameter by the name of its column."""
+        if name not in self.names:
+            raise ModelError(_ITEM, "name", name, f"base parameters are {', '.join(map(repr, self.names[:12]))}")
+        return float(self.values[self.names.index(name)])
+
+    def interval(self, confidence: float = 0.95) -> Array:
+        """Return lower and upper ends (b, 2) within which each lies with a probability, by Student's distribution."""
+        from scipy.stats import t
+
+        if not 0.0 < confidence < 1.0:
+            raise ModelError(_ITEM, "confidence", confidence, "give a probability between 0 and 1")
+        free = max(1, len(self.residual) - len(self.values))
+        wide = float(t.ppf(0.5 + 0.5 * confidence, free)) * self.errors
+        return np.column_stack([self.values - wide, self.values + wide])
+
+
+@checked("regressor", "efforts", "names", "rank")
+def identify(
+    regressor: ArrayLike,
+    efforts: ArrayLike,
+    names: Sequence[str] | None = None,
+    *,
+    noise: float | None = None,
+    rank: float = 1e-8,
+) -> Identified:
+    """Return base parameters from measured efforts, with their confidence.
+
+    Parameters
+    ----------
+    regressor : (N, p) or (n, m, p)
+        Y in tau = Y theta, of all samples one below the other.
+    efforts : (N,) or (n, m) N m or N
+    names : (p,) of str
+        Of the columns; numbers if left out.
+    noise : float, N m or N
+        Standard deviation of the efforts, if known; else it is taken from what is left of them.
+    rank : float
+        Part of the largest diagonal element of R below which a column depends on others.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> Y = rng.normal(size=(200, 3))
+    >>> Y[:, 2] = Y[:, 0] + Y[:, 1]  # cannot be told apart
+    >>> found = identify(Y, Y @ [1.0, 2.0, 3.0], ("m1", "m2", "m3"))
+    >>> len(found.names), found.values.round(6) - (found.combination @ [1.0, 2.0, 3.0]).round(6)
+    (2, array([0., 0.]))
+    """
+    from scipy.linalg import solve_triangular
+
+    shape = np.shape(regressor)
+    if len(shape) not in (2, 3):
+        raise ModelError(_ITEM, "the shape of regressor", shape, "give (N, p), or (n, m, p)")
+    p, count = shape[-1], int(np.prod(shape[:-1]))
+    Y = finite_array(np.asarray(regressor, dtype=float).reshape(count, p), (count, p), item=_ITEM, field="regressor")
+    tau = finite_array(np.asarray(efforts, dtype=float).ravel(), (count,), item=_ITEM, field="efforts")
+    labels = tuple(map(str, range(p))) if names is None else tuple(names)
+    if len(labels) != p:
+        raise ModelError(_ITEM, "names", len(labels), f"give one for each of the {p} columns")
+    found = base_columns(Y, rank)
+    base, R, units, first = found.rank, found.R, found.sizes, found.order[: found.rank]
+    if not base:
+        raise ModelError(_ITEM, "regressor", "zeros", "nothing moves: no parameter can be told")
+    if count <= base:
+        raise ModelError(_ITEM, "efforts", count, f"give more than {base} numbers for {base} base parameters")
+    values = solve_triangular(R, found.Q.T @ tau) / units
+    residual = tau - Y[:, first] @ values
+    left = float(np.sqrt(residual @ residual / (count - base)))
+    spread = left if noise is None else positive(_ITEM, noise=noise)["noise"]
+    inverse = solve_triangular(R, np.eye(base))
+    errors = spread * np.linalg.norm(inverse, axis=1) / units
+    s = np.linalg.svd(R, compute_uv=False)
+    chosen = tuple(labels[k] for k in first)
+    return Identified(chosen, values, errors, found.combinations, spread, residual, float(s[0] / s[-1]))

@@ -1,0 +1,145 @@
+"""Moment arms: how the lengths of cables, springs and muscles change with coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked, finite_array
+from ..closure.named_velocities import names_of
+from ..closure.velocity_projection import RANK
+from ..errors import ModelError, SingularityError
+from ..model import Model, as_model
+from ..system import System
+from .actuators import Actuators, Samples
+from .loop_multipliers import Loops
+
+__all__ = ["MomentArms", "moment_arms"]
+
+Array = NDArray[np.float64]
+
+_ITEM = "moment_arms"
+
+
+@dataclass(frozen=True, eq=False)
+class MomentArms:
+    """Moment arms of line elements about coordinates; without the axis n at one configuration.
+
+    Attributes
+    ----------
+    elements, coordinates : tuple of str
+    arms : (n, elements, coordinates) m, or 1 about a displacement
+        A tension T supplies the effort arm * T along the coordinate.
+    lengths : (n, elements) m
+    """
+
+    elements: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    arms: Array
+    lengths: Array
+
+    def __getitem__(self, names: tuple[str, str]) -> Array:
+        """Return the arm of an element about a coordinate: ``arms["biceps", "elbow"]``, (n,)."""
+        element, coordinate = names
+        for field, name, known in (("element", element, self.elements), ("coordinate", coordinate, self.coordinates)):
+            if name not in known:
+                raise ModelError(_ITEM, field, name, f"there are {', '.join(map(repr, known[:12]))}")
+        return self.arms[..., self.elements.index(element), self.coordinates.index(coordinate)]
+
+
+@checked("q", "elements", "coordinates", "t")
+def moment_arms(
+    system: System | Model,
+    q: ArrayLike,
+    *,
+    elements: str | Iterable[str] | None = None,
+    coordinates: str | Iterable[str] | None = None,
+    t: float = 0.0,
+) -> MomentArms:
+    """Return the moment arms -dl/dq of elements that act along lines, loops obeyed.
+
+    Parameters
+    ----------
+    system : System or Model
+    q : (nq,) or (n, nq) rad or m
+        Closed configurations.
+    elements : names
+        Springs, cables, muscles, cylinders between two markers; all that there are if left out.
+    coordinates : names of hinges or speeds
+        About which; those of the tree if left out. With loops give as many as there are freedoms, cut hinges or others:
+        when one moves, the others of them rest and what is not named follows.
+    t : float, s
+        For loops that depend on time.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System()
+    >>> fore = s.body("forearm", da.rod(length=0.3, mass=1.0))
+    >>> _ = s.connect("elbow", da.Revolute("-y"), s.ground, fore)
+    >>> _ = s.connect("biceps", da.Cable(stiffness=1e4, length=0.2), s.ground.at(0, 0, 0.3), fore.at(0.04, 0, 0))
+    >>> moment_arms(s, [0.0])["biceps", "elbow"].round(4)  # 0.04 * 0.3 / |(0.04, 0.3)|
+    np.float64(0.0396)
+    """
+    model = as_model(system)
+    many = np.ndim(q) == 2
+    every = finite_array(q, (len(np.asarray(q)), model.nq) if many else (model.nq,), item=_ITEM, field="q")
+    every = every.reshape(-1, model.nq)
+    names = _lines(model, elements)
+    zeros = np.zeros((len(every), model.nv))
+    x = np.tile(model.state_starts(), (len(every), 1))
+    samples = Samples(model, np.full(len(every), float(t)), every, zeros, zeros, x)
+    about = Actuators.of(model, coordinates, _ITEM)
+    if about.further:
+        raise ModelError(_ITEM, "coordinates", about.names[-1], "name hinges or their speeds")
+    lengths, slopes = _lengths(samples, names)
+    arms = -slopes @ _motions(samples, about)
+    return MomentArms(tuple(names), tuple(about.names), arms if many else arms[0], lengths if many else lengths[0])
+
+
+def _lines(model: Model, given: str | Iterable[str] | None) -> list[str]:
+    """Return elements that measure one distance."""
+    places, forces = model.compiled.elements.places, model.system.forces
+    known = [name for name in places if getattr(forces[name].element, "each_measure", ()) == ("distance",)]
+    names = known if given is None else names_of(given)
+    for name in names:
+        if name not in known:
+            remedy = f"elements along lines are {', '.join(map(repr, known[:12])) or 'none of this system'}"
+            raise ModelError(_ITEM, "element", name, remedy)
+    return names
+
+
+def _lengths(s: Samples, names: list[str]) -> tuple[Array, Array]:
+    """Return lengths (n, k), and how they change with speeds, (n, k, nv)."""
+    model, n = s.model, len(s)
+    columns = [model.compiled.elements.places[name].measures.start for name in names]
+    speeds = np.vstack([np.zeros(model.nv), np.eye(model.nv)])
+    times, every, states = (np.repeat(part, len(speeds), axis=0) for part in (s.t, s.q, s.x))
+    found = model.report(["measures", "rates"], times, every, np.tile(speeds, (n, 1)), states)
+    rates = found["rates"][:, columns].reshape(n, len(speeds), -1)
+    lengths = found["measures"][:, columns].reshape(n, len(speeds), -1)[:, 0]
+    return lengths, (rates[:, 1:] - rates[:, :1]).swapaxes(1, 2)
+
+
+def _motions(s: Samples, about: Actuators) -> Array:
+    """Return the speeds (n, nv, k) with which each coordinate moves alone, the loops closed."""
+    C, loops, model = about.rows(s.q), Loops.of(s), s.model
+    if not model.nc:
+        return C.swapaxes(1, 2)
+    freedoms = int(loops.freedoms.max())
+    if len(about.names) != freedoms:
+        remedy = f"the loops leave {freedoms} freedom{'s' * (freedoms != 1)}: name as many coordinates"
+        raise ModelError(_ITEM, "coordinates", len(about.names), remedy)
+    N = loops.columns[:, None] * loops.projector
+    found: Array = N @ np.linalg.pinv(C @ N, rcond=RANK)
+    gap = np.abs(C @ found - np.eye(len(about.names))).max(axis=(1, 2))
+    if gap.max() > 1e-6:
+        worst = int(np.argmax(gap))
+        raise SingularityError(
+            f"{_ITEM}: at configuration {worst} {', '.join(map(repr, about.names))} do not determine the motion of the "
+            "loops; name others"
+        )
+    return found

@@ -1,0 +1,157 @@
+"""What closed loops allow and carry, at many states: scaled rows, projectors, multipliers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..closure.scaling import Scales
+from ..closure.velocity_projection import RANK
+from ..errors import ModelError
+from ..model import Model
+from .actuators import Actuators, Samples
+
+__all__ = ["Loops", "mind_closed", "row_targets"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Loops:
+    """Rows S P D = U s V^T of the loops at n states.
+
+    Attributes
+    ----------
+    rows, columns : (nc,), (nv,)
+        S and D; see `Scales`.
+    U, inverse, V : (n, nc, r), (n, r), (n, r, nv)
+        Singular vectors, and inverse singular values, zero where these are rounding.
+    projector : (n, nv, nv)
+        Q = 1 - V^T V over the rows that count.
+    """
+
+    rows: Array
+    columns: Array
+    U: Array
+    inverse: Array
+    V: Array
+    projector: Array
+
+    @classmethod
+    def of(cls, s: Samples) -> Loops:
+        """Read them off a motion."""
+        model = s.model
+        scales = Scales.of(model, prescribed=False)
+        n = len(s)
+        if not model.nc:
+            eye = np.broadcast_to(np.eye(model.nv), (n, model.nv, model.nv))
+            return cls(
+                scales.rows, scales.columns, np.zeros((n, 0, 0)), np.zeros((n, 0)), np.zeros((n, 0, model.nv)), eye
+            )
+        J = scales.rows[:, None] * model.constraint_jacobian(s.q, t=s.t) * scales.columns
+        U, size, V = np.linalg.svd(J, full_matrices=False)
+        counts = size > RANK * np.maximum(1.0, size[:, :1])
+        inverse = np.where(counts, 1.0 / np.where(counts, size, 1.0), 0.0)
+        Vr = V * counts[..., None]
+        return cls(scales.rows, scales.columns, U, inverse, V, np.eye(model.nv) - Vr.swapaxes(1, 2) @ Vr)
+
+    @property
+    def freedoms(self) -> NDArray[np.intp]:
+        """How many motions the loops allow, (n,)."""
+        left: NDArray[np.intp] = len(self.columns) - (self.inverse > 0).sum(axis=1)
+        return left
+
+    @property
+    def redundant(self) -> bool:
+        """Whether rows repeat each other somewhere."""
+        return bool((self.inverse == 0).any() or self.U.shape[1] > self.U.shape[2])
+
+    def allowed(self, forces: Array) -> Array:
+        """Return Q D f of generalised forces (n, nv, k): what loops cannot supply."""
+        scaled = self.columns[:, None] * forces
+        return scaled if not self.V.shape[1] else self.projector @ scaled
+
+    def lacking(self, rest: Array) -> Array:
+        """Return the part (n, nv) of forces (n, nv) that loops do not supply."""
+        return self.allowed(rest[..., None])[..., 0] / self.columns
+
+    def shortest(self, gaps: Array) -> Array:
+        """Return the shortest scaled x (n, nv) with J x = gaps (n, nc), as nearly as can be."""
+        x: Array = np.einsum("nrv,nr->nv", self.V, self.inverse * np.einsum("ncr,nc->nr", self.U, gaps))
+        return x
+
+    def multipliers(self, rest: Array, size: float) -> Array:
+        """Return the shortest multipliers (n, nc) that supply forces (n, nv)."""
+        if not self.V.shape[1]:
+            return np.zeros((len(rest), len(self.rows)))
+        rest = np.where(np.abs(rest) < 1e-12 * size, 0.0, rest)  # rounding loads no loop
+        along = np.einsum("nrv,nv->nr", self.V, self.columns * rest) * self.inverse
+        lam: Array = self.rows * np.einsum("ncr,nr->nc", self.U, along)
+        return lam
+
+    def determines(self, C: Array, acting: Actuators, s: Samples, u: Array) -> bool:
+        """Return whether no other values of the actuators would do, without a look at bounds."""
+        supplied = C.swapaxes(1, 2)
+        if acting.further:
+            values = u[:, len(acting.freedoms) :]
+            none = np.full(len(acting), np.inf)
+            slopes = acting.slopes(s, values, acting.needed(s, values), -none, none)
+            supplied = np.concatenate([supplied, slopes], axis=2)
+        A = self.allowed(supplied)
+        if not A.shape[2]:
+            return True
+        norms = np.linalg.norm(A, axis=1, keepdims=True)
+        size = np.linalg.svd(A / np.where(norms > 0.0, norms, 1.0), compute_uv=False)
+        return bool(A.shape[2] <= A.shape[1] and (size > RANK).all())
+
+
+def row_targets(model: Model, t: Array) -> Array:
+    """Return residual, rate and second rate (3, n, nc) that drives of constraints prescribe at t (n,); else zero."""
+    if all(drive.of_hinge for drive in model.drives):
+        return np.zeros((3, len(t), model.nc))
+    return np.array([model.row_motion(float(one)) for one in t]).swapaxes(0, 1)
+
+
+def mind_closed(s: Samples, item: str) -> None:
+    """Refuse positions, speeds or accelerations that open the loops."""
+    model = s.model
+    if not model.nc:
+        return
+    P, bias = model.constraint_jacobian(s.q, t=s.t), model.constraint_bias(s.q, s.v, t=s.t)
+    target, rate, second = row_targets(model, s.t)
+    rate = rate - model.constraint_drift(s.q, t=s.t)
+    scales = Scales.of(model, prescribed=False)
+    size = np.abs(P)
+    size_v = np.einsum("ncv,nv->nc", size, np.abs(s.v)) + np.abs(rate)
+    size_a = np.einsum("ncv,nv->nc", size, np.abs(s.a)) + np.abs(bias) + np.abs(second)
+    for what, gap, allowed, remedy in (
+        (
+            "q",
+            model.apart(model.constraint_residual(s.q, t=s.t), target),
+            np.broadcast_to(1.0 / scales.rows, bias.shape),
+            "assemble it first",
+        ),
+        ("v", np.einsum("ncv,nv->nc", P, s.v) - rate, _with_floor(size_v), "make it so with consistent_speeds"),
+        (
+            "a",
+            np.einsum("ncv,nv->nc", P, s.a) + bias - second,
+            _with_floor(size_a),
+            "make it so with consistent_accelerations",
+        ),
+    ):
+        if what == "q":
+            gap = np.where(model.holonomic, gap, 0.0)
+        over = np.abs(gap) / allowed
+        k, row = np.unravel_index(int(np.argmax(over)), over.shape)
+        if over[k, row] > 1e-6:
+            when = f" at t = {s.t[k]:.6g} s" if len(s) > 1 else ""
+            field = f"{model.constraint_names[row]} at {what}"
+            raise ModelError(item, field, float(gap[k, row]), f"{what}{when} does not keep the loops closed; {remedy}")
+
+
+def _with_floor(size: Array) -> Array:
+    """Return the sizes of the terms of each row, none much smaller than the largest: rounding travels between rows."""
+    floored: Array = np.maximum(size, 1e-3 * size.max(axis=1, keepdims=True, initial=0.0) + 1e-6)
+    return floored

@@ -1,0 +1,257 @@
+"""Motions from measurements: coordinates, bodies or markers over time, smoothed, with loops closed.
+
+Samples of all coordinates, or of markers by inverse kinematics (least squares with weights), become splines; positions,
+speeds and accelerations are theirs, put onto the loops by the shortest way,
+
+    q <- q + D (S P D)^+ S r,   v <- v - D (S P D)^+ S (P v - c),   a likewise                                       (1)
+
+If some coordinates are not given, those given become drives: where these and the loops leave no freedom the rest
+follows, otherwise it is integrated under the forces of the description (Passerello and Huston 1972, (3.30); Sol 1983,
+chapter 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..closure.scaling import Scales
+from ..errors import ModelError
+from ..model import Model, as_model
+from ..motion import inverse_kinematics
+from ..result import Motion, Result, Stats
+from ..system import System
+from .actuators import Samples
+from .loop_multipliers import Loops, row_targets
+from .motion_samples import Given
+from .partial_motion import driven_motion_of
+from .smoothing_splines import Smoothing, times_of
+
+__all__ = ["measured_motion"]
+
+Array = NDArray[np.float64]
+
+_ITEM = "measured_motion"
+_FORCES = ("tau", "lam", "loads", "held", "unique", "energy")
+
+
+def measured_motion(
+    system: System | Model,
+    times: ArrayLike,
+    coordinates: Mapping[str, Any] | None = None,
+    *,
+    markers: Mapping[Any, Any] | None = None,
+    cutoff: float | None = None,
+    residual: float | None = None,
+    bridge: float = 0.0,
+    q: ArrayLike | None = None,
+    **options: Any,
+) -> Result:
+    """Return a smooth motion from samples of coordinates, or from measured markers and poses of bodies.
+
+    Parameters
+    ----------
+    system : System or Model
+    times : (n,) s
+        In order; they need not be uniform.
+    coordinates : dict of name to samples
+        Hinges or single coordinates: (n,), or (n, nq) of a hinge with several (quaternions first); or a number, a law
+        or a function of time, as drives take. NaN where a sample is missing. What is not given follows from the loops,
+        or is integrated under the forces of the description.
+    markers : dict of marker to places
+        As `inverse_kinematics` takes: positions (n, 3) in the world, poses, `da.Target` with weights. NaN where a
+        marker was not seen. All coordinates are fitted to them, sample by sample.
+    cutoff : float, Hz
+        Samples are smoothed so that this frequency is halved, as a Butterworth filter of order three does forwards and
+        backwards.
+    residual : float, rad or m
+        Instead: samples are smoothed so that what is taken off has this root mean square.
+        With neither, the motion goes through the samples.
+    bridge : float, s
+        Gaps up to this length are bridged; longer ones are refused.
+    q : (nq,) rad or m
+        Guess of the first configuration.
+    options
+        Of `inverse_kinematics` (markers), or of `simulate` (coordinates that are integrated).
+
+    Returns
+    -------
+    Result
+        Positions, speeds and accelerations; `result.stats.notes` says how it was smoothed and by how much samples and
+        markers are missed. Forces are asked of `inverse_dynamics`.
+
+    Raises
+    ------
+    ModelError
+        If samples have gaps, are too few or too far apart for the cut-off, or a name is unknown.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System()
+    >>> arm = s.body("arm", da.rod(length=2.0, mass=3.0))
+    >>> _ = s.connect("A", da.Revolute("-y"), s.ground, arm)
+    >>> t = np.linspace(0.0, 1.0, 101)
+    >>> motion = measured_motion(s, t, {"A": 0.5 * t**2}, cutoff=10.0)
+    >>> motion["A.acceleration"][50].round(6)
+    np.float64(1.0)
+    >>> da.inverse_dynamics(s, motion)["A"][0].round(2)  # m l^2/3 + m g l/2
+    np.float64(33.43)
+    """
+    model = as_model(system)
+    t = times_of(times, _ITEM)
+    smoothing = Smoothing.of(cutoff, residual, bridge, _ITEM)
+    if (coordinates is None) == (markers is None):
+        raise ModelError(_ITEM, "coordinates", None, "give coordinates= or markers=, one of them")
+    if markers is not None:
+        placed = _by_markers(model, t, markers, q, options)
+        columns = {name: placed.q[:, model.q_slice(name)] for name in (*model.hinge_names, *model.flexible_names)}
+        given = Given.of(model, t, {name: c for name, c in columns.items() if c.shape[1]}, smoothing)
+        return _settled(given, placed.notes)
+    assert coordinates is not None
+    given = Given.of(model, t, coordinates, smoothing)
+    if given.complete:
+        if options:
+            raise ModelError(_ITEM, next(iter(options)), options, "all coordinates are given: nothing is left to solve")
+        return _settled(given, [])
+    return driven_motion_of(model, t, given.laws(), q, given.notes, options, _ITEM)
+
+
+# ---- markers
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    q: Array
+    notes: list[str]
+
+
+def _by_markers(model: Model, t: Array, markers: Mapping[Any, Any], q: Any, options: dict[str, Any]) -> _Placed:
+    """Return configurations (n, nq) that fit markers, one after another."""
+    found = inverse_kinematics(model, markers, q=q, path=True, fit=True, **options)
+    rows = np.atleast_2d(found.q)
+    if len(rows) != len(t):
+        raise ModelError(_ITEM, "markers", f"{len(rows)} places", f"give one for each of the {len(t)} times")
+    missed = np.atleast_1d(found.residual.position)
+    notes = [f"the worst marker is missed by up to {missed.max():.3g} m, in the mean {missed.mean():.3g} m"]
+    return _Placed(rows, [*notes, *found.notes, *_untold(model, markers, rows[0], float(t[0]))])
+
+
+def _untold(model: Model, markers: Mapping[Any, Any], q: Array, t: float) -> list[str]:
+    """Return a note on freedoms that places of markers do not tell; targets of other kinds count as whole poses."""
+    rows = []
+    for marker, told in markers.items():
+        place = not hasattr(told, "position") and np.shape(told)[-1:] == (3,)
+        rows.append(model.jacobian(marker, q)[3 if place else 0 :])
+    free = ~model.driven_speeds()
+    J = np.vstack([np.vstack(rows) / model.length, model.constraint_jacobian(q, t=t)])[:, free]
+    _, s, Vt = np.linalg.svd(J * model.compiled.tables["column_scale"][free])
+    loose = Vt[int((s > 1e-8 * max(1.0, float(s[0]))).sum()) :]
+    if not len(loose):
+        return []
+    moving = np.flatnonzero(free)[np.abs(loose).max(axis=0) > 0.1]
+    shown = ", ".join(repr(model.speed_names[k]) for k in moving[:6])
+    count = f"{len(loose)} freedom{'s' * (len(loose) > 1)}"
+    return [f"the markers leave {count} untold, along {shown}: there the posture nearest to the start is taken"]
+
+
+# ---- loops, and what comes out
+
+
+def _settled(given: Given, notes: list[str]) -> Result:
+    """Return the motion with its loops closed."""
+    model, t = given.model, given.t
+    q, v, a = given.speeds()
+    if model.nc:
+        q, v, a, moved = _closed(model, t, q, v, a)
+        notes = [*notes, f"put onto the loops: coordinates moved by up to {moved:.3g} rad or characteristic lengths"]
+    samples = Samples(model, t, q, v, a, np.tile(model.state_starts(), (len(t), 1)))
+    notes = [*given.notes, *notes]
+    if model.nx:
+        samples, note = _with_states(samples)
+        notes.append(note)
+    return MeasuredResult(samples, notes)
+
+
+def _closed(model: Model, t: Array, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, float]:
+    """Return (1)."""
+    scales = Scales.of(model, prescribed=False)
+    target, rate, second = row_targets(model, t)
+    start = q
+    still = np.zeros((len(t), 0))
+    for _ in range(20):
+        r = np.where(model.holonomic, model.apart(model.constraint_residual(q, t=t), target), 0.0) * scales.rows
+        loops = Loops.of(Samples(model, t, q, v, a, still))
+        if np.abs(r).max() < 1e-13:
+            break
+        q = model.integrate(q, -scales.columns * loops.shortest(r))
+    r = np.where(model.holonomic, model.apart(model.constraint_residual(q, t=t), target), 0.0) * scales.rows
+    if np.abs(r).max() > 1e-9:
+        k, row = np.unravel_index(int(np.argmax(np.abs(r))), r.shape)
+        remedy = "the samples are too far from a closed configuration; give independent coordinates only"
+        raise ModelError(_ITEM, f"{model.constraint_names[row]} at t = {t[k]:.6g} s", float(r[k, row]), remedy)
+    P = model.constraint_jacobian(q, t=t)
+    gap = np.einsum("ncv,nv->nc", P, v) - rate + model.constraint_drift(q, t=t)
+    v = v - scales.columns * loops.shortest(scales.rows * gap)
+    gap = np.einsum("ncv,nv->nc", P, a) + model.constraint_bias(q, v, t=t) - second
+    a = a - scales.columns * loops.shortest(scales.rows * gap)
+    moved = float(np.abs(model.difference(start, q) / scales.columns).max())
+    return q, v, a, moved
+
+
+def _with_states(s: Samples) -> tuple[Samples, str]:
+    """Return the samples with states of elements integrated along the motion, from their start values."""
+    from scipy.integrate import solve_ivp
+
+    model, between = s.model, MeasuredResult(s, [])
+
+    def rates(t: float, x: Array) -> Array:
+        q, v, _ = between._states(np.array([t]))
+        found: Array = model.report(["dx"], np.array([t]), q, v, x[None])["dx"][0]
+        return found
+
+    span = (float(s.t[0]), float(s.t[-1]))
+    found = solve_ivp(rates, span, model.state_starts(), "LSODA", t_eval=s.t, rtol=1e-7, atol=1e-9)
+    if not found.success:
+        raise ModelError(_ITEM, "states of elements", found.message, "give them: da.inverse_dynamics(..., x=)")
+    listed = ", ".join(map(repr, model.state_names[:6])) + (", ..." if model.nx > 6 else "")
+    note = f"states of elements integrated along the motion from their start values: {listed}"
+    return Samples(model, s.t, s.q, s.v, s.a, np.ascontiguousarray(found.y.T), s.loads, s.bare), note
+
+
+class MeasuredMotion(Motion):
+    """States whose accelerations are known and whose forces are not."""
+
+    def part(self, name: str) -> Array:
+        """Return one part of the core's report, (n, ...), if it is no force."""
+        if name in _FORCES:
+            remedy = "a measured motion has no forces yet: use da.inverse_dynamics(system, motion).result"
+            raise ModelError(f"motion of {self.model.system.name!r}", "forces", "none", remedy)
+        if name == "cut_a" and name not in self._parts:
+            self._parts = {**self._parts, name: self.model.cut_motion(self.q, self.v, self.part("a"))[2]}
+        return super().part(name)
+
+
+class MeasuredResult(Result):
+    """A motion without forces."""
+
+    def __init__(self, samples: Samples, notes: list[str], dense: Callable[..., Any] | None = None) -> None:
+        s = samples
+        stats = Stats(method="measured motion", notes=notes)
+        super().__init__(s.model, s.t, s.q, s.v, s.x, stats=stats, stored={"a": s.a}, dense=dense)
+
+    @property
+    def _kind(self) -> type[Motion]:
+        return MeasuredMotion
+
+    def _motion_at(self, times: Array) -> Motion:
+        a = np.array([np.interp(times, self.t, column) for column in self._stored["a"].T]).reshape(-1, len(times)).T
+        return MeasuredMotion(self._model(), times, *self._states(times), known={"a": np.ascontiguousarray(a)})
+
+    def _like(self, t: Array, q: Array, v: Array, x: Array) -> Result:
+        a = self._motion_at(t).part("a")
+        return MeasuredResult(Samples(self._model(), t, q, v, a, x), self.stats.notes, self.dense or self._states)

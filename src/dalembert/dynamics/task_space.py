@@ -1,0 +1,235 @@
+"""A marker's own equations of motion, and how well hinges move it.
+
+With accelerations a = a_0 + Y tau, Y the response of the system to hinge forces, loops obeyed, and J the Jacobian of a
+marker, forces f at the marker and its accelerations obey
+
+    L x'' + h = f,    L = (J Y J^T)^+,    J# = Y J^T L,    h = -L (J a_0 + J' v)                                     (1)
+
+O. Khatib, IEEE J. Robotics and Automation 3 (1987) 43-53; J# is the dynamically consistent inverse of J.
+Manipulability: T. Yoshikawa, Int. J. Robotics Research 4 (1985) 3-9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..bodies.body import Body
+from ..bodies.markers import Marker
+from ..checks import checked, finite_array
+from ..closure.named_velocities import freedoms_of
+from ..closure.scaling import Scales, closure_rank
+from ..errors import ModelError
+from ..model import Model, as_model
+from ..system import System
+
+__all__ = ["Ellipsoid", "Manipulability", "OperationalSpace", "manipulability", "operational_space"]
+
+Array = NDArray[np.float64]
+
+_ROWS = {"pose": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
+_RANK = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class OperationalSpace:
+    """A marker's equations of motion (1); a leading axis n for many states. k = 6, or 3 for position or rotation.
+
+    Attributes
+    ----------
+    inertia : (k, k)
+        L: kg m2 and kg; zero along directions in which the marker cannot move.
+    inverse : (nv, k)
+        J#: speeds, or hinge forces by its transpose, that disturb nothing else.
+    bias : (k,) N m and N
+        h: forces at the marker at which it does not accelerate.
+    jacobian : (k, nv)
+    null_projector : (nv, nv)
+        1 - J# J: what is left of speeds; its transpose takes hinge forces that do not accelerate the marker.
+    rank : int, or (n,)
+        In how many directions it can move.
+    """
+
+    inertia: Array
+    inverse: Array
+    bias: Array
+    jacobian: Array
+    null_projector: Array
+    rank: Any
+
+
+@checked("v", "rows")
+def operational_space(
+    system: System | Model,
+    marker: Marker | Body | str,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    rows: str = "pose",
+    t: ArrayLike = 0.0,
+    x: ArrayLike | None = None,
+) -> OperationalSpace:
+    """Return inertia, bias and dynamically consistent inverse of a marker's motion, loops and elements included.
+
+    Parameters
+    ----------
+    system : System or Model
+    marker : Marker, Body or str
+    q : (nq,) or (n, nq) rad or m
+    v : (nv,) or (n, nv) rad/s or m/s
+        Zero if left out.
+    rows : str
+        ``"pose"``: angular part first; ``"position"`` or ``"rotation"``. World axes.
+    t : float or (n,) s
+    x : (nx,) or (n, nx)
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System(gravity=(0, 0, 0))
+    >>> _ = s.connect("F", da.Free(), s.ground, s.body("ball", da.sphere(0.1, mass=2.0)))
+    >>> operational_space(s, "ball", [1, 0, 0, 0, 0, 0, 0], rows="position").inertia.round(6)
+    array([[2., 0., 0.],
+           [0., 2., 0.],
+           [0., 0., 2.]])
+    """
+    model = as_model(system)
+    if rows not in _ROWS:
+        raise ModelError("operational_space", "rows", rows, f"use {', '.join(map(repr, _ROWS))}")
+    part = _ROWS[rows]
+    speeds = np.zeros(model.nv) if v is None else np.asarray(v, dtype=float)
+    more: dict[str, Any] = {"t": t, "x": x}
+    J = model.jacobian(marker, q)[..., part, :]
+    Y = model._d_dynamics([9], q, speeds, **more)[0]
+    a = model.forward_dynamics(q, speeds, **more)
+    moved = model.acceleration(marker, q, speeds, a)[..., part]
+    Jt = np.swapaxes(J, -1, -2)
+    response = J @ Y @ Jt
+    response = 0.5 * (response + np.swapaxes(response, -1, -2))
+    scale = np.where(np.arange(6)[part] < 3, 1.0, 1.0 / model.length)  # angles and lengths on one footing
+    size, axes = np.linalg.eigh(scale[:, None] * response * scale)
+    counts = size > _RANK * np.maximum(size[..., -1:], 1e-300)
+    inverse = np.where(counts, 1.0 / np.where(counts, size, 1.0), 0.0)
+    L = scale[:, None] * ((axes * inverse[..., None, :]) @ np.swapaxes(axes, -1, -2)) * scale
+    back = Y @ Jt @ L
+    h = -np.einsum("...ij,...j->...i", L, moved)
+    rank = counts.sum(axis=-1)
+    return OperationalSpace(L, back, h, J, np.eye(model.nv) - back @ J, int(rank) if np.ndim(rank) == 0 else rank)
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid:
+    """What unit inputs make of a velocity: half axes (..., 3), largest first, along the columns of axes (..., 3, 3)."""
+
+    radii: Array
+    axes: Array
+
+    @property
+    def measure(self) -> Any:
+        """The product of the half axes; zero where a direction is lost."""
+        return self.radii.prod(axis=-1)
+
+    @property
+    def condition(self) -> Any:
+        """The largest half axis by the smallest; 1 is isotropic, infinite a direction lost."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.radii[..., -1] > 0.0, self.radii[..., 0] / self.radii[..., -1], np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Manipulability:
+    """How well actuated speeds move a marker; a leading axis n for many configurations.
+
+    Attributes
+    ----------
+    measure : float or (n,)
+        Yoshikawa's sqrt(det(J J^T)), lengths in characteristic lengths; of fewer than six inputs the product of the
+        singular values.
+    singular_values : (k,) or (n, k)
+        Of J so scaled, largest first.
+    translation, rotation : Ellipsoid
+        Of the velocity (m/s) and of the angular velocity (rad/s) by unit speeds; dynamic: accelerations by efforts.
+    jacobian : (6, m) or (n, 6, m)
+        From actuated speeds to the marker's velocity, loops obeyed.
+    """
+
+    measure: Any
+    singular_values: Array
+    translation: Ellipsoid
+    rotation: Ellipsoid
+    jacobian: Array
+
+
+@checked("q", "actuators", "dynamic")
+def manipulability(
+    system: System | Model,
+    marker: Marker | Body | str,
+    q: ArrayLike,
+    *,
+    actuators: str | Iterable[str] | None = None,
+    dynamic: bool = False,
+    t: float = 0.0,
+) -> Manipulability:
+    """Return manipulability measures and ellipsoids of a marker.
+
+    Parameters
+    ----------
+    system : System or Model
+    marker : Marker, Body or str
+    q : (nq,) or (n, nq) rad or m
+        Closed configurations.
+    actuators : names
+        Hinges or speeds, cut ones as well; those of the tree if left out. In a mechanism with loops others follow.
+    dynamic : bool
+        Of accelerations by efforts of the actuators instead of velocities by speeds.
+    t : float, s
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System()
+    >>> upper, fore = s.body("upper", da.rod(1.0, 1.0)), s.body("fore", da.rod(1.0, 1.0))
+    >>> _ = s.connect("A", da.Revolute("z"), s.ground, upper)
+    >>> _ = s.connect("B", da.Revolute("z"), upper.at(1, 0, 0), fore)
+    >>> found = manipulability(s, fore.at(1, 0, 0), [0.3, 1.0])
+    >>> found.translation.radii[:2].prod().round(6), np.sin(1.0).round(6)  # l1 l2 sin(elbow)
+    (np.float64(0.841471), np.float64(0.841471))
+    """
+    model = as_model(system)
+    if np.ndim(q) == 2:
+        rows = finite_array(q, (len(np.asarray(q)), model.nq), item="manipulability", field="q")
+        each = [_jacobian(model, marker, one, actuators, dynamic, t) for one in rows]
+        return _measured(model, np.array(each))
+    return _measured(model, _jacobian(model, marker, model._coordinates("manipulability", q), actuators, dynamic, t))
+
+
+def _jacobian(model: Model, marker: Any, q: Array, actuators: Any, dynamic: bool, t: float) -> Array:
+    """Return J (6, m) from actuated speeds, or efforts, to the marker's velocity, or acceleration."""
+    acting = freedoms_of(model, model.hinge_names if actuators is None else actuators, item="manipulability")
+    C, J = acting.rows(q), model.jacobian(marker, q)
+    if dynamic:
+        return np.asarray(J @ model._d_dynamics([9], q, np.zeros(model.nv), t=t)[0] @ C.T)
+    if not model.nc and not acting.cut:
+        return np.asarray(J[:, acting.columns])
+    scales = Scales.of(model, prescribed=False, t=t)
+    _, s, Vt = np.linalg.svd(scales.jacobian(model, q))
+    N = scales.columns[:, None] * Vt[closure_rank(s) :].T
+    return np.asarray(J @ N @ np.linalg.pinv(C @ N, rcond=1e-9))
+
+
+def _measured(model: Model, J: Array) -> Manipulability:
+    scale = np.array([1.0, 1.0, 1.0, *[1.0 / model.length] * 3])
+    s: Array = np.asarray(np.linalg.svd(scale[:, None] * J, compute_uv=False), dtype=np.float64)
+    s = np.where(s > 1e-12 * s[..., :1], s, 0.0) if s.shape[-1] else s
+    measure = s.prod(axis=-1)
+    found = []
+    for part in (slice(3, 6), slice(0, 3)):
+        U, some, _ = np.linalg.svd(J[..., part, :])
+        radii = np.zeros((*J.shape[:-2], 3))
+        radii[..., : some.shape[-1]] = np.where(some > 1e-12 * np.maximum(some[..., :1], 1e-300), some, 0.0)
+        found.append(Ellipsoid(radii, U))
+    return Manipulability(float(measure) if np.ndim(measure) == 0 else measure, s, found[0], found[1], J)

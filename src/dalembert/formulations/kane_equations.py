@@ -1,0 +1,252 @@
+"""Kane's equations in speeds of one's own choice, for trees, loops, drives and flexible bodies.
+
+Speeds u are linear in the hinge speeds v (Slaats 1991, (A.1); Kane and Levinson 1985), and loops and drives demand
+
+    u = Y v + z,    S v = s,    S v' + c = 0                                                                       (1)
+
+As many u as freedoms are left are solved for v, so that constraints vanish from everything that follows:
+
+    v = Gamma u + gamma,    v' = Gamma u' + beta                                                                   (2)
+    partial velocities of body i   omega_i,r = omega_i Gamma_r,   V_i,r = V_i Gamma_r                              (3)
+    K_r + K*_r = 0                                                                                                 (4)
+
+with K_r the generalised active forces (weights, elements, elasticity, what is given from outside; reactions of loops,
+hinges and drives do not appear) and K*_r = -sum_i (m a_i . V_i,r + (I alpha_i + omega_i x I omega_i) . omega_i,r)
+the generalised inertia forces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked
+from ..errors import SingularityError
+from ..model import Model, State
+from ..system import System
+from .generalized_speeds import Speeds, chosen_speeds
+from .setting import RANK, Setting, setting
+
+__all__ = ["KaneEquations", "kane"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class KaneEquations:
+    """Kane's arrays and equations (4) of a system at one state.
+
+    Attributes
+    ----------
+    names : tuple of str, (nu,)
+        Of the speeds u.
+    Y, z, bias : (nu, nv), (nu,), (nu,)
+        u = Y v + z, u' = Y v' + bias.
+    Gamma, gamma, beta : (nv, nu), (nv,), (nv,)
+        Of (2).
+    """
+
+    setting: Setting
+    names: tuple[str, ...]
+    Y: Array
+    z: Array
+    bias: Array
+    Gamma: Array
+    gamma: Array
+    beta: Array
+
+    def __repr__(self) -> str:
+        return f"<Kane's equations of {self.setting.model.system.name!r} in {', '.join(self.names)}>"
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Bodies, in the order of the arrays."""
+        return self.setting.model.body_names
+
+    @property
+    def u(self) -> Array:
+        """The speeds (nu,) at this state."""
+        found: Array = self.Y @ self.setting.v + self.z
+        return found
+
+    # ---- partial velocities
+
+    @property
+    def partial_angular_velocities(self) -> Array:
+        """omega_i,r (nb, nu, 3) of the bodies, world axes."""
+        return np.asarray(np.einsum("ijk,jr->irk", self.setting.kane.omega, self.Gamma))
+
+    @property
+    def partial_velocities(self) -> Array:
+        """V_i,r (nb, nu, 3) of mass centres (of flexible bodies: of the origins), world axes."""
+        return np.asarray(np.einsum("ijk,jr->irk", self.setting.kane.V, self.Gamma))
+
+    def partial_velocities_of(self, point: str) -> Array:
+        """Return [omega; V] per speed (6, nu) of a body, marker or point by name, world axes."""
+        frame = self.setting.kane.marker(self.setting.model.system.frame(point))
+        return frame.J @ self.Gamma
+
+    def acceleration_of(self, point: str, u_dot: ArrayLike | None = None) -> Array:
+        """Return [angular acceleration; acceleration] (6,) of a point by name, at u' given or found."""
+        frame = self.setting.kane.marker(self.setting.model.system.frame(point))
+        v_dot = self.v_dot if u_dot is None else self.Gamma @ np.asarray(u_dot, dtype=float) + self.beta
+        return frame.J @ v_dot + frame.J_dot @ self.setting.v
+
+    # ---- forces
+
+    @cached_property
+    def mass_matrix(self) -> Array:
+        """Gamma^T A Gamma, (nu, nu): -dK*_r / du'_s."""
+        return self.Gamma.T @ self.setting.kane.mass_matrix() @ self.Gamma
+
+    @cached_property
+    def active_forces(self) -> Array:
+        """K (nu,): weights, elements, what is given from outside."""
+        return self.Gamma.T @ (self.setting.kane.active_forces() + self.setting.forces)
+
+    def inertia_forces(self, u_dot: ArrayLike | None = None) -> Array:
+        """Return K* (nu,) at u' (nu,), zero if left out; elastic forces of flexible bodies are in it."""
+        v_dot = self.beta if u_dot is None else self.Gamma @ np.asarray(u_dot, dtype=float) + self.beta
+        f = self.setting.kane.inertia_forces() - self.setting.kane.mass_matrix() @ v_dot
+        return self.Gamma.T @ f
+
+    @cached_property
+    def u_dot(self) -> Array:
+        """u' (nu,) that the equations give."""
+        A, rhs = self.mass_matrix, self.active_forces + self.inertia_forces()
+        scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
+        values, vectors = np.linalg.eigh(A / np.outer(scale, scale)) if len(A) else (np.ones(1), np.eye(1))
+        if values[0] < 1e-13:
+            involved = [name for name, x in zip(self.names, vectors[:, 0], strict=True) if abs(x) > 0.1]
+            raise SingularityError(f"Kane's equations: {', '.join(involved)} can change without moving any inertia")
+        return np.asarray(np.linalg.solve(A, rhs), dtype=float)
+
+    @property
+    def v_dot(self) -> Array:
+        """The same in hinge speeds, (nv,)."""
+        return self.Gamma @ self.u_dot + self.beta
+
+    @property
+    def momenta(self) -> Array:
+        """Generalised momenta p_r = sum_i m V_i,r . v_i + omega_i,r . I omega_i, (nu,)."""
+        return self.Gamma.T @ self.setting.kane.mass_matrix() @ self.setting.v
+
+    def reactions(self) -> dict[str, float]:
+        """Return multipliers of loops and efforts of drives by row; of least norm where rows repeat each other.
+
+        These are what (4) does not need: A v' - f - Q = S^T lam.
+        """
+        here = self.setting
+        left = here.kane.inverse_dynamics(self.v_dot) - here.forces
+        lam = np.linalg.lstsq(here.rows[0].T, left, rcond=RANK)[0]
+        return dict(zip(here.row_names, lam.tolist(), strict=True))
+
+
+@checked("state")
+def kane(
+    system: System | Model,
+    state: State | Mapping[str, Any] | None = None,
+    *,
+    speeds: Sequence[Any] | Mapping[str, Any] | ArrayLike | None = None,
+    parameters: Mapping[str, float] | None = None,
+    tau: ArrayLike | None = None,
+    loads: ArrayLike | None = None,
+) -> KaneEquations:
+    """Return Kane's equations in chosen speeds.
+
+    Parameters
+    ----------
+    system : System or Model
+        Rigid and flexible bodies, all hinges, loops, drives, elements.
+    state : State, or dict of name to value
+        Start values as described if left out.
+    speeds : names, dict of name to formula, or (nu, nv)
+        As many as freedoms. Names of hinge speeds (``"A"``, ``"ball.wx"``) and of components of velocities
+        (``"bob.angular_velocity.x"``, ``"rod.tip.velocity.z"``; in axes of a body as outputs are named,
+        ``"bob.angular_velocity.x in bob"``, or as a pair, ``("bob.angular_velocity.x", "bob")``); formulas linear in
+        speeds, text or SymPy, ``{"u1": "dA*cos(A) + L*dB"}``, in coordinates ``A``,
+        ``C_slide``, their rates ``dA``, ``dC_slide``, speeds of ball joints ``ball_wx``, the time ``t`` and parameters;
+        or a constant matrix of coefficients of the hinge speeds. If left out, hinge speeds: all, or where loops and
+        drives leave fewer free those that depend on the others least.
+    parameters : dict of str to float
+        Numbers in formulas.
+    tau, loads
+        As in `newton_euler`.
+
+    Raises
+    ------
+    SingularityError
+        If these speeds do not determine the motion: says what is left, or that there are too many.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("pendulum")
+    >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=3.0)))
+    >>> found = da.formulations.kane(s, {"A.speed": 2.0}, speeds={"u": "0.5*dA"})
+    >>> found.u, found.partial_velocities[0, 0], found.active_forces.round(9), found.u_dot.round(9)
+    (array([1.]), array([ 0.,  0., -1.]), array([29.43]), array([7.3575]))
+    """
+    here = setting(system, state, tau=tau, loads=loads)
+    S, s, c = here.rows
+    basis = _independent(S)
+    free = here.model.nv - len(basis)
+    default = speeds is None
+    chosen = _default_speeds(here, S[basis], free) if default else chosen_speeds(here, speeds, parameters or {})
+    B = np.vstack([S[basis], chosen.Y])
+    _mind_choice(here, chosen, B, free)
+    inverse = np.linalg.inv(B)
+    r = len(basis)
+    gamma = inverse @ np.concatenate([s[basis], -chosen.z])
+    beta = inverse @ np.concatenate([-c[basis], -chosen.bias])
+    return KaneEquations(here, chosen.names, chosen.Y, chosen.z, chosen.bias, inverse[:, r:], gamma, beta)
+
+
+def _independent(S: Array) -> NDArray[np.intp]:
+    """Return rows of S that span the others: elimination by QR with pivots, rows of equal size."""
+    if not len(S):
+        return np.zeros(0, dtype=np.intp)
+    from scipy.linalg import qr
+
+    norms = np.linalg.norm(S, axis=1)
+    size = np.where(norms > RANK * norms.max(), norms, np.inf)  # rows of nothing but rounding
+    R, pivots = qr((S / size[:, None]).T, mode="r", pivoting=True)
+    diagonal = np.abs(np.diag(R[: min(R.shape)]))
+    rank = int((diagonal > RANK * max(diagonal.max(initial=0.0), 1e-300)).sum())
+    return np.sort(np.asarray(pivots[:rank], dtype=np.intp))
+
+
+def _default_speeds(here: Setting, S: Array, free: int) -> Speeds:
+    """Return hinge speeds: those that are left when the rows take those that they hold best."""
+    nv = here.model.nv
+    if len(S):
+        from scipy.linalg import qr
+
+        pivots = qr(S / np.linalg.norm(S, axis=1)[:, None], mode="r", pivoting=True)[1]
+        kept = np.sort(pivots[nv - free :])
+    else:
+        kept = np.arange(nv)
+    names = tuple(here.model.speed_names[k] for k in kept)
+    return Speeds(names, np.eye(nv)[kept], np.zeros(len(kept)), np.zeros(len(kept)))
+
+
+def _mind_choice(here: Setting, chosen: Speeds, B: Array, free: int) -> None:
+    """Refuse speeds that are too many, too few, or depend on each other where loops and drives hold."""
+    if len(chosen.names) != free:
+        raise SingularityError(
+            f"Kane's equations: {len(chosen.names)} speeds are chosen ({', '.join(chosen.names)}), but "
+            f"{free} are free here: {here.model.nv} hinge speeds less {here.model.nv - free} that loops and drives take"
+        )
+    size = np.maximum(np.linalg.norm(B, axis=1), 1e-300)
+    values, V = np.linalg.svd(B / size[:, None])[1:] if B.size else (np.ones(1), np.zeros((1, 1)))
+    if values[-1] < RANK:
+        involved = [name for name, x in zip(here.model.speed_names, V[-1], strict=True) if abs(x) > 0.1]
+        raise SingularityError(
+            f"Kane's equations: the speeds {', '.join(chosen.names)} do not determine the motion here: "
+            f"{', '.join(involved)} can change without them; choose others"
+        )

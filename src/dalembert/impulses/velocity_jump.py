@@ -1,0 +1,117 @@
+"""Speeds that jump while the configuration stands still.
+
+    M dv = I + R^T Lam + S^T E,     R dv = wanted,     S dv = wanted                                               (1)
+
+(Passerello and Huston 1972, (4.9), with rows): I are applied impulses, Lam those of rows R, E those of what holds
+single speeds S. With the free speeds f apart from the held ones, M_ff = L L^T and B = L^-1 R_f^T, every solution of (1)
+has
+
+    y = L^T dv_f = L^-1 (I_f - M_fs dv_s) + B Lam,     B^T y = wanted - R_s dv_s                                   (2)
+
+Rows that depend on others, B without full rank, are taken together: y is the same for all Lam that fit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..closure.scaling import Scales
+from ..errors import SingularityError
+from ..model import Model
+
+__all__ = ["Jumps"]
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 1e-13  # of scaled entries of rows
+_WEAK = 1e-10  # of the inertia along a freedom: with less left for it alone, jumps are rounding of where axes lie, ...
+_LENT = 1e-7  # ... and this part is lent to it
+_RANK = 1e-11  # singular values of B, its columns of length one, below this part of the largest are rounding
+
+
+class Jumps:
+    """The equations (1) at one configuration, factored.
+
+    Parameters
+    ----------
+    model : Model
+    q : (nq,) rad or m
+    held : (nv,) bool
+        Speeds whose jumps are prescribed.
+    rows : (m, nv)
+        R: constraint rows of the model first, then others.
+    lend : bool
+        Whether motions with hardly any inertia beside that of their freedoms are lent some, so that their speeds jump
+        by no more than impulses and rounding ask for.
+    """
+
+    def __init__(self, model: Model, q: Array, held: NDArray[np.bool_], rows: Array, *, lend: bool = False) -> None:
+        from scipy.linalg import cholesky
+
+        self.model, self.free, self.rows = model, ~held, _without_rounding(model, rows)
+        self.M = model.mass_matrix(q)
+        try:
+            self.L = cholesky(self.M[np.ix_(self.free, self.free)], lower=True)
+        except np.linalg.LinAlgError:
+            raise SingularityError(f"impulse: {_unresisted(model, q)}") from None
+        inertia = np.diag(self.M)[self.free]
+        weak = np.diag(self.L) ** 2 < _WEAK * inertia
+        if lend and weak.any():
+            self.M[self.free, self.free] += np.where(weak, _LENT * inertia, 0.0)
+            self.L = cholesky(self.M[np.ix_(self.free, self.free)], lower=True)
+        B = self._solved(self.rows[:, self.free].T)
+        self.length = np.linalg.norm(B, axis=0)
+        self.length[self.length == 0.0] = 1.0
+        U, s, Vt = np.linalg.svd(B / self.length, full_matrices=False)
+        rank = int((s > _RANK * s.max(initial=0.0)).sum())
+        self.B, self.U, self.s, self.Vt = B / self.length, U[:, :rank], s[:rank], Vt[:rank]
+
+    def _solved(self, x: Array, trans: int = 0) -> Array:
+        from scipy.linalg import solve_triangular
+
+        if not x.size:
+            return x
+        return np.asarray(solve_triangular(self.L, x, lower=True, trans=trans))
+
+    def respond(self, impulses: Array, held: Array | None = None, wanted: Array | None = None) -> Array:
+        """Return dv (k, nv) for impulses (k, nv), jumps of held speeds (k, nv) and of rates of rows (k, m).
+
+        Those that are left out are zero.
+        """
+        free = self.free
+        dv = np.zeros(impulses.shape)
+        rates = np.zeros((len(impulses), len(self.rows))) if wanted is None else wanted
+        if held is not None:
+            dv[:, ~free] = held[:, ~free]
+            impulses = impulses - dv @ self.M
+            rates = rates - dv @ self.rows.T
+        y = self._solved(impulses[:, free].T)
+        for _ in range(2):  # the second pass removes the rounding of the first
+            left = (rates / self.length).T - self.B.T @ y
+            y = y + self.U @ ((self.Vt @ left) / self.s[:, None])
+        dv[:, free] = self._solved(y, trans=1).T
+        return dv
+
+
+def _without_rounding(model: Model, rows: Array) -> Array:
+    """Return rows with zeros for entries that are rounding; those of the model know their size."""
+    cleaned = rows.copy()
+    scales = Scales.of(model, prescribed=False)
+    own = cleaned[: model.nc]
+    own[np.abs(own) * scales.columns < _ROUNDING / scales.rows[:, None]] = 0.0
+    return cleaned
+
+
+def _unresisted(model: Model, q: Array) -> str:
+    """Return what moves without inertia, and the way out."""
+    motions = model.motions_without_inertia(q)
+    if all(len(motion) == 1 for motion in motions):
+        weak = ", ".join(repr(name) for motion in motions[:6] for name in motion)
+        return f"nothing resists along {weak or 'some motion'}; give it inertia"
+    listed = [" with ".join(f"{name!r} {x:+.3g}" for name, x in motion.items()) for motion in motions[:6]]
+    return (
+        f"nothing resists {'; '.join(listed)}: these move no inertia together, so that how much of each is left open; "
+        "give them inertia, or, if axes of angles coincide here (gimbal lock), use da.Spherical, another sequence of "
+        "angles, or Kane.impulse_response(..., least=True) of dalembert.oracles.kane, which gives the smallest jump"
+    )

@@ -1,0 +1,54 @@
+"""Where the meshes lie that a model file names; they are looked for when it is read, and opened when they are drawn."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from ..bodies.mesh_files import Packages, find_surface, searched_folders
+from ..errors import LeftOutWarning, warn_user
+from ..system import System
+
+__all__ = ["Packages", "place_meshes", "way_to"]
+
+_SHOWN = 4
+
+
+def place_meshes(system: System, folder: Path | None, packages: Packages) -> None:
+    """Note with every mesh of a system where its file lies.
+
+    Those that are not found are told in the system's notes, and by a `LeftOutWarning`: which, where they were looked
+    for, and what to do.
+    """
+    wanted: dict[str, Path | None] = {}
+    for body in system.bodies.values():
+        for k, look in enumerate(body.visuals):
+            if look.kind == "mesh" and look.file is not None and look.surface is None:
+                if look.file not in wanted:
+                    wanted[look.file] = find_surface(look.file, folder, packages)
+                found = wanted[look.file]
+                body.visuals[k] = replace(look, path=None if found is None else str(found))
+    missing = [file for file, found in wanted.items() if found is None]
+    if missing:
+        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+        said = (
+            f"{len(missing)} of {len(wanted)} meshes are not found, their bodies are drawn as sticks: "
+            f"{', '.join(missing[:_SHOWN])}{more}; packages= tells where packages are"
+        )
+        system.notes.append(said)
+        looked = searched_folders(missing[0], folder, packages)
+        places = ", ".join(looked[:_SHOWN]) + f" and {len(looked) - _SHOWN} more" * (len(looked) > _SHOWN)
+        where = f"the first was looked for in {places}" if looked else "there is no folder to look in"
+        remedy = "put the files there, or name the folder that holds the packages: da.load(..., packages=FOLDER)"
+        warn_user(LeftOutWarning(f"{said}\n  {where}\n  {remedy}", tuple(missing)))
+
+
+def way_to(file: str, folder: Path | None) -> str:
+    """Return the way to a file from a folder, as model files write it; without a folder, the file as it is given."""
+    if folder is None:
+        return file
+    try:
+        return Path(os.path.relpath(file, folder)).as_posix()
+    except ValueError:  # on another drive
+        return str(Path(file).absolute())

@@ -1,0 +1,84 @@
+"""Where a system starts, as a keyframe of MJCF."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import SubElement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies.markers import Marker
+from ...closure import assemble
+from ...errors import DalembertError
+from ...rotation import to_quaternion
+from ..xml_writer import text_of
+
+if TYPE_CHECKING:
+    from .writer import Joint, Writing
+
+__all__ = ["add_keyframe"]
+
+Array = NDArray[np.float64]
+
+
+def add_keyframe(writing: Writing) -> None:
+    """Add the start values, loops closed, as the keyframe ``start``; speeds where they were given."""
+    system = writing.system
+    try:
+        model = system.compile()
+        q = assemble(model).q
+    except DalembertError as error:
+        writing.left.append(f"start values: {str(error).splitlines()[0]}")
+        return
+    poses = {
+        body.name: (pose.rotation, pose.position) for body in system.bodies.values() for pose in [model.pose(body, q)]
+    }
+    poses[system.ground.name] = (np.eye(3), np.zeros(3))
+
+    def frame(marker: Marker) -> tuple[Array, Array]:
+        R, p = poses[marker.body.name]
+        return R @ marker.rotation, p + R @ marker.position
+
+    position: list[float] = []
+    speed: list[float] = []
+    by_name = {joint.name: joint for joint in writing.joints}
+    for element in writing.part("worldbody").iter("joint"):  # qpos goes through the document
+        joint = by_name[str(element.get("name"))]
+        hinge = joint.hinge
+        first, second = (hinge.outboard, hinge.inboard) if hinge.reversed else (hinge.inboard, hinge.outboard)
+        (A, a), (B, b) = frame(first), frame(second)
+        values = hinge.element.coordinates_of(A.T @ B, A.T @ (b - a))
+        given = system.initials.get(hinge.name)
+        rates = np.zeros(hinge.element.nv)
+        if given is not None and given.speed is not None:
+            rates = np.nan_to_num(given.speed)
+        at, to = _numbers(joint, values, rates, poses)
+        position += at
+        speed += to
+    if not np.any(position) and not np.any(speed):
+        return
+    SubElement(writing.part("keyframe"), "key", name="start", qpos=text_of(position), qvel=text_of(speed))
+
+
+def _numbers(
+    joint: Joint, values: Array, rates: Array, poses: dict[str, tuple[Array, Array]]
+) -> tuple[list[float], list[float]]:
+    """Return qpos and qvel of a joint."""
+    move, hinge = joint.move, joint.hinge
+    if move.kind == "free":
+        R, p = poses[hinge.outboard.body.name]
+        plain = not hinge.reversed and hinge.outboard.name == hinge.outboard.body.name
+        turn, slide = (rates[:3], R @ rates[3:]) if plain else (np.zeros(3), np.zeros(3))
+        return [*p.tolist(), *to_quaternion(R).tolist()], [*slide.tolist(), *turn.tolist()]
+    if move.kind == "ball":
+        quaternion = np.array(values[:4], dtype=float)
+        if hinge.reversed:
+            quaternion = quaternion * np.array([1.0, -1.0, -1.0, -1.0])
+        out = hinge.outboard.rotation
+        turned = np.concatenate([quaternion[:1], out @ quaternion[1:]])
+        return turned.tolist(), ((out @ rates[:3]) if not hinge.reversed else np.zeros(3)).tolist()
+    if move.number < 0:
+        return [move.pitch * float(values[0])], [move.pitch * float(rates[0])]
+    at = move.number + 1 if len(values) > len(rates) else move.number
+    return [float(values[at])], [float(rates[move.number])]

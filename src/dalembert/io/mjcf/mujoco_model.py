@@ -1,0 +1,167 @@
+"""From an MJCF document to MuJoCo's compiled model, in which defaults, classes, angles and geoms have become numbers.
+
+MuJoCo reads the file; before it does, the document and all that it includes pass `guarded_xml`, so that entities,
+bombs, circles and files from elsewhere end in a named error. Textures are never opened. A mesh that is missing is left
+out, unless the mass of a body hangs on it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from ...bodies.mesh_files import ENDINGS
+from ...errors import ModelError
+from ..xml_files import DEEPEST, folder_of, line_of, parse_document, read_document
+
+__all__ = ["Compiled", "compiled_source"]
+
+_MOST_FILES = 500
+_INCLUDING = {"include": "file", "model": "file"}
+
+
+@dataclass
+class Compiled:
+    """MuJoCo's module and compiled model, the document's name for messages, its folder, and what was left out.
+
+    `meshes` has the files of those meshes that MuJoCo takes as they are, by name.
+    """
+
+    mujoco: Any
+    model: Any
+    source: str
+    folder: Path | None
+    left: list[str] = field(default_factory=list)
+    meshes: dict[str, str] = field(default_factory=dict)
+
+
+def compiled_source(path_or_text: Any, root: str | os.PathLike[str] | None) -> Compiled:
+    """Return an MJCF document as MuJoCo compiles it."""
+    source, data, encoding = read_document(path_or_text, "MJCF")
+    tree = parse_document(data, encoding, source, deepest=DEEPEST)
+    if tree.tag != "mujoco":
+        raise ModelError(source, "root element", f"<{tree.tag}>", "an MJCF document has the root <mujoco>")
+    folder = folder_of(path_or_text)
+    _mind_includes(tree, source, folder, folder if root is None else Path(root).resolve())
+    mujoco = _package()
+    left: list[str] = []
+    try:
+        if folder is None:
+            spec = mujoco.MjSpec.from_string(data.decode(encoding or "utf-8"))
+        else:
+            path = Path(os.fsdecode(path_or_text)).absolute()
+            read = {} if path.suffix.lower() == ".xml" else {str(path.with_suffix(".xml")): data}
+            # MuJoCo takes files by their ending: another is read from memory, by a name in the same folder
+            spec = mujoco.MjSpec.from_file(next(iter(read), str(path)), include=read)
+        _without_textures(spec)
+        _without_missing_files(spec, folder, source, left)
+        meshes = _mesh_files(spec, folder)
+        model = spec.compile()
+    except (ValueError, UnicodeDecodeError, mujoco.FatalError) as error:
+        raise ModelError(source, "document", " ".join(str(error).split()), "MuJoCo refuses it: correct it") from None
+    return Compiled(mujoco, model, source, folder, left, meshes)
+
+
+def _package() -> Any:
+    try:
+        return importlib.import_module("mujoco")
+    except ImportError:
+        remedy = "it is not installed, and reads MJCF: pip install 'dalembert[mujoco]'"
+        raise ModelError("load_mjcf", "package", "mujoco", remedy) from None
+
+
+def _mind_includes(tree: Element, source: str, folder: Path | None, root: Path | None) -> None:
+    """Refuse includes that lead out of the root folder, in a circle, or to what is no plain XML.
+
+    MuJoCo looks for them from the folder of the document, and from that of the file which includes them.
+    """
+    waiting, seen = [(tree, source, folder)], set()
+    while waiting:
+        document, name, here = waiting.pop()
+        for element in document.iter():
+            attribute = _INCLUDING.get(element.tag)
+            file = None if attribute is None else element.get(attribute)
+            if file is None:
+                continue
+            where = f"<{element.tag}> in {name}"
+            if folder is None or root is None or here is None:
+                raise ModelError(where, "file", file, f"a text has no folder: give a file{line_of(element)}")
+            places = [(folder / file).resolve(), (here / file).resolve()]
+            found = [path for path in dict.fromkeys(places) if path.is_file()]
+            if not all(path.is_relative_to(root) for path in found or places[:1]):
+                remedy = f"it lies outside the folder {str(root)!r}: root=... names a wider one{line_of(element)}"
+                raise ModelError(where, "file", file, remedy)
+            if not found:
+                raise ModelError(where, "file", file, f"there is no such file {str(places[0])!r}{line_of(element)}")
+            for path in found:
+                if path in seen:
+                    continue  # MuJoCo refuses what is included twice or in a circle
+                seen.add(path)
+                if len(seen) > _MOST_FILES:
+                    raise ModelError(source, "files", len(seen), f"at most {_MOST_FILES} files may be included")
+                told, data, encoding = read_document(str(path), "MJCF")
+                waiting.append((parse_document(data, encoding, told, deepest=DEEPEST), told, path.parent))
+
+
+def _without_textures(spec: Any) -> None:
+    """Forget pictures on surfaces: nothing here shows them."""
+    for material in spec.materials:
+        material.textures = [""] * len(material.textures)
+    for light in list(spec.lights):
+        light.texture = ""
+    for texture in list(spec.textures):
+        spec.delete(texture)
+
+
+def _without_missing_files(spec: Any, folder: Path | None, source: str, left: list[str]) -> None:
+    """Forget meshes, height fields and skins whose files are not there; refuse where mass would go with them."""
+    missing = {mesh.name or Path(mesh.file).stem: mesh for mesh in spec.meshes if _lacks(mesh, spec, folder)}
+    for geom in list(spec.geoms):
+        if geom.meshname not in missing:
+            continue
+        body, file = geom.parent, missing[geom.meshname].file
+        if not (body.explicitinertial or geom.mass == 0 or geom.density == 0 or body.name == "world"):
+            remedy = f"the mass of body {body.name!r} comes from it: put the file there, or give an <inertial>"
+            raise ModelError(source, f"mesh {geom.meshname!r}", file, remedy)
+        spec.delete(geom)
+    for name, mesh in missing.items():
+        left.append(f"mesh {name!r}: there is no file {mesh.file!r}; what it shows is not drawn")
+        spec.delete(mesh)
+    fields = {field.name: field for field in spec.hfields if field.file and _lacks(field, spec, folder)}
+    for geom in list(spec.geoms):
+        if geom.hfieldname in fields:
+            spec.delete(geom)
+    for name, one in fields.items():
+        left.append(f"height field {name!r}: there is no file {one.file!r}")
+        spec.delete(one)
+    for skin in list(spec.skins):
+        spec.delete(skin)
+
+
+def _lacks(asset: Any, spec: Any, folder: Path | None) -> bool:
+    """Return whether an asset has a file that is not there."""
+    if not asset.file:
+        return False
+    return _place_of(asset, spec, folder) is None
+
+
+def _place_of(asset: Any, spec: Any, folder: Path | None) -> Path | None:
+    """Return where the file of an asset lies, None if it is not there."""
+    name = Path(asset.file).name if spec.strippath and folder is not None else asset.file
+    places = (spec.meshdir,) if folder is None else (folder / spec.meshdir, folder)
+    return next((Path(place, name) for place in places if Path(place, name).is_file()), None)
+
+
+def _mesh_files(spec: Any, folder: Path | None) -> dict[str, str]:
+    """Return where the files of meshes lie, by name, if they stand for themselves: read by us, moved by nobody."""
+    found = {}
+    for mesh in spec.meshes:
+        place = _place_of(mesh, spec, folder) if mesh.file else None
+        moved = any(mesh.refpos) or list(mesh.refquat) != [1.0, 0.0, 0.0, 0.0]
+        if place is not None and place.suffix.lower() in ENDINGS and not moved:
+            found[mesh.name or Path(mesh.file).stem] = str(place)
+    return found

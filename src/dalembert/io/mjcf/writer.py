@@ -1,0 +1,295 @@
+"""Write systems as MJCF, without MuJoCo.
+
+    body                            <body> with its own frame, <inertial>
+    hinge                           one <joint> for each move (see `io.moves`), several on one <body>; a screw is two
+                                    joints that an <equality> ties
+    body without mass               its joints stand on the one body that it carries
+    loop                            <equality>: `Spherical`, `PointOnPoint` connect; `Fixed` weld; `Revolute` two
+                                    points on its axis connect; `Distance` a <tendon> that keeps its length
+    `Coupling`, mimic               <equality> of joints
+    `HingeSpring`, hinge data       stiffness, springref, damping, armature, frictionloss, range
+    `SpringDamper`                  <spatial> tendon
+    marker                          <site>
+    shape, visuals                  <geom>, which touches nothing and has no mass; a mesh is an asset: its
+                                    file, or its triangles
+    start values, loops closed      <keyframe> ``start``
+
+Other forces, drives, laws and inputs are left out, and said; what would move otherwise without them (other constraints
+and hinges, flexible bodies, massless bodies that carry several) is refused.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies.body import Body
+from ...bodies.markers import Marker
+from ...connections.joints import Fixed, Free, Hinge, Revolute, Spherical
+from ...errors import ModelError
+from ...rotation import to_quaternion
+from ...system import System
+from ...system.topology import TreeHinge
+from ..elementary_joints import Move, moves_of, outward_hinges
+from ..omissions import say_left_out
+from ..omitted_forces import forces_at_hinges, say_forces
+from ..unique_names import free_name
+from ..xml_writer import text_of, write_document
+from .geom_writer import add_geoms
+from .keyframe_writer import add_keyframe
+from .loop_writer import add_loops
+
+__all__ = ["Joint", "Writing", "save_mjcf"]
+
+Array = NDArray[np.float64]
+
+_WORLD = "world"  # what MuJoCo calls ground
+
+_LEAST = 2e-15  # kg m2: MuJoCo's mjMINVAL is 1e-15, below which it refuses a moving body
+
+
+class Joint:
+    """A joint as it is written: the move, its hinge, and where it stands in the frame of its body."""
+
+    def __init__(self, name: str, move: Move, hinge: TreeHinge, anchor: Array, axis: Array) -> None:
+        self.name, self.move, self.hinge, self.anchor, self.axis = name, move, hinge, anchor, axis
+
+    def seen_from(self, position: Array, rotation: Array) -> Joint:
+        """Return the same joint in a frame at a pose of the one it was in."""
+        anchor = rotation.T @ (self.anchor - position)
+        return Joint(self.name, self.move, self.hinge, anchor, rotation.T @ self.axis)
+
+
+class Writing:
+    """A system that is being written, and what has been made of it."""
+
+    def __init__(self, system: System, root: Element, folder: Path) -> None:
+        self.system, self.root, self.folder = system, root, folder
+        self.meshes: dict[tuple[Any, ...], str] = {}  # names of those that are assets
+        self.left: list[str] = []
+        self.elements: dict[str, Element] = {}
+        self.places: dict[str, tuple[Array, Array]] = {}  # of bodies in the world, all coordinates zero
+        self.joints: list[Joint] = []
+        self.sites: dict[Marker, str] = {}
+        self.taken: set[str] = set()
+
+    def part(self, tag: str) -> Element:
+        """Return the part of the document of that name, made if need be."""
+        found = self.root.find(tag)
+        return SubElement(self.root, tag) if found is None else found
+
+    def site(self, marker: Marker) -> str:
+        """Return the name of the site of a marker, made if need be."""
+        if marker in self.sites:
+            return self.sites[marker]
+        if marker.body.name not in self.elements:
+            remedy = "it has no mass, and its joints stand on the body that it carries: give it mass, or use that body"
+            raise ModelError("save", f"marker {marker.name!r}", marker.body.name, remedy)
+        own = marker.label or f"{marker.body.name} {len(self.sites)}"
+        name = own if own not in self.taken else f"{marker.body.name}.{own}"
+        while name in self.taken:
+            name += "_2"
+        self.taken.add(name)
+        SubElement(
+            self.elements[marker.body.name],
+            "site",
+            name=name,
+            pos=text_of(marker.position),
+            quat=text_of(to_quaternion(marker.rotation)),
+        )
+        self.sites[marker] = name
+        return name
+
+
+def save_mjcf(system: System, path: Path) -> None:
+    """Write a system as MJCF, which `load_mjcf` and MuJoCo read; see the top of this module.
+
+    Raises
+    ------
+    ModelError
+        If the system has hinges, constraints or bodies that MJCF has no word for.
+    """
+    root = Element("mujoco", model=system.name)
+    SubElement(root, "compiler", angle="radian", inertiafromgeom="false", autolimits="true")
+    SubElement(root, "option", gravity=text_of(system.gravity))
+    writing = Writing(system, root, path.absolute().parent)
+    world = SubElement(root, "worldbody")
+    writing.elements[system.ground.name] = world
+    writing.places[system.ground.name] = (np.zeros(3), np.eye(3))
+    branches, chords = outward_hinges(system, _closes_loops)
+    _add_bodies(writing, branches)
+    for body in (system.ground, *system.bodies.values()):
+        for marker in body.markers.values():
+            if body.name in writing.elements:
+                writing.site(marker)
+            else:
+                writing.left.append(f"marker {marker.name!r}: its body has no mass, and none of its own in the file")
+    add_loops(writing, chords)
+    if system.planar is not None:
+        writing.left.append("planar: MJCF has no plane that a system moves in; loops get their rows in space")
+    say_forces(system, writing.left, {"HingeSpring", "TorsionSpring", "SpringDamper"})
+    add_keyframe(writing)
+    write_document(root, path)
+    say_left_out(str(path), writing.left)
+
+
+def _closes_loops(hinge: Hinge) -> bool:
+    return isinstance(hinge, (Revolute, Spherical, Fixed))
+
+
+def _add_bodies(writing: Writing, branches: list[TreeHinge]) -> None:
+    """Add bodies within bodies; joints of a body without mass go on to the one that it carries."""
+    carried: dict[str, int] = {}
+    for hinge in branches:
+        carried[hinge.inboard.body.name] = carried.get(hinge.inboard.body.name, 0) + 1
+    # of bodies that have no element of their own: who carries them, where, and which joints go on to the next
+    passed: dict[str, tuple[str, Array, Array, list[Joint]]] = {}
+    for hinge in branches:
+        parent, body = hinge.inboard.body, hinge.outboard.body
+        R = hinge.inboard.rotation @ hinge.outboard.rotation.T
+        p = hinge.inboard.position - R @ hinge.outboard.position
+        at, turn = writing.places[parent.name]
+        writing.places[body.name] = (at + turn @ p, turn @ R)
+        joints = _joints(hinge)
+        holder = parent.name
+        if parent.name in passed:
+            holder, p0, R0, before = passed[parent.name]
+            joints = [joint.seen_from(p, R) for joint in before] + joints
+            p, R = p0 + R0 @ p, R0 @ R
+        if joints and _massless(body):
+            if carried.get(body.name, 0) != 1:
+                many = carried.get(body.name, 0)
+                remedy = (
+                    f"it has no mass and carries {many} bodies: MuJoCo moves no such body; give it mass and inertia"
+                )
+                raise ModelError("save", f"body {body.name!r}", body.mass, remedy)
+            passed[body.name] = (holder, p, R, joints)
+            writing.left.append(f"body {body.name!r}: it has no mass; its joints stand on the body that it carries")
+            continue
+        _add_body(writing, holder, body, p, R, joints)
+
+
+def _massless(body: Body) -> bool:
+    return body.mass == 0 and not body.inertia.any()
+
+
+def _joints(hinge: TreeHinge) -> list[Joint]:
+    """Return the joints of a hinge, in the frame of the body that it carries."""
+    moves = moves_of(hinge.element, backward=hinge.reversed)
+    if moves is None:
+        raise ModelError("save", f"hinge {hinge.name!r}", hinge.element.kind, "MJCF has no such joint")
+    if isinstance(hinge.element, Free) and hinge.inboard.body is not hinge.inboard.body.system.ground:
+        moves = [Move("slide", axis, "xyz"[k], 3 + k) for k, axis in enumerate(np.eye(3))] + [Move("ball", np.zeros(3))]
+        moves = moves if not hinge.reversed else moves[::-1]
+    out = hinge.outboard
+    found = []
+    for move in moves:
+        name = f"{hinge.name}.{move.label}" if move.label else hinge.name
+        found.append(Joint(name, move, hinge, np.array(out.position), out.rotation @ move.axis))
+    return found
+
+
+def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joints: list[Joint]) -> None:
+    if body.flexible is not None:
+        raise ModelError("save", f"body {body.name!r}", "flexible", "MJCF holds rigid bodies only")
+    name = body.name
+    if name == _WORLD:
+        name = free_name(_WORLD, {_WORLD, *writing.system.bodies})
+        writing.left.append(f"body {body.name!r}: MuJoCo keeps that name for itself; it is {name!r} in the file")
+    element = SubElement(writing.elements[holder], "body", name=name, pos=text_of(p), quat=text_of(to_quaternion(R)))
+    writing.elements[body.name] = element
+    if not _massless(body):
+        _add_inertial(writing, element, body, bool(joints))
+    free = next((joint for joint in joints if joint.move.kind == "free"), None)
+    for joint in joints:
+        if free is not None and (len(joints) > 1 or holder != writing.system.ground.name):
+            raise ModelError("save", f"hinge {free.name!r}", "Free", "MuJoCo wants a free joint alone on its body")
+        _add_joint(writing, element, joint)
+    add_geoms(writing, element, body)
+
+
+def _add_inertial(writing: Writing, element: Element, body: Body, moving: bool) -> None:
+    if body.impossible:
+        writing.left.append(f"body {body.name!r}: MuJoCo will refuse its inertia; {body.impossible}")
+    inertia = body.inertia
+    least = float(np.linalg.eigvalsh(inertia)[0])
+    if moving and 0 <= least < _LEAST:
+        inertia = inertia + (_LEAST - least) * np.eye(3)
+        writing.left.append(
+            f"body {body.name!r}: its least moment of inertia is {least:.6g} kg m2, written as {_LEAST:.6g}"
+        )
+    xx, yy, zz, xy, xz, yz = (inertia[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+    attributes = {"pos": text_of(body.com), "mass": text_of(body.mass)}
+    if xy or xz or yz:
+        attributes["fullinertia"] = text_of((xx, yy, zz, xy, xz, yz))
+    else:
+        attributes["diaginertia"] = text_of((xx, yy, zz))
+    SubElement(element, "inertial", attributes)
+
+
+_TYPES = {"turn": "hinge", "slide": "slide", "ball": "ball", "free": "free"}
+
+
+def _add_joint(writing: Writing, element: Element, joint: Joint) -> None:
+    move, hinge = joint.move, joint.hinge
+    attributes = {"name": joint.name, "type": _TYPES[move.kind]}
+    if move.kind != "free":
+        attributes["pos"] = text_of(joint.anchor)
+    if move.kind in ("turn", "slide"):
+        attributes["axis"] = text_of(joint.axis)
+    if move.number >= 0:
+        attributes |= _joint_data(writing, joint)
+    writing.joints.append(joint)
+    SubElement(element, "joint", attributes)
+    if move.pitch:
+        ratio = text_of((0.0, move.pitch, 0.0, 0.0, 0.0))
+        SubElement(writing.part("equality"), "joint", joint1=joint.name, joint2=hinge.name, polycoef=ratio)
+
+
+def _joint_data(writing: Writing, joint: Joint) -> dict[str, str]:
+    """Return damping, friction, armature, stops and the spring of a joint."""
+    hinge, move = joint.hinge.element, joint.move
+    size = {"ball": 3, "free": 6}.get(move.kind, 1)
+    found: dict[str, str] = {}
+
+    def number(field: str) -> float:
+        values = getattr(hinge, field)
+        if values is None:
+            return 0.0
+        own = np.asarray(values)[move.number : move.number + size]
+        if (own != own[0]).any():
+            writing.left.append(
+                f"hinge {joint.hinge.name!r}: {field} {values.tolist()}, of which a {move.kind} takes one"
+            )
+            return 0.0
+        return float(own[0])
+
+    stiffness, rest, damping = forces_at_hinges(writing.system, joint.hinge.name, move.number)
+    for key, value in (
+        ("damping", number("damping") + damping),
+        ("frictionloss", number("friction")),
+        ("armature", number("armature")),
+        ("stiffness", stiffness),
+        ("springref", rest),
+    ):
+        if value:
+            found[key] = text_of(value)
+    if move.kind in ("turn", "slide") and (hinge.lower is not None or hinge.upper is not None):
+        low, high = (
+            -1e10 if hinge.lower is None else hinge.lower[move.number],
+            1e10 if hinge.upper is None else hinge.upper[move.number],
+        )
+        found["range"] = text_of((low, high))
+    effort = number("max_effort")
+    if effort:
+        found["actuatorfrcrange"] = text_of((-effort, effort))
+    for field in ("static_friction", "restitution", "max_speed", "load_friction"):
+        if getattr(hinge, field) is not None:
+            told = f"hinge {joint.hinge.name!r}: its {field}"
+            if told not in writing.left:
+                writing.left.append(told)
+    return found

@@ -1,0 +1,72 @@
+"""Model files: the description of a system as YAML or JSON.
+
+`writing` makes a plain tree of a system, `reading` a system of a tree; `text` is the file, `kinds` what can be named in
+it, `units` and `arithmetic` how numbers may be written, `dimensions` in which units, `names` parameters and constants,
+`columns` tables from CSV files, `looks` pictures of bodies, `settings` those of analyses, `schema` all of this for
+editors.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from pathlib import Path
+from typing import Any
+
+from ...errors import FileError, ModelError
+from ...system import System
+from ..safe_files import replacing
+from .reader import system_of
+from .text import LARGEST, Where, dumped, parsed, path_below
+from .writer import tree_of
+
+__all__ = ["SUFFIXES", "load_model_file", "save_model_file"]
+
+SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def load_model_file(path: Path, *, root: str | os.PathLike[str] | None = None) -> System:
+    """Read a system from a ``.yaml`` or ``.json`` file.
+
+    Files that it includes and tables that it reads are taken from the folder `root` and below only, that of the file if
+    left out: a model may come from anywhere, and must not look at what is none of its business.
+    """
+    allowed = (path.parent if root is None else Path(root)).resolve()
+
+    def tree(name: Path, where: Where | None) -> Any:
+        return parsed(_text(name, where), str(name))
+
+    def included(other: str, where: Where) -> Any:
+        return tree(path_below(allowed, other, "include", where), where)
+
+    collecting = gc.isenabled()
+    gc.disable()  # a large model is many objects that stay: to look for garbage among them takes a fifth of the time
+    try:
+        return system_of(tree(path, None), str(path), included, allowed)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _text(path: Path, where: Where | None) -> str:
+    try:
+        if not path.is_file() and path.exists():
+            raise FileError(str(where or "load"), "path", str(path), "it cannot be read: it is no file")
+        if path.stat().st_size > 4 * LARGEST:  # no character has more bytes
+            raise FileError(str(where or "load"), "path", str(path), f"it is too large: at most {LARGEST} characters")
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise FileError(str(where or "load"), "path", str(path), f"it cannot be read: {said}") from None
+
+
+def save_model_file(system: System, path: Path, *, schema: str | None = None) -> None:
+    """Write a system as YAML, or as JSON by the ending of the name; `schema` is named on top of YAML."""
+    as_json = path.suffix.lower() == ".json"
+    if schema is not None and (as_json or "\n" in schema):
+        raise ModelError("save", "schema", schema, "only YAML has a line for it: leave it out")
+    text = dumped(tree_of(system, path.parent), as_json=as_json)
+    if schema is not None:
+        text = f"# yaml-language-server: $schema={schema}\n{text}"
+    with replacing(path) as name:
+        name.write_text(text, encoding="utf-8")

@@ -1,0 +1,122 @@
+"""Names for expressions in model files: parameters, which stay what they are called, and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...errors import FileError
+from ...parameters import Expression
+from ...system import System
+from ...units import Dimension, quantity, unit_of
+from .expressions import Term, evaluate
+from .text import Mapped, Where
+
+__all__ = ["Names"]
+
+_FIELDS = ("value", "unit", "meaning")
+
+
+class Names(Mapping[str, Term]):
+    """What expressions may name, found when it is asked for, so that files may say it in any order.
+
+    Parameters
+    ----------
+    system : System
+        Gets the parameters that are numbers; those that follow from others are expressions of them.
+    said : callable
+        ``said(where)``, a context that adds the place to errors.
+    """
+
+    def __init__(self, system: System, said: Callable[[Where], Any]) -> None:
+        self.system, self.said = system, said
+        self._given: dict[str, tuple[str, Any, Where]] = {}
+        self._found: dict[str, Term] = {}
+        self._asked: list[str] = []
+
+    def declare(self, part: str, name: str, value: Any, where: Where) -> None:
+        """Note what a file says of a name; the file that includes others comes last and has its say."""
+        before = self._given.get(name)
+        if before is not None and before[0] != part:
+            raise FileError(str(where), part, name, f"it is one of the {before[0]} already")
+        self._given[name] = (part, value, where)
+
+    def define(self) -> None:
+        """Find all of them."""
+        for name in self._given:
+            self[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._given
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._given
+
+    def __getitem__(self, name: str) -> Term:
+        if name in self._found:
+            return self._found[name]
+        part, value, where = self._given[name]
+        if name in self._asked:
+            circle = " -> ".join([*self._asked[self._asked.index(name) :], name])
+            raise FileError(str(where), part.removesuffix("s"), name, f"it follows from itself: {circle}")
+        self._asked.append(name)
+        try:
+            with self.said(where):
+                self._found[name] = self._term(part, name, value, where)
+        finally:
+            self._asked.pop()
+        return self._found[name]
+
+    def _term(self, part: str, name: str, value: Any, where: Where) -> Term:
+        words = {"unit": "", "meaning": ""}
+        if isinstance(value, Mapped) and part == "parameters" and "value" in value:
+            for key in value:
+                if key not in _FIELDS:
+                    raise FileError(str(value.places[key]), "key", key, f"a parameter has {', '.join(_FIELDS)}")
+            words = {key: str(value.get(key, "")) for key in words}
+            value = value["value"]
+        term = self._number(part, name, value, where)
+        if part == "constants" and isinstance(term.value, Expression):
+            remedy = "a constant cannot follow from parameters, which may change: put it under 'parameters'"
+            raise FileError(str(where), "constant", name, remedy)
+        if part == "constants" or isinstance(term.value, Expression):
+            return term
+        unit = unit_of(words["unit"]) if words["unit"] else None
+        if unit is not None and unit.value != 1.0:
+            remedy = f"numbers are in SI units: write 'value: {value} {words['unit']}', and leave the unit out"
+            raise FileError(str(where), "unit", words["unit"], remedy)
+        given = words["unit"] or (_si_text(value) if term.dimension is not None else "")
+        made = self.system.parameter(name, term.value, unit=given, meaning=words["meaning"])
+        return Term(made, term.dimension)  # of a unit beside the number nothing is concluded: it is for lists
+
+    def _number(self, part: str, name: str, value: Any, where: Where) -> Term:
+        if isinstance(value, str) and value.startswith("=") and value[1:2] not in ("=", "'"):
+            return evaluate(value[1:], self)
+        found = quantity(value) if isinstance(value, str) else None
+        if found is not None:
+            return Term(found.value, found.dimension)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            item = f"{part.removesuffix('s')} {name!r}"
+            raise FileError(str(where), item, value, "give a number, a quantity or '= expression'")
+        return Term(float(value))
+
+
+_SI = ("m", "kg", "s", "rad", "rad/s", "m/s", "m/s2", "N", "N m", "N/m", "N m/rad", "N s/m", "kg m2", "kg/m3", "Pa",
+       "J", "W", "V", "A", "ohm", "H", "Hz", "m2", "m3", "m4", "Pa s")  # fmt: skip
+
+
+def _si_text(value: Any) -> str:
+    """Return the SI unit of a quantity as it was written, or the usual name of one of its dimension."""
+    text = str(value).strip().partition(" ")[2].strip()
+    unit = unit_of(text) if text and not str(value).startswith("=") else None
+    if unit is not None and unit.value == 1.0:
+        return text
+    return next((name for name in _SI if unit is not None and _dimension(name) == unit.dimension), "")
+
+
+def _dimension(name: str) -> Dimension | None:
+    unit = unit_of(name)
+    return None if unit is None else unit.dimension

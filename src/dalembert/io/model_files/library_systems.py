@@ -1,0 +1,68 @@
+"""Systems of the library that a model file begins with: ``library: {type: four_bar, crank: 100 mm}``."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from ...errors import DalembertError, FileError
+from ...system import System
+from ...units import quantity
+from .expressions import evaluate
+from .text import Mapped, Where
+
+__all__ = ["library_system", "library_systems"]
+
+LARGEST_COUNT = 10_000  # of bodies, teeth, windows: a file of a few bytes must not fill the memory
+
+
+@cache
+def library_systems() -> Mapping[str, Callable[..., System]]:
+    """Return the functions of the library that make systems, by name."""
+    from ... import library
+
+    found: dict[str, Callable[..., System]] = {}
+    for module in pkgutil.iter_modules(library.__path__):
+        room = importlib.import_module(f"{library.__name__}.{module.name}")
+        for name in getattr(room, "__all__", ()):
+            make = getattr(room, name)
+            if inspect.isfunction(make) and inspect.signature(make).return_annotation in ("System", System):
+                found[name] = make
+    return dict(sorted(found.items()))
+
+
+def library_system(data: Mapped, where: Where) -> System:
+    """Return the system of the library that a mapping with its name as `type`, and arguments, says."""
+    name = data.get("type")
+    if name not in library_systems():
+        near = difflib.get_close_matches(str(name), list(library_systems()), 3)
+        known = near or list(library_systems())
+        raise FileError(str(where), "library", name, f"there are {', '.join(known)}")
+    try:
+        arguments = {key: _value(value) for key, value in data.items() if key != "type"}
+        for key, value in arguments.items():
+            if isinstance(value, int) and abs(value) > LARGEST_COUNT:
+                remedy = f"a model file takes at most {LARGEST_COUNT}; larger ones are made in Python"
+                raise FileError(str(where), f"library {name}: {key}", value, remedy)
+        return library_systems()[str(name)](**arguments)
+    except FileError:
+        raise
+    except (DalembertError, TypeError, ValueError, AttributeError) as error:
+        takes = inspect.signature(library_systems()[str(name)])
+        raise FileError(str(where), f"library {name}", dict(data), f"{error}; it takes {takes}") from None
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_value(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _value(each) for key, each in value.items()}
+    if isinstance(value, str) and value.startswith("="):
+        return evaluate(value[1:], {}).value
+    found = quantity(value) if isinstance(value, str) else None
+    return value if found is None else found.value

@@ -1,0 +1,404 @@
+"""From the tree of a model file to a system; whatever is wrong is said with file, line and column."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...bodies.body import Body
+from ...bodies.markers import Marker
+from ...connections.constraints.mimic import Mimic
+from ...errors import DalembertError, FileError
+from ...system import System
+from ...units import Dimension, in_words, quantity
+from .csv_columns import Columns
+from .dimensions import BODY, PLACE, START, fits, unit_for
+from .expression_names import Names
+from .expressions import evaluate
+from .library_systems import library_system
+from .registry import build, known_kinds
+from .settings import SETTINGS
+from .text import Listed, Mapped, Where, path_below
+from .visuals import lost_look, visual_of
+from .writer import VERSION
+
+__all__ = ["DRIVE", "system_of"]
+
+_PARTS = (
+    "dalembert", "name", "gravity", "planar", "parameters", "constants", "library", "ground", "bodies", "connections",
+    "couplings", "forces", "mimics", "drives", "initial", "place", "include", *SETTINGS,
+)  # fmt: skip
+_DEEPEST, _MOST = 16, 500  # files that include each other, and all of them
+DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
+_BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "color", "markers", "visuals")
+
+
+def system_of(tree: Any, file: str, included: Callable[[str, Where], Any], root: Path) -> System:
+    """Return the system that a tree describes; `included` gives the trees of further files, tables are below `root`."""
+    trees = []
+    for each in _all_trees(tree, file, included):
+        trees.append(each)
+        if len(trees) > _MOST:
+            raise FileError(str(each.where), "include", f"more than {_MOST} files", "write fewer, larger ones")
+    system = _beginning(trees)
+    if isinstance(tree.get("name"), (list, dict)):
+        raise FileError(str(tree.places["name"]), "name", tree["name"], "give a text")
+    system.name = str(tree.get("name", system.name))
+    reader = _Reader(system, root)
+    for each in trees:
+        reader.names_of(each)
+    reader.names.define()
+    for each in trees:
+        reader.take(each)
+    return system
+
+
+def _all_trees(
+    tree: Any, file: str, included: Callable[[str, Where], Any], chain: tuple[Path, ...] = ()
+) -> Iterator[Mapped]:
+    """Yield the trees of all files, those that are included first; `chain` are the files that led here."""
+    if not isinstance(tree, Mapped):
+        raise FileError(
+            file,
+            "content",
+            "a list" if isinstance(tree, list) else "a text or a number",
+            "a model file is a mapping: name, bodies, connections, ...",
+        )
+    version = tree.get("dalembert")
+    if version != VERSION:
+        remedy = f"begin the file with 'dalembert: {VERSION}'"
+        raise FileError(str(tree.places.get("dalembert", tree.where)), "dalembert", version, remedy)
+    _mind_keys(tree, _PARTS, "a model file")
+    for path in _listed(tree, "include"):
+        where = tree.places["include"]
+        here = Path(where.file)
+        whole, way = (here.parent / path).resolve(), (*chain, here.resolve())
+        if whole in way or len(way) > _DEEPEST:
+            raise FileError(str(where), "include", path, "files include each other in a circle")
+        yield from _all_trees(included(path, where), str(whole), included, way)
+    yield tree
+
+
+def _beginning(trees: list[Mapped]) -> System:
+    """Return the system of the library that files begin with, or an empty one."""
+    wanted = [tree for tree in trees if "library" in tree]
+    if not wanted:
+        return System("system")
+    where = wanted[-1].places["library"]
+    if len(wanted) > 1:
+        raise FileError(
+            str(where), "library", wanted[-1]["library"], "one system of the library can be taken, not more"
+        )
+    given = wanted[0]["library"]
+    if isinstance(given, str):
+        named = Mapped(type=given)
+        named.where, named.places = where, {}
+        given = named
+    return library_system(_mapped(given, where), where)
+
+
+class _Reader:
+    """Adds what trees say to a system."""
+
+    def __init__(self, system: System, root: Path) -> None:
+        self.system, self.root = system, root
+        self.names = Names(system, said)
+        self.files: dict[Path, Columns] = {}
+
+    def names_of(self, tree: Mapped) -> None:
+        """Note the parameters and constants of a tree."""
+        for part in ("constants", "parameters"):
+            for name, value, where in _entries(tree, part):
+                self.names.declare(part, name, value, where)
+
+    def take(self, tree: Mapped) -> None:
+        """Add everything else of a tree."""
+        if "gravity" in tree:
+            with said(tree.places["gravity"]):
+                self.system.gravity = self.value(tree["gravity"], "m/s2", tree.places["gravity"])
+        if "planar" in tree:
+            with said(tree.places["planar"]):
+                given = tree["planar"]
+                self.system.planar = given if isinstance(given, str) else self.value(given, "", tree.places["planar"])
+        if "ground" in tree:
+            given = _mapped(tree["ground"], tree.places["ground"])
+            _mind_keys(given, ("markers",), "the ground")
+            self._markers(self.system.ground, given)
+        self._bodies(tree)
+        for part, add in (
+            ("connections", self._connect), ("couplings", self._connect), ("forces", self._connect),
+            ("mimics", self._mimic), ("drives", self._drive), ("initial", self._initial), ("place", self._place),
+        ):  # fmt: skip
+            for name, value, where in _entries(tree, part):
+                with said(where):
+                    add(name, _mapped(value, where))
+        for verb, known in SETTINGS.items():
+            for name, value, where in _entries(tree, verb):
+                _mind_keys(tree[verb], tuple(known), verb)
+                with said(where):
+                    self.system.settings.setdefault(verb, {})[name] = self.value(value, known[name], where)
+
+    # ---- bodies
+
+    def _bodies(self, tree: Mapped) -> None:
+        for name, data, where in _entries(tree, "bodies"):
+            given = _mapped(data, where)
+            _mind_keys(given, _BODY, f"body {name!r}")
+            if not isinstance(given.get("visuals") or [], list):
+                raise FileError(str(given.places["visuals"]), "visuals", given["visuals"], "give a list of mappings")
+            with said(where):
+                described = given.get("flexible", given.get("shape"))
+                shape = None
+                if described is not None and not lost_look(given, where, self.system.notes):
+                    shape = self._made(described, where)
+                numbers = {
+                    key: self.value(given[key], BODY.get(key), given.places[key])
+                    for key in ("mass", "com", "inertia", "strict", "color")
+                    if key in given
+                }
+                if isinstance(numbers.get("mass"), str):
+                    remedy = "give a number, a quantity or '= expression'"
+                    raise FileError(str(given.places["mass"]), f"mass of body {name!r}", numbers["mass"], remedy)
+                body = self.system.body(name, shape, **numbers)
+            self._markers(body, given)
+            for visual in given.get("visuals") or ():
+                with said(where):
+                    body.visuals.append(visual_of(self.value(visual, None, where), where, self.system.notes))
+
+    def _markers(self, body: Body, data: Mapped) -> None:
+        for label, frame, where in _entries(data, "markers"):
+            with said(where):
+                at, rotation, shape, arm = self._frame(frame, where)
+                if shape is not None:
+                    body.markers[label] = _carried(body, at, rotation, label, shape, arm)
+                else:
+                    body.marker(label, *at, rotation=rotation)
+
+    def _frame(self, frame: Any, where: Where) -> tuple[Any, Any, Any, Any]:
+        if isinstance(frame, Listed):
+            return self.value(frame, "m", where), None, None, None
+        given = _mapped(frame, where)
+        _mind_keys(given, ("body", "at", "rotation", "shape", "arm"), "a marker")
+        at = self.value(given["at"], "m", given.places["at"]) if "at" in given else [0.0, 0.0, 0.0]
+        return at, *(self.value(given.get(name)) for name in ("rotation", "shape", "arm"))
+
+    def end(self, value: Any, where: Where) -> Any:
+        """Return the body, marker or coordinate that something is attached to."""
+        if isinstance(value, Mapped):
+            name = value.get("body")
+            if name is None:
+                raise FileError(str(where), "end", dict(value), "give a name, or 'body' and 'at'")
+            if name != self.system.ground.name and name not in self.system.bodies:
+                near = difflib.get_close_matches(str(name), list(self.system.bodies), 2)
+                remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "there is no such body"
+                raise FileError(str(value.places["body"]), "body", name, remedy)
+            body = self.system.body_called(str(name))
+            at, rotation, shape, arm = self._frame(value, where)
+            if shape is not None:
+                return _carried(body, at, rotation, None, shape, arm)
+            return body.at(*at, rotation=rotation)
+        return str(value)
+
+    # ---- connections
+
+    def _connect(self, name: str, data: Mapped) -> None:
+        ends = data.get("between", [])
+        if not isinstance(ends, list):
+            ends = [ends]
+        places = getattr(ends, "places", [data.where] * len(ends))
+        given = [self.end(end, place) for end, place in zip(ends, places, strict=True)]
+        arguments = Mapped({key: value for key, value in data.items() if key != "between"})
+        arguments.where, arguments.places = data.where, data.places
+        self.system.connect(name, self._made(arguments, data.where), *given)
+
+    def _mimic(self, name: str, data: Mapped) -> None:
+        self.system.mimics[name] = Mimic(**{key: self.value(value) for key, value in data.items() if key != "type"})
+
+    def _drive(self, name: str, data: Mapped) -> None:
+        _mind_keys(data, DRIVE, "a drive")
+        given = {key: self._argument(value, data.places[key]) for key, value in data.items()}
+        self.system.drive(str(given.pop("of", name)), **given)
+
+    def _initial(self, name: str, data: Mapped) -> None:
+        _mind_keys(data, ("position", "speed", "guess"), "a start value")
+        given = {key: self._argument(value, data.places[key], START.get(key)) for key, value in data.items()}
+        gaps = {key: value for key, value in given.items() if _has_gaps(value)}
+        self.system.initial(name, **{key: value for key, value in given.items() if key not in gaps})
+        for key, value in gaps.items():  # some coordinates of a hinge were left open
+            numbers = np.array([np.nan if each is None else each for each in value], dtype=float)
+            self.system.initials[name] = replace(self.system.initials[name], **{key: numbers})  # type: ignore[arg-type]
+
+    def _place(self, name: str, data: Mapped) -> None:
+        _mind_keys(data, ("position", "rotation", "velocity", "angular_velocity"), "a place")
+        given = {key: self._argument(value, data.places[key], PLACE.get(key)) for key, value in data.items()}
+        self.system.place(name, **given)
+
+    # ---- values
+
+    def _made(self, data: Any, where: Where) -> Any:
+        """Return what a mapping with a type describes."""
+        given = _mapped(data, where)
+        kind = given.get("type")
+        if not isinstance(kind, str) or kind not in known_kinds():
+            near = difflib.get_close_matches(str(kind), list(known_kinds()), 3)
+            remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "give the name of an element"
+            raise FileError(str(given.places.get("type", where)), "type", kind, remedy)
+        arguments = {
+            key: self._argument(value, given.places.get(key, where), unit_for(str(kind), key))
+            for key, value in given.items()
+            if key != "type"
+        }
+        if kind == "mesh" and isinstance(arguments.get("surface"), str):  # it lies where the model file says
+            arguments["surface"] = str(Path(where.file).parent / arguments["surface"])
+        with said(where):
+            try:
+                return build(str(kind), arguments)
+            except TypeError as error:
+                raise FileError(str(where), str(kind), sorted(arguments), _without_python(error)) from None
+
+    def _argument(self, value: Any, where: Where, unit: str | None = None) -> Any:
+        with said(where):
+            return self.value(value, unit, where)
+
+    def value(self, value: Any, unit: str | None = None, where: Where | None = None) -> Any:
+        """Return a value of the tree as Python has it; one with a unit must fit `unit`."""
+        if isinstance(value, str):
+            return self._text(value, unit, where)
+        if isinstance(value, Mapped):
+            if "type" in value:
+                return self._made(value, value.where)
+            if set(value) == {"marker"}:
+                end = self.end(value["marker"], value.where)
+                return self.system.frame(end) if isinstance(end, str) else end
+            if "csv" in value:
+                return self._columns(value, unit)
+            return {key: self._argument(each, value.places[key]) for key, each in value.items()}
+        if isinstance(value, Listed):
+            if all(type(each) is float or type(each) is int for each in value):
+                return list(value)
+            return [self.value(each, unit, place) for each, place in zip(value, value.places, strict=True)]
+        return value
+
+    def _text(self, text: str, unit: str | None, where: Where | None) -> Any:
+        """Return text: an expression after ``=``, a quantity with a unit, or the text itself."""
+        if text.startswith("='") and text.endswith("'"):
+            return text[2:-1]
+        if text.startswith("=="):
+            return text[1:]
+        term: Any = evaluate(text[1:], self.names) if text.startswith("=") else quantity(text)
+        if term is None:
+            return text
+        self._mind_unit(text, term.dimension, unit, where)
+        return term.value
+
+    @staticmethod
+    def _mind_unit(text: Any, dimension: Dimension | None, unit: str | None, where: Where | None) -> None:
+        if unit and dimension is not None and not fits(dimension, unit):
+            remedy = f"it is to be in {unit.replace(' | ', ' or ')}, and this is {in_words(dimension)}"
+            raise FileError(str(where or ""), "unit", text, remedy)
+
+    def _columns(self, data: Mapped, unit: str | None) -> Any:
+        """Return a column of a CSV file, or rows of several."""
+        _mind_keys(data, ("csv", "column", "columns", "unit"), "a column")
+        place = str(data.where)
+        path = path_below(self.root, str(data["csv"]), "csv", data.where)
+        table = self.files.get(path) or self.files.setdefault(path, Columns(path, place))
+        if ("column" in data) == ("columns" in data):
+            raise FileError(place, "column", None, "give the heading of a column, or several as columns")
+        names = [data["column"]] if "column" in data else data["columns"]
+        found = []
+        for name in names:
+            numbers, dimension = table.column(name, data.get("unit"), place)
+            self._mind_unit(name, dimension, unit, data.where)
+            found.append(numbers)
+        return found[0] if "column" in data else [list(row) for row in zip(*found, strict=True)]
+
+
+# ---- trees
+
+
+def _entries(tree: Mapped, part: str) -> Iterator[tuple[str, Any, Where]]:
+    data = tree.get(part)
+    if data is None:
+        return
+    if not isinstance(data, Mapped):
+        raise FileError(str(tree.places[part]), part, type(data).__name__, "give a mapping of names")
+    for name, value in data.items():
+        yield name, value, data.places[name]
+
+
+def _listed(tree: Mapped, part: str) -> list[str]:
+    data = tree.get(part, [])
+    if not isinstance(data, (str, list)):
+        raise FileError(str(tree.places[part]), part, data, "give the name of a file, or a list of them")
+    return [data] if isinstance(data, str) else [str(each) for each in data]
+
+
+def _mapped(data: Any, where: Where) -> Mapped:
+    if isinstance(data, Mapped):
+        return data
+    if data is None:
+        empty = Mapped()
+        empty.where, empty.places = where, {}
+        return empty
+    raise FileError(str(where), "value", data, "give a mapping: {type: ..., ...}")
+
+
+def _mind_keys(data: Mapped, known: tuple[str, ...], item: str) -> None:
+    for key in data:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 2)
+            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"{item} has {', '.join(known)}"
+            raise FileError(str(data.places[key]), "key", key, hint)
+
+
+class said:
+    """A context that says where in the file something is that is refused."""
+
+    __slots__ = ("where",)
+
+    def __init__(self, where: Where) -> None:
+        self.where = where
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, _OF_PYTHON):  # what was given fits no argument
+            remedy = _without_python(error)
+            raise FileError(str(self.where), "value", type(error).__name__, remedy) from error
+        if not isinstance(error, DalembertError) or isinstance(error, FileError):
+            return
+        item = getattr(error, "item", "")
+        told = f"{self.where}: {item}" if item else str(self.where)
+        remedy = str(getattr(error, "remedy", error))
+        if "an expression of parameters cannot stand here" in remedy:
+            remedy = "parameters cannot stand here, for they may change: put what is meant under 'constants'"
+        raise FileError(told, getattr(error, "field", "content"), getattr(error, "value", ""), remedy) from error
+
+
+_OF_PYTHON = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError)
+
+
+def _without_python(error: Exception) -> str:
+    """Return what a call lacks or has too much, without the words of Python."""
+    return str(error).split("() ")[-1].replace("keyword argument", "entry").replace("positional argument", "entry")
+
+
+def _carried(body: Body, at: Any, rotation: Any, label: str | None, shape: Any, arm: Any) -> Marker:
+    """Return a marker on a flexible body by what carries it."""
+    place, shapes = np.array(at, dtype=float), np.array(shape, dtype=float)
+    return Marker(body, place, _matrix(rotation), label, shapes, None if arm is None else np.array(arm, dtype=float))
+
+
+def _matrix(rotation: Any) -> Any:
+    return np.eye(3) if rotation is None else np.array(rotation, dtype=float)
+
+
+def _has_gaps(value: Any) -> bool:
+    return isinstance(value, list) and any(each is None for each in value)

@@ -1,0 +1,49 @@
+"""Pictures of bodies in model files, and meshes that are not where a file says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...bodies.colors import as_color
+from ...bodies.mesh_files import find_surface
+from ...bodies.triangle_mesh import Surface
+from ...bodies.visuals import Visual
+from .text import Mapped, Where
+
+__all__ = ["lost_look", "visual_of"]
+
+
+def lost_look(given: Mapped, where: Where, notes: list[str]) -> bool:
+    """Return whether the shape of a body is a mesh that is not there and that no number follows from; note it."""
+    shape = given.get("shape")
+    if not (isinstance(shape, Mapped) and shape.get("type") == "mesh" and {"mass", "com", "inertia"} <= set(given)):
+        return False
+    path = shape.get("surface")
+    if not isinstance(path, str) or find_surface(path, Path(where.file).parent) is not None:
+        return False
+    notes.append(f"{shape.places['surface']}: mesh {path!r} is not found; its body is drawn as a stick")
+    return True
+
+
+def visual_of(data: Mapping[str, Any], where: Where, notes: list[str]) -> Visual:
+    """Return the picture that a mapping describes; files lie where the model file says, one that does not is noted."""
+    given = dict(data)
+    if given.get("kind") == "mesh" and "surface" in given:
+        given["surface"] = Surface.of(*given["surface"], item="mesh")
+    elif given.get("kind") == "mesh":
+        path = given.get("path", given.get("file"))
+        found = None if path is None else find_surface(str(path), Path(where.file).parent)
+        given |= {"file": given.get("file", found and str(found)), "path": found and str(found)}
+        if found is None:
+            notes.append(f"{where}: mesh {path!r} is not found; its body is drawn as a stick")
+    arrays = {
+        key: np.array(given[key], dtype=float)
+        for key in ("position", "rotation", "outline")
+        if given.get(key) is not None
+    }
+    color = {"color": as_color(given["color"], item="visual")} if given.get("color") is not None else {}
+    return Visual(**{**given, **arrays, **color})

@@ -1,0 +1,306 @@
+"""A system as a plain tree of numbers, text, lists and mappings, which a model file holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...bodies.body import Body
+from ...bodies.markers import Marker
+from ...bodies.shapes import Shape
+from ...bodies.visuals import Visual
+from ...connections.drives import Drive, PoseDrive
+from ...connections.joints import Hinge
+from ...connections.laws import before_integration
+from ...errors import ModelError
+from ...parameters import Expression, Parameter
+from ...system import System
+from ...units import quantity, unit_of
+from ..mesh_paths import way_to
+from .expressions import spelled
+from .registry import arguments_of, same
+
+__all__ = ["tree_of"]
+
+VERSION = 1
+_MATRIX = ("xx", "xy", "xz", "xy", "yy", "yz", "xz", "yz", "zz")
+_LEVELS = ("position", "speed", "acceleration")
+
+
+def tree_of(system: System, folder: Path | None = None) -> dict[str, Any]:
+    """Return everything that describes a system; files are named from `folder`, in which the tree will be written.
+
+    Raises
+    ------
+    ModelError
+        If something is in it that no file can hold, such as a Python function; it is named.
+    """
+    return _Writer(system, folder).tree()
+
+
+class _Writer:
+    def __init__(self, system: System, folder: Path | None = None) -> None:
+        self.system = system
+        self.folder = folder
+
+    def tree(self) -> dict[str, Any]:
+        s = self.system
+        parts = {
+            "bodies": {name: self._body(body) for name, body in s.bodies.items()},
+            "connections": {name: self._connection(c) for name, c in s.connections.items()},
+            "couplings": {name: self._coupling(c) for name, c in s.couplings.items()},
+            "forces": {name: self._force(f) for name, f in s.forces.items()},
+            "mimics": {name: self._made(m, f"mimic {name!r}") for name, m in s.mimics.items()},
+            "drives": self._drives(),
+            "initial": {name: _given(i, ("position", "speed", "guess")) for name, i in s.initials.items()},
+            "place": {
+                name: _given(p, ("position", "rotation", "velocity", "angular_velocity"))
+                for name, p in s.places.items()
+            },
+        }
+        ground = self._markers(s.ground)
+        head: dict[str, Any] = {"dalembert": VERSION, "name": s.name}
+        if s.named:
+            head["parameters"] = {name: self._parameter(given) for name, given in s.named.items()}
+        head["gravity"] = self._numbers(s.gravity, s.expressions, [f"gravity.{axis}" for axis in "xyz"], "gravity")
+        if s.planar is not None:
+            head["planar"] = self.plain(s.planar.tolist(), "planar")
+        if ground:
+            head["ground"] = {"markers": ground}
+        settings = {verb: self.plain(given, verb) for verb, given in s.settings.items()}
+        return head | {name: part for name, part in parts.items() if part} | settings
+
+    def _parameter(self, parameter: Parameter) -> Any:
+        """Return a parameter as a number, with its unit and meaning where it has them."""
+        item = f"parameter {parameter.name!r}"
+        unit = unit_of(parameter.unit) if parameter.unit else None
+        if unit is not None and unit.value != 1.0:
+            remedy = "numbers are in SI units and radians: give the parameter the unit that its number has"
+            raise ModelError(item, "unit", parameter.unit, remedy)
+        given = {"value": parameter.described, "unit": parameter.unit, "meaning": parameter.meaning}
+        found = {name: self.plain(value, item) for name, value in given.items() if value != ""}
+        return found if len(found) > 1 else parameter.described
+
+    def _numbers(self, values: Any, by: Mapping[str, Expression], labels: Sequence[str], item: str) -> Any:
+        """Return numbers, with the expressions that some of them follow from."""
+        flat = np.asarray(values, dtype=object).reshape(-1)
+        given = [by.get(label, value) for label, value in zip(labels, flat, strict=True)]
+        return self.plain(given, item)
+
+    # ---- bodies
+
+    def _body(self, body: Body) -> dict[str, Any]:
+        item = f"body {body.name!r}"
+        found: dict[str, Any] = {}
+        if body.flexible is not None:
+            found["flexible"] = self._made(body.flexible, item)
+        else:
+            if body.shape is not None:
+                found["shape"] = self._shape(body.shape, item)
+            found |= self._inertia(body, item)
+            if "mass" in found and "shape" in found:  # it has another one than its shape would have
+                found["shape"] = {k: x for k, x in found["shape"].items() if k not in ("mass", "density")}
+        if not body.strict:
+            found["strict"] = False
+        if body.color is not None:
+            found["color"] = list(body.color)
+        markers = self._markers(body)
+        if markers:
+            found["markers"] = markers
+        if body.visuals:
+            found["visuals"] = [self._visual(visual) for visual in body.visuals]
+        return found
+
+    def _shape(self, shape: Shape, item: str) -> dict[str, Any]:
+        made = self._made(shape, item)
+        return made | ({} if shape.file is None else {"surface": way_to(shape.file, self.folder)})
+
+    def _visual(self, look: Visual) -> dict[str, Any]:
+        """Return a picture; of a mesh the file, or where there is none its triangles."""
+        found = _given(look, tuple(name for name in vars(look) if name != "surface"))
+        if look.path is not None:
+            if look.path == look.file:
+                del found["file"]
+            found["path"] = way_to(look.path, self.folder)
+        elif look.surface is not None:
+            found["surface"] = [look.surface.corners.tolist(), look.surface.triangles.tolist()]
+        return found
+
+    def _inertia(self, body: Body, item: str) -> dict[str, Any]:
+        """Return mass, centre of mass and inertia where they are not those of the shape."""
+        by = body.expressions
+        if (
+            body.shape is not None
+            and body.shape.mass is not None
+            and self._alike(body, Body(self.system, "twin", body.shape))
+        ):
+            return {}
+        mass = self.plain(by.get("mass", body.mass), f"{item}: mass")
+        if body.shape is not None and body.shape.mass is None:
+            given: Any = by.get("mass", body.mass)
+            twin = Body(self.system, "twin", body.shape, mass=given, strict=False)
+            if self._alike(body, twin):
+                return {"mass": mass}
+        diagonal = np.array_equal(body.inertia, np.diag(np.diag(body.inertia)))
+        diagonal = diagonal and not {"inertia.xy", "inertia.xz", "inertia.yz"} & set(by)
+        labels = [f"inertia.{a}{b}" for a, b in (("xx", "yy", "zz") if diagonal else _MATRIX)]
+        moments = self._numbers(np.diag(body.inertia) if diagonal else body.inertia, by, labels, f"{item}: inertia")
+        com = self._numbers(body.com, by, ("com.x", "com.y", "com.z"), f"{item}: com")
+        matrix = moments if diagonal else [moments[:3], moments[3:6], moments[6:]]
+        if (
+            body.shape is not None
+            and body.shape.mass == body.mass
+            and same(by.get("mass"), body.shape.expressions.get("mass"))
+        ):
+            return {"com": com, "inertia": matrix}
+        return {"mass": mass, "com": com, "inertia": matrix}
+
+    @staticmethod
+    def _alike(one: Body, other: Body) -> bool:
+        numbers = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("mass", "com", "inertia"))
+        return numbers and same(one.expressions, other.expressions)
+
+    def _markers(self, body: Body) -> dict[str, Any]:
+        return {label: self._frame(marker) for label, marker in body.markers.items()}
+
+    def _frame(self, marker: Marker) -> dict[str, Any]:
+        found: dict[str, Any] = {"at": self._numbers(marker.position, marker.expressions, "xyz", "position")}
+        if not np.array_equal(marker.rotation, np.eye(3)):
+            found["rotation"] = self.plain(marker.rotation, "rotation")
+        if marker.shape is not None and marker.shape.any() and not self._found_again(marker):
+            found["shape"] = self.plain(marker.shape, "shape")
+            if marker.arm is not None:
+                found["arm"] = self.plain(marker.arm, "arm")
+        return found
+
+    @staticmethod
+    def _found_again(marker: Marker) -> bool:
+        """Return whether a marker of a flexible body follows from its place alone."""
+        try:
+            again = marker.body.at(*marker.position, rotation=marker.rotation)
+        except ModelError:
+            return False
+        return marker.arm is None and again.shape is not None and np.array_equal(again.shape, marker.shape)  # type: ignore[arg-type]
+
+    def end(self, marker: Marker) -> Any:
+        """Return where something is attached: a name, or a body and a place on it."""
+        if marker.label is not None and marker.body.markers.get(marker.label) is marker:
+            return f"{marker.body.name}.{marker.label}"
+        frame = self._frame(marker)
+        plain = not any(frame["at"]) and len(frame) == 1
+        return marker.body.name if plain else {"body": marker.body.name, **frame}
+
+    # ---- connections
+
+    def _connection(self, connection: Any) -> dict[str, Any]:
+        made = self._made(connection.element, f"connection {connection.name!r}")
+        return made | {"between": [self.end(connection.first), self.end(connection.second)]}
+
+    def _coupling(self, coupling: Any) -> dict[str, Any]:
+        made = self._made(coupling.element, f"coupling {coupling.name!r}")
+        return made | {"between": [_coordinate(hinge, k) for hinge, k in coupling.places]}
+
+    def _force(self, force: Any) -> dict[str, Any]:
+        made = self._made(force.element, f"element {force.name!r}")
+        ends = [_coordinate(hinge, k) for hinge, k in force.places] or [self.end(end) for end in force.ends]
+        return made | ({"between": ends} if ends else {})
+
+    def _drives(self) -> dict[str, Any]:
+        return {name: self._drive(drive) for name, drive in self.system.drives.items()}
+
+    def _drive(self, drive: Drive) -> dict[str, Any]:
+        item = f"drive {drive.name!r}"
+        if isinstance(drive, PoseDrive):
+            found = {"of": drive.connection.name, "rotation": self.plain(drive.attitude, item)}
+            return found | ({"position": [self._law(law, item) for law in drive.place]} if drive.place else {})
+        element = drive.connection.element
+        rate = (
+            None if isinstance(element, Hinge) or element.holonomic[drive.coordinate] else before_integration(drive.law)
+        )
+        if rate is not None:  # what binds speeds only was given by its speed
+            return {"of": drive.name, "speed": self._law(rate, item)}
+        return {"of": drive.name, _LEVELS[drive.level]: self._law(drive.law, item)}
+
+    def _law(self, law: Any, item: str) -> Any:
+        plain = self.plain(law, item)
+        return plain["value"] if isinstance(plain, dict) and plain.get("type") == "Constant" else plain
+
+    # ---- values
+
+    def _made(self, thing: Any, item: str) -> dict[str, Any]:
+        found = arguments_of(thing)
+        if found is None:
+            remedy = "a model file holds numbers, formulas and what is made from them; keep this one in Python"
+            raise ModelError(item, "element", type(thing).__name__, remedy)
+        kind, arguments = found
+        return {"type": kind, **{name: self.plain(value, f"{item}: {name}") for name, value in arguments.items()}}
+
+    def _expression(self, value: Expression, item: str) -> str:
+        unknown = sorted(value.names - set(self.system.named))
+        if unknown:
+            raise ModelError(item, "parameters", unknown, "they belong to another system: make them here")
+        return f"= {value.written(spelled)}"
+
+    def plain(self, value: Any, item: str) -> Any:
+        """Return a value as numbers, text, lists and mappings."""
+        if isinstance(value, Expression):
+            return self._expression(value, item)
+        if isinstance(value, str):
+            return _text(value)
+        if isinstance(value, np.generic):  # first, for some of them are a float of Python too
+            return value.item()
+        if value is None or isinstance(value, (bool, int, float)):
+            return value
+        if isinstance(value, os.PathLike):
+            return way_to(os.fsdecode(value), self.folder)
+        if isinstance(value, np.ndarray):
+            return [self.plain(each, item) for each in value.tolist()] if value.ndim else value.item()
+        if isinstance(value, (list, tuple)):
+            return [self.plain(each, item) for each in value]
+        if isinstance(value, Mapping):
+            return {str(key): self.plain(each, item) for key, each in value.items()}
+        if isinstance(value, Marker):
+            return {"marker": self.end(value)}
+        if isinstance(value, Body):
+            return {"marker": value.name}
+        if hasattr(value, "tocoo"):
+            entries = value.tocoo()
+            parts = {"shape": entries.shape, "rows": entries.row, "columns": entries.col, "values": entries.data}
+            return {"type": "sparse", **{name: self.plain(part, item) for name, part in parts.items()}}
+        return self._made(value, item)
+
+
+def _text(value: str) -> str:
+    """Return text that is read as text again: not as an expression, nor as a number with a unit."""
+    if value.startswith("="):
+        return "=" + value
+    return f"='{value}'" if quantity(value) is not None else value
+
+
+def _coordinate(hinge: Any, k: int) -> str:
+    assert isinstance(hinge.element, Hinge)
+    return hinge.element.coordinate_name(hinge.name, k)
+
+
+def _given(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a record that say something."""
+    found = {}
+    for name in names:
+        value = getattr(thing, name)
+        if value is None or value is False:
+            continue
+        if isinstance(value, np.ndarray):
+            value = [_open(each) for each in value.tolist()]
+        found[name] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
+def _open(value: Any) -> Any:
+    """Return a number; None for one that was left open."""
+    if isinstance(value, list):
+        return [_open(each) for each in value]
+    return None if value != value else value

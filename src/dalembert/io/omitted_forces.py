@@ -1,0 +1,34 @@
+"""Forces of a system that formats of robots have no word for, and springs at hinges that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..connections.elements.built_in import HingeSpring
+from ..system import System
+
+__all__ = ["forces_at_hinges", "say_forces"]
+
+
+def forces_at_hinges(system: System, hinge: str, number: int) -> tuple[float, float, float]:
+    """Return stiffness, rest and damping of all springs at a coordinate, which are one spring together."""
+    springs = [
+        force.element
+        for force in system.forces.values()
+        if isinstance(force.element, HingeSpring)
+        and force.hinge is not None
+        and force.hinge.name == hinge
+        and force.coordinate == number
+    ]
+    stiffness = sum(spring.stiffness for spring in springs)
+    rest = sum(spring.stiffness * spring.rest for spring in springs) / stiffness if stiffness else 0.0
+    return stiffness, rest, sum(spring.damping for spring in springs)
+
+
+def say_forces(system: System, left: list[str], taken: Collection[str]) -> None:
+    """Say which forces, drives and parameters a file does not hold."""
+    for force in system.forces.values():
+        if force.element.kind not in taken:
+            left.append(f"force {force.name!r}: a {force.element.kind}")
+    left.extend(f"drive {name!r}: the file does not prescribe motion" for name in system.drives)
+    left.extend(f"parameter {name!r}: its value is written, not its name" for name in system.named)

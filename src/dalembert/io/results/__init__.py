@@ -1,0 +1,1 @@
+"""Stored results: files, tables and datasets."""

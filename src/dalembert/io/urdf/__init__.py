@@ -1,0 +1,6 @@
+"""Systems from URDF, and into it."""
+
+from .reader import load_urdf
+from .writer import save_urdf
+
+__all__ = ["load_urdf", "save_urdf"]

@@ -1,0 +1,306 @@
+"""Write systems as URDF.
+
+    ground                          <link name="world">, the root
+    body                            <link>; its frame stands at its joint, as URDF demands
+    hinge                           <joint>: revolute, continuous, prismatic, fixed, floating, planar, and spherical,
+                                    which only some tools read; others as several joints with links without mass
+                                    between them, a screw with a <mimic>
+    loop                            <constraint>, as proposed for URDF (urdfdom_headers, pull request 108)
+    `Coupling`, mimic               <mimic>
+    marker with a name              <link> without mass, fixed to its body's
+    shape, visuals                  <visual>, <collision>
+
+Stops, damping, friction and bounds of effort and speed are written; armature, springs, forces and drives are left out,
+and said. Start values are not part of URDF.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies.body import Body
+from ...bodies.visuals import Visual
+from ...connections.connection import Connection
+from ...connections.constraints.couplings import Coupling
+from ...connections.joints import Cylindrical, Fixed, Hinge, Planar, Prismatic, Revolute, Spherical, Universal
+from ...errors import ModelError
+from ...system import System
+from ...system.topology import TreeHinge
+from ..elementary_joints import Move, moves_of, outward_hinges
+from ..mesh_paths import way_to
+from ..omissions import say_left_out
+from ..omitted_forces import say_forces
+from ..unique_names import free_name
+from ..visuals import looks_of
+from ..xml_writer import text_of, write_document
+
+__all__ = ["save_urdf"]
+
+Array = NDArray[np.float64]
+Frame = tuple[Array, Array]
+
+_UNBOUNDED = 1e30  # URDF wants a number where there is no bound
+_CLOSING = (Revolute, Spherical, Prismatic, Fixed, Cylindrical, Universal, Planar)
+_TURNED = (
+    np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
+    np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
+    np.eye(3),
+)
+
+
+class _Writing:
+    def __init__(self, system: System, root: Element, folder: Path) -> None:
+        self.system, self.root, self.folder = system, root, folder
+        self.left: list[str] = []
+        self.names: dict[str, str] = {}
+        self.frames: dict[str, Frame] = {}  # of links, in their bodies: rotation, position
+        self.joints: dict[tuple[str, int], Element] = {}
+        self.taken: set[str] = set()
+
+    def origin(self, parent: Element, tag: str, rotation: Array, position: Array) -> None:
+        """Add a pose, unless it is that of the frame itself."""
+        data = {}
+        if position.any():
+            data["xyz"] = text_of(position)
+        angles = _roll_pitch_yaw(rotation)
+        if any(angles):
+            data["rpy"] = text_of(angles)
+        if data:
+            SubElement(parent, tag, data)
+
+
+def save_urdf(system: System, path: Path) -> None:
+    """Write a system as URDF; see the top of this module.
+
+    Raises
+    ------
+    ModelError
+        If the system has hinges, constraints or bodies that URDF has no word for.
+    """
+    root = Element("robot", name=system.name)
+    writing = _Writing(system, root, path.absolute().parent)
+    ground = system.ground.name
+    writing.taken = {*system.bodies}
+    writing.names = {ground: free_name("world", writing.taken), **{name: name for name in system.bodies}}
+    writing.frames[ground] = (np.eye(3), np.zeros(3))
+    SubElement(root, "link", name=writing.names[ground])
+    branches, chords = outward_hinges(system, lambda hinge: isinstance(hinge, _CLOSING))
+    for hinge in branches:
+        _add_hinge(writing, hinge)
+    _add_markers(writing)
+    for chord in chords:
+        _add_constraint(writing, chord)
+    _add_couplings(writing)
+    say_forces(system, writing.left, ())
+    if not np.allclose(system.gravity, (0.0, 0.0, -9.81)):
+        writing.left.append(f"gravity {system.gravity.tolist()}: URDF has none; readers take (0, 0, -9.81) m/s2")
+    if system.planar is not None:
+        writing.left.append("planar: URDF has no plane that a system moves in; loops get their rows in space")
+    write_document(root, path)
+    say_left_out(str(path), writing.left)
+
+
+def _roll_pitch_yaw(R: Array) -> tuple[float, float, float]:
+    """Return the angles of R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
+    if math.hypot(R[0, 0], R[1, 0]) < 1e-12:  # roll and yaw turn about one axis
+        return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
+    return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
+
+
+def _add_hinge(writing: _Writing, hinge: TreeHinge) -> None:
+    """Add a hinge and the link that it carries."""
+    element, body = hinge.element, hinge.outboard.body
+    moves = moves_of(element, backward=hinge.reversed)
+    if moves is None:
+        raise ModelError("save", f"hinge {hinge.name!r}", element.kind, "URDF has no such joint")
+    if isinstance(element, Planar) and not hinge.reversed:
+        moves = [Move("planar", element.normal)]
+    parent = writing.names[hinge.inboard.body.name]
+    R0, p0 = writing.frames[hinge.inboard.body.name]
+    R, p = R0.T @ hinge.inboard.rotation, R0.T @ (hinge.inboard.position - p0)
+    for k, move in enumerate(moves or [Move("fixed", np.zeros(3))]):
+        last = k >= len(moves) - 1
+        child = body.name if last else free_name(f"{hinge.name}.{move.label or 'turn'}.link", writing.taken)
+        if not last:
+            SubElement(writing.root, "link", name=child)
+        _add_joint(writing, hinge, move, parent, child, R, p)
+        parent, R, p = child, np.eye(3), np.zeros(3)
+    writing.frames[body.name] = (hinge.outboard.rotation, hinge.outboard.position)
+    if hinge.outboard.position.any() or not np.array_equal(hinge.outboard.rotation, np.eye(3)):
+        writing.left.append(f"body {body.name!r}: the frame of its link stands at its joint {hinge.name!r}")
+    _add_link(writing, body)
+
+
+_TYPES = {"slide": "prismatic", "ball": "spherical", "free": "floating", "planar": "planar", "fixed": "fixed"}
+
+
+def _add_joint(writing: _Writing, hinge: TreeHinge, move: Move, parent: str, child: str, R: Array, p: Array) -> None:
+    name = f"{hinge.name}.{move.label}" if move.label else hinge.name
+    data = hinge.element
+    stops = move.number >= 0 and (data.lower is not None or data.upper is not None)
+    kind = ("revolute" if stops else "continuous") if move.kind == "turn" else _TYPES[move.kind]
+    joint = SubElement(writing.root, "joint", name=name, type=kind)
+    writing.origin(joint, "origin", R, p)
+    SubElement(joint, "parent", link=parent)
+    SubElement(joint, "child", link=child)
+    if move.kind in ("turn", "slide", "planar"):
+        SubElement(joint, "axis", xyz=text_of(move.axis))
+    if move.kind == "ball":
+        writing.left.append(
+            f"hinge {hinge.name!r}: a joint of the type spherical, which is no part of the specification"
+        )
+    if move.number >= 0:
+        writing.joints[hinge.name, move.number] = joint
+        _add_data(writing, joint, hinge, move)
+    else:
+        SubElement(joint, "limit", effort=text_of(_UNBOUNDED), velocity=text_of(_UNBOUNDED))
+    if move.pitch:
+        SubElement(joint, "mimic", joint=hinge.name, multiplier=text_of(move.pitch))
+
+
+def _add_data(writing: _Writing, joint: Element, hinge: TreeHinge, move: Move) -> None:
+    data, item = hinge.element, f"hinge {hinge.name!r}"
+
+    def one(field: str) -> float | None:
+        values = getattr(data, field)
+        if values is None:
+            return None
+        own = values if move.kind in ("ball", "free", "planar") else values[move.number : move.number + 1]
+        if (own != own[0]).any():
+            writing.left.append(f"{item}: {field} {values.tolist()}; a joint takes one number")
+            return None
+        return float(own[0])
+
+    if move.kind in ("turn", "slide"):
+        lower, upper, effort, speed = (one(field) for field in ("lower", "upper", "max_effort", "max_speed"))
+        limit = {}
+        if lower is not None or upper is not None:
+            limit = {
+                "lower": text_of(-_UNBOUNDED if lower is None else lower),
+                "upper": text_of(_UNBOUNDED if upper is None else upper),
+            }
+        elif move.kind == "slide":  # without them, both are zero
+            limit = {"lower": text_of(-_UNBOUNDED), "upper": text_of(_UNBOUNDED)}
+        limit["effort"] = text_of(_UNBOUNDED if effort is None else effort)
+        limit["velocity"] = text_of(_UNBOUNDED if speed is None else speed)
+        SubElement(joint, "limit", limit)
+    numbers = {field: one(field) for field in ("damping", "friction")}
+    given = {field: text_of(value) for field, value in numbers.items() if value}
+    if given and move.kind == "free":
+        writing.left.append(f"{item}: {', '.join(given)} of a floating joint")
+    elif given:
+        SubElement(joint, "dynamics", given)
+    for field in ("armature", "static_friction", "restitution", "load_friction"):
+        if getattr(data, field) is not None and f"{item}: its {field}" not in writing.left:
+            writing.left.append(f"{item}: its {field}")
+
+
+def _add_link(writing: _Writing, body: Body) -> None:
+    if body.flexible is not None:
+        raise ModelError("save", f"body {body.name!r}", "flexible", "URDF holds rigid bodies only")
+    R, p = writing.frames[body.name]
+    link = SubElement(writing.root, "link", name=body.name)
+    if body.mass or body.inertia.any():
+        inertial = SubElement(link, "inertial")
+        writing.origin(inertial, "origin", np.eye(3), R.T @ (body.com - p))
+        SubElement(inertial, "mass", value=text_of(body.mass))
+        own = R.T @ body.inertia @ R
+        places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+        SubElement(inertial, "inertia", {key: text_of(own[place]) for key, place in places.items()})
+    for look in looks_of(body):
+        shape = _shape(look, writing.folder)
+        if shape is None:
+            writing.left.append(f"body {body.name!r}: the picture of a {look.kind}")
+            continue
+        tag, size, turn = shape
+        visual = SubElement(link, "collision" if look.collision else "visual")
+        writing.origin(visual, "origin", R.T @ look.rotation @ turn, R.T @ (look.position - p))
+        SubElement(SubElement(visual, "geometry"), tag, size)
+        if look.color is not None and not look.collision:
+            material = SubElement(visual, "material", name=free_name(f"{body.name}.color", writing.taken))
+            SubElement(material, "color", rgba=text_of(look.color))
+
+
+def _shape(look: Visual, folder: Path) -> tuple[str, dict[str, str], Array] | None:
+    size = look.size
+    if look.kind == "mesh" and look.file is not None:
+        # a package stays one; a file is told from the folder of this document
+        file = look.file if look.path is None or "://" in look.file else way_to(look.path, folder)
+        return "mesh", {"filename": file, "scale": text_of([size[axis] for axis in "xyz"])}, np.eye(3)
+    if look.kind == "sphere":
+        return "sphere", {"radius": text_of(size["radius"])}, np.eye(3)
+    if look.kind in ("box", "plate"):
+        keys = ("x", "y", "z" if look.kind == "box" else "thickness")
+        return "box", {"size": text_of([size[key] for key in keys])}, np.eye(3)
+    if look.kind in ("cylinder", "capsule"):
+        data = {key: text_of(size[key]) for key in ("radius", "length")}
+        return look.kind, data, _TURNED[int(size["axis"])]
+    return None
+
+
+def _add_markers(writing: _Writing) -> None:
+    for body in (writing.system.ground, *writing.system.bodies.values()):
+        R, p = writing.frames[body.name]
+        for marker in body.markers.values():
+            name = free_name(marker.name, writing.taken)
+            SubElement(writing.root, "link", name=name)
+            joint = SubElement(writing.root, "joint", name=f"{name}.fixed", type="fixed")
+            writing.origin(joint, "origin", R.T @ marker.rotation, R.T @ (marker.position - p))
+            SubElement(joint, "parent", link=writing.names[body.name])
+            SubElement(joint, "child", link=name)
+
+
+def _add_constraint(writing: _Writing, chord: Connection) -> None:
+    element: Any = chord.element
+    if not isinstance(element, _CLOSING):
+        remedy = f"URDF closes loops by {', '.join(hinge.__name__ for hinge in _CLOSING)}"
+        raise ModelError("save", f"connection {chord.name!r}", element.kind, remedy)
+    constraint = SubElement(writing.root, "constraint", name=chord.name, type=element.kind.lower())
+    axes = (element.axis_1, element.axis_2) if isinstance(element, Universal) else _axes(element)
+    for side, marker, axis in zip(("parent", "child"), (chord.first, chord.second), axes, strict=True):
+        R, p = writing.frames[marker.body.name]
+        SubElement(constraint, side, link=writing.names[marker.body.name])
+        writing.origin(constraint, f"{side}_origin", R.T @ marker.rotation, R.T @ (marker.position - p))
+        if axis is not None:
+            SubElement(constraint, f"{side}_axis", xyz=text_of(axis))
+    fields = ("lower", "upper", "damping", "friction", "armature", "max_effort", "load_friction")
+    lost = [field for field in fields if getattr(element, field) is not None]
+    lost += [force.name for force in writing.system.forces.values() if force.acts_at(chord)]
+    if lost:
+        writing.left.append(f"hinge {chord.name!r}: it closes a loop, where a file has no place for {', '.join(lost)}")
+    told = "loops: <constraint> is proposed for URDF, and few tools read it"
+    if told not in writing.left:
+        writing.left.append(told)
+
+
+def _axes(element: Hinge) -> tuple[Array | None, Array | None]:
+    axis = getattr(element, "axis", getattr(element, "normal", None))
+    return axis, axis
+
+
+def _add_couplings(writing: _Writing) -> None:
+    rules = [
+        (coupling.name, coupling.element, coupling.places[1], coupling.places[0])
+        for coupling in writing.system.couplings.values()
+    ]
+    found: list[tuple[str, tuple[str, int], str, float, float]] = []
+    for name, element, (follower, k), (leader, j) in rules:
+        if not isinstance(element, Coupling) or (leader.name, j) not in writing.joints:
+            raise ModelError("save", f"coupling {name!r}", element.kind, "URDF lets a joint follow one other: <mimic>")
+        led = str(writing.joints[leader.name, j].get("name"))
+        found.append((name, (follower.name, k), led, element.ratio, element.offset))
+    found += [(name, (name, 0), m.joint, m.multiplier, m.offset) for name, m in writing.system.mimics.items()]
+    for name, place, leader_name, ratio, offset in found:
+        joint = writing.joints.get(place)
+        if joint is None or joint.find("mimic") is not None:
+            raise ModelError(
+                "save", f"coupling {name!r}", place[0], "its joint closes a loop, or follows another already"
+            )
+        SubElement(joint, "mimic", joint=leader_name, multiplier=text_of(ratio), offset=text_of(offset))

@@ -1,0 +1,17 @@
+"""What is drawn of a body, for files: its shape and its pictures, as one list."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..bodies.body import Body
+from ..bodies.visuals import Visual, look_of
+
+__all__ = ["looks_of"]
+
+
+def looks_of(body: Body) -> list[Visual]:
+    """Return the pictures of a body, that of its shape first; a rod without thickness has none."""
+    own = None if body.shape is None else look_of(body.shape)
+    looks = list(body.visuals) if own is None else [own, *body.visuals]
+    return [replace(look, color=body.color) if look.color is None else look for look in looks]

@@ -1,0 +1,202 @@
+"""What a drawing of a linkage says, checked: points by name, links between them, what slides, how links are hinged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import a_name, finite_array, shape_of
+from ..connections.joints import Hinge
+from ..errors import ModelError
+
+__all__ = ["Drawing"]
+
+Array = NDArray[np.float64]
+
+_ITEM = "linkage"
+_SAME = 1e-9  # of the drawing's size: what counts as the same point
+_PLANES = ("xy", "xz", "yz")
+
+
+@dataclass
+class Drawing:
+    """What was given, checked: points by name, links with ground first, and what slides."""
+
+    points: dict[str, Array]
+    links: dict[str, tuple[str, ...]]
+    sliders: dict[str, tuple[str, Any]]
+    joints: dict[str, tuple[Hinge, Array]]
+    axes: Array  # (3, 2) or (3, 3): world axes of the drawing
+    size: float = 0.0
+    at: dict[str, list[str]] = field(default_factory=dict)  # links that have a point
+
+    @classmethod
+    def of(cls, points: Any, links: Any, ground: Any, sliders: Any, joints: Any, plane: str) -> Drawing:
+        for what, given in (("points", points), ("links", links), ("sliders", sliders), ("joints", joints)):
+            if not isinstance(given, Mapping) or (not given and what in ("points", "links")):
+                raise ModelError(_ITEM, what, given, "give a dict by name, with one or more")
+        spatial = all(shape_of(p) == (3,) for p in points.values())
+        if not spatial and (not isinstance(plane, str) or plane not in _PLANES):
+            raise ModelError(_ITEM, "plane", plane, "use 'xy', 'xz' or 'yz'")
+        n = 3 if spatial else 2
+        places = {
+            a_name(p, item=_ITEM, field="point"): finite_array(x, (n,), item=f"point {p!r}", field="position")
+            for p, x in points.items()
+        }
+        axes = np.eye(3) if spatial else np.eye(3)[:, ["xyz".index(letter) for letter in plane]]
+        if "ground" in links:
+            raise ModelError(_ITEM, "links", "ground", "ground is there already: name its points by ground=")
+        members = {"ground": _names("ground", ground, places)}
+        members |= {a_name(k, item=_ITEM, field="link"): _names(k, v, places) for k, v in links.items()}
+        hinges = {p: _hinge(p, joint) for p, joint in joints.items()}
+        new = cls(places, members, dict(sliders), hinges, axes)
+        new.size = float(max(np.ptp(list(places.values()), axis=0).max(), 0.0))
+        for link, own in members.items():
+            for p in own:
+                new.at.setdefault(p, []).append(link)
+        new.check_points()
+        new.check_links()
+        new.check_sliders()
+        new.check_joints()
+        new.check_ties()
+        return new
+
+    @property
+    def spatial(self) -> bool:
+        return self.axes.shape == (3, 3)
+
+    @property
+    def normal(self) -> Array:
+        return np.cross(self.axes[:, 0], self.axes[:, 1])
+
+    def check_points(self) -> None:
+        for p in self.points:
+            if p not in self.at:
+                raise ModelError(
+                    f"point {p!r}", "links", None, "no link has it, nor ground: name it there or leave out"
+                )
+            if self.spatial and len(self.hinged(p)) > 1 and p not in self.joints:
+                remedy = f"in space say how {', '.join(self.at[p])} meet: joints={{{p!r}: da.Spherical()}} or another"
+                raise ModelError(f"point {p!r}", "joint", None, remedy)
+
+    def check_links(self) -> None:
+        for link, own in self.links.items():
+            if link == "ground":
+                continue
+            for k, p in enumerate(own):
+                for q in own[:k]:
+                    length = float(np.linalg.norm(self.points[p] - self.points[q]))
+                    if length <= _SAME * self.size:
+                        remedy = (
+                            f"{q} and {p} are in one place ({length:.3g} m apart): a link needs length between them"
+                        )
+                        raise ModelError(f"link {link!r}", "length", length, remedy)
+
+    def check_sliders(self) -> None:
+        for what, value in self.sliders.items():
+            item = f"slider {what!r}"
+            if (what in self.points) == (what in self.links) or what == "ground":
+                raise ModelError(item, "name", what, "give the name of a point or of a link, not of both")
+            if not isinstance(value, (tuple, list)) or len(value) != 2:
+                raise ModelError(item, "guide", value, "give (guide, direction): ('ground', (1, 0)) or ('lever', 'C')")
+            guide, towards = value
+            if guide not in self.links or guide == what:
+                raise ModelError(item, "guide", guide, f"give another link or ground: {', '.join(self.links)}")
+            if what in self.points and what in self.links[guide]:
+                raise ModelError(item, "guide", guide, f"{what} is fixed in it: leave it out of its points")
+            if isinstance(towards, str) and towards not in self.links[guide]:
+                raise ModelError(
+                    item, "direction", towards, f"give a point of {guide!r}, or a direction such as (1, 0)"
+                )
+            self.direction(what)
+
+    def check_joints(self) -> None:
+        for p in self.joints:
+            if p not in self.points or len(self.hinged(p)) < 2:
+                raise ModelError(_ITEM, "joints", p, "give points at which links meet")
+
+    def check_ties(self) -> None:
+        """Refuse links that nothing ties to ground."""
+        reached, front = {"ground"}, ["ground"]
+        ties = [(*self.at[p], *((self.sliders[p][0],) if p in self.sliders else ())) for p in self.points]
+        ties += [(what, guide) for what, (guide, _) in self.sliders.items() if what in self.links]
+        while front:
+            link = front.pop()
+            new = {other for tie in ties if link in tie for other in tie} - reached
+            reached |= new
+            front += sorted(new)
+        for link in self.links:
+            if link not in reached:
+                remedy = "nothing ties it to ground: let it share a point with a link that does, or name one by ground="
+                raise ModelError(f"link {link!r}", "points", self.links[link], remedy)
+
+    def hinged(self, p: str) -> list[str]:
+        """Return what is hinged together at a point: links in order, a block before them."""
+        return [*([f"{p}_block"] if p in self.sliders else []), *self.at[p]]
+
+    def reference(self, what: str) -> Array:
+        """Return the point that slides: the one named, or the first of a link."""
+        return self.points[what if what in self.points else self.links[what][0]]
+
+    def direction(self, what: str) -> Array:
+        """Return the unit vector in the drawing along which something slides."""
+        guide, towards = self.sliders[what]
+        item = f"slider {what!r}"
+        if isinstance(towards, str):
+            along = self.reference(what) - self.points[towards]
+            if np.linalg.norm(along) <= _SAME * self.size:
+                remedy = f"{towards} of {guide!r} lies under it: the line has no direction; name another point"
+                raise ModelError(item, "direction", towards, remedy)
+        else:
+            along = finite_array(towards, (self.axes.shape[1],), item=item, field="direction")
+            if not along.any():
+                raise ModelError(item, "direction", towards, "it must not be zero")
+        unit: Array = along / np.linalg.norm(along)
+        return unit
+
+    def zero(self, what: str) -> Array:
+        """Return the point on the line of a slide from which it is counted."""
+        guide, towards = self.sliders[what]
+        if isinstance(towards, str):
+            return self.points[towards]
+        own = self.links[guide]
+        origin = np.zeros(self.axes.shape[1]) if guide == "ground" else self.points[own[0]]
+        along, here = self.direction(what), self.reference(what)
+        zero: Array = here - along * ((here - origin) @ along)
+        return zero
+
+
+def _names(link: str, given: Any, points: Mapping[str, Any]) -> tuple[str, ...]:
+    item = f"link {link!r}" if link != "ground" else "ground"
+    if isinstance(given, str) and len(given) > 1 and given in points:
+        if all(letter in points for letter in given):
+            raise ModelError(item, "points", given, f"the point {given!r} or its letters? Give a tuple: ({given!r},)")
+        given = (given,)
+    if not isinstance(given, Sequence) or (not given and link != "ground"):
+        raise ModelError(item, "points", given, "give names of points, one or more")
+    for p in given:
+        if not isinstance(p, str) or p not in points:
+            raise ModelError(item, "points", p, f"there is no such point: {', '.join(map(repr, points))}")
+    if len(set(given)) < len(given):
+        raise ModelError(item, "points", given, "name each point once")
+    return tuple(given)
+
+
+def _hinge(p: str, given: Any) -> tuple[Hinge, Array]:
+    """Return a hinge and its coordinates in the drawing."""
+    item = f"point {p!r}"
+    hinge, start = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
+    if not isinstance(hinge, Hinge):
+        raise ModelError(item, "joint", given, "give a hinge such as da.Spherical(), or a hinge and its position")
+    if start is None:
+        q = np.zeros(hinge.nq)
+        q[[k for k, name in enumerate(hinge.coordinates) if name == "qw"]] = 1.0
+    else:
+        q = finite_array([start] if shape_of(start) == () else start, (hinge.nq,), item=item, field="position")
+    if np.abs(hinge.pose(q)[1]).max(initial=0.0) > 0:
+        raise ModelError(item, "position", start, "the links meet at the point: a displacement must be zero there")
+    return hinge, q

@@ -1,0 +1,242 @@
+"""A linear system: matrices by name, eigenvalues, and what other packages take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import MissingPackageError
+from ..model import State
+from .frequency_response import FrequencyResponse, frequency_response
+from .inputs import Change
+from .outputs import Read
+from .tangent import Tangent
+
+__all__ = ["Linear"]
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Linear equations of a system about a state; print it to read it.
+
+        s' = A s + B u,   o = C s + D u,   s = [y; z; x]
+        M z' + damping z + stiffness y = forces
+
+    y are changes of independent coordinates, z of independent speeds, x of element states. In general y' = z; while a
+    ball joint turns, or where rows bind speeds alone, the first rows of A say what y' is.
+
+    Attributes
+    ----------
+    space : Tangent
+        Where it lies among all changes of the state.
+    A : (n, n), B : (n, inputs)
+    notes : tuple of str
+        What is to be said: no equilibrium, speeds that were changed.
+    """
+
+    space: Tangent
+    A: Array
+    B: Array
+    changes: tuple[Change, ...]
+    read: Read
+    notes: tuple[str, ...] = ()
+
+    # ---- names
+
+    @property
+    def state(self) -> State:
+        """The state about which it holds."""
+        return self.space.state
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of y."""
+        return self.space.coordinate_names
+
+    @property
+    def speeds(self) -> tuple[str, ...]:
+        """Names of z."""
+        return self.space.speed_names
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of y, z and x."""
+        return self.space.state_names
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of u."""
+        return tuple(change.name for change in self.changes)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of o."""
+        return self.read.names
+
+    # ---- matrices
+
+    @property
+    def C(self) -> Array:
+        """Outputs by states, (outputs, n)."""
+        return self.read.C
+
+    @property
+    def D(self) -> Array:
+        """Outputs by inputs, (outputs, inputs)."""
+        return self.read.D
+
+    @property
+    def exact(self) -> NDArray[np.bool_]:
+        """Which outputs have exact rows; others by central differences, (outputs,)."""
+        return self.read.exact
+
+    @cached_property
+    def M(self) -> Array:
+        """Mass matrix in independent speeds, (nz, nz)."""
+        return self.space.mass_matrix()
+
+    def _by(self, first: int, last: int) -> Array:
+        n, m = self.space.ny, self.space.ny + self.space.nz
+        return np.asarray(-self.M @ self.A[n:m, first:last])
+
+    @cached_property
+    def damping(self) -> Array:
+        """What resists speeds, (nz, nz): damping, and gyroscopic terms, which are antisymmetric."""
+        return self._by(self.space.ny, self.space.ny + self.space.nz)
+
+    @cached_property
+    def stiffness(self) -> Array:
+        """What resists displacements, (nz, ny): elastic, geometric, of gravity, centrifugal."""
+        return self._by(0, self.space.ny)
+
+    @cached_property
+    def input_forces(self) -> Array:
+        """Forces per unit of the inputs, (nz, inputs)."""
+        n, m = self.space.ny, self.space.ny + self.space.nz
+        return np.asarray(self.M @ self.B[n:m])
+
+    @property
+    def dissipative(self) -> Array:
+        """The symmetric part of the damping."""
+        return (self.damping + self.damping.T) / 2
+
+    @property
+    def gyroscopic(self) -> Array:
+        """The antisymmetric part of the damping."""
+        return (self.damping - self.damping.T) / 2
+
+    @property
+    def circulatory(self) -> Array:
+        """The antisymmetric part of the stiffness, where there are as many speeds as coordinates."""
+        return (self.stiffness - self.stiffness.T) / 2
+
+    # ---- eigenvalues
+
+    @cached_property
+    def _eigen(self) -> tuple[Complex, Complex]:
+        values, vectors = np.linalg.eig(self.A) if len(self.A) else (np.zeros(0), np.zeros((0, 0)))
+        order = np.lexsort((values.imag, np.abs(values).round(12)))
+        return values[order].astype(complex), vectors[:, order].astype(complex)
+
+    @property
+    def eigenvalues(self) -> Complex:
+        """Of A, 1/s, smallest first."""
+        return self._eigen[0]
+
+    @property
+    def eigenvectors(self) -> Complex:
+        """Of A, as columns, in the order of the eigenvalues."""
+        return self._eigen[1]
+
+    @property
+    def stable(self) -> bool:
+        """Whether no eigenvalue has a positive real part, beyond rounding."""
+        values = self.eigenvalues
+        size = float(np.abs(self.A).max(initial=0.0))
+        # a double zero splits by the root of rounding
+        return bool((values.real <= 1e-7 * max(size, 1.0) ** 0.5).all())
+
+    # ---- elsewhere
+
+    def to_scipy(self) -> Any:
+        """Return a ``scipy.signal.StateSpace``."""
+        from scipy.signal import StateSpace
+
+        return StateSpace(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """Return python-control's ``StateSpace``, with all names."""
+        try:
+            import control
+        except ImportError:
+            raise MissingPackageError("StateSpace of python-control", "control", "pip install control") from None
+        names: dict[str, Any] = {}
+        for key, given in (("states", self.states), ("inputs", self.inputs), ("outputs", self.outputs)):
+            names[key] = [name.replace(".", "_") for name in given]  # dots mean signals of subsystems there
+        return control.ss(self.A, self.B, self.C, self.D, **names)
+
+    def frequency_response(
+        self,
+        inputs: str | Sequence[str] | None = None,
+        outputs: str | Sequence[str] | None = None,
+        frequencies: ArrayLike | None = None,
+    ) -> FrequencyResponse:
+        """Return C (i omega - A)^-1 B + D between inputs and outputs.
+
+        Parameters
+        ----------
+        inputs, outputs : names
+            All of the linear system if left out. The name of a drive whose position, speed and acceleration are inputs
+            means all three, each the rate of the one before.
+        frequencies : (n,) Hz
+            Around the poles if left out.
+        """
+        return frequency_response(self, inputs, outputs, frequencies)
+
+    def neighbour(self, s: ArrayLike) -> State:
+        """Return the state that obeys loops and drives whose independent states differ by s (n,)."""
+        n, m = self.space.ny, self.space.ny + self.space.nz
+        given = np.asarray(s, dtype=float)
+        return self.space.neighbour(given[:n], given[n:m], given[m:])
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        return f"<Linear {self.space.model.system.name!r}: {sizes}>"
+
+
+def _lines(lin: Linear) -> list[str]:
+    def listed(names: tuple[str, ...]) -> str:
+        return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "") if names else "none"
+
+    lines = [
+        f"{lin.space.model.system.name!r} linearised at t = {lin.state.t:.6g} s",
+        f"  coordinates  {listed(lin.coordinates)}",
+        f"  speeds       {listed(lin.speeds)}",
+    ]
+    if lin.space.model.nx:
+        lines.append(f"  states       {listed(lin.space.model.state_names)}")
+    lines += [f"  inputs       {listed(lin.inputs)}", f"  outputs      {listed(lin.outputs)}"]
+    lines.append("  eigenvalue (1/s)            frequency (Hz)  damping ratio")
+    shown = [value for value in lin.eigenvalues if value.imag >= 0.0]
+    rounding = 1e-7 * float(np.abs(lin.eigenvalues).max(initial=0.0))  # a double zero splits by its root
+    for found in shown[:24]:
+        value = found if abs(found) > rounding else 0j
+        size = abs(value)
+        ratio = f"{-value.real / size:13.5f}" if size > 0.0 else " " * 13
+        pair = f"{value.real:+.5g}" + (f" +- {value.imag:.5g} i" if value.imag else "")
+        hertz = f"{value.imag / (2 * np.pi):14.6g}" if value.imag else " " * 13 + "-"
+        lines.append(f"  {pair:<26}  {hertz}  {ratio}")
+    if len(shown) > 24:
+        lines.append(f"  ... and {len(shown) - 24} more")
+    return [*lines, *(f"  note: {note}" for note in lin.notes)]

@@ -1,0 +1,283 @@
+"""Linear equations of a multibody system about a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..checks import checked
+from ..closure.equations import RelativeEquations
+from ..closure.scaled_equations import measures_of, ropes_of
+from ..connections.elements.element import Element
+from ..connections.joints import Hinge
+from ..errors import DalembertError, ModelError
+from ..model import Conditions, DynamicsDerivatives, Model, State
+from ..system import System
+from .inputs import changes_of
+from .linear_system import Linear
+from .operating_point import about
+from .outputs import Read, read_outputs
+from .state_constraints import Rows
+from .tangent import Tangent, tangent_space, weakest
+
+__all__ = ["linearize"]
+
+Array = NDArray[np.float64]
+
+_ALONG, _STEADY = 1e-4, 1e-3  # of a turn or length, a step along the motion; a relative change of A per such
+_NEARLY = 1e-4  # a singular value below which what closing leaves open, 1e-12, is 1e-4 of the coefficients
+_SIDE = 1e-6  # rad or lengths: the step to either side that shows a knot
+_KINK = 1e-2  # of the largest slope: change of slope from side to side that no curvature makes in such a step
+_FEW_STATES = 200  # beyond, laws are not evaluated beside the state
+REST = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
+
+
+@checked("inputs", "independent")
+def linearize(
+    system: System | Model,
+    state: Any = None,
+    inputs: str | Sequence[str] | None = None,
+    outputs: str | Callable[[State], Any] | Sequence[Any] | None = None,
+    *,
+    t: float | None = None,
+    independent: Sequence[str] | None = None,
+    speeds: Sequence[str] | None = None,
+    conditions: Conditions | None = None,
+) -> Linear:
+    """Return the linear equations of a system about a state, loops, drives and element states included.
+
+    Parameters
+    ----------
+    system : System or Model
+    state : State, dict of name to value, Result, or an equilibrium
+        The start state of the system, its loops closed, if left out. It need not rest.
+    inputs : names
+        Inputs of elements (``"motor.u"``, ``"wind.fx"``), all of them if left out; hinge forces (``"A.effort"``), loads
+        in world axes (``"arm.tip.force.x"``, ``"arm.moment.z"``), drives (``"A.position"``, ``"A.speed"``,
+        ``"A.acceleration"``: three inputs), numbers of elements (``"k.stiffness"``).
+    outputs : names, or functions of a `State`
+        Whatever a `Result` knows: ``"arm.tip.position.x"``, ``"D.force"``. The independent states if left out.
+    t : float, s
+        Time; of a `Result`, which of its states: the last if left out. Laws of time are as they are then.
+    independent : names of coordinates
+        In which the equations are written; if left out, those with driven speeds, then those that pivoting finds best.
+    speeds : names of speeds
+        Those among them that are independent where wheels, skates or drives bind speeds alone.
+    conditions : Conditions
+        Locked hinges, control, other parameters: ``model.conditions(...)``.
+
+    Returns
+    -------
+    Linear
+        `M`, `damping`, `stiffness`, `A`, `B`, `C`, `D`, `eigenvalues`, and names of all of them; print it to read it.
+
+    Raises
+    ------
+    AssemblyError
+        If the state does not obey loops and drives.
+    SingularityError
+        If freedoms appear or vanish at the position, or named coordinates do not determine it.
+
+    Examples
+    --------
+    A pendulum of length 1 m beside a stretched one of 4 m, hanging:
+
+    >>> import dalembert as da
+    >>> s = da.System("pendulums")
+    >>> for name, length in (("short", 1.0), ("long", 4.0)):
+    ...     bob = s.body(name, mass=2.0, inertia=(1e-9, 1e-9, 1e-9))
+    ...     _ = s.connect(f"P_{name}", da.Revolute("y"), s.ground, bob.at(0, 0, length))
+    >>> lin = da.linearize(s)
+    >>> lin.coordinates, lin.stiffness.round(3)
+    (('P_short', 'P_long'), array([[19.62,  0.  ],
+           [ 0.  , 78.48]]))
+    >>> np.sort(abs(lin.eigenvalues.imag)).round(4)
+    array([1.566 , 1.566 , 3.1321, 3.1321])
+    """
+    at = about(system, state, t, conditions)
+    space = tangent_space(at.model, at.state, independent=independent, speeds=speeds, **at.under)
+    return linear_at(space, inputs, outputs, notes=at.notes)
+
+
+def linear_at(
+    space: Tangent,
+    inputs: str | Sequence[str] | None = None,
+    outputs: Any = None,
+    *,
+    notes: Sequence[str] = (),
+    d: DynamicsDerivatives | None = None,
+) -> Linear:
+    """Return the linear equations in the coordinates of a tangent space; `d`: derivatives that are known already."""
+    model = space.model
+    names = list(model.input_names) if inputs is None else [inputs] if isinstance(inputs, str) else list(inputs)
+    changes = changes_of(space, names)
+    parameters = [change.parameter for change in changes if change.parameter]
+    d = space.derivatives(parameters) if d is None else d
+    A = space.reduce(d)
+    B = np.zeros((space.size, len(changes)))
+    for k, change in enumerate(changes):
+        y, a, x = change.rates(space, d, parameters)
+        B[:, k] = np.concatenate([y, a[space.speeds], x])
+    states = space.state_names
+    if outputs is None:
+        units = tuple(_state_units(space))
+        read = Read(
+            states, units, np.eye(len(states)), np.zeros((len(states), len(changes))), np.ones(len(states), bool)
+        )
+    else:
+        if not (isinstance(outputs, (str, Iterable)) or callable(outputs)):
+            raise ModelError("linearize", "outputs", outputs, "give names of outputs, or functions of a State")
+        wanted = [outputs] if isinstance(outputs, str) or callable(outputs) else list(outputs)
+        read = read_outputs(space, d, wanted, changes)
+    said = [*notes, *_uncertain(space), *(unrest(space, A) or drifting(space, A)), *_rubbing(model), *_on_stops(space)]
+    said += _at_knots(space)
+    return Linear(space, A, B, tuple(changes), read, tuple(said))
+
+
+def _uncertain(space: Tangent) -> list[str]:
+    """Return a note if the position is so close to a singular one that what closing leaves open shows in A."""
+    rows = Rows.of(space.model, space.conditions, float(space.state.t))
+    if not space.model.nc:
+        return []
+    least = weakest(rows.scaled(space.model, space.state.q)[rows.placing][:, ~rows.placed])[0]
+    if least >= _NEARLY:
+        return []
+    return [
+        f"the position is nearly singular (the least singular value of the loops is {least:.1e}): what is left open "
+        "where loops are closed, about 1e-12, changes the coefficients by about 1e-12 / its square; see da.mobility"
+    ]
+
+
+def _state_units(space: Tangent) -> list[str]:
+    units = space.model.compiled.names.speed_units
+    rates = [f"{units[k]}/s" if units[k] != "1" else "1/s" for k in space.speeds]
+    return [*(units[k] for k in space.positions), *rates, *("" for _ in space.model.state_names)]
+
+
+def _rubbing(model: Model) -> list[str]:
+    """Return a note if hinges have dry friction, which has no derivative where they rest."""
+    elements = {hinge.name: hinge.element for hinge in model.forest.hinges}
+    chords = {chord.name: chord.element for chord in model.forest.chords if isinstance(chord.element, Hinge)}
+    dry = [
+        name
+        for name, each in (elements | chords).items()
+        if each.friction is not None or each.load_friction is not None
+    ]
+    if not dry:
+        return []
+    return [f"dry friction of {', '.join(map(repr, dry[:6]))} is left out; lock what sticks (conditions=)"]
+
+
+def _on_stops(space: Tangent) -> list[str]:
+    """Return a note if coordinates stand on their stops, or ropes are taut: no derivative exists across that."""
+    equations, q = RelativeEquations(space.model), space.state.q
+    bounded = [*measures_of(equations).values(), *ropes_of(equations)]
+    on = [
+        m.name
+        for m in bounded
+        for bound in (m.lower, m.upper)
+        if np.isfinite(bound) and abs(float(m.values(q)) - bound) <= 1e-9 * m.scale
+    ]
+    if not on:
+        return []
+    return [
+        f"{', '.join(map(repr, on[:6]))} at its stop: the linear equations are those without; lock it (conditions=), "
+        "or put a da.Distance in the place of a taut rope"
+    ]
+
+
+def _at_knots(space: Tangent) -> list[str]:
+    """Return a note if laws have different slopes on both sides of the state: at knots, ends of tables, thresholds."""
+    model, s, n = space.model, space.state, space.size
+    owners = [name for name, each in model.system.forces.items() if isinstance(each.element, Element)]
+    if not owners or not 0 < n <= _FEW_STATES:
+        return []
+    xi, dv, dx = (part.T for part in space.directions)
+    sides, still = np.array([1.0, -1.0, 0.0]), np.zeros((1, n))
+    along = _SIDE * np.vstack([sides[0] * np.eye(n), sides[1] * np.eye(n), still])
+    shift = along * np.concatenate([_scales(space), np.ones(model.nx)])
+    q = model.integrate(np.repeat(s.q[None], len(shift), axis=0), shift @ xi)
+    states = {"t": np.full(len(q), float(s.t)), "x": s.x + shift @ dx}
+    inputs = None if space.inputs is None else np.broadcast_to(space.inputs, (len(q), len(space.inputs)))
+    number = _core.report_parts.index("forces")
+    how: dict[str, Any] = {**states, "conditions": space.conditions, "inputs": inputs}
+    try:
+        forces = model._report([number], q, s.v + shift @ dv, **how)[0]
+    except DalembertError:  # a function in Python that refuses a neighbour
+        return []
+    up, down, here = forces[:n], forces[n : 2 * n], forces[2 * n]
+    rise, fall = (up - here) / _SIDE, (here - down) / _SIDE
+    size = max(float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in (rise, fall))
+    size = max(size, float(np.abs(here[np.isfinite(here)]).max(initial=0.0)), 1e-300)
+    kinked = (~np.isfinite(rise - fall) | (np.abs(rise - fall) > _KINK * size)).any(axis=0)
+    places = model.compiled.elements.places
+    names = [name for name in owners if kinked[places[name].measures].any()]
+    if not names:
+        return []
+    return [
+        f"the law of {', '.join(map(repr, names[:6]))} has a knot, an end of a table or a threshold at this state: "
+        "derivatives are those of one side"
+    ]
+
+
+def _scales(space: Tangent) -> Array:
+    D = np.asarray(space.model.compiled.tables["column_scale"])
+    return np.concatenate([D[space.positions], D[space.speeds]])
+
+
+def drifting(space: Tangent, A: Array) -> list[str]:
+    """Return a note if A changes along a steady motion: its eigenvalues then say little."""
+    model, s = space.model, space.state
+    pace = float(np.abs(s.v / model.compiled.tables["column_scale"]).max(initial=0.0))
+    if not pace or not len(A):
+        return []
+    h = _ALONG / pace
+    chosen, paces = ([model.speed_names[k] for k in places] for places in (space.positions, space.speeds))
+    found = model.dynamics(s.t, s.q, s.v, s.x, **space.under)
+    later = State(model.integrate(s.q, h * s.v), s.v + h * found.a, s.t, s.x)
+    try:
+        there = tangent_space(model, later, independent=chosen, speeds=paces, **space.under)
+        change = np.abs(there.reduce(there.derivatives()) - A).max() / (_ALONG * max(float(np.abs(A).max()), pace))
+    except DalembertError:
+        return []
+    if change < _STEADY:
+        return []
+    return [
+        "the coefficients change along the motion: eigenvalues are those of a frozen moment. Where the motion is "
+        "steady, describe it by hinges whose coordinates do not turn with the bodies; where periodic, use da.floquet"
+    ]
+
+
+def unrest(space: Tangent, A: Array | None = None) -> list[str]:
+    """Return a note if the independent speeds or element states change: the state is no equilibrium.
+
+    What counts as a change depends on A, the matrix of the independent states, if it is known.
+    """
+    model, s = space.model, space.state
+    found = model.dynamics(s.t, s.q, s.v, s.x, **space.under)
+    a = found.a[space.speeds]
+    D = model.compiled.tables["column_scale"][space.speeds]
+    n, m = space.ny, space.ny + space.nz
+    size, pace = (
+        1.0 if A is None else max(1.0, float(np.abs(A[k:last]).max(initial=0.0))) for k, last in ((n, m), (m, None))
+    )
+    worst = int(np.abs(a / D).argmax()) if len(a) else 0
+    notes = []
+    if len(a) and abs(a[worst] / D[worst]) > REST * size:
+        k = space.speeds[worst]
+        unit = model.compiled.names.speed_units[k]
+        notes.append(
+            f"no equilibrium: {model.speed_names[k]!r} accelerates by {a[worst]:.4g} {unit}/s2 at this state; "
+            "eigenvalues then depend on the coordinates"
+        )
+    if len(found.dx):
+        worst = int(np.abs(found.dx).argmax())
+        if abs(found.dx[worst]) > REST * pace:
+            notes.append(
+                f"no equilibrium: {model.state_names[worst]!r} changes by {found.dx[worst]:.4g} /s at this state"
+            )
+    return notes

@@ -1,0 +1,75 @@
+"""Flexible bodies whose modes cannot follow the vibrations of the system they are part of.
+
+In the lowest vibration that deforms a body, its finite-element model is put to the loads that the system exerts on it,
+inertia included (mode acceleration). Where the modes of the body miss much of that deformation, the frequency is too
+high. The highest frequencies of any set of modes are off, and not spoken of.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import DalembertError, ModesWarning
+from ..result import Motion, always
+from ..result.outputs import loaded_shapes
+from ..simulation.diagnostics.flexible_bodies import MISSED, missed_by_modes, percent, slender_bodies
+
+if TYPE_CHECKING:
+    from ..system import System
+    from .vibration_modes import Modes
+
+__all__ = ["check_mode_sets", "unfit_modes"]
+
+_VIBRATIONS = 6  # that are looked at, the lowest
+_SIZE = 1e-5  # of the length of the system: the displacement in them
+_PART = 0.05  # of that displacement: bodies that are deformed by less take no part
+
+
+def unfit_modes(found: Modes) -> list[str]:
+    """Return a sentence for each flexible body whose modes miss much of a low vibration."""
+    model, space = found.space.model, found.space
+    if space.inputs is not None:  # loads that laws do not give
+        return []
+    bodies = slender_bodies(model)
+    chosen = [k for k in range(len(found)) if found.eigenvalues[k].imag > 0][:_VIBRATIONS]
+    if not bodies or not chosen:
+        return []
+    size = _SIZE * model.length
+    try:
+        states = [space.state, *(found.states(k, np.zeros(1), size)[0] for k in chosen)]
+    except DalembertError:  # loops that do not close nearby
+        return []
+    q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("q", "v", "x"))
+    under = None if space.conditions is None else always(space.conditions)
+    motion = Motion(model, np.full(len(states), float(space.state.t)), q, v, x, conditions=under)
+    notes = []
+    for body, _ in bodies:
+        flexible = body.flexible
+        assert flexible is not None
+        shapes = loaded_shapes(motion, body)
+        if not np.isfinite(shapes).all():
+            continue
+        each = zip(chosen, *missed_by_modes(flexible, shapes[1:] - shapes[0]), strict=True)
+        k, missed, whole, _ = next((one for one in each if one[3] > _PART * size), (0, 0.0, 0.0, 0.0))
+        if missed > MISSED * whole:
+            notes.append(
+                f"the modes of {body.name!r} ({flexible.nm}) miss {percent(missed / whole)} of how mode {k} at "
+                f"{found.frequencies[k]:.4g} Hz deforms it, by strain energy, and its frequency is too high: take "
+                "more, or modes=da.CraigBampton with the nodes that are connected"
+            )
+    return notes
+
+
+def check_mode_sets(system: System) -> list[str]:
+    """Return a sentence for each flexible body of a system whose modes do not suit how it is connected."""
+    from .vibration_modes import modes
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModesWarning)
+        try:
+            return unfit_modes(modes(system, count=_VIBRATIONS))
+        except DalembertError:  # without a start state, or where nothing is linear: said by whoever asks for modes
+            return []

@@ -1,0 +1,442 @@
+"""Periodic motions: monodromy matrix, Floquet multipliers, orbits by shooting.
+
+Small changes of the independent states obey s' = A(t) s along a motion. Over a step h they are carried on by
+
+    s(t + h) = exp(h (A1 + A2) / 2 - h^2 sqrt(3) / 12 [A1, A2]) s(t)                                          (1)
+
+with A1, A2 at Gauss's two points of the step (Magnus's expansion to fourth order; Blanes et al. 2009, (253)); the
+derivatives A are exact. Steps are halved until the product over a period does not change. Where the independent
+coordinates become poor (a crank at a dead point), others take over: both are coordinates of the same tangent space.
+
+An orbit is found by Newton's method on start state and period,
+
+    (Phi - 1) ds + f dT = -r                                                                                 (2)
+
+with r by how much the end misses the start, in the sense of least squares, so that phases, energies and other families
+of orbits may stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import at_least_one, checked, finite_number, positive
+from ..errors import DalembertError, IntegrationError, ModelError
+from ..model import Conditions, Model, State, as_model
+from ..result import Result
+from ..simulation.simulation import simulate
+from ..system import System
+from .eigenvalue_loci import _matrices
+from .operating_point import About, about, mind_conditions, plain
+from .tangent import Tangent, tangent_space
+
+__all__ = ["Floquet", "PeriodicOrbit", "floquet", "periodic_orbit"]
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+POOR = 30.0  # ratio of dependent to independent scaled motions beyond which others take over
+STEPS, MOST = 32, 4096
+SETTLED = 1e-7  # relative change of the monodromy matrix when steps are halved; the finer is 16 times better
+RETURNED = 1e-9  # scaled distance from end to start of an orbit that is found
+
+
+@dataclass(frozen=True, eq=False)
+class Floquet:
+    """What a period makes of small changes.
+
+    Attributes
+    ----------
+    space : Tangent
+        At the start; names of states as in `Linear`.
+    period : float, s
+    monodromy : (n, n)
+        Changes of the independent states after a period by those before it.
+    result : Result
+        The motion.
+    error : float
+        Relative change of the matrix when steps were halved the last time, over 15.
+    """
+
+    space: Tangent
+    period: float
+    monodromy: Array
+    result: Result
+    error: float
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the independent states."""
+        return self.space.state_names
+
+    @property
+    def multipliers(self) -> Complex:
+        """Eigenvalues of the monodromy matrix, largest first."""
+        values = np.linalg.eigvals(self.monodromy).astype(np.complex128)
+        return np.asarray(values[np.argsort(-np.abs(values), kind="stable")])
+
+    @property
+    def exponents(self) -> Complex:
+        """log(multipliers) / period, 1/s."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.multipliers) / self.period)
+
+    @property
+    def stable(self) -> bool:
+        """Whether no multiplier lies outside the unit circle, beyond what the error of the matrix permits."""
+        # a double multiplier splits by the root of the error
+        slack = 10 * np.sqrt(max(self.error, 1e-14))
+        return bool((np.abs(self.multipliers) <= 1.0 + slack).all())
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.space.model.system.name!r}: period {self.period:.9g} s, {'stable' if self.stable else 'unstable'}"
+        ]
+        lines.append("  multiplier                     |.|")
+        for value in self.multipliers:
+            pair = f"{value.real:+.6g}" + (f" {value.imag:+.6g} i" if value.imag else "")
+            lines.append(f"  {pair:<28} {abs(value):.6g}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        verdict = "stable" if self.stable else "unstable"
+        return f"<Floquet of {self.space.model.system.name!r}: period {self.period:.9g} s, {verdict}>"
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodicOrbit:
+    """A motion that returns to where it started; print it to read it.
+
+    Attributes
+    ----------
+    period : float, s
+    floquet : Floquet
+        Its multipliers.
+    residual : float
+        By how much the end misses the start, scaled.
+    iterations : int
+    notes : tuple of str
+    """
+
+    period: float
+    floquet: Floquet
+    residual: float
+    iterations: int
+    notes: tuple[str, ...] = field(default=())
+
+    def state(self) -> State:
+        """Return where it starts."""
+        return self.floquet.space.state
+
+    @property
+    def conditions(self) -> Conditions:
+        """Under which it was found; analyses of small motions take them over."""
+        space = self.floquet.space
+        return space.model.conditions() if space.conditions is None else space.conditions
+
+    @property
+    def result(self) -> Result:
+        """One period."""
+        return self.floquet.result
+
+    @property
+    def multipliers(self) -> Complex:
+        """Of Floquet."""
+        return self.floquet.multipliers
+
+    @property
+    def stable(self) -> bool:
+        """Whether neighbours stay near."""
+        return self.floquet.stable
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.floquet), *(f"  note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return f"<PeriodicOrbit of {self.floquet.space.model.system.name!r}: period {self.period:.9g} s>"
+
+
+@checked("rtol", "independent")
+def floquet(
+    system: System | Model,
+    period: float,
+    state: Any = None,
+    *,
+    t: float | None = None,
+    rtol: float = 1e-10,
+    independent: Sequence[str] | None = None,
+    speeds: Sequence[str] | None = None,
+    **options: Any,
+) -> Floquet:
+    """Return the monodromy matrix and Floquet multipliers of a motion over a period.
+
+    Parameters
+    ----------
+    system : System or Model
+    period : float, s
+    state : State, dict, Result, or a periodic orbit
+        Where the motion starts. Whether it returns there is not asked.
+    t : float, s
+    rtol : float
+        Of the simulation.
+    independent, speeds
+        As in `linearize`, at the start.
+    options
+        Of `simulate`.
+
+    Examples
+    --------
+    Mathieu's equation, a pendulum whose support shakes:
+
+    >>> import dalembert as da
+    >>> s = da.System("shaken")
+    >>> cart, bob = s.body("cart", da.box(1, 1, 1, mass=1.0)), s.body("bob", mass=1.0, inertia=(1e-9, 1e-9, 1e-9))
+    >>> _ = s.connect("lift", da.Prismatic("z"), s.ground, cart)
+    >>> _ = s.connect("P", da.Revolute("y"), cart, bob.at(0, 0, 9.81))
+    >>> _ = s.drive("lift", position=da.Harmonic(0.5, 2.0))
+    >>> found = da.floquet(s, np.pi)
+    >>> found.stable, round(float(abs(np.linalg.det(found.monodromy))), 6)
+    (False, 1.0)
+    """
+    at = _begun(system, state, t, options, "floquet")
+    positive("floquet", period=finite_number(period, item="floquet", field="period"))
+    chosen: dict[str, Any] = {"independent": independent, "speeds": speeds, "conditions": at.conditions}
+    space = tangent_space(at.model, at.state, **chosen, item="floquet")
+    result = _motion(at.model, at.state, period, rtol, options)
+    return _carried(space, result, float(period))
+
+
+def _begun(system: System | Model, state: Any, t: float | None, options: dict[str, Any], item: str) -> About:
+    """Return where a motion starts; numbers and control of its options, or of a run, hold for its small changes too."""
+    model = as_model(system)
+    parameters = options.pop("parameters", None)
+    if parameters:  # come before those of a run
+        model = model.with_parameters(parameters)
+        if isinstance(state, Result):
+            state = state.final if t is None else state.at(finite_number(t, item=item, field="t"))
+        state = plain(state)
+    at = about(model, state, t, None, item=item)
+    if at.inputs is not None:
+        remedy = "it was found with inputs in place of laws, which a motion has not: describe them by constants"
+        raise ModelError(item, "state", type(state).__name__, remedy)
+    if at.conditions is not None:
+        if at.conditions.locked or at.conditions.off:
+            remedy = "hinges were held or loops open there: describe the system as it was then, or give the state alone"
+            raise ModelError(item, "state", type(state).__name__, remedy)
+        options.setdefault("control", at.conditions.control)
+        at.model = at.model.with_parameters(at.conditions.parameters)
+    control = options.get("control")
+    if control is not None:
+        at.conditions = at.model.conditions(control=control)
+        mind_conditions(at.model, at.conditions, item)
+    else:
+        at.conditions = None
+    return at
+
+
+def _motion(model: Model, state: State, period: float, rtol: float, options: dict[str, Any]) -> Result:
+    more = {"rtol": rtol, "atol": 1e-2 * rtol, **options}
+    result = simulate(model, float(state.t) + period, state=state, t_start=float(state.t), **more)
+    assert isinstance(result, Result)  # of one state
+    if result.status != "finished":
+        raise IntegrationError(f"floquet: the motion ended before its period: {result.status} {result.message}")
+    jumps = np.flatnonzero(np.diff(result.t) == 0.0)
+    if len(jumps):
+        where = float(result.t[jumps[0]])
+        raise ModelError(
+            "floquet", f"motion at t = {where:.6g} s", "a jump", "impacts and switches have no derivative here"
+        )
+    found: Result = result
+    return found
+
+
+def _carried(space: Tangent, result: Result, period: float) -> Floquet:
+    """Return the product of (1) over a period, steps halved until it settles."""
+    last: Array | None = None
+    steps = STEPS
+    while True:
+        Phi = _product(space, result, period, steps)
+        if last is not None:
+            change = float(np.abs(Phi - last).max(initial=0.0)) / max(1.0, float(np.abs(Phi).max(initial=0.0)))
+            if change < SETTLED or steps >= MOST:
+                # the halved steps are better by 2^4
+                return Floquet(space, period, (16 * Phi - last) / 15, result, change / 15)
+        last, steps = Phi, 2 * steps
+
+
+def _product(space: Tangent, result: Result, period: float, steps: int) -> Array:
+    """Return the monodromy matrix with a number of steps."""
+    from scipy.linalg import expm
+
+    h = period / steps
+    begin = float(space.state.t) + h * np.arange(steps + 1)
+    root = np.sqrt(3.0) / 6
+    times = np.concatenate([begin, begin[:-1] + (0.5 - root) * h, begin[:-1] + (0.5 + root) * h])
+    q, v, x = result._states(np.clip(times, result.t[0], result.t[-1]))
+
+    def at(k: int) -> State:
+        return State(q[k], v[k], float(times[k]), x[k])
+
+    names = _names(space)
+    spaces: list[Tangent] = []
+    turns: list[Array | None] = [None] * (steps + 1)
+    for k in range(steps):
+        gauss = [at(steps + 1 + k), at(2 * steps + 1 + k)]
+        pair = [_kept(space, state, names) for state in gauss]
+        if any(each is None for each in pair):
+            old = _here(space, at(k), names) if k else space
+            fresh = tangent_space(space.model, old.state, conditions=space.conditions, item="floquet")
+            turns[k], names = _turn(old, fresh), _names(fresh)
+            pair = [_here(space, state, names) for state in gauss]
+        spaces += [each for each in pair if each is not None]
+    end = _here(space, at(steps), names)
+    home = _here(space, at(steps), _names(space))
+    turns[steps] = _turn(end, home) if _names(space) != names else None
+    A = _matrices(spaces)
+    Phi = np.eye(space.size)
+    for k in range(steps):
+        turn = turns[k]
+        if turn is not None:
+            Phi = turn @ Phi
+        A1, A2 = A[2 * k], A[2 * k + 1]
+        Phi = expm(h * (A1 + A2) / 2 - h * h * np.sqrt(3.0) / 12 * (A1 @ A2 - A2 @ A1)) @ Phi
+    last = turns[steps]
+    return np.asarray(Phi if last is None else last @ Phi)
+
+
+Names = tuple[list[str], list[str]]
+
+
+def _names(space: Tangent) -> Names:
+    names = space.model.speed_names
+    return [names[k] for k in space.positions], [names[k] for k in space.speeds]
+
+
+def _here(first: Tangent, state: State, names: Names) -> Tangent:
+    chosen: dict[str, Any] = {"independent": names[0], "speeds": names[1], "conditions": first.conditions}
+    return tangent_space(first.model, state, **chosen, item="floquet")
+
+
+def _kept(first: Tangent, state: State, names: Names) -> Tangent | None:
+    """Return the space in given coordinates, None if they are poor there."""
+    try:
+        space = _here(first, state, names)
+    except DalembertError:
+        return None
+    D = first.model.compiled.tables["column_scale"]
+    Q = np.abs(space.Q) * D[space.positions] / D[:, None]
+    V = np.abs(space.V) * D[space.speeds] / D[:, None]
+    return space if max(Q.max(initial=0.0), V.max(initial=0.0)) < POOR else None
+
+
+def _turn(old: Tangent, new: Tangent) -> Array:
+    """Return the change of coordinates (n, n) from one set of independent states to another at the same state."""
+    xi, dv, dx = old.directions
+    return np.vstack([xi[new.positions], dv[new.speeds], dx])
+
+
+@checked("free_period", "free", "rtol", "most")
+def periodic_orbit(
+    system: System | Model,
+    period: float,
+    state: Any = None,
+    *,
+    free_period: bool | None = None,
+    free: Sequence[str] = (),
+    t: float | None = None,
+    rtol: float = 1e-10,
+    most: int = 25,
+    **options: Any,
+) -> PeriodicOrbit:
+    """Return a periodic motion near a guess, by shooting; loops and drives are obeyed.
+
+    Parameters
+    ----------
+    system : System or Model
+    period : float, s
+        Of the motion, or a guess of it.
+    state : State, dict, Result
+        Near which it starts; the start state of the system if left out.
+    free_period : bool
+        Whether the period is unknown. If left out: yes, unless drives, loads or other laws depend on time.
+    free : names of coordinates
+        That need not return: how far a vehicle goes. Angles may differ by whole turns.
+    t, rtol, options
+        As in `floquet`.
+    most : int
+        Steps of Newton's method.
+
+    Raises
+    ------
+    IntegrationError
+        If none is found near the guess.
+    """
+    at = _begun(system, state, t, options, "periodic_orbit")
+    model, here, T = at.model, at.state, finite_number(period, item="periodic_orbit", field="period")
+    positive("periodic_orbit", period=T)
+    at_least_one("periodic_orbit", most=most)
+    d = model.d_dynamics(here.t, here.q, here.v, here.x, conditions=at.conditions, multipliers=False)
+    timed = bool(model.drives) or bool(np.abs(d.a.t).max(initial=0.0) > 1e-12)
+    seek = not timed if free_period is None else bool(free_period)
+    away = np.inf
+    for count in range(most + 1):
+        space = tangent_space(model, here, prefer=free, conditions=at.conditions, item="periodic_orbit")
+        result = _motion(model, here, T, rtol, options)
+        r, scale, kept = _missed(space, result, free)
+        size = float(np.abs((r / scale)[kept]).max(initial=0.0))
+        found = _carried(space, result, T)
+        if size <= max(RETURNED, 30 * rtol):
+            return PeriodicOrbit(T, found, size, count, tuple(at.notes))
+        if count and size > 4 * away:
+            break
+        away = min(size, away)
+        step, dT = _newton(space, result, found.monodromy, r, scale, kept, seek)
+        T = float(np.clip(T + dT, 0.5 * T, 2 * T))
+        n, m = space.ny, space.ny + space.nz
+        here = space.neighbour(step[:n], step[n:m], step[m:])
+    raise IntegrationError(
+        f"no periodic orbit near the guess: after {count} steps of Newton's method the end misses the start by "
+        f"{size:.3g} (scaled), period {T:.6g} s; start nearer, or say which coordinates need not return (free=)"
+    )
+
+
+def _missed(space: Tangent, result: Result, free: Sequence[str]) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Return by how much the end misses the start (n,), scales, and which components count."""
+    model, s = space.model, space.state
+    units = np.array(model.compiled.names.speed_units)
+    xi = model.difference(s.q, result.q[-1])
+    whole = np.array([name in model.coordinate_names for name in model.speed_names]) & (units == "rad")
+    xi = np.where(whole, xi - 2 * np.pi * np.round(xi / (2 * np.pi)), xi)
+    r = np.concatenate([xi[space.positions], (result.v[-1] - s.v)[space.speeds], result.x[-1] - s.x])
+    D = model.compiled.tables["column_scale"]
+    scale = np.concatenate([D[space.positions], D[space.speeds], np.maximum(1.0, np.abs(s.x))])
+    kept = np.ones(len(r), dtype=bool)
+    for name in free:
+        if name not in space.coordinate_names:
+            known = ", ".join(map(repr, space.coordinate_names))
+            raise ModelError("periodic_orbit", "free", name, f"independent coordinates are {known}")
+        kept[space.coordinate_names.index(name)] = False
+    return r, scale, kept
+
+
+def _newton(
+    space: Tangent, result: Result, Phi: Array, r: Array, scale: Array, kept: NDArray[np.bool_], seek: bool
+) -> tuple[Array, float]:
+    """Return changes of the start (n,) and of the period, (2)."""
+    model = space.model
+    end = result.final
+    found = model.dynamics(end.t, end.q, end.v, end.x, conditions=space.conditions)
+    f = np.concatenate([end.v[space.positions], found.a[space.speeds], found.dx])
+    J = (Phi - np.eye(len(r))) * scale / scale[:, None]
+    if seek:
+        J = np.column_stack([J, f / scale])
+    moves = np.ones(J.shape[1], dtype=bool)
+    moves[: len(kept)] = kept  # what need not return is not moved
+    x = np.zeros(J.shape[1])
+    x[moves] = np.linalg.lstsq(J[kept][:, moves], -(r / scale)[kept], rcond=1e-7)[0]
+    return x[: len(r)] * scale, float(x[-1]) if seek else 0.0

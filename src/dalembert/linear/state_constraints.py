@@ -1,0 +1,94 @@
+"""What a state has to obey: rows of loops that hold, positions and speeds that drives and locks prescribe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..closure.scaling import Scales
+from ..errors import AssemblyError, ModelError
+from ..model import Conditions, Model, State
+
+__all__ = ["Rows"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+OFF = 1e-6  # scaled residuals of rows beyond which a state does not obey them
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a state has to obey under conditions at a time.
+
+    Attributes
+    ----------
+    held : (nc,) bool
+        Rows that hold.
+    placing : (nc,) bool
+        Those of them that bind positions.
+    placed, paced : (nv,) bool
+        Speeds along which positions, and which speeds themselves, are prescribed.
+    scales : Scales
+    """
+
+    held: Marks
+    placing: Marks
+    placed: Marks
+    paced: Marks
+    scales: Scales
+
+    @classmethod
+    def of(cls, model: Model, conditions: Conditions | None, t: float) -> Rows:
+        names = model.compiled.names
+        held = np.asarray(names.closing, dtype=bool).copy()
+        placing = held & np.asarray(model.holonomic, dtype=bool)
+        if conditions is None:
+            placed, paced = model.driven_speeds(0), model.driven_speeds(1)
+        else:
+            on = conditions.holds()
+            held, placing = held & on, placing & on
+            placed, paced = (np.array(marks, dtype=bool) for marks in (conditions.placed, conditions.paced))
+            if any(freedom >= model.nv for freedom in conditions.locked):
+                raise ModelError(
+                    "linearize", "conditions", "a cut hinge that is held",
+                    "loops are cut where a hinge sticks: lock it with another description (da.Fixed; da.Distance for "
+                    "a taut rope), or cut the loop elsewhere",
+                )  # fmt: skip
+        return cls(held, placing, placed, paced, Scales.of(model, t=t))
+
+    @property
+    def any(self) -> bool:
+        """Whether any row binds positions."""
+        return bool(self.placing.any())
+
+    def residual(self, model: Model, q: Array) -> Array:
+        """Return by how much rows are missed, (nc,)."""
+        return model.apart(model.constraint_residual(q, t=self.scales.t), self.scales.targets[0])
+
+    def rates(self, model: Model, q: Array) -> Array:
+        """Return what P v has to be, (nc,)."""
+        return self.scales.rates(model, q)
+
+    def scaled(self, model: Model, q: Array) -> Array:
+        """Return the scaled Jacobian (nc, nv)."""
+        return self.scales.jacobian(model, q)
+
+    def mind(self, model: Model, state: State) -> None:
+        """Refuse a state that does not obey."""
+        if not model.nc:
+            return
+        S, names = self.scales.rows, model.constraint_names
+        gap = np.where(self.placing, S * self.residual(model, state.q), 0.0)
+        pace = 1.0 + float(np.abs(state.v / self.scales.columns).max(initial=0.0))
+        P = model.constraint_jacobian(state.q, t=state.t)
+        rate = np.where(self.held, S * (P @ state.v - self.rates(model, state.q)), 0.0) / pace
+        for what, by in (("position", gap), ("speed", rate)):
+            if np.abs(by).max(initial=0.0) > OFF:
+                worst = int(np.abs(by).argmax())
+                raise AssemblyError(
+                    f"the state does not obey row {names[worst]!r}: its {what} is off by {abs(by[worst]):.3g} "
+                    "(scaled); close it with da.start_state(...) or da.assemble(...)"
+                )

@@ -1,0 +1,478 @@
+"""Modes of vibration about a state: frequencies, damping, shapes by body name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import positive
+from ..errors import ModelError, ModesWarning, warn_user
+from ..model import Conditions, Model, State
+from ..system import System
+from .linearization import linear_at, unrest
+from .matrix_free_modes import LargeSystem, lowest_damped, lowest_undamped
+from .mode_suitability import unfit_modes
+from .operating_point import about
+from .tangent import Tangent, tangent_space
+
+__all__ = ["BodyShape", "Modes", "modes"]
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+DENSE = 300  # independent coordinates up to which matrices are formed, if all modes are wanted or few are
+_ZERO = 1e-7  # of the largest eigenvalue: a double zero splits by the root of rounding
+FEW = 4  # times as many freedoms as independent states: these are then found by solutions over the tree
+SYMMETRIC = 1e-9  # relative size of damping and asymmetry that is rounding
+
+
+class BodyShape(NamedTuple):
+    """How a body moves in each mode, world axes; complex where modes are damped.
+
+    translation : (modes, 3) m
+        Of the body frame, or of a marker.
+    rotation : (modes, 3) rad
+    nodes : (modes, n, 3) m, or None
+        Displacements of the nodes of a flexible body, with its frame and by its deformation.
+    """
+
+    translation: NDArray[Any]
+    rotation: NDArray[Any]
+    nodes: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Modes about a state, lowest frequency first; print it to read it.
+
+    Small changes are sums of Re(shape exp(eigenvalue t)). Modes of vibration are told once for each pair of conjugate
+    eigenvalues; real eigenvalues are modes of their own, with frequency 0 and damping ratio 1 (-1 if they grow);
+    where nothing damps, what falls is told once, by the eigenvalue that grows. A free motion without stiffness is a
+    rigid-body mode with eigenvalue 0.
+
+    Attributes
+    ----------
+    space : Tangent
+    eigenvalues : (n,) complex, 1/s
+    motions : (nv, n)
+        Small motions of all freedoms; real where nothing damps. Scaled to modal mass 1: phi^H M phi = 1, the largest
+        component real and positive.
+    changes : (states, n)
+        The same with the independent states: coordinates, speeds, element states.
+    undamped : bool
+        Whether shapes are real: symmetric stiffness and nothing that depends on speeds.
+    complete : bool
+        Whether all modes are here.
+    notes : tuple of str
+    """
+
+    space: Tangent
+    eigenvalues: Complex
+    motions: NDArray[Any]
+    changes: NDArray[Any]
+    undamped: bool
+    complete: bool
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.eigenvalues)
+
+    @property
+    def state(self) -> State:
+        """The state about which they are."""
+        return self.space.state
+
+    @property
+    def frequencies(self) -> Array:
+        """With which they oscillate, damping included, (n,) Hz; those of a `FlexibleBody` are in rad/s."""
+        return np.abs(self.eigenvalues.imag) / (2 * np.pi)
+
+    @property
+    def natural_frequencies(self) -> Array:
+        """|eigenvalue| / 2 pi, (n,) Hz; those without damping, if damping is proportional."""
+        return np.abs(self.eigenvalues) / (2 * np.pi)
+
+    @property
+    def damping_ratios(self) -> Array:
+        """-Re / |.| of the eigenvalues, (n,); 0 for rigid-body modes."""
+        size = np.abs(self.eigenvalues)
+        return np.where(size > 0.0, 0.0 - self.eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
+
+    @property
+    def rigid(self) -> NDArray[np.bool_]:
+        """Which are rigid-body modes, (n,)."""
+        return np.asarray(self.eigenvalues == 0.0)
+
+    @cached_property
+    def shapes(self) -> Mapping[str, BodyShape]:
+        """How bodies move, by body name: their frames, and the nodes of flexible ones."""
+        model, q = self.space.model, self.state.q
+        moves = frame_motions(model, q, self.motions.real)
+        if np.iscomplexobj(self.motions):
+            moves = moves + 1j * frame_motions(model, q, self.motions.imag)
+        return {
+            name: BodyShape(moves[:, k, 3:], moves[:, k, :3], self._nodes(name, moves[:, k]))
+            for k, name in enumerate(model.body_names)
+        }
+
+    def _nodes(self, name: str, frame: NDArray[Any]) -> NDArray[Any] | None:
+        """Return how the nodes of a body move (modes, n, 3) m, its frame by (modes, 6); None if it is rigid."""
+        model = self.space.model
+        body = model.system.bodies[name].flexible
+        if body is None:
+            return None
+        eta, modes = self.state.q[model.q_slice(name)], self.motions[model.v_slice(name)]
+        R = model.poses(self.state.q).rotation[model.body_names.index(name)]
+        places = (body.nodes + body.shapes[:, 3:] @ eta) @ R.T
+        bent = np.einsum("ij,ajm,mk->kai", R, body.shapes[:, 3:], modes)
+        moved: NDArray[Any] = frame[:, None, 3:] + np.cross(frame[:, None, :3], places[None]) + bent
+        return moved
+
+    def at(self, marker: Any) -> BodyShape:
+        """Return how a marker moves: ``"arm.tip"``."""
+        J = self.space.model.jacobian(marker, self.state.q) @ self.motions
+        return BodyShape(J[3:].T, J[:3].T)
+
+    # ---- effective masses
+
+    @cached_property
+    def participation(self) -> NDArray[Any]:
+        """Momentum of each mode, (n, 6): of turns about the centre of mass, kg^1/2 m, and along x, y, z, kg^1/2."""
+        return np.asarray((self.space.model.centroidal_momentum_matrix(self.state.q) @ self.motions).T)
+
+    @property
+    def effective_masses(self) -> Array:
+        """What each mode takes of the mass when the ground shakes along x, y, z, (n, 3) kg."""
+        return np.asarray(np.abs(self.participation[:, 3:]) ** 2)
+
+    @property
+    def effective_inertias(self) -> Array:
+        """The same for turns about axes through the centre of mass, (n, 3) kg m2."""
+        return np.asarray(np.abs(self.participation[:, :3]) ** 2)
+
+    # ---- pictures
+
+    def states(self, k: int, phases: Array, size: float | None = None) -> list[State]:
+        """Return states along mode k at phases (rad), loops closed; `size`: largest displacement, m or rad."""
+        mode = self._number(k)
+        y = self.changes[: self.space.ny, mode]
+        scale = self._scale(mode) if size is None else size / self._reach(mode)
+        return [self.space.neighbour((scale * y * np.exp(1j * phase)).real) for phase in phases]
+
+    def _number(self, k: int) -> int:
+        if not isinstance(k, (int, np.integer)) or not -len(self) <= k < len(self):
+            raise ModelError("modes", "mode", k, f"there are {len(self)}: 0 to {len(self) - 1}")
+        return int(k)
+
+    def _reach(self, mode: int) -> float:
+        """Return the largest displacement of a body frame, turns at the length of the system, or a node in one mode."""
+        model = self.space.model
+        found = [
+            float(np.linalg.norm(np.abs(s.translation[mode])) + model.length * np.abs(s.rotation[mode]).max())
+            for s in self.shapes.values()
+        ]
+        found += [float(_sizes(s.nodes[mode]).max()) for s in self.shapes.values() if s.nodes is not None]
+        return max([*found, 1e-300])
+
+    def _scale(self, mode: int) -> float:
+        p = self.space.model.poses(self.state.q).position
+        extent = max(float(np.ptp(p, axis=0).max()), self.space.model.length)
+        return 0.15 * extent / self._reach(mode)
+
+    def draw(self, k: int, size: float | None = None, **options: Any) -> Any:
+        """Draw the two ends of mode k over the state; `options` as `System.draw`."""
+        from ..view.plots.modes import draw_mode
+
+        return draw_mode(self, self._number(k), size, **options)
+
+    def animate(self, k: int, size: float | None = None, *, frames: int = 24, **options: Any) -> Any:
+        """Animate one cycle of mode k; `options` as `Result.animate`."""
+        from ..view.plots.modes import animate_mode
+
+        return animate_mode(self, self._number(k), size, frames, **options)
+
+    def view(
+        self,
+        which: int | Sequence[int] | None = None,
+        size: float | None = None,
+        *,
+        path: Any = None,
+        view: str = "auto",
+        speed: float = 1.0,
+        colors: str = "",
+        exaggerate: float = 1.0,
+        inertia: bool = False,
+        open_browser: bool | None = None,
+        port: int = 0,
+    ) -> Any:
+        """Show modes in a browser, or in a notebook where it stands, each going round in a second.
+
+        Parameters
+        ----------
+        which : int or list of int
+            The lowest twelve if left out; the page lets you choose among them.
+        size : float, m or rad
+            The largest displacement; a share of the system's own size if left out.
+        path : str or Path
+            Write a page, ``.html``, that plays without a network, in place of showing it.
+        speed : float
+            Rounds a second.
+        colors : str
+            ``"stress"`` or ``"displacement"`` of flexible bodies.
+        view, exaggerate, inertia, open_browser, port
+            As of `Result.view`.
+
+        Returns
+        -------
+        Viewer, in a notebook a widget; or the path
+        """
+        from ..view.web import view_modes
+        from ..view.web.scenes import Wanted
+
+        wanted = Wanted(view=view, speed=speed, inertia=inertia, exaggerate=exaggerate, colors=colors)
+        return view_modes(self, which, size, wanted, path=path, open_browser=open_browser, port=port)
+
+    # ---- words
+
+    def told(self, k: int) -> str:
+        """Return number, frequency and damping of a mode in words."""
+        value = self.eigenvalues[self._number(k)]
+        if value == 0.0:
+            return f"mode {k}: rigid-body mode"
+        if not value.imag:
+            return f"mode {k}: {'grows' if value.real > 0 else 'decays'}, {value.real:+.4g}/s"
+        damped = abs(value.real) > 1e-9 * abs(value)
+        return f"mode {k}: {self.frequencies[k]:.4g} Hz" + (
+            f", damping ratio {self.damping_ratios[k]:.3g}" if damped else ""
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+    def __repr__(self) -> str:
+        return f"<Modes {self.space.model.system.name!r}: {len(self)}>"
+
+    def _repr_html_(self) -> str:
+        """Show the table and the lowest modes in a notebook."""
+        from ..view.notebook import modes_html
+
+        return modes_html(self)
+
+
+def modes(
+    system: System | Model,
+    state: Any = None,
+    count: int | None = None,
+    *,
+    t: float | None = None,
+    conditions: Conditions | None = None,
+) -> Modes:
+    """Return the modes of a system about a state.
+
+    Parameters
+    ----------
+    system : System or Model
+    state : State, dict of name to value, Result, or an equilibrium
+        The start state if left out.
+    count : int
+        How many, the lowest; all if left out, or 20 if there are more than 300 coordinates. Of large systems the lowest
+        are found without forming matrices, in O(number of bodies).
+    t, conditions
+        As in `linearize`.
+
+    Examples
+    --------
+    A heavy ball on a beam that is massless beside it, k = 3 E I / l^3:
+
+    >>> import dalembert as da
+    >>> s = da.System("post", gravity=(0, 0, 0))
+    >>> ball = s.body("ball", mass=2.0, inertia=(0.01, 0.01, 0.01))
+    >>> _ = s.connect("X", da.Prismatic("x"), s.ground, ball)
+    >>> _ = s.connect("k", da.HingeSpring(stiffness=200.0, damping=1.0), "X")
+    >>> found = da.modes(s)
+    >>> found.natural_frequencies.round(6), found.damping_ratios.round(6)
+    (array([1.591549]), array([0.025]))
+    >>> found.shapes["ball"].translation.shape
+    (1, 3)
+    """
+    if count is not None:
+        positive("modes", count=count)
+        if count != int(count):
+            raise ModelError("modes", "count", count, "give a whole number")
+        count = int(count)
+    found = _modes(system, state, count, t, conditions)
+    if found.space.model.flexible_names:
+        said = unfit_modes(found)
+        for note in said:
+            warn_user(ModesWarning(note))
+        found = replace(found, notes=(*found.notes, *said))
+    return found
+
+
+def _modes(system: System | Model, state: Any, count: int | None, t: float | None, under: Conditions | None) -> Modes:
+    at = about(system, state, t, under, item="modes")
+    space = tangent_space(at.model, at.state, **at.under, item="modes")
+    few = count is not None and space.size > 80 and count < space.ny / 8
+    if (space.ny > DENSE or few) and LargeSystem.can(space):
+        found = _large(space, 20 if count is None else int(count), at.notes)
+        if found is not None:
+            return found
+    if space.model.nv > FEW * max(space.size, 25) and LargeSystem.can(space):
+        A = LargeSystem(space).matrix()
+        return modes_of(space, A, (*at.notes, *unrest(space, A)), count)
+    lin = linear_at(space, (), notes=at.notes)
+    return modes_of(space, lin.A, lin.notes, count)
+
+
+def modes_of(space: Tangent, A: Array, notes: tuple[str, ...] = (), count: int | None = None) -> Modes:
+    """Return modes from the matrix of the independent states."""
+    n = space.ny
+    plain = space.ny == space.nz and not space.model.nx and not (A[:n, :n].any())
+    M = space.mass_matrix() if plain else None
+    if M is not None:
+        K, C = -M @ A[n:, :n], -M @ A[n:, n:]
+        size = float(np.abs(K).max(initial=0.0))
+        root = np.sqrt(size * float(np.abs(M).max(initial=0.0)))
+        if np.abs(K - K.T).max(initial=0.0) <= SYMMETRIC * size and np.abs(C).max(initial=0.0) <= SYMMETRIC * root:
+            from scipy.linalg import eigh
+
+            squares, Y = eigh((K + K.T) / 2, M) if n else (np.zeros(0), np.zeros((0, 0)))
+            return _undamped(space, squares, Y, notes, count)
+    values, vectors = np.linalg.eig(A) if len(A) else (np.zeros(0), np.zeros((0, 0)))
+    values, vectors = _with_rigid(A, values.astype(complex), vectors.astype(complex))
+    return _damped(space, values, vectors, notes, count)
+
+
+def _with_rigid(A: Array, values: Complex, vectors: Complex) -> tuple[Complex, Complex]:
+    """Return eigenpairs with those of eigenvalue 0 replaced by the null space: the changes that stay as they are.
+
+    Eigenvalue 0 repeats for the steady motion along each, without a vector of its own, and splits by rounding.
+    """
+    if not len(A):
+        return values, vectors
+    zero = np.abs(values) <= _ZERO * np.abs(values).max(initial=0.0)
+    _, s, Vt = np.linalg.svd(A)
+    N = Vt[s <= 1e-11 * s[0]].T
+    return np.concatenate([values[~zero], np.zeros(N.shape[1])]), np.hstack([vectors[:, ~zero], N])
+
+
+def _large(space: Tangent, count: int, notes: list[str]) -> Modes | None:
+    """Return the lowest modes without forming matrices; None if they do not settle."""
+    said = (*notes, *unrest(space))
+    system = LargeSystem(space)
+    system.mu = _shift(system)
+    if system.is_undamped():
+        lowest = lowest_undamped(system, count)
+        return None if lowest is None else _undamped(space, *lowest, said, count)
+    found = lowest_damped(system, count)
+    return None if found is None else _damped(space, *found, said, count)
+
+
+def _shift(system: LargeSystem) -> float:
+    """Return a shift of the order of the lowest frequency: by a few inverse iterations."""
+    Y = np.random.default_rng(2).normal(size=(1, system.space.ny))
+    for _ in range(4):
+        Y = system.inverse(Y)
+        Y /= np.sqrt(float((Y @ system.mass(Y).T)[0, 0]))
+    theta = float((system.inverse(Y) @ system.mass(Y).T)[0, 0])
+    square = abs(1.0 / theta - system.mu**2) if theta else 1.0
+    return float(np.sqrt(max(square, 1e-6)))
+
+
+def _undamped(space: Tangent, squares: Array, Y: Array, notes: tuple[str, ...], count: int | None) -> Modes:
+    """Return modes from omega^2 and motions that are orthonormal in the mass matrix."""
+    n = space.ny
+    top = float(np.abs(squares).max(initial=0.0))
+    zero = np.abs(squares) <= 1e-11 * top * max(1.0, np.sqrt(n))
+    squares = np.where(zero, 0.0, squares)
+    order = np.argsort(squares)[: None if count is None else count]
+    squares, Y = squares[order], Y[:, order]
+    # what falls grows: one real eigenvalue of the pair is told
+    values = np.where(squares >= 0.0, 1j * np.sqrt(np.abs(squares)), np.sqrt(np.abs(squares)) + 0j)
+    lead = np.abs(Y).argmax(0) if n else np.zeros(0, dtype=int)
+    Y = Y * np.where(Y[lead, np.arange(Y.shape[1])] < 0, -1.0, 1.0)
+    motions = space.Q @ Y if len(space.positions) < space.model.nv else Y[np.argsort(space.positions)]
+    changes: NDArray[Any] = np.vstack([Y.astype(complex), values * Y])
+    return Modes(space, values, motions, changes, True, len(order) == n, notes)
+
+
+def _damped(space: Tangent, values: Complex, vectors: Complex, notes: tuple[str, ...], count: int | None) -> Modes:
+    """Return modes from eigenvalues and eigenvectors of the independent states."""
+    size = float(np.abs(values).max(initial=0.0))
+    zero = np.abs(values) <= _ZERO * max(size, 1e-300)
+    values = np.where(zero, 0.0, values)
+    flat = np.abs(values.imag) <= 1e-12 * size
+    values = np.where(flat, values.real + 0j, values)
+    kept = np.flatnonzero(values.imag >= 0.0)
+    order = kept[np.lexsort((values[kept].real, np.abs(values[kept].imag)))]
+    order = order[: None if count is None else count]
+    values, S = values[order], vectors[:, order]
+    n, nv = space.ny, space.model.nv
+    motions = space.Q @ S[:n] if n else np.zeros((nv, len(order)), dtype=complex)
+    mass = 2 * (_kinetic(space, motions.real) + _kinetic(space, motions.imag))
+    lead = np.abs(S).argmax(0) if len(S) else np.zeros(0, dtype=int)
+    of_motion = np.abs(motions).argmax(0) if nv else lead
+    pivot = motions[of_motion, np.arange(len(order))] if nv else S[lead, np.arange(len(order))]
+    # modes of element states alone hardly move anything: these have unit changes instead
+    still = mass <= 1e-24
+    pivot = np.where(still, S[lead, np.arange(len(order))], pivot)
+    factor = np.conj(pivot) / np.abs(pivot) / np.where(still, 1.0, np.sqrt(np.where(still, 1.0, mass)))
+    complete = count is None or count >= len(kept)
+    return Modes(space, values, motions * factor, S * factor, False, complete, notes)
+
+
+def _kinetic(space: Tangent, motions: Array) -> Array:
+    """Return kinetic energies (n,) of small motions (nv, n) per time."""
+    model = space.model
+    if not motions.shape[1]:
+        return np.zeros(0)
+    energy = model.energy(np.tile(space.state.q, (motions.shape[1], 1)), np.ascontiguousarray(motions.T), bare=True)
+    return np.asarray(energy.kinetic)
+
+
+def frame_motions(model: Model, q: Array, motions: Array) -> Array:
+    """Return [turn; shift] (n, nb, 6) of the body frames in small motions (nv, n)."""
+    n = motions.shape[1]
+    if not n:
+        return np.zeros((0, model.nb, 6))
+    found = model.velocities(np.tile(q, (n, 1)), np.ascontiguousarray(motions.T))
+    return np.asarray(found - model.velocities(q, np.zeros(model.nv)))
+
+
+def _sizes(vectors: NDArray[Any]) -> Array:
+    """Return the amplitudes (...) of vectors (..., 3)."""
+    found: Array = np.linalg.norm(np.abs(vectors), axis=-1)
+    return found
+
+
+def _most_moved(shape: BodyShape, length: float) -> Array:
+    """Return the largest displacement of a body in each mode, (modes,) m; of rigid ones with turns at a length, m."""
+    if shape.nodes is not None:
+        return np.asarray(_sizes(shape.nodes).max(axis=1, initial=0.0))
+    return _sizes(shape.translation) + length * _sizes(shape.rotation)
+
+
+def _lines(found: Modes) -> list[str]:
+    model = found.space.model
+    what = "all" if found.complete else f"the lowest {len(found)}"
+    lines = [f"modes of {model.system.name!r} at t = {found.state.t:.6g} s ({what})"]
+    lines.append("   no.  frequency (Hz)  damping ratio   effective mass x, y, z (% of all)   moves most")
+    total = sum(float(body.mass) for body in model.system.bodies.values()) or 1.0
+    names = list(found.shapes)
+    reaches = np.array([_most_moved(s, model.length) for s in found.shapes.values()])  # (bodies, modes)
+    for k, value in enumerate(found.eigenvalues[:40]):
+        x, y, z = 100 * found.effective_masses[k] / total
+        most = names[int(reaches[:, k].argmax())] if names and reaches[:, k].any() else "-"
+        kind = "rigid" if value == 0.0 else f"{found.damping_ratios[k]:.5f}"
+        if value and not value.imag:
+            kind = "grows" if value.real > 0 else "decays"
+            kind += f" {value.real:+.4g}/s"
+        lines.append(f"  {k:4d}  {found.frequencies[k]:14.6g}  {kind:>14}   {x:9.2f} {y:9.2f} {z:9.2f}       {most}")
+    if len(found) > 40:
+        lines.append(f"  ... and {len(found) - 40} more")
+    return [*lines, *(f"  note: {note}" for note in found.notes)]

@@ -1,0 +1,157 @@
+"""A control that is asked about the states of many runs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DalembertError, UserFunctionError
+from .callbacks import Host, hinge_forces, keep_excess, title
+from .model import Model
+from .state import State
+
+__all__ = ["AskedTogether", "OneByOne", "hinge_forces_of_many"]
+
+Array = NDArray[np.float64]
+
+SAME = 1e-9  # of the largest force: by so much answers about a state alone and among others may differ, by rounding
+
+
+class OneByOne(DalembertError):
+    """Says why a control has to be asked about one state after the other."""
+
+
+class AskedTogether:
+    """Asks a control about the states of many runs at once, and sees to it that its answers are those about each.
+
+    Parameters
+    ----------
+    host : Host
+        With the control.
+    """
+
+    def __init__(self, host: Host) -> None:
+        assert host.control is not None
+        self.host, self.model, self.control = host, host.model, host.control
+        self._calls, self._next = 0, 1
+
+    def __call__(self, t: Array, q: Array, v: Array, x: Array, runs: NDArray[np.intp], tau: Array) -> dict[int, Any]:
+        """Fill hinge forces tau (B, nv) at states (B, ...); return errors by row, of those that it could not answer.
+
+        Raises
+        ------
+        OneByOne
+            If it answers about each of the states, but not about all of them together.
+        UserFunctionError
+            If it answers about all of them together, but not about one.
+        """
+        for part in (t, q, v, x):
+            part.flags.writeable = False  # they are asked about again
+        try:
+            tau[:] = hinge_forces_of_many(self.model, self.control, State(q=q, v=v, t=t, x=x))  # type: ignore[arg-type]
+        except UserFunctionError as error:
+            errors = self._each(range(len(t)), t, q, v, x, tau)
+            if not errors:
+                raise OneByOne(str(error)) from error
+            return errors
+        errors = {}
+        if not np.vdot(tau, tau) < np.inf:  # a product takes less than looking at each
+            errors = self._each(np.flatnonzero(~np.isfinite(tau).all(axis=1)).tolist(), t, q, v, x, tau)
+        self._calls += 1
+        if self._calls >= self._next:
+            rows = {0, len(t) // 2, len(t) - 1} if self._calls == 1 else {7919 * self._calls % len(t)}
+            for row in sorted(rows - errors.keys()):
+                self._check(State(q=q[row].copy(), v=v[row].copy(), t=float(t[row]), x=x[row].copy()), tau[row], tau)
+            self._next = self._calls + self._calls // 2 + 1
+        if self.host.bounded:
+            for time, row in zip(t.tolist(), tau, strict=True):
+                keep_excess(self.model, time, row, self.host.asked)
+        return errors
+
+    def _each(self, rows: Iterable[int], t: Array, q: Array, v: Array, x: Array, tau: Array) -> dict[int, Any]:
+        """Ask about one state after the other; return errors by row."""
+        errors: dict[int, Any] = {}
+        for row in rows:
+            tau[row] = 0.0
+            try:
+                one = State(q=q[row].copy(), v=v[row].copy(), t=float(t[row]), x=x[row].copy())
+                tau[row] = hinge_forces(self.model, self.control, one)
+            except UserFunctionError as error:
+                errors[row] = error
+        return errors
+
+    def _check(self, state: State, among: Array, every: Array) -> None:
+        """Ask about one state alone."""
+        try:
+            alone = hinge_forces(
+                self.model, self.control, State(state.q.copy(), state.v.copy(), state.t, state.x.copy())
+            )
+        except UserFunctionError as error:
+            raise UserFunctionError(
+                f"{error}, asked about one state; about many at once it answers. It is asked about both: write "
+                "state.q[..., 0], not state.q[:, 0]"
+            ) from error
+        largest = max(np.abs(every).max(initial=0.0), np.abs(alone).max(initial=0.0))
+        apart = np.abs(among - alone)
+        if apart.max(initial=0.0) > SAME * largest:
+            f = int(apart.argmax())
+            raise OneByOne(
+                f"among others it gave {among[f]:.6g} at {self.model.speed_names[f]!r} and t = {state.t:.6g} s, about "
+                f"the same state alone {alone[f]:.6g}"
+            )
+        self.host.answered.append((state, alone))
+
+
+def hinge_forces_of_many(model: Model, control: Callable[..., Any], state: State) -> Array:
+    """Return the hinge forces (B, nv) that a user's function gives at states (B, ...); they need not be finite.
+
+    It may return an array (B, nv), a list of what each freedom gets, (B,) or one number for all, or a dict of these by
+    name; (B, k) or (k,) for a hinge of k freedoms.
+
+    Raises
+    ------
+    UserFunctionError
+        If it fails, or returns something else.
+    """
+    try:
+        given = control(state)
+    except Exception as error:
+        raise UserFunctionError(f"control {title(control)} failed: {error!r}") from error
+    count, nv = len(state.q), model.nv
+    if type(given) is np.ndarray and given.dtype == float and given.shape == (count, nv):
+        return given
+    tau = np.zeros((count, nv))
+    if given is None:
+        return tau
+    try:
+        if isinstance(given, dict):
+            for name, value in given.items():
+                place = model.speed_names.index(name) if name in model.speed_names else model.v_slice(name)
+                span = place if isinstance(place, slice) else slice(place, place + 1)
+                _put(value, tau[:, span])
+        elif isinstance(given, (list, tuple)) and len(given) == nv:
+            for f, value in enumerate(given):
+                _put(value, tau[:, f : f + 1])
+        else:
+            _put(given, tau)
+    except (TypeError, ValueError) as error:
+        shape = f"an array {given.shape}" if isinstance(given, np.ndarray) else repr(given)
+        raise UserFunctionError(
+            f"control {title(control)} returned {shape} about {count} states; give an array ({count}, {nv}), a list of "
+            f"({count},) for each freedom, or a dict of these by name of hinge"
+        ) from error
+    return tau
+
+
+def _put(value: Any, columns: Array) -> None:
+    """Put what belongs to some freedoms into their columns (B, k)."""
+    numbers, (count, width) = np.asarray(value, dtype=float), columns.shape
+    if width == 1 and numbers.shape in ((), (count,)):
+        columns[:, 0] = numbers
+    elif numbers.shape in ((count, width), (width,)):
+        columns[:] = numbers
+    else:
+        raise ValueError(f"{numbers.shape} where ({count}, {width}) is wanted")

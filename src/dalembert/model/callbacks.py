@@ -1,0 +1,213 @@
+"""What Python computes for the core at every evaluation: laws of time, outputs by name, control."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.signal_graph import OutputInput
+from ..errors import ModelError, TopologyError, UserFunctionError
+from .cache import once_per_model
+from .state import State
+
+if TYPE_CHECKING:
+    from ..result import Motion
+    from .history import History
+    from .model import Model
+
+__all__ = ["Host", "HostedInput", "effort_bounds", "hinge_forces", "keep_excess", "title"]
+
+Array = NDArray[np.float64]
+
+REMEMBERED = 8  # answers of a control
+
+
+class HostedInput:
+    """An input of an element that is an output of the system, now or some time ago.
+
+    Raises
+    ------
+    ModelError, TopologyError
+        If it is no number, or no function of the state.
+    """
+
+    def __init__(self, model: Model, wanted: OutputInput) -> None:
+        from ..result import Output
+
+        item, name = f"element {wanted.element!r}", wanted.name
+        output = Output.of(model, name)
+        if output.shape != ():
+            parts = [f"{name}.{label}" for label in output.labels]
+            raise ModelError(item, "input", name, f"it is no single number; name a part: {', '.join(parts)}")
+        if output.needs == "dynamics":
+            raise TopologyError(
+                f"{item}: algebraic loop: its input {name!r} depends on accelerations or reactions, and these "
+                "on the element; take a load by da.Reaction(connection, part), or a position or speed"
+            )
+        if output.history is not None:
+            raise ModelError(item, "input", name, "it depends on what happened before; take a da.Delay or a state")
+        self.output, self.delay, self.item = output, wanted.delay, item
+
+    def value(self, moments: Moments) -> float:
+        """Return the value at a state, or, with a delay, that of a run some time before."""
+        if self.delay is None:
+            if _asking.input is not None:  # for the forces of elements, which need this very input
+                raise _circle(_asking.input)
+            _asking.input = self
+            try:
+                return float(self.output.value(moments.now)[0])
+            finally:
+                _asking.input = None
+        then = moments.then(self.delay.time)
+        if then is None:
+            return float(self.delay.before(moments.t - self.delay.time)[0])
+        return float(self.output.value(then)[0])
+
+
+class _Asking(threading.local):
+    """Which input is being worked out, on this thread."""
+
+    input: HostedInput | None = None
+
+
+_asking = _Asking()
+
+
+def _circle(asked: HostedInput) -> TopologyError:
+    return TopologyError(
+        f"{asked.item}: its input {asked.output.name!r} follows from forces of elements, and these from their inputs: "
+        "take a signal of the element, a load by da.Reaction(connection, part), a position or a speed, or a da.Delay"
+    )
+
+
+class Moments:
+    """A state of a run and those some time before it; what several inputs ask for is looked up once."""
+
+    def __init__(self, model: Model, history: History | None, t: float, q: Array, v: Array, x: Array) -> None:
+        self.model, self.history, self.t, self.state = model, history, t, (q, v, x)
+        self.known: dict[float, Motion] = {}
+
+    @cached_property
+    def now(self) -> Motion:
+        """The state itself."""
+        return self._motion(self.t, *self.state)
+
+    def then(self, delay: float) -> Motion | None:
+        """Return the state some time before; None before the run began."""
+        time = self.t - delay
+        if self.history is None or time < self.history.begin:
+            return None
+        if time not in self.known:
+            self.known[time] = self._motion(time, *self.history.at(time))
+        return self.known[time]
+
+    def _motion(self, t: float, q: Array, v: Array, x: Array) -> Motion:
+        from ..result import Motion
+
+        return Motion(self.model, np.array([t]), q[None], v[None], x[None])
+
+
+class Host:
+    """The function that the core calls for laws it cannot evaluate and for a user's control.
+
+    Parameters
+    ----------
+    model : Model
+    control : callable
+        From a `State` to hinge forces (nv,), or a dict of them by name of hinge or speed.
+    history : History
+        Of the run, for inputs with a delay.
+
+    Attributes
+    ----------
+    looks : bool
+        Whether laws depend on the state, not on time only.
+    asked : dict of int to (float, float)
+        Freedoms at which the control asked for more than `max_effort`: when first, s, and for how much at most.
+    answered : deque of (State, (nv,))
+        States that the control was asked about, ever further apart, and its answers: about the same state a function
+        of the state gives the same.
+    """
+
+    def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
+        self.model, self.control, self.history = model, control, history
+        self.asked: dict[int, tuple[float, float]] = {}
+        self.answered: deque[tuple[State, Array]] = deque(maxlen=REMEMBERED)
+        self._calls, self._next = 0, 1
+        self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
+
+    @cached_property
+    def bounded(self) -> bool:
+        """Whether actuators can give only so much at some freedoms."""
+        return bool(np.isfinite(effort_bounds(self.model)).any())
+
+    def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
+        """Fill laws (n, 3), hinge forces (nv,) and loads (nb, 6)."""
+        if self.model.hosted:
+            moments = Moments(self.model, self.history, t, q, v, x)
+            for k, law in enumerate(self.model.hosted):
+                laws[k] = (law.value(moments), 0.0, 0.0) if isinstance(law, HostedInput) else law(t)
+        if self.control is not None:
+            tau[:] = hinge_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
+            self._calls += 1
+            if self._calls >= self._next:
+                self._next = self._calls + self._calls // 2 + 1
+                self.answered.append((State(q=q.copy(), v=v.copy(), t=t, x=x.copy()), tau.copy()))
+            if self.bounded:
+                keep_excess(self.model, t, tau, self.asked)
+
+
+def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
+    """Return the hinge forces (nv,) that a user's function gives at a state."""
+    try:
+        given = control(state)
+    except Exception as error:
+        raise UserFunctionError(f"control {title(control)} failed at t = {state.t:.6g} s: {error!r}") from error
+    if type(given) is np.ndarray and given.dtype == float and given.shape == (model.nv,) and given @ given < np.inf:
+        return given
+    tau = np.zeros(model.nv)
+    if isinstance(given, dict):
+        for name, value in given.items():
+            place = model.speed_names.index(name) if name in model.speed_names else model.v_slice(name)
+            tau[place] = value
+    elif given is not None:
+        try:
+            numbers = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            numbers = np.full(0, np.nan)
+        # one number for several hinges says nothing about which
+        tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
+    if not (tau @ tau < np.inf or np.isfinite(tau).all()):  # a product takes less than looking at each
+        raise UserFunctionError(
+            f"control {title(control)} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, "
+            "or a dict of numbers by name of hinge"
+        )
+    return tau
+
+
+def title(control: Callable[..., Any]) -> str:
+    """Return what a control is called."""
+    return str(getattr(control, "__name__", type(control).__name__))
+
+
+def keep_excess(model: Model, t: float, tau: Array, asked: dict[int, tuple[float, float]]) -> None:
+    """Keep where hinge forces (nv,) of a control alone are beyond what actuators can give; the core clips them."""
+    for f in np.flatnonzero(np.abs(tau) > effort_bounds(model)).tolist():
+        first, most = asked.get(f, (t, 0.0))
+        asked[f] = min(first, t), max(most, abs(float(tau[f])))
+
+
+@once_per_model
+def effort_bounds(model: Model) -> Array:
+    """Return what actuators can give at each freedom, (nv,) N m or N."""
+    bounds = np.full(model.nv, np.inf)
+    for hinge in model.forest.hinges:
+        if hinge.element.max_effort is not None:
+            bounds[model.v_slice(hinge.name)] = hinge.element.max_effort
+    return bounds

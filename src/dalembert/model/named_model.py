@@ -1,0 +1,466 @@
+"""What a model knows by name: bodies, hinges, coordinates, inputs, drives; from names to places in arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+from weakref import ref
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _core
+from ..bodies.body import Body
+from ..bodies.markers import Marker
+from ..checks import checked, did_you_mean, random_generator, shape_of
+from ..compile import Compiled, compile_system
+from ..compile.compiler import random_coordinates
+from ..compile.signal_graph import OutputInput
+from ..connections.constraints.couplings import CustomCoupling
+from ..connections.constraints.geometric import AxisAngle, Constraint
+from ..connections.drives import Drive
+from ..errors import ModelError
+from ..system import System
+from ..system.system import Initial
+from . import argument_errors as refusals
+from .cache import once_per_model
+from .callbacks import Host, HostedInput
+from .parameter_table import ParameterTable
+from .state import State
+from .variants import DERIVED, derive
+
+if TYPE_CHECKING:
+    from .model import Model
+
+__all__ = ["NamedModel"]
+
+Array = NDArray[np.float64]
+
+
+class NamedModel(_core.Model):
+    """A compiled system and its names; `Model` adds the kernels, and lists the attributes."""
+
+    recompiled = False  # a variant whose tables follow from a description of its own, not from those of its family
+
+    def __init__(self, description: System | Compiled) -> None:
+        made = compile_system(description) if isinstance(description, System) else description
+        # the system as it is by now, for words about what it has got since
+        self._later: Callable[[], System | None] = ref(description) if isinstance(description, System) else lambda: None
+        elements, names = made.elements, made.names
+        self.compiled = made
+        me = cast("Model", self)
+        host = Host(me)
+        super().__init__(
+            made.tables,
+            np.array(elements.starts, dtype=float),
+            list(elements.functions),
+            list(elements.function_sizes),
+            host if made.hosted else None,
+        )
+        self.system, self.forest, self.frames = made.system, made.forest, made.frames
+        self.drives = made.drives
+        self.hinge_drives = tuple(d for d in self.drives if d.of_hinge)
+        self.body_names, self.hinge_names = names.bodies, names.hinges
+        self.coordinate_names, self.speed_names = names.coordinates, names.speeds
+        self.coordinate_kinds, self.speed_kinds = names.coordinate_kinds, names.speed_kinds
+        self.flexible_names, self.closure_names = names.flexible, names.chords
+        self.connection_names = names.connections
+        self.constraint_names, self.constraint_connections = names.rows, names.row_connections
+        self.holonomic = names.holonomic
+        self.independent_rows = tuple(name for name, lean in zip(names.rows, made.lean, strict=True) if lean)
+        self.length = float(made.tables["length"][0])
+        self.state_names = tuple(elements.state_names)
+        self.input_names = tuple(dict.fromkeys(elements.inputs_by_law))
+        self.family = me
+        self.own_numbers = made.numbers.values
+        self.element_numbers = len(elements.parameters)
+        self.parameters = np.concatenate([np.array(elements.parameters, dtype=float), self.own_numbers])
+        self.parameters.flags.writeable = False
+        self._points: dict[Any, _core.Points] = {}
+        self.hosted: tuple[Any, ...] = ()
+        self.hosted = tuple(HostedInput(me, law) if isinstance(law, OutputInput) else law for law in made.hosted)
+
+    def __getattr__(self, name: str) -> Any:
+        """Work out what a model with other own numbers follows from, once it is asked for."""
+        if name in DERIVED and "family" in self.__dict__ and self.__dict__["family"] is not self:
+            derive(cast("Model", self))
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def parameter_names(self) -> dict[str, int]:
+        """Where each number of the system stands in `parameters`, by name: ``"k.stiffness"``, ``"crank.mass"``."""
+        return _parameter_names(self.family)
+
+    @property
+    def parameter_table(self) -> ParameterTable:
+        """All numbers with their values, units and what they follow from; reads well when printed."""
+        return ParameterTable.of(cast("Model", self))
+
+    def __repr__(self) -> str:
+        return f"<Model {self.system.name!r}: {self.nb} bodies, {self.nv} freedoms, {len(self.forest.chords)} chords>"
+
+    # ---- names and states
+
+    def q_slice(self, hinge: str) -> slice:
+        """Return where the coordinates of a hinge, or the modal ones of a flexible body, stand in q."""
+        return self._slice(self.compiled.names.q, hinge)
+
+    def v_slice(self, hinge: str) -> slice:
+        """Return where the speeds of a hinge, or of a flexible body's modes, stand in v, and its forces in tau."""
+        return self._slice(self.compiled.names.v, hinge)
+
+    @checked("hinge")
+    def cut_slice(self, hinge: str) -> slice:
+        """Return where the speeds of a hinge that closes a loop stand in what `cut_motion` gives."""
+        found = self.compiled.names.cut_v
+        if hinge not in found:
+            known = did_you_mean(hinge, found) or f"there are {', '.join(map(repr, found)) or 'none'}"
+            raise ModelError("cut_slice", "hinge", hinge, f"no loop is cut at a hinge of that name; {known}")
+        return found[hinge]
+
+    def zero_configuration(self) -> Array:
+        """Return the q at which the two markers of every hinge coincide, (nq,)."""
+        return self._zero.copy()
+
+    @cached_property
+    def _zero(self) -> Array:
+        q = np.zeros(self.nq)
+        for hinge in self.forest.hinges:
+            q[self.compiled.names.q[hinge.name]] = hinge.element.zero
+        return q
+
+    @checked("initials")
+    def initial_state(self, initials: Mapping[str, Initial] | None = None) -> State:
+        """Return the start values that ``System.initial`` set, or others; zero where it did not."""
+        q, v, names = self.zero_configuration(), np.zeros(self.nv), self.compiled.names
+        for name, initial in (self.system.initials if initials is None else initials).items():
+            if name not in names.q:
+                continue
+            if not isinstance(initial, Initial):
+                raise ModelError("initial_state", name, initial, "give a da.system.Initial")
+            for values, span, given in ((q, names.q[name], initial.position), (v, names.v[name], initial.speed)):
+                if given is not None:
+                    values[span] = np.where(np.isnan(given), values[span], given)
+        return State(q=self.integrate(q, np.zeros(self.nv)), v=v, x=self.state_starts())
+
+    def state_starts(self) -> Array:
+        """Return the start values of the element states, (nx,)."""
+        return np.array(self.compiled.elements.starts, dtype=float)
+
+    @checked("rng", "size")
+    def random_state(self, rng: np.random.Generator | int | None = None, size: int | None = None) -> State:
+        """Return a random state: angles within +-pi, displacements within +-1 m, unit normal speeds, any attitude.
+
+        Flexible bodies are not deformed in it, but their modes have speeds.
+
+        Parameters
+        ----------
+        rng : numpy Generator, seed or None
+        size : int
+            Number of states; None for one without a batch axis.
+        """
+        rng = random_generator(rng, item="random_state", field="rng")
+        if size is not None and size < 0:
+            raise ModelError("random_state", "size", size, "give how many states, 0 or more")
+        shape = () if size is None else (size,)
+        q = random_coordinates(self.forest, self.compiled.names, rng, shape)
+        v = rng.normal(size=(*shape, self.nv))
+        return State(q=self.integrate(q, np.zeros(self.nv)), v=v)
+
+    @property
+    def second_markers(self) -> dict[str, Marker]:
+        """The second marker of every connection, by name; of a coupling, the origin of ground."""
+        hinges = {h.name: h.inboard if h.reversed else h.outboard for h in self.forest.hinges}
+        chords = {chord.name: chord.second for chord in self.forest.chords}
+        couplings = {coupling.name: self.system.ground.origin for coupling in self.forest.couplings}
+        return hinges | chords | couplings
+
+    # ---- inputs
+
+    @checked("given")
+    def input_values(self, given: Mapping[str, ArrayLike]) -> Array:
+        """Return the argument `inputs` of kernels: numbers, or (B,) of them, in place of the laws of inputs.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("motor", gravity=(0, 0, 0))
+        >>> _ = s.connect("axle", da.Revolute("z"), s.ground, s.body("disc", mass=1.0, inertia=(1, 1, 2)))
+        >>> _ = s.connect("motor", da.Effort(lambda t: 3 * t), "axle")
+        >>> model = s.compile()
+        >>> model.forward_dynamics([0.0], [0.0], inputs=model.input_values({"motor.effort": 5.0}))
+        array([2.5])
+        """
+        laws = self.compiled.elements.inputs_by_law
+        columns: dict[str, Array] = {}
+        for asked, value in given.items():
+            name = asked.removesuffix(".value") if isinstance(asked, str) and asked not in laws else asked
+            if name not in laws:
+                known = ", ".join(map(repr, self.input_names[:12])) or "this model has none"
+                raise ModelError("input_values", "input", name, f"known are: {known}")
+            try:
+                columns[name] = np.asarray(value, dtype=float)
+            except (TypeError, ValueError):
+                columns[name] = np.array(np.nan)
+            if not np.isfinite(columns[name]).all() or columns[name].ndim > 1:
+                raise ModelError("input_values", f"input {name!r}", value, "give a finite number, or (B,) of them")
+        sizes = {name: column.shape for name, column in columns.items() if column.ndim}
+        if len(set(sizes.values())) > 1:
+            raise ModelError(
+                "input_values", "numbers of states", sizes, "give all inputs for the same number of states"
+            )
+        values: Array = np.full((*next(iter(sizes.values()), ()), len(laws)), np.nan)
+        for k, name in enumerate(laws):
+            if name in columns:
+                values[..., k] = columns[name]
+        return values
+
+    # ---- drives
+
+    @property
+    def shortest_delay(self) -> float:
+        """Of all inputs that come with a delay, s; infinite without any."""
+        delays = [law.delay.time for law in self.hosted if isinstance(law, HostedInput) and law.delay is not None]
+        return min(delays, default=np.inf)
+
+    def drive_motion(self, t: float) -> tuple[Array, Array, Array]:
+        """Return position (nq,), speed (nv,) and acceleration (nv,) that driven hinges have at t; NaN elsewhere."""
+        q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
+        for drive in self.hinge_drives:
+            freedoms, places = self.driven_freedoms(drive), self.q_slice(drive.connection.name).start
+            q[[places + k for k in drive.places]], v[freedoms], a[freedoms] = drive.given(t)
+        return q, v, a
+
+    def row_motion(self, t: float) -> Array:
+        """Return residual, rate and second rate (3, nc) that driven constraints have at t; zero elsewhere."""
+        targets = np.zeros((3, self.nc))
+        for drive in self.drives:
+            element = drive.connection.element
+            if isinstance(element, (Constraint, CustomCoupling)):
+                value, rate, second = drive.law(t)
+                lower, upper = element.limits
+                if not lower < value < upper:
+                    where = f"position at t = {t:.6g} s"
+                    remedy = f"a {element.kind} needs it between {lower:.6g} and {upper:.6g}"
+                    raise ModelError(f"drive {drive.name!r}", where, value, remedy)
+                targets[:, self.driven_row(drive)] = element.target(value, rate, second)
+        return targets
+
+    @checked("residual", "target")
+    def apart(self, residual: Array, target: Array | float) -> Array:
+        """Return by how much rows (..., nc) miss their targets: turns that are driven without whole ones."""
+        gap: Array = np.asarray(residual, dtype=float) - np.asarray(target, dtype=float)
+        rows = [self.driven_row(drive) for drive in self.drives if _counts_turns(drive)]
+        if rows:
+            gap[..., rows] -= 2 * np.pi * np.round(gap[..., rows] / (2 * np.pi))
+        return gap
+
+    @checked("drive")
+    def driven_freedoms(self, drive: Drive) -> list[int]:
+        """Return where the speeds of a hinge that a drive prescribes stand in v."""
+        start = self.v_slice(drive.connection.name).start
+        return [start + k for k in drive.freedoms]
+
+    def driven_speeds(self, level: int = 2) -> NDArray[np.bool_]:
+        """Return which speeds (nv,) drives of hinges prescribe: by position (level 0), by speed too (1), or all (2)."""
+        marks = np.zeros(self.nv, dtype=bool)
+        for drive in self.hinge_drives:
+            if drive.level <= level:
+                marks[self.driven_freedoms(drive)] = True
+        return marks
+
+    @checked("drive")
+    def driven_row(self, drive: Drive) -> int:
+        """Return the constraint row that a drive prescribes."""
+        return self.constraint_connections.index(drive.connection.name) + int(drive.coordinate)
+
+    @checked("name")
+    def span_called(self, name: str) -> slice | None:
+        """Return where in q the coordinates of a hinge or flexible body stand, or one by its name; None if unknown."""
+        if name in (*self.hinge_names, *self.flexible_names):
+            return self.q_slice(name)
+        if name in self.coordinate_names:
+            place = self.coordinate_names.index(name)
+            return slice(place, place + 1)
+        return None
+
+    # ---- from names to numbers
+
+    def _slice(self, slices: dict[str, slice], hinge: str) -> slice:
+        try:
+            return slices[hinge]
+        except (KeyError, TypeError):
+            remedy = (
+                "it was cut to close a loop"
+                if isinstance(hinge, str) and hinge in self.compiled.names.cut_v
+                else f"the tree has {', '.join(map(repr, self.hinge_names[:8]))}"
+            )
+            raise ModelError(f"model of {self.system.name!r}", "hinge", hinge, remedy) from None
+
+    def _marks(self, given: Any) -> NDArray[np.bool_]:
+        names = [given] if isinstance(given, str) else given
+        if isinstance(names, (list, tuple)) and names and all(isinstance(n, str) for n in names):
+            marks = np.zeros(self.nv, dtype=bool)
+            for name in names:
+                if name in self.speed_names:
+                    marks[self.speed_names.index(name)] = True
+                else:
+                    marks[self.v_slice(name)] = True
+        else:
+            marks = np.empty(0) if shape_of(given) is None else np.asarray(given)
+            if marks.dtype != bool or marks.shape != (self.nv,):
+                raise ModelError("mixed_dynamics", "given", given, f"give ({self.nv},) booleans, or names of hinges")
+        for name in self.flexible_names:
+            if marks[self.v_slice(name)].any():
+                raise ModelError("mixed_dynamics", "given", name, "the accelerations of modes cannot be prescribed")
+        return marks
+
+    def _point(self, kernel: str, marker: Marker | Body | str) -> _core.Points:
+        """Return what the core needs of a marker; remembered, since markers do not change."""
+        try:
+            return self._points[marker]
+        except (KeyError, TypeError):
+            pass
+        point = self.points([self._found(kernel, marker)], single=True)
+        if len(self._points) > 4096:  # of users who make a marker for every call
+            self._points.clear()
+        self._points[marker] = point
+        return point
+
+    @checked("markers", "single", "loose")
+    def points(self, markers: Sequence[Marker], *, single: bool = False, loose: bool = False) -> _core.Points:
+        """Return what the core needs of markers on one body, for the kernels of points.
+
+        Parameters
+        ----------
+        markers : sequence of Marker
+            Of the model's own system: all on one frame of the core, or all points of one flexible body.
+        single : bool
+            Results have no axis for points.
+        loose : bool
+            The markers are points of a flexible body, whether or not the core has frames there.
+        """
+        if not len(markers):
+            raise ModelError("points", "markers", markers, "give one or more")
+        if loose and markers[0].body.flexible is None:
+            raise ModelError("points", "loose", loose, f"{markers[0].body.name!r} is no flexible body")
+        places = self.frames.places
+        if not loose and places.follows(markers[0]):
+            found = [self.frames.place(marker) for marker in markers]
+            frames = np.array([np.concatenate([R.ravel(), p]) for _, R, p in found])
+            return _core.Points(int(found[0][0]), frames, None, single)
+        body = int(places.frame[self.forest.number[markers[0].body.name]])
+        frames = np.array(
+            [np.concatenate([m.rotation.ravel(), np.zeros(3) if m.arm is None else m.arm]) for m in markers]
+        )
+        return _core.Points(body, frames, np.array([places.shapes_of(marker) for marker in markers]), single)
+
+    @checked("body")
+    def nodes(self, body: str) -> _core.Points:
+        """Return what the core needs of all nodes of a flexible body, for the kernels of points."""
+        if ("nodes", body) not in self._points:
+            part = self.system.bodies.get(body)
+            flexible = None if part is None else part.flexible
+            if part is None or flexible is None:
+                known = ", ".join(map(repr, self.flexible_names)) or "this system has none"
+                raise ModelError("nodes", "body", body, f"give the name of a flexible body: {known}")
+            places = zip(flexible.nodes, flexible.shapes, strict=True)
+            markers = [Marker(part, place, np.eye(3), shape=shape) for place, shape in places]
+            self._points["nodes", body] = self.points(markers, loose=True)
+        return self._points["nodes", body]
+
+    def _found(self, kernel: str, marker: Marker | Body | str) -> Marker:
+        """Return a marker of the model's own system for one that a user gives."""
+        if isinstance(marker, str) and marker not in self.system and marker in (self._later() or ()):
+            remedy = "it was made after the model was compiled: give the marker itself, or compile again"
+            raise ModelError(kernel, "marker", marker, remedy)
+        found = self.system.frame(marker) if isinstance(marker, str) else marker
+        found = found.origin if isinstance(found, Body) else found
+        if isinstance(found, Marker) and found.body.name in self.forest.number:
+            owner = found.body.system
+            if owner is self.system:
+                return found
+            if owner.key in (self.compiled.origin, self.family.system.key):
+                body = self.system.body_called(found.body.name)
+                return body.markers.get(found.label or "") or found.on(body)
+        raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
+
+    def _coordinates(self, kernel: str, q: ArrayLike) -> Array:
+        """Return q as a checked (nq,) array."""
+        shape = shape_of(q)
+        if shape is not None and len(shape) == 2:
+            raise ModelError(kernel, "the shape of q", shape, f"give ({self.nq},): this takes one state at a time")
+        try:
+            array = np.ascontiguousarray(q, dtype=np.float64) if shape is not None and len(shape) == 1 else np.empty(0)
+        except (TypeError, ValueError):
+            array = np.empty(0)
+        if array.shape != (self.nq,) or not np.isfinite(array).all():
+            self._refuse(kernel, "q", q)
+        return array
+
+    def _checked(self, kernel: str, argument: str, value: ArrayLike) -> Array:
+        """Return numbers for each speed, (nv,) or (B, nv)."""
+        try:
+            array = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            array = np.empty(0)
+        if array.shape[-1:] != (self.nv,) or not np.isfinite(array).all():
+            self._refuse(kernel, argument, value)
+        return array
+
+    # ---- called by the core when it cannot go on
+
+    def _refuse(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        refusals.refuse_argument(cast("Model", self), kernel.lstrip("_"), argument, value)
+
+    def _refuse_chords(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        refusals.refuse_loops(cast("Model", self), kernel.lstrip("_"))
+
+    def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        refusals.refuse_result(cast("Model", self), kernel.lstrip("_"), value)
+
+
+class ParameterNames(dict[str, int]):
+    """Places of parameters by name. An input that is a constant, ``"P.fz"``, stands for ``"P.fz.value"``.
+
+    Parameters
+    ----------
+    names : dict of str to int
+    aliases : dict of str to str
+        Further names; they are not listed.
+    """
+
+    def __init__(self, names: Mapping[str, int], aliases: Mapping[str, str]) -> None:
+        super().__init__(names)
+        self.aliases = dict(aliases)
+
+    def __missing__(self, name: str) -> int:
+        return self[self.aliases[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self.aliases
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the place of a parameter."""
+        return super().get(self.aliases.get(name, name), default)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self), self.aliases)
+
+
+@once_per_model
+def _parameter_names(model: Model) -> dict[str, int]:
+    """Return where parameters of elements, then own numbers, stand, by name."""
+    elements = model.compiled.elements
+    first = len(elements.parameters)
+    own = {name: first + k for name, k in model.compiled.numbers.names.items()}
+    names = {**elements.parameter_names, **{name: k for name, k in own.items() if name not in elements.parameter_names}}
+    inputs = [name for name in elements.inputs_by_law if name not in names and f"{name}.value" in names]
+    return ParameterNames(names, {name: f"{name}.value" for name in inputs})
+
+
+def _counts_turns(drive: Drive) -> bool:
+    element = drive.connection.element
+    return isinstance(element, AxisAngle) and element.about is not None

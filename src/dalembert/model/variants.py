@@ -1,0 +1,171 @@
+"""Models with other own numbers than described: their tables follow in the core, all else when it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..bodies.body import fault_of
+from ..compile import compile_system
+from ..compile.compiler import random_coordinates
+from ..compile.frames import FrameMap
+from ..compile.names import Names
+from ..compile.parameter_substitution import refuse_values, rewritten
+from ..compile.parameters import Group
+from ..compile.signal_graph import OutputInput
+from ..errors import ModelError, SingularityError
+from ..system.topology import Forest
+from .cache import WORKED_OUT, once_per_model
+from .callbacks import Host, HostedInput
+
+if TYPE_CHECKING:
+    from .model import Model
+
+__all__ = ["DERIVED", "derive", "mind_numbers", "varied"]
+
+Array = NDArray[np.float64]
+
+DERIVED = frozenset({"compiled", "system", "forest", "frames", "drives", "hinge_drives", "hosted"})
+_OWN = DERIVED | {"_points", "parameters", "own_numbers", "_zero", WORKED_OUT}
+
+
+def varied(family: Model, parameters: Array, item: str = "conditions", *, physical: bool = True) -> Model:
+    """Return a model with other parameters (n,), made without compiling it again.
+
+    Parameters
+    ----------
+    family : Model
+        As described.
+    parameters : (n,)
+    item : str
+        Who asks, for errors.
+    physical : bool
+        False beside numbers that can be, for differences: those of a thin rod have none on either side.
+
+    Raises
+    ------
+    ModelError
+        If a part of the description cannot have them.
+    """
+    own, count = family.compiled.numbers, family.element_numbers
+    parameters = np.array(parameters, dtype=float)
+    parameters.flags.writeable = False
+    numbers = parameters[count:]
+    changed = (numbers != own.values).nonzero()[0]
+    places = sorted(set(own.firsts.searchsorted(changed, side="right").tolist()))
+    groups = [own.groups[k - 1] for k in places]
+    for group in groups if physical else ():
+        _mind(family, group, numbers[group.span], item)
+    model = family.__class__.__new__(family.__class__)
+    model.__dict__.update(_handed_on(family))
+    model.__dict__["family"] = family
+    model._points = {}
+    model.own_numbers, model.parameters, model.__dict__["_physical"] = numbers, parameters, physical
+    _core.Model.__init__(model, family, parameters[:count], numbers, Host(model) if family.hosted else None)
+    if model.nc and any(group.what in ("marker", "coupling") for group in groups) and _rows_depend_otherwise(model):
+        return _compiled_again(model)
+    return model
+
+
+@once_per_model
+def _handed_on(family: Model) -> dict[str, Any]:
+    """Return what all models of a family have in common."""
+    return {key: value for key, value in family.__dict__.items() if key not in _OWN}
+
+
+def _mind(family: Model, group: Group, values: Array, item: str) -> None:
+    """Refuse numbers that a part of the description cannot have."""
+    if group.what == "body":
+        body = family.system.bodies[group.key[0]]
+        xx, xy, xz, yy, yz, zz = values[4:]
+        mass, inertia = float(values[0]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        if mass < 0:
+            raise ModelError(item, f"parameter {group.names[0]!r}", mass, "a mass must not be negative")
+        fault = fault_of(mass, inertia) if body.strict else ""
+        if fault:
+            raise ModelError(item, f"parameters '{body.name}.inertia'", inertia.tolist(), fault)
+    elif group.what != "marker":
+        refuse_values(family.system, group, values, item)
+
+
+def mind_numbers(family: Model, parameters: Array, item: str) -> None:
+    """Refuse numbers of many models, parameters (k, n), that a part of the description cannot have."""
+    own = family.compiled.numbers
+    rows = parameters[:, family.element_numbers :]
+    changed = (rows != own.values).any(axis=0)
+    for group in own.groups:
+        if changed[group.span].any():
+            for values in np.unique(rows[:, group.span], axis=0):
+                _mind(family, group, values, item)
+
+
+# ---- rows that repeat others
+
+
+@once_per_model
+def _pivots(model: Model) -> tuple[Array, NDArray[np.bool_]] | None:
+    """Return a configuration (nq,) that is nothing special, and which rows (nc,) do not depend on others there."""
+    rng = np.random.default_rng(2)
+    q = model.integrate(random_coordinates(model.forest, model.compiled.names, rng), np.zeros(model.nv))
+    try:
+        return q, model._row_pivots(q) > 0.0
+    except SingularityError:
+        return None
+
+
+def _rows_depend_otherwise(model: Model) -> bool:
+    """Return whether other rows repeat each other than in the model as described: a plane loop that is no more."""
+    known = _pivots(model.family)
+    return known is not None and not np.array_equal(model._row_pivots(known[0]) > 0.0, known[1])
+
+
+def _compiled_again(model: Model) -> Model:
+    """Return the same from its description: which rows are needed everywhere has to be found out anew."""
+    family = model.family
+    made = compile_system(model.system)
+    made.tables["parameters"] = model.parameters[: family.element_numbers]
+    made = replace(made, origin=family.compiled.origin, numbers=family.compiled.numbers)
+    again = family.__class__.__new__(family.__class__)
+    again.__dict__.update({k: v for k, v in model.__dict__.items() if k not in (*DERIVED, WORKED_OUT)})
+    _core.Model.__init__(
+        again,
+        made.tables,
+        np.array(made.elements.starts, dtype=float),
+        list(made.elements.functions),
+        list(made.elements.function_sizes),
+        Host(model) if family.hosted else None,
+    )
+    again._join(family)
+    again._points = {}
+    again.recompiled = True
+    _take(again, made)
+    again.independent_rows = tuple(name for name, lean in zip(made.names.rows, made.lean, strict=True) if lean)
+    return again
+
+
+# ---- what Python keeps
+
+
+def derive(model: Model) -> None:
+    """Give a model with other own numbers the description that has them, and what follows from it."""
+    family = model.family
+    made = family.compiled
+    system = rewritten(made.system, made.numbers, model.own_numbers, physical=model.__dict__["_physical"])
+    forest = Forest(system)
+    names, drives = Names(forest), tuple(system.drives.values())
+    _take(
+        model,
+        replace(made, system=system, forest=forest, frames=FrameMap.of(forest), names=names, drives=drives),
+    )
+
+
+def _take(model: Model, made: Any) -> None:
+    model.compiled = made
+    model.system, model.forest, model.frames, model.drives = made.system, made.forest, made.frames, made.drives
+    model.hinge_drives = tuple(drive for drive in made.drives if drive.of_hinge)
+    model.hosted = ()
+    model.hosted = tuple(HostedInput(model, law) if isinstance(law, OutputInput) else law for law in made.hosted)

@@ -1,0 +1,293 @@
+"""A mechanism followed over time, position by position, on one branch.
+
+From a closed position the next is predicted and corrected:
+
+    order 0   q                                                                                                    (1)
+    order 1   q + h v                                                                                              (2)
+    order 2   q + h v + h^2 a / 2        (Garcia de Jalon and Bayo 1994, (3.9), (3.10))                              (3)
+
+What is driven is exact at once. A step counts if both ends agree on the way between them: the second-order prediction
+from each end meets the other within a part of the way. If not, or if Newton's method fails, the step is split; a branch
+is never left in silence. Where wheels roll, positions hang on the path: speeds are integrated, and positions put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked, finite_array, shape_of
+from ..closure.equations import Equations
+from ..closure.position_rates import Rates, find_rates, speed_scales
+from ..closure.position_solver import Position, find_position
+from ..errors import AssemblyError, DalembertError, ModelError, SingularityError
+from ..model.driven_kinematics import MOST_STEPS, Swept
+from ..numerics.factorization import factor
+from ..result import TIME, Axis
+from .kinematic_failure import too_far
+
+__all__ = ["Followed", "follow", "predict"]
+
+Array = NDArray[np.float64]
+
+_AGREE = 0.25  # of the way of a step: how far predictions of either end may be off
+_SMALL = 0.01  # of a length: ways so short that they need not be predicted well if Newton's method takes them at once
+_FINE = 2000  # times at which laws are asked on a way that has to be split
+_LEAST = 1e-7  # of the way between two times: the shortest step
+
+
+@dataclass(eq=False)
+class Followed:
+    """Positions and rates over time.
+
+    Attributes
+    ----------
+    t : (k,) s
+    q : (k, nq)
+    v, a, j : (k, nv)
+        `j` is None if jerks were not asked for.
+    iterations, factorisations, splits : int
+        Of Newton's method; steps that were split.
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    j: Array | None
+    iterations: int
+    factorisations: int
+    splits: int
+
+
+@checked("equations", "q", "rates", "h", "order")
+def predict(equations: Equations, q: Array, rates: Rates, h: float, order: int) -> Array:
+    """Return the configuration a time h on, (nq,), by (1), (2) or (3)."""
+    step = (0.0, h, h)[order] * rates.v + (h * h / 2 if order == 2 else 0.0) * rates.a
+    return equations.integrate(q, step)
+
+
+@checked("equations", "predictor")
+def follow(
+    equations: Equations,
+    times: ArrayLike,
+    q: ArrayLike | None = None,
+    *,
+    predictor: int | None = None,
+    jerk: bool = True,
+    axis: Axis = TIME,
+    **newton: Any,
+) -> Followed:
+    """Follow a driven mechanism through times (k,) s, from a guess q at the first of them.
+
+    Parameters
+    ----------
+    equations : Equations
+        With as many drives as freedoms.
+    times : (k,) s
+        In order, rising or falling.
+    q : (nq,)
+        Guess at times[0].
+    predictor : int
+        0, 1 or 2: order of the prediction that Newton's method starts from, position by position in Python. If neither
+        this nor options of Newton's method are given, mechanisms in natural coordinates are followed in the core.
+    jerk : bool
+        Whether jerks are wanted.
+    axis : Axis
+        What times are, for messages.
+    **newton
+        Options of `find_position`.
+
+    Raises
+    ------
+    AssemblyError
+        If the branch ends before the last time; ``error.result`` is what was reached.
+    """
+    shape = shape_of(times)
+    if shape is None or len(shape) != 1 or not shape[0]:
+        raise ModelError("follow", "times", times, "give one or more times, s")
+    if predictor not in (None, 0, 1, 2):
+        raise ModelError("follow", "predictor", predictor, "use 0, 1 or 2")
+    ts = finite_array(times, shape, item="follow", field="times")
+    if not (bool((np.diff(ts) >= 0.0).all()) or bool((np.diff(ts) <= 0.0).all())):
+        raise ModelError("follow", "times", times, "they have to rise, or to fall")
+    run = _Run(equations, 2 if predictor is None else predictor, newton, axis)
+    first = find_position(equations, q, float(ts[0]), **newton)
+    run.count(first)
+    if predictor is None and not newton and getattr(equations, "sweeps", False):
+        return _in_core(equations, ts, first, jerk, axis)
+    at, t = first.q, float(ts[0])
+    kept: list[tuple[Array, Rates]] = []
+    rolling = bool((equations.row_scales <= 0.0).any())
+    try:
+        here = find_rates(equations, at, t, jerk=jerk)
+        kept.append((at, here))
+        for goal in ts[1:]:
+            way = run.roll(at, t, float(goal)) if rolling else run.steps(at, here, t, float(goal))
+            *_, at = way
+            t = float(goal)
+            here = find_rates(equations, at, t, jerk=jerk)
+            kept.append((at, here))
+    except (AssemblyError, ModelError, SingularityError) as error:
+        error.result = run.collect(ts[: len(kept)], kept, jerk) if kept else None
+        raise
+    return run.collect(ts, kept, jerk)
+
+
+def _in_core(equations: Any, times: Array, first: Position, jerk: bool, axis: Axis) -> Followed:
+    """Follow in the core, and say what ended the motion if it did."""
+    found = _swept(equations, times, first.q, jerk)
+    splits = max(0, found.steps - (len(found.t) - 1))
+    made = Followed(found.t, found.q, found.v, found.a, found.jerk, found.corrections, found.corrections, splits)
+    if found.status == "finished":
+        return made
+    try:
+        # freedoms that are left, and rates that contradict each other
+        find_rates(equations, found.q_last, found.t_last, jerk=False)
+        if found.status == "far":
+            raise _too_far(found.t_last, float(times[len(found.t)]), axis)
+        nearest = find_position(equations, found.q_last, float(times[len(found.t)]), check=False)
+        raise _ended(found.t_last, float(times[len(found.t)]), nearest, equations, axis)
+    except DalembertError as error:
+        error.result = made
+        raise
+
+
+def _swept(equations: Any, times: Array, q: Array, jerk: bool) -> Swept:
+    """Follow in the core; where steps are split, laws are asked at so many times that what is between them is exact.
+
+    Driven points that are not on their circle between two times could not be followed.
+    """
+    found: Swept = equations.sweep(times, q, jerk=jerk)
+    while found.status in ("ended", "contradicted") and found.t.size:
+        row = len(found.t) - 1
+        inner = np.linspace(times[row], times[row + 1], _FINE + 1)
+        fine: Swept = equations.sweep(inner, found.q[-1], jerk=False, most=_FINE)
+        if fine.status != "finished":
+            return replace(found, status=fine.status, q_last=fine.q_last, v_last=fine.v_last, t_last=fine.t_last)
+        rest: Swept = equations.sweep(times[row + 1 :], fine.q[-1], jerk=jerk)
+        rows: dict[str, Any] = {
+            name: np.concatenate([getattr(found, name), getattr(rest, name)])
+            for name in ("t", "q", "v", "a", *(("jerk",) if jerk else ()), "slack")
+        }
+        sums = {
+            name: sum(getattr(part, name) for part in (found, fine, rest))
+            for name in ("steps", "corrections", "crossings")
+        }
+        found = replace(rest, **rows, **sums)
+    return found
+
+
+class _Run:
+    """One way through times, with its counts."""
+
+    def __init__(self, equations: Equations, predictor: int, newton: dict[str, Any], axis: Axis) -> None:
+        self.equations, self.predictor, self.newton, self.axis = equations, predictor, newton, axis
+        self.iterations = self.factorisations = self.splits = 0
+
+    def count(self, found: Position) -> None:
+        self.iterations += found.iterations
+        self.factorisations += found.factorisations
+
+    def steps(self, q: Array, here: Rates, t: float, goal: float) -> Iterator[Array]:
+        """Yield positions on the way to the goal, the last one there."""
+        if t == goal:
+            yield q
+        whole = h = goal - t
+        found: Position | None = None
+        tried = 0
+        while t != goal:
+            tried += 1
+            if tried > MOST_STEPS:
+                raise _too_far(t, goal, self.axis)
+            end = goal if abs(goal - t) <= abs(h) * (1 + 1e-12) else t + h
+            guess = predict(self.equations, q, here, end - t, self.predictor)
+            found = find_position(self.equations, guess, end, **{"max_iterations": 20, **self.newton, "check": False})
+            self.count(found)
+            there = self._agrees(q, here, found, end - t) if found.closed else None
+            if there is None:
+                self.splits += 1
+                h = (end - t) / 2
+                if abs(h) < _LEAST * abs(whole):
+                    raise _ended(t, goal, found, self.equations, self.axis)
+                continue
+            q, here, t = found.q, there, end
+            h *= 2
+            yield q
+
+    def _agrees(self, q: Array, here: Rates, found: Position, h: float) -> Rates | None:
+        """Return the rates at the end of a step if both ends agree on the way between them."""
+        equations = self.equations
+        try:
+            there = find_rates(equations, found.q, found.t, jerk=False)
+        except DalembertError:
+            return None
+        scale = equations.column_scales
+        way = float(np.linalg.norm(equations.difference(q, found.q) / scale))
+        for start, rates, span, end in ((q, here, h, found.q), (found.q, there, -h, q)):
+            off = equations.difference(predict(equations, start, rates, span, 2), end) / scale
+            if float(np.linalg.norm(off)) > _AGREE * way and not (way < _SMALL and found.iterations <= 3):
+                return None
+        return there
+
+    def roll(self, q: Array, t: float, goal: float) -> Iterator[Array]:
+        """Integrate speeds to the goal, then put the position back onto the rows that hold positions."""
+        from scipy.integrate import solve_ivp
+
+        tried = 0
+
+        def speed(s: float, x: Array) -> Array:
+            nonlocal tried
+            tried += 1
+            if tried > MOST_STEPS:
+                raise _too_far(s, goal, self.axis)
+            # between steps positions are off the rows by the error of the integration, and so are speeds
+            J = self.equations.jacobian(x, s)
+            rows, columns = speed_scales(self.equations, J), self.equations.column_scales
+            b = self.equations.velocity_terms(x, s)
+            return columns * factor(rows[:, None] * J * columns).solve(rows * b)
+
+        ran = solve_ivp(speed, (t, goal), q, method="DOP853", rtol=1e-11, atol=1e-12)
+        if not ran.success:
+            raise SingularityError(
+                f"the way from {self.axis.at(t)} cannot be integrated beyond {float(ran.t[-1]):.9g} ({ran.message}): "
+                "speeds jump there; end the motion before it, or look at the rank of the rows (Mechanism.mobility)"
+            )
+        found = find_position(self.equations, ran.y[:, -1], goal, **self.newton)
+        self.count(found)
+        yield found.q
+
+    def collect(self, t: Array, kept: list[tuple[Array, Rates]], jerk: bool) -> Followed:
+        return Followed(
+            t,
+            np.array([q for q, _ in kept]),
+            np.array([rates.v for _, rates in kept]),
+            np.array([rates.a for _, rates in kept]),
+            np.array([rates.j for _, rates in kept]) if jerk else None,
+            self.iterations,
+            self.factorisations,
+            self.splits,
+        )
+
+
+def _too_far(t: float, goal: float, axis: Axis) -> SingularityError:
+    return SingularityError(f"kinematics: the motion ends at {axis.at(t, '.9g')}: {too_far(axis, t, goal)}")
+
+
+def _ended(t: float, goal: float, found: Position, equations: Equations, axis: Axis) -> AssemblyError:
+    """Return what to say where a branch ends."""
+    J = equations.row_scales[:, None] * equations.jacobian(found.q, t) * equations.column_scales
+    s = np.linalg.svd(J, compute_uv=False)
+    least = float(s[min(J.shape[1], len(s)) - 1]) if len(s) else 0.0
+    missed = ", ".join(repr(name) for name in list(found.rows)[:3])
+    why = f"beyond it {missed} cannot be met" if missed else "rates would have to be infinite there, a dead point"
+    error = AssemblyError(
+        f"the branch ends at {axis.at(t, '.9g')}, on the way to {goal:.6g}{axis.ending}: {why} (smallest singular "
+        f"value of J {least:.2g}); end the motion before it, drive another coordinate, or choose another assembly"
+    )
+    error.q, error.residuals = found.q, found.rows
+    return error

@@ -1,0 +1,354 @@
+"""All circuits of a mechanism with one freedom: connected sets of closed configurations.
+
+A circuit consists of smooth ways (see `continuation`) that meet at bifurcations. To get from one circuit to another a
+mechanism has to be taken apart; within one it can be moved, though not always by its input: at dead points the input
+turns back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked, finite_number, random_generator
+from ..closure.assembly import assemble
+from ..closure.branch_search import all_closed, descend, distinct
+from ..closure.continuation.arclength import Tracer
+from ..closure.continuation.bifurcation import Meeting, meeting
+from ..closure.continuation.solution_path import Path
+from ..closure.driven.prescribed_velocities import Prescribed
+from ..closure.equations import Equations, RelativeEquations
+from ..closure.scaled_equations import Closed, Measure, held_values, measures_of, named
+from ..connections.joints import Revolute
+from ..errors import AssemblyError, ModelError
+from ..model import Model, as_model
+from ..system import System
+from .angle_periods import cycle_of
+from .circuit import Circuit, Circuits
+from .special_configurations import Bifurcation
+
+__all__ = ["circuits"]
+
+Array = NDArray[np.float64]
+
+_VALUES = 24  # values of one coordinate at which all ways to close are looked for
+_STARTS = 240
+_PATHS = 60
+_WIDE = 8  # starts in sets with more freedoms that are looked at
+_DIRECTIONS = 16  # in which ways leave a bifurcation, at most
+
+
+@checked("input", "fixed", "limits", "q", "rng")
+def circuits(
+    system: System | Model | Equations,
+    input: str | None = None,
+    *,
+    fixed: str | Iterable[str] | Mapping[str, Any] = (),
+    limits: bool = False,
+    q: ArrayLike | None = None,
+    t: float = 0.0,
+    step: float = 0.12,
+    length: float | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> Circuits:
+    """Return all circuits of a mechanism with one freedom, drives let go.
+
+    Parameters
+    ----------
+    system : System, Model or Equations
+    input : str
+        The coordinate that is thought of as driven; the first that moves if left out.
+    fixed : names, or dict of name to value
+        Coordinates that keep their value at the start (or the one given), rad or m: as many as the mechanism has
+        freedoms beside the one.
+    limits : bool
+        Whether ways end at the stops of hinges (`lower`, `upper`).
+    q : (nq,) rad or m
+        A configuration to start from; the start values if left out. Its circuit comes first.
+    t : float, s
+        Time, for what depends on it by itself.
+    step : float
+        Largest change of a coordinate between two stored configurations, rad or lengths of the mechanism.
+    length : float
+        Arclength after which a way that has not come back is left, rad and lengths of the mechanism; 400 if left out,
+        or as much as geared wheels need until all of them stand as they stood.
+    rng : numpy Generator or seed
+        Of the random starts of the search; default seed 0, so that results repeat.
+
+    Returns
+    -------
+    Circuits
+
+    Raises
+    ------
+    ModelError
+        If the mechanism has no freedom, or more than one.
+    AssemblyError
+        If it cannot be closed.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import four_bar
+    >>> found = da.circuits(four_bar(), "A")
+    >>> len(found), [circuit.turns for circuit in found]
+    (2, [True, True])
+    """
+    t = finite_number(t, item="circuits", field="t")
+    random = random_generator(0 if rng is None else rng, item="circuits", field="rng")
+    equations, closed, first, problem = _closed(system, fixed, q, t)
+    known = measures_of(equations)
+    stops = [m for m in known.values() if np.isfinite(m.lower) or np.isfinite(m.upper)] if limits else []
+    tracer = Tracer(
+        closed,
+        stops,
+        largest=_positive(step, "step"),
+        length=400.0 if length is None else _positive(length, "length"),
+    )
+    scan = None if input is None else named(known, input, item="circuits", field="input")
+    if input is not None and input in ([fixed] if isinstance(fixed, str) else list(fixed)):
+        raise ModelError("circuits", "fixed", input, "it is the input, which has to move: hold another coordinate")
+    seeds = _seeds(tracer, first, scan, random)
+    if not len(seeds):
+        raise problem or ModelError("circuits", "system", equations, "no closed configuration was found")
+    _refuse_other_mobility(tracer, seeds, equations)
+    within = [seed for seed in seeds if all(_within(m, seed) for m in stops)]
+    if not within:
+        names = ", ".join(f"{m.name} {m.lower:.6g} to {m.upper:.6g}" for m in stops)
+        raise ModelError("circuits", "limits", True, f"no closed configuration was found within the stops ({names})")
+    cycle = cycle_of(tracer, within, known)
+    if cycle is not None:
+        tracer.reason = f": {cycle.reason}"
+        if length is None and cycle.affordable:
+            tracer.length = max(tracer.length, 1.5 * cycle.length)
+    paths, meetings, joined, wide = _all_paths(tracer, within)
+    return _gathered(equations, tracer, known, scan, paths, meetings, joined, wide)
+
+
+def _positive(value: Any, field: str) -> float:
+    number = finite_number(value, item="circuits", field=field)
+    if number <= 0:
+        raise ModelError("circuits", field, value, "give a positive number")
+    return number
+
+
+def _within(measure: Measure, q: Array) -> bool:
+    value = float(measure.values(q))
+    return measure.lower - 1e-9 <= value <= measure.upper + 1e-9
+
+
+def _closed(
+    system: System | Model | Equations, fixed: Any, q: ArrayLike | None, t: float
+) -> tuple[Equations, Closed, Array, Exception | None]:
+    """Return equations, the closed configurations, one to start from, and what hindered it from closing."""
+    problem: Exception | None = None
+    if not isinstance(system, (System, Model, RelativeEquations)):
+        if not hasattr(system, "acceleration_terms"):
+            raise ModelError("circuits", "system", system, "give a System, a Model or closure equations")
+        if q is None:
+            raise ModelError("circuits", "q", None, "give a configuration near a closed one")
+        first = np.asarray(q, dtype=float)
+        return system, Closed(system, held_values(system, first, fixed, item="circuits"), t), first, None
+    model = system.model if isinstance(system, RelativeEquations) else as_model(system)
+    _refuse_no_length(model)
+    if not model.nc:
+        raise ModelError("circuits", "system", model.system.name, f"it has no loops, and {model.nv} freedoms: draw it")
+    equations = RelativeEquations(model, driven=False)
+    first = model.initial_state().q if q is None else model._coordinates("circuits", q)
+    holding = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys([fixed] if isinstance(fixed, str) else fixed)
+    try:
+        first = assemble(model, q=q, fixed=holding, t=t).q
+    except AssemblyError as error:
+        problem = error
+    held = held_values(equations, first, holding, item="circuits")
+    return equations, Closed(equations, held, t, Prescribed.of(model).clocks), first, problem
+
+
+def _seeds(tracer: Tracer, first: Array, scan: Measure | None, random: np.random.Generator) -> Array:
+    """Return closed configurations (k, nq): one near the first, all at some values of a coordinate, and random ones."""
+    closed = tracer.closed
+    columns = np.flatnonzero(tracer.free)
+    kicks = random.uniform(-np.pi, np.pi, (_STARTS, closed.nv)) * tracer.free
+    kicks[0] = 0.0
+    starts = closed.moved(np.broadcast_to(first, (_STARTS, len(first))), kicks)
+    found, worst = descend(closed, starts, [(np.arange(closed.rows), columns)])
+    found = found[worst[:, 0] < 1e-9]
+    held = ~tracer.free
+    column = scan.column if scan is not None and scan.column >= 0 else int(columns[0])
+    held[column] = True
+    if closed.periods[column] > 0:
+        shifts = np.linspace(-np.pi, np.pi, _VALUES, endpoint=False) + 0.37 * np.pi / _VALUES
+    elif len(found):
+        place = closed.between(first, found)[:, column]
+        low, high = np.quantile(place, (0.0, 1.0))
+        shifts = low + (high - low) * (np.arange(_VALUES) + 0.5) / _VALUES
+    else:
+        shifts = np.zeros(0)
+    if len(shifts):
+        away = np.zeros((len(shifts), closed.nv))
+        away[:, column] = shifts
+        parents = closed.moved(np.broadcast_to(first, (len(shifts), len(first))), away)
+        found = np.concatenate([found, all_closed(closed, parents, held, random)])
+    exact = [tracer.closest(q) for q in found[closed.genuine(found)]]
+    seeds = np.array([q for q in exact if q is not None]).reshape(-1, len(first))
+    if len(seeds):
+        seeds = seeds[distinct(closed, seeds)[0]]
+    return seeds
+
+
+def _refuse_other_mobility(tracer: Tracer, seeds: Array, equations: Equations) -> None:
+    """Refuse a mechanism with another number of freedoms than one."""
+    numbers = [tracer.nullity(q) for q in seeds[:12]]
+    least = min(numbers)
+    if least == 1:
+        return
+    name = equations.model.system.name if isinstance(equations, RelativeEquations) else "mechanism"
+    if least == 0:
+        remedy = f"it cannot move at all with {len(tracer.closed.held)} coordinates held: release one"
+        raise ModelError("circuits", "system", name, remedy)
+    q = seeds[int(np.argmin(numbers))]
+    spot = meeting(tracer, tracer.look(q), along=False)
+    if spot is not None and not len(spot.directions):
+        remedy = (
+            f"it closes at single configurations only, where {least} motions exist to first order: check the lengths"
+        )
+        raise ModelError("circuits", "system", name, remedy)
+    Vt = np.linalg.svd(tracer.closed.jacobian(q))[2][-least:]
+    moving = [n for n, x in zip(equations.speed_names, np.abs(Vt).max(0), strict=True) if x > 1e-6]
+    remedy = (
+        f"it has {least} freedoms, and circuits are of mechanisms with one: hold {least - 1} of "
+        f"{', '.join(moving[:8])} by fixed=..."
+    )
+    raise ModelError("circuits", "system", name, remedy)
+
+
+def _refuse_no_length(model: Model) -> None:
+    """Refuse bodies between two revolutes about one axis: they turn by themselves, and nothing else moves."""
+    for body in model.system.bodies.values():
+        ends = [
+            (connection, end)
+            for connection in model.system.connections.values()
+            for end in (connection.first, connection.second)
+            if end.body is body
+        ]
+        if len(ends) != 2 or not all(isinstance(connection.element, Revolute) for connection, _ in ends):
+            continue
+        (one, first), (two, second) = ends
+        away = second.position - first.position
+        axes = [end.rotation @ connection.element.axis for connection, end in ends]  # type: ignore[union-attr]
+        off = float(np.linalg.norm(np.cross(away, axes[0])))
+        if off < 1e-9 * model.length and float(np.linalg.norm(np.cross(*axes))) < 1e-9:
+            raise ModelError(
+                f"body {body.name!r}",
+                f"the distance of {one.name} and {two.name}",
+                off,
+                "both turn about one axis, so it turns by itself: give the link a length, or leave it out",
+            )
+
+
+def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Meeting], list[set[int]], int]:
+    """Return all ways, where they meet, which ways meet there, and how many starts had more freedoms than one."""
+    closed = tracer.closed
+    paths: list[Path] = []
+    meetings: list[Meeting] = []
+    joined: list[set[int]] = []
+    left, wide = np.array(seeds), 0
+    queue: list[tuple[Array, int | None]] = []
+    while (queue or len(left)) and len(paths) < _PATHS:
+        if not queue:
+            queue, left = [(left[0], None)], left[1:]
+        q, origin = queue.pop(0)
+        known = next((k for k, path in enumerate(paths) if tracer.on(path, q) is not None), None)
+        if known is not None:
+            if origin is not None:
+                joined[origin].add(known)
+            continue
+        if tracer.nullity(q) > 1:  # the seed is a bifurcation itself
+            spots = [meeting(tracer, tracer.look(q), along=False)] if wide < _WIDE else [None]
+        else:
+            paths.append(tracer.trace(q))
+            left = left[~tracer.strewn(paths[-1], left)]
+            if origin is not None:
+                joined[origin].add(len(paths) - 1)
+            spots = [meeting(tracer, place) for place in paths[-1].singular]
+        for spot in spots:
+            if spot is None:
+                continue
+            if len(spot.directions) > _DIRECTIONS:  # part of a set with more freedoms
+                wide += 1
+                continue
+            near = [float(np.abs(closed.between(m.q, spot.q)).max()) < 1e-4 for m in meetings]
+            number = near.index(True) if any(near) else len(meetings)
+            if number == len(meetings):
+                meetings.append(spot)
+                joined.append(set())
+                for way in spot.directions:
+                    seed = _off(tracer, spot.q, way)
+                    if seed is not None:
+                        queue.insert(0, (seed, number))
+            if tracer.nullity(q) == 1:
+                joined[number].add(len(paths) - 1)
+    return paths, meetings, joined, wide
+
+
+def _off(tracer: Tracer, q: Array, way: Array) -> Array | None:
+    """Return a closed configuration a little way off a bifurcation, in one of its directions."""
+    for h in (0.02, 0.005, 0.001):
+        found = tracer.correct(tracer.closed.moved(q, h * way), way)
+        if found is not None and float(np.linalg.norm(tracer.closed.between(q, found[0]))) < 2 * h:
+            return found[0]
+    return None
+
+
+def _gathered(
+    equations: Equations,
+    tracer: Tracer,
+    known: dict[str, Measure],
+    scan: Measure | None,
+    paths: list[Path],
+    meetings: list[Meeting],
+    joined: list[set[int]],
+    wide: int,
+) -> Circuits:
+    """Return circuits: ways that bifurcations connect."""
+    owner = list(range(len(paths)))
+    for ways in joined:
+        numbers = {owner[k] for k in ways}
+        owner = [min(numbers) if own in numbers else own for own in owner]
+    measure = scan if scan is not None else _leading(tracer, known, paths)
+    held = {m.name for m in tracer.closed.held}
+    moving = {name: m for name, m in known.items() if name not in held}
+    found = []
+    for number in dict.fromkeys(owner):
+        mine = [k for k, own in enumerate(owner) if own == number]
+        spots = [
+            Bifurcation(
+                m.q,
+                measure.usual(float(measure.values(m.q))),
+                m.mobility,
+                tuple(mine.index(k) for k in sorted(ways)),
+                m.directions,
+            )
+            for m, ways in zip(meetings, joined, strict=True)
+            if ways & set(mine)
+        ]
+        found.append(Circuit(tracer, [paths[k] for k in mine], spots, measure, moving))
+    alone = [
+        Bifurcation(m.q, measure.usual(float(measure.values(m.q))), m.mobility, (), m.directions)
+        for m, ways in zip(meetings, joined, strict=True)
+        if not ways
+    ]
+    model = equations.model if isinstance(equations, RelativeEquations) else None
+    return Circuits(found, measure, model, tracer, isolated=alone, wide=wide > 0)
+
+
+def _leading(tracer: Tracer, known: dict[str, Measure], paths: list[Path]) -> Measure:
+    """Return the first coordinate that moves."""
+    v = paths[0].tangents * tracer.closed.scales
+    for measure in known.values():
+        if float(np.abs(measure.rates(paths[0].q, v)).max()) > 1e-6 * measure.scale:
+            return measure
+    return next(iter(known.values()))

@@ -1,0 +1,1 @@
+"""Kinematic geometry: coupler curves, instant centres, polygons, transmission, clearance."""

@@ -1,0 +1,250 @@
+"""Whether bodies get in each other's way along a motion: distances of their shapes, and the first that touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._core import distances
+from ...bodies.convex_hulls import Convex, convex_parts
+from ...checks import checked, finite_number
+from ...errors import ModelError
+from ...result import Result
+from .kinematic_result import Reading
+
+__all__ = ["Clearance", "Closest", "clearance"]
+
+Array = NDArray[np.float64]
+Pair = tuple[str, str]
+
+_ITEM = "clearance"
+_STEPS = 60  # of a bisection between rows
+
+
+class Closest(NamedTuple):
+    """Where two bodies are closest, or begin to touch.
+
+    pair : names of the bodies
+    distance : m
+    t : s
+    points : (2, 3) m, of either body, world axes
+    """
+
+    pair: Pair
+    distance: float
+    t: float
+    points: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Clearance(Reading):
+    """Distances of bodies along a motion.
+
+    Attributes
+    ----------
+    result : Result
+    pairs : tuple of (str, str)
+    t : (n,) s
+    distance : (n, pairs) m
+        Of the shapes of the bodies; zero where they overlap.
+    points : (n, pairs, 2, 3) m
+        Nearest points of either body, world axes.
+    at_least : float, m
+        Distance below which bodies interfere.
+    notes : tuple of str
+        What was left out, or taken for something simpler.
+    """
+
+    result: Result
+    pairs: tuple[Pair, ...]
+    t: Array
+    distance: Array
+    points: Array
+    at_least: float
+    notes: tuple[str, ...] = ()
+    _parts: dict[str, list[Convex]] = field(default_factory=dict, repr=False)
+
+    @property
+    def least(self) -> Closest:
+        """The smallest distance over the motion, between rows too where the motion is known there."""
+        row, k = divmod(int(self.distance.argmin()), len(self.pairs))
+        best = Closest(self.pairs[k], float(self.distance[row, k]), float(self.t[row]), self.points[row, k])
+        if self.result.dense is None or best.distance == 0.0 or len(self.t) < 2:
+            return best
+        low, high = (float(self.t[min(max(row + d, 0), len(self.t) - 1)]) for d in (-1, 1))
+        golden = (5**0.5 - 1) / 2
+        for _ in range(_STEPS):
+            a, b = high - golden * (high - low), low + golden * (high - low)
+            one, two = self._at(a, k), self._at(b, k)
+            best = min(best, one, two, key=lambda c: c.distance)
+            low, high = (low, b) if one.distance < two.distance else (a, high)
+            if high - low < 1e-12 * (1.0 + abs(high)):
+                break
+        return best
+
+    @property
+    def interference(self) -> Closest | None:
+        """The first time at which two bodies are closer than `at_least`, or overlap; None if none ever are."""
+        bad = self.distance < self.at_least if self.at_least > 0.0 else self.distance == 0.0
+        rows = np.flatnonzero(bad.any(axis=1))
+        if not len(rows):
+            return None
+        row = int(rows[0])
+        first: Closest | None = None
+        for k in np.flatnonzero(bad[row]):
+            found = Closest(self.pairs[k], float(self.distance[row, k]), float(self.t[row]), self.points[row, k])
+            if row and self.result.dense is not None:
+                found = self._begin(float(self.t[row - 1]), found, int(k))
+            if first is None or found.t < first.t:
+                first = found
+        return first
+
+    def _begin(self, low: float, found: Closest, k: int) -> Closest:
+        """Return where two bodies begin to interfere, between a time at which they do not and one at which they do."""
+        high = found.t
+        for _ in range(_STEPS):
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+            now = self._at(middle, k)
+            if now.distance < self.at_least or now.distance == 0.0:
+                high, found = middle, now
+            else:
+                low = middle
+        return found
+
+    def _at(self, t: float, k: int) -> Closest:
+        q = np.asarray(self.result.at(t).q)[None]
+        gap, points = _between(self.result, q, self.pairs[k], self._parts)
+        return Closest(self.pairs[k], float(gap[0]), t, points[0])
+
+    def __str__(self) -> str:
+        least, first, axis = self.least, self.interference, self.result.axis
+        lines = [
+            f"clearance of {len(self.pairs)} pairs of bodies over {axis.name} = {axis.span(self.t[0], self.t[-1])}"
+        ]
+        lines.append(f"least {least.distance:.6g} m, {least.pair[0]} and {least.pair[1]}, at {axis.at(least.t)}")
+        if first is not None:
+            closer = "touch" if not self.at_least else f"are closer than {self.at_least:.6g} m"
+            lines.append(f"{first.pair[0]} and {first.pair[1]} {closer} first, at {axis.at(first.t)}")
+        return "\n".join([*lines, *self.notes])
+
+
+@checked("between")
+def clearance(
+    result: Result,
+    between: Iterable[Sequence[str]] | None = None,
+    *,
+    at_least: float = 0.0,
+) -> Clearance:
+    """Return the distances of bodies along a motion, from their shapes and decorations.
+
+    Boxes, plates, cylinders, rods, spheres, capsules and prisms of convex outline are exact; of other prisms the hull
+    counts, the bore of a tube is full, a body is as many of these as it has. Model files with collision geometry are
+    looked at by that. By the method of Gilbert, Johnson and Keerthi (1988).
+
+    Parameters
+    ----------
+    result : Result
+        Of `da.kinematics` or `da.simulate`.
+    between : pairs of names of bodies
+        If left out, all that have shapes and are not connected to each other: what a joint connects overlaps there.
+    at_least : float, m
+        Distance that is to be kept.
+
+    Returns
+    -------
+    Clearance
+
+    Raises
+    ------
+    ModelError
+        If a body is unknown, or has no shape that can be looked at; or nothing is left to look at.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("door and post")
+    >>> door, post = s.body("door", da.box(1.0, 0.04, 2.0, 20.0)), s.body("post", da.cylinder(2.0, 0.1, 5.0))
+    >>> _ = s.connect("A", da.Revolute("z"), s.ground, door.at(-0.5, 0, 0))
+    >>> _ = s.connect("B", da.Fixed(), s.ground.at(0, 0.8, 0), post)
+    >>> motion = da.kinematics(s, drive="A", values=np.linspace(0.0, 1.5, 31))
+    >>> first = da.clearance(motion).interference
+    >>> first.pair, round(first.t, 6)  # sin(pi / 2 - t) = (0.1 + 0.02) / 0.8
+    (('door', 'post'), 1.420228)
+    """
+    if not isinstance(result, Result):
+        raise ModelError(_ITEM, "result", result, "give a Result, of da.simulate or da.kinematics")
+    at_least = finite_number(at_least, item=_ITEM, field="at_least")
+    if at_least < 0:
+        raise ModelError(_ITEM, "at_least", at_least, "give zero or a distance to be kept, m")
+    model = result._model()
+    system = model.system
+    parts: dict[str, list[Convex]] = {}
+    remarks: list[str] = []
+    for name, body in system.bodies.items():
+        parts[name], found = convex_parts(body)
+        remarks += found
+    pairs = _chosen(result, between, parts)
+    used = {name for pair in pairs for name in pair}
+    notes = [note for note in remarks if note.split(":")[0] in used]
+    bare = [name for name, pieces in parts.items() if not pieces]
+    if bare and between is None:
+        notes.append(f"without shapes, and left out: {', '.join(bare)}")
+    columns = [_between(result, result.q, pair, parts) for pair in pairs]
+    gaps = np.stack([gap for gap, _ in columns], axis=1)
+    points = np.stack([point for _, point in columns], axis=1)
+    return Clearance(result, pairs, result.t, gaps, points, at_least, tuple(dict.fromkeys(notes)), parts)
+
+
+def _chosen(
+    result: Result, between: Iterable[Sequence[str]] | None, parts: dict[str, list[Convex]]
+) -> tuple[Pair, ...]:
+    system = result._model().system
+    if between is not None:
+        pairs: list[Pair] = []
+        for given in between:
+            names = tuple(given) if not isinstance(given, str) else ()
+            if len(names) != 2 or names[0] == names[1]:
+                raise ModelError(_ITEM, "between", given, "give pairs of two bodies: [('rod', 'frame')]")
+            for name in names:
+                if name not in parts:
+                    listed = ", ".join(map(repr, list(parts)[:8]))
+                    raise ModelError(_ITEM, "between", name, f"there is no such body; there are {listed}")
+                if not parts[name]:
+                    remedy = "it has no shape to look at: give it one, or decorate it with boxes, cylinders, spheres"
+                    raise ModelError(_ITEM, f"body {name!r}", None, remedy)
+            pairs.append((names[0], names[1]))
+        if not pairs:
+            raise ModelError(_ITEM, "between", between, "name a pair of bodies")
+        return tuple(pairs)
+    joined = {frozenset((c.first.body.name, c.second.body.name)) for c in system.connections.values()}
+    shaped = [name for name, pieces in parts.items() if pieces]
+    found = tuple(pair for pair in combinations(shaped, 2) if frozenset(pair) not in joined)
+    if not found:
+        remedy = "no two bodies have shapes and are not connected: decorate bodies, or name pairs by between="
+        raise ModelError(_ITEM, "bodies with shapes", len(shaped), remedy)
+    return found
+
+
+def _between(result: Result, q: Array, pair: Pair, parts: dict[str, list[Convex]]) -> tuple[Array, Array]:
+    """Return distances (n,) and nearest points (n, 2, 3) of two bodies at configurations q (n, nq)."""
+    model = result._model()
+    (R, p), (S, r) = (model.pose(name, q) for name in pair)
+    best, points = np.full(len(q), np.inf), np.zeros((len(q), 2, 3))
+    for one in parts[pair[0]]:
+        first = one.poses(R, p)
+        for two in parts[pair[1]]:
+            second = two.poses(S, r)
+            # pieces that cannot be the nearest are not looked at
+            apart = np.linalg.norm(first[:, 9:] - second[:, 9:], axis=1) - one.reach - two.reach
+            rows = np.flatnonzero(apart < best)
+            gap, near = distances(one.solid, first[rows], two.solid, second[rows])
+            closer = gap < best[rows]
+            best[rows[closer]], points[rows[closer]] = gap[closer], near[closer]
+    return best, points

@@ -1,0 +1,258 @@
+"""Instant centres of bodies that move in a plane, and the polodes on which they travel.
+
+With w and v the angular velocity about the normal n and the velocity of the origin o of one body relative to another,
+the point that they share for a moment is
+
+    P = o + n x v / w                                                                                               (1)
+
+at infinity, across v, where w is zero. Where a mechanism changes its direction, w and v vanish together; there the
+accelerations, which are all that is left, lie on the same line through zero and take their place in (1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import checked
+from ...errors import ModelError
+from ...result import Result
+from .kinematic_result import Reading
+from .relative_motion import Seen, frame_called, seen_in_plane
+
+__all__ = ["Centre", "Centrodes", "InstantCentres", "centrodes", "instant_centres", "pole"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_FAR = 1e9  # lengths of the motion: beyond, a centre is at infinity
+_REST = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Centre:
+    """Instant centre of two bodies at every row.
+
+    Attributes
+    ----------
+    point : (n, 3) m
+        NaN where there is none or where it is at infinity.
+    direction : (n, 3)
+        Unit vector towards a centre at infinity, across the relative motion; NaN elsewhere.
+    infinite : (n,) bool
+        Where the two only shift relative to each other.
+    none : (n,) bool
+        Where they do not move relative to each other: every point would do.
+    """
+
+    point: Array
+    direction: Array
+    infinite: Marks
+    none: Marks
+
+
+def pole(seen: Seen, n: Array) -> tuple[Centre, Marks]:
+    """Return the instant centre of a motion in a plane, in the axes of who sees it, and where (1) used rates."""
+    w, v = seen.angular_velocity @ n, seen.velocity
+    size = np.abs(w) * seen.scale + np.linalg.norm(v, axis=1)
+    rest = size <= _REST * size.max(initial=0.0)
+    w, v = np.where(rest, seen.angular_acceleration @ n, w), np.where(rest[:, None], seen.acceleration, v)
+    speed = np.linalg.norm(v, axis=1)
+    fastest = max(float((np.abs(w[~rest]) * seen.scale + speed[~rest]).max(initial=0.0)), 1e-300)
+    none = ~(np.abs(w) * seen.scale + speed > np.where(rest, 0.0, _REST * fastest))
+    infinite = ~none & ~(np.abs(w) * seen.scale * _FAR > speed)
+    good = ~none & ~infinite
+    across = np.cross(n, v)
+    with np.errstate(all="ignore"):
+        point = np.where(good[:, None], seen.position + across / w[:, None], np.nan)
+        direction = np.where(infinite[:, None], across / speed[:, None], np.nan)
+    return Centre(point, direction, infinite, none), rest
+
+
+@dataclass(frozen=True, eq=False)
+class InstantCentres(Reading, Mapping[tuple[str, str], Centre]):
+    """Instant centres of all pairs of some bodies, in world axes: ``centres["crank", "rocker"].point``.
+
+    Attributes
+    ----------
+    result : Result
+    bodies : tuple of str
+    normal : (3,)
+        Of the plane of motion.
+    """
+
+    result: Result
+    bodies: tuple[str, ...]
+    normal: Array
+    _centres: dict[frozenset[str], Centre] = field(repr=False)
+
+    def __getitem__(self, pair: tuple[str, str]) -> Centre:
+        """Return the centre of two bodies, in any order."""
+        found = self._centres.get(frozenset(pair)) if isinstance(pair, tuple) else None
+        if found is None:
+            raise ModelError("instant_centres", "pair", pair, f"give two of {', '.join(map(repr, self.bodies))}")
+        return found
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return combinations(self.bodies, 2)
+
+    def __len__(self) -> int:
+        return len(self._centres)
+
+    def __repr__(self) -> str:
+        return f"<InstantCentres of {', '.join(self.bodies)}: {len(self)} pairs, {len(self.result)} rows>"
+
+
+@checked("bodies")
+def instant_centres(result: Result, bodies: Iterable[object] | None = None) -> InstantCentres:
+    """Return the instant centres of every two of some bodies, ground among them; Kennedy's theorem holds of them.
+
+    Parameters
+    ----------
+    result : Result
+        Of a motion in a plane.
+    bodies : bodies or names
+        Ground and all bodies if left out.
+
+    Raises
+    ------
+    ModelError
+        If a body does not move in the plane of the others.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import four_bar
+    >>> s = four_bar()
+    >>> _ = s.drive("A", speed=2.0)
+    >>> centres = instant_centres(da.simulate(s, 1.0))
+    >>> x = centres["crank", "rocker"].point[0, 0]  # on the line of centres; it divides it as the speeds
+    >>> result = centres.result
+    >>> ratio = result["rocker.angular_velocity.z"][0] / result["crank.angular_velocity.z"][0]
+    >>> bool(abs(ratio - x / (x - 2.2)) < 1e-12)
+    True
+    """
+    item = "instant_centres"
+    if not isinstance(result, Result):
+        raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
+    wanted = ("ground", *result._model().system.bodies) if bodies is None else tuple(bodies)
+    frames = {frame.body.name: frame.body.origin for frame in (frame_called(result, b, item, "bodies") for b in wanted)}
+    names = tuple(frames)
+    if len(names) < 2:
+        raise ModelError(item, "bodies", bodies, "give at least two")
+    motions = {name: Seen.of(result, frame) for name, frame in frames.items()}
+    n = _common_normal(motions, item)
+    found = {}
+    for first, second in combinations(names, 2):
+        a, b = motions[first], motions[second]
+        found[frozenset((first, second))] = pole(_difference(a, b), n)[0]
+    return InstantCentres(result, names, n, found)
+
+
+def _difference(a: Seen, b: Seen) -> Seen:
+    """Return the motion of b's origin less that of a's point there, in world axes."""
+    r = b.position - a.position
+    W, E = a.angular_velocity, a.angular_acceleration
+    return Seen(
+        b.frame,
+        a.frame,
+        b.t,
+        b.rotation,
+        b.position,
+        b.velocity - a.velocity - np.cross(W, r),
+        b.acceleration - a.acceleration - np.cross(E, r) - np.cross(W, np.cross(W, r)),
+        b.angular_velocity - W,
+        b.angular_acceleration - E,
+        b.length,
+    )
+
+
+def _common_normal(motions: dict[str, Seen], item: str) -> Array:
+    turns = [seen for seen in motions.values() if np.abs(seen.angular_velocity).max(initial=0.0) > 0]
+    n = (turns or list(motions.values()))[-1].plane(item)
+    size = max(float(np.linalg.norm(seen.velocity, axis=1).max(initial=0.0)) for seen in motions.values()) or 1.0
+    for name, seen in motions.items():
+        w = seen.angular_velocity
+        tilt = np.linalg.norm(np.cross(w, n), axis=1).max(initial=0.0) > 1e-6 * max(np.abs(w).max(initial=0.0), 1e-300)
+        if (w.any() and tilt) or np.abs(seen.velocity @ n).max(initial=0.0) > 1e-6 * size:
+            plane = ", ".join(f"{x:.4g}" for x in n)
+            raise ModelError(
+                item, "bodies", name, f"it leaves the plane across ({plane}): leave it out, or use da.screw_axes"
+            )
+    return n
+
+
+@dataclass(frozen=True, eq=False)
+class Centrodes(Reading):
+    """The polodes of a body: where the instant centre travels, seen by the frame and by the body itself.
+
+    The moving polode rolls on the fixed one without sliding.
+
+    Attributes
+    ----------
+    result : Result
+    body, relative_to : str
+    t : (n,) s
+    fixed : (n, 3) m
+        In the axes of `relative_to`; NaN where the centre is at infinity.
+    moving : (n, 3) m
+        In the axes of `body`.
+    infinite, none : (n,) bool
+        Where the body only shifts, and where it stands still.
+    normal : (3,)
+        Of the plane of motion, in the axes of `relative_to`.
+    """
+
+    result: Result
+    body: str
+    relative_to: str
+    t: Array
+    fixed: Array
+    moving: Array
+    infinite: Marks
+    none: Marks
+    normal: Array
+    seen: Seen = field(repr=False)
+
+    @cached_property
+    def pole_velocity(self) -> Array:
+        """How fast the instant centre travels along the fixed polode, (n, 3) m/s, in the axes of `relative_to`."""
+        seen, n = self.seen, self.normal
+        w = seen.angular_velocity @ n
+        with np.errstate(all="ignore"):
+            x = self.fixed - seen.position
+            a = seen.acceleration + np.cross(seen.angular_acceleration, x) - w[:, None] ** 2 * x
+            u: Array = np.cross(n, a) / w[:, None]
+        return u
+
+    def __repr__(self) -> str:
+        return f"<Centrodes of {self.body!r} relative to {self.relative_to!r}: {len(self.t)} rows>"
+
+
+def centrodes(result: Result, body: object, *, relative_to: object = "ground") -> Centrodes:
+    """Return the fixed and the moving polode of a body that moves in a plane.
+
+    Parameters
+    ----------
+    result : Result
+    body : Body, Marker or str
+    relative_to : Body, Marker or str
+        Who sees the fixed polode.
+
+    Raises
+    ------
+    ModelError
+        If the relative motion is not in a plane.
+    """
+    item = "centrodes"
+    seen, n = seen_in_plane(result, body, relative_to, item)
+    centre, _ = pole(seen, n)
+    moving = np.einsum("nji,nj->ni", seen.rotation, centre.point - seen.position)
+    return Centrodes(
+        result, seen.frame, seen.relative_to, seen.t, centre.point, moving, centre.infinite, centre.none, n, seen
+    )

@@ -1,0 +1,213 @@
+"""What lies between and beyond the rows of a motion: curves through them, the next derivative, extremes.
+
+A row knows a quantity f and its first rates. With m rows around one at t0 and s = (t - t0) / h, the polynomial
+
+    f = sum of c_k s^k,      c_k k! / h^k = f^(k)(t0)                                                               (1)
+
+through everything that the m rows know has the next rate as its first coefficient that is not known at t0; its error is
+of the order h^(r m - r), with r numbers known at each row, while errors d of the rows themselves come in as d / h^r. So
+the rates nearest to the one that is wanted are used alone, if there are rows enough. A jump of the motion (a time that
+occurs twice) parts rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import factorial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DalembertError
+from ...result import Result
+
+__all__ = ["Extremes", "Quintic", "extremes", "finer", "next_rate", "roots", "sign_changes"]
+
+Array = NDArray[np.float64]
+
+_FINE = 361
+_ENOUGH = 7  # rows with which the last rate alone tells the next
+
+
+def finer(result: Result, rows: int = _FINE) -> Result:
+    """Return a motion with more rows among its own, if it knows what is between them."""
+    if result.dense is None or not 1 < len(result) < rows:
+        return result
+    times = np.linspace(result.t[0], result.t[-1], rows)
+    try:
+        more: Result = result.refined(times) if (np.diff(result.t) == 0).any() else result.at(times)
+        more["a"]
+    except DalembertError:  # what has no inertia has accelerations at its own rows alone
+        return result
+    return more
+
+
+def next_rate(t: Array, *known: Array) -> Array:
+    """Return the next derivative (n, ...) of a quantity whose value and first rates (n, ...) are known at times (n,) s.
+
+    NaN where a stretch between two jumps has one row only.
+    """
+    n, shape = len(t), known[0].shape[1:]
+    values = np.stack([np.asarray(k, dtype=float).reshape(n, -1) for k in known])
+    found = np.full(values.shape[1:], np.nan)
+    for rows in _stretches(t):
+        if len(rows) > 1:
+            lean = len(rows) >= _ENOUGH
+            used = values[-1:, rows] if lean else values[:, rows]
+            found[rows] = _next_rate(t[rows], used, _ENOUGH if lean else min(len(rows), 3))
+    return found.reshape(n, *shape)
+
+
+def _next_rate(t: Array, known: Array, m: int) -> Array:
+    r, n = known.shape[:2]
+    near = _neighbours(t, m - 1)
+    h = np.abs(t[near] - t[:, None]).max(axis=1)
+    s = (t[near] - t[:, None]) / h[:, None]
+    count = r * m
+    A, b = np.zeros((n, r, m - 1, count)), np.zeros((n, r, m - 1, known.shape[2]))
+    for d in range(r):
+        for k in range(d, count):
+            A[:, d, :, k] = factorial(k) / factorial(k - d) * s ** (k - d)
+        b[:, d] = h[:, None, None] ** d * known[d][near]
+    rows, right = A.reshape(n, -1, count), b.reshape(n, r * (m - 1), -1)
+    here = np.stack([h[:, None] ** d / factorial(d) * known[d] for d in range(r)], axis=1)
+    c = np.linalg.solve(rows[:, :, r:], right - rows[:, :, :r] @ here)
+    rate: Array = factorial(r) * c[:, 0] / h[:, None] ** r
+    return rate
+
+
+def _neighbours(t: Array, count: int) -> NDArray[np.intp]:
+    """Return the rows (n, count) nearest to each, but none that is next to it or to another within a small gap."""
+    n = len(t)
+    gap = 0.05 * float(np.median(np.diff(t)))
+    apart = [0]
+    for k in range(1, n):
+        if t[k] - t[apart[-1]] >= gap:
+            apart.append(k)
+    rows = np.array(apart if len(apart) > count + 1 else range(n))
+    first = np.clip(np.searchsorted(t[rows], t) - count - 1, 0, max(len(rows) - 2 * count - 2, 0))
+    some = rows[first[:, None] + np.arange(min(2 * count + 2, len(rows)))]
+    far = np.abs(t[some] - t[:, None])
+    far[far < (gap if len(rows) < n else 0.0)] = np.inf
+    far[some == np.arange(n)[:, None]] = np.inf
+    return np.take_along_axis(some, np.argsort(far, axis=1, kind="stable")[:, :count], axis=1)
+
+
+def _stretches(t: Array) -> list[NDArray[np.intp]]:
+    """Return the rows between jumps."""
+    return np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1)
+
+
+class Quintic:
+    """Curves of fifth degree between rows, through value, rate and second rate (n, k) at times (n,) s."""
+
+    def __init__(self, t: Array, f: Array, df: Array, ddf: Array) -> None:
+        self.t = t
+        self._starts = np.flatnonzero(np.diff(t) > 0)
+        h = np.diff(t)[self._starts][:, None]
+        (f0, f1), (d0, d1), (e0, e1) = ((x[self._starts], x[self._starts + 1]) for x in (f, df, ddf))
+        d0, d1, e0, e1 = d0 * h, d1 * h, e0 * h**2, e1 * h**2
+        c0, c1, c2 = f0, d0, e0 / 2
+        a, b, c = f1 - c0 - c1 - c2, d1 - c1 - 2 * c2, e1 - 2 * c2
+        self._c = np.stack([c0, c1, c2, 10 * a - 4 * b + c / 2, -15 * a + 7 * b - c, 6 * a - 3 * b + c / 2])
+        self._h = h
+
+    def __call__(self, times: Array, order: int = 0) -> Array:
+        """Return the curve or its derivative at times (m,) s within, (m, k)."""
+        times = np.asarray(times, dtype=float)
+        k = np.clip(np.searchsorted(self.t[self._starts], times, side="right") - 1, 0, None)
+        h = self._h[k]
+        s = (times - self.t[self._starts[k]])[:, None] / h
+        value = np.zeros((len(times), self._c.shape[2]))
+        for power in range(5, order - 1, -1):
+            value = value * s + factorial(power) / factorial(power - order) * self._c[power][k]
+        return np.asarray(value / h**order)
+
+    def between(self, parts: int) -> Array:
+        """Return the times of all rows and of others between them, each interval in equal parts."""
+        start, h = self.t[self._starts], self._h[:, 0]
+        inner = start[:, None] + h[:, None] * np.arange(parts) / parts
+        return np.append(inner.ravel(), self.t[-1])
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Least and greatest value over a range, and when.
+
+    Attributes
+    ----------
+    least, greatest : float
+    t_least, t_greatest : float, s
+    """
+
+    least: float
+    t_least: float
+    greatest: float
+    t_greatest: float
+
+
+def extremes(t: Array, y: Array, dy: Array | None = None) -> Extremes:
+    """Return the extremes of y (n,) over times (n,) s, also between rows: by cubics with slopes dy, else by parabolas.
+
+    Values that are not finite are left out.
+    """
+    times, values = [t[np.isfinite(y)]], [y[np.isfinite(y)]]
+    if not len(times[0]):
+        return Extremes(np.nan, np.nan, np.nan, np.nan)
+    if dy is not None:
+        h = np.diff(t)
+        with np.errstate(all="ignore"):
+            # derivative of the cubic: d0 + 2 c s + 3 d s^2 with s from 0 to 1
+            d0, d1, rise = dy[:-1] * h, dy[1:] * h, np.diff(y)
+            c, d = 3 * rise - 2 * d0 - d1, d0 + d1 - 2 * rise
+            root = np.sqrt(c**2 - 3 * d * d0)
+            for far in (-c + root, -c - root):
+                # the stable one of two forms of the same root
+                for s in (far / (3 * d), d0 / far):
+                    inside = (s > 0) & (s < 1) & np.isfinite(s)
+                    times.append((t[:-1] + s * h)[inside])
+                    values.append((y[:-1] + s * (d0 + s * (c + s * d)))[inside])
+    elif len(t) > 2:
+        with np.errstate(all="ignore"):
+            left, right = np.diff(t)[:-1], np.diff(t)[1:]
+            low, high = (y[1:-1] - y[:-2]) / left, (y[2:] - y[1:-1]) / right
+            curve, slope = (high - low) / (left + right), (low * right + high * left) / (left + right)
+            step = -slope / (2 * curve)
+            inside = (step > -left) & (step < right) & np.isfinite(step)
+            times.append((t[1:-1] + step)[inside])
+            values.append((y[1:-1] + step * (slope + step * curve))[inside])
+    every, at = np.concatenate(values), np.concatenate(times)
+    every, at = every[np.isfinite(every)], at[np.isfinite(every)]
+    low_, high_ = int(every.argmin()), int(every.argmax())
+    return Extremes(float(every[low_]), float(at[low_]), float(every[high_]), float(at[high_]))
+
+
+def roots(t: Array, y: Array, dy: Array) -> list[float]:
+    """Return the times (s) at which y (n,) passes zero, on cubics between rows with slopes dy (n,)."""
+    k = np.flatnonzero((y[:-1] * y[1:] < 0) & (np.diff(t) > 0))
+    h, low, high = np.diff(t)[k], np.zeros(len(k)), np.ones(len(k))
+    rise, d0, d1 = y[k + 1] - y[k], dy[k] * h, dy[k + 1] * h
+    c, d = 3 * rise - 2 * d0 - d1, d0 + d1 - 2 * rise
+    for _ in range(60):
+        s = (low + high) / 2
+        before = np.sign(y[k] + s * (d0 + s * (c + s * d))) == np.sign(y[k])
+        low, high = np.where(before, s, low), np.where(before, high, s)
+    met = np.flatnonzero((y == 0) & (dy != 0))
+    return sorted({*(t[k] + low * h).tolist(), *t[met].tolist()})
+
+
+def sign_changes(function: Callable[[Array], Array], t: Array, y: Array) -> tuple[list[float], list[bool]]:
+    """Return where a function changes its sign between times (n,) s, and whether it rises there.
+
+    Its values y (n,) at these times may have zeros in place of what is too small to have a sign.
+    """
+    some = np.flatnonzero(y)
+    changes = np.sign(y[some[:-1]]) != np.sign(y[some[1:]])
+    first, last = some[:-1][changes], some[1:][changes]
+    low, high, sign = t[first], t[last], np.sign(y[first])
+    for _ in range(60):
+        middle = (low + high) / 2
+        before = np.sign(function(middle)) == sign
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    return ((low + high) / 2).tolist(), (sign < 0).tolist()

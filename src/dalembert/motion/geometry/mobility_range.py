@@ -1,0 +1,177 @@
+"""Mobility along a motion: how many freedoms there are, how clearly, and where that changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...checks import checked, finite_number
+from ...closure.driven.prescribed_velocities import Prescribed
+from ...closure.equations import RelativeEquations
+from ...closure.scaled_equations import Measure, measures_of, named
+from ...closure.scaling import Scales
+from ...errors import ModelError
+from ...model import Model, as_model
+from ...result import TIME, Axis, Result
+from ...system import System
+from ..circuit import Circuit
+from .kinematic_result import Reading
+
+__all__ = ["MobilityRange", "mobility_range"]
+
+Array = NDArray[np.float64]
+
+_ZERO = 1e-8  # as in `closure_rank`
+_PARTS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class MobilityRange(Reading):
+    """Mobility along a motion; print it to read it, or plot it.
+
+    Attributes
+    ----------
+    at : (n,)
+        Where: times, arclengths, or numbers of the configurations.
+    mobility : (n,) int
+        Independent motions, drives let go.
+    smallest : (n,)
+        Smallest singular value of the dimensionless closure Jacobian that is not zero: how far a position is from one
+        with more mobility.
+    drive : tuple of str
+        What is thought of as driven.
+    left : (n,) int
+        Motions that the drive leaves: more than it should at its dead points.
+    grip : (n,)
+        Smallest singular value of the dimensionless Jacobian of closure and drive that is not zero in general: zero at
+        dead points.
+    changes : list of (int, int, int)
+        Place of the first configuration after a change of the mobility, and the mobility before and after it.
+    axis : Axis
+        What `at` is.
+    """
+
+    at: Array
+    mobility: NDArray[np.intp]
+    smallest: Array
+    drive: tuple[str, ...]
+    left: NDArray[np.intp]
+    grip: Array
+    changes: list[tuple[int, int, int]] = field(default_factory=list)
+    axis: Axis = TIME
+
+    def __str__(self) -> str:
+        ends = [0, *(k for k, _, _ in self.changes), len(self.at)]
+        lines = [f"{'from':>12} {'to':>12} {'mobility':>9} {'smallest singular value':>25}"]
+        for a, b in pairwise(ends):
+            k = a + int(np.argmin(self.smallest[a:b]))
+            least = f"{self.smallest[k]:.4g} at {self.at[k]:.6g}"
+            lines.append(f"{self.at[a]:>12.6g} {self.at[b - 1]:>12.6g} {self.mobility[a]:>9} {least:>25}")
+        if self.drive:
+            k = int(np.argmin(self.grip))
+            lines.append(
+                f"driven by {', '.join(self.drive)}: {int(self.left.min())} to {int(self.left.max())} freedoms left, "
+                f"smallest singular value {self.grip[k]:.4g} at {self.at[k]:.6g}"
+            )
+        return "\n".join(lines)
+
+
+@checked("along", "drive")
+def mobility_range(
+    system: System | Model,
+    along: Result | Circuit | ArrayLike,
+    *,
+    drive: str | Iterable[str] = (),
+    t: float = 0.0,
+) -> MobilityRange:
+    """Return the mobility over a range of closed configurations.
+
+    Parameters
+    ----------
+    system : System or Model
+    along : Result, Circuit or (n, nq) rad or m
+        Configurations in which the loops are closed; of a circuit, all its ways one after the other.
+    drive : name or names
+        Coordinates that are thought of as driven.
+    t : float, s
+        Time, for what depends on it by itself; of a `Result`, its own times are taken.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import four_bar
+    >>> s = four_bar(1.0, 2.0, 1.0, 2.0)
+    >>> found = da.mobility_range(s, da.circuits(s, "A")[0], drive="A")
+    >>> int(found.mobility.min())
+    1
+    """
+    model = as_model(system)
+    t = finite_number(t, item="mobility_range", field="t")
+    at, q = _configurations(model, along)
+    known = measures_of(RelativeEquations(model, driven=False))
+    names = [drive] if isinstance(drive, str) else list(drive)
+    driven = [named(known, name, item="mobility_range", field="drive") for name in names]
+    mobility, smallest = np.zeros(len(q), dtype=np.intp), np.zeros(len(q))
+    left, grip = np.zeros(len(q), dtype=np.intp), np.zeros(len(q))
+    prescribed = Prescribed.of(model)
+    free = ~prescribed.clocks
+    scales = Scales.of(model, t=t).without(prescribed.rows | ~model.compiled.names.closing)
+    for part in np.array_split(np.arange(len(q)), 1 + len(q) // _PARTS):
+        J = scales.jacobian(model, q[part])[:, :, free]
+        mobility[part], smallest[part] = _verdict(J)
+        rows = [_row(measure, q[part], scales.columns)[:, None, free] for measure in driven]
+        left[part] = _verdict(np.concatenate([J, *rows], 1))[0] if rows else mobility[part]
+        grip[part] = _grip(np.concatenate([J, *rows], 1), int(free.sum()) - int(mobility[part].min()) + len(rows))
+    steps = np.flatnonzero(np.diff(mobility)) + 1
+    changes = [(int(k), int(mobility[k - 1]), int(mobility[k])) for k in steps]
+    return MobilityRange(at, mobility, smallest, tuple(m.name for m in driven), left, grip, changes, _axis(along))
+
+
+def _axis(along: Any) -> Axis:
+    if isinstance(along, Result):
+        return along.axis
+    return Axis("arclength" if isinstance(along, Circuit) else "configuration", "1")
+
+
+def _configurations(model: Model, along: Any) -> tuple[Array, Array]:
+    """Return where, (n,), and the configurations (n, nq)."""
+    if isinstance(along, Result):
+        return along.t, along.q
+    if isinstance(along, Circuit):
+        starts = np.cumsum([0.0, *(path.s[-1] for path in along.paths)])
+        s = np.concatenate([start + path.s for start, path in zip(starts, along.paths, strict=False)])
+        q = np.concatenate([path.q for path in along.paths])
+    else:
+        q = np.asarray(along, dtype=float)
+        s = np.arange(len(q), dtype=float) if q.ndim else np.zeros(0)
+    if q.ndim != 2 or q.shape[1] != model.nq or not len(q):
+        raise ModelError(
+            "mobility_range", "along", q.shape, f"give configurations (n, {model.nq}), a Result or a Circuit"
+        )
+    return s, q
+
+
+def _row(measure: Measure, q: Array, columns: Array) -> Array:
+    return np.asarray(measure.row(q) * columns / measure.scale)
+
+
+def _verdict(J: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return nullity (B,) and smallest singular value that is not zero (B,) of J (B, rows, n)."""
+    n = J.shape[2]
+    if not J.shape[1] or not n:
+        return np.full(len(J), n, dtype=np.intp), np.full(len(J), np.inf)
+    s = np.linalg.svd(J, compute_uv=False)
+    rank = (s > _ZERO * np.maximum(1.0, s[:, :1])).sum(1)
+    least = np.where(rank > 0, s[np.arange(len(s)), np.maximum(rank - 1, 0)], np.inf)
+    return n - rank, least
+
+
+def _grip(J: Array, rank: int) -> Array:
+    """Return the singular value (B,) that vanishes where J (B, rows, n) has less than a rank."""
+    s = np.linalg.svd(J, compute_uv=False)
+    return np.asarray(s[:, min(rank, s.shape[1]) - 1]) if s.shape[1] and rank else np.full(len(J), np.inf)

@@ -1,0 +1,296 @@
+"""Velocity and acceleration polygons: the images of a mechanism at one position.
+
+All arrows from the pole o are those of points as the frame sees them; an arrow from b to c is that of c relative to b,
+
+    v_cb = w x r_cb          a_cb = e x r_cb  +  w x (w x r_cb)                                                     (1)
+                                    tangential     normal
+
+if both belong to a body with angular velocity w and acceleration e. The points of a body make an image of it that is
+similar to it: turned by a quarter turn, |w| times as large; for accelerations sqrt(e^2 + w^4) times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies.body import Body
+from ...bodies.markers import Marker
+from ...checks import checked
+from ...connections.joints import Hinge
+from ...errors import ModelError
+from ...result import Result
+from .kinematic_result import Reading
+from .relative_motion import Seen, frame_called, row_of
+
+__all__ = ["Edge", "Polygon", "acceleration_polygon", "velocity_polygon"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Edge:
+    """An arrow of a polygon: one point relative to another of the same body.
+
+    Attributes
+    ----------
+    body : str
+        Or the joint at which two points slide on each other.
+    tail, tip : str
+        Names of the points.
+    vector : (3,) m/s or m/s2
+        Of the tip relative to the tail.
+    normal, tangential : (3,) m/s2
+        Its two parts by (1); of a velocity the normal one is zero. Of points that slide on each other they are
+        Coriolis' acceleration, twice w of the tail's body x the sliding velocity, and the relative one.
+    """
+
+    body: str
+    tail: str
+    tip: str
+    vector: Array
+    normal: Array
+    tangential: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Polygon(Reading):
+    """A velocity or acceleration polygon, in the axes of `relative_to`.
+
+    Attributes
+    ----------
+    result : Result
+    row : int
+    kind : str
+        ``"velocity"`` or ``"acceleration"``.
+    unit : str
+    relative_to : str
+    vectors : dict of str to (3,) m/s or m/s2
+        What points have relative to the frame; their arrows start at the pole.
+    places : dict of str to (3,) m
+        Where the points are.
+    edges : list of Edge
+    """
+
+    result: Result
+    row: int
+    kind: str
+    unit: str
+    relative_to: str
+    vectors: dict[str, Array]
+    places: dict[str, Array]
+    edges: list[Edge] = field(repr=False)
+    base: Marker = field(repr=False)
+
+    def relative(self, tip: str, tail: str) -> Array:
+        """Return what a point has relative to another, (3,) m/s or m/s2."""
+        for name in (tip, tail):
+            if name not in self.vectors:
+                raise ModelError("polygon", "point", name, f"it has {', '.join(map(repr, self.vectors))}")
+        difference: Array = self.vectors[tip] - self.vectors[tail]
+        return difference
+
+    def place(self, form: str = ".6g") -> str:
+        """Return where on the motion it is, in words."""
+        return self.result.axis.at(float(self.result.t[self.row]), form)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.vectors)
+        return f"<Polygon of {self.kind} at {self.place()}: {names}>"
+
+    def __str__(self) -> str:
+        lines = [f"{self.kind} polygon at {self.place()}, {self.unit}"]
+        width = max((len(name) for name in self.vectors), default=1)
+        for name, vector in self.vectors.items():
+            lines.append(f"{name:{width}} {_numbers(vector)}  |{np.linalg.norm(vector):.6g}|")
+        for edge in self.edges:
+            lines.append(f"{edge.tip} to {edge.tail} ({edge.body}) {_numbers(edge.vector)}")
+        return "\n".join(lines)
+
+
+@checked("points", "t")
+def velocity_polygon(
+    result: Result,
+    points: Iterable[object] | None = None,
+    *,
+    row: int | None = None,
+    t: float | None = None,
+    relative_to: object = "ground",
+) -> Polygon:
+    """Return the velocity polygon at one position: velocities of points, and those between points of a body.
+
+    Parameters
+    ----------
+    result : Result
+    points : markers or names
+        All joints of the mechanism if left out, by the names of their hinges. A hinge between points that move
+        relative to each other, such as a slide, has two, one of each body, both at the place of the second marker:
+        ``"D (slider)"`` and ``"D (ground)"``.
+    row, t : int, or float in s
+        Which position: a row of the result, or the one nearest to a time; the last if left out.
+    relative_to : Body, Marker or str
+        The frame.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import four_bar
+    >>> s = four_bar()
+    >>> _ = s.drive("A", speed=1.0)
+    >>> polygon = velocity_polygon(da.simulate(s, 0.5), row=0)
+    >>> polygon.vectors["B"].round(4), polygon.relative("C", "B").round(4)
+    (array([-0.8415,  0.5403,  0.    ]), array([ 0.1522, -0.3229,  0.    ]))
+    """
+    return _polygon("velocity", result, points, row, t, relative_to)
+
+
+@checked("points", "t")
+def acceleration_polygon(
+    result: Result,
+    points: Iterable[object] | None = None,
+    *,
+    row: int | None = None,
+    t: float | None = None,
+    relative_to: object = "ground",
+) -> Polygon:
+    """Return the acceleration polygon at one position; arguments as for `velocity_polygon`.
+
+    Arrows between points of a body have a normal and a tangential part, also those from points at rest.
+    """
+    return _polygon("acceleration", result, points, row, t, relative_to)
+
+
+def _polygon(
+    kind: str, result: Result, points: Iterable[object] | None, row: int | None, t: float | None, relative_to: object
+) -> Polygon:
+    item = f"{kind}_polygon"
+    base = frame_called(result, relative_to, item, "relative_to")
+    k = row_of(result, row, t, item)
+    moment = _Moment(result, k, base, kind == "acceleration")
+    named = _joints(result) if points is None else _given(result, points, item)
+    found = {name: [moment.of(marker, markers[-1]) for marker in markers] for name, markers in named}
+    size = max((float(np.linalg.norm(v)) for values in found.values() for v, _ in values), default=0.0)
+    vectors: dict[str, Array] = {}
+    places: dict[str, Array] = {}
+    owners: dict[str, list[str]] = {}
+    slips = []
+    for name, markers in named:
+        values = found[name]
+        together = np.linalg.norm(values[0][0] - values[-1][0]) <= 1e-7 * size
+        labels = [name if together else f"{name} ({marker.body.name})" for marker in markers]
+        for label, marker, (value, place) in zip(labels, markers, values, strict=True):
+            vectors[label], places[label] = value, place
+            owners.setdefault(marker.body.name, []).append(label)
+        if not together:
+            slips.append(moment.slip(name, markers, labels, vectors))
+    edges = []
+    for body, labels in owners.items():
+        if body != base.body.name:
+            edges += _image(body, labels, vectors, places, moment, size)
+    unit = "m/s2" if moment.accelerations else "m/s"
+    return Polygon(result, k, kind, unit, base.name, vectors, places, edges + slips, base)
+
+
+class _Moment:
+    """Velocities or accelerations of points at one row, as a frame sees them."""
+
+    def __init__(self, result: Result, row: int, base: Marker, accelerations: bool) -> None:
+        times = slice(row, row + 1)
+        states = (part[times] for part in (result.t, result.q, result.v, result.x))
+        known = {"a": result["a"][times]} if accelerations else {}
+        self._one = Result(result._model(), *states, stored=known, conditions=result.conditions, axis=result.axis)
+        self._base, self.accelerations = base, accelerations
+        self._motions: dict[str, Seen] = {}
+
+    def motion(self, body: Body | str) -> Seen:
+        """Return the motion of a body."""
+        body = self._one._model().system.body_called(body) if isinstance(body, str) else body
+        if body.name not in self._motions:
+            self._motions[body.name] = Seen.of(self._one, body.origin, self._base, rates=1 + self.accelerations)
+        return self._motions[body.name]
+
+    def of(self, marker: Marker, where: Marker) -> tuple[Array, Array]:
+        """Return what the point of a marker's body has that is now at the place of another marker, and that place."""
+        if marker.shape is not None:
+            own = Seen.of(self._one, marker, self._base, rates=1 + self.accelerations)
+            return (own.acceleration if self.accelerations else own.velocity)[0], own.position[0]
+        there = self.motion(where.body)
+        place = there.position[0] + there.rotation[0] @ where.position
+        return self._rigid(self.motion(marker.body), place, self.accelerations), place
+
+    def slip(self, name: str, markers: list[Marker], labels: list[str], vectors: dict[str, Array]) -> Edge:
+        """Return the arrow between two points that are at one place of a joint, and slide on each other."""
+        tail, tip = labels
+        vector = vectors[tip] - vectors[tail]
+        turned = np.zeros(3)
+        if self.accelerations:
+            first, second = (self.motion(marker.body) for marker in markers)
+            place = self.of(markers[1], markers[1])[1]
+            sliding = self._rigid(second, place, False) - self._rigid(first, place, False)
+            turned = 2 * np.cross(first.angular_velocity[0], sliding)
+        return Edge(name, tail, tip, vector, turned, vector - turned)
+
+    @staticmethod
+    def _rigid(seen: Seen, place: Array, accelerations: bool) -> Array:
+        w, e, r = seen.angular_velocity[0], seen.angular_acceleration[0], place - seen.position[0]
+        if not accelerations:
+            return np.asarray(seen.velocity[0] + np.cross(w, r))
+        return np.asarray(seen.acceleration[0] + np.cross(e, r) + np.cross(w, np.cross(w, r)))
+
+
+def _joints(result: Result) -> list[tuple[str, list[Marker]]]:
+    """Return all hinges with their two ends."""
+    connections = result._model().system.connections.values()
+    return [(c.name, [c.first, c.second]) for c in connections if isinstance(c.element, Hinge)]
+
+
+def _given(result: Result, points: Iterable[object], item: str) -> list[tuple[str, list[Marker]]]:
+    """Return the points that the user names: joints with both ends, markers by their own names."""
+    if isinstance(points, (str, Marker)):
+        points = [points]
+    joints = dict(_joints(result))
+    found = []
+    for point in points:
+        if isinstance(point, str) and point in joints:
+            found.append((point, joints[point]))
+            continue
+        marker = frame_called(result, point, item, "points")
+        found.append((marker.label or marker.name, [marker]))
+    return found
+
+
+def _image(
+    body: str,
+    labels: list[str],
+    vectors: dict[str, Array],
+    places: dict[str, Array],
+    moment: _Moment,
+    size: float,
+) -> list[Edge]:
+    """Return the arrows between the points of a body: from one to the next, and back if there are more than two."""
+    distinct: list[str] = []
+    for label in dict.fromkeys(labels):
+        if all(np.linalg.norm(places[label] - places[other]) > 1e-9 for other in distinct):
+            distinct.append(label)
+    distinct.sort(key=lambda label: bool(np.linalg.norm(vectors[label]) > 1e-9 * size))  # from what stands still
+    pairs = list(pairwise(distinct))
+    if len(distinct) > 2:
+        pairs.append((distinct[-1], distinct[0]))
+    edges = []
+    seen = moment.motion(body)
+    w, e = seen.angular_velocity[0], seen.angular_acceleration[0]
+    for tail, tip in pairs:
+        r = places[tip] - places[tail]
+        vector = vectors[tip] - vectors[tail]
+        normal = np.cross(w, np.cross(w, r)) if moment.accelerations else np.zeros(3)
+        tangential = np.cross(e, r) if moment.accelerations else vector
+        edges.append(Edge(body, tail, tip, vector, normal, tangential))
+    return edges
+
+
+def _numbers(vector: Array) -> str:
+    return "(" + ", ".join(f"{0.0 if abs(x) < 1e-14 else x:.6g}" for x in vector) + ")"

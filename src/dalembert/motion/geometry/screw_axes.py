@@ -1,0 +1,121 @@
+"""Instantaneous screw axes of bodies in space, and the axodes that they sweep.
+
+    u = w / |w|      p = o + w x v / |w|^2      h = w . v / |w|^2                                                   (1)
+
+axis, its point nearest to the body's origin o, and pitch of a body with angular velocity w and velocity v of o. Where
+nothing turns, the body shifts along v: the axis is at infinity, its pitch too. At rest, rates take their place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError
+from ...result import Result
+from .interpolation import next_rate
+from .kinematic_result import Reading
+from .relative_motion import Seen, frame_called
+
+__all__ = ["ScrewAxes", "screw_axes"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ScrewAxes(Reading):
+    """The instantaneous screw axis of a body at every row, in the axes of `relative_to`.
+
+    Attributes
+    ----------
+    result : Result
+    body, relative_to : str
+    t : (n,) s
+    direction : (n, 3)
+        Unit vector along the axis; of a body that only shifts, along its motion.
+    point : (n, 3) m
+        Of the axis, nearest to the body's origin; NaN where it is at infinity.
+    pitch : (n,) m/rad
+        Advance along the axis per angle; infinite where the body only shifts.
+    turning, sliding : (n,) rad/s, m/s
+        Angular velocity about, and velocity along the axis.
+    infinite, none : (n,) bool
+        Where the body only shifts, and where it stands still.
+    """
+
+    result: Result
+    body: str
+    relative_to: str
+    t: Array
+    direction: Array
+    point: Array
+    pitch: Array
+    turning: Array
+    sliding: Array
+    infinite: Marks
+    none: Marks
+    seen: Seen = field(repr=False)
+
+    @cached_property
+    def moving_direction(self) -> Array:
+        """The axis in the body's own axes, (n, 3): a line of the moving axode."""
+        return np.asarray(np.einsum("nji,nj->ni", self.seen.rotation, self.direction))
+
+    @cached_property
+    def moving_point(self) -> Array:
+        """The point of the axis in the body's own axes, (n, 3) m."""
+        return np.asarray(np.einsum("nji,nj->ni", self.seen.rotation, self.point - self.seen.position))
+
+    @cached_property
+    def striction(self) -> Array:
+        """Line of striction of the fixed axode, (n, 3) m: where neighbouring axes are nearest to each other.
+
+        NaN where they are parallel. From differences between rows.
+        """
+        u, p = self.direction, self.point
+        du, dp = next_rate(self.t, u), next_rate(self.t, p)
+        with np.errstate(all="ignore"):
+            size = (du * du).sum(axis=1)
+            back = (du * dp).sum(axis=1) / np.where(size > 1e-18 * np.nanmax(size, initial=1e-300), size, np.nan)
+        return np.asarray(p - back[:, None] * u)
+
+    def __repr__(self) -> str:
+        finite = self.pitch[np.isfinite(self.pitch)]
+        told = f", pitch {finite.min():.4g} to {finite.max():.4g} m/rad" if len(finite) else ""
+        return f"<ScrewAxes of {self.body!r} relative to {self.relative_to!r}: {len(self.t)} rows{told}>"
+
+
+def screw_axes(result: Result, body: object, *, relative_to: object = "ground") -> ScrewAxes:
+    """Return the instantaneous screw axis of a body at every row; together they are its axodes.
+
+    Parameters
+    ----------
+    result : Result
+    body : Body, Marker or str
+    relative_to : Body, Marker or str
+        Who sees the motion.
+    """
+    item = "screw_axes"
+    frame, base = frame_called(result, body, item, "body"), frame_called(result, relative_to, item, "relative_to")
+    if frame.body is base.body:
+        raise ModelError(item, "relative_to", base.name, "give another body")
+    seen = Seen.of(result, frame, base)
+    w, v = seen.angular_velocity, seen.velocity
+    size = np.linalg.norm(w, axis=1) * seen.scale + np.linalg.norm(v, axis=1)
+    rest = size <= 1e-10 * size.max(initial=0.0)
+    turned, moved = np.where(rest[:, None], seen.angular_acceleration, w), np.where(rest[:, None], seen.acceleration, v)
+    omega, speed = np.linalg.norm(turned, axis=1), np.linalg.norm(moved, axis=1)
+    none = ~(omega * seen.scale + speed > 0.0)
+    infinite = ~none & ~(omega * seen.scale * 1e9 > speed)
+    good = ~none & ~infinite
+    with np.errstate(all="ignore"):
+        u = np.where(infinite[:, None], moved / speed[:, None], turned / omega[:, None])
+        point = np.where(good[:, None], seen.position + np.cross(turned, moved) / omega[:, None] ** 2, np.nan)
+        pitch = np.where(infinite, np.inf, np.where(good, (turned * moved).sum(axis=1) / omega**2, np.nan))
+    u[none] = np.nan
+    turning, sliding = (w * u).sum(axis=1), (v * u).sum(axis=1)
+    return ScrewAxes(result, frame.name, base.name, seen.t, u, point, pitch, turning, sliding, infinite, none, seen)

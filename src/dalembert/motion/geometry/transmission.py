@@ -1,0 +1,276 @@
+"""How well a force drives: transmission angle and pressure angle.
+
+An effort at the input is balanced by a load at the output, bodies without mass, friction and other loads. What passes
+on the force at a connection then has a direction F that the mechanism alone decides. With v the velocity of the point
+of the driven body on which it acts,
+
+    pressure angle       cos alpha = |F . v| / (|F| |v|)                                                            (1)
+    transmission angle   mu = pi / 2 - alpha                                                                        (2)
+
+both from 0 to pi / 2. Of a four-bar F lies along the coupler, which has joints at its ends and no load, and mu is the
+angle between coupler and rocker, or its supplement if that is less; of a slider-crank, mu is the angle between the
+connecting rod and the normal of the guide. Where a connection passes on a moment too, the point is the one on the line
+of action nearest to the connection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import checked
+from ...closure.joint_velocities import cut_speeds_of_twist, speed_rows
+from ...closure.named_velocities import Freedoms, freedoms_of
+from ...closure.scaling import Scales
+from ...closure.velocity_projection import RANK
+from ...errors import ModelError
+from ...model import Model
+from ...model.connection_loads import weightless_loads
+from ...result import Result
+from ...result.outputs.frames import common_axis
+from .interpolation import Extremes, extremes
+from .kinematic_result import Reading
+from .relative_motion import Seen
+
+__all__ = ["TransmissionAngle", "balanced_loads", "transmission_angle"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TransmissionAngle(Reading):
+    """Transmission angle at every row.
+
+    Attributes
+    ----------
+    result : Result
+    at, body : str
+        The connection that passes the force on, and the body that it drives.
+    input, output : str
+        Coordinates between which effort and load balance.
+    t : (n,) s
+    transmission, pressure : (n,) rad
+        (2) and (1); NaN where no force is passed on.
+    force : (n, 3)
+        Unit vector along the force on the driven body, world axes.
+    point : (n, 3) m
+        Where it acts.
+    velocity : (n, 3) m/s
+        Of that point of the driven body, relative to what guides it, world axes.
+    """
+
+    result: Result
+    at: str
+    body: str
+    input: str
+    output: str
+    t: Array
+    transmission: Array
+    pressure: Array
+    force: Array
+    point: Array
+    velocity: Array
+
+    @cached_property
+    def extremes(self) -> Extremes:
+        """Least and greatest transmission angle over the range, rad, and when; between rows too."""
+        cross = np.cross(self.force, self.velocity)
+        axis = common_axis(np.nan_to_num(cross), 1e-6)
+        if axis is None:
+            return extremes(self.t, self.transmission)
+        # the pressure angle with a sign is smooth where it passes zero
+        along = (self.force * self.velocity).sum(axis=1)
+        signed = np.arctan2(np.where(along < 0, -1, 1) * (cross @ axis), np.abs(along))
+        found = extremes(self.t, signed)
+        both = sorted([(abs(found.least), found.t_least), (abs(found.greatest), found.t_greatest)])
+        passes = (signed[:-1] * signed[1:] <= 0) & (np.abs(np.diff(signed)) < np.pi / 2)  # where it locks it jumps
+        if passes.any():
+            k = int(passes.argmax())
+            share = signed[k] / (signed[k] - signed[k + 1]) if signed[k] != signed[k + 1] else 0.0
+            both[0] = (0.0, float(self.t[k] + share * (self.t[k + 1] - self.t[k])))
+        (best, t_best), (worst, t_worst) = both
+        return Extremes(np.pi / 2 - worst, t_worst, np.pi / 2 - best, t_best)
+
+    def __repr__(self) -> str:
+        low, high = np.degrees([self.extremes.least, self.extremes.greatest])
+        return f"<TransmissionAngle at {self.at!r} on {self.body!r}: {low:.4g} to {high:.4g} degrees>"
+
+
+@checked("at", "output", "input", "body")
+def transmission_angle(
+    result: Result, at: str, output: str, input: str | None = None, *, body: str | None = None
+) -> TransmissionAngle:
+    """Return the transmission angle at a connection over a motion.
+
+    Parameters
+    ----------
+    result : Result
+        Of a mechanism with one freedom.
+    at : str
+        The hinge or constraint that passes the force on to the driven body, ``"C"`` of a four-bar.
+    output : str
+        The coordinate at which the load acts: a hinge of the driven body, cut or not.
+    input : str
+        The coordinate at which the effort acts; the driven hinge if left out.
+    body : str
+        The driven body, if both or none of the bodies at `at` are also at the hinge of the output.
+
+    Raises
+    ------
+    ModelError
+        If effort and load cannot balance: the mechanism has other freedoms than the one from input to output.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import four_bar
+    >>> s = four_bar(1.0, 2.5, 2.0, 2.2, angle=1.0)
+    >>> _ = s.drive("A", speed=1.0)
+    >>> mu = transmission_angle(da.simulate(s, 1.0), "C", output="D")
+    >>> diagonal = 1.0 + 2.2**2 - 2 * 2.2 * np.cos(1.0)
+    >>> bool(abs(np.cos(mu.transmission[0]) - (2.5**2 + 2.0**2 - diagonal) / (2 * 2.5 * 2.0)) < 1e-12)
+    True
+    """
+    item = "transmission_angle"
+    if not isinstance(result, Result):
+        raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
+    model = result._model()
+    if at not in model.connection_names or at not in model.system.connections:
+        names = ", ".join(map(repr, model.system.connections))
+        raise ModelError(item, "at", at, f"give a connection that passes the force on: one of {names}")
+    source = _input(model, item) if input is None else input
+    driven, frame = _driven(model, at, output, body, item)
+    loads = balanced_loads(result, source, output, item)[:, model.connection_names.index(at)]
+    second = model.second_markers[at]
+    loads = loads if second.body.name == driven else -loads
+    moment, force = loads[:, :3], loads[:, 3:]
+    size = np.linalg.norm(force, axis=1)
+    weak = ~(size * model.length > 1e-9 * np.nan_to_num(np.abs(loads)).max(initial=0.0))
+    with np.errstate(all="ignore"):
+        F = np.where(weak[:, None], np.nan, force / size[:, None])
+        point = model.pose(second, result.q).position + np.cross(F, moment) / size[:, None]
+        v = _velocity(result, driven, frame, point)
+        pressure = np.arctan2(np.linalg.norm(np.cross(F, v), axis=1), np.abs((F * v).sum(axis=1)))
+    return TransmissionAngle(result, at, driven, source, output, result.t, np.pi / 2 - pressure, pressure, F, point, v)
+
+
+def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
+    """Return the loads of all connections on their second markers, (n, connections, 6), world axes.
+
+    An effort at one coordinate and a load at another balance; how large they are is left open.
+    """
+    model = result._model()
+    E, L = (_coordinate(model, name, field, item) for name, field in ((input, "input"), (output, "output")))
+    q, n = np.asarray(result.q), len(result)
+    scales = Scales.of(model, prescribed=False).without(_driven_rows(model))
+    c, d = speed_rows(E, q)[:, 0], speed_rows(L, q)[:, 0]
+    both = _balance(result, c * scales.columns, d * scales.columns, scales.columns)
+    rest = scales.columns * (-both[:, :1] * c - both[:, 1:] * d)
+    J = scales.rows[:, None] * model.constraint_jacobian(q, t=np.asarray(result.t)) * scales.columns
+    x = (np.linalg.pinv(J.swapaxes(1, 2), rcond=RANK) @ rest[:, :, None])[:, :, 0] if model.nc else np.zeros((n, 0))
+    missing = np.abs(np.einsum("nij,ni->nj", J, x) - rest).max(axis=1) > 1e-6 * np.abs(rest).max(axis=1)
+    if missing.all():
+        remedy = (
+            f"an effort at {input!r} cannot balance a load there at {result.axis.at(result.t[missing.argmax()])}: the "
+            "mechanism has other freedoms, or the two are not connected; it takes one freedom"
+        )
+        raise ModelError(item, "output", output, remedy)
+    further, passed = _cut_efforts(model, q, ((E, both[:, 0]), (L, both[:, 1])))
+    loads: Array = passed + weightless_loads(model, q, np.zeros((n, model.nv)), scales.rows * x, loads=further)
+    loads[missing] = np.nan  # singular positions: loads are not determined there
+    return loads
+
+
+def _balance(result: Result, c: Array, d: Array, columns: Array) -> Array:
+    """Return effort and load (n, 2) that do no work together along the motion, c and d (n, nv) being their rows."""
+    v = result.v / columns
+    rates = np.stack([(c * v).sum(axis=1), (d * v).sum(axis=1)], axis=1)
+    still = np.abs(rates).max(axis=1) <= 1e-10 * np.abs(rates).max(initial=0.0)
+    if still.any():
+        a = result.a / columns
+        rates[still] = np.stack([(c * a).sum(axis=1), (d * a).sum(axis=1)], axis=1)[still]
+    size = np.linalg.norm(rates, axis=1, keepdims=True)
+    return np.stack([rates[:, 1], -rates[:, 0]], axis=1) / np.where(size > 0, size, np.nan)
+
+
+def _cut_efforts(model: Model, q: Array, efforts: tuple[tuple[Freedoms, Array], ...]) -> tuple[Array, Array]:
+    """Return efforts (n,) at cut hinges as loads on bodies (n, nb, 6), and as loads of connections, (n, ..., 6)."""
+    on_bodies, passed = np.zeros((len(q), model.nb, 6)), np.zeros((len(q), len(model.connection_names), 6))
+    for freedom, effort in efforts:
+        for place in freedom.cut:
+            name, span = next(
+                (name, span) for name, span in model.compiled.names.cut_v.items() if span.start <= place < span.stop
+            )
+            load = effort[:, None] * cut_speeds_of_twist(model, q, name)[:, place - span.start]
+            passed[:, model.connection_names.index(name)] += load
+            chord = model.system.connections[name]
+            point = model.pose(chord.second, q).position
+            for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
+                number = model.forest.number[marker.body.name]
+                if number:
+                    arm = point - model.pose(marker.body, q).position
+                    moment = load[:, :3] + np.cross(arm, load[:, 3:])
+                    on_bodies[:, number - 1] += sign * np.concatenate([moment, load[:, 3:]], axis=1)
+    return on_bodies, passed
+
+
+def _coordinate(model: Model, name: str, field: str, item: str) -> Freedoms:
+    try:
+        found = freedoms_of(model, name.removesuffix(".position").removesuffix(".speed"), item=item)
+    except ModelError as error:
+        raise ModelError(item, field, name, error.remedy) from None
+    if len(found) != 1:
+        raise ModelError(item, field, name, f"it has {len(found)} speeds: give one, such as {found.names[:1]}")
+    return found
+
+
+def _driven_rows(model: Model) -> NDArray[np.bool_]:
+    rows = np.zeros(model.nc, dtype=bool)
+    rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.hinge_drives)]] = True
+    return rows
+
+
+def _input(model: Model, item: str) -> str:
+    names = [name for drive in model.hinge_drives for name in drive.speed_names]
+    if len(names) != 1:
+        raise ModelError(item, "input", None, f"{len(names)} coordinates are driven: say which one the effort acts at")
+    return names[0]
+
+
+def _driven(model: Model, at: str, output: str, body: str | None, item: str) -> tuple[str, str]:
+    """Return the driven body, and the one that guides it."""
+    connection = model.system.connections[at]
+    ends = [marker.body.name for marker in (connection.first, connection.second)]
+    hinge = model.system.connection_and_part(output.removesuffix(".position").removesuffix(".speed"))[0]
+    guides = [] if hinge is None else [marker.body.name for marker in (hinge.first, hinge.second)]
+    if body is not None and body not in ends:
+        raise ModelError(item, "body", body, f"give one of those that {at!r} connects: {ends[0]!r} or {ends[1]!r}")
+    shared = [name for name in ends if name in guides and name != "ground"] if body is None else [body]
+    if len(set(shared)) != 1:
+        raise ModelError(item, "body", body, f"say which one is driven: {ends[0]!r} or {ends[1]!r}")
+    driven = shared[0]
+    others = [name for name in guides if name != driven]
+    return driven, others[0] if driven in guides and others else "ground"
+
+
+def _velocity(result: Result, driven: str, frame: str, point: Array) -> Array:
+    """Return the velocity (n, 3) m/s of points (n, 3) m of a body relative to another; where it is zero, its rate."""
+    system = result._model().system
+    bodies = [Seen.of(result, system.body_called(name).origin) for name in (driven, frame)]
+
+    def of(level: int) -> Array:
+        parts = []
+        for seen in bodies:
+            r = point - seen.position
+            w, e = seen.angular_velocity, seen.angular_acceleration
+            fast = np.cross(e, r) + np.cross(w, np.cross(w, r))
+            parts.append(seen.acceleration + fast if level else seen.velocity + np.cross(w, r))
+        return np.asarray(parts[0] - parts[1])
+
+    v = of(0)
+    speed = np.linalg.norm(v, axis=1)
+    still = speed <= 1e-9 * np.nanmax(speed, initial=0.0)
+    return np.where(still[:, None], of(1), v) if still.any() else v

@@ -1,0 +1,169 @@
+"""Ratios of velocities, and of forces by virtual power.
+
+Where one coordinate drives another, rates f and g of input and output are in a ratio that depends on the position only.
+Without losses and inertia, what effort E does at the input the load L takes at the output, E f = L g, so that
+
+    velocity ratio         g / f                                                                                    (1)
+    mechanical advantage   L / E = f / g                                                                            (2)
+
+Where the mechanism changes its direction all rates vanish together, and accelerations take their place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError
+from ...result import Output, Result
+from ...result.outputs.frames import turning_axis
+from .interpolation import Extremes, extremes, roots
+from .kinematic_result import Reading
+from .relative_motion import frame_called
+
+__all__ = ["Ratio", "mechanical_advantage", "rate_pair", "velocity_ratio"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio(Reading):
+    """A ratio of two rates at every row.
+
+    Attributes
+    ----------
+    result : Result
+    name : str
+        ``"velocity ratio"`` or ``"mechanical advantage"``.
+    of, to : str
+        Whose rate is divided by whose.
+    unit : str
+        ``"1"``, ``"m/rad"``, ...
+    t : (n,) s
+    values : (n,)
+        Infinite where the lower rate is zero, NaN where both are.
+    """
+
+    result: Result
+    name: str
+    of: str
+    to: str
+    unit: str
+    t: Array
+    values: Array
+    _rates: tuple[Array, Array, Array, Array] = field(repr=False)
+
+    @cached_property
+    def extremes(self) -> Extremes:
+        """Least and greatest value over the range, with their times; between rows too."""
+        f, df, g, dg = self._rates
+        with np.errstate(all="ignore"):
+            slope = (df * g - f * dg) / g**2
+        return extremes(self.t, self.values, slope)
+
+    @cached_property
+    def zeros(self) -> list[float]:
+        """Times, s, at which the ratio passes zero: where `of` stands still."""
+        return roots(self.t, *self._rates[:2])
+
+    @cached_property
+    def poles(self) -> list[float]:
+        """Times, s, at which the ratio passes through infinity: where `to` stands still."""
+        return roots(self.t, *self._rates[2:])
+
+    def __repr__(self) -> str:
+        e = self.extremes
+        return f"<Ratio {self.name!r} of {self.of!r} to {self.to!r}: {e.least:.6g} to {e.greatest:.6g} {self.unit}>"
+
+
+def velocity_ratio(result: Result, output: str, input: str) -> Ratio:
+    """Return the ratio (1) of the rates of two outputs.
+
+    Parameters
+    ----------
+    result : Result
+        Of a mechanism with one freedom; of others the ratio is that of this motion.
+    output, input : str
+        Coordinates of hinges, cut or not (``"A"``, ``"P.x"``), angles of bodies (``"rocker.angle"``), components of
+        positions (``"slider.position.x"``); or their rates (``"A.speed"``, ``"slider.velocity.x"``).
+    """
+    item = "velocity_ratio"
+    return _ratio(result, "velocity ratio", output, input, item)
+
+
+def mechanical_advantage(result: Result, output: str, input: str) -> Ratio:
+    """Return the load that is overcome at `output` per effort at `input`, (2): loads against the motion are positive.
+
+    Parameters
+    ----------
+    result : Result
+        Of a mechanism with one freedom; of others it holds along this motion.
+    output, input : str
+        As for `velocity_ratio`: efforts are those that do work on these rates, N along displacements, N m about angles.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import slider_crank
+    >>> s = slider_crank(0.2, 0.6)
+    >>> _ = s.drive("A", speed=1.0)
+    >>> force = mechanical_advantage(da.simulate(s, 1.0), "D", "A")  # N at the slider per N m at the crank
+    >>> float(force.values[0].round(4)), force.unit
+    (-6.1547, 'rad/m')
+    """
+    return _ratio(result, "mechanical advantage", input, output, "mechanical_advantage")
+
+
+def _ratio(result: Result, name: str, above: str, below: str, item: str) -> Ratio:
+    top, bottom = (rate_pair(result, what, item) for what in (above, below))
+    (f, df, unit), (g, dg, other) = top, bottom
+    upper, lower = (np.abs(rate) / max(float(np.abs(rate).max(initial=0.0)), 1e-300) for rate in (f, g))
+    rest = (upper < 1e-10) & (lower < 1e-10)
+    f0, g0 = np.where(rest, df, f), np.where(rest, dg, np.where(lower < 1e-12, 0.0, g))
+    with np.errstate(all="ignore"):
+        values = f0 / g0
+    return Ratio(result, name, above, below, _unit(unit, other), result.t, values, (f, df, g, dg))
+
+
+def rate_pair(result: Result, what: str, item: str) -> tuple[Array, Array, str]:
+    """Return rate and second rate (n,) of a coordinate that the user names, and its unit."""
+    if not isinstance(result, Result):
+        raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
+    if not isinstance(what, str):
+        raise ModelError(item, "output", what, "give a name such as 'A' or 'slider.position.x'")
+    model = result._model()
+    hinge = what.removesuffix(".position").removesuffix(".speed")
+    try:
+        output = Output.of(model, f"{hinge}.speed")
+        if output.shape == ():
+            unit = output.unit.removesuffix("/s")
+            return result.output(output), result[f"{hinge}.acceleration"], unit
+    except ModelError:
+        pass
+    owner, _, ending = what.rpartition(".")
+    if ending == "angle":
+        marker = frame_called(result, owner, item, "output")
+        Output.of(model, what)  # refuses what has no angle
+        axis = turning_axis(model, marker)
+        w = result[f"{owner}.angular_velocity"]
+        if axis is None:
+            axis = np.linalg.svd(w, full_matrices=False)[2][0]
+            axis = axis * np.sign(axis[np.abs(axis).argmax()])
+        return w @ axis, result[f"{owner}.angular_acceleration"] @ axis, "rad"
+    owner, _, quantity = owner.rpartition(".")
+    levels = {"position": ("velocity", "acceleration", "m"), "velocity": ("velocity", "acceleration", "m")}
+    levels["angular_velocity"] = ("angular_velocity", "angular_acceleration", "rad")
+    if quantity in levels and ending in ("x", "y", "z"):
+        rate, second, unit = levels[quantity]
+        Output.of(model, what)
+        return result[f"{owner}.{rate}.{ending}"], result[f"{owner}.{second}.{ending}"], unit
+    Output.of(model, what)
+    remedy = "give one number: a coordinate of a hinge, 'body.angle', or a component such as 'slider.position.x'"
+    raise ModelError(item, "output", what, remedy)
+
+
+def _unit(above: str, below: str) -> str:
+    return "1" if above == below else f"{above}/{below}"

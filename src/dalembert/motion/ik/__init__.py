@@ -1,0 +1,1 @@
+"""Inverse kinematics: targets, equations, solvers, multistart."""

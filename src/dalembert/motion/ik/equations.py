@@ -1,0 +1,246 @@
+"""The equations of an inverse kinematics problem: rows of loops, of limits at cut hinges, and of targets, in batches.
+
+    r(q) = [closures; limits at cut hinges; targets],  dimensionless,     dq = D W^(-1/2) x                         (1)
+
+Metres are measured in the characteristic length of the model, in rows and in speeds, and W has the weights of
+coordinates. A limit at a hinge where a loop was cut is a row that counts where it is positive; limits of hinges of the
+tree bound x. Speeds that are held have no column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._core import Reach as Core
+from ...closure.equations import RelativeEquations
+from ...closure.joint_limits import Bounds
+from ...closure.loop_solver import axes_against
+from ...closure.named_velocities import freedoms_of
+from ...closure.scaling import Scales
+from ...connections.joints import Hinge
+from ...model import Model
+from .target_checks import Goal, bent
+
+__all__ = ["Reach"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+Places = NDArray[np.intp]
+
+CLOSED = 1e-12  # largest residual of closures, rad, and m per characteristic length
+
+
+@dataclass(eq=False)
+class Reach:
+    """The rows of one problem.
+
+    Attributes
+    ----------
+    model : Model
+    goals : list of Goal
+    bounds : Bounds
+    columns : (n,) int
+        Speeds that may move.
+    metric : (n,) m or 1
+        D W^(-1/2) of (1).
+    tolerance : float
+        Of targets: rad, and m per characteristic length.
+    t : float, s
+    """
+
+    model: Model
+    goals: list[Goal]
+    bounds: Bounds
+    columns: Places
+    metric: Array
+    tolerance: float
+    t: float = 0.0
+    length: float = field(init=False)
+    closing: Places = field(init=False)
+    closures: int = field(init=False)
+    limited: int = field(init=False)
+    tolerances: Array = field(init=False)
+    sided: Marks = field(init=False)
+    floating: list[tuple[Places, Places]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        model = self.model
+        scales = RelativeEquations(model, driven=False).row_scales[: model.nc]
+        self.length = model.length
+        self.closing = np.flatnonzero(scales)
+        self._row_scales = scales[self.closing]
+        self.closures = len(self.closing)
+        self._over = np.flatnonzero(np.isfinite(self.bounds.cut_upper))
+        self._under = np.flatnonzero(np.isfinite(self.bounds.cut_lower))
+        units = [u for c in model.forest.chords if isinstance(c.element, Hinge) for u in c.element.speed_units]
+        per = np.array([1.0 / self.length if unit == "m" else 1.0 for unit in units])
+        self._cut_scales = per[[*self._over, *self._under]] if len(per) else np.zeros(0)
+        self.limited = len(self._cut_scales)
+        hard = self.closures + self.limited
+        count = hard + 3 * len(self.goals)
+        self.sided = np.zeros(count, dtype=bool)
+        self.sided[self.closures : hard] = True
+        self.tolerances = np.full(count, self.tolerance)
+        self.tolerances[:hard] = max(CLOSED, Scales.of(model, prescribed=False).floor)
+        self.goal_scales = np.array([g.weight**0.5 / (self.length if g.unit == "m" else 1.0) for g in self.goals])
+        self._per_unit = self.metric / model.compiled.tables["column_scale"][self.columns]
+        balls = [hinge for hinge in model.forest.hinges if "qw" in hinge.element.coordinates]
+        spans = [(model.v_slice(hinge.name).start, hinge.element.nv) for hinge in balls]
+        turns = [np.flatnonzero(np.isin(self.columns, np.arange(start, start + 3))) for start, _ in spans]
+        self._attitudes = [turn for turn in turns if len(turn) == 3]
+        self.floating = [
+            (turn, np.flatnonzero(np.isin(self.columns, np.arange(start + 3, start + 6))))
+            for turn, (start, nv) in zip(turns, spans, strict=True)
+            if nv == 6
+        ]
+        self.place, self.lower, self.upper = _boxes(model, self.bounds, self.columns)
+
+    @property
+    def hard(self) -> int:
+        """Number of rows that hold whether targets are reached or not."""
+        return self.closures + self.limited
+
+    # -- rows
+
+    @cached_property
+    def core(self) -> Core:
+        """The problem as the core has it."""
+        model = self.model
+        over, under = self._over, self._under
+        cut = np.concatenate([over, under]).astype(np.int32)
+        bounds = np.concatenate([self.bounds.cut_upper[over], self.bounds.cut_lower[under]])
+        signs = np.repeat([1.0, -1.0], [len(over), len(under)])
+        return Core(
+            model,
+            self.t,
+            self.closing.astype(np.int32),
+            self._row_scales,
+            cut,
+            np.column_stack([signs, bounds, self._cut_scales]),
+            self.columns.astype(np.int32),
+            self.place.astype(np.int32),
+            np.stack([self.metric, self.lower, self.upper, self._per_unit]),
+            [_in_core(model, goal, scale) for goal, scale in zip(self.goals, self.goal_scales, strict=True)],
+            self.tolerances,
+        )
+
+    def residual(self, q: Array, which: Places) -> Array:
+        """Return r (b, m) at q (b, nq); `which` says what targets of the batch are meant, (b,)."""
+        return self.core.rows(*self.aimed(q, which), False)[0]
+
+    def jacobian(self, q: Array, which: Places) -> Array:
+        """Return the rows of r on x, J (b, m, n)."""
+        J = self.core.rows(*self.aimed(q, which), True)[1]
+        assert J is not None
+        return J
+
+    def aimed(self, q: Array, which: Places) -> tuple[Array, NDArray[np.int64]]:
+        """Return configurations and numbers of targets as the core takes them."""
+        return np.ascontiguousarray(q, dtype=np.float64), np.ascontiguousarray(which, dtype=np.int64)
+
+    def stiffness(self, r: Array, J: Array) -> Array:
+        """Return J (b, m, n) multiplied by how rows of targets bend where they are missed by r (b, m)."""
+        bent = J.copy()
+        for k, goal in enumerate(self.goals):
+            span = slice(self.hard + 3 * k, self.hard + 3 * k + 3)
+            bent[:, span] = goal.stiffness(r[:, span] / self.goal_scales[k]) @ J[:, span]
+        return bent
+
+    # -- moving
+
+    def moved(self, q: Array, x: Array) -> Array:
+        """Return where steps x (b, n) from q (b, nq) lead; bounds are met exactly."""
+        step = np.zeros((len(q), self.model.nv))
+        step[:, self.columns] = self.metric * x
+        moved: Array = self.model.integrate(q, step)
+        return self.within(moved)
+
+    def shortened(self, x: Array) -> Array:
+        """Return steps (b, n) of which none turns a coordinate by more than a radian, or by the length of the model."""
+        largest = np.abs(x * self._per_unit).max(1, initial=0.0)
+        return np.asarray(x / np.maximum(largest, 1.0)[:, None])
+
+    def within(self, q: Array) -> Array:
+        """Return q (b, nq) with coordinates beyond a limit put onto it."""
+        at = self.place >= 0
+        if at.any():
+            q[:, self.place[at]] = np.clip(q[:, self.place[at]], self.lower[at], self.upper[at])
+        return q
+
+    def room(self, q: Array) -> tuple[Array, Array]:
+        """Return the least and largest steps x (b, n) that limits permit."""
+        at = np.where(self.place >= 0, q[:, self.place], 0.0)
+        return (self.lower - at) / self.metric, (self.upper - at) / self.metric
+
+    def away(self, q: Array, preferred: Array) -> Array:
+        """Return the gradient (b, n) of half the squared weighted distance from a preferred posture (..., nq)."""
+        back: Array = self.model.difference(q, np.broadcast_to(preferred, q.shape))
+        return -back[:, self.columns] / self.metric
+
+    def bend(self, away: Array) -> Array:
+        """Return the second derivative (b, n, n) of what `away` is the gradient of: one, but for attitudes."""
+        H = np.broadcast_to(np.eye(len(self.columns)), (len(away), len(self.columns), len(self.columns))).copy()
+        for span in self._attitudes:
+            H[:, span[:, None], span] = bent(away[:, span] * self.metric[span], 0.5)
+        return H
+
+    # -- verdicts
+
+    def violated(self, r: Array) -> Array:
+        """Return r (b, m) with limits that are kept at zero."""
+        return r if not self.limited else np.where(self.sided, np.maximum(r, 0.0), r)
+
+    def reached(self, r: Array, q: Array) -> Marks:
+        """Return where targets and loops hold, (b,)."""
+        marks: Marks = np.asarray((np.abs(self.violated(r)) <= self.tolerances).all(axis=1))
+        if self.closures and marks.any():
+            marks[marks] = ~axes_against(self.model, q[marks]).any(axis=1)
+        return marks
+
+    def missed(self, r: Array) -> tuple[Array, Array]:
+        """Return by how much the worst target is missed: (b,) m and (b,) rad."""
+        found = {"m": np.zeros(len(r)), "rad": np.zeros(len(r))}
+        for k, goal in enumerate(self.goals):
+            rows = r[:, self.hard + 3 * k : self.hard + 3 * k + 3] / self.goal_scales[k]
+            found[goal.unit] = np.maximum(found[goal.unit], np.sqrt((rows * rows).sum(1)))
+        return found["m"], found["rad"]
+
+    def pressed(self, r: Array) -> list[str]:
+        """Return the coordinates of cut hinges that are at a limit where rows are r (m,)."""
+        at = np.flatnonzero(np.abs(r[self.closures : self.hard]) < 1e-9)
+        names = freedoms_of(self.model, self.model.compiled.names.cut_v, item="limits").names
+        return [names[k] for k in np.array([*self._over, *self._under], dtype=int)[at]]
+
+
+_KINDS = ("position", "rotation", "angles", "direction")  # GoalKind of the core
+
+
+def _in_core(model: Model, goal: Goal, scale: float) -> tuple[Any, ...]:
+    """Return a goal as the core takes it: numbers in place of those that are free."""
+    reference = None if goal.reference is None else model._point("pose", goal.reference)
+    letters = goal.letters[::-1] if goal.letters.islower() else goal.letters
+    turns = ["XYZ".index(letter) for letter in letters.upper()] or [0, 1, 2]
+    return (
+        _KINDS.index(goal.kind),
+        model._point("pose", goal.marker),
+        reference,
+        np.array([*turns, goal.letters.islower()], dtype=np.int32),
+        np.array([*goal.axis, scale]),
+        np.nan_to_num(goal.wanted.reshape(len(goal.wanted), -1)),
+        goal.meant.astype(float),
+    )
+
+
+def _boxes(model: Model, bounds: Bounds, columns: Places) -> tuple[Places, Array, Array]:
+    """Return where the coordinate of each column stands in q, -1 where it has none, and its limits."""
+    place = np.full(model.nv, -1)
+    for name in (*model.hinge_names, *model.flexible_names):
+        q, v = model.q_slice(name), model.v_slice(name)
+        if q.stop - q.start == v.stop - v.start:
+            place[v] = np.arange(q.start, q.stop)
+    return place[columns], bounds.lower[columns], bounds.upper[columns]

@@ -1,0 +1,82 @@
+"""Targets that no configuration can meet, whatever the mechanism: refused by name."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError
+from ...rotation import rotation_vectors
+from .equations import Reach
+from .multistart import Search
+from .target_checks import Goal
+
+__all__ = ["mind_contradictions", "mind_motion"]
+
+Array = NDArray[np.float64]
+
+_TRIALS = 3  # random configurations at which a marker is looked at
+_APART = 1e-6  # rad, or part of a distance
+
+
+def mind_contradictions(goals: list[Goal], item: str) -> None:
+    """Refuse targets of points of one rigid body that contradict each other."""
+    for one, two in combinations(goals, 2):
+        same = one.marker.body is two.marker.body and one.marker.body.flexible is None
+        if not same or (one.reference is not two.reference):
+            continue
+        gap = _gap(one, two)
+        if gap is None:
+            continue
+        apart, unit, size = gap
+        worst = int(apart.argmax())
+        if apart[worst] > _APART * size:
+            what = f"{item}: {one.kind} of {one.name!r} and {two.kind} of {two.name!r}"
+            where = f" of target {worst}" if len(apart) > 1 else ""
+            remedy = "both are on one rigid body: free one of them"
+            raise ModelError(what, f"contradiction{where}", f"{apart[worst]:.6g} {unit}", remedy)
+
+
+def _gap(one: Goal, two: Goal) -> tuple[Array, str, float] | None:
+    """Return by how much two targets of a rigid body contradict each other (B,), the unit, and its scale."""
+    kinds = (one.kind, two.kind)
+    if not (one.whole and two.whole):
+        return None
+    if kinds == ("position", "position"):
+        apart = np.linalg.norm(one.wanted - two.wanted, axis=-1)
+        own = float(np.linalg.norm(one.marker.position - two.marker.position))
+        return np.abs(apart - own), "m", max(own, 1e-3)
+    if kinds == ("rotation", "rotation"):
+        R = (one.wanted @ one.marker.rotation.T) @ (two.wanted @ two.marker.rotation.T).swapaxes(-1, -2)
+        return np.linalg.norm(rotation_vectors(R), axis=-1), "rad", 1.0
+    if kinds == ("rotation", "direction"):
+        axes = one.wanted @ one.marker.rotation.T @ two.marker.rotation @ two.axis
+        angles = np.arctan2(np.linalg.norm(np.cross(axes, two.wanted), axis=-1), (axes * two.wanted).sum(-1))
+        return np.atleast_1d(angles), "rad", 1.0
+    if kinds == ("direction", "rotation"):
+        return _gap(two, one)
+    return None
+
+
+def mind_motion(reach: Reach, q: Array, search: Search, item: str) -> None:
+    """Refuse targets that nothing moves, unless they are met at q (nq,) as it is."""
+    trials = search.scattered(np.tile(q, (_TRIALS, 1)))
+    J = reach.jacobian(trials, np.zeros(_TRIALS, dtype=int))
+    for k, goal in enumerate(reach.goals):
+        span = slice(reach.hard + 3 * k, reach.hard + 3 * k + 3)
+        if np.abs(J[:, span]).max(initial=0.0) > 1e-12 or not goal.meant_of(np.zeros(1, dtype=int)).any():
+            continue
+        number = max(len(goal.wanted), len(goal.meant))
+        away = reach.residual(np.tile(q, (number, 1)), np.arange(number))[:, span] / reach.goal_scales[k]
+        missed = float(np.linalg.norm(away, axis=1).max())
+        if missed * reach.goal_scales[k] <= reach.tolerance:
+            continue
+        if goal.reference is not None and goal.reference.body is goal.marker.body:
+            remedy = "it is on the body that it refers to"
+        elif goal.marker.body is reach.model.system.ground:
+            remedy = "it is fixed in the ground"
+        else:
+            remedy = "no hinge that may move changes it: free what is held, or choose another marker"
+        raise ModelError(f"{item}: {goal.kind} of {goal.name!r}", "target", f"{missed:.6g} {goal.unit} away", remedy)

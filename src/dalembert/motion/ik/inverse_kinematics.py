@@ -1,0 +1,277 @@
+"""Inverse kinematics: the configurations in which markers are where they are asked to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...checks import checked, finite_number, positive, random_generator
+from ...closure.joint_limits import Bounds
+from ...closure.named_velocities import names_of
+from ...errors import ModelError
+from ...model import Model, State, as_model
+from ...system import System
+from .all_solutions import all_solutions
+from .equations import Reach
+from .infeasible_targets import mind_contradictions, mind_motion
+from .joint_bounds import columns_of
+from .multistart import Found, Search
+from .path_following import Jump, along, fitted
+from .seeds import ITEM, begin_from, metric_of, posture_of
+from .targets import goals_of
+
+__all__ = ["InverseKinematics", "Missed", "inverse_kinematics"]
+
+Array = NDArray[np.float64]
+
+_PUSHED = 1e-7  # part of the largest pull towards the target that counts as pressing against a limit
+
+
+class Missed(NamedTuple):
+    """By how much the worst target is missed.
+
+    position : (B,) m
+    rotation : (B,) rad
+    """
+
+    position: Any
+    rotation: Any
+
+
+@dataclass(frozen=True, eq=False)
+class InverseKinematics:
+    """Configurations that reach targets, or come nearest. Without a batch axis if no target had one.
+
+    Attributes
+    ----------
+    q : (B, nq) rad or m
+    reached : (B,) bool
+    residual : Missed
+        ``residual.position`` (B,) m, ``residual.rotation`` (B,) rad.
+    iterations, starts : (B,) int
+        Steps of all starts, and how many starts it took.
+    message : (B,) of str
+        Empty where the target is reached; else by how much it is missed, and what stands in the way.
+    jumps : tuple of Jump
+        Where a path could not be followed and went on from another configuration.
+    solutions : tuple of (n, nq) arrays
+        With ``all=True``: every configuration that was found for each target, nearest to the preferred posture first.
+    notes : tuple of str
+    model : Model
+    """
+
+    q: Array
+    reached: Any
+    residual: Missed
+    iterations: Any
+    starts: Any
+    message: Any
+    model: Model = field(repr=False)
+    jumps: tuple[Jump, ...] = ()
+    solutions: tuple[Array, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = ()
+
+    def state(self, k: int = 0) -> State:
+        """Return the k-th configuration as a state at rest."""
+        q = np.atleast_2d(self.q)
+        if not isinstance(k, (int, np.integer)) or not -len(q) <= k < len(q):
+            raise ModelError("state", "k", k, f"there are {len(q)} configurations")
+        return State(q=q[k].copy(), v=np.zeros(self.model.nv), x=self.model.state_starts())
+
+
+@checked("q", "weights", "prefer", "hold", "free", "path", "fit", "all", "max_iterations", "rng", "starts")
+def inverse_kinematics(
+    system: System | Model,
+    targets: Mapping[Any, Any],
+    *,
+    q: ArrayLike | None = None,
+    limits: bool | Mapping[str, Any] = True,
+    weights: Mapping[str, float] | None = None,
+    prefer: ArrayLike | Mapping[str, Any] | None = None,
+    hold: str | Iterable[str] = (),
+    free: str | Iterable[str] = (),
+    path: bool = False,
+    fit: bool = False,
+    all: bool = False,
+    starts: int | None = None,
+    tolerance: float = 1e-10,
+    max_iterations: int = 60,
+    t: float = 0.0,
+    rng: np.random.Generator | int | None = None,
+) -> InverseKinematics:
+    """Find configurations in which markers are where they are asked to be, within limits, with all loops closed.
+
+    Parameters
+    ----------
+    system : System or Model
+    targets : dict of marker to target
+        Markers or bodies, or their names. Each a position (..., 3), a pose (what `Model.pose` gives, or (..., 4, 4)),
+        or a `da.Target`: rotations, angles, directions of axes, relative to other markers. NaN leaves a component
+        free; a leading axis (B, ...) asks for many at once.
+    q : (nq,) or (B, nq) rad or m
+        Where to start; the start values of the description, its loops closed, if left out.
+    limits : bool, or dict of name to (lower, upper)
+        Whether limits of hinges hold, those at which loops are cut included; others in their place by name.
+    weights : dict of name to float
+        Weights of coordinates in the distance from the preferred posture: the larger, the less they move. Default 1
+        for an angle, and for a displacement measured in the characteristic length of the model.
+    prefer : (nq,) or (B, nq) rad or m, or dict of name to value
+        Of all configurations around the one that was found, the one nearest to this posture is taken. Default: the
+        start; in a path, the configuration before.
+    hold : names
+        Connections or speeds that do not move.
+    free : names
+        Flexible bodies whose modes may move; they are held otherwise.
+    path : bool
+        The targets follow each other: each is searched from the one before, and on the same branch. Where that ends,
+        `jumps` tells.
+    fit : bool
+        The targets are measurements, which need not agree: the configuration that misses them by least, with the
+        weights of the targets, is searched near the start only; along a path, near the one before.
+    all : bool
+        Search for all configurations of each target, from many starts. They must be isolated.
+    starts : int
+        Starting points per target: the start, then random ones within the limits. Default 50; with `all`, 400.
+    tolerance : float
+        Of targets: rad, and m per characteristic length. Loops are closed to 1e-12 in any case.
+    max_iterations : int
+        Per start.
+    t : float, s
+        Time, for hinges and constraints that depend on it. Drives are let go.
+    rng : numpy Generator or seed
+        Of the random starts; default seed 0, so that results repeat.
+
+    Returns
+    -------
+    InverseKinematics
+        Targets that are out of reach get the configuration that comes nearest, metres measured in the characteristic
+        length, and a message: by how much, and which limit is in the way.
+
+    Raises
+    ------
+    ModelError
+        If a name is unknown, a shape is wrong, targets contradict each other, nothing moves a target, or the start is
+        beyond a limit.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System()
+    >>> upper, fore = s.body("upper", da.rod(1.0, 1.0)), s.body("fore", da.rod(1.0, 1.0))
+    >>> _ = s.connect("shoulder", da.Revolute("z"), s.ground, upper)
+    >>> _ = s.connect("elbow", da.Revolute("z", lower=0.0, upper=2.6), upper.at(1, 0, 0), fore)
+    >>> hand = fore.at(1, 0, 0)
+    >>> found = da.inverse_kinematics(s, {hand: (1.0, 1.0, 0.0)}, q=[0.0, 1.0])
+    >>> found.reached, found.q[1].round(6)
+    (True, np.float64(1.570796))
+    """
+    model = as_model(system)
+    goals, number = goals_of(model, targets, ITEM)
+    count = 1 if number is None else number
+    if not fit:
+        mind_contradictions(goals, ITEM)
+    t = finite_number(t, item=ITEM, field="t")
+    columns = columns_of(model, names_of(hold), names_of(free), ITEM)
+    bounds = Bounds.of(model, limits, ITEM)
+    metric = metric_of(model, weights)[columns]
+    reach = Reach(model, goals, bounds, columns, metric, positive(ITEM, tolerance=tolerance)["tolerance"], t)
+    number_of_starts = _count(starts, 400 if all else 50, "starts")
+    random = random_generator(0 if rng is None else rng, item="inverse_kinematics", field="rng")
+    search = Search(reach, number_of_starts, _count(max_iterations, 60, "max_iterations"), random)
+    begin, notes, several = begin_from(model, q, count, reach)
+    mind_motion(reach, begin[0], search, ITEM)
+    preferred = posture_of(model, prefer, begin, count)
+    if number is None and several is not None:
+        count = number = several  # one target, many starts
+    if (path or fit) and all:
+        remedy = f"with {'path' if path else 'fit'}=True there is one configuration per target: leave out all=True"
+        raise ModelError(ITEM, "all", all, remedy)
+    jumps: tuple[Jump, ...] = ()
+    solutions: tuple[Array, ...] = ()
+    if fit:
+        found = fitted(search, begin, count, path)
+    elif path:
+        found, jumps = along(search, begin[0], count, None if prefer is None else preferred)
+    elif all:
+        found, solutions = all_solutions(search, begin, preferred, ITEM)
+    else:
+        found = search.solve(begin, preferred)
+    return _answer(reach, found, number is None, jumps, solutions, notes)
+
+
+# ---- from what users give
+
+
+def _count(given: int | None, default: int, name: str) -> int:
+    if given is None:
+        return default
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
+        raise ModelError(ITEM, name, given, "give a number of at least 1")
+    return int(given)
+
+
+# ---- what users get
+
+
+def _answer(
+    reach: Reach,
+    found: Found,
+    single: bool,
+    jumps: tuple[Jump, ...],
+    solutions: tuple[Array, ...],
+    notes: tuple[str, ...],
+) -> InverseKinematics:
+    position, rotation = reach.missed(found.residual)
+    messages = tuple("" if ok else _message(reach, found, k) for k, ok in enumerate(found.reached))
+    loose = int((found.reached & ~found.settled).sum())
+    if loose:
+        notes = (*notes, f"{loose} of {len(found.q)} reach their targets, but the nearest posture was not settled")
+    if single:
+        q, missed = found.q[0], Missed(float(position[0]), float(rotation[0]))
+        ok, steps, starts = bool(found.reached[0]), int(found.iterations[0]), int(found.starts[0])
+        return InverseKinematics(q, ok, missed, steps, starts, messages[0], reach.model, jumps, solutions, notes)
+    missed = Missed(position, rotation)
+    return InverseKinematics(
+        found.q, found.reached, missed, found.iterations, found.starts, messages, reach.model, jumps, solutions, notes
+    )
+
+
+def _message(reach: Reach, found: Found, k: int) -> str:
+    """Say by how much a target is missed, and what stands in the way."""
+    model, r = reach.model, found.residual[k]
+    parts = []
+    for j, goal in enumerate(reach.goals):
+        rows = r[reach.hard + 3 * j : reach.hard + 3 * j + 3] / reach.goal_scales[j]
+        size = float(np.linalg.norm(rows))
+        if size > reach.tolerance:
+            parts.append(f"{goal.kind} of {goal.name!r} by {size:.6g} {goal.unit}")
+    open_rows = np.abs(reach.violated(r[None])[0, : reach.hard]) > 10 * reach.tolerances[: reach.hard]
+    opened = [model.constraint_names[reach.closing[i]] for i in np.flatnonzero(open_rows[: reach.closures])]
+    if opened:
+        return f"loops do not close: {', '.join(map(repr, opened[:4]))} {'are' if len(opened) > 1 else 'is'} open"
+    if not parts:
+        return "a hinge that closes a loop has its axis opposed"
+    return f"missed: {', '.join(parts)}; {_obstacle(reach, found, k)}"
+
+
+def _obstacle(reach: Reach, found: Found, k: int) -> str:
+    least, most = (room[0] for room in reach.room(found.q[k : k + 1]))
+    push = found.push[k]
+    strong = np.abs(push) > _PUSHED * max(1.0, float(np.abs(push).max(initial=0.0)))
+    names = [
+        f"{reach.model.coordinate_names[reach.place[i]]!r} is at its {side} limit {bound:.6g}"
+        for i in np.flatnonzero(strong)
+        for side, room, bound, sign in (("lower", least, reach.lower[i], 1), ("upper", most, reach.upper[i], -1))
+        if abs(room[i]) < 1e-9 and sign * push[i] > 0
+    ]
+    pressed = reach.pressed(found.residual[k])
+    names += [f"{name!r}, which closes a loop, is at its limit" for name in pressed]
+    if names:
+        return ", ".join(names)
+    if not found.settled[k]:
+        return f"no start of {int(found.starts[k])} led there; more may: starts=..."
+    return "no motion brings it nearer from there: it is beyond the reach, or needs another start"

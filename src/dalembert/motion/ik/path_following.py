@@ -1,0 +1,146 @@
+"""Targets one after another, on one branch.
+
+From a configuration that reaches one target the next is approached along
+
+    r(q) = (1 - s) r_0,     s from 0 to 1,     r_0 what the next target is missed by at the start                    (1)
+
+positions on a line, attitudes about a fixed axis. A step of s is believed if Newton's method ends near where the
+tangent points, and if it does not pass a singular position: otherwise it is halved. Where steps become too small the
+branch ends, and what follows starts afresh and is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .multistart import Found, Search
+from .solvers import descend
+
+__all__ = ["Jump", "along"]
+
+Array = NDArray[np.float64]
+
+_LEAST = 1.0 / 256  # part of the way between two targets
+_BEND = 0.5  # by how much a step may differ from its tangent, as a part of it
+_SMALL = 1e-3  # rad, or characteristic lengths: a step that is believed whatever the tangent says
+_LARGE = 0.5  # a step that is not
+
+
+@dataclass(frozen=True)
+class Jump:
+    """Where a path left its branch.
+
+    Attributes
+    ----------
+    number : int
+        Of the first target on the other branch.
+    size : float
+        Largest change of a coordinate, rad, or m per characteristic length.
+    reason : str
+    """
+
+    number: int
+    size: float
+    reason: str
+
+
+def along(search: Search, q: Array, count: int, preferred: Array | None) -> tuple[Found, tuple[Jump, ...]]:
+    """Follow targets from q (nq,), each from the one before, its posture unless one is given (B, nq)."""
+    parts: list[Found] = []
+    jumps: list[Jump] = []
+    here = q[None]
+    for k in range(count):
+        which, posture = np.array([k]), here if preferred is None else preferred[k : k + 1]
+        before = parts[-1] if parts else None
+        followed = None if before is None or not before.reached[0] else _follow(search, here, which)
+        if followed is not None:
+            found = search.first(followed[0], which)
+            found.iterations += followed[1]
+            found.q = search.unwound(found.q, here)
+            search.posture(found, posture, which)
+        else:
+            found = search.solve(here, posture, which)
+            if before is not None and not found.reached[0]:  # out of reach: what is nearest from here
+                found = search.first(here, which)
+                search.nearest(found, posture, which)
+            away = _size(search, here, found.q)
+            if before is not None and found.reached[0] and (before.reached[0] or away > _LARGE):
+                why = "the branch ends before it" if before.reached[0] else "the one before is out of reach"
+                jumps.append(Jump(k, away, why))
+        parts.append(found)
+        here = found.q
+    return _joined(parts), tuple(jumps)
+
+
+def fitted(search: Search, begin: Array, count: int, path: bool) -> Found:
+    """Return what misses each target by least, near starts (B, nq), or along a path near the one before."""
+    if not path:
+        return _nearest(search, begin, np.arange(count))
+    parts, here = [], begin[:1]
+    for k in range(count):
+        parts.append(_nearest(search, here, np.array([k])))
+        here = parts[-1].q
+    return _joined(parts)
+
+
+def _nearest(search: Search, q: Array, which: NDArray[np.intp]) -> Found:
+    found = search.first(q, which)
+    found.q = search.unwound(found.q, q)
+    search.nearest(found, q, which)
+    return found
+
+
+def _joined(parts: list[Found]) -> Found:
+    names = ("q", "residual", "reached", "iterations", "starts", "push", "settled")
+    return Found(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _follow(search: Search, q: Array, which: NDArray[np.intp]) -> tuple[Array, int] | None:
+    """Return the configuration (1, nq) that a branch leads to at the next target, and steps; None if it ends before."""
+    reach = search.reach
+    r_0 = reach.residual(q, which)
+    r_0[:, : reach.hard] = 0.0
+    way, part, steps = 0.0, 1.0, 0
+    while way < 1.0:
+        part = min(part, 1.0 - way)
+        tangent, side = _tangent(search, q, which, r_0 * part)
+        ahead = reach.moved(q, tangent)
+        shift = -(1.0 - way - part) * r_0
+        down = descend(reach, ahead, which, shift=shift, iterations=20, patience=6)
+        steps += int(down.iterations[0])
+        bent, size = _size(search, ahead, down.q), _size(search, q, ahead)
+        good = bool(down.done[0]) and (bent <= _BEND * size or bent <= _SMALL) and size <= _LARGE
+        if good and side is not None:
+            other = _tangent(search, down.q, which, r_0)[1]
+            good = other is None or other == side
+        if good:
+            q, way, part = down.q, way + part, 2.0 * part
+            continue
+        part *= 0.5
+        if part < _LEAST:
+            return None
+    return q, steps
+
+
+def _tangent(search: Search, q: Array, which: NDArray[np.intp], wanted: Array) -> tuple[Array, float | None]:
+    """Return the step x (1, n) with J x = -wanted, within limits, and on which side of singular positions q is.
+
+    The side is the sign of the determinant where there are as many rows as freedoms, else None.
+    """
+    reach = search.reach
+    J = reach.jacobian(q, which)[:, ~reach.sided]
+    kept = np.abs(J[0]).max(axis=1) > 0.0  # rows that are free
+    J = J[:, kept]
+    least, most = reach.room(q)
+    x = -(np.linalg.pinv(J, rcond=1e-9) @ wanted[:, ~reach.sided][:, kept, None])[:, :, 0]
+    side = float(np.sign(np.linalg.det(J[0]))) if J.shape[1] == J.shape[2] else None
+    return np.clip(x, least, most), side
+
+
+def _size(search: Search, q: Array, other: Array) -> float:
+    """Return the largest change of a coordinate between two configurations (1, nq), scaled."""
+    away = search.reach.model.difference(q, other) / search.reach.model.compiled.tables["column_scale"]
+    return float(np.abs(away).max(initial=0.0))

@@ -1,0 +1,93 @@
+"""Zeros of many small systems of equations at once, within bounds.
+
+    min  f = sum_i [r_i(q) + s_i]^2 / 2,     lower <= q <= upper                                                    (1)
+
+[.] is the positive part for rows that are limits. The core goes down, in lanes and on threads
+(`core/kinematics/reach.hpp`): steps of Levenberg and Marquardt, quadratic where r vanishes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .equations import Marks, Places, Reach
+
+__all__ = ["Descent", "descend", "solve_symmetric"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Descent:
+    """Where starts led.
+
+    Attributes
+    ----------
+    q : (b, nq)
+    residual : (b, m)
+    done : (b,) bool
+        A zero was found; or what else was asked for.
+    iterations : (b,) int
+    push : (b, n)
+        Gradient by x of what is made small: what presses coordinates against their bounds.
+    """
+
+    q: Array
+    residual: Array
+    done: Marks
+    iterations: Places
+    push: Array
+
+    def some(self, chosen: Any) -> Descent:
+        """Return some of them."""
+        return Descent(
+            self.q[chosen], self.residual[chosen], self.done[chosen], self.iterations[chosen], self.push[chosen]
+        )
+
+
+def descend(
+    reach: Reach,
+    q: Array,
+    which: Places,
+    *,
+    shift: Array | float = 0.0,
+    iterations: int = 60,
+    patience: int = 3,
+) -> Descent:
+    """Go down from q (b, nq) towards zeros of r + shift (b, m) for targets `which` (b,).
+
+    Starts that do not come nearer by a fifth within `patience` steps are left.
+    """
+    starts, targets = reach.aimed(q, which)
+    shifts = np.ascontiguousarray(np.broadcast_to(shift, (len(q) if np.ndim(shift) == 2 else 1, len(reach.sided))))
+    return Descent(*reach.core.descend(starts, targets, shifts, iterations, patience))
+
+
+def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, Marks]:
+    """Return the solutions (b, n) of A x = rhs, A (b, n, n) symmetric, and whether A is positive definite, (b,).
+
+    L D L^T of the whole batch at once, without pivoting; zero where A is not positive.
+    """
+    b, n = rhs.shape
+    L = np.ascontiguousarray(A.transpose(1, 2, 0))
+    x = np.ascontiguousarray(rhs.T)
+    sound = np.ones(b, dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):  # of those that are not positive
+        for k in range(n):
+            sound &= L[k, k] > 0.0
+            pivot = np.where(L[k, k] > 0.0, L[k, k], 1.0)
+            L[k, k] = pivot
+            row = L[k, k + 1 :].copy()
+            L[k, k + 1 :] /= pivot
+            for i in range(k + 1, n):
+                L[i, i:] -= row[i - k - 1] * L[k, i:]
+            x[k + 1 :] -= L[k, k + 1 :] * x[k]
+        for k in range(n - 1, -1, -1):
+            x[k] /= L[k, k]
+            x[k] -= (L[k, k + 1 :] * x[k + 1 :]).sum(0)
+        sound &= np.isfinite(x.sum(0))
+    return np.where(sound[:, None], x.T, 0.0), sound

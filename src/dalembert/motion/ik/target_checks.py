@@ -1,0 +1,84 @@
+"""Targets that were read and checked: places, attitudes, angles, directions of axes, one or a batch of them.
+
+Their rows are evaluated in the core (`core/kinematics/reach.hpp`). J^T r is the gradient of |r|^2 / 2 however large
+r is; that of rotations and directions is not the whole derivative of r, which bends (`Goal.stiffness`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies.markers import Marker
+
+__all__ = ["Goal", "bent"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """A target of one marker of a model, checked; arrays have a leading axis of 1 or B.
+
+    Attributes
+    ----------
+    name : str
+    marker : Marker
+    reference : Marker or None
+    kind : str
+        ``"position"``, ``"rotation"``, ``"angles"`` or ``"direction"``.
+    wanted : (..., 3) or (..., 3, 3)
+    meant : (..., 3) bool
+        Rows that are not free.
+    axis : (3,)
+    letters : str
+    weight : float
+    """
+
+    name: str
+    marker: Marker
+    reference: Marker | None
+    kind: str
+    wanted: Array
+    meant: NDArray[np.bool_]
+    axis: Array
+    letters: str
+    weight: float
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether no row is free."""
+        return bool(self.meant.all())
+
+    @property
+    def unit(self) -> str:
+        """``"m"`` or ``"rad"``."""
+        return "m" if self.kind == "position" else "rad"
+
+    def meant_of(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which rows are not free for some of a batch, (b, 3) or (1, 3)."""
+        return self.meant if len(self.meant) == 1 else self.meant[which]
+
+    def stiffness(self, r: Array) -> Array:
+        """Return S (b, 3, 3): the second derivative of |r|^2 / 2 beside that of J is J^T S J."""
+        if self.kind in ("rotation", "direction"):
+            return bent(r, 0.5 if self.kind == "rotation" else 1.0)
+        return np.broadcast_to(np.eye(3), (len(r), 3, 3))
+
+
+def bent(r: Array, part: float) -> Array:
+    """Return the second derivatives (b, 3, 3) of phi^2 / 2 by turns, phi n = r (b, 3) a turn (part 1/2) or a tilt (1).
+
+    One along n, part phi / tan(part phi) across.
+    """
+    angle = np.sqrt((r * r).sum(1))
+    half = part * angle
+    with np.errstate(divide="ignore", invalid="ignore"):
+        c = np.where(half < 1e-4, 1.0 - half * half / 3.0, half / np.tan(half))
+        n = np.where(angle[:, None] < 1e-12, 0.0, r / angle[:, None])
+    c = np.maximum(c, -10.0)[:, None, None]  # beside a half turn it has no bound
+    S: Array = c * np.eye(3) + (1.0 - c) * n[:, :, None] * n[:, None, :]
+    return S

@@ -1,0 +1,179 @@
+"""What users ask markers to do, and how it is read: any form of position, attitude, angles or direction, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...bodies.body import Body
+from ...bodies.markers import Marker
+from ...checks import positive, shape_of
+from ...errors import ModelError
+from ...model import Model, Pose
+from ...rotation import as_rotation_matrix, euler, unit_vector
+from .target_checks import Goal
+
+__all__ = ["Target", "goals_of"]
+
+Array = NDArray[np.float64]
+Named = str | Marker | Body
+
+_FAR = 1e100  # numbers beyond have squares that do not fit
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What a marker has to do. Everything may have a leading axis (B, ...) of many targets; NaN leaves a part free.
+
+    Parameters
+    ----------
+    position : (..., 3) m
+        Where its origin has to be.
+    rotation : (..., 3, 3), (..., 4), or what `as_rotation_matrix` takes
+        Its attitude: matrices, or unit quaternions (w, x, y, z).
+    angles : (..., 3) rad
+        Its attitude by three turns, some of which may be free; see `convention`.
+    convention : str
+        ``"XYZ"`` (Bryant), or any other of `da.rotation.euler`.
+    axis : str or (3,)
+        An axis of the marker that has to point along `direction`, ``"z"`` unless said otherwise.
+    direction : (..., 3)
+        Of any length.
+    relative_to : str, Marker or Body
+        Whose frame all of this is meant in; the world if left out.
+    weight : float
+        How much it counts beside others where not all can be met.
+
+    Examples
+    --------
+    >>> Target(position=(0.5, np.nan, 0.2), direction=(0, 0, -1)).axis  # any y; the tool's z axis points down
+    'z'
+    """
+
+    position: Any = None
+    rotation: Any = None
+    angles: Any = None
+    convention: str = "XYZ"
+    axis: str | ArrayLike = "z"
+    direction: Any = None
+    relative_to: Named | None = None
+    weight: float = 1.0
+
+    @classmethod
+    def of(cls, given: Any, item: str) -> Target:
+        """Return a target from one, a Pose, numbers (..., 3) of a position, or matrices (..., 4, 4) of a pose."""
+        if isinstance(given, Target):
+            return given
+        if isinstance(given, Pose):
+            return cls(position=given.position, rotation=given.rotation)
+        try:
+            numbers = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            numbers = np.zeros(())
+        if numbers.shape[-2:] == (4, 4) and np.allclose(numbers[..., 3, :], (0, 0, 0, 1)):
+            return cls(position=numbers[..., :3, 3], rotation=numbers[..., :3, :3])
+        if numbers.shape == (3, 3) and np.allclose(numbers @ numbers.T, np.eye(3)):
+            remedy = "is this an attitude or three places? Say da.Target(rotation=...) or da.Target(position=...)"
+            raise ModelError(item, "target", given, remedy)
+        if numbers.ndim in (1, 2) and numbers.shape[-1] == 3:
+            return cls(position=numbers)
+        remedy = "give a position (..., 3), a pose (Pose, or matrices (..., 4, 4)), or a da.Target(...)"
+        raise ModelError(item, "target", given, remedy)
+
+
+def goals_of(model: Model, targets: Mapping[Any, Any], item: str) -> tuple[list[Goal], int | None]:
+    """Return the goals of targets by marker, and their number B; None if no target has a batch axis."""
+    if not isinstance(targets, Mapping) or not targets:
+        raise ModelError(item, "targets", targets, 'give a dict: {"tool": (x, y, z)}, markers and what they have to do')
+    goals: list[Goal] = []
+    counts: dict[str, int] = {}
+    for marker, given in targets.items():
+        found = model._found(item, marker)
+        name = found.name
+        target = Target.of(given, f"{item}: target of {name!r}")
+        before = len(goals)
+        _read(model, name, found, target, item, goals, counts)
+        if len(goals) == before:
+            raise ModelError(f"{item}: target of {name!r}", "target", given, "say what it has to do: all of it is free")
+    if len(set(counts.values())) > 1:
+        raise ModelError(item, "numbers of targets", counts, "give all targets in the same number, or one for all")
+    return goals, next(iter(counts.values()), None)
+
+
+def _read(
+    model: Model, name: str, marker: Marker, target: Target, item: str, goals: list[Goal], counts: dict[str, int]
+) -> None:
+    """Append the goals of one target, and note the sizes of its batch axes."""
+    what = f"{item}: target of {name!r}"
+    reference = None if target.relative_to is None else model._found(item, target.relative_to)
+    weight = positive(what, weight=target.weight)["weight"]
+    axis, letters = np.zeros(3), ""
+    for kind in ("position", "rotation", "angles", "direction"):
+        given = getattr(target, kind)
+        if given is None:
+            continue
+        if kind == "rotation":
+            wanted, batched = _rotations(given, what)
+            meant = np.ones((len(wanted), 3), dtype=bool)
+        else:
+            wanted, batched = _triples(given, what, kind)
+            meant = ~np.isnan(wanted)
+        if kind == "angles":
+            euler((0.0, 0.0, 0.0), target.convention)  # looks at it
+            letters = target.convention
+        if kind == "direction":
+            axis = unit_vector(target.axis, item=what, field="axis")
+            wanted, meant = _directions(wanted, what, given)
+        if not meant.any():
+            continue
+        if batched:
+            counts[f"{name}.{kind}"] = len(wanted)
+        goals.append(Goal(name, marker, reference, kind, wanted, meant, axis, letters, weight))
+
+
+def _triples(given: Any, what: str, kind: str) -> tuple[Array, bool]:
+    try:
+        numbers = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.zeros(())
+    if numbers.ndim not in (1, 2) or numbers.shape[-1] != 3 or not numbers.size or (np.abs(numbers) > _FAR).any():
+        raise ModelError(what, kind, given, "give three numbers, or (B, 3) of them; NaN where it is free")
+    return numbers.reshape(-1, 3), numbers.ndim == 2
+
+
+def _directions(wanted: Array, what: str, given: Any) -> tuple[Array, NDArray[np.bool_]]:
+    """Return unit vectors; a direction is free as a whole."""
+    lengths = np.sqrt((wanted * wanted).sum(1))
+    free = np.asarray(np.isnan(wanted).all(1))
+    if (np.isnan(lengths) & ~free).any() or (lengths == 0.0).any():
+        remedy = "give three numbers that are not all zero; a direction can be free only as a whole"
+        raise ModelError(what, "direction", given, remedy)
+    unit = np.where(free[:, None], np.array([0.0, 0.0, 1.0]), wanted / np.where(free, 1.0, lengths)[:, None])
+    return unit, np.repeat(~free[:, None], 3, axis=1)
+
+
+def _rotations(given: Any, what: str) -> tuple[Array, bool]:
+    if callable(getattr(given, "as_matrix", None)):
+        given = given.as_matrix()
+    pair = isinstance(given, (tuple, list)) and len(given) == 2 and np.ndim(given[1]) == 0  # axis and angle
+    shape = () if pair else shape_of(given) or ()
+    if shape and shape[0] == 0:
+        raise ModelError(what, "rotation", given, "give at least one")
+    if len(shape) == 3 and shape[1:] == (3, 3):
+        R = np.array(given, dtype=float)
+        error = np.abs(R @ R.swapaxes(1, 2) - np.eye(3)).max(axis=(1, 2))
+        bad = ~(error < 1e-6) | (np.linalg.det(R) < 0)
+        if bad.any():
+            first = int(np.argmax(bad))
+            as_rotation_matrix(R[first], item=what, field=f"rotation[{first}]")  # refuses it
+        if error.max(initial=0.0) > 1e-14:
+            U, _, V = np.linalg.svd(R)
+            R = U @ V
+        return R, True
+    if len(shape) == 2 and shape[1] == 4:
+        return np.array([as_rotation_matrix(e, item=what, field=f"rotation[{k}]") for k, e in enumerate(given)]), True
+    return as_rotation_matrix(given, item=what)[None], False

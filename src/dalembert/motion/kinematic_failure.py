@@ -1,0 +1,87 @@
+"""Why a kinematic motion ended before its time: in names, with the way out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..closure.driven.drive_limits import limit_reached
+from ..closure.driven.driven_state import drives_at
+from ..closure.driven.driving_coordinates import better_drive
+from ..closure.equations import RelativeEquations
+from ..closure.scaling import Scales
+from ..errors import AssemblyError, SingularityError
+from ..model import Model
+from ..model.driven_kinematics import MOST_STEPS, Swept
+from ..result import Axis
+from .kinematic_request import Request
+
+__all__ = ["too_far", "why_ended"]
+
+Array = NDArray[np.float64]
+
+CLOSED = 1e-9  # scaled residual: loops are closed
+SINGULAR = 1e-4  # singular values that are left where loops were closed at a singular position: the root of rounding
+
+
+def why_ended(request: Request, found: Swept) -> tuple[str, type[AssemblyError | SingularityError]]:
+    """Return why a motion ended before its time, and what kind of error that is; empty if it did not."""
+    if found.status == "finished":
+        return "", SingularityError
+    model, axis = request.model, request.axis
+    if found.status == "undetermined":
+        return _left_open(model, found, axis.at(found.t_last)), SingularityError
+    if found.status == "open":
+        gaps = np.abs(Scales.of(model, t=found.t_last, positions_only=True).residual(model, found.q_last))
+        if float(gaps.max(initial=0.0)) <= CLOSED:  # they do, but Newton's method does not converge where J loses rank
+            return _left_open(model, found, axis.at(found.t_last), SINGULAR), SingularityError
+        return f"kinematics: the loops do not close at {axis.at(found.t_last)}", AssemblyError
+    where = f"kinematics: the motion ends at {axis.at(found.t_last, '.9g')}"
+    if found.status == "far":
+        return f"{where}: {too_far(axis, found.t_last, float(request.times[len(found.t)]))}", SingularityError
+    if found.status == "contradicted":
+        asked = drives_at(model, found.t_last, 1)
+        return f"{where}: {asked} ask for speeds or accelerations that the loops do not permit", SingularityError
+    given = model.driven_speeds()
+    limit = limit_reached(model, found.t_last, found.q_last, found.v_last, given)
+    nowhere = f"beyond it no position nearby obeys the loops and the {drives_at(model, found.t_last, 0)}."
+    others = _better(model, found.q_last, found.t_last)
+    remedy = f" Drive {others} instead." if others else ""
+    return f"{where}: {limit or nowhere}{remedy}", SingularityError
+
+
+def too_far(axis: Axis, reached: float, goal: float) -> str:
+    """Say that the way to the next row is too long."""
+    unit = f" ({axis.name} is in {axis.unit})" if axis.unit in ("rad", "m") else ""
+    return (
+        f"the next row, {axis.at(goal)}, is {abs(goal - reached):.3g}{axis.ending} on, too far for {MOST_STEPS} steps: "
+        f"give rows in between, or look at the numbers{unit}"
+    )
+
+
+def _better(model: Model, q: Array, t: float) -> str:
+    """Return what could be driven where drives come to a dead point: what moves most there."""
+    driven = {drive.name for drive in model.drives}
+    names = [name for name in better_drive(RelativeEquations(model, driven=False), q, t) if name not in driven]
+    return " or ".join(map(repr, names[:2]))
+
+
+def _left_open(model: Model, found: Swept, where: str, least: float = 1e-9) -> str:
+    """Say which freedoms drives leave open, or that the start is singular; singular values below `least` are none."""
+    J = Scales.of(model, t=found.t_last).jacobian(model, found.q_last)
+    given = model.driven_speeds()
+    free = np.flatnonzero(~given)
+    _, s, Vt = np.linalg.svd(J[:, free])
+    rank = int((s > least * max(1.0, float(s.max(initial=0.0)))).sum())
+    motions = Vt[rank:]
+    moving = [model.speed_names[free[k]] for k in np.flatnonzero(np.abs(motions).max(axis=0, initial=0.0) > 1e-6)]
+    count = len(motions)
+    better = _better(model, found.q_last, found.t_last) if model.drives else ""
+    other = f", or drive {better}" if better else ""
+    listed = ", ".join(map(repr, moving[:8])) + ", ..." * (len(moving) > 8)
+    left = f"{count} freedom{'s' * (count != 1)} ({listed} can still move)"
+    return (
+        f"kinematics: at {where} drives leave {left}: "
+        "drive as many coordinates as the system has freedoms (see da.mobility), or use da.simulate; if it has that "
+        f"many drives, the start is a singular position: start beside it{other}"
+    )

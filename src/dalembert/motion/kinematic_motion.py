@@ -1,0 +1,276 @@
+"""Kinematic motion: what a mechanism does when drives leave it no freedom, without masses and forces."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked
+from ..closure.driven.drive_path import follow_drives, undeformed
+from ..closure.driven.driven_state import driven_positions
+from ..errors import AssemblyError, ModelError, SingularityError
+from ..model import Conditions, Model
+from ..model.driven_kinematics import Swept
+from ..result import Result, Stats, always
+from ..system import System
+from .first_position import approached
+from .kinematic_failure import why_ended
+from .kinematic_request import Request, asked, renamed
+from .rolling_motion import rolled
+
+__all__ = ["kinematics"]
+
+Array = NDArray[np.float64]
+
+_ITEM = "kinematics"
+_ROWS = ("t", "q", "v", "a", "slack")
+_ASIDE = 3e-3  # rad or characteristic lengths: how far beside a crossing rates are taken
+
+
+@checked("times", "values", "q", "on_error")
+def kinematics(
+    system: System | Model | Any,
+    *,
+    times: ArrayLike | None = None,
+    drive: str | Mapping[str, ArrayLike] | None = None,
+    values: ArrayLike | None = None,
+    speed: float | None = None,
+    q: ArrayLike | None = None,
+    on_error: str = "raise",
+) -> Result:
+    """Return positions, speeds, accelerations and jerks of a mechanism that drives leave no freedom.
+
+    No masses are needed. Each position is found from the one before by Newton's method, along the branch that the
+    motion is on; where steps are too long for that they are split, so that the branch never changes unseen. If it ends
+    (a dead point, a link that does not reach), the error says where and why, and carries the motion so far.
+
+    Parameters
+    ----------
+    system : System, Model, natural.Mechanism or natural.NaturalModel
+        Of a mechanism in natural coordinates, the result is a `natural.NaturalMotion`.
+    times : (n,) s
+        For drives that the system describes, by position, speed or acceleration.
+    drive : str, or dict of str to values
+        A hinge coordinate, or what a constraint holds, that is to go through given values, driven or not in the
+        description, whether or not a loop is cut there; several with their values, a single number for one that rests.
+    values : (n,) rad or m
+    speed : float, rad/s or m/s
+        Of the one that is driven; default 1, so that rates are with respect to it, and t is its value. Values that do
+        not increase are gone through in their order at that speed, t being the travel.
+    q : (nq,) rad or m
+        Guess of the first position; if left out, start values as in `simulate`. A first position that is singular, or
+        that closes only as a singular one from there, is reached by leading the drives from the start values to it.
+    on_error : str
+        ``"raise"``, or ``"return"`` for the motion so far, its status ``"failed"``, its message saying why.
+
+    Returns
+    -------
+    Result
+        Outputs of position, speed, acceleration, jerk (``"A.jerk"``, ``"coupler.tip.jerk"``), pictures and files as
+        of a simulation; loads if bodies have masses or elements push.
+
+    Raises
+    ------
+    AssemblyError
+        If the first position cannot be reached.
+    SingularityError
+        If the branch ends; ``error.result`` has the motion so far.
+    ModelError
+        If drives leave freedoms open; says which.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("crank and slider")
+    >>> crank, rod, block = s.body("crank"), s.body("rod"), s.body("block")
+    >>> _ = s.connect("A", da.Revolute("z"), s.ground, crank)
+    >>> _ = s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), rod)
+    >>> _ = s.connect("C", da.Revolute("z"), rod.at(3, 0, 0), block)
+    >>> _ = s.connect("D", da.Prismatic("x"), s.ground, block)
+    >>> motion = da.kinematics(s, drive="A", values=[0.0, 0.5, 1.0])
+    >>> motion["D.position"].round(6)
+    array([4.      , 3.839027, 3.419873])
+    >>> motion["D.speed"].round(6)  # with respect to the crank angle
+    array([ 0.      , -0.621497, -0.999359])
+    """
+    began = time.perf_counter()
+    if on_error not in ("raise", "return"):
+        raise ModelError(_ITEM, "on_error", on_error, "use 'raise' or 'return'")
+    own = getattr(system, "kinematics", None)
+    if callable(own):  # natural coordinates
+        found: Result = own(times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
+        return found
+    request = asked(system, times, drive, values, speed)
+    model = request.model
+    held = undeformed(model)
+    path = _across(model, _path(request, q, held), held)
+    message, kind = why_ended(request, path)
+    result = _result(request, path, held, message, time.perf_counter() - began)
+    if message and (on_error == "raise" or not len(path.t)):
+        error = kind(message)
+        if result is not None:
+            error.__dict__["result"] = result
+        raise error
+    assert result is not None
+    return result
+
+
+class Between:
+    """States of a kinematic motion between its rows: from each row to the times after it.
+
+    Rows at which branches cross lead nowhere by themselves: the way through them begins before.
+    """
+
+    def __init__(self, model: Model, found: Swept, held: Conditions | None) -> None:
+        regular = found.slack > 0.0
+        self.model, self.t, self.q, self.held = model, found.t[regular], found.q[regular], held
+
+    def __call__(self, times: Array) -> tuple[Array, Array, Array]:
+        """Return q, v, x at times (k,) s."""
+        q = np.empty((len(times), self.model.nq))
+        v = np.empty((len(times), self.model.nv))
+        rows = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)  # regular ones
+        for row in np.unique(rows):
+            mine = np.flatnonzero(rows == row)
+            order = mine[np.argsort(times[mine], kind="stable")]
+            wanted, places = np.unique(np.concatenate([self.t[row : row + 1], times[order]]), return_inverse=True)
+            found = _followed(self.model, wanted, self.q[row], self.held)
+            if found.status != "finished":
+                raise SingularityError(f"the motion at t = {wanted[len(found.t)]:.6g} s could not be found")
+            q[order], v[order] = found.q[places[1:]], found.v[places[1:]]
+        return q, v, np.tile(self.model.state_starts(), (len(times), 1))
+
+
+def _followed(model: Model, times: Array, q: Array, held: Conditions | None) -> Swept:
+    """Return the motion at times (n,) from q (nq,) on; where rows bind speeds alone, positions are integrated."""
+    if not all(model.holonomic):
+        return rolled(model, times, q, held)
+    return follow_drives(model, times, q, held)
+
+
+def _in_parts(request: Request, first: Array, held: Conditions | None) -> Swept:
+    """Return the motion from corner to corner of its drive: at a corner it has the speed with which it goes on."""
+    model, times = request.model, request.times
+    ends = [*request.corners, len(times) - 1]
+    parts, begin, q = [], 0, first
+    for end in ends:
+        stretch = times[begin : end + 1].copy()
+        if end < len(times) - 1:  # a little before the corner, where the speed is still that of the way to it
+            stretch[-1] -= 1e-9 * (stretch[-1] - stretch[-2])
+        found = _followed(model, stretch, q, held)
+        if end == len(times) - 1 or found.status != "finished":
+            parts.append(found)
+            break
+        kept: dict[str, Any] = {name: getattr(found, name)[:-1] for name in _ROWS}
+        parts.append(replace(found, **kept))
+        begin, q = end, found.q[-1]
+    if len(parts) == 1:
+        return parts[0]
+    rows: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ROWS}
+    sums = {name: sum(getattr(part, name) for part in parts) for name in ("steps", "corrections", "crossings")}
+    return replace(parts[-1], **rows, **sums)
+
+
+def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
+    """Return the motion with rates at crossings of branches taken from both sides, by Hermite's quintic."""
+    singular = np.flatnonzero(found.slack == 0.0)
+    if not len(singular):
+        return found
+    v, a = found.v.copy(), found.a.copy()
+    for row in singular:
+        if not 0 < row < len(found.t) - 1:
+            continue
+        t, scale = float(found.t[row]), float(np.abs(found.v[row - 1]).max(initial=1.0))
+        d = min(_ASIDE / scale, 0.25 * float(np.diff(found.t[row - 1 : row + 2]).min()))
+        times = np.array([found.t[row - 1], t - d, t, t + d])
+        sides = follow_drives(model, times, found.q[row - 1], held)
+        if sides.status != "finished" or not sides.slack[[1, 3]].all():
+            continue
+        way = model.difference(sides.q[1], sides.q[3])
+        v[row] = 15 / 8 * way / (2 * d) - 7 / 16 * (sides.v[1] + sides.v[3]) + d / 16 * (sides.a[3] - sides.a[1])
+        a[row] = 3 / 4 * (sides.v[3] - sides.v[1]) / d - 1 / 4 * (sides.a[1] + sides.a[3])
+    return replace(found, v=v, a=a)
+
+
+def _path(request: Request, guess: ArrayLike | None, held: Conditions | None) -> Swept:
+    """Return the motion from its first position, which drives lead to from the start values if it is singular."""
+
+    def follow(one: Request, q: Array) -> Swept:
+        return _in_parts(one, q, held if one.model is request.model else undeformed(one.model))
+
+    failure, found = None, None
+    try:
+        first = _first(request, guess)
+        found = follow(request, first)
+    except AssemblyError as error:
+        failure = error
+    if guess is None and (found is None or not len(found.t)):
+        other = approached(request, follow)
+        if other is not None:
+            return other
+    if found is None:
+        assert failure is not None
+        raise renamed(failure, request.axis, float(request.times[0])) from None
+    return found if len(found.t) else replace(found, q_last=first, t_last=float(request.times[0]))
+
+
+def _first(request: Request, guess: ArrayLike | None) -> Array:
+    """Return the first position, closed."""
+    model, t = request.model, float(request.times[0])
+    start = None if guess is None else model._coordinates(_ITEM, guess)
+    if start is not None and _closed(model, start, t):
+        return start
+    return driven_positions(model, t, start)
+
+
+def _closed(model: Model, q: Array, t: float) -> bool:
+    """Return whether a guess is a position already, so that nothing has to be looked for."""
+    if model.flexible_names or model.nq != model.nv or not all(model.holonomic):
+        return False
+    given = model.drive_motion(t)[0]
+    if not (np.isnan(given) | (given == q)).all():
+        return False
+    gap = model.constraint_residual(q, t=t) - model.row_motion(t)[0]
+    return float(np.abs(gap).max(initial=0.0)) <= 1e-13 * min(1.0, model.length)
+
+
+def _result(request: Request, found: Swept, held: Conditions | None, message: str, wall_time: float) -> Result | None:
+    if not len(found.t):
+        return None
+    model, notes = request.model, list(request.notes)
+    if held is not None:
+        notes.append(f"{', '.join(model.flexible_names)}: kept undeformed")
+    singular = found.t[found.slack == 0.0]
+    if len(singular):
+        listed = ", ".join(f"{t:.6g}" for t in singular[:6]) + ", ..." * (len(singular) > 6)
+        where = f"{request.axis.name} = {listed}{request.axis.ending}"
+        notes.append(f"singular positions at {where}: rates there are those of the motion that passes through")
+    elif found.crossings:
+        notes.append("passed straight through positions where branches cross, between rows")
+    return Result(
+        model,
+        found.t,
+        found.q,
+        found.v,
+        stats=Stats(
+            method="kinematics",
+            steps=found.steps,
+            rejected=max(0, found.steps - len(found.t) + 1),
+            evaluations=found.corrections,
+            factorizations=found.corrections + len(found.t),
+            wall_time=wall_time,
+            notes=notes,
+        ),
+        status="failed" if message else "finished",
+        message=message,
+        dense=Between(model, found, held),
+        conditions=None if held is None else always(held),
+        stored={"a": found.a},
+        prescribed=True,
+        axis=request.axis,
+    )

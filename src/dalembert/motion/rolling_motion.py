@@ -1,0 +1,95 @@
+"""Kinematic motion with rows that bind speeds alone (wheels, skates): positions are integrated from speeds.
+
+q' = N(q) v(q, t)      J v = b over all rows                                                             (1)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SingularityError
+from ..model import Conditions, Model
+from ..model.driven_kinematics import MOST_STEPS, Swept, rates_at
+
+__all__ = ["rolled"]
+
+Array = NDArray[np.float64]
+
+
+class _Stop(Exception):
+    def __init__(self, found: Swept, t: float, q: Array) -> None:
+        super().__init__(found.status)
+        self.found, self.t, self.q = found, t, q
+
+
+def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: float = 1e-11) -> Swept:
+    """Return the motion at times (n,) from q (nq,) on, by (1) and an integrator of eighth order."""
+    from scipy.integrate import solve_ivp
+
+    tried = 0  # from one time to the next
+
+    def rate(t: float, at: Array) -> Array:
+        nonlocal tried
+        tried += 1
+        here = model.integrate(at, np.zeros(model.nv))  # unit quaternions
+        found = rates_at(model, np.array([t]), here, conditions=held)
+        if tried > MOST_STEPS:
+            found = replace(found, status="far")
+        if found.status != "finished":
+            raise _Stop(found, t, here)
+        slope: Array = model.coordinate_rates(here, found.v[0])
+        return slope
+
+    rows = [q]
+    status, t_last = "finished", float(times[0])
+    try:
+        rate(t_last, q)
+        for begin, end in pairwise(times):
+            tried = 0
+            solved = solve_ivp(rate, (begin, end), rows[-1], method="DOP853", rtol=rtol, atol=1e-13)
+            if not solved.success:
+                raise SingularityError(f"kinematics: at t = {solved.t[-1]:.6g} s: {solved.message}")
+            rows.append(_back(model, float(end), solved.y[:, -1]))
+            t_last = float(end)
+    except _Stop as stop:
+        status, t_last = stop.found.status, stop.t
+        if len(rows) == 1 and t_last == times[0]:
+            return stop.found
+        status = "ended" if status == "undetermined" else status
+    found = rates_at(model, times[: len(rows)], np.array(rows), conditions=held)
+    return Swept(
+        found.t,
+        found.q,
+        found.v,
+        found.a,
+        found.jerk,
+        found.slack,
+        status if found.status == "finished" else found.status,
+        rows[-1],
+        found.v[-1] if len(found.v) else np.zeros(model.nv),
+        t_last,
+        len(rows),
+        0,
+    )
+
+
+def _back(model: Model, t: float, q: Array) -> Array:
+    """Return q (nq,) with rows of positions obeyed and driven coordinates where laws put them, by least change."""
+    given = model.drive_motion(t)[0]
+    q = model.integrate(np.where(np.isnan(given), q, given), np.zeros(model.nv))
+    known, holonomic = model.driven_speeds(level=0), np.asarray(model.holonomic, dtype=bool)
+    for _ in range(8):
+        gap = model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0])[holonomic]
+        if np.abs(gap).max(initial=0.0) < 1e-14 * (1.0 + model.length):
+            break
+        step = np.zeros(model.nv)
+        P = model.constraint_jacobian(q, t=t)[holonomic]
+        step[~known] = np.linalg.lstsq(P[:, ~known], -gap, rcond=1e-10)[0]
+        q = model.integrate(q, step)
+    if np.abs(gap).max(initial=0.0) > 1e-9 * (1.0 + model.length):
+        raise SingularityError(f"kinematics: at t = {t:.6g} s the loops stay open by {np.abs(gap).max():.3g} m or rad")
+    return np.asarray(q)

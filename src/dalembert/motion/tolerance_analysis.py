@@ -1,0 +1,308 @@
+"""How far positions are off when lengths and places are: sensitivities, worst case, root of squares, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import checked, finite_array, finite_number
+from ..closure.assembly import assemble
+from ..closure.joint_velocities import speed_rows
+from ..closure.named_velocities import Freedoms, freedoms_of, names_of
+from ..errors import ModelError
+from ..model import Model, as_model
+from ..result import TIME, Axis, Output, Result
+from ..result.outputs.frames import frame_of, turning_axis
+from ..system import System
+from .deviation_effects import Displacements, solve
+from .deviations import Deviation, deviated, find_deviation
+from .geometry.kinematic_result import Reading
+
+__all__ = ["Samples", "Tolerances", "tolerances"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """What mechanisms do that are made with deviations, without linearising.
+
+    Attributes
+    ----------
+    outputs : tuple of str
+    errors : (count, outputs) m or rad
+        Deviations of the outputs from their nominal values, of normally distributed deviations whose tolerances are
+        three standard deviations.
+    rss : (outputs,)
+        Three standard deviations of them: to be compared with `Tolerances.rss`.
+    worst : (outputs,)
+        Largest error of the mechanisms that have all deviations at their limits in the worst sense: to be compared with
+        `Tolerances.worst`.
+    """
+
+    outputs: tuple[str, ...]
+    errors: Array
+    rss: Array
+    worst: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Tolerances(Reading):
+    """Sensitivities of outputs to deviations at every row; print it to read the worst row.
+
+    Attributes
+    ----------
+    model : Model
+    outputs : tuple of str, (m,)
+        One number each.
+    units : tuple of str, (m,)
+    deviations : tuple of str, (k,)
+    amounts : (k,) m or rad
+        Tolerances, plus and minus.
+    t : (n,) s
+    sensitivities : (n, m, k)
+        Derivative of each output by each deviation, held coordinates kept.
+    """
+
+    model: Model
+    outputs: tuple[str, ...]
+    units: tuple[str, ...]
+    deviations: tuple[str, ...]
+    amounts: Array
+    t: Array
+    sensitivities: Array
+    result: Result | None = field(repr=False)
+    _q: Array = field(repr=False)
+    _held: tuple[str, ...] = field(repr=False)
+    _what: tuple[Deviation, ...] = field(repr=False)
+
+    @property
+    def axis(self) -> Axis:
+        """What t is."""
+        return TIME if self.result is None else self.result.axis
+
+    @property
+    def contributions(self) -> Array:
+        """Error of each output by each deviation at its limit, (n, m, k), without sign."""
+        return np.asarray(np.abs(self.sensitivities) * self.amounts)
+
+    @property
+    def worst(self) -> Array:
+        """Largest error to first order, all deviations at their limits in the worst sense, (n, m)."""
+        return np.asarray(self.contributions.sum(axis=2))
+
+    @property
+    def rss(self) -> Array:
+        """Root of the sum of squares, (n, m): the same share of a normal distribution as the deviations have."""
+        return np.asarray(np.sqrt((self.contributions**2).sum(axis=2)))
+
+    def sensitivity(self, output: str, deviation: str) -> Array:
+        """Return the derivative of an output by a deviation, (n,)."""
+        return np.asarray(
+            self.sensitivities[:, _place(self.outputs, output, "output"), _place(self.deviations, deviation, "name")]
+        )
+
+    def sampled(self, count: int = 200, *, row: int = 0, seed: int = 0) -> Samples:
+        """Build and assemble mechanisms with deviations, at one row, and return by how much their outputs are off.
+
+        Parameters
+        ----------
+        count : int
+        row : int
+        seed : int
+        """
+        rng = np.random.default_rng(seed)
+        nominal = self._read(np.zeros(len(self.amounts)), row)
+        errors = np.array(
+            [self._read(self.amounts / 3 * rng.standard_normal(len(self.amounts)), row) for _ in range(count)]
+        ).reshape(count, -1)
+        errors = errors - nominal
+        corners = np.sign(self.sensitivities[row])[:, None] * np.array([1.0, -1.0])[:, None] * self.amounts
+        worst = [
+            max(abs(float(self._read(corner, row)[k] - nominal[k])) for corner in pair)
+            for k, pair in enumerate(corners)
+        ]
+        return Samples(self.outputs, errors, 3 * errors.std(axis=0), np.array(worst))
+
+    def _read(self, amounts: Array, row: int) -> Array:
+        """Return the outputs (m,) of a mechanism that is off, assembled with what is held."""
+        model, q = self.model, self._q[row]
+        other = deviated(model.system, list(self._what), amounts).compile()
+        values: dict[str, Any] = {}
+        still = np.zeros(model.nv)
+        for name in self._held:
+            cut = model.compiled.names.cut_q.get(name)
+            values[name] = None if cut is None else model.cut_motion(q, still, still)[0][cut]
+        at = assemble(other, q=q, fixed=values, t=float(self.t[row])).q if model.nc else q
+        found = [np.atleast_1d(Output.of(other, name).evaluate(other, self.t[row], at, still)) for name in self.outputs]
+        return np.concatenate(found)
+
+    @cached_property
+    def _table(self) -> str:
+        row = int((self.worst / np.maximum(self.worst.max(axis=0), 1e-300)).max(axis=1).argmax())
+        head = f"deviations at {self.axis.at(self.t[row])}" if len(self.t) > 1 else "deviations"
+        head += f", held: {', '.join(self._held) or 'nothing'}"
+        width = max(len("root of squares"), *(len(name) for name in self.deviations))
+        columns = [f"{name} [{unit}]" for name, unit in zip(self.outputs, self.units, strict=True)]
+        wide = max(26, *(len(c) for c in columns))
+        lines = [head, f"{'':{width}}  {'tolerance':>11}  " + "  ".join(f"{c:>{wide}}" for c in columns)]
+        shown = np.where(self.contributions < 1e-12 * self.worst[:, :, None], 0.0, self.sensitivities)  # rounding
+        for k, name in enumerate(self.deviations):
+            cells = []
+            for m in range(len(self.outputs)):
+                share = abs(shown[row, m, k]) * self.amounts[k]
+                part = share**2 / max(float(self.rss[row, m]) ** 2, 1e-300)
+                cells.append(f"{shown[row, m, k]:>10.4g} {share:>9.3g} {100 * part:>3.0f}%")
+            lines.append(f"{name:{width}}  {self.amounts[k]:>11.4g}  " + "  ".join(f"{c:>{wide}}" for c in cells))
+        for title, values in (("worst case", self.worst), ("root of squares", self.rss)):
+            cells = [f"{x:.4g}" for x in values[row]]
+            lines.append(f"{title:{width}}  {'':>11}  " + "  ".join(f"{c:>{wide}}" for c in cells))
+        lines.append("columns: derivative, error at the limit, share of the sum of squares")
+        return "\n".join(line.rstrip() for line in lines)
+
+    def __str__(self) -> str:
+        return self._table
+
+    def __repr__(self) -> str:
+        return f"<Tolerances of {len(self.outputs)} outputs by {len(self.deviations)} deviations, {len(self.t)} rows>"
+
+
+@checked("outputs", "held")
+def tolerances(
+    motion: System | Model | Result,
+    outputs: str | Iterable[str],
+    deviations: Mapping[str, float],
+    *,
+    held: str | Iterable[str] | None = None,
+    q: ArrayLike | None = None,
+) -> Tolerances:
+    """Return how far outputs are off when lengths and places of joints are, to first order, exactly.
+
+    Parameters
+    ----------
+    motion : System, Model or Result
+        Where to look: at the assembled start, or at every row of a motion.
+    outputs : names
+        Positions of points (``"coupler.P.position"``, ``"slider.position.x"``), angles of bodies (``"rocker.angle"``),
+        coordinates of hinges, cut or not (``"D"``).
+    deviations : dict of str to float
+        Tolerances, plus and minus, m or rad: ``{"coupler.length": 1e-4, "ground.A-D": 2e-4, "C.rocker.x": 5e-5}``; see
+        `dalembert.motion.deviations`.
+    held : names
+        Hinges or coordinates that keep their values, as many as the mechanism has freedoms; those that are driven if
+        left out.
+    q : (nq,) rad or m
+        Configuration of a System or Model, if not its start.
+
+    Raises
+    ------
+    ModelError
+        If a name is unknown, if the mechanism can still move, or if a deviation would strain it.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import slider_crank
+    >>> s = slider_crank(0.2, 0.6, angle=0.0)
+    >>> report = tolerances(s, "slider.position.x", {"crank.length": 1e-4, "rod.length": 2e-4}, held="A")
+    >>> report.sensitivities[0].round(6), report.worst.round(7), report.rss.round(7)
+    (array([[1., 1.]]), array([[0.0003]]), array([[0.0002236]]))
+    """
+    if not outputs:
+        raise ModelError("tolerances", "outputs", outputs, "name one or more")
+    item = "tolerances"
+    result = motion if isinstance(motion, Result) else None
+    model = result._model() if result is not None else as_model(motion)  # type: ignore[arg-type]
+    if not isinstance(deviations, Mapping) or not deviations:
+        raise ModelError(item, "deviations", deviations, "give a dict such as {'coupler.length': 1e-4}")
+    found = [find_deviation(model.system, name, item) for name in deviations]
+    amounts = np.array([finite_number(x, item=item, field=name) for name, x in deviations.items()])
+    if (amounts < 0).any():
+        raise ModelError(item, "deviations", dict(deviations), "tolerances are plus and minus: give them without sign")
+    if result is not None:
+        if q is not None:
+            raise ModelError(item, "q", q, "a Result has its own: leave it out")
+        rows, times = np.array(result.q), np.array(result.t)
+    else:
+        rows, times = _start(model, q, held)[None], np.zeros(1)
+    names = _driven(model) if held is None else names_of(held)
+    free = freedoms_of(model, names, item=item)
+    makers = [maker for name in ([outputs] if isinstance(outputs, str) else outputs) for maker in _parts(model, name)]
+    moved = Displacements(model, rows, found)
+    dq = solve(moved, times, free, item)
+    sensitivities = np.stack([maker.change(dq, moved) for maker in makers], axis=1)
+    labels, units = tuple(m.name for m in makers), tuple(m.unit for m in makers)
+    return Tolerances(
+        model, labels, units, tuple(deviations), amounts, times, sensitivities, result, rows, tuple(names), tuple(found)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One number of an output: how it changes."""
+
+    model: Model
+    name: str
+    unit: str
+    marker: Any = None
+    row: Any = None  # (6,): of the marker's displacement
+    freedom: Freedoms | None = None
+    cut: str | None = None
+
+    def change(self, dq: Array, moved: Displacements) -> Array:
+        """Return the derivatives (n, k) by the deviations."""
+        if self.freedom is not None:
+            found: Array = (speed_rows(self.freedom, moved.q) @ dq)[:, 0]
+            return found if self.cut is None else found + moved.of_cut_hinge(self.cut)[:, 0]
+        J = self.model.jacobian(self.marker, moved.q)
+        change: Array = (J @ dq + moved.of(self.marker).swapaxes(1, 2)).swapaxes(1, 2) @ self.row
+        return change
+
+
+def _parts(model: Model, name: str) -> list[_Part]:
+    """Return the numbers of an output that is a position."""
+    output = Output.of(model, name)  # refuses unknown names
+    base = name.removesuffix(".position")
+    names = model.compiled.names
+    for cut, hinges in ((False, names.v), (True, names.cut_v)):
+        span = hinges.get(base) if base in model.system.connections else None
+        if span is not None and span.stop - span.start == 1:
+            freedom = freedoms_of(model, base, item="tolerances")
+            return [_Part(model, base, output.unit, freedom=freedom, cut=base if cut else None)]
+    owner, _, ending = name.rpartition(".")
+    marker = frame_of(model, owner) if ending in ("position", "angle") else None
+    if marker is not None and ending == "angle":
+        axis = turning_axis(model, marker)
+        if axis is not None:
+            return [_Part(model, name, "rad", marker, np.concatenate([axis, np.zeros(3)]))]
+    if marker is not None and ending == "position":
+        return [_Part(model, f"{name}.{c}", "m", marker, np.eye(6)[3 + k]) for k, c in enumerate("xyz")]
+    above, _, quantity = owner.rpartition(".")
+    marker = frame_of(model, above) if quantity == "position" and ending in "xyz" else None
+    if marker is not None:
+        return [_Part(model, name, "m", marker, np.eye(6)[3 + "xyz".index(ending)])]
+    remedy = "give the position of a point, a component of it, the angle of a body, or a hinge with one coordinate"
+    raise ModelError("tolerances", "output", name, remedy)
+
+
+def _driven(model: Model) -> list[str]:
+    return [name for drive in model.hinge_drives for name in drive.speed_names]
+
+
+def _start(model: Model, q: ArrayLike | None, held: str | Iterable[str] | None) -> Array:
+    if q is not None:
+        return finite_array(q, (model.nq,), item="tolerances", field="q")
+    if not model.nc:
+        return np.asarray(model.initial_state().q)
+    return np.asarray(assemble(model).q)
+
+
+def _place(names: tuple[str, ...], name: str, field_: str) -> int:
+    if name not in names:
+        raise ModelError("tolerances", field_, name, f"there are {', '.join(map(repr, names))}")
+    return names.index(name)

@@ -1,0 +1,1 @@
+"""Reachable workspaces by grid sweeps."""

@@ -1,0 +1,63 @@
+"""How a configuration looks: where every body is, so that ways to assemble that look alike count once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...connections.joints import Spherical, Universal
+from ...model import Model
+
+__all__ = ["Look"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What is looked at.
+
+    Bodies count by their pose; rods between two balls or universal joints by their two ends: a universal joint whose
+    cross is turned over only rolls its rod by half a turn.
+
+    Attributes
+    ----------
+    model : Model
+    whole : (k,) int
+        Bodies that count by their pose.
+    rods : (n,) int
+    ends : (n, 2, 3) m
+        In the frames of the rods.
+    """
+
+    model: Model
+    whole: NDArray[np.intp]
+    rods: NDArray[np.intp]
+    ends: Array
+
+    @classmethod
+    def of(cls, model: Model) -> Look:
+        """Return what is looked at of a model."""
+        rods, ends = [], []
+        for number, name in enumerate(model.body_names):
+            joints = [
+                (connection.element, end)
+                for connection in model.system.connections.values()
+                for end in (connection.first, connection.second)
+                if end.body.name == name
+            ]
+            if len(joints) == 2 and all(isinstance(element, (Spherical, Universal)) for element, _ in joints):
+                rods.append(number)
+                ends.append([end.position for _, end in joints])
+        whole = np.setdiff1d(np.arange(model.nb), rods)
+        return cls(model, whole, np.array(rods, dtype=np.intp), np.array(ends, dtype=float).reshape(-1, 2, 3))
+
+    def __call__(self, q: Array) -> Array:
+        """Return numbers (B, k) of configurations q (B, nq) that are the same where these look alike."""
+        R, p = self.model.poses(q)
+        places = p[:, self.rods, None] + np.einsum("bnij,nkj->bnki", R[:, self.rods], self.ends)
+        size, count = self.model.length, len(q)
+        parts = (R[:, self.whole], p[:, self.whole] / size, places / size)
+        return np.concatenate([part.reshape(count, -1) for part in parts], axis=1)

@@ -1,0 +1,435 @@
+"""Poses that a mechanism can take, on a grid: from coarse to fine, all cells of a level at once.
+
+The platform is led by a free hinge p from ground, so that what remains, r, falls into blocks (see `branches`): the legs
+of a parallel robot do not depend on each other. On a coarse grid every block is closed in all ways; each way is
+followed to the next finer grid along the tangent,
+
+    dr = G dp,    G = -(J_r^T J_r)^-1 J_r^T J_p                                                                      (1)
+
+and closed again. What fails there and has a neighbour that did not is tried once more from the neighbour. Ways keep a
+place of their own, by the sign of the determinant of their block: it changes only where a leg is stretched or folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...closure.branch_search import (
+    Block,
+    ScaledRows,
+    blocks_of,
+    descend,
+    distinct,
+    solved,
+    spread,
+    ways_to_close,
+)
+from ...closure.scaled_equations import Closed, Measure
+from .assembly_signature import Look
+from .grid_cells import next_to, strides, surrounded
+from .islands import islands
+from .limit_equations import Stopped, beyond
+
+__all__ = ["Reach", "Ways"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_TOLERANCE = 1e-8
+_STARTS = 12  # of a block of two columns, at each cell of the first grid
+_FAR = 0.1  # by how much a coordinate may move before a way may have become another
+_STEEP = 8.0  # G of (1) above which a leg is nearly stretched or folded
+_REGULAR = 1e-3  # least singular value of a way that is followed: stretched legs close to the root of the tolerance
+_SLOTS = 4  # ways that are kept where they are not isolated
+_PARTS = 16384  # states at once
+_ALIKE = 1e-6  # of poses, which closing to the tolerance leaves
+
+
+@dataclass(eq=False)
+class Ways:
+    """Closed configurations over cells.
+
+    Attributes
+    ----------
+    q : (cells, slots, nq)
+    closed : (cells, slots, blocks) bool
+    """
+
+    q: Array
+    closed: Marks
+
+
+class Reach:
+    """Closes everything but a platform whose pose is given.
+
+    Parameters
+    ----------
+    closed : Closed
+        Of a model in which the platform hangs on a free hinge.
+    q : (nq,)
+        A closed configuration.
+    held : (nv,) bool
+        Speeds of the platform that are given.
+    places : (k,) int
+        Coordinates of the platform that are given.
+    stops : sequence of Measure
+        Coordinates that have to stay within their stops.
+    """
+
+    def __init__(
+        self,
+        closed: Closed,
+        q: Array,
+        held: Marks,
+        places: NDArray[np.intp],
+        stops: Sequence[Measure],
+        random: np.random.Generator,
+    ) -> None:
+        self.closed, self.q0, self.held, self.places = closed, q, held, places
+        self.stops, self.random = tuple(stops), random
+        held = held | ~closed.free
+        self.steps = blocks = blocks_of(closed, q, held, random)
+        open_columns = ~held
+        for block in blocks:
+            open_columns[block.columns] = False
+        self.idle = np.flatnonzero(open_columns)  # columns that no row moves
+        owned = np.concatenate([block.columns for block in blocks] or [np.zeros(0, dtype=np.intp)])
+        self.isolated = all(block.determined for block in blocks) and not len(self.idle)
+        self.independent = self.isolated and not any(np.isin(block.after, owned).any() for block in blocks)
+        if not self.independent and blocks:
+            rows = np.concatenate([block.rows for block in blocks])
+            blocks = [Block(rows, np.sort(owned), np.zeros(0, dtype=np.intp), self.isolated)]
+        self.blocks = blocks
+        self.pairs = [(block.rows, np.append(block.columns, self.idle)) for block in self.blocks]
+        # isolated ways are followed beyond stops and looked at in the end; others have room to keep away from them
+        self.system: ScaledRows = closed
+        if self.stops and not self.isolated:
+            self.system = Stopped(closed, self.stops)
+            extra = np.arange(closed.rows, closed.rows + len(self.stops))
+            self.pairs = [(np.append(rows, extra), columns) for rows, columns in self.pairs]
+        model = getattr(closed.equations, "model", None)
+        self._look = None if model is None else Look.of(model)
+        self._squares = [_square(closed, step, q, random) for step in self.steps]
+
+    # ---- all cells
+
+    def sweep(self, poses: Array, shape: tuple[int, ...]) -> Ways:
+        """Return the ways at all cells; poses (cells, nq) are configurations with the platform in place."""
+        numbers = np.arange(len(poses)).reshape(shape)
+        apart = strides(shape)
+        at = [np.unique(np.append(np.arange(s // 2, n, s), n - 1)) for n, s in zip(shape, apart, strict=True)]
+        cells = numbers[np.ix_(*at)]
+        ways = self._coarse(poses[cells.ravel()])
+        while any(len(a) < n for a, n in zip(at, shape, strict=True)):
+            apart = [max(1, s // 4) for s in apart]
+            finer = [
+                np.unique(np.append(np.arange(s // 2, n, s), n - 1)) if s > 1 else np.arange(n)
+                for n, s in zip(shape, apart, strict=True)
+            ]
+            nearest = [np.abs(a[None] - f[:, None]).argmin(1) for a, f in zip(at, finer, strict=True)]
+            source = np.arange(cells.size).reshape(cells.shape)[np.ix_(*nearest)].ravel()
+            before, old = poses[cells.ravel()], cells.shape
+            at, cells = finer, numbers[np.ix_(*finer)]
+            ways = self._refined(ways, before, old, source, poses[cells.ravel()])
+            if cells.size < len(poses):
+                ways = self._filled(ways, poses[cells.ravel()], cells.shape)
+        ways = self._filled(ways, poses, shape)
+        if islands(self, ways, poses):
+            ways = self._filled(ways, poses, shape)
+        for slot in range(ways.closed.shape[1] if self.stops else 0):
+            for part in np.array_split(np.arange(len(poses)), 1 + len(poses) // _PARTS):
+                ways.closed[part, slot] &= self.within(ways.q[part, slot])
+        return ways
+
+    def _coarse(self, poses: Array) -> Ways:
+        """Return all ways at a few cells."""
+        found = []  # for each block: ways, owners, places
+        parents = self.put(self.q0, poses)
+        if self.independent or not self.isolated:
+            closing = self._all_at_once(parents)
+        else:
+            q, owner = parents, np.arange(len(parents))
+            for step in self.steps:
+                q, mine = ways_to_close(self.closed, q, step, self.random, tolerance=_TOLERANCE)
+                owner = owner[mine]
+                unlike = self._unlike(q, owner, self.pattern(0, q)[0])
+                q, owner = q[unlike], owner[unlike]
+            single = self._single(0, q)
+            closing = [(q[single], owner[single])] * len(self.blocks)
+        for k, (q, owner) in enumerate(closing):
+            real = self.closed.genuine(q, self.blocks[k].rows)
+            q, owner = q[real], owner[real]
+            if self.isolated:
+                seen = self._seen(k, q, parents[owner], owner)
+                q, owner = q[seen], owner[seen]
+            found.append((q, owner, self._places(k, q, owner, len(parents))))
+        slots = max([int(places.max(initial=0)) + 1 for _, _, places in found] or [1])
+        if not self.isolated:
+            slots = min(slots, _SLOTS)
+        x = np.zeros((len(parents), slots, self.closed.nv))
+        closed = np.zeros((len(parents), slots, len(self.blocks)), dtype=bool)
+        for k, (q, owner, places) in enumerate(found):
+            kept = places < slots
+            q, owner, places = q[kept], owner[kept], places[kept]
+            away = self.closed.between(parents[owner], q)
+            moving = self.pairs[k][1]
+            x[owner[:, None], places[:, None], moving] = away[:, moving]
+            closed[owner, places, k] = True
+        flat = self.closed.moved(np.repeat(parents, slots, 0), x.reshape(-1, self.closed.nv))
+        return Ways(flat.reshape(len(parents), slots, -1), closed)
+
+    def _single(self, k: int, q: Array) -> Marks:
+        """Return which ways of a block are isolated: a leg whose ends coincide turns freely."""
+        good = np.ones(len(q), dtype=bool)
+        J = self.closed.jacobian(q)
+        for rows, columns in self._of_block(k):
+            if len(rows):
+                good &= np.linalg.svd(J[:, rows[:, None], columns], compute_uv=False)[:, -1] > _REGULAR
+        return good
+
+    def _of_block(self, k: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Return rows and columns of a block whose determinants tell its ways apart."""
+        return [self._squares[k]] if self.independent else self._squares
+
+    def _all_at_once(self, parents: Array) -> list[tuple[Array, NDArray[np.intp]]]:
+        """Return for each block its ways to close and of which parent they are; starts are those of all blocks."""
+        widest = max((len(block.columns) for block in self.blocks), default=0)
+        each = _STARTS if widest <= 2 else 16 * widest
+        owner = np.repeat(np.arange(len(parents)), each)
+        kicks = np.zeros((len(owner), self.closed.nv))
+        for _, columns in self.pairs:
+            kicks[:, columns] = spread(len(columns), each, len(parents), self.random)
+        starts = self.closed.moved(parents[owner], kicks)
+        q, worst = descend(self.system, starts, self.pairs, tolerance=_TOLERANCE, iterations=20)
+        found = []
+        for k, block in enumerate(self.blocks):
+            good = np.flatnonzero(worst[:, k] <= _TOLERANCE)
+            good = good[self._single(k, q[good])] if self.isolated else good
+            kept = []
+            for parent in np.unique(owner[good]):
+                mine = good[owner[good] == parent]
+                if self.isolated:
+                    kept.append(mine[distinct(self.closed, q[mine], block.columns)[0]])
+                else:
+                    kept.append(mine[:_SLOTS])
+            places = np.concatenate(kept) if kept else np.zeros(0, dtype=np.intp)
+            found.append((q[places], owner[places]))
+        return found
+
+    def _seen(self, k: int, q: Array, parents: Array, owner: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the places of a block's ways that differ by the pose of some body."""
+        x = np.zeros((len(q), self.closed.nv))
+        columns = self.pairs[k][1]
+        x[:, columns] = self.closed.between(parents, q)[:, columns]
+        return self._unlike(self.closed.moved(parents, x), owner, self.pattern(k, q)[0])
+
+    def _unlike(self, q: Array, owner: NDArray[np.intp], order: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the places of configurations of each owner that differ by where some body is, the lowest of each."""
+        if self._look is None or not len(q):
+            return np.arange(len(q))
+        poses = self._look(q)
+        kept: list[int] = []
+        for parent in np.unique(owner):
+            mine = np.flatnonzero(owner == parent)
+            left = mine[np.argsort(order[mine], kind="stable")]
+            while len(left):
+                kept.append(int(left[0]))
+                left = left[np.abs(poses[left] - poses[left[0]]).max(1) > _ALIKE]
+        return np.array(sorted(kept), dtype=np.intp)
+
+    def _places(self, k: int, q: Array, owner: NDArray[np.intp], parents: int) -> NDArray[np.intp]:
+        """Return the slot of each way: one for each pattern of signs of determinants, further ones for further ways."""
+        code, patterns = self.pattern(k, q)
+        places = np.zeros(len(q), dtype=np.intp)
+        for parent in range(parents):
+            mine = np.flatnonzero(owner == parent)
+            for value in np.unique(code[mine]):
+                same = mine[code[mine] == value]
+                places[same] = value + patterns * np.arange(len(same))
+        return places
+
+    def pattern(self, k: int, q: Array) -> tuple[NDArray[np.intp], int]:
+        """Return the pattern of signs of a block (B,) as a number, and how many patterns there are.
+
+        Of a block that is closed step by step, every step has a sign.
+        """
+        J = self.closed.jacobian(q)
+        code, patterns = np.zeros(len(q), dtype=np.intp), 1
+        for rows, columns in self._of_block(k):
+            if len(rows):
+                negative = np.linalg.slogdet(J[:, rows[:, None], columns])[0] < 0
+                code, patterns = code + patterns * negative, 2 * patterns
+        return code, patterns
+
+    def _unchanged(self, slot: int, start: Array, q: Array, good: Marks, steep: Marks) -> Marks:
+        """Return where blocks (B, blocks) have not gone over to another way; looked at if far off or steep."""
+        same = np.ones(good.shape, dtype=bool)
+        if not self.isolated:
+            return same
+        far = (np.abs(self.closed.between(start, q)) > _FAR) | steep[:, None]
+        for k, block in enumerate(self.blocks):
+            suspects = np.flatnonzero(far[:, block.columns].any(1) & good[:, k])
+            if len(suspects):
+                code, patterns = self.pattern(k, q[suspects])
+                same[suspects, k] = code == slot % patterns
+        return same
+
+    def put(self, q: Array, poses: Array) -> Array:
+        """Return configurations like q (nq,) or (B, nq) with the platform where poses (B, nq) have it."""
+        found = np.array(np.broadcast_to(q, poses.shape))
+        found[:, self.places] = poses[:, self.places]
+        return found
+
+    def _refined(
+        self, ways: Ways, before: Array, shape: tuple[int, ...], source: NDArray[np.intp], poses: Array
+    ) -> Ways:
+        """Return the ways at finer cells, from those at their source or, where it has none, next to it."""
+        cells, slots, nb = ways.closed.shape
+        q = np.empty((len(poses), slots, poses.shape[1]))
+        closed = np.zeros((len(poses), slots, nb), dtype=bool)
+        donors_of = np.array(
+            [[next_to(ways.closed[:, slot, k], shape) for k in range(nb)] for slot in range(slots)]
+        ).reshape(slots, nb, cells)
+        hopeful = (donors_of >= 0).any(0).all(0)  # every block closes here or nearby, in some way
+        for slot in range(slots):
+            donors = donors_of[slot]
+            some = (donors >= 0).any(0) & hopeful
+            start = self._combined(ways.q[:, slot], donors)
+            G = np.zeros((cells, self.closed.nv, int(self.held.sum())))
+            if some.any():
+                G[some] = self.sensitivity(start[some])
+            steep = np.abs(G).max((1, 2), initial=0.0) > _STEEP
+            chosen = np.flatnonzero(some[source])
+            q[:, slot] = self.put(self.q0, poses)
+            for part in np.array_split(chosen, 1 + len(chosen) // _PARTS):
+                if not len(part):
+                    continue
+                origin = source[part]
+                there = self.put(start[origin], poses[part])
+                x = self.closed.between(start[origin], there)[:, self.held]
+                step = np.einsum("bij,bj->bi", G[origin], x)
+                step *= np.minimum(1.0, 0.5 / np.maximum(np.abs(step).max(1), 1e-12))[:, None]
+                q[part, slot], good = self.close(self.closed.moved(there, step), iterations=5)
+                closed[part, slot] = good & self._unchanged(slot, there, q[part, slot], good, steep[origin])
+        return Ways(q, closed)
+
+    def _combined(self, q: Array, donors: NDArray[np.intp], cells: NDArray[np.intp] | None = None) -> Array:
+        """Return configurations at cells whose blocks come from donor cells (blocks, cells); -1 for none."""
+        chosen = np.arange(len(q)) if cells is None else cells
+        donors = donors[:, chosen]
+        if len(donors) <= 1 or (donors == donors[0]).all():
+            return q[np.where(donors.max(0, initial=-1) < 0, chosen, donors.max(0, initial=-1))]
+        base, x = q[chosen], np.zeros((len(chosen), self.closed.nv))
+        for block, donor in zip(self.blocks, donors, strict=True):
+            there = np.flatnonzero((donor >= 0) & (donor != chosen))
+            away = self.closed.between(base[there], q[donor[there]])
+            x[np.ix_(there, block.columns)] = away[:, block.columns]
+        return self.closed.moved(base, x)
+
+    def _filled(self, ways: Ways, poses: Array, shape: tuple[int, ...]) -> Ways:
+        """Try cells that failed once more, from neighbours that did not, as long as that helps."""
+        nb = len(self.blocks)
+        for slot in range(ways.closed.shape[1]):
+            tried = np.zeros((len(poses), nb), dtype=np.intp)
+            for turn in range(40):
+                closed = ways.closed[:, slot]
+                donors = np.array([next_to(closed[:, k], shape, turn=turn) for k in range(nb)]).reshape(nb, -1)
+                # where another block closes in no way, nothing is gained
+                hopeful = np.all((donors.T >= 0) | ways.closed.any(1), axis=1)
+                # a hole within what closes is tried from all sides
+                most = np.array([np.where(surrounded(closed[:, k], shape), 4, 1) for k in range(nb)]).reshape(nb, -1).T
+                wanted = (donors.T >= 0) & ~closed & (tried < most) & hopeful[:, None]
+                new = np.flatnonzero(wanted.any(1))
+                if not len(new):
+                    break
+                tried[new] += wanted[new]
+                start = self._combined(ways.q[:, slot], donors, new)
+                start = self.put(start, poses[new])
+                q, good = self.close(start, iterations=10)
+                good &= wanted[new]
+                good &= self._unchanged(slot, start, q, good, np.ones(len(q), dtype=bool))
+                self._take(ways, slot, new, q, good)
+        return ways
+
+    def add(self, ways: Ways, cells: NDArray[np.intp], q: Array, good: Marks) -> bool:
+        """Put blocks of q (k, nq) that are good (k, blocks) into cells (k,) where they have a slot; whether any was."""
+        any_new = False
+        for k in range(len(self.blocks)):
+            code = self.pattern(k, q)[0] if self.isolated else np.zeros(len(q), dtype=np.intp)
+            for j in np.flatnonzero(good[:, k] & (code < ways.closed.shape[1])):
+                if not ways.closed[cells[j], code[j], k]:
+                    only = np.zeros((1, len(self.blocks)), dtype=bool)
+                    only[0, k] = True
+                    self._take(ways, int(code[j]), cells[j : j + 1], q[j : j + 1], only)
+                    any_new = True
+        return any_new
+
+    def _take(self, ways: Ways, slot: int, cells: NDArray[np.intp], q: Array, good: Marks) -> None:
+        """Put the blocks of q (k, nq) that are good into ways at cells (k,)."""
+        before = ways.q[cells, slot]
+        away, x = self.closed.between(before, q), np.zeros((len(q), self.closed.nv))
+        for k, (_, moving) in enumerate(self.pairs):
+            x[:, moving] = np.where(good[:, k, None], away[:, moving], x[:, moving])
+        ways.q[cells, slot] = self.closed.moved(before, x)
+        ways.closed[cells, slot] |= good
+
+    # ---- some states
+
+    def close(self, q: Array, iterations: int = 14) -> tuple[Array, Marks]:
+        """Return states (B, nq) with everything but the platform closed, and which blocks are, (B, blocks)."""
+        if not self.blocks:
+            return q, np.ones((len(q), 0), dtype=bool)
+        found, worst = descend(self.system, q, self.pairs, tolerance=_TOLERANCE, iterations=iterations)
+        return found, worst <= _TOLERANCE
+
+    def within(self, q: Array) -> Marks:
+        """Return which blocks (B, blocks) have their coordinates within their stops at states q (B, nq)."""
+        return (
+            np.stack([self._within(q, k) for k in range(len(self.blocks))], 1)
+            if self.blocks
+            else np.ones((len(q), 0), dtype=bool)
+        )
+
+    def _within(self, q: Array, k: int) -> Marks:
+        """Return whether coordinates that a block moves are within their stops."""
+        good = np.ones(len(q), dtype=bool)
+        for measure in self.stops:
+            if measure.column >= 0 and self.independent and measure.column not in self.blocks[k].columns:
+                continue
+            good &= np.abs(beyond(measure, q)) <= 2 * _TOLERANCE * measure.scale
+        return good
+
+    def sensitivity(self, q: Array) -> Array:
+        """Return G of (1), (B, nv, given speeds), scaled."""
+        J = self.closed.jacobian(q)
+        G = np.zeros((len(q), self.closed.nv, int(self.held.sum())))
+        given = np.flatnonzero(self.held)
+        for block in self.blocks:
+            rows, columns = block.rows, block.columns
+            Jr, Jp = J[:, rows[:, None], columns], J[:, rows[:, None], given]
+            Jt = Jr.transpose(0, 2, 1)
+            H = Jt @ Jr
+            n = len(columns)
+            H[:, range(n), range(n)] += (1e-14 * np.trace(H, axis1=1, axis2=2) + 1e-30)[:, None]
+            G[:, columns] = -solved(H, Jt @ Jp)
+        return G
+
+
+def _square(
+    closed: Closed, block: Block, q: Array, random: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return as many rows of a block as it has columns, which are independent somewhere; none if there are too few."""
+    from scipy.linalg import qr
+
+    nothing = np.zeros(0, dtype=np.intp)
+    if not block.determined or not len(block.columns):
+        return nothing, nothing
+    kick = np.zeros(closed.nv)
+    kick[block.columns] = random.uniform(-1, 1, len(block.columns))
+    J = closed.jacobian(closed.moved(q, kick))[np.ix_(block.rows, block.columns)]
+    order = qr(J.T, mode="r", pivoting=True)[1][: len(block.columns)]
+    return block.rows[np.sort(order)], block.columns

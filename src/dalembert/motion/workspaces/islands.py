@@ -1,0 +1,121 @@
+"""What a sweep over a grid misses: islands between the cells of its first grid, cells at which a leg turns freely."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...closure.branch_search import descend
+
+if TYPE_CHECKING:
+    from .grid_sweep import Reach, Ways
+
+__all__ = ["islands", "unbounded"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_SEEDS = 240  # random assemblies
+_SINGULAR = (
+    1e-3  # least singular value of a way that is not isolated, or double: closing leaves the root of a tolerance
+)
+_FAR = 0.5  # rad or lengths from a cell to the next
+_AWAY = 0.3  # rad or lengths: a step along what may turn freely
+
+
+def islands(reach: Reach, ways: Ways, poses: Array) -> bool:
+    """Put ways into cells next to random assemblies that no way has reached; return whether there were any.
+
+    The platform starts at random cells and moves along the grid to where the mechanism can be assembled: starts
+    beyond an island come to its shore.
+    """
+    spans = np.ptp(poses, axis=0)
+    axes = reach.places[spans[reach.places] > 0.0]
+    if not len(axes) or not reach.blocks:
+        return False
+    closed, count = reach.closed, min(_SEEDS, 4 * len(poses))
+    columns = _columns_of(reach, poses, axes)
+    cells = reach.random.integers(0, len(poses), count)
+    moving = np.unique(np.concatenate([*(c for _, c in reach.pairs), columns]))
+    kicks = np.zeros((count, closed.nv))
+    owned = np.setdiff1d(moving, columns)
+    kicks[:, owned] = reach.random.uniform(-np.pi, np.pi, (count, len(owned)))
+    starts = closed.moved(reach.put(reach.q0, poses[cells]), kicks)
+    rows = np.unique(np.concatenate([r for r, _ in reach.pairs]))
+    found, worst = descend(reach.system, starts, [(rows, moving)], tolerance=1e-8, iterations=40)
+    found = found[(worst[:, 0] <= 1e-8) & reach.closed.genuine(found)]
+    near = _nearest(found[:, axes], poses[:, axes])
+    reached: Marks = np.all(np.any(ways.closed, axis=1), axis=1)
+    new = np.flatnonzero((near >= 0) & ~reached[np.maximum(near, 0)])
+    if not len(new):
+        return False
+    q, good = reach.close(reach.put(found[new], poses[near[new]]))
+    return reach.add(ways, near[new], q, good)
+
+
+def _columns_of(reach: Reach, poses: Array, axes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the speeds that move a platform along the grid."""
+    ends = poses[[0, -1]].copy()
+    step = reach.closed.between(reach.put(reach.q0, ends[:1]), reach.put(reach.q0, ends[1:]))[0]
+    found: NDArray[np.intp] = np.flatnonzero(np.abs(step) > 1e-12)
+    return found[reach.held[found]]
+
+
+def _nearest(places: Array, cells: Array) -> NDArray[np.intp]:
+    """Return the cells next to places, both (n, axes); -1 for places beyond the grid."""
+    found = np.zeros(len(places), dtype=np.intp)
+    outside = np.zeros(len(places), dtype=bool)
+    for k in range(places.shape[1]):
+        values = np.unique(cells[:, k])
+        at = np.abs(values[None] - places[:, k, None]).argmin(1)
+        width = np.gradient(values)[at]
+        outside |= np.abs(values[at] - places[:, k]) > width
+        stride = int(np.prod([len(np.unique(cells[:, j])) for j in range(k + 1, places.shape[1])]))
+        found += at * stride
+    return np.where(outside, -1, found)
+
+
+def unbounded(reach: Reach, ways: Ways, shape: tuple[int, ...]) -> Marks:
+    """Return at which cells a leg whose ends coincide turns freely: infinitely many ways (cells,).
+
+    Looked at are cells from which a way is far to that of a neighbour: around such a cell ways go in a circle.
+    """
+    marks = np.zeros(int(np.prod(shape)), dtype=bool)
+    numbers = np.arange(len(marks)).reshape(shape)
+    for slot in range(ways.closed.shape[1]):
+        suspect = np.zeros(ways.closed[:, slot].shape, dtype=bool)
+        for axis in range(len(shape)):
+            one, two = (
+                np.take(numbers, range(*ends), axis).ravel() for ends in ((0, shape[axis] - 1), (1, shape[axis]))
+            )
+            both = (ways.closed[one, slot] & ways.closed[two, slot]).any(1)
+            one, two = one[both], two[both]
+            away = np.abs(reach.closed.between(ways.q[one, slot], ways.q[two, slot]))
+            for k, (_, columns) in enumerate(reach.pairs):
+                far = away[:, columns].max(1, initial=0.0) > _FAR
+                suspect[one[far], k] = suspect[two[far], k] = True
+        for k in range(len(reach.pairs)):
+            cells = np.flatnonzero(suspect[:, k] & ways.closed[:, slot, k])
+            if len(cells):
+                marks[cells] |= _turns_freely(reach, k, ways.q[cells, slot])
+    return marks
+
+
+def _turns_freely(reach: Reach, k: int, q: Array) -> Marks:
+    """Return where a block moves by itself from q (B, nq): along its null vector it closes again, elsewhere."""
+    rows, columns = reach.pairs[k]
+    free = np.zeros(len(q), dtype=bool)
+    s, Vt = np.linalg.svd(reach.closed.jacobian(q)[:, rows[:, None], columns])[1:]
+    some = np.flatnonzero(s[:, -1] < _SINGULAR * np.maximum(s[:, 0], 1.0))
+    if not len(some):
+        return free
+    for sign in (1.0, -1.0):
+        x = np.zeros((len(some), reach.closed.nv))
+        x[:, columns] = sign * _AWAY * Vt[some, -1]
+        moved, good = reach.close(reach.closed.moved(q[some], x))
+        away = np.abs(reach.closed.between(q[some], moved)[:, columns]).max(1)
+        again = np.linalg.svd(reach.closed.jacobian(moved)[:, rows[:, None], columns], compute_uv=False)[:, -1]
+        free[some] |= good[:, k] & (away > 0.3 * _AWAY) & (again < _SINGULAR)
+    return free

@@ -1,0 +1,48 @@
+"""Closed configurations that keep within the stops of hinges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...closure.scaled_equations import Closed, Measure
+
+__all__ = ["Stopped", "beyond"]
+
+Array = NDArray[np.float64]
+
+
+class Stopped:
+    """Closure equations with one for each stop: by how much it is passed, zero before."""
+
+    def __init__(self, closed: Closed, stops: Sequence[Measure]) -> None:
+        self._closed, self._stops = closed, stops
+        self.nv, self.groups = closed.nv, closed.groups
+
+    def residual(self, q: Array) -> Array:
+        passed = [(beyond(m, q) / m.scale)[:, None] for m in self._stops]
+        return np.concatenate([self._closed.residual(q), *passed], -1)
+
+    def jacobian(self, q: Array) -> Array:
+        rows = []
+        for measure in self._stops:
+            passed = (beyond(measure, q) != 0.0)[:, None]
+            rows.append((passed * measure.row(q) * self._closed.scales / measure.scale)[:, None])
+        return np.concatenate([self._closed.jacobian(q), *rows], -2)
+
+    def moved(self, q: Array, x: Array) -> Array:
+        return self._closed.moved(q, x)
+
+    def between(self, q0: Array, q1: Array) -> Array:
+        return self._closed.between(q0, q1)
+
+
+def beyond(measure: Measure, q: Array) -> Array:
+    """Return by how much a coordinate is beyond its stops at states q (B, nq), rad or m; angles by the shorter way."""
+    values = measure.values(q)
+    if measure.period:
+        middle = 0.5 * (measure.lower + measure.upper) if np.isfinite(measure.lower + measure.upper) else 0.0
+        values = middle + measure.away(values, middle)
+    return np.asarray(values - np.clip(values, measure.lower, measure.upper))

@@ -1,0 +1,263 @@
+"""Where a point or platform can be: the workspace of a mechanism, with condition maps.
+
+For poses on a grid it is asked whether, and in how many ways, the mechanism can be assembled (see `reached`). At a pose
+with sensitivity G (dr = G dp of everything else to the platform), actuated speeds follow from those of the platform,
+
+    u = K p,     K = C [1; G],     p in rad/s and in lengths per second                                             (1)
+
+Its condition number says how unevenly motions of the actuators become motions of the platform. K is singular where the
+platform yields although the actuators are locked (second kind of Gosselin and Angeles 1990); it grows beyond bounds
+where a leg is stretched or folded (first kind), which is where the workspace of a way to assemble ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...closure.scaled_equations import Measure
+from ...errors import ModelError
+from ...model import Model
+from ...numerics.contours import outline
+from .grid_sweep import Reach, Ways
+from .islands import unbounded
+
+__all__ = ["Workspace"]
+
+Array = NDArray[np.float64]
+
+
+class Workspace:
+    """Poses of a platform on a grid: which can be reached, in how many ways, how well.
+
+    Attributes
+    ----------
+    target : str
+    axes : tuple of str
+        Which coordinates the grid spans: ``("x", "y")``.
+    grid : tuple of arrays
+        Their values, m.
+    reachable : (nx, ny) or (nx, ny, nz) bool
+    ways : the same shape, int
+        In how many ways the mechanism can be assembled there; -1 where there are infinitely many. Ways in which every
+        body stands alike are one, though joints may be turned over (a universal joint has two such).
+    modes : tuple of tuple of int
+        Working modes: for each leg (each block of loops that closes by itself) which way it takes.
+    mode : tuple of int
+        That of the start configuration.
+    model : Model
+        The mechanism with a free hinge from ground to the platform.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        axes: tuple[str, ...],
+        grid: tuple[Array, ...],
+        reach: Reach,
+        ways: Ways,
+        poses: Array,
+        model: Model,
+        actuated: Sequence[Measure],
+        columns: NDArray[np.intp],
+        mobility: int,
+        length: float,
+    ) -> None:
+        self.target, self.axes, self.grid, self.model = target, axes, grid, model
+        self._reach, self._ways, self._poses, self._actuated = reach, ways, poses, tuple(actuated)
+        self._columns, self._mobility, self._length = columns, mobility, length
+        shape = tuple(len(g) for g in grid)
+        counts = ways.closed.sum(1)
+        number = counts.prod(1) if reach.independent else counts[:, 0] if counts.shape[1] else np.ones(len(poses), int)
+        self.reachable = (number > 0).reshape(shape)
+        endless = unbounded(reach, ways, shape) if reach.isolated else number > 0
+        self.ways = np.where(endless, -1, number).reshape(shape)
+
+    @property
+    def size(self) -> float:
+        """Area (m2) or volume (m3) that can be reached: the cells that can, each as large as the grid is wide there."""
+        cell = [np.gradient(g) if len(g) > 1 else np.ones(1) for g in self.grid]
+        weights = cell[0]
+        for other in cell[1:]:
+            weights = weights[..., None] * other
+        return float((weights * self.reachable).sum())
+
+    # ---- working modes
+
+    @cached_property
+    def modes(self) -> tuple[tuple[int, ...], ...]:
+        """Working modes with which some pose can be reached."""
+        some = np.asarray(self._ways.closed.any(0))  # slots, blocks
+        if not self._reach.independent:
+            return tuple((int(k),) for k in np.flatnonzero(some[:, 0])) if some.size else ((),)
+        found: list[tuple[int, ...]] = [()]
+        for k in range(some.shape[1]):
+            found = [(*mode, int(slot)) for mode in found for slot in np.flatnonzero(some[:, k])]
+        return tuple(found)
+
+    @cached_property
+    def mode(self) -> tuple[int, ...]:
+        """Working mode of the start configuration."""
+        q0 = self._reach.q0[None]
+        wanted = tuple(int(self._reach.pattern(k, q0)[0][0]) for k in range(len(self._reach.blocks)))
+        return wanted if wanted in self.modes or not self.modes else self.modes[0]
+
+    def configurations(self, mode: Sequence[int] | None = None) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the configurations of `model` in a working mode (cells..., nq), and where there are any (cells...)."""
+        shape = self.reachable.shape
+        q, closed = self._of_mode(mode)
+        return q.reshape(*shape, -1), closed.reshape(shape)
+
+    def _of_mode(self, mode: Sequence[int] | None) -> tuple[Array, NDArray[np.bool_]]:
+        chosen = self.mode if mode is None else tuple(mode)
+        if chosen not in self.modes:
+            raise ModelError("workspace", "mode", mode, f"there are {', '.join(map(str, self.modes[:12]))}")
+        q, closed = self._ways.q, self._ways.closed
+        if not chosen:
+            return q[:, 0], np.ones(len(q), dtype=bool)
+        base = q[:, chosen[0]]
+        there = np.asarray(np.stack([closed[:, slot, k] for k, slot in enumerate(chosen)], 1).all(1))
+        if len(set(chosen)) > 1:
+            x = np.zeros((len(q), self._reach.closed.nv))
+            for block, slot in zip(self._reach.blocks, chosen, strict=True):
+                x[:, block.columns] = self._reach.closed.between(base, q[:, slot])[:, block.columns]
+            base = self._reach.closed.moved(base, x)
+        return base, there
+
+    # ---- how well
+
+    def jacobians(self, mode: Sequence[int] | None = None) -> Array:
+        """Return K of (1), (cells..., actuated, motions), in a working mode; NaN where it cannot be reached.
+
+        Motions are those of the platform: along the axes of the grid (per length), then about the normal of the plane,
+        or about x, y, z, if its rotation is a freedom. Speeds of actuated slides are per length, too.
+        """
+        columns = self._motions()
+        q, there = self._of_mode(mode)
+        K = np.full((len(q), len(self._actuated), len(columns)), np.nan)
+        if there.any():
+            K[there] = self._speeds(q[there], columns)
+        return K.reshape(*self.reachable.shape, *K.shape[1:])
+
+    def _motions(self) -> NDArray[np.intp]:
+        """Return the speeds of the platform that are freedoms."""
+        if not self._actuated:
+            raise ModelError("workspace", "actuated", (), "name the actuated coordinates: actuated=('A', 'B')")
+        place, turn = len(self.grid), len(self._columns) - len(self.grid)
+        if self._mobility not in (place, place + turn):
+            here = f"the platform has {place} places and {turn} turns on this grid"
+            remedy = f"{here}, the mechanism {self._mobility} freedoms: give rotation=..., or hold what is idle"
+            raise ModelError("workspace", "condition", None, remedy)
+        if len(self._actuated) < self._mobility:
+            names = ", ".join(m.name for m in self._actuated)
+            raise ModelError(
+                "workspace", "actuated", names, f"the mechanism has {self._mobility} freedoms: name as many"
+            )
+        return self._columns[: self._mobility]
+
+    def _speeds(self, q: Array, columns: NDArray[np.intp]) -> Array:
+        """Return K of (1) at states q (B, nq)."""
+        reach, closed = self._reach, self._reach.closed
+        G = reach.sensitivity(q)
+        place = np.cumsum(reach.held) - 1
+        scale = np.where(np.isin(columns, self._columns[: len(self.grid)]), self._length / closed.scales[columns], 1.0)
+        K = np.empty((len(q), len(self._actuated), len(columns)))
+        for j, column in enumerate(columns):
+            x = G[:, :, place[column]].copy()
+            x[:, column] = 1.0
+            v = x * closed.scales * scale[j]
+            for k, measure in enumerate(self._actuated):
+                K[:, k, j] = measure.rates(q, v) / (self._length if measure.unit == "m" else 1.0)
+        return K
+
+    def condition(self, mode: Sequence[int] | None = None) -> Array:
+        """Return the condition number of K (1) over the grid in a working mode; NaN outside.
+
+        Lengths are measured in that given to `workspace`, the characteristic length of the mechanism by default.
+        """
+        K = self.jacobians(mode)
+        out = np.full(K.shape[:-2], np.nan)
+        there = np.isfinite(K).all((-1, -2))
+        s = np.linalg.svd(K[there], compute_uv=False)
+        with np.errstate(divide="ignore"):
+            out[there] = s[:, 0] / s[:, -1]
+        return out
+
+    def determinant(self, mode: Sequence[int] | None = None) -> Array:
+        """Return det K over the grid in a working mode: zero where the platform yields though actuators are locked."""
+        K = self.jacobians(mode)
+        if K.shape[-1] != K.shape[-2]:
+            remedy = f"there are {K.shape[-2]} actuated coordinates and {K.shape[-1]} freedoms: only as many have one"
+            raise ModelError("workspace", "determinant", None, remedy)
+        out = np.full(K.shape[:-2], np.nan)
+        there = np.isfinite(K).all((-1, -2))
+        out[there] = np.linalg.det(K[there])
+        return out
+
+    # ---- where it ends
+
+    @cached_property
+    def boundary(self) -> list[Array]:
+        """Curves (k, 2) m around what can be reached, found between grid points.
+
+        The last point of a closed one is its first. Of a grid in space: one array (k, 3) of points on the boundary.
+        """
+        return outline(self.grid, self.reachable, self._between)
+
+    def _between(self, inside: NDArray[np.intp], outside: NDArray[np.intp]) -> Array:
+        """Return which part (k,) of the way from cells inside to cells outside can be reached."""
+        reach, slots = self._reach, self._ways.q.shape[1]
+        q, poses = self._ways.q[inside], self._poses
+        q = q.copy()
+        low, high = np.zeros(len(inside)), np.ones(len(inside))
+        alive = self._ways.closed[inside]
+        for _ in range(12):
+            middle = 0.5 * (low + high)
+            good = np.zeros(alive.shape, dtype=bool)
+            trial = np.empty_like(q)
+            for slot in range(slots):
+                there = poses[inside] + middle[:, None] * (poses[outside] - poses[inside])
+                trial[:, slot], good[:, slot] = reach.close(reach.put(q[:, slot], there))
+                good[:, slot] &= reach.within(trial[:, slot])
+            good &= alive
+            number = np.all(np.any(good, axis=1), axis=1)
+            low, high = np.where(number, middle, low), np.where(number, high, middle)
+            q[number], alive[number] = trial[number], good[number]
+        return 0.5 * (low + high)
+
+    def plot(
+        self, what: str = "reachable", *, mode: Sequence[int] | None = None, ax: Any = None, path: Any = None
+    ) -> Any:
+        """Plot it: ``"reachable"``, ``"ways"`` or ``"condition"``, with its boundary; see `view.workspace`."""
+        from ...view.plots.workspaces import plot_workspace
+
+        return plot_workspace(self, what, mode=mode, ax=ax, path=path)
+
+    def __repr__(self) -> str:
+        return f"<Workspace of {self.target!r}: {self.reachable.sum()} of {self.reachable.size} poses>"
+
+    def __str__(self) -> str:
+        unit = "m2" if len(self.grid) == 2 else "m3"
+        spans = ", ".join(
+            f"{a} {g[0]:.4g} to {g[-1]:.4g} m ({len(g)})" for a, g in zip(self.axes, self.grid, strict=True)
+        )
+        share = f"{int(self.reachable.sum())} of {self.reachable.size} poses can be reached, {self.size:.4g} {unit}"
+        lines = [f"workspace of {self.target!r} over {spans}", share]
+        if self._reach.isolated:
+            numbers, counts = np.unique(self.ways[self.reachable], return_counts=True)
+            words = [f"{n if n > 0 else 'infinitely many'} at {c}" for n, c in zip(numbers, counts, strict=True)]
+            lines.append(f"ways to assemble: {', '.join(words)}")
+        else:
+            lines.append("infinitely many ways to assemble")
+        if self._actuated and self._reach.isolated:
+            c = self.condition()
+            good = c[np.isfinite(c)]
+            if len(good):
+                names = ", ".join(m.name for m in self._actuated)
+                spread = f"{good.min():.4g} to {good.max():.4g}, median {np.median(good):.4g}"
+                lines.append(f"condition number with {names} actuated: {spread}")
+        return "\n".join(lines)

@@ -1,0 +1,195 @@
+"""From a system and a grid to the `Workspace` of a point or platform (see `chart`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...bodies.body import Body
+from ...bodies.markers import Marker
+from ...checks import checked, finite_array, finite_number, random_generator, shape_of
+from ...closure.assembly import assemble
+from ...closure.driven.prescribed_velocities import Prescribed
+from ...closure.equations import RelativeEquations
+from ...closure.null_space import null_space
+from ...closure.scaled_equations import Closed, measures_of, named
+from ...connections.connection import Connection
+from ...errors import ModelError
+from ...model import Model, as_model
+from ...rotation import as_rotation_matrix, axis_angle, quaternion_from_matrix
+from ...system import System
+from .grid_sweep import Reach
+from .reachable_workspace import Workspace
+
+__all__ = ["workspace"]
+
+Array = NDArray[np.float64]
+
+_AXES = "xyz"
+
+
+@checked("plane", "actuated", "limits", "rng")
+def workspace(
+    system: System | Model,
+    target: str | Body | Marker,
+    grid: Sequence[ArrayLike],
+    *,
+    rotation: Any = None,
+    plane: str = "xy",
+    actuated: str | Iterable[str] = (),
+    limits: bool = True,
+    length: float | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> Workspace:
+    """Return which poses of a body or point can be reached, drives let go.
+
+    Parameters
+    ----------
+    system : System or Model
+    target : str, Body or Marker
+        ``"platform"``, ``"platform.P"``.
+    grid : two or three sequences of m, ascending
+        Places of its origin in the world: along the axes of `plane`, or along x, y and z.
+    rotation : float or any form of a rotation
+        Its attitude in the world: an angle (rad) about the normal of `plane`, or as in `Body.at`. If left out, it may
+        take any: then the places of a point are asked for.
+    plane : str
+        ``"xy"``, ``"xz"``, ``"yz"``: what a grid of two axes spans; the third coordinate stays that of the start.
+    actuated : name or names
+        Coordinates of the actuators, for condition maps.
+    limits : bool
+        Whether hinges have to stay within their stops (`lower`, `upper`).
+    length : float, m
+        In which motions of the platform are measured for condition numbers; the characteristic length by default.
+    rng : numpy Generator or seed
+        Of the starts of the search; default seed 0, so that results repeat.
+
+    Returns
+    -------
+    Workspace
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("arm")
+    >>> upper, lower = s.body("upper", da.rod(1.0, 1.0)), s.body("lower", da.rod(0.5, 1.0))
+    >>> _ = s.connect("A", da.Revolute("z"), s.ground, upper)
+    >>> _ = s.connect("B", da.Revolute("z"), upper.at(1.0, 0, 0), lower)
+    >>> s.initial("B", position=1.0)
+    >>> x = np.linspace(-2, 2, 41)
+    >>> w = da.workspace(s, lower.at(0.5, 0, 0), (x, x))
+    >>> bool(w.reachable[20, 20]), bool(w.reachable[30, 20]), int(w.ways[30, 20])
+    (False, True, 2)
+    """
+    item = "workspace"
+    axes, values = _grid(grid, plane)
+    led, marker, name = _led(as_model(system), target)
+    model = led.compile()
+    equations = RelativeEquations(model, driven=False)
+    closed = Closed(equations, clocks=Prescribed.of(model).clocks)
+    q0 = assemble(model).q
+    span, speeds = model.q_slice(name), model.v_slice(name)
+    known = measures_of(equations)
+    names = [actuated] if isinstance(actuated, str) else list(actuated)
+    measures = [named(known, each, item=item, field="actuated") for each in names]
+    stops = [m for m in known.values() if np.isfinite(m.lower) or np.isfinite(m.upper)] if limits else []
+    held = np.zeros(model.nv, dtype=bool)
+    held[speeds.start + 3 : speeds.stop] = True
+    normal = ({0, 1, 2} - {_AXES.index(a) for a in axes}).pop() if len(axes) == 2 else None
+    q0 = q0.copy()
+    if rotation is not None:
+        held[speeds] = True
+        attitude = _attitude(rotation, normal)
+        q0_pose = q0.copy()
+        q0_pose[span.start : span.start + 4] = quaternion_from_matrix(attitude)
+    else:
+        q0_pose = q0
+        if normal is not None:  # what moves in its plane only turns about its normal
+            tilts = [speeds.start + k for k in range(3) if k != normal]
+            N = null_space(closed.jacobian(q0), model.nv, closed.free)
+            held[tilts] = np.abs(N[tilts]).max(initial=0.0) < 1e-9
+    poses = np.tile(q0_pose, (int(np.prod([len(v) for v in values])), 1))
+    for axis, column in zip(axes, np.meshgrid(*values, indexing="ij"), strict=True):
+        poses[:, span.start + 4 + _AXES.index(axis)] = column.ravel()
+    mobility = null_space(closed.jacobian(q0), model.nv, closed.free).shape[1]
+    columns = [speeds.start + 3 + _AXES.index(axis) for axis in axes]
+    if rotation is not None:
+        columns += [speeds.start + normal] if normal is not None else [speeds.start + k for k in range(3)]
+    places = np.arange(span.start if rotation is not None else span.start + 4, span.stop)
+    random = random_generator(0 if rng is None else rng, item="workspace", field="rng")
+    reach = Reach(closed, q0, held, places, stops, random)
+    ways = reach.sweep(poses, tuple(len(v) for v in values))
+    size = model.length if length is None else finite_number(length, item=item, field="length")
+    if size <= 0:
+        raise ModelError(item, "length", length, "give a positive number")
+    return Workspace(
+        marker, axes, values, reach, ways, poses, model, measures, np.array(columns, dtype=np.intp), mobility, size
+    )
+
+
+def _grid(grid: Sequence[ArrayLike], plane: str) -> tuple[tuple[str, ...], tuple[Array, ...]]:
+    """Return the axes of a grid and its values along them."""
+    item = "workspace"
+    if plane not in ("xy", "xz", "yz", "yx", "zx", "zy"):
+        raise ModelError(item, "plane", plane, "use 'xy', 'xz' or 'yz'")
+    try:
+        count = len(grid)
+    except TypeError:
+        count = 0
+    if count not in (2, 3):
+        raise ModelError(
+            item, "grid", count, "give two sequences of places along the axes of the plane, or three for space"
+        )
+    values = []
+    for k, one in enumerate(grid):
+        array = finite_array(one, shape_of(one) or (), item=item, field=f"grid[{k}]")
+        if array.ndim != 1 or len(array) < 2 or (np.diff(array) <= 0).any():
+            raise ModelError(item, f"grid[{k}]", array.shape, "give at least two ascending numbers")
+        values.append(array)
+    return tuple(plane) if count == 2 else ("x", "y", "z"), tuple(values)
+
+
+def _attitude(rotation: Any, normal: int | None) -> Array:
+    if shape_of(rotation) == () and not isinstance(rotation, str) and normal is not None:
+        angle = finite_number(rotation, item="workspace", field="rotation")
+        return np.asarray(axis_angle(_AXES[normal], angle))
+    return np.asarray(as_rotation_matrix(rotation, item="workspace"))
+
+
+def _led(model: Model, target: str | Body | Marker) -> tuple[System, str, str]:
+    """Return a copy of a system in which a free hinge leads the target, what it is called, and the hinge's name.
+
+    Bodies start where the system assembles.
+    """
+    item = "workspace"
+    led = model.system.copy()
+    if isinstance(target, str):
+        marker = led.endpoint(item, "target", target)
+    elif isinstance(target, Body):
+        marker = led.endpoint(item, "target", target.name)
+    elif isinstance(target, Marker):
+        body = led.bodies.get(target.body.name)
+        if body is None:
+            raise ModelError(item, "target", target.name, "it is not a marker of a moving body of this system")
+        marker = body.at(*target.position, rotation=target.rotation)
+    else:
+        raise ModelError(item, "target", target, "give the name of a body or marker")
+    if marker.body is led.ground:
+        raise ModelError(item, "target", marker.name, "ground does not move")
+    at = assemble(model).q
+    for name, drive in list(led.drives.items()):
+        if drive.of_hinge:
+            del led.drives[name]
+    R, p = model.poses(at)
+    led.initials.clear()
+    for k, body_name in enumerate(model.body_names):
+        led.place(body_name, position=p[k], rotation=R[k])
+    given = model.pose(model.system.endpoint(item, "target", marker.name) if isinstance(target, str) else target, at)
+    drives = led.drive(marker, position=tuple(given.position), rotation=given.rotation)
+    drive = drives[0] if isinstance(drives, tuple) else drives
+    connection = drive.connection
+    assert isinstance(connection, Connection)
+    return led, target if isinstance(target, str) else marker.name, connection.name

@@ -1,0 +1,1 @@
+"""Numerical methods without mechanics: factorization, quadratic programs, quadrature, contours."""

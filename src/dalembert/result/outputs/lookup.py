@@ -1,0 +1,186 @@
+"""From a name to an output, and the list of all names."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ...connections.constraints.chains import KinematicChain
+from ...connections.constraints.geometric import Constraint
+from ...connections.constraints.ropes import Rope
+from ...connections.joints import Hinge
+from ...errors import ModelError
+from ...model import Model
+from .attitude_angles import ANGLES, is_angles
+from .chain_coordinates import inner_quantities
+from .frames import FRAME, frame_angles, frame_of, turning_axis
+from .jerks import jerk_of_hinge, jerk_of_point
+from .joints import hinge_of, hinge_output, hinge_quantities
+from .loads import (
+    LOAD_PARTS,
+    ROPE_QUANTITIES,
+    connection_load,
+    constraint_output,
+    coupling_output,
+    force_element_output,
+    force_element_quantities,
+)
+from .modal_coordinates import MODES, modal_output
+from .momenta import MOMENTA, body_momentum, has_momentum
+from .output import Output
+from .system_quantities import SYSTEM
+
+__all__ = ["describe", "find", "names"]
+
+
+def find(model: Model, name: str) -> Output:
+    """Return the output of that name, or raise a `ModelError` that says which names are near.
+
+    With a unit in brackets behind it, ``"main.position [in]"``, it is in that unit; with a frame,
+    ``"B.force in crank"``, a vector has components along the axes of that body or marker.
+    """
+    found = _find(model, name)
+    if found is not None:
+        return found
+    if name.endswith("]") and " [" in name:
+        plain, _, unit = name[:-1].rpartition(" [")
+        return find(model, plain).in_unit(unit, name)
+    what, _, frame = name.rpartition(" in ")
+    if what and frame:
+        return _in_axes(model, what, frame, name)
+    base, _, ending = name.rpartition(".")
+    vector = _find(model, base)
+    if vector is not None and ending == "norm" and vector.shape == (3,):
+        return vector.norm(name)
+    if vector is not None and ending in vector.labels:
+        return vector.component(vector.labels.index(ending), name)
+    raise ModelError("output", "name", name, _suggest(model, name))
+
+
+def describe(model: Model, name: str) -> str:
+    """Return unit, shape and meaning of an output on one line.
+
+    Examples
+    --------
+    >>> from dalembert.library.mechanisms import slider_crank
+    >>> print(describe(slider_crank().compile(), "D.speed"))
+    D.speed [m/s]: speed of hinge 'D' (slide)
+    """
+    return find(model, name).describe()
+
+
+def names(model: Model) -> list[str]:
+    """Return the names of all outputs of a model, without components and points."""
+    return [*SYSTEM, *(f"{owner}.{quantity}" for owner, quantities in _owners(model) for quantity in quantities)]
+
+
+def _find(model: Model, name: str) -> Output | None:
+    if name in SYSTEM:
+        return SYSTEM[name](model, name)
+    # names may hold dots themselves: the longest owner first
+    for cut in (len(name), *(dot.start() for dot in reversed(list(re.finditer(r"\.", name))))):
+        found = _of_owner(model, name[:cut], name[cut + 1 :], name)
+        if found is not None:
+            return found
+    return None
+
+
+def _in_axes(model: Model, what: str, frame: str, name: str) -> Output:
+    """Return a vector, or a component of one, along the axes of a body or marker."""
+    base, _, ending = what.rpartition(".")
+    vector, component = _find(model, what), ""
+    if vector is None and ending in ("x", "y", "z"):
+        vector, component = find(model, base), ending
+    vector = find(model, what) if vector is None else vector
+    if vector.shape != (3,) or not vector.meaning.endswith("world axes") or vector.history is not None:
+        remedy = "only vectors in world axes have components along other axes: places, velocities, forces and the like"
+        raise ModelError(f"output {name!r}", "vector", what, remedy)
+    axes = find(model, f"{frame}.rotation")
+    of_vector, of_axes, unique = vector.value, axes.value, vector.unique
+    meaning = f"{vector.meaning.removesuffix('world axes')}axes of {frame!r}"
+    turned = replace(
+        vector,
+        name=f"{base if component else what} in {frame}",
+        meaning=meaning,
+        value=lambda m: np.einsum("nji,nj->ni", of_axes(m), of_vector(m)),
+        unique=None if unique is None else lambda m: np.repeat(unique(m).all(axis=1, keepdims=True), 3, axis=1),
+    )
+    return turned.component("xyz".index(component), name) if component else turned
+
+
+def _of_connection(model: Model, owner: str, quantity: str, name: str) -> Output | None:
+    for coupling in model.forest.couplings:
+        if coupling.name == owner:
+            return coupling_output(model, coupling, quantity, name)
+    if quantity in LOAD_PARTS:
+        return connection_load(model, owner, quantity, name)
+    hinge = hinge_of(model, owner)
+    if hinge is not None:
+        return jerk_of_hinge(model, hinge, name) if quantity == "jerk" else hinge_output(model, hinge, quantity, name)
+    chord = next(chord for chord in model.forest.chords if chord.name == owner)
+    return constraint_output(model, chord, quantity, name)
+
+
+def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | None:
+    if owner in model.connection_names:
+        return _of_connection(model, owner, quantity, name)
+    if owner in model.system.forces:
+        return force_element_output(model, owner, quantity, name)
+    if quantity in MOMENTA and has_momentum(model, owner):
+        return body_momentum(model, owner, quantity, name)
+    if owner in model.flexible_names:
+        modal = modal_output(model, owner, quantity, name)
+        if modal is not None:
+            return modal
+    if quantity == "jerk":
+        return jerk_of_point(model, owner, name)
+    angles = is_angles(quantity)
+    marker = frame_of(model, owner) if angles or quantity in FRAME else None
+    if marker is None:
+        return None
+    return frame_angles(marker, quantity, name) if angles else FRAME[quantity](model, marker, name)
+
+
+def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
+    """Give everything that has outputs, and their endings."""
+    forest = model.forest
+    for hinge in forest.hinges:
+        yield hinge.name, hinge_quantities(hinge.element, cut=False)
+    driven = {drive.connection.name for drive in model.drives}
+    for chord in forest.chords:
+        if isinstance(chord.element, Hinge):
+            yield chord.name, hinge_quantities(chord.element, cut=True)
+        elif isinstance(chord.element, Constraint):
+            effort = ["effort"] if chord.name in driven else []
+            inner = inner_quantities(chord.element) if isinstance(chord.element, KinematicChain) else []
+            rope = ROPE_QUANTITIES if isinstance(chord.element, Rope) else ()
+            yield chord.name, [*effort, "force", "moment", *chord.element.rows, *inner, *rope]
+    for coupling in forest.couplings:
+        yield coupling.name, ["effort"]
+    for force in model.system.forces.values():
+        yield force.name, force_element_quantities(force)
+    for name in model.flexible_names:
+        yield name, [*MODES]
+    for body in model.system.bodies.values():
+        if has_momentum(model, body.name):
+            yield body.name, [*MOMENTA]
+        for marker in (body.origin, *body.markers.values()):
+            planar = turning_axis(model, marker) is not None
+            yield marker.name, [*(quantity for quantity in FRAME if quantity != "angle" or planar), *ANGLES]
+
+
+def _suggest(model: Model, name: str) -> str:
+    owners: dict[str, list[str]] = {}
+    for owner_name, endings in _owners(model):
+        owners[owner_name] = [*endings, *owners.get(owner_name, [])]
+    known = [*SYSTEM, *(f"{owner}.{quantity}" for owner, quantities in owners.items() for quantity in quantities)]
+    near = difflib.get_close_matches(name, known, n=3)
+    guess = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+    owner = max((o for o in owners if name == o or name.startswith(f"{o}.")), key=len, default=None)
+    if owner is not None:
+        return f"{owner!r} has {', '.join(owners[owner])}" + (f"; {guess}" if guess else "")
+    return guess or f"there are outputs such as {', '.join(map(repr, [*known[:2], *known[len(SYSTEM) :][:3]]))}"

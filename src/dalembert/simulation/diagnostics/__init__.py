@@ -1,0 +1,1 @@
+"""Diagnostics of a run: discontinuities, wrap, snap-through, stagnation, notes."""

@@ -1,0 +1,210 @@
+"""Rotation vectors that jump: what elements measure of an attitude is unique within half a turn to either side only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...connections.elements.built_in import ForceConnection
+from ...connections.elements.compound import Compound
+from ...connections.elements.element import Element
+from ...connections.elements.signals import MEASURES
+from ...connections.formulas.dependencies import inputs_of
+from ...errors import SingularityError
+from ...model import Conditions, Model
+from ...model.law_inputs import law_inputs
+from ...result import Result
+from ...rotation import from_rotation_vector, rotation_vectors
+from .snap_through import periods_of
+
+__all__ = ["half_turns_of_many", "passed_half_turn"]
+
+Array = NDArray[np.float64]
+
+_LOADS = ("force", "moment")
+_JUMP = 1e-4  # of the load, within a time in which nothing else changes
+_LONGEST = 2.0  # rad between two times, beyond which a turn and its opposite cannot be told apart
+
+
+@dataclass(frozen=True, eq=False)
+class _Turning:
+    """An attitude that a law uses: of an end of an element, or of an end of a member of a compound.
+
+    force : the element
+    port : which of its further ends, or of the member's
+    member : name of the member; empty: the element itself
+    """
+
+    force: ForceConnection
+    port: int
+    member: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return (
+            f"member {self.member!r} of element {self.force.name!r}" if self.member else f"element {self.force.name!r}"
+        )
+
+    def vectors(
+        self, model: Model, t: Array, q: Array, v: Array, x: Array, conditions: Conditions | None = None
+    ) -> Array:
+        """Return the rotation vector (n, 3) of the end against the first, at states."""
+        if not self.member:
+            ends = model.system.forces[self.force.name].ends  # of a model with other numbers its own
+            A, B = (model.pose(end, q).rotation for end in (ends[0], ends[1 + self.port]))
+            return np.asarray(rotation_vectors(np.einsum("kji,kjl->kil", A, B)))
+        element = self.force.element
+        assert isinstance(element, Compound)
+        inputs = law_inputs(model, self.force.name, t, q, v, x, conditions)
+        signals = model.report(["signals"], t, q, v, x, conditions=conditions)["signals"]
+        places = model.compiled.elements.signals
+        found = {name: places.get(f"{self.force.name}.{name}_at") for name in element.unknowns}
+        zero = np.zeros(len(t))  # rates, which are no matter
+        unknowns = [zero if place is None else signals[:, place] for place in found.values()]
+        return element.turns_of(self.member, self.port, np.column_stack([inputs, *unknowns]))
+
+    def along(self, motion: Result) -> Array:
+        """Return the rotation vector (n, 3) at the states of a motion, under the conditions that held."""
+        found = np.empty((len(motion.t), 3))
+        for rows, model, conditions in periods_of(motion):
+            t, q, v, x = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
+            found[rows] = self.vectors(model, t, q, v, x, conditions)
+        return found
+
+    @staticmethod
+    def jumps(phi: Array) -> NDArray[np.intp]:
+        """Return after which of the vectors (n, 3) of a motion the next is its opposite."""
+        near = np.flatnonzero(np.linalg.norm(np.diff(phi, axis=0), axis=1) > np.pi)
+        return near[[_between(phi[k], phi[k + 1]) < _LONGEST for k in near]] if len(near) else near
+
+
+def _between(a: Array, b: Array) -> float:
+    """Return the angle by which two attitudes, given by rotation vectors, are turned against each other."""
+    seen = from_rotation_vector(a).T @ from_rotation_vector(b)
+    return float(np.linalg.norm(rotation_vectors(seen[None])[0]))
+
+
+def passed_half_turn(result: Result) -> SingularityError | None:
+    """Return what is wrong with a motion in which an element's rotation vector has jumped to its opposite, or None."""
+    model = result.model
+    assert model is not None
+    first: tuple[float, _Turning] | None = None
+    for turning in _all_turning(model):
+        for k in turning.jumps(turning.along(result)):
+            if first is not None and result.t[k] >= first[0]:
+                break
+            if _load_jumps(result, turning, int(k)):
+                first = float(result.t[k]), turning
+                break
+    return None if first is None else SingularityError(_words(*first))
+
+
+def half_turns_of_many(
+    model: Model,
+    t: Array,
+    states: tuple[Array, Array, Array],
+    model_of: Callable[[int], Model],
+    again: Callable[[int], Result],
+) -> dict[int, str]:
+    """Return which of many runs have jumped so, by number, and what is to be said of it.
+
+    Parameters
+    ----------
+    model : Model
+        That of the description.
+    t : (n,) s
+    states : q (B, n, nq), v (B, n, nv), x (B, n, nx)
+    model_of : function
+        From the number of a run to its model.
+    again : function
+        From the number of a run to the same by itself, whose states are known at all times. It is asked once for each
+        attitude, whether the load jumps with the vector.
+    """
+    found: dict[int, str] = {}
+    for turning in _all_turning(model):
+        jumped: dict[int, int] = {}
+        for run, (q, v, x) in enumerate(zip(*states, strict=True)):
+            good = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
+            if good.sum() < 2:
+                continue
+            at = turning.jumps(turning.vectors(model_of(run), t[good], q[good], v[good], x[good]))
+            if len(at):
+                jumped[run] = int(at[0])
+        if not jumped:
+            continue
+        alone = again(next(iter(jumped)))
+        places = turning.jumps(turning.along(alone))
+        if any(_load_jumps(alone, turning, int(k)) for k in places):
+            found |= {run: _words(float(t[k]), turning) for run, k in jumped.items() if run not in found}
+    return found
+
+
+def _words(t: float, turning: _Turning) -> str:
+    return (
+        f"soon after t = {t:.6g} s the ends of {turning.name} have turned by half a turn against each other; the "
+        "rotation vector (rx, ry, rz) that its law uses jumps to its opposite there, and with it the moment. Use a law "
+        "at a hinge (HingeSpring, Element('hinge', ...)) for turns without limit, or keep them below half a turn"
+    )
+
+
+def _load_jumps(result: Result, turning: _Turning, k: int) -> bool:
+    """Return whether the load of an element jumps where its rotation vector does, after stored time k.
+
+    Laws that use the rotation itself, by sines and cosines of the vector, do not mind.
+    """
+    a, b = float(result.t[k]), float(result.t[k + 1])
+
+    def vector(t: float) -> Array:
+        return np.asarray(turning.along(result.at(np.array([t])))[0])
+
+    before = vector(a)
+    for _ in range(40):
+        middle = (a + b) / 2
+        if before @ vector(middle) > 0:
+            a = middle
+        else:
+            b = middle
+    near = result.at(np.array([a, b]))
+    loads = [near.output(f"{turning.force.name}.{load}") for load in _LOADS]
+    jumped = np.concatenate([np.diff(load, axis=0).ravel() for load in loads])
+    size = max(float(np.abs(result.output(f"{turning.force.name}.{load}")).max()) for load in _LOADS)
+    return bool(np.abs(jumped).max() > _JUMP * size)
+
+
+def _all_turning(model: Model) -> list[_Turning]:
+    """Return the attitudes that laws use and push by."""
+    found = []
+    for force in model.system.forces.values():
+        element = force.element
+        if not isinstance(element, Element):
+            continue
+        found += [_Turning(force, port) for port in _ports(element)]
+        if isinstance(element, Compound):
+            found += [
+                _Turning(force, port, name) for name, own in element.turning_members.items() for port in _ports(own)
+            ]
+    return found
+
+
+def _ports(element: Element) -> list[int]:
+    """Return which further ends an element measures the attitude of and pushes by it."""
+    if "pose" not in element.each_measure:
+        return []
+    used = range(1, 1 + element.measures)
+    if element.program is not None:
+        m, n, k = element.measures, len(element.states), len(element.signals)
+        outputs = element.program.outputs
+        mine = [*outputs[: m + n], *outputs[m + n + 1 + k :]]
+        if isinstance(element, Compound):  # it uses the rotation itself, but for where its nodes are searched
+            mine = outputs[len(outputs) - len(element.unknowns) :]
+        used = sorted(inputs_of(element.program, mine))  # type: ignore[assignment]
+    found, first = [], 0
+    for port, measure in enumerate(element.each_measure):
+        if measure == "pose" and any(first + 4 <= each < first + 7 for each in used):
+            found.append(port)
+        first += len(MEASURES[measure][0])
+    return found

@@ -1,0 +1,241 @@
+"""Forces that do not settle as steps shrink: whether there are any where a run is, and whose they are.
+
+A run gets stuck where a law jumps and drives the motion back to the jump from both sides: it chatters, or, in the
+limit, slides or sticks. Then states no further apart than the tolerance have accelerations that differ, and half way
+between two of them the difference does not halve. What comes out differently for the same state is noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DalembertError, UserFunctionError
+from ...model import Conditions, Model, Sampled, State
+from ...model.callbacks import hinge_forces
+
+if TYPE_CHECKING:
+    from ..options import Options
+
+__all__ = ["LOOK", "SLOW", "keeps_to_itself", "stepped_over", "what_jumps"]
+
+Array = NDArray[np.float64]
+
+LOOK = 2_000  # tried steps after which the pace of a run is looked at
+SLOW = 1e6  # tried steps to the end at this pace: reason to look for what jumps
+POINTS = 48  # states looked at
+REACH = 30.0  # tolerances that they are away
+HALVINGS = 7
+LEFT = 0.5  # of a difference, if halvings leave so much of it, it is a jump
+STEEP = 0.03  # ... and if they leave so much, a root: of what has a slope 2**-HALVINGS is left
+MATTERS = 1e-3  # a difference below this part of the accelerations does not count
+NARROWINGS = 30  # halvings of a way on which a smooth force hardly changes any more
+MOST_ROWS = 200  # at which a control is asked about its jumps
+_NOBODY = (
+    "accelerations jump to and fro between states that are the same within the tolerance. Make what jumps smooth, or "
+    "switch it by an event"
+)
+AGAIN = 1e-9  # of an answer: by so much another answer about the same state may differ, by rounding
+
+
+def what_jumps(conditions: Conditions, options: Options, state: State, ahead: float = 0.0) -> str:
+    """Return what jumps next to where a run is, and what to do about it; empty if nothing does.
+
+    With a time `ahead`, s, also what jumps on the way that the motion would take until then.
+    """
+    near = Near(conditions, options, state)
+    try:
+        return _noise(conditions, state) or near.jump(ahead)
+    except DalembertError:
+        return ""
+
+
+def keeps_to_itself(conditions: Iterable[Conditions]) -> list[str]:
+    """Say whether a control gives other forces when it is asked about some states of its run once more."""
+    for host in [own.host for own in conditions if own.host is not None and own.host.answered]:
+        control, answered = host.control, list(host.answered)
+        assert control is not None
+        for state, before in answered:
+            try:
+                now = hinge_forces(host.model, control, state)
+            except UserFunctionError:  # now that it is asked at other times
+                return [_of_its_own(control)]
+            if np.abs(now - before).max(initial=0.0) > AGAIN * np.abs(before).max(initial=0.0):
+                return [_of_its_own(control)]
+    return []
+
+
+def stepped_over(
+    conditions: Conditions, options: Options, t: Array, q: Array, v: Array, x: Array, *, foreign: str = ""
+) -> list[str]:
+    """Say where steps of a fixed length, or of another package, went over a jump of a control.
+
+    It is looked for between rows of states (n, ...).
+    """
+    control, model = conditions.control, conditions.model
+    if control is None or isinstance(control, Sampled) or not (options.step or foreign):
+        return []
+    how = f"{foreign} takes steps over its jumps, which its estimates of errors may not see"
+    if not foreign:
+        how = "steps of a fixed length go over its jumps: the error is of the order of a step"
+    if len(t) < 2 or keeps_to_itself([conditions]):
+        return []
+    rows = np.unique(np.linspace(0, len(t) - 1, MOST_ROWS, dtype=int))
+    states = [State(q=q[k], v=v[k], t=float(t[k]), x=x[k]) for k in rows]
+    try:
+        tau = np.array([hinge_forces(model, control, state) for state in states])
+        change = np.abs(np.diff(tau, axis=0))
+        for k in np.unique(np.argsort(change.max(axis=1, initial=0.0))[-3:]).tolist():
+            place = int(change[k].argmax())
+            ends = _narrowed(model, control, states[k : k + 2], tau[k : k + 2, place], place)
+            if ends is not None:
+                return [
+                    f"control {_title(control)} jumps, from {ends[0]:.6g} to {ends[1]:.6g} at "
+                    f"{model.speed_names[place]!r} between t = {states[k].t:.6g} and {states[k + 1].t:.6g} s, and "
+                    f"{how}. Ask it at fixed times, as a digital controller is: give period=..."
+                ]
+    except UserFunctionError:
+        return []
+    return []
+
+
+def _narrowed(model: Model, control: Callable[..., Any], states: list[State], ends: Array, place: int) -> Array | None:
+    """Return the forces on both sides of a jump between two states, or None if there is none."""
+    one, other = states
+    away = model.difference(one.q, other.q)
+    low, high, ends = 0.0, 1.0, ends.copy()
+    first = abs(ends[1] - ends[0])
+    if first <= MATTERS * np.abs(ends).max():
+        return None
+    for _ in range(NARROWINGS):
+        middle = 0.5 * (low + high)
+        v, x = one.v + middle * (other.v - one.v), one.x + middle * (other.x - one.x)
+        at = State(q=model.integrate(one.q, middle * away), v=v, t=one.t + middle * (other.t - one.t), x=x)
+        value = hinge_forces(model, control, at)[place]
+        if abs(value - ends[0]) < abs(ends[1] - value):
+            low, ends[0] = middle, value
+        else:
+            high, ends[1] = middle, value
+    return ends if abs(ends[1] - ends[0]) >= 0.1 * first else None
+
+
+def _of_its_own(control: object) -> str:
+    """Say that a control depends on more than the state."""
+    return (
+        f"control {_title(control)} gives other forces when it is asked again about states of this run: it keeps "
+        "something to itself, and acted as the steps of the method happened to ask it. Have it asked at fixed times: "
+        "give period=..."
+    )
+
+
+def _noise(conditions: Conditions, state: State) -> str:
+    control = conditions.control
+    if control is None or isinstance(control, Sampled):
+        return ""
+    answers = np.array([hinge_forces(conditions.model, control, state) for _ in range(4)])
+    if (answers == answers[0]).all():
+        return ""
+    return (
+        f"control {_title(control)} gives other forces each time it is asked about the same state: noise, or something "
+        "that it keeps to itself. Ask it at fixed times: give period=..., or da.Sampled(control, period, noise=...)"
+    )
+
+
+class Near:
+    """States around one, and what they are like."""
+
+    def __init__(self, conditions: Conditions, options: Options, state: State) -> None:
+        self.conditions, self.options, self.state, self.model = conditions, options, state, conditions.model
+
+    def jump(self, ahead: float) -> str:
+        """Return the jump between two of many states, if there is one."""
+        rng, state, nv = np.random.default_rng(0), self.state, self.model.nv
+        absolute = np.split(self.options.tolerances, [nv, 2 * nv])
+        parts = (np.ones(nv), state.v, state.x)
+        sizes = [atol + self.options.rtol * np.abs(part) for atol, part in zip(absolute, parts, strict=True)]
+        place = np.concatenate([rng.uniform(-REACH, REACH, (POINTS, len(size))) * size for size in sizes], axis=1)
+        found = self._between(place)
+        if not found and ahead:
+            rates = self._rates(np.zeros((1, 2 * nv + len(state.x))))[0]
+            way = ahead * np.concatenate([state.v, rates])
+            found = self._between(np.linspace(0.0, 2.0, POINTS)[:, None] * way, NARROWINGS)
+            found = "" if found == _NOBODY else found  # far ahead, a mechanism that locks looks like that as well
+        return found
+
+    def _between(self, place: Array, halvings: int = HALVINGS) -> str:
+        rates = self._rates(place)
+        spread = np.ptp(rates, axis=0)
+        largest = np.abs(rates).max(initial=0.0)
+        if not np.isfinite(largest) or not (spread > MATTERS * largest).any():
+            return ""
+        column = int((spread / (MATTERS * largest + np.abs(rates).max(axis=0))).argmax())
+        low, high = int(rates[:, column].argmin()), int(rates[:, column].argmax())
+        pair, values = place[[low, high]], rates[[low, high], column]
+        first = values[1] - values[0]
+        for _ in range(halvings):
+            middle = pair.mean(axis=0)
+            value = self._rates(middle[None])[0, column]
+            side = 0 if abs(value - values[0]) < abs(values[1] - value) else 1
+            pair[side], values[side] = middle, value
+        left = (values[1] - values[0]) / first
+        if left >= LEFT:
+            return self._named(pair)
+        return self._steep(place[[low, high]]) if left >= STEEP and halvings == HALVINGS else ""
+
+    def _steep(self, pair: Array) -> str:
+        """Return whose force has no slope between two states."""
+        forces = self.model.report(["forces"], *self._states(pair), conditions=self.conditions)["forces"]
+        change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)
+        places = self.model.compiled.elements.places
+        whose = [name for name, place in places.items() if (change[place.measures] > MATTERS).any()]
+        who = f"the force of element {whose[0]!r} changes" if whose else "forces change"
+        return (
+            f"{who} the more steeply the smaller the motion, as a root does at zero, down to motions that the "
+            "tolerance does not see. Give the law a slope there, such as s/(s**2 + e**2)**0.25 in place of "
+            "sign(s)*sqrt(abs(s)), loosen atol, or take explicit steps (method='dop853')"
+        )
+
+    def _rates(self, away: Array) -> Array:
+        """Return accelerations and rates of element states at states (n, 2 nv + nx) away, (n, nv + nx)."""
+        found = self.model.report(["a", "dx"], *self._states(away), conditions=self.conditions)
+        return np.concatenate([found["a"], found["dx"]], axis=1)
+
+    def _states(self, away: Array) -> tuple[Array, Array, Array, Array]:
+        nv, n, state = self.model.nv, len(away), self.state
+        q = self.model.integrate(np.tile(state.q, (n, 1)), np.ascontiguousarray(away[:, :nv]))
+        return np.full(n, state.t), q, state.v + away[:, nv : 2 * nv], state.x + away[:, 2 * nv :]
+
+    def _named(self, pair: Array) -> str:
+        """Return whose the jump between two states is."""
+        model, conditions, t0 = self.model, self.conditions, self.state.t
+        t, q, v, x = self._states(pair)
+        control = conditions.control
+        if control is not None and not isinstance(control, Sampled):
+            taus = [hinge_forces(model, control, State(q=q[k], v=v[k], t=t0, x=x[k])) for k in (0, 1)]
+            k = int(np.abs(taus[1] - taus[0]).argmax())
+            if abs(taus[1][k] - taus[0][k]) > MATTERS * (abs(taus[0][k]) + abs(taus[1][k])):
+                return (
+                    f"control {_title(control)} jumps to and fro, from {taus[0][k]:.6g} to {taus[1][k]:.6g} at "
+                    f"{model.speed_names[k]!r}, between states that are the same within the tolerance. Ask it at fixed "
+                    "times, as a digital controller is: give period=...; or make it smooth"
+                )
+        forces = model.report(["forces"], t, q, v, x, conditions=conditions)["forces"]
+        change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)
+        for name, place in model.compiled.elements.places.items():
+            span = place.measures
+            if (change[span] > MATTERS).any():
+                k = span.start + int(change[span].argmax())
+                return (
+                    f"the force of element {name!r} jumps to and fro, from {forces[0][k]:.6g} to {forces[1][k]:.6g}, "
+                    "between states that are the same within the tolerance: the motion is held at the jump, it sticks "
+                    "or slides there. For dry friction use friction of the hinge, or a slip speed that the tolerances "
+                    "can see; else make the law smooth, or switch it by an event"
+                )
+        return _NOBODY
+
+
+def _title(function: object) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))

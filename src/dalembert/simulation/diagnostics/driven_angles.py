@@ -1,0 +1,62 @@
+"""Angles between axes led through 0 or half a turn, where their row does not tell on which side to go on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...connections.connection import Connection
+from ...connections.constraints.geometric import AxisAngle
+from ...connections.drives import Drive
+from ...model import Model
+from ...result import Motion, Output
+
+__all__ = ["angle_notes", "axes_meet"]
+
+MEET = 1e-3  # rad
+
+
+def _meets(drive: Drive) -> bool:
+    element = drive.connection.element
+    return isinstance(element, AxisAngle) and element.about is None
+
+
+def axes_meet(model: Model, t: float) -> str:
+    """Say which drive has led two axes so close that its row tells nothing; empty if none has."""
+    for drive in model.drives:
+        if _meets(drive):
+            angle = drive.law(t)[0]
+            if abs(angle - np.pi * np.round(angle / np.pi)) < MEET:
+                return (
+                    f"drive {drive.name!r} leads an angle between two axes to {angle:.6g} rad: as they meet, its row "
+                    "does not tell on which side the motion goes on. Say about which axis it turns, AxisAngle(..., "
+                    "about=...), or keep the angle clear of 0 and half a turn"
+                )
+    return ""
+
+
+def angle_notes(motion: Motion) -> list[str]:
+    """Return which driven angles have turned back where they were to go on."""
+    notes = []
+    for drive in motion.model.drives:
+        connection = drive.connection
+        if not _meets(drive) or not isinstance(connection, Connection) or len(motion) < 2:
+            continue
+        values = np.array([drive.law(t)[:2] for t in motion.t.tolist()])
+        half_turns = np.floor(values[:, 0] / np.pi)
+        passed = np.flatnonzero((np.abs(np.diff(half_turns)) == 1) & (values[1:, 1] * values[:-1, 1] > 0))
+        if not len(passed):
+            continue
+        spin = np.zeros((len(motion), 3)) + sum(
+            way * np.asarray(Output.of(motion.model, f"{marker.body.name}.angular_velocity").value(motion))
+            for way, marker in ((1.0, connection.second), (-1.0, connection.first))
+            if marker.body is not motion.model.system.ground
+        )
+        back = [int(k) for k in passed if float(spin[k] @ spin[k + 1]) < 0]
+        if back:
+            angle = np.pi * half_turns[back[0] : back[0] + 2].max()
+            notes.append(
+                f"t = {motion.t[back[0] + 1]:.6g} s: drive {drive.name!r} leads the angle past {angle:.6g} rad, and "
+                "the motion turned back there, which its row allows; say about which axis it turns: "
+                "AxisAngle(..., about=...)"
+            )
+    return notes

@@ -1,0 +1,204 @@
+"""Flexible bodies pressed near buckling, and modes that miss how loads deform them: found after a run, with numbers.
+
+Only slender bodies are looked at, those made of beams: others hardly buckle, and their structures may be large. The
+states with the largest loads are put to the finite-element model. Buckling is not looked for where loads stay below a
+thousandth of the least load at which the weakest section, as one long cantilever, would buckle. What modes miss is
+compared with the whole deformation, however small the loads are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies.body import Body
+from ...bodies.flexible_body import FlexibleBody
+from ...errors import BucklingWarning, ModesWarning, warn_user
+from ...model import Model
+from ...model.cache import once_per_model
+from ...result import Motion
+from ...result.outputs import factors_of, loaded_shapes
+from ...structures import Structure
+from ...structures.supported_structure import without_rigid_motion
+
+__all__ = ["CLOSE", "MISSED", "load_notes", "missed_by_modes", "mode_notes", "slender_bodies"]
+
+Array = NDArray[np.float64]
+
+CLOSE = 0.1
+"""Part of the buckling load from which stiffness that loads take away counts, where none is taken into account."""
+
+MISSED = 0.1
+"""Part of the strain energy of a deformation that modes may miss."""
+
+NO_DEFORMATION = 1e-6
+"""Deformation, as part of the body's size, that counts as none: a bar that hangs by its own weight is stretched so."""
+
+_LEAST = 1e-3  # of the least load that might buckle a body
+_STATES = 256  # of a motion whose loads are looked at, spread evenly
+_LOOKED_AT = 3  # of these, the most heavily loaded: states that the finite-element model is put to
+_SPREAD = 24  # and as many more, spread evenly: loads that begin at once deform a body later
+_BODIES = 8  # that are looked at: the most heavily loaded, one of those that are alike
+_NODES = 50  # of a structure, beyond which it takes too long
+
+
+def load_notes(motion: Motion) -> list[str]:
+    """Return a sentence for each flexible body that loads press or bend beyond what its model tells, and warn."""
+    bodies = slender_bodies(motion.model)
+    if not bodies or motion.pieces:
+        return []
+    few = _chosen(motion, np.unique(np.linspace(0, len(motion) - 1, _STATES).astype(int)))
+    loads = _loads(few, bodies)
+    worst: dict[int, tuple[float, Body]] = {}
+    for (body, least), found in zip(bodies, loads, strict=True):
+        share = float(found.max(initial=0.0)) / least
+        if share > worst.get(id(body.flexible), (0.0, body))[0]:
+            worst[id(body.flexible)] = share, body
+    notes: list[str] = []
+    for share, body in sorted(worst.values(), key=lambda one: -one[0])[:_BODIES]:
+        number = next(k for k, (other, _) in enumerate(bodies) if other is body)
+        notes += _notes_on(_loaded(few, loads[number]), body, buckles=share > _LEAST)
+    return notes
+
+
+def _loaded(motion: Motion, loads: Array) -> Motion:
+    """Return a motion at its most heavily loaded states and some between, those without loads left out."""
+    rows = np.concatenate([np.argsort(loads)[-_LOOKED_AT:], np.linspace(0, len(loads) - 1, _SPREAD).astype(int)])
+    return _chosen(motion, np.unique(rows[loads[rows] > 0]))
+
+
+def mode_notes(motion: Motion) -> list[str]:
+    """Return a sentence for each slender body whose modes miss how its loads at some states deform it, and warn."""
+    notes: list[str] = []
+    bodies = slender_bodies(motion.model)
+    each = zip(bodies, _loads(motion, bodies), strict=True) if bodies else ()
+    for (body, _), loads in sorted(each, key=lambda one: -float(one[1].max(initial=0.0) / one[0][1]))[:_BODIES]:
+        chosen = _loaded(motion, loads)
+        shapes = loaded_shapes(chosen, body) if len(chosen) else np.zeros((0, 0))
+        if len(chosen) and np.isfinite(shapes).all():
+            notes += _missed(chosen, body, shapes)
+    return notes
+
+
+@once_per_model
+def slender_bodies(model: Model) -> list[tuple[Body, float]]:
+    """Return the bodies that may buckle, with the least load, N, at which any part of each could."""
+    found = []
+    for name in model.flexible_names:
+        body = model.system.bodies[name]
+        assert body.flexible is not None
+        structure = body.flexible.structure
+        if not isinstance(structure, Structure) or structure.beams is None or body.flexible.lacks_nodes:
+            continue
+        beams = structure.beams
+        if 2 < len(structure.nodes) <= _NODES:
+            bending, length = float(beams.rigidities[:, 4:].min()), float(beams.lengths.sum())
+            found.append((body, np.pi**2 * bending / (2 * length) ** 2))
+    return found
+
+
+def _loads(motion: Motion, bodies: list[tuple[Body, float]]) -> list[Array]:
+    """Return the largest loads (n,) N on each of the bodies: of one connection, or of all elements; a moment by arm."""
+    model = motion.model
+    names = {name: k for k, name in enumerate(model.connection_names)}
+    passed, acting = motion.part("loads"), motion.part("body_loads")
+    found = []
+    for body, _ in bodies:
+        flexible = body.flexible
+        assert flexible is not None
+        size = _size(flexible)
+        bent = np.abs(motion.q[:, model.q_slice(body.name)]) @ np.linalg.norm(flexible.shapes[:, 3:], axis=1).max(
+            axis=0
+        )
+        loads = [acting[:, model.body_names.index(body.name)]]
+        for connection in model.system.connections.values():
+            if body in (connection.first.body, connection.second.body) and connection.name in names:
+                loads.append(passed[:, names[connection.name]])
+        each = [np.linalg.norm(x[:, 3:], axis=1) + np.linalg.norm(x[:, :3], axis=1) / size for x in loads]
+        found.append(np.where(bent < size, np.max(each, axis=0), 0.0))  # of what is far from small nothing is said here
+    return found
+
+
+def _notes_on(motion: Motion, body: Body, *, buckles: bool) -> Iterator[str]:
+    flexible = body.flexible
+    assert flexible is not None
+    shapes = loaded_shapes(motion, body)
+    if not np.isfinite(shapes).all():
+        return
+    factors = factors_of(motion, body, shapes) if buckles else np.full(len(motion), np.inf)
+    k = int(factors.argmin())
+    stiff = flexible.stiffening
+    known = stiff is not None and (stiff.line is not None or len(stiff.load_nodes) > 0)
+    limit = 1.0 if known else 1 / CLOSE
+    if factors[k] < limit:
+        yield _pressed(body, float(factors[k]), float(motion.t[k]), known=known)
+    else:
+        yield from _missed(motion, body, shapes)
+
+
+def _pressed(body: Body, factor: float, t: float, *, known: bool) -> str:
+    said = f"{body.name!r} is pressed by {1 / factor:.3g} of the load at which it buckles (t = {t:.6g} s)"
+    if factor < 1:
+        stiff = body.flexible.stiffening if body.flexible is not None else None
+        segment = stiff is not None and stiff.line is not None
+        remedy = "more segments" if segment else "da.beam(..., segments=n)"
+        said += f": modes do not tell where it goes from there; take {remedy}"
+    elif not known:
+        said += (
+            f": {percent(1 / factor)} of its stiffness or more are not there; give it stiffening=True and load_nodes, "
+            "the nodes that are pressed"
+        )
+    warn_user(BucklingWarning(said))
+    return said
+
+
+def _missed(motion: Motion, body: Body, shapes: Array) -> Iterator[str]:
+    """Say if no combination of the modes comes near to how the loads deform the structure."""
+    flexible = body.flexible
+    assert flexible is not None
+    missed, whole, moved = missed_by_modes(flexible, shapes)
+    k = int(missed.argmax())
+    share = missed[k] / max(float(whole.max()), 1e-300)  # of the largest energy: small ones do not count
+    if share > MISSED and moved[k] > NO_DEFORMATION * _size(flexible):
+        said = (
+            f"the modes of {body.name!r} ({flexible.nm}) miss {percent(share)} of how its loads deform it, by strain "
+            f"energy (up to {moved[k]:.2g} m, t = {motion.t[k]:.6g} s): take more, or modes=da.CraigBampton with the "
+            "loaded nodes"
+        )
+        warn_user(ModesWarning(said))
+        yield said
+
+
+def missed_by_modes(flexible: FlexibleBody, shapes: Array) -> tuple[Array, Array, Array]:
+    """Return strain energies (k,) J that modes miss of deformations (k, 6 n), the whole ones, and displacements (k,) m.
+
+    Of one load, the part of energy is also what modes miss of the displacement under it, whatever holds the body.
+    Displacements are the largest of any node.
+    """
+    segment = flexible.stiffening is not None and flexible.stiffening.line is not None
+    if flexible.stiffness is None or not flexible.nm or segment:  # what a segment misses, the others of its line have
+        return np.zeros(len(shapes)), np.zeros(len(shapes)), np.zeros(len(shapes))
+    forces = flexible.stiffness @ shapes.T
+    work = flexible.modes.T @ forces
+    whole = np.einsum("ik,ik->k", shapes.T, forces)
+    known = np.einsum("ik,ik->k", work, np.linalg.solve(flexible.modal_stiffness, work))
+    bent = shapes.T if flexible.reference is not None else without_rigid_motion(flexible.structure, shapes.T)
+    moved = np.linalg.norm(bent.T.reshape(len(shapes), -1, 6)[..., :3], axis=2).max(1)
+    return (whole - known) / 2, whole / 2, moved
+
+
+def percent(share: float) -> str:
+    """Return a share as text, to two digits."""
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
+
+
+def _size(flexible: FlexibleBody) -> float:
+    return float(np.linalg.norm(np.ptp(flexible.nodes, axis=0))) or 1.0
+
+
+def _chosen(motion: Motion, rows: NDArray[np.int64]) -> Motion:
+    """Return a motion at some of its states."""
+    t, q, v, x = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
+    return type(motion)(motion.model, t, q, v, x, conditions=motion.conditions)

@@ -1,0 +1,59 @@
+"""Runs that end with a loop open, though positions were put back onto the loops at every step, or next to dependent."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...closure.redundancy import near_dependence
+from ...errors import IntegrationError
+from ...model import Conditions, Model, State
+
+__all__ = ["OPEN", "loop_notes", "mind_loops", "widest"]
+
+Array = NDArray[np.float64]
+
+_LOOKS, _WORK = 40, 20_000_000  # states looked at; multiplications spent on them
+_SHORT = 0.02  # of the usual step
+OPEN = 1e-6  # of the characteristic length, or rad: no loop that was held is open by more
+
+
+def widest(conditions: Conditions, t: float, q: Array, v: Array, x: Array) -> tuple[NDArray[np.intp], Array, Array]:
+    """Return, for states q (n, nq), v (n, nv), x (n, nx) at t, the row that is widest open, by how much, and scaled.
+
+    Each (n,); m or rad, and parts of the characteristic length or rad.
+    """
+    model = conditions.model
+    if not model.nc:
+        return np.zeros(len(q), dtype=np.intp), np.zeros(len(q)), np.zeros(len(q))
+    times = np.full(len(q), t)
+    residual = np.abs(model.report(["residual"], times, q, v, x, conditions=conditions)["residual"])
+    scaled = model.compiled.tables["row_scale"] * residual
+    rows, runs = scaled.argmax(axis=1), np.arange(len(q))
+    return rows, residual[runs, rows], scaled[runs, rows]
+
+
+def loop_notes(model: Model, t: Array, q: Array) -> list[str]:
+    """Say whether loops were next to dependent in a motion t (n,), q (n, nq).
+
+    Looked at are its ends, and states after steps that were far shorter than others.
+    """
+    looks = min(_LOOKS, _WORK // max(1, model.nc * model.nv * min(model.nc, model.nv)))
+    if not model.nc or not len(t) or not looks:
+        return []
+    steps = np.diff(t, prepend=t[0])
+    short = np.flatnonzero((steps > 0.0) & (steps < _SHORT * np.median(steps)))
+    at = np.unique([0, len(t) - 1, *short[np.argsort(steps[short], kind="stable")]][:looks])
+    return near_dependence(model, t[at], q[at])
+
+
+def mind_loops(conditions: Conditions, end: State) -> None:
+    """Refuse the end of a run that has a loop open."""
+    rows, gaps, scaled = widest(conditions, end.t, end.q[None], end.v[None], end.x[None])
+    if scaled[0] > OPEN:
+        model, row = conditions.model, int(rows[0])
+        raise IntegrationError(
+            f"the run came to t = {end.t:.9g} s with {model.constraint_connections[row]!r} open by {gaps[0]:.3g} "
+            f"({model.constraint_names[row]}): this is not the motion of the system; a body of the loop may be too "
+            "light beside the others for double precision"
+        )

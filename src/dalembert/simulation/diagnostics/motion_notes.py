@@ -1,0 +1,144 @@
+"""What a motion did that its user should know: spins beyond the theory, limits that were passed, efforts clipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.names import full_names
+from ...connections.elements.built_in import ForceConnection
+from ...connections.joints import Hinge
+from ...model import Conditions, Model
+from ...model.cache import once_per_model
+from ...result import Motion
+from .discontinuities import keeps_to_itself
+from .driven_angles import angle_notes
+from .flexible_bodies import load_notes
+from .spin_limits import deformation_notes, spin_notes
+
+__all__ = ["motion_notes"]
+
+Array = NDArray[np.float64]
+
+CLOSE = 1e-6  # rad or m: beyond a limit by less is on it
+
+
+def motion_notes(motion: Motion, conditions: Iterable[Conditions], *, asking: bool = True) -> list[str]:
+    """Return notes on a motion; states that are not finite count for nothing.
+
+    Parameters
+    ----------
+    motion : Motion
+    conditions : Conditions
+        All that held on the way.
+    asking : bool
+        Whether a control may be asked again: not after Ctrl-C, for it may be slow.
+    """
+    model = motion.model
+    if not model.nv:
+        return []
+    finite = np.isfinite(motion.q).all(axis=1) & np.isfinite(motion.v).all(axis=1)
+    if not finite.all():
+        t, q, v, x = (np.ascontiguousarray(part[finite]) for part in (motion.t, motion.q, motion.v, motion.x))
+        motion = Motion(model, t, q, v, x, conditions=motion.conditions)
+    if not len(motion):
+        return []
+    conditions = list(conditions)
+    notes = [*spin_notes(model, motion.q, motion.v), *deformation_notes(model, motion.q)]
+    notes += [*_hinge_notes(model, motion.q, motion.v), *angle_notes(motion)]
+    notes += [*keeps_to_itself(conditions), *load_notes(motion)] if asking else []
+    hinges = {name: h for name, h in _hinges_with_data(model).items() if h.max_effort is not None}
+    if hinges:
+        notes += [*_actuator_notes(motion, conditions), *_drive_notes(motion, hinges)]
+    return notes
+
+
+@once_per_model
+def _hinges_with_data(model: Model) -> dict[str, Hinge]:
+    """Return the hinges that have limits of position, speed or effort, by name."""
+    kept = ("lower", "upper", "max_speed", "max_effort")
+    hinges = {c.name: c.element for c in model.system.connections.values() if isinstance(c.element, Hinge)}
+    return {name: hinge for name, hinge in hinges.items() if any(getattr(hinge, field) is not None for field in kept)}
+
+
+def _hinge_notes(model: Model, q: Array, v: Array) -> Iterator[str]:
+    """Say which limits of position and speed a motion passed."""
+    hinges = _hinges_with_data(model)
+    if not hinges:
+        return
+    cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros_like(v))
+    names = model.compiled.names
+    for name, hinge in hinges.items():
+        cut = name in names.cut_v
+        speeds = cut_v[:, names.cut_v[name]] if cut else v[:, model.v_slice(name)]
+        positions = cut_q[:, names.cut_q[name]] if cut else q[:, model.q_slice(name)]
+        yield from _passed(name, hinge, positions, speeds)
+
+
+def _passed(name: str, hinge: Hinge, positions: Array, speeds: Array) -> Iterator[str]:
+    """Say how far limits of position and speed were passed."""
+    for k, coordinate in enumerate(full_names(name, hinge.speeds)):
+        unit = hinge.speed_units[k]
+        if hinge.lower is not None and positions[:, k].min() < hinge.lower[k] - CLOSE:
+            yield _said(coordinate, "lower limit", hinge.lower[k], positions[:, k].min(), unit)
+        if hinge.upper is not None and positions[:, k].max() > hinge.upper[k] + CLOSE:
+            yield _said(coordinate, "upper limit", hinge.upper[k], positions[:, k].max(), unit)
+        fastest = np.abs(speeds[:, k]).max()
+        if hinge.max_speed is not None and fastest > hinge.max_speed[k]:
+            yield f"{coordinate} passed its max_speed {hinge.max_speed[k]:.6g} {unit}/s and came to {fastest:.6g}"
+
+
+def _said(coordinate: str, what: str, limit: float, reached: float, unit: str) -> str:
+    return (
+        f"{coordinate} passed its {what} {limit:.6g} {unit} and came to {reached:.6g} {unit}: it is driven or locked "
+        "there, or stops are off or soft"
+    )
+
+
+def _actuator_notes(motion: Motion, conditions: Sequence[Conditions]) -> Iterator[str]:
+    """Say where actuators were asked for more than `max_effort`."""
+    model = motion.model
+    controlled = any(c.control is not None for c in conditions)
+    alone: dict[int, tuple[float, float]] = {}  # what the control asked for between the states, too
+    for host in (host for c in conditions for host in (c.host, c.answers) if host is not None):
+        for f, (first, most) in host.asked.items():
+            before = alone.get(f, (first, most))
+            alone[f] = min(before[0], first), max(before[1], most)
+    for (hinge, part), number in model.compiled.elements.actuated.items():
+        element = model.system.connections[hinge].element
+        assert isinstance(element, Hinge)
+        bound, tree = float(element.max_effort[part]), hinge not in model.compiled.names.cut_v
+        who = [f.name for f in model.system.forces.values() if f.actuates and (hinge, part) in _places(f)]
+        who += ["control"] if controlled and tree else []
+        if not who:
+            continue
+        asked = np.abs(motion.part("asked")[:, number])
+        found = [alone[f] for f in [model.v_slice(hinge).start + part if tree else -1] if f in alone]
+        if (asked > bound).any():
+            found.append((float(motion.t[int((asked > bound).argmax())]), float(asked.max())))
+        if not found:
+            continue
+        first, most = min(f for f, _ in found), max(m for _, m in found)
+        name = full_names(hinge, element.speeds)[part]
+        single = len(who) == 1
+        yield (
+            f"{name}: {', '.join(who)} {'was' if single else 'were'} clipped to its max_effort {bound:.6g} from "
+            f"t = {first:.6g} s on; {'it' if single else 'together they'} asked for up to {most:.6g}"
+            + ("" if single else ", and each gave the same part of what it was asked for")
+        )
+
+
+def _places(force: ForceConnection) -> list[tuple[str, int]]:
+    return [(hinge.name, part) for hinge, part in force.places]
+
+
+def _drive_notes(motion: Motion, hinges: dict[str, Hinge]) -> Iterator[str]:
+    """Say which drives need more than their hinge can give."""
+    for drive in motion.model.hinge_drives:
+        if drive.connection.name in hinges:
+            bound = float(hinges[drive.connection.name].max_effort[drive.coordinate])
+            most = float(np.abs(motion.effort(drive)).max())
+            if most > bound:
+                yield f"drive {drive.name!r} needs up to {most:.6g}, more than its max_effort {bound:.6g}"

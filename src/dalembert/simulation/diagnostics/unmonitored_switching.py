@@ -1,0 +1,49 @@
+"""Notes about switching functions that a method does not monitor along its steps."""
+
+from __future__ import annotations
+
+from ...model import Model
+from ..branch_log import owner_of
+
+__all__ = ["fixed_step_note", "frequent_note", "unmonitored_note"]
+
+_REMEDY = "give a shorter step, or a method that chooses its steps"
+
+
+def fixed_step_note(model: Model, count: int, first: tuple[float, int]) -> str:
+    """Return the note about steps of a fixed length in which a switching function changed sign and back.
+
+    Parameters
+    ----------
+    model : Model
+    count : int
+        Number of such steps.
+    first : (float, int)
+        Time of the first one, s, and the number of its switching function.
+    """
+    t, threshold = first
+    more = f", and {count - 1} more steps did so" if count > 1 else ""
+    return (
+        f"t = {t:.6g} s: the switching function of {owner_of(model, threshold)} changed sign and back within a step "
+        f"of fixed length{more}: what it switches was stepped over; {_REMEDY}"
+    )
+
+
+def frequent_note(model: Model, t: float, threshold: int) -> str:
+    """Return the note about a branch that changes too often for each change to end a step, from a time on, s."""
+    return (
+        f"t = {t:.6g} s: the switching function of {owner_of(model, threshold)} changes sign too often for steps to "
+        "end at each change: from there on its law follows the state, and the error control sees what it can"
+    )
+
+
+def unmonitored_note(model: Model, method: str) -> list[str]:
+    """Return that a method of another package does not monitor the switching functions of a model, if it has any."""
+    owners = list(dict.fromkeys(owner_of(model, k) for k in range(len(model.thresholds))))
+    if not owners:
+        return []
+    shown = ", ".join(owners[:3]) + (f" and {len(owners) - 3} more" if len(owners) > 3 else "")
+    return [
+        f"{method} does not monitor switching functions ({shown}): a branch that begins and ends within a step may be "
+        "missed; give max_step, or a method of this package"
+    ]

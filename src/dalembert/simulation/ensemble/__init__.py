@@ -1,0 +1,1 @@
+"""Ensembles: many runs of one model."""

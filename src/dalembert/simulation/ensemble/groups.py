@@ -1,0 +1,220 @@
+"""What differs between the runs of an ensemble, and which of them the core takes side by side.
+
+Numbers of elements and own numbers of the description stand in lanes: the core reads those of each run. Runs are taken
+apart where what Python evaluates knows the numbers of one model, and where other lengths make other rows of the loops
+repeat each other. Starts, breaks and gaps of loops are worked out once for all runs that agree in what they depend on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...model import Conditions, Model, State
+from ...model.conditions import checked_parameter, followed, parameter_place
+from ...model.variants import mind_numbers
+from ..diagnostics.loop_drift import widest
+from ..events.discontinuity_times import breaks_until, timetable
+from ..options import Options
+from ..start import rows_of, start_states
+
+__all__ = ["Members", "Together"]
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+_WEIGHTLESS = ("gravity", "named")  # own numbers on which no start depends; names act through others
+_INERT = ("body", "modes")  # those that matter where speeds give way: the least change is one of kinetic energy
+_SHAPING = ("marker", "coupling", "constraint", "joint")  # those that say where loops close
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Runs that the core takes in one call.
+
+    Attributes
+    ----------
+    rows : (k,)
+        Which runs.
+    conditions : Conditions
+        Of all of them, but for the numbers that differ.
+    elements : (k, n) or None
+        Numbers of elements of each.
+    own : (k, n) or None
+        Own numbers of each; none: those of the conditions.
+    """
+
+    rows: Places
+    conditions: Conditions
+    elements: Array | None
+    own: Array | None
+
+
+class Members:
+    """The numbers of each run.
+
+    Attributes
+    ----------
+    conditions : Conditions
+        Of all, but for the numbers.
+    count : int
+    numbers : (count, n) or None
+        All parameters of each run, if any were given.
+    """
+
+    def __init__(self, conditions: Conditions, count: int, numbers: Array | None) -> None:
+        self.conditions, self.count, self.numbers = conditions, count, numbers
+
+    @classmethod
+    def of(cls, conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> Members:
+        """Return the runs with parameters by name, one value for all or one for each."""
+        return cls(conditions, count, _parameter_rows(conditions, given, count))
+
+    def __getitem__(self, run: int) -> Conditions:
+        """The conditions of one run."""
+        return self.conditions if self.numbers is None else self.conditions.changed(parameters=self.numbers[run])
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Of what parts own numbers differ from run to run."""
+        return frozenset() if self.numbers is None else _kinds(self.conditions.model, self.numbers)
+
+    @property
+    def apart(self) -> bool:
+        """Whether own numbers differ from run to run."""
+        return bool(self.kinds)
+
+    def groups(self) -> list[Together]:
+        """Return all runs, in as few calls as can be."""
+        everyone, numbers = np.arange(self.count), self.numbers
+        if numbers is None:
+            return [Together(everyone, self.conditions, None, None)]
+        count = self.conditions.model.element_numbers
+        elements = np.ascontiguousarray(numbers[:, :count])
+        if not self.apart:
+            return [Together(everyone, self[0], elements, None)]
+        if self.conditions.model.family.hosted:
+            alike = _alike(numbers[:, count:])
+            return [Together(rows, self[rows[0]], np.ascontiguousarray(elements[rows]), None) for rows in alike]
+        mind_numbers(self.conditions.model.family, numbers, "simulate")
+        other = self._otherwise()
+        rest = np.setdiff1d(everyone, list(other))
+        found = [Together(np.array([run]), own, elements[[run]], None) for run, own in other.items()]
+        if len(rest):
+            own = np.ascontiguousarray(numbers[rest, count:])
+            found.append(Together(rest, self[rest[0]], np.ascontiguousarray(elements[rest]), own))
+        return found
+
+    def _otherwise(self) -> dict[int, Conditions]:
+        """Return runs whose model had to be compiled again: other rows of its loops repeat each other."""
+        if not self.conditions.model.nc or self.kinds.isdisjoint(_SHAPING):
+            return {}
+        each = ((run, self[run]) for run in range(self.count))
+        return {run: own for run, own in each if own.model.recompiled}
+
+    def starts(
+        self, state: State | Mapping[str, Any] | None, t: float, limits: bool
+    ) -> tuple[Array, Array, Array, list[str]]:
+        """Return where all runs begin, q, v and x, each with the numbers of its model, and what is to be said."""
+        model = self.conditions.model
+        free = not (model.nc or model.drives)  # nothing that a start has to give way to
+        plain = free and isinstance(state, State)
+        without = (*_WEIGHTLESS, *_INERT) if free and state is None and not model.system.places else _WEIGHTLESS
+        if self.numbers is None or plain or self.kinds <= set(without):
+            return start_states(self[0].model, state, t, self.count, limits=limits)
+        found, notes = [], []
+        own = self.numbers[:, model.element_numbers :]
+        groups = _alike(own[:, ~_columns(model, without)])
+        for rows in groups:
+            mine = _of_rows(model, state, rows, self.count)
+            *begin, said = start_states(self[rows[0]].model, mine, t, len(rows), limits=limits, runs=rows)
+            found.append(begin)
+            notes += [note for note in said if note not in notes]
+        order = np.argsort(np.concatenate(groups), kind="stable")
+        q, v, x = (np.ascontiguousarray(np.concatenate(part)[order]) for part in zip(*found, strict=True))
+        return q, v, x, notes
+
+    def breaks(
+        self, group: Together, t_start: float, t_end: float, options: Options, also: Array
+    ) -> tuple[Array, NDArray[np.int64]]:
+        """Return the breaks of one run after another, and where those of each begin and the last end, (k + 1,)."""
+
+        def of(given: Conditions) -> Array:
+            return breaks_until(given, t_start, t_end, smooth=not options.step, also=also)
+
+        if self.numbers is None or not (timetable(group.conditions.model).uses or "law" in self.kinds):
+            rows = [of(group.conditions)] * len(group.rows)
+        else:
+            rows = [of(self[run]) for run in group.rows]
+        spans = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+        return np.concatenate([np.zeros(0), *rows]), spans
+
+    def gaps(self, group: Together, runs: Places, t: float, q: Array, v: Array, x: Array) -> Array:
+        """Return how wide the loops of some runs of a group are open at t, in parts of their size or rad, (k,)."""
+        if group.own is None or self.kinds.isdisjoint((*_SHAPING, "hinge", "law")):
+            return widest(group.conditions, t, q, v, x)[2]
+        rows = (slice(k, k + 1) for k in range(len(runs)))
+        found = [widest(self[run], t, q[row], v[row], x[row])[2] for run, row in zip(runs.tolist(), rows, strict=True)]
+        return np.concatenate([np.zeros(0), *found])
+
+
+def _kinds(model: Model, numbers: Array) -> frozenset[str]:
+    """Return of what parts own numbers differ between rows; ``"hinge"`` without inertias of drive trains."""
+    own = numbers[:, model.element_numbers :]
+    differs = (own != own[0]).any(axis=0)
+    groups = model.family.compiled.numbers.groups
+    return frozenset(_kind(group) for group in groups if differs[group.span].any())
+
+
+def _kind(group: Any) -> str:
+    return "body" if group.what == "hinge" and group.key[1] == "armature" else str(group.what)
+
+
+def _columns(model: Model, kinds: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Return which own numbers are of some kinds."""
+    own = model.family.compiled.numbers
+    marks = np.zeros(len(own.values), dtype=bool)
+    for group in own.groups:
+        marks[group.span] = _kind(group) in kinds
+    return marks
+
+
+def _alike(rows: Array) -> list[Places]:
+    """Return which rows are the same."""
+    _, which = np.unique(rows, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    order = np.argsort(which, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
+
+
+def _of_rows(
+    model: Model, state: State | Mapping[str, Any] | None, rows: Places, count: int
+) -> State | Mapping[str, Any] | None:
+    """Return start states, or start values by name, of some of the runs."""
+    if isinstance(state, State):
+        x = state.x if np.size(state.x) else model.state_starts()
+        whole = (("q", state.q, model.nq), ("v", state.v, model.nv), ("x", x, model.nx))
+        q, v, x = (rows_of(f"state.{name}", part, count, size)[rows] for name, part, size in whole)
+        return replace(state, q=q, v=v, x=x)
+    return state
+
+
+def _parameter_rows(conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> Array | None:
+    """Return all parameters of each run, (count, n), if any are given."""
+    if not given:
+        return None
+    model = conditions.model
+    rows = np.tile(conditions.parameters, (count, 1))
+    for name, value in given.items():
+        column = rows_of(f"parameter {name!r}", np.reshape(value, (-1, 1)) if np.ndim(value) else value, count, 1)
+        place = parameter_place(model, name, "simulate")
+        rows[:, place] = [checked_parameter(model, name, number, "simulate") for number in column[:, 0]]
+    if model.family.compiled.numbers.named.keys() & set(given):
+        for row in rows:
+            followed(model, row, given, "simulate")
+    return rows

@@ -1,0 +1,1 @@
+"""Events of a run: zero crossings, discontinuity times, velocity jumps, sampling."""

@@ -1,0 +1,67 @@
+"""A sampled control in a run: when it is asked, and what its answers are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError
+from ...model import Conditions, Sampled, State
+from ...model.callbacks import hinge_forces, keep_excess
+
+__all__ = ["Sampling", "as_control"]
+
+
+class Sampling:
+    """Asks a sampled control at its times; the answers go to the forces that are held.
+
+    Parameters
+    ----------
+    conditions : Conditions
+        Of a run whose control is sampled.
+    """
+
+    def __init__(self, conditions: Conditions) -> None:
+        control, answers = conditions.control, conditions.answers
+        assert isinstance(control, Sampled) and answers is not None
+        self.control, self.answers, self.model = control, answers, conditions.model
+
+    @staticmethod
+    def of(conditions: Conditions) -> Sampling | None:
+        """Return the sampling of a run; None if its control is not sampled."""
+        return Sampling(conditions) if isinstance(conditions.control, Sampled) else None
+
+    @property
+    def next(self) -> float:
+        """When the next sample is due, s."""
+        return float(self.control.time(self.answers.begin, len(self.answers)))
+
+    def take(self, state: State) -> None:
+        """Ask the control if a sample is due; the first is at the start of the run."""
+        if np.isnan(self.answers.begin):
+            self.answers.begin = state.t
+        while state.t >= self.next:
+            number = len(self.answers)
+            tau = hinge_forces(self.model, self.control.control, self.control.measured(self.model, state, number))
+            keep_excess(self.model, state.t, tau, self.answers.asked)
+            self.answers.add(self.control.acts(self.answers.begin, number), tau)
+
+
+def as_control(
+    control: Callable[[State], Any] | Sampled | None, period: float | None, delay: float, *, item: str
+) -> Callable[[State], Any] | Sampled | None:
+    """Return a control as it was asked for: at every evaluation, or sampled."""
+    if control is not None and not callable(control) and not isinstance(control, Sampled):
+        raise ModelError(item, "control", control, "give a function of a State, or a da.Sampled")
+    if period is None and not delay:
+        return control
+    field, value = ("period", period) if period is not None else ("delay", delay)
+    if control is None:
+        raise ModelError(item, field, value, "it belongs to a control: give control=...")
+    if isinstance(control, Sampled):
+        raise ModelError(item, field, value, f"the control has a period of its own, {control.period:.6g} s")
+    if period is None:
+        raise ModelError(item, "delay", delay, "only a sampled control has one: give period=... too")
+    return Sampled(control, period, delay)

@@ -1,0 +1,211 @@
+"""Jumps of driven speeds: found before a run, and carried out in it as impulses.
+
+A drive whose speed jumps takes an impulse, which everything that hangs on it feels: speeds that are not driven jump
+too, as momentum and loops demand. So a run goes up to just before such a moment, and on from just after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...connections.drives import Drive
+from ...connections.laws import (
+    LOOKS,
+    Constant,
+    Function,
+    Harmonic,
+    Integral,
+    Law,
+    Piecewise,
+    Polynomial,
+    Ramp,
+    Smoothed,
+    Spline,
+    breaks_of,
+    steps_of,
+)
+from ...errors import ModelError
+from ...model import Model, State
+from ...result import EventRecord
+from .events import Event, Situation
+from .velocity_jumps import speeds_after_jump
+
+__all__ = ["JumpEvent", "SpeedJump", "jump_events", "jump_notes", "refuse_jumps", "speed_jumps"]
+
+Array = NDArray[np.float64]
+Step = tuple[float, float, float, float]  # last time before a jump, first after it, values there
+
+_SMOOTH = (Constant, Polynomial, Harmonic, Ramp, Spline, Smoothed)
+_NAME = "speed of drive {!r} jumps at t = {:.6g} s"
+
+
+@dataclass(frozen=True)
+class SpeedJump:
+    """A moment at which the speed of a drive jumps: last time before it, first after it, and the speeds there."""
+
+    drive: str
+    before: float
+    after: float
+    first: float
+    last: float
+
+    @property
+    def name(self) -> str:
+        """Name of its event."""
+        return _NAME.format(self.drive, self.after)
+
+
+class JumpEvent(Event):
+    """The event at which a jump is carried out."""
+
+
+def speed_jumps(model: Model, t_start: float, t_end: float, looks: int = LOOKS) -> list[SpeedJump]:
+    """Return the jumps of driven speeds from one time to another, s, in order; functions are looked at `looks` times.
+
+    Raises
+    ------
+    ModelError
+        If a function jumps and neither its derivative nor `Function.breaks` is given: differences across the jump would
+        smear it.
+    """
+    found = []
+    for drive in model.drives:
+        for law in drive.laws:
+            if isinstance(law, _SMOOTH) or drive.level > 1:
+                continue
+            try:
+                steps = _of_law(drive, law, np.linspace(t_start, t_end, looks))
+            except ModelError:
+                raise
+            except Exception:  # of the user's function: said where the run meets it
+                continue
+            found += [SpeedJump(drive.name, *step) for step in steps]
+    return sorted(found, key=lambda jump: jump.after)
+
+
+def _of_law(drive: Drive, law: Law, times: Array) -> list[Step]:
+    """Return the jumps of speed that a law has."""
+    inner = law.law if isinstance(law, Integral) else law
+    level = 1 if isinstance(law, Integral) else drive.level
+    told = breaks_of(inner, float(times[0]), float(times[-1]))
+    if len(told) or isinstance(inner, Piecewise):
+        return _at_breaks(inner, told, level, times)
+    if not isinstance(inner, Function):
+        return steps_of(lambda t: inner(t)[1 - level], times)
+    of_speed = inner.value if level else inner.rate
+    steps = _corner(inner, times) if of_speed is None else steps_of(of_speed, times)
+    if steps and (inner.rate if level else inner.second) is None:
+        _, t, first, last = steps[0]
+        raise ModelError(
+            f"drive {drive.name!r}",
+            f"speed at t = {t:.6g} s",
+            f"{first:.6g} then {last:.6g}",
+            f"it jumps: say so by da.Function(law, breaks=[{t:.6g}]) to have the impulse that this takes, or smooth it "
+            "by da.laws.Smoothed(law, width)",
+        )
+    return steps
+
+
+def _at_breaks(law: Law, breaks: Array, level: int, times: Array) -> list[Step]:
+    """Return the jumps at the times at which a law says that it breaks."""
+    gap = _apart(1e-12, float(times[0]), float(times[-1]))
+    size = max(abs(law(t)[1 - level]) for t in times.tolist())
+    steps = []
+    for t in breaks.tolist():
+        if times[0] < t < times[-1]:
+            first, last = (law(side)[1 - level] for side in (t - gap, t + gap))
+            if abs(last - first) > 1e-9 * max(size, abs(first), abs(last)):
+                steps.append((t - gap, t + gap, first, last))
+    return steps
+
+
+def _apart(part: float, t_start: float, t_end: float) -> float:
+    """Return a part of a span of time, s, at least some roundings."""
+    return max(part * (t_end - t_start), 1e-14 * max(abs(t_start), abs(t_end)))
+
+
+def _corner(law: Function, times: Array) -> list[Step]:
+    """Return where the slope of a function jumps most, from differences."""
+    values = np.array([float(law.value(t)) for t in times.tolist()])
+    bends = np.abs(np.diff(values, 2))
+    if not len(bends) or not bends.max() > 1e-9 * (1.0 + np.ptp(values)):
+        return []
+    middle, width = float(times[int(bends.argmax()) + 1]), float(times[1] - times[0])
+    usual = float(np.ptp(np.diff(values))) / width
+    slopes, sizes = np.zeros(2), []
+    while width > 1e-6 * float(times[-1] - times[0]):
+        width /= 2
+        around = [middle + shift * width for shift in (-1.0, -0.5, 0.0, 0.5, 1.0)]
+        middle, slopes = max(((t, _bend(law, t, width)) for t in around), key=lambda one: abs(one[1][1] - one[1][0]))
+        sizes.append(abs(slopes[1] - slopes[0]))
+    if len(sizes) > 4 and sizes[-1] > 0.5 * sizes[-4] and sizes[-1] > 1e-3 * usual:
+        first, last = (_bend(law, middle + shift * width, width)[0] for shift in (-1, 3))
+        return [(middle - width, middle + width, float(first), float(last))]
+    return []
+
+
+def _bend(law: Function, t: float, width: float) -> Array:
+    before, here, after = (float(law.value(t + shift * width)) for shift in (-1, 0, 1))
+    return np.array([here - before, after - here]) / width
+
+
+def refuse_jumps(jumps: list[SpeedJump], what: str) -> None:
+    """Refuse jumps where they cannot be carried out."""
+    if jumps:
+        jump = jumps[0]
+        remedy = f"{what}: smooth it by da.laws.Smoothed(law, width), or take one run of our own methods"
+        value = f"{jump.first:.6g} then {jump.last:.6g}"
+        raise ModelError(f"drive {jump.drive!r}", f"speed at t = {jump.after:.6g} s", value, remedy)
+
+
+def jump_events(jumps: list[SpeedJump], t_start: float, t_end: float) -> list[Event]:
+    """Return events that carry out jumps: one just before each, at which the state is kept, and one just after."""
+    events = []
+    margin = _apart(1e-10, t_start, t_end)
+    together: dict[float, list[SpeedJump]] = {}
+    for jump in jumps:  # drives that jump at the same moment do so by one impulse
+        near = next((t for t in together if abs(t - jump.after) < 4 * margin), jump.after)
+        together.setdefault(near, []).append(jump)
+    for t, group in together.items():
+        if t - 2 * margin <= t_start or t + 2 * margin >= t_end:
+            continue
+        events += _pair(group, min(j.before for j in group) - margin, max(j.after for j in group) + margin)
+    return events
+
+
+def _pair(group: list[SpeedJump], early: float, late: float) -> list[Event]:
+    kept: list[State] = []
+
+    def keep(now: Situation) -> None:
+        kept[:] = [State(q=now.q.copy(), v=now.v.copy(), t=now.t, x=now.x.copy())]
+
+    def strike(now: Situation) -> None:
+        before = kept[0] if kept else State(q=now.q, v=now.v, t=now.t, x=now.x)
+        now.before = before
+        now.v = speeds_after_jump(now.conditions, now.q, before.v, now.t)
+        energy = now.model.energy
+        now.energy_loss += energy(before.q, before.v, bare=True).kinetic - energy(now.q, now.v, bare=True).kinetic
+        now.done.append(", ".join(f"{j.drive} from {j.first:.6g} to {j.last:.6g}" for j in group))
+
+    return [
+        Event(f"before the {group[0].name}", _clock, early, +1, action=keep),
+        JumpEvent(group[0].name, _clock, late, +1, action=strike),
+    ]
+
+
+def _clock(state: State) -> float:
+    return float(state.t)
+
+
+def jump_notes(events: list[Event], records: list[EventRecord]) -> list[str]:
+    """Say what jumps of driven speeds have done."""
+    names = {event.name for event in events if isinstance(event, JumpEvent)}
+    return [
+        f"t = {record.t:.6g} s: the speed of a drive jumps, {record.message}; the impulse changed the energy by "
+        f"{record.energy:.6g} J"
+        for record in records
+        if record.name in names
+    ]

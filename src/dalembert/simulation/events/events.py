@@ -1,0 +1,252 @@
+"""Events: zero crossings of outputs, and what happens there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...checks import checked, finite_array, finite_number
+from ...errors import DalembertError, ModelError, UserFunctionError
+from ...model import Conditions, Model, State
+from ...result import ByTime, Motion, Output
+from ...result.outputs.output import value_of
+from .velocity_jumps import mind_open, renumbered, speeds_after_jump, work_of_drives
+
+__all__ = ["Event", "Situation", "Watch"]
+
+Array = NDArray[np.float64]
+
+
+@checked("direction")
+@dataclass(frozen=True)
+class Event:
+    """A moment at which an output passes a value.
+
+    Parameters
+    ----------
+    name : str
+    output : str or function
+        Name of an output that is one number (``"A.position"``, ``"ball.position.z"``), or a function of a `State`.
+    value : float
+        What it passes; angles of bodies and of cut hinges, which a state tells up to whole turns, once in each turn.
+    direction : int
+        +1 for rising through the value only, -1 for falling, 0 for both.
+    terminal : bool
+        The simulation ends there.
+    action : function of a `Situation`
+        Changes something: a parameter, a lock, a constraint, speeds by an impulse.
+
+    An output that starts at the value does not pass it. Events at the same moment happen in the order in which they
+    were given. Without an action, and not terminal, an event is noted only: steps are those of a run without it.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("ball")
+    >>> ball = s.body("ball", da.sphere(0.1, mass=1.0))
+    >>> _ = s.connect("P", da.Prismatic("z"), s.ground, ball)
+    >>> s.initial("P", position=1.0)
+    >>> bounce = da.Event("floor", "P.position", direction=-1, action=lambda now: now.bounce("ball", (0, 0, 1), 0.5))
+    >>> result = da.simulate(s, 1.0, events=[bounce])
+    >>> [round(event.t, 4) for event in result.events]
+    [0.4515, 0.903]
+    """
+
+    name: str
+    output: str | Callable[[State], float]
+    value: float = 0.0
+    direction: int = 0
+    terminal: bool = False
+    action: Callable[[Situation], Any] | None = None
+
+    def __post_init__(self) -> None:
+        item = f"event {self.name!r}"
+        object.__setattr__(self, "value", finite_number(self.value, item=item, field="value"))
+        if self.direction not in (-1, 0, 1):
+            raise ModelError(item, "direction", self.direction, "use +1 for rising, -1 for falling or 0 for both")
+        if self.action is not None and not callable(self.action):
+            raise ModelError(item, "action", self.action, "give a function of the situation")
+
+    @property
+    def active(self) -> bool:
+        """Whether it may change the run; one that does not is noted, and steps go on as without it."""
+        return self.terminal or self.action is not None
+
+    def act(self, now: Situation) -> None:
+        """Do what the action asks for."""
+        if self.action is None:
+            return
+        try:
+            self.action(now)
+        except DalembertError:
+            raise
+        except Exception as error:
+            raise UserFunctionError(
+                f"the action of event {self.name!r} failed at t = {now.t:.6g} s: {error!r}"
+            ) from error
+
+
+class Situation:
+    """The state at an event, and what an action may do to it.
+
+    Attributes
+    ----------
+    t : float, s
+    q : (nq,) rad or m
+    v : (nv,) rad/s or m/s
+    x : (nx,)
+    model : Model
+    energy_loss : float, J
+        Kinetic energy that impulses, locks and closing constraints have taken so far.
+    dissipated : float, J
+        Energy lost so far in bounces, locks and constraints that closed. An action that sets speeds after an impact of
+        its own, as by `da.impulse`, adds what that loses; all else that it changes is counted as work.
+    """
+
+    def __init__(self, conditions: Conditions, state: State) -> None:
+        self.conditions = conditions
+        self.t, self.q, self.v, self.x = state.t, state.q.copy(), state.v.copy(), state.x.copy()
+        self.energy_loss = self.dissipated = 0.0
+        self.before: State | None = None  # of a jump that began a moment earlier
+        self.stopped = False
+        self.done: list[str] = []
+
+    @property
+    def model(self) -> Model:
+        """The model, with the numbers that it has now."""
+        return self.conditions.model
+
+    def stop(self) -> None:
+        """End the simulation here."""
+        self.stopped = True
+        self.done.append("stop")
+
+    def set(self, name: str, value: float) -> None:
+        """Change a number of the system: ``now.set("k.stiffness", 200.0)``, ``now.set("load.mass", 0.0)``.
+
+        Coordinates and speeds stay: what a mass takes away goes with its momentum. A number that would open a loop is
+        refused, and speeds obey loops at once.
+        """
+        before = self.model
+        self.conditions = renumbered(self.conditions, name, value, self.q, self.t, item="event")
+        if self.model is not before and self.model.nc:
+            self._jump()
+        self.done.append(f"{name} = {value:.6g}")
+
+    def lock(self, hinge: str) -> None:
+        """Hold a hinge of the tree from now on; what moves it stops at once, with the impulse that takes."""
+        self.conditions = self.conditions.with_lock(hinge, True, item="event")
+        self._jump()
+        self.done.append(f"lock {hinge}")
+
+    def release(self, hinge: str) -> None:
+        """Let a locked hinge go."""
+        self.conditions = self.conditions.with_lock(hinge, False, item="event")
+        self.done.append(f"release {hinge}")
+
+    def switch(self, connection: str, on: bool) -> None:
+        """Let a constraint, or a hinge that closes a loop, hold or not; speeds obey it at once."""
+        self.conditions = self.conditions.with_switch(connection, on, item="event")
+        if on:
+            mind_open(self.conditions, connection, self.q, self.t)
+            self._jump()
+        self.done.append(f"switch {connection} {'on' if on else 'off'}")
+
+    def impulse(self, marker: Any, force: ArrayLike = (0, 0, 0), moment: ArrayLike = (0, 0, 0)) -> None:
+        """Strike a marker: impulses of a force (3,) N s and a moment (3,) N m s, world axes."""
+        load = np.concatenate(
+            [
+                finite_array(moment, (3,), item="impulse", field="moment"),
+                finite_array(force, (3,), item="impulse", field="force"),
+            ]
+        )
+        self._jump(self.model.jacobian(marker, self.q).T @ load, works=True)
+        self.done.append("impulse")
+
+    def bounce(self, marker: Any, normal: ArrayLike, restitution: float = 1.0) -> None:
+        """Let a marker bounce off a fixed plane: its speed along the normal becomes -restitution times as large.
+
+        The impulse acts along the normal; loops and locks are obeyed. A marker that leaves already is let go. One that
+        is left without speed is not held up: end its fall with a lock, or a constraint that is switched on.
+        """
+        e = finite_number(restitution, item="bounce", field="restitution")
+        if not 0 <= e <= 1:
+            raise ModelError("bounce", "restitution", e, "use a number from 0 to 1")
+        n = finite_array(normal, (3,), item="bounce", field="normal")
+        if not n.any():
+            raise ModelError("bounce", "normal", normal, "give a direction that is not zero")
+        row = (n / np.linalg.norm(n)) @ self.model.jacobian(marker, self.q)[3:]
+        speed = float(row @ self.v)
+        if speed >= 0:
+            return
+        unit = self._after(row) - self._after(None)
+        self._jump(-(1 + e) * speed / float(row @ unit) * row)
+        self.done.append("bounce")
+
+    def _after(self, impulse: Array | None) -> Array:
+        return speeds_after_jump(self.conditions, self.q, self.v, self.t, impulse)
+
+    def _jump(self, impulse: Array | None = None, *, works: bool = False) -> None:
+        """Let speeds jump by an impulse (nv,), which is one of a contact, or from outside and does work."""
+        before, v = self.model.energy(self.q, self.v, bare=True).kinetic, self.v
+        self.v = self._after(impulse)
+        lost = float(before - self.model.energy(self.q, self.v, bare=True).kinetic)
+        self.energy_loss += lost
+        work = work_of_drives(self.conditions, self.q, v, self.v, self.t, applied=impulse)
+        if works and impulse is not None:
+            work += 0.5 * float(impulse @ (v + self.v))
+        self.dissipated += lost + work
+
+
+class Watch:
+    """Events of a run: their outputs, evaluated on rows of states."""
+
+    def __init__(self, model: Model, events: Any) -> None:
+        self.events = [events] if isinstance(events, Event) else list(events)
+        for event in self.events:
+            if not isinstance(event, Event):
+                raise ModelError("simulate", "events", event, "give da.Event(...) objects")
+        names = [event.name for event in self.events]
+        if len(set(names)) < len(names):
+            raise ModelError("simulate", "events", names, "give every event a name of its own")
+        self.model = model
+        self.outputs = [Output.of(model, event.output) for event in self.events]
+        self.turns = [_is_turn(output) for output in self.outputs]
+        self.asked = len(self.events)
+
+    def also(self, events: list[Event]) -> None:
+        """Watch for events that the run itself evaluates and minds; they come last."""
+        self.events += events
+        self.turns += [False] * len(events)
+
+    def values(self, conditions: ByTime, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return each output that was asked for, less the value that its event waits for, (asked, n)."""
+        motion = Motion(self.model, t, q, v, x, conditions=conditions)
+        values = np.empty((self.asked, len(t)))
+        for k, (event, output) in enumerate(zip(self.events, self.outputs, strict=False)):
+            row = np.asarray(value_of(output, motion), dtype=float)
+            if row.shape != t.shape:
+                item = f"event {event.name!r}"
+                raise ModelError(item, "output", event.output, "it has several numbers: name one component")
+            values[k] = row - event.value
+            if self.turns[k]:
+                values[k] = np.remainder(values[k] + np.pi, 2 * np.pi) - np.pi
+        finite = np.isfinite(values)
+        if not finite.all():
+            k, bad = np.argwhere(~finite)[0].tolist()
+            value = values[k, bad] + self.events[k].value
+            raise UserFunctionError(
+                f"event {self.events[k].name!r}: its output is {value} at t = {t[bad]:.6g} s; it must be finite"
+            )
+        return values
+
+
+def _is_turn(output: Output) -> bool:
+    """Return whether an output is an angle that a state tells up to whole turns only."""
+    if output.whole is not None:
+        return bool(output.whole.branch) and output.whole.branch[output.index] == "turn"
+    return output.branch == ("turn",)

@@ -1,0 +1,105 @@
+"""Speeds that jump: impulses, and constraints, locks and drives that begin to hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import AssemblyError, SingularityError
+from ...impulses.velocity_jump import Jumps
+from ...model import Conditions
+
+__all__ = ["FAR", "loop_rates", "mind_open", "renumbered", "speeds_after_jump", "work_of_drives"]
+
+Array = NDArray[np.float64]
+
+FAR = 1e-2  # rad or m: loops that are open by more are not closed by moving the state a little
+
+
+def mind_open(conditions: Conditions, connection: str, q: Array, t: float, because: str = "") -> None:
+    """Refuse to let a constraint hold where it is open by more than a little."""
+    model = conditions.model
+    mine = np.array([name == connection for name in model.constraint_connections]) & model.holonomic
+    wide = np.abs(model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0]))[mine].max(initial=0.0)
+    if wide > FAR and because:
+        raise AssemblyError(f"at t = {t:.6g} s {connection!r} would be open by {wide:.3g} m or rad: {because}")
+    if wide > FAR:
+        raise AssemblyError(
+            f"at t = {t:.6g} s {connection!r} is open by {wide:.3g} m or rad and cannot be switched on; switch it "
+            "on at an event at which it closes"
+        )
+
+
+def renumbered(conditions: Conditions, name: str, value: float, q: Array, t: float, *, item: str) -> Conditions:
+    """Return conditions with one number changed; a number that would open a loop at q is refused."""
+    new = conditions.with_parameter(name, value, item=item)
+    if new.model is not conditions.model and new.model.nc:
+        for closure in new.model.closure_names:
+            if closure not in new.off:
+                mind_open(new, closure, q, t, because=f"{name} = {value:.6g} opens it")
+    return new
+
+
+def loop_rates(conditions: Conditions, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+    """Return the rows P (nc, nv) that hold, and what is missing of their rates, (nc,)."""
+    model = conditions.model
+    if not model.nc:
+        return np.zeros((0, model.nv)), np.zeros(0)
+    on = conditions.holds()
+    P = model.constraint_jacobian(q, t=t) * on[:, None]
+    rates: Array = (model.row_motion(t)[1] - model.constraint_drift(q, t=t)) * on
+    return P, rates - P @ v
+
+
+def speeds_after_jump(conditions: Conditions, q: Array, v: Array, t: float, impulse: ArrayLike | None = None) -> Array:
+    """Return the speeds just after an impulse (nv,) N m s or N s, and after rows that were not obeyed have closed."""
+    model = conditions.model
+    held = conditions.paced
+    prescribed = model.drive_motion(t)[1]
+    jump = np.where(held, np.where(np.isnan(prescribed), 0.0, prescribed) - v, 0.0)
+    applied = np.zeros(model.nv) if impulse is None else np.asarray(impulse, dtype=float)
+    P, missing = loop_rates(conditions, q, v, t)
+    jumps = Jumps(model, q, held, P)
+    v_new: Array = v + jumps.respond(applied[None], jump[None], missing[None])[0]
+    v_new[held] = (v + jump)[held]
+    rates = missing + P @ v
+    terms = np.abs(P) @ (np.abs(v) + np.abs(v_new)) + np.abs(rates)
+    missed = np.abs(P @ v_new - rates)
+    if (missed > 1e-6 * np.maximum(terms, 1e-3 * terms.max(initial=0.0)) + 1e-12).any():
+        raise SingularityError(
+            f"at t = {t:.6g} s no speeds obey all locks, drives and constraints: they contradict each other"
+        )
+    return v_new
+
+
+def work_of_drives(
+    conditions: Conditions,
+    q: Array,
+    v: Array,
+    after: Array,
+    t: float,
+    *,
+    applied: Array | None = None,
+    rows: Array | None = None,
+) -> float:
+    """Return the work of drives, J, while speeds jump from v to `after` (nv,).
+
+    Drives keep their speeds meanwhile, locks theirs, zero. Impulses of drives are what is left of the change of
+    momentum after the impulses applied, those of loops, and those of contacts.
+
+    Parameters
+    ----------
+    applied : (nv,) N m s or N s
+    rows : (n, nv)
+        Along which contacts may act.
+    """
+    model, held = conditions.model, np.asarray(conditions.paced, dtype=bool)
+    P, missing = loop_rates(conditions, q, v, t)
+    rates = missing + P @ v
+    if not (after[held].any() or rates.any()):
+        return 0.0
+    impulse = model.mass_matrix(q) @ (after - v) - (0.0 if applied is None else applied)
+    acting = P if rows is None else np.vstack([P, rows])
+    sizes = np.linalg.lstsq(acting[:, ~held].T, impulse[~held], rcond=1e-12)[0]
+    drives = (impulse - acting.T @ sizes)[held]
+    return float(drives @ after[held] + sizes[: len(P)] @ rates)

@@ -1,0 +1,435 @@
+"""Integrators of SciPy and SUNDIALS, as a cross-check of our own and for those who want them.
+
+SciPy's methods and CVODE see the explicit equations of y = (q, v, x),
+
+    q' = N(q) v,    v' = a(t, q, v, x),    x' = dx(t, q, v, x),                                   (1)
+
+with loops and drives solved for at the level of accelerations. IDA sees the implicit ones of y = (q, v, x, lambda),
+
+    q' - N(q) v = 0,    M v' + h - tau - P^T lambda = 0,    P v' + bias = P'',    x' - dx = 0,    (2)
+
+with the mass matrix and as many constraint rows P as are independent at the start (index 1); at driven hinges v' = a(t)
+stands in place of the equation of motion. Attitudes are normalised inside both. Loops drift by the error of the method;
+every state that is handed out is projected onto loops and drives.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DalembertError, IntegrationError, MissingPackageError, ModelError
+from ..model import Conditions, Model, State
+from ..model.interpolation import interpolate
+from ..result import Motion, Result, Stats, always
+from .absolute_tolerances import of_states
+from .diagnostics.angle_wrap import passed_half_turn
+from .diagnostics.discontinuities import LOOK, SLOW, stepped_over, what_jumps
+from .diagnostics.loop_drift import mind_loops
+from .diagnostics.motion_notes import motion_notes
+from .diagnostics.snap_through import inner_jump
+from .diagnostics.unmonitored_switching import unmonitored_note
+from .events.control_sampling import Sampling
+from .events.discontinuity_times import breaks_until
+from .interrupts import Interrupt
+from .options import Options
+from .progress import Progress
+
+__all__ = ["is_foreign", "simulate_elsewhere"]
+
+Array = NDArray[np.float64]
+
+SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+SUNDIALS = ("cvode", "ida")
+NO_MATTER = 1e30  # tolerance of multipliers, which the error control of IDA is to leave alone
+RANK = 1e-9  # relative: rows that depend more closely on others are left to them
+
+
+def is_foreign(method: Any) -> bool:
+    """Return whether a method's name is one of another package."""
+    return isinstance(method, str) and (method.startswith("scipy:") or method in SUNDIALS)
+
+
+def simulate_elsewhere(
+    method: str,
+    start: State,
+    t_end: float,
+    times: Array | None,
+    options: Options,
+    conditions: Conditions,
+    *,
+    breaks: Array,
+    notes: list[str],
+    progress: Progress,
+    interrupt: Interrupt,
+) -> Result:
+    """Return a motion computed by SciPy or SUNDIALS.
+
+    Parameters
+    ----------
+    method : str
+        ``"scipy:RK45"`` and so on, ``"cvode"`` (backward differences), ``"ida"``.
+    start : State
+        That obeys loops and drives.
+    t_end : float, s
+    times : (k,) s or None
+        Where states are wanted; every step if None.
+    options : Options
+        Tolerances and longest step.
+    conditions : Conditions
+        Of the model: numbers of its elements, control.
+
+    Raises
+    ------
+    MissingPackageError
+        Without scikit-sundae.
+    IntegrationError
+        Where the method gives up; with the partial result.
+    """
+    began = time.perf_counter()
+    equations = Equations(options, conditions)
+    sampling = Sampling.of(conditions)
+    if sampling is not None:
+        sampling.take(start)
+    times_of_breaks = breaks_until(conditions, start.t, t_end, also=breaks)
+    ends = np.append(times_of_breaks[(times_of_breaks > start.t) & (times_of_breaks < t_end)], t_end).tolist()
+    equations.integrator.set_breaks(times_of_breaks)
+    equations.see(start.t, ends[0])
+    stepper = _stepper(method, equations, start, ends[0])
+    run = _ForeignRun(equations, start, times_of_breaks)
+    steppers = [stepper]
+    status, caught = "finished", None
+    try:
+        while run.t[-1] < t_end and not interrupt.pressed:
+            if run.t[-1] >= stepper.t_end:  # a break: from here on afresh
+                begin = run.rows[-1]
+                if sampling is not None:
+                    sampling.take(begin)
+                begin = equations.projected(begin.t, np.concatenate([begin.q, begin.v, begin.x]))
+                end = ends[len(steppers)]
+                equations.see(begin.t, end)
+                stepper = _stepper(method, equations, begin, end)
+                steppers.append(stepper)
+            run.add(*stepper.step())
+            run.mind_pace(t_end)
+            progress.show(run.t[-1])
+        if run.t[-1] < t_end:
+            status = "interrupted"
+        else:
+            mind_loops(conditions, run.rows[-1])
+    except DalembertError as error:
+        status, caught = "failed", run.explained(error)
+    finally:
+        progress.close()
+    evaluations, jacobians, factorizations = (
+        sum(column) for column in zip(*(s.counts() for s in steppers), strict=True)
+    )
+    stats = Stats(
+        method=method,
+        steps=len(run.t) - 1,
+        evaluations=evaluations,
+        jacobians=jacobians,
+        factorizations=factorizations,
+        wall_time=time.perf_counter() - began,
+        rtol=options.rtol,
+        atol=options.atol,
+        notes=notes,
+    )
+    result = run.result(times, stepper.dense(steppers, run), stats, status, "" if caught is None else str(caught))
+    if caught is None and len(result.t) > 1:
+        caught = passed_half_turn(result) or inner_jump(result)
+        if caught is not None:
+            result.status, result.message = "failed", str(caught)
+    if caught is not None:
+        caught.result = result
+        raise caught
+    return result
+
+
+class Equations:
+    """The equations of motion as other packages want them."""
+
+    def __init__(self, options: Options, conditions: Conditions) -> None:
+        self.model, self.conditions = conditions.model, conditions
+        self.options = replace(options, method="dop853", watch=False, project=True)
+        self.integrator = self.options.integrator(conditions)
+        self.inside = (-np.inf, np.inf)
+
+    def see(self, begin: float, end: float) -> None:
+        """Look at times from inside a stretch between two breaks, as our own steppers do."""
+        self.inside = begin + 2e-15 * abs(begin), end - 2e-15 * abs(end)
+
+    def split(self, y: Array) -> tuple[Array, Array, Array]:
+        """Return q with attitudes of unit length, v and x, out of y (..., nq + nv + nx and more)."""
+        nq, nv, nx = self.model.nq, self.model.nv, self.model.nx
+        q = self.model.integrate(y[..., :nq], np.zeros((*y.shape[:-1], nv)))
+        return q, np.array(y[..., nq : nq + nv]), np.array(y[..., nq + nv : nq + nv + nx])
+
+    def rates(self, t: float, y: Array) -> Array:
+        """Return y' by (1)."""
+        if not np.isfinite(y).all():
+            raise IntegrationError(f"at t = {t:.9g} s the state is not finite: give smaller tolerances or max_step")
+        q, v, x = self.split(y)
+        t = min(max(t, self.inside[0]), self.inside[1])
+        found = self.model.dynamics(t, q, v, x, conditions=self.conditions)
+        return np.concatenate([self.model.coordinate_rates(q, v), found.a, found.dx])
+
+    def projected(self, t: float, y: Array) -> State:
+        """Return the state nearest to y that obeys loops and drives."""
+        outcome = self.integrator.start(t, *self.split(y))
+        if outcome:
+            raise IntegrationError(f"at t = {t:.9g} s the loops have drifted too far apart: give smaller tolerances")
+        t, q, v, x = self.integrator.state()[:4]
+        return State(q=q, v=v, t=t, x=x)
+
+
+class Residual:
+    """The implicit equations (2), with the rows that are independent at the start."""
+
+    def __init__(self, equations: Equations, start: State) -> None:
+        self.equations, model = equations, equations.model
+        self.model = model
+        self.driven = equations.conditions.given
+        self.rows = _independent(model, start.q, start.t, ~self.driven) if model.nc else np.zeros(0, dtype=np.int64)
+        self.size = model.nq + model.nv + model.nx + len(self.rows)
+
+    def start(self, state: State) -> tuple[Array, Array]:
+        """Return y and y' to begin with."""
+        motion = self.model.dynamics(state.t, state.q, state.v, state.x, conditions=self.equations.conditions)
+        y = np.concatenate([state.q, state.v, state.x])
+        lam: Array = np.zeros(len(self.rows))
+        slope = self.equations.rates(state.t, y)
+        if len(self.rows):
+            P = self.model.constraint_jacobian(state.q, t=state.t)[:, ~self.driven]
+            lam = np.asarray(np.linalg.lstsq(P[self.rows].T, P.T @ motion.lam, rcond=None)[0], dtype=np.float64)
+        return np.concatenate([y, lam]), np.concatenate([slope, 0.0 * lam])
+
+    def __call__(self, t: float, y: Array, slope: Array) -> Array:
+        """Return what is left of the equations."""
+        model, nq, nv, nx = self.model, self.model.nq, self.model.nv, self.model.nx
+        t = min(max(t, self.equations.inside[0]), self.equations.inside[1])
+        q, v, x = self.equations.split(y)
+        a, lam = np.array(slope[nq : nq + nv]), np.zeros(model.nc)
+        lam[self.rows] = y[nq + nv + nx :]
+        conditions = self.equations.conditions
+        motion = model._supplied(q, v, a, lam=lam, t=t, x=x, conditions=conditions)  # what is missing
+        dx = model.report(["dx"], t, q, v, x, conditions=conditions)["dx"] if nx else x
+        closure = np.zeros(0)
+        if len(self.rows):
+            P = model.constraint_jacobian(q, t=t)
+            closure = (P @ a + model.constraint_bias(q, v, t=t) - model.row_motion(t)[2])[self.rows]
+        motion[self.driven] = (a - model.drive_motion(t)[2])[self.driven]
+        return np.concatenate(
+            [slope[:nq] - model.coordinate_rates(q, v), motion, slope[nq + nv : nq + nv + nx] - dx, closure]
+        )
+
+
+def _independent(model: Model, q: Array, t: float, free: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return constraint rows, as many as there are independent ones among the free coordinates at q."""
+    from scipy.linalg import qr
+
+    P = model.constraint_jacobian(q, t=t)[:, free] / np.sqrt(model.composite_inertias(q)[free])
+    triangle, order = qr(P.T, mode="r", pivoting=True)
+    pivots = np.abs(np.diag(triangle))
+    return np.sort(order[: int((pivots > RANK * pivots.max(initial=0.0)).sum())])
+
+
+# ---- one step at a time
+
+
+class _ScipySteps:
+    """A method of scipy.integrate."""
+
+    def __init__(self, name: str, equations: Equations, start: State, t_end: float) -> None:
+        integrate: Any = importlib.import_module("scipy.integrate")
+        options = equations.options
+        self.equations, self.t_end = equations, t_end
+        self.interpolants: list[Any] = []
+        self.solver = getattr(integrate, name)(
+            equations.rates,
+            start.t,
+            np.concatenate([start.q, start.v, start.x]),
+            t_end,
+            rtol=max(options.rtol, 100 * np.finfo(float).eps),
+            atol=of_states(equations.model, options.tolerances),
+            max_step=options.max_step,
+        )
+
+    def step(self) -> tuple[float, Array]:
+        """Take a step; return where it led."""
+        message = self.solver.step()
+        if self.solver.status == "failed":
+            raise IntegrationError(
+                f"at t = {self.solver.t:.9g} s SciPy's {type(self.solver).__name__} ended: {message}"
+            )
+        self.interpolants.append(self.solver.dense_output())
+        return float(self.solver.t), np.array(self.solver.y)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return evaluations, Jacobians and factorisations."""
+        return int(self.solver.nfev), int(self.solver.njev), int(self.solver.nlu)
+
+    @staticmethod
+    def dense(steppers: list[Any], run: _ForeignRun) -> Callable[[Array], tuple[Array, Array, Array]]:
+        """Return the method's own interpolation, projected."""
+        curves = [curve for stepper in steppers for curve in stepper.interpolants]
+
+        def states(times: Array) -> tuple[Array, Array, Array]:
+            place = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(curves) - 1)
+            return run.projected(times, np.array([curves[k](t) for k, t in zip(place, times, strict=True)]))
+
+        return states
+
+
+class _SundialsSteps:
+    """CVODE or IDA."""
+
+    def __init__(self, name: str, equations: Equations, start: State, t_end: float) -> None:
+        try:
+            package: Any = importlib.import_module(f"sksundae.{name}")
+        except ImportError as error:
+            remedy = 'pip install "dalembert[sundials]"'
+            raise MissingPackageError("methods 'cvode' and 'ida'", "scikit-sundae", remedy) from error
+        options = equations.options
+        self.name, self.t_end = name, t_end
+        self.trouble: Exception | None = None
+        longest = 0.0 if np.isinf(options.max_step) else options.max_step
+        common: dict[str, Any] = {"rtol": options.rtol, "max_step": longest}
+        if name == "cvode":
+
+            def rates(t: float, y: Array, slope: Array) -> None:
+                self._fill(slope, lambda: equations.rates(t, np.array(y)))
+
+            self.solver = package.CVODE(rates, atol=of_states(equations.model, options.tolerances), **common)
+            self.last = self.solver.init_step(start.t, np.concatenate([start.q, start.v, start.x]))
+        else:
+            residual = Residual(equations, start)
+            algebraic = np.arange(residual.size - len(residual.rows), residual.size)
+            atol = np.concatenate([of_states(equations.model, options.tolerances), np.full(len(algebraic), NO_MATTER)])
+
+            def defect(t: float, y: Array, slope: Array, out: Array) -> None:
+                self._fill(out, lambda: residual(t, np.array(y), np.array(slope)))
+
+            self.solver = package.IDA(defect, atol=atol, algebraic_idx=algebraic if len(algebraic) else None, **common)
+            self.last = self.solver.init_step(start.t, *residual.start(start))
+
+    def _fill(self, out: Array, function: Callable[[], Array]) -> None:
+        """Put values into an array of SUNDIALS; an exception waits until SUNDIALS has returned."""
+        try:
+            out[:] = function()
+        except Exception as error:
+            self.trouble = self.trouble or error
+            out[:] = np.nan
+
+    def step(self) -> tuple[float, Array]:
+        """Take a step; return where it led."""
+        self.last = self.solver.step(self.t_end, method="onestep", tstop=self.t_end)
+        if self.trouble is not None:
+            raise self.trouble
+        t, y = float(np.ravel(self.last.t)[-1]), np.array(self.last.y).reshape(-1, np.shape(self.last.y)[-1])[-1]
+        if not self.last.success:
+            raise IntegrationError(f"at t = {t:.9g} s SUNDIALS' {self.name.upper()} ended: {self.last.message}")
+        return t, y
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return evaluations, Jacobians and factorisations."""
+        return int(self.last.nfev), int(self.last.njev), 0
+
+    @staticmethod
+    def dense(steppers: list[Any], run: _ForeignRun) -> Callable[[Array], tuple[Array, Array, Array]]:
+        """Return polynomials of degree five through positions, speeds and accelerations at the steps, projected."""
+        kept: list[Any] = []
+
+        def states(times: Array) -> tuple[Array, Array, Array]:
+            if not kept:
+                t = np.array(run.t)
+                q, v, x = run.states()
+                kept.extend((t, q, v, x, run.model.report(["a"], t, q, v, x, conditions=run.equations.conditions)["a"]))
+            t, q, v, x, a = kept
+            names = run.model.coordinate_names, run.model.speed_names
+            between = interpolate(t, q, v, a, times, *names)
+            x_between = np.array([np.interp(times, t, column) for column in x.T]).reshape(-1, len(times)).T
+            return run.projected(times, np.column_stack([*between, x_between]))
+
+        return states
+
+
+def _stepper(method: str, equations: Equations, start: State, t_end: float) -> _ScipySteps | _SundialsSteps:
+    if method in SUNDIALS:
+        return _SundialsSteps(method, equations, start, t_end)
+    name = method.removeprefix("scipy:")
+    if name not in SCIPY:
+        known = ", ".join(f"'scipy:{each}'" for each in SCIPY)
+        raise ModelError("simulate", "method", method, f"SciPy has {known}")
+    return _ScipySteps(name, equations, start, t_end)
+
+
+class _ForeignRun:
+    """The steps that were taken."""
+
+    def __init__(self, equations: Equations, start: State, breaks: Array) -> None:
+        self.equations, self.model, self.breaks = equations, equations.model, breaks
+        self.t = [start.t]
+        self.rows = [start]
+
+    def add(self, t: float, y: Array) -> None:
+        """Add a step, projected."""
+        self.rows.append(self.equations.projected(t, y))
+        self.t.append(t)
+
+    def mind_pace(self, t_end: float) -> None:
+        """Refuse to crawl where a force does not settle as steps shrink."""
+        number = len(self.t) - 1
+        if number % LOOK:
+            return
+        taken = self.t[-1] - self.t[-1 - LOOK]
+        if number and LOOK * (t_end - self.t[-1]) > SLOW * taken and self.what_jumps():
+            raise IntegrationError(f"at t = {self.t[-1]:.9g} s the run does not get on, {LOOK} steps for {taken:.2g} s")
+
+    def what_jumps(self) -> str:
+        """Return what jumps where the run is; empty if nothing does."""
+        return what_jumps(self.equations.conditions, self.equations.options, self.rows[-1])
+
+    def explained(self, error: DalembertError) -> DalembertError:
+        """Return an error with the reason, if a force jumps there."""
+        guilty = self.what_jumps() if isinstance(error, IntegrationError) else ""
+        return IntegrationError(f"{error}: {guilty}") if guilty else error
+
+    def states(self) -> tuple[Array, Array, Array]:
+        """Return q, v and x of all steps."""
+        return tuple(np.array([getattr(row, part) for row in self.rows]) for part in "qvx")  # type: ignore[return-value]
+
+    def projected(self, times: Array, rows: Array) -> tuple[Array, Array, Array]:
+        """Return q, v and x of rows of y, each projected at its time."""
+        found = [self.equations.projected(float(t), y) for t, y in zip(times, rows, strict=True)]
+        return tuple(np.array([getattr(row, part) for row in found]) for part in "qvx")  # type: ignore[return-value]
+
+    def result(self, times: Array | None, dense: Any, stats: Stats, status: str, message: str) -> Result:
+        """Return the result at the steps, or at the times that were asked for as far as the run came."""
+        t, states = np.array(self.t), self.states()
+        if times is not None and len(t) > 1:
+            wanted = times[times <= t[-1]]
+            if len(wanted):
+                t, states = wanted, dense(wanted)
+        conditions, options = self.equations.conditions, self.equations.options
+        stats.notes.extend(unmonitored_note(self.model, stats.method))
+        stats.notes.extend(stepped_over(conditions, options, np.array(self.t), *self.states(), foreign=stats.method))
+        stats.notes.extend(motion_notes(Motion(self.model, t, *states, conditions=always(conditions)), [conditions]))
+        return Result(
+            self.model,
+            t,
+            *states,
+            stats=stats,
+            status=status,
+            message=message,
+            dense=dense if len(self.t) > 1 else None,
+            conditions=None if conditions.as_described else always(conditions),
+            steps=self.t,
+            breaks=self.breaks,
+        )

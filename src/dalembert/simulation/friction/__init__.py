@@ -1,0 +1,1 @@
+"""Dry friction and stops: rows, stick-slip modes, holding."""

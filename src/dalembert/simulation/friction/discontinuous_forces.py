@@ -1,0 +1,207 @@
+"""Laws that jump where hinges come to rest: rows beside those of friction.
+
+A law may jump where a speed is zero, as -c sign(ds) does, or where a coordinate has some value, as -c sign(s). What
+decides between its branches is a margin m; on m = 0 it gives any mixture of both. If it pushes back along its margin,
+
+    second rate of m:   w = w_0 + g a,      effort along g:   lam in [-c, c]                                         (1)
+
+with g the slope of m over the speeds, or over the coordinates if it does not depend on speeds, then it is friction in
+all but name: w = 0, or lam is on a bound and w pulls away from it. So it is decided together with friction who sticks.
+What rows at rest hold, such laws help to hold. Laws that push elsewhere than along their margins are left to the
+stepper, which slides along their jumps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...impulses.velocity_jump import Jumps
+from ...model import Conditions, Model
+from ..events.events import Situation
+
+__all__ = ["MIDDLE", "JumpingLaws", "strengths"]
+
+Array = NDArray[np.float64]
+
+MIDDLE = 1e-300  # the mixture of both branches in equal parts; 0 would be the one along which a motion slides
+STEP = 1e-6  # of differences of margins
+SECOND = 1e-4  # s: of second differences over time
+ALONG = 1e-6  # of its size: what a jump may push elsewhere than along its margin
+NEAR = 10.0  # tolerances that a margin may be away from zero
+
+
+@dataclass(frozen=True, eq=False)
+class JumpingLaws:
+    """Laws at their jumps in one state.
+
+    Attributes
+    ----------
+    thresholds : list of int
+        By number in the model, k of them.
+    G : (k, nv)
+        Slopes of their margins.
+    second : (k,) bool
+        Margins that are coordinates rather than speeds.
+    strength : (k,) N m or N
+        Half of the jumps, along the slopes.
+    back : (k, nv) rad or m
+        Moves that put margins of coordinates to zero.
+    passed : dict of int to float
+        Thresholds that the motion is passing, and the branches beyond.
+    """
+
+    thresholds: list[int]
+    G: Array
+    second: NDArray[np.bool_]
+    strength: Array
+    back: Array
+    passed: dict[int, float]
+
+    @classmethod
+    def none(cls, model: Model) -> JumpingLaws:
+        """Return that there are none."""
+        return cls([], np.zeros((0, model.nv)), np.zeros(0, dtype=bool), np.zeros(0), np.zeros((0, model.nv)), {})
+
+    @classmethod
+    def at(cls, conditions: Conditions, now: Situation, jumps: Jumps, tolerances: tuple[float, float]) -> JumpingLaws:
+        """Return those that push back along their margins where these are zero.
+
+        Parameters
+        ----------
+        conditions : Conditions
+            Without locks of rows at rest.
+        jumps : Jumps
+            How speeds respond.
+        tolerances : (float, float)
+            Coordinates and speeds below which are none, rad or m, and per second.
+        """
+        model = conditions.model
+        if not model.thresholds:
+            return cls.none(model)
+        kinds = np.array([kind for _, kind in model.thresholds])
+        whole, sign = kinds == "whole", kinds == "sign"
+        m, over_q, over_v = _slopes(conditions, now)
+        level = np.where(whole, np.round(m), 0.0)
+        m = m - level
+        by_speed = np.abs(over_v).sum(axis=1) > ALONG * np.abs(over_q).sum(axis=1)
+        reach, rest = (NEAR * tolerance for tolerance in tolerances)
+        size = np.where(by_speed[:, None], over_v, over_q)
+        extent = np.abs(size).sum(axis=1)
+        rate = over_q @ now.v
+        near = (whole | sign) & (extent > 0) & (np.abs(m) <= np.where(by_speed, rest, reach) * extent)
+        moving = near & ~by_speed & (np.abs(rate) > rest * extent)
+        passed = {
+            int(k): float(level[k] + (0.0 if rate[k] > 0 else -1.0)) if whole[k] else float(np.sign(rate[k]))
+            for k in np.flatnonzero(moving)
+        }
+        found = [int(k) for k in np.flatnonzero(near & ~moving & sign)]
+        under = conditions.changed(branches=passed) if passed else conditions
+        strength = _strengths(under, now, jumps, found, size[found])
+        kept = np.flatnonzero(strength > 0)
+        thresholds = [found[k] for k in kept]
+        G, second = size[thresholds], ~by_speed[thresholds]
+        moves = jumps.respond(G) if len(G) else G
+        back = -(second * m[thresholds] / np.einsum("ij,ij->i", G, moves))[:, None] * moves
+        return cls(thresholds, G, second, strength[kept], back, passed)
+
+    def held(self, conditions: Conditions) -> Conditions:
+        """Return conditions under which they give the mean of their branches, and others are on those beyond."""
+        if not self.thresholds and not self.passed:
+            return conditions
+        return conditions.changed(branches={**self.passed, **dict.fromkeys(self.thresholds, MIDDLE)})
+
+    def rates(self, conditions: Conditions, now: Situation) -> Array:
+        """Return the second rates w_0 (k,) of (1), or first rates of speeds, under conditions."""
+        if not self.thresholds:
+            return np.zeros(0)
+        model, h = conditions.model, np.where(self.second, SECOND, STEP)
+        parts = model.report(["a", "dx"], now.t, now.q, now.v, now.x, conditions=conditions)
+        here = _margins(conditions, now.t, now.q, now.v, now.x)[self.thresholds]
+        found = np.empty(len(self.thresholds))
+        for step in np.unique(h):
+            mine = h == step
+            beside = []
+            for time in (step, -step):
+                q = model.integrate(now.q, time * now.v + 0.5 * time * time * parts["a"])
+                v, x = now.v + time * parts["a"], now.x + time * parts["dx"]
+                beside.append(_margins(conditions, now.t + time, q, v, x)[self.thresholds])
+            first, second = (beside[0] - beside[1]) / (2 * step), (beside[0] - 2 * here + beside[1]) / step**2
+            found[mine] = np.where(self.second, second, first)[mine]
+        return found
+
+
+def strengths(
+    conditions: Conditions,
+    thresholds: list[int],
+    places: NDArray[np.intp],
+    share: Array,
+    held: Array,
+    states: tuple[Array, ...],
+) -> Array:
+    """Return half of the jumps of laws (n, k), along their margins, while locks hold what they act on.
+
+    Parameters
+    ----------
+    conditions : Conditions
+        Under which they give the mean of their branches.
+    thresholds : list of int, (k,)
+    places : (l,) int
+        Of the locks among what is held.
+    share : (l, k)
+        What a unit effort of each law adds to those of the locks.
+    held : (n, l) N m or N
+        Efforts of the locks.
+    states : t, q, v, x of n states
+    """
+    found = np.zeros((len(held), len(thresholds)))
+    for j, k in enumerate(thresholds):
+        beyond = conditions.changed(branches={**conditions.branches, k: 1.0})
+        change = conditions.model.report(["held"], *states, conditions=beyond)["held"][:, places] - held
+        found[:, j] = change @ share[:, j] / (share[:, j] @ share[:, j])
+    return np.maximum(found, 0.0)
+
+
+def _margins(conditions: Conditions, t: float | Array, q: Array, v: Array, x: Array) -> Array:
+    """Return the margins of all thresholds, at a state or at several."""
+    watched = conditions if conditions.branches else conditions.changed(branches={0: np.nan})
+    found: Array = conditions.model.report(["margins"], t, q, v, x, conditions=watched)["margins"]
+    return found
+
+
+def _slopes(conditions: Conditions, now: Situation) -> tuple[Array, Array, Array]:
+    """Return margins (k,), and their slopes over coordinates and speeds, (k, nv) each."""
+    model = conditions.model
+    nv = model.nv
+    unit = STEP * np.vstack([np.eye(nv), -np.eye(nv)])
+    rows = np.repeat(now.q[None], 2 * nv, axis=0)
+    q = np.vstack([now.q, model.integrate(rows, unit), rows])
+    v = now.v + np.vstack([np.zeros((1 + 2 * nv, nv)), unit])
+    m = _margins(conditions, np.full(len(q), now.t), q, v, np.repeat(now.x[None], len(q), axis=0))
+    over = [(m[1 + k : 1 + k + nv] - m[1 + k + nv : 1 + k + 2 * nv]).T / (2 * STEP) for k in (0, 2 * nv)]
+    cleaned = [np.where(np.abs(part) > ALONG * np.abs(part).max(initial=0.0), part, 0.0) for part in over]
+    return m[0], cleaned[0], cleaned[1]
+
+
+def _strengths(conditions: Conditions, now: Situation, jumps: Jumps, thresholds: list[int], G: Array) -> Array:
+    """Return half of the jumps (k,) along the slopes; zero where a law pushes elsewhere, or away."""
+    model, found = conditions.model, np.zeros(len(thresholds))
+    responses = jumps.respond(G) if len(G) else G
+    middle = {**conditions.branches, **dict.fromkeys(thresholds, MIDDLE)}
+    for j, (k, response) in enumerate(zip(thresholds, responses, strict=True)):
+        a = [
+            model.report(
+                ["a"], now.t, now.q, now.v, now.x, conditions=conditions.changed(branches={**middle, k: side})
+            )["a"]
+            for side in (-1.0, 1.0)
+        ]
+        change, own = a[1] - a[0], float(response @ response)
+        if own <= 0:
+            continue
+        part = float(change @ response) / own
+        across = np.abs(change - part * response).max(initial=0.0)
+        if part < 0 and across <= ALONG * np.abs(change).max(initial=0.0):
+            found[j] = -0.5 * part
+    return found

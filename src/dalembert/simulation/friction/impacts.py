@@ -1,0 +1,68 @@
+"""Impacts on stops: impulses on all rows whose stops are closed, together.
+
+    u+ = u + A x,     0 <= x,     0 <= u+ + e u,     x (u+ + e u) = 0                                              (1)
+
+u are speeds away from the stops, A the response of the rows to impulses on each other, e their restitutions. A flight
+that would end within the tolerance of positions is none: rebounds are taken as plastic, and rows that a neighbour's
+blow sends off so slowly stay on their stops, so that stops which kick each other come to rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...numerics.bounded_qp import solve_box
+
+__all__ = ["blow", "pressing"]
+
+Array = NDArray[np.float64]
+
+
+def blow(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: float, least_flight: float) -> Array:
+    """Return the impulses x (n,) of (1), N s or N m s.
+
+    Parameters
+    ----------
+    A : (n, n)
+    u : (n,) rad/s or m/s
+        Away from the stops: negative where a row comes in.
+    e : (n,)
+    pressed : (n,) rad/s2 or m/s2
+        With which each would come back to its stop; see `pressing`.
+    least_speed : float, rad/s or m/s
+        Slower is rest.
+    least_flight : float, rad or m
+        Shorter is none.
+    """
+    n = len(u)
+
+    def short(speed: Array) -> NDArray[np.bool_]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(pressed > 0, speed**2 / (2 * pressed), np.inf) < least_flight
+
+    e = np.where((u >= -least_speed) | short(e * u), 0.0, e)
+    stays = np.zeros(n, dtype=bool)
+    x = np.zeros(n)
+    for _ in range(n + 1):
+        b = np.where(stays, 1.0, 1.0 + e) * u
+        x = solve_box(A, b, np.where(stays, -np.inf, 0.0), np.full(n, np.inf)).x
+        away = A @ x + u
+        slow = ~stays & (away > least_speed) & short(away)
+        if not slow.any():
+            break
+        stays |= slow
+    return x
+
+
+def pressing(A: Array, a: Array) -> Array:
+    """Return the accelerations (n,) with which rows on their stops would come back to them while the others stay.
+
+    `a` (n,) are accelerations away from the stops while none of them pushes.
+    """
+    rest = solve_box(A, a, np.zeros(len(a)), np.full(len(a), np.inf))
+    pressed = np.zeros(len(a))
+    if rest.free:
+        inverse = np.linalg.inv(A[rest.free][:, rest.free])
+        pressed[rest.free] = rest.x[rest.free] / np.diag(inverse)
+    return pressed

@@ -1,0 +1,285 @@
+"""Coordinates of hinges that have dry friction or stops: where they stand, how fast they are, how they respond."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compile.names import full_names
+from ...connections.connection import Connection
+from ...connections.constraints.ropes import Rope
+from ...connections.joints import Hinge
+from ...errors import ModelError, SingularityError
+from ...impulses.velocity_jump import Jumps
+from ...model import Conditions, Model
+from ...model.cache import once_per_model
+from ..events.events import Situation
+
+__all__ = ["DryRows", "Response", "dry_rows"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DryRows:
+    """One row for each coordinate with dry friction or a stop; those of cut hinges and lengths of ropes too.
+
+    Attributes
+    ----------
+    names, units : tuple of str, (n,)
+    places : (n,) int
+        Speeds of the trees, then those of cut hinges.
+    coordinates : (n,) int
+        Likewise of coordinates; -1 where there is none, as of an attitude.
+    friction, mode, coefficient, slip : (n,) int
+        Where these of the friction stand among the parameters; -1 where there is none.
+    load : (n,) int
+        Where what the coefficient multiplies stands among the signals; -1 where friction follows no load.
+    group : (n,) int
+        Rows whose friction is one vector have the same number; others have one of their own.
+    sliding, static : (n,) N m or N
+        Friction and static friction as described.
+    more : (n,)
+        Static coefficient by coefficient, as described.
+    lower, upper : (n,) rad or m
+        Infinite where there is no stop.
+    restitution : (n,)
+    """
+
+    model: Model
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    places: NDArray[np.intp]
+    coordinates: NDArray[np.intp]
+    friction: NDArray[np.intp]
+    mode: NDArray[np.intp]
+    coefficient: NDArray[np.intp]
+    slip: NDArray[np.intp]
+    load: NDArray[np.intp]
+    group: NDArray[np.intp]
+    sliding: Array
+    static: Array
+    more: Array
+    lower: Array
+    upper: Array
+    restitution: Array
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def chosen(self, places: NDArray[np.intp], **changes: Any) -> DryRows:
+        """Return some of the rows (k,), with other columns (k,) in place of theirs."""
+        columns: dict[str, Any] = {
+            f.name: getattr(self, f.name)[places] for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)
+        }
+        names, units = (tuple(column[k] for k in places) for column in (self.names, self.units))
+        return DryRows(self.model, names, units, **{**columns, **changes})
+
+    def under(self, model: Model) -> DryRows:
+        """Return the same rows of the model with other numbers."""
+        if model is self.model:
+            return self
+        every = dry_rows(model)
+        rows = every.chosen(np.array([every.names.index(name) for name in self.names], dtype=np.intp))
+        same = {name: getattr(self, name) for name in ("friction", "mode", "coefficient", "slip", "load")}
+        stops = {
+            name: np.where(np.isfinite(getattr(self, name)), getattr(rows, name), getattr(self, name))
+            for name in ("lower", "upper")
+        }
+        return rows.chosen(np.arange(len(rows)), **same, **stops)
+
+    def owners(self) -> list[Connection]:
+        """Return the connections that the rows belong to, (n,)."""
+        connections = self.model.system.connections
+        return [connections[name if name in connections else name.rpartition(".")[0]] for name in self.names]
+
+    @property
+    def cut(self) -> bool:
+        """Whether some of them are of cut hinges."""
+        return bool((self.places >= self.model.nv).any())
+
+    @cached_property
+    def rubs(self) -> NDArray[np.bool_]:
+        """Which rows have friction, (n,)."""
+        return self.friction >= 0
+
+    @cached_property
+    def loaded(self) -> NDArray[np.bool_]:
+        """Which rows have friction that follows loads, (n,)."""
+        return self.load >= 0
+
+    @cached_property
+    def balls(self) -> list[NDArray[np.intp]]:
+        """Rows whose friction is one vector, of hinges with several."""
+        counts = [np.flatnonzero(self.rubs & (self.group == number)) for number in np.unique(self.group)]
+        return [rows for rows in counts if len(rows) > 1]
+
+    @cached_property
+    def alone(self) -> NDArray[np.bool_]:
+        """Which rows have a friction of their own, or none, (n,)."""
+        alone = np.ones(len(self), dtype=bool)
+        for ball in self.balls:
+            alone[ball] = False
+        return alone
+
+    def together(self, u: Array) -> Array:
+        """Return speeds (..., n) with, for rows whose friction is one vector, its length."""
+        size = np.abs(u)
+        for ball in self.balls:
+            size[..., ball] = np.linalg.norm(u[..., ball], axis=-1, keepdims=True)
+        return size
+
+    def frictions(self, conditions: Conditions, loads: Array) -> tuple[Array, Array]:
+        """Return friction and static friction (..., n) as they are under loads (..., n); both change in proportion."""
+        now = self._parameter(conditions, self.friction)
+        part = np.where(self.sliding > 0, now / np.where(self.sliding > 0, self.sliding, 1.0), 1.0)
+        static = np.maximum(np.where(self.rubs, part * self.static, 0.0), now)
+        by_load = self._parameter(conditions, self.coefficient) * loads
+        return now + by_load, static + self.more * by_load
+
+    def _parameter(self, conditions: Conditions, places: NDArray[np.intp]) -> Array:
+        known, values = places >= 0, np.zeros(len(self))
+        values[known] = conditions.parameters[places[known]]
+        return values
+
+    def loads(self, signals: Array) -> Array:
+        """Return what the coefficients multiply, (..., n) N m or N, from all signals (..., s)."""
+        if not self.loaded.any():
+            return np.zeros((*signals.shape[:-1], len(self)))
+        return np.where(self.loaded, signals[..., np.maximum(self.load, 0)], 0.0)
+
+    def motion(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return coordinates and speeds (k, n) of the rows in states q (k, nq), v (k, nv); NaN for no coordinate."""
+        s, u = q, v
+        if self.cut:
+            cut_q, cut_v, _ = self.model.cut_motion(q, v, np.zeros_like(v))
+            s, u = np.hstack([q, cut_q]), np.hstack([v, cut_v])
+        return np.where(self.coordinates >= 0, s[:, self.coordinates], np.nan), u[:, self.places]
+
+    def accelerations(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the second rates (n,) of the rows in a motion."""
+        every = np.concatenate([a, self.model.cut_motion(q, v, a)[2]]) if self.cut else a
+        return np.asarray(every[self.places])
+
+    def jacobian(self, q: Array) -> Array:
+        """Return J (n, nv): speeds of the rows are J v, but for what depends on time."""
+        nv = self.model.nv
+        every = np.eye(nv)
+        if self.cut:
+            still, unit = np.zeros((nv, nv)), np.repeat(q[None], nv, axis=0)
+            moving, resting = (self.model.cut_motion(unit, v, still)[1] for v in (every, still))
+            every = np.vstack([every, (moving - resting).T])
+        return np.asarray(every[self.places])
+
+
+@once_per_model
+def dry_rows(model: Model) -> DryRows:
+    """Return all rows of a model."""
+    names, units = [], []
+    numbers: list[tuple[float, ...]] = []
+    tables = model.compiled.names
+    for connection in model.system.connections.values():
+        hinge = connection.element
+        if not isinstance(hinge, Hinge) or not hinge.dry:
+            continue
+        cut = connection.name in tables.cut_v
+        v = tables.cut_v[connection.name].start + model.nv if cut else tables.v[connection.name].start
+        q = tables.cut_q[connection.name].start + model.nq if cut else tables.q[connection.name].start
+        for part, name in enumerate(full_names(connection.name, hinge.speeds)):
+            dry = model.compiled.elements.dry.get(name)
+            lower, upper, e, sliding, static = (
+                default if data is None else float(data[part])
+                for data, default in (
+                    (hinge.lower, -np.inf),
+                    (hinge.upper, np.inf),
+                    (hinge.restitution, 0.0),
+                    (hinge.friction, 0.0),
+                    (hinge.static_friction, 0.0),
+                )
+            )
+            if dry is None and not np.isfinite([lower, upper]).any():
+                continue
+            names.append(name)
+            units.append(hinge.speed_units[part])
+            coordinate = q + part if hinge.nq == hinge.nv else -1
+            places = (-1,) * 5
+            if dry is not None:
+                places = dry.friction, dry.mode, dry.coefficient, dry.slip, dry.load
+            group = v if hinge.rubs_together else v + part
+            law = hinge.load_friction
+            more = law.static / law.coefficient if law is not None and law.coefficient else 1.0
+            numbers.append((v + part, coordinate, *places, group, sliding, max(sliding, static), more, lower, upper, e))
+    for chord in model.forest.chords:
+        rope = chord.element
+        if isinstance(rope, Rope):
+            q, v = tables.ropes[chord.name]
+            names.append(chord.name)
+            units.append("m")
+            places, v = (-1,) * 5, v + model.nv
+            limits = rope.lower, rope.upper, rope.restitution
+            numbers.append((v, q + model.nq, *places, v, 0.0, 0.0, 1.0, *limits))
+    columns = list(zip(*numbers, strict=True)) if numbers else [()] * 14
+    whole = [np.array(column, dtype=np.intp) for column in columns[:8]]
+    sizes = [np.array(column, dtype=float) for column in columns[8:]]
+    fields = ["places", "coordinates", "friction", "mode", "coefficient", "slip", "load", "group"]
+    fields += ["sliding", "static", "more", "lower", "upper", "restitution"]
+    values: dict[str, Any] = dict(zip(fields, [*whole, *sizes], strict=True))
+    return DryRows(model, tuple(names), tuple(units), **values)
+
+
+class Response:
+    """How the rows respond to efforts on each other at one configuration, loops and what is held obeyed.
+
+    Attributes
+    ----------
+    J, D : (n, nv)
+        Rows; accelerations for a unit effort on each.
+    A : (n, n)
+        Second rates of the rows for unit efforts on them.
+    own : (n,)
+        The same of each row on itself, without the loops.
+    jumps : Jumps
+        How anything else responds.
+    """
+
+    def __init__(
+        self,
+        rows: DryRows,
+        conditions: Conditions,
+        q: Array,
+        t: float,
+        held: NDArray[np.bool_],
+        *,
+        lend: bool = False,
+    ) -> None:
+        model = rows.model
+        P = model.constraint_jacobian(q, t=t) * conditions.holds()[:, None] if model.nc else np.zeros((0, model.nv))
+        self.J = rows.jacobian(q)
+        self.jumps = Jumps(model, q, held, P, lend=lend)
+        self.D = self.jumps.respond(self.J)
+        A = self.J @ self.D.T
+        self.A = 0.5 * (A + A.T)
+        alone = Jumps(model, q, held, 0.0 * P, lend=lend).respond(self.J) if model.nc else self.D
+        self.own = np.einsum("ij,ij->i", self.J, alone)
+        self.rows = rows
+
+    def sizes(self, conditions: Conditions, now: Situation) -> Array:
+        """Return how large efforts on the rows could be if nothing cancelled, (n,) N m or N.
+
+        With M the mass matrix, no acceleration J_i a exceeds |J_i M^-1/2| |M^1/2 a|. Accelerations are those of gravity
+        on all bodies, and those of the trees with all loops open, so that forces which balance each other through a
+        loop or within a body are counted. Rounding of an effort is a part of its size.
+        """
+        model = self.rows.model
+        opened = conditions.changed(off=frozenset(model.closure_names)) if model.nc else conditions
+        try:
+            a = model.report(["a"], now.t, now.q, now.v, now.x, conditions=opened)["a"]
+        except (ModelError, SingularityError):  # the loops bring inertia that the trees lack
+            a = model.report(["a"], now.t, now.q, now.v, now.x, conditions=conditions)["a"]
+        fall = np.linalg.norm(model.system.gravity) * np.sqrt(sum(body.mass for body in model.system.bodies.values()))
+        size = fall + np.sqrt(max(float(a @ self.jumps.M @ a), 0.0))
+        return np.where(self.own > 0, size / np.sqrt(np.where(self.own > 0, self.own, 1.0)), 0.0)

@@ -1,0 +1,75 @@
+"""Stops of hinges as springs and dampers, for those who ask for them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...closure.starts.named_start_values import named_count
+from ...connections.constraints.chain_reach import is_tie
+from ...connections.elements.built_in import Limits
+from ...errors import ModelError
+from ...model import Model, State, as_model
+from ..start import start_state
+from .rows import Response, dry_rows
+
+__all__ = ["with_soft_stops"]
+
+CONTACT = 0.01  # s: half a period of the stop with what it stops
+LEAST = 0.01  # restitution of a soft stop
+
+
+def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: float) -> Model:
+    """Return the model with a `Limits` named ``"A.stop"`` at every coordinate that has a limit.
+
+    Its stiffness m (pi / 0.01 s)^2 goes with the inertia m of the coordinate at the start, loops obeyed, and its
+    damping with the restitution of the hinge.
+    """
+    rows = dry_rows(model)
+    limited = np.flatnonzero(np.isfinite(rows.lower) | np.isfinite(rows.upper))
+    ties = [is_tie(owner, model.system.connections) for owner in rows.owners()]
+    limited = limited[~np.array(ties, dtype=bool)[limited]]
+    ropes = [rows.names[k] for k in limited if rows.names[k] in model.compiled.names.ropes]
+    if ropes:
+        remedy = "a rope is held by rigid stops; for a soft one take a SpringDamper with a law that never pushes"
+        raise ModelError("simulate", "stops", f"soft, with ropes {', '.join(ropes)}", remedy)
+    if not len(limited):
+        return model
+    many = np.ndim(state.q) == 2 if isinstance(state, State) else bool(state and named_count(model, state) is not None)
+    start, _ = start_state(model, None if many else state, t)
+    conditions = model.conditions()
+    response = Response(rows, conditions, start.q, t, conditions.given)
+    system = copy.deepcopy(model.system)
+    for k in limited:
+        yields = float(response.A[k, k])
+        mass = 1.0 / yields if yields > 0 else 1.0
+        ratio = _damping_ratio(float(rows.restitution[k]))
+        stiffness = mass * (np.pi / CONTACT) ** 2
+        stop = Limits(
+            float(rows.lower[k]),
+            float(rows.upper[k]),
+            stiffness=stiffness,
+            damping=2.0 * ratio * float(np.sqrt(stiffness * mass)),
+        )
+        system.connect(f"{rows.names[k]}.stop", stop, rows.names[k])
+    return as_model(system)
+
+
+def _damping_ratio(restitution: float) -> float:
+    """Return the damping ratio of a spring that never pulls and gives back this part of the speed, from 0.01 on."""
+    from scipy.optimize import brentq
+
+    wanted = min(max(restitution, LEAST), 1.0)
+    return 0.0 if wanted == 1.0 else float(brentq(lambda z: _given_back(z) - wanted, 0.0, 10.0))
+
+
+def _given_back(z: float) -> float:
+    """Return the restitution of a spring of damping ratio z that lets go before it pulls (Schwager, Poeschel 2007)."""
+    root = np.sqrt(abs(1.0 - z * z))
+    if z < 1.0:
+        turn = np.pi - np.arctan2(2 * z * root, 1 - 2 * z * z) if z > 0 else np.pi
+        return float(np.exp(-z * turn / root)) if root > 1e-6 else float(np.exp(-2.0))
+    return float(np.exp(-z / root * np.log((z + root) / (z - root)))) if root > 1e-6 else float(np.exp(-2.0))

@@ -1,0 +1,1 @@
+"""Checkpoints, streams and resumed runs."""

@@ -1,0 +1,240 @@
+"""The track of a run: states as they were recorded, and the segments in which method and conditions were the same.
+
+It outlives the run: a `Result` asks it for states between the recorded ones and for the conditions at its times.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import IntegrationError
+from ..model import Conditions
+from ..result import Periods
+from .branch_log import Switchings
+from .options import Options
+
+if TYPE_CHECKING:
+    from .. import _core
+
+__all__ = ["Records", "Segment", "Track"]
+
+Array = NDArray[np.float64]
+
+
+class Records:
+    """Rows of t, q, v and x as they come."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[Array, Array, Array, Array]] = []
+
+    def add(self, t: float, q: Array, v: Array, x: Array) -> None:
+        """Add one row."""
+        self.extend(np.array([t]), q[None].copy(), v[None].copy(), x[None].copy())
+
+    def extend(self, t: Array, q: Array, v: Array, x: Array) -> None:
+        """Add rows."""
+        if len(t):
+            self.parts.append((t, q, v, x))
+
+    def replace_last(self, t: float, q: Array, v: Array, x: Array) -> None:
+        """Put another row in place of the last, which was added alone."""
+        self.parts.pop()
+        self.add(t, q, v, x)
+
+    def drop_after(self, t: float) -> None:
+        """Forget states later than a time."""
+        while self.parts and self.last_time() > t:
+            times, *others = self.parts.pop()
+            kept = times <= t
+            self.extend(times[kept], *(part[kept] for part in others))
+
+    def last(self) -> tuple[float, Array, Array, Array]:
+        """Return the last row."""
+        t, q, v, x = self.parts[-1]
+        return float(t[-1]), q[-1], v[-1], x[-1]
+
+    def last_time(self) -> float:
+        """Return the time of the last row."""
+        return float(self.parts[-1][0][-1])
+
+    def keep_last(self) -> None:
+        """Forget all rows but the last."""
+        self.parts = [tuple(part[-1:].copy() for part in self.arrays())]  # type: ignore[list-item]
+
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        """Return all rows."""
+        if len(self.parts) > 1:
+            self.parts = [tuple(np.concatenate(column) for column in zip(*self.parts, strict=True))]  # type: ignore[list-item]
+        return self.parts[0]
+
+
+@dataclass
+class Segment:
+    """A part of a run with the same conditions and method."""
+
+    begin: float
+    options: Options
+    conditions: Conditions
+    breaks: Array  # where its steps ended at the latest, s
+    usual_slack: float = 0.0  # of its loops, as the stepper left it
+    spare: list[_core.Integrator] = field(default_factory=list, repr=False)  # steppers that take its steps once more
+
+    @contextmanager
+    def stepper(self, switchings: Switchings | None = None) -> Iterator[_core.Integrator]:
+        """Lend a stepper that takes steps of the segment once more; a result may be read by several threads at once."""
+        try:
+            stepper = self.spare.pop()
+        except IndexError:
+            stepper = replace(self.options, watch=False).integrator(self.conditions)
+        stepper.set_breaks(self.breaks)
+        if switchings is not None:
+            switchings.tell(stepper)
+        stepper.usual_slack = self.usual_slack
+        try:
+            yield stepper
+        finally:
+            self.spare.append(stepper)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "spare": []}
+
+
+class Track:
+    """States and segments of a run.
+
+    Parameters
+    ----------
+    sampled : bool
+        States are recorded where they were wanted, not at every step.
+    switchings : Switchings
+        Branches of laws.
+    """
+
+    def __init__(self, sampled: bool, switchings: Switchings) -> None:
+        self.switchings = switchings
+        self.sampled = sampled
+        self.segments: list[Segment] = []
+        self.records = Records()
+        self._steps: list[Array] = []
+
+    def add_steps(self, times: Array) -> None:
+        """Keep where steps ended, while states are recorded where they were wanted."""
+        if len(times):
+            self._steps.append(times)
+
+    @property
+    def steps(self) -> Array:
+        """Where steps ended, (n,) s."""
+        return np.concatenate([np.zeros(0), *self._steps]) if self.sampled else self.records.arrays()[0]
+
+    def drop_switchings(self, t: float) -> None:
+        """Forget branches of laws, and where the motion slid, later than a time."""
+        self.switchings.drop_after(t)
+        while self.segments[-1].begin > t:
+            self.segments.pop()
+
+    # ---- states between those on record
+
+    def within_step(self, t: Array, q: Array, v: Array, x: Array, fractions: Array) -> tuple[Array, Array, Array]:
+        """Return q, v and x at fractions (k,) of the step between two states, by the dense output of the method."""
+        rows = np.zeros(len(fractions), dtype=np.int64)
+        return _dense_states(self, self.segment_at(float(t[0])), t, (q, v, x), rows, fractions)
+
+    def segment_at(self, t: float) -> Segment:
+        """Return the segment that a time lies in; where one ends and another begins, the later."""
+        return self.segments[max(0, bisect_right(self.segments, t, key=lambda segment: segment.begin) - 1)]
+
+    def dense(self, times: Array) -> tuple[Array, Array, Array]:
+        """Return q, v and x at times (k,) within the run, by the steps that were taken."""
+        t, *states = self.records.arrays()
+        found = [np.empty((len(times), part.shape[1])) for part in states]
+        place = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
+        step = t[np.minimum(place + 1, len(t) - 1)] - t[place]
+        still = step == 0.0
+        for out, part in zip(found, states, strict=True):
+            out[still] = part[place[still]]
+        order = np.flatnonzero(~still)
+        order = order[np.argsort(place[order], kind="stable")]
+        begins = np.array([segment.begin for segment in self.segments])
+        mine = np.maximum(np.searchsorted(begins, t[place[order]], side="right") - 1, 0)
+        between = _sampled_states if self.sampled else _dense_states
+        for k in np.unique(mine):
+            wanted = order[mine == k]
+            rows = place[wanted].astype(np.int64)
+            fractions = (times[wanted] - t[rows]) / step[wanted]
+            for out, part in zip(found, between(self, self.segments[k], t, states, rows, fractions), strict=True):
+                out[wanted] = part
+        return found[0], found[1], found[2]
+
+    # ---- conditions
+
+    def conditions(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+        """Return rows of times in order, (n,), and the conditions that hold at them.
+
+        Of many segments only those at these times are looked at.
+        """
+        if not len(t):
+            return []
+        first = max(bisect_left(self.segments, t[0], key=_begin) - 1, 0)
+        last = bisect_right(self.segments, t[-1], lo=first, key=_begin)
+        near = self.segments[first : max(last, first + 1)]
+        if len(near) == 1:
+            return [(np.arange(len(t)), near[0].conditions)]
+        return Periods([s.begin for s in near], [s.conditions for s in near])(t)
+
+    def periods(self) -> Periods:
+        """Return when which conditions held."""
+        return Periods([s.begin for s in self.segments], [s.conditions for s in self.segments])
+
+    @property
+    def changed(self) -> bool:
+        """Whether conditions ever were others than described."""
+        return any(not segment.conditions.as_described for segment in self.segments)
+
+
+def _begin(segment: Segment) -> float:
+    return segment.begin
+
+
+def _dense_states(
+    track: Track, segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
+) -> tuple[Array, Array, Array]:
+    """Return states at fractions (k,) of the steps from rows (k,), in order, to those after them."""
+    q, v, x = states
+    with segment.stepper(track.switchings) as stepper:
+        found = stepper.dense(t, q, v, x, rows, fractions)
+    if len(found[0]) != len(rows):
+        where = t[rows[len(found[0])]]
+        raise IntegrationError(f"the step taken at t = {where:.9g} s could not be taken again for its dense output")
+    return found
+
+
+def _sampled_states(
+    track: Track, segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
+) -> tuple[Array, Array, Array]:
+    """Return states between samples, by the method itself from the first of each two."""
+    found = [np.empty((len(rows), part.shape[1])) for part in states]
+    with segment.stepper(track.switchings) as stepper:
+        for row in np.unique(rows):
+            mine = np.flatnonzero(rows == row)
+            begin, end = t[row], t[row + 1]
+            wanted = np.minimum(begin + fractions[mine] * (end - begin), end)
+            mine = mine[np.argsort(wanted, kind="stable")]
+            wanted = np.sort(wanted)
+            later = wanted > begin
+            stepper.start(begin, *(part[row] for part in states))
+            stepper.advance(end, np.iinfo(np.int64).max, np.ascontiguousarray(wanted[later]))
+            _, *samples, _ = stepper.take()
+            if len(samples[0]) != later.sum():
+                raise IntegrationError(f"the states from t = {begin:.9g} s to {end:.9g} s could not be computed again")
+            for out, part, sample in zip(found, states, samples, strict=True):
+                out[mine[~later]] = part[row]
+                out[mine[later]] = sample
+    return found[0], found[1], found[2]

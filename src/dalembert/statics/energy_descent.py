@@ -1,0 +1,338 @@
+"""From a start downhill to rest: steps within a region of trust, judged by the work that forces do along them.
+
+With g the forces out of balance and K their slopes (`balance`), s a step in rad and lengths of the system,
+
+    min  g . s + s^T K s / 2,   |s| <= radius          exactly, by the eigenvalues of K                            (1)
+    work along the step by forces at both ends and half-way, Simpson's rule, against what (1) hopes for            (2)
+
+Where forces have a potential, (2) is its change without the rounding of a difference; where they have none, as loads
+that follow a body, it is still what decides downhill from uphill. Negative slopes are followed downhill, also from a
+place where nothing pulls: so the rest is a stable one. Coordinates at their stops are held while they press against
+them. Conn, Gould and Toint, Trust-Region Methods, 2000, chapters 7 and 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..closure.scaled_equations import Measure
+from .force_balance import Balance, Look
+
+__all__ = ["Descent", "descend", "flat"]
+
+Array = NDArray[np.float64]
+
+ROUNDING = 1e-14  # forces, of slopes by rad or lengths: what rounded coordinates leave where nothing loads
+BALANCED = 1e-9  # forces out of balance, of those that there are
+FLAT = 1e-9  # slopes below this part of the largest are none
+_STEP = 1e-10  # rad or lengths: the last step
+_RADIUS = 0.3  # rad or lengths: the first region of trust
+_TURN = 0.5  # rad: the largest turn in a step
+_FAR = 3e3  # rad or lengths: what is so far away falls for ever
+_AWAY = 30.0  # and what has not come to rest after all steps, and is so far away, too
+_PATIENCE = 1000
+_SHORTER = 20  # times that a step is cut where it passes a stop
+_RETURNS = 20  # steps back along motions that nothing determines
+
+
+@dataclass(eq=False)
+class Descent:
+    """Where a descent led.
+
+    Attributes
+    ----------
+    look : Look
+        At the last configuration, with stops that press as coordinates held.
+    stops : dict of Measure to float
+        Stops that press, and where they are, rad or m.
+    found : bool
+    falls : (nv,) or None
+        Scaled direction in which it goes on for ever.
+    left : bool
+        Whether the start was an unstable rest that had to be left.
+    steps : int
+    """
+
+    look: Look
+    stops: dict[Measure, float]
+    found: bool
+    falls: Array | None = None
+    left: bool = False
+    steps: int = 0
+    turned: Measure | None = None
+
+
+def descend(
+    balance: Balance,
+    q: Array,
+    x: Array,
+    stops: Sequence[Measure] = (),
+    *,
+    most: int = _PATIENCE,
+    ways: Mapping[Measure, float] | None = None,
+) -> Descent:
+    """Go from q (nq,) downhill to rest; along motions that nothing determines, back to where it started.
+
+    Coordinates in `ways` go one way only, 1 or -1: the descent ends where one of them would turn back, by more than a
+    step corrects the one before.
+    """
+    found = _descended(balance, q, x, stops, most, ways)
+    for _ in range(_RETURNS if found.found and not ways else 0):
+        look = found.look
+        k, E = np.linalg.eigh((look.stiffness + look.stiffness.T) / 2)
+        loose = look.B @ E[:, np.abs(k) <= flat(k, look.size)]
+        back = loose @ (loose.T @ balance.closed.between(look.q, q))
+        size = float(np.abs(back).max(initial=0.0))
+        if size < 1e-9:
+            break
+        trial = look.balance.moved(look.q, back / max(1.0, size / _TURN))
+        again = None if trial is None else _descended(balance, trial, look.x, stops, most)
+        if again is None or not again.found or again.stops != found.stops:
+            break
+        again.steps, again.left = again.steps + found.steps, found.left
+        found = again
+    return found
+
+
+def _descended(
+    balance: Balance,
+    q: Array,
+    x: Array,
+    stops: Sequence[Measure],
+    most: int,
+    ways: Mapping[Measure, float] | None = None,
+) -> Descent:
+    walk = _Walk(balance, q, x, stops, ways or {})
+    for count in range(most):
+        done = walk.step()
+        if done is not None:
+            done.steps = count + 1
+            return done
+    gone = balance.closed.equations.difference(q, walk.look.q) / balance.scales
+    away = float(np.abs(gone).max(initial=0.0)) > _AWAY
+    return Descent(walk.look, walk.on, False, falls=gone if away else None, steps=most)
+
+
+class _Walk:
+    """A descent under way."""
+
+    def __init__(
+        self, balance: Balance, q: Array, x: Array, stops: Sequence[Measure], ways: Mapping[Measure, float]
+    ) -> None:
+        self.ways, self.past = ways, {m: float(m.values(q)) for m in ways}
+        self.here = dict(self.past)
+        self.base, self.start, self.stops = balance, q, stops
+        self.radius, self.left, self.still = _RADIUS, False, 0
+        self.on = {m: bound for m in stops for bound in (m.lower, m.upper) if abs(float(m.values(q)) - bound) < 1e-12}
+        self.balance = balance.with_held(self.on)
+        self.look = self._look(q, x)
+        self.first, self.rounding = True, 0.0
+        kinds = balance.model.speed_kinds
+        self.turns = np.array([kind.startswith("angle") or kind in ("wx", "wy", "wz") for kind in kinds], dtype=bool)
+
+    def _look(self, q: Array, x: Array) -> Look:
+        look = self.balance.look(q, x)
+        return look.settled() if self.base.model.nx else look
+
+    def step(self) -> Descent | None:
+        """Take a step; return where the descent led if it is over."""
+        look = self.look
+        g, K = look.g, (look.stiffness + look.stiffness.T) / 2
+        k, E = np.linalg.eigh(K)
+        pull = E.T @ g
+        size = look.size
+        level = flat(k, size)
+        self.rounding = ROUNDING * float(np.abs(k).max(initial=0.0))
+        nothing = np.abs(pull) <= max(BALANCED * size, self.rounding)
+        if nothing.all() and not (k < -level).any():
+            s = np.where(np.abs(k) > level, -pull / np.where(np.abs(k) > level, k, 1.0), 0.0)
+            self.still += 1
+            last = float(np.abs(s).max(initial=0.0))
+            if last < 1e-15 or (last < _STEP and self.still > 1) or self.still > 6:
+                return None if self._released() else Descent(look, dict(self.on), True, left=self.left)
+            return self._take(E @ s, float(pull @ s), certain=True)
+        if nothing.all():
+            self.left = self.left or self.first
+            pull = np.where(nothing, 0.0, pull)
+        self.first = False
+        s, hoped = _within(k, pull, self.radius, level)
+        s = np.where(nothing & (np.abs(k) <= level), 0.0, s)
+        gone = self.base.closed.equations.difference(self.start, look.q) / self.base.scales
+        if float(np.abs(gone).max(initial=0.0)) > _FAR:
+            return Descent(look, dict(self.on), False, falls=look.B @ (E @ s))
+        return self._take(E @ s, hoped)
+
+    def _take(self, s: Array, hoped: float, *, certain: bool = False) -> Descent | None:
+        """Go a step s, as far as stops allow, if forces do the work that is hoped for; else trust less."""
+        look, balance = self.look, self.balance
+        turn = float(np.abs(look.B[self.turns] @ s).max(initial=0.0)) / _TURN
+        if turn > 1.0:
+            s = s / turn
+            hoped = float(look.g @ s + 0.5 * s @ look.stiffness @ s)
+        way = look.B @ s
+        part, met = self._within_stops(way, *self._room(way))
+        part, turned = self._one_way(way, part)
+        if turned is not None:
+            q = balance.moved(look.q, part * way) if part > 0.0 else look.q
+            return Descent(look if q is None else self._look(q, look.x), dict(self.on), False, turned=turned)
+        if met is not None and part * float(np.abs(way).max()) < 1e-9 and self._meet(*met):
+            return None
+        trial = balance.moved(look.q, part * way)
+        middle = balance.moved(look.q, 0.5 * part * way) if trial is not None else None
+        if trial is None or middle is None:
+            return self._less(s)
+        there, half = self._look(trial, look.x), self._look(middle, look.x)
+        work = (4 * (_work(look, half) + _work(half, there)) - _work(look, there)) / 3
+        if part < 1.0:
+            hoped = float(part * (look.g @ s) + 0.5 * part**2 * (s @ look.stiffness @ s))
+        if certain or (hoped < 0 and work < 0.1 * hoped):
+            good = certain or abs(work - hoped) < 0.3 * abs(hoped)
+            if good and part == 1.0 and float(np.linalg.norm(s)) > 0.8 * self.radius:
+                self.radius *= 2.0
+            self.look = there
+            for measure, sign in self.ways.items():
+                now = float(measure.values(there.q))
+                if sign * (now - self.here[measure]) > 0.0:
+                    self.past[measure] = self.here[measure]  # from where it last went on
+                self.here[measure] = now
+            if met is not None:
+                self._meet(*met)
+            return None
+        return self._less(s)
+
+    def _less(self, s: Array) -> Descent | None:
+        size = float(np.linalg.norm(s))
+        self.radius = 0.25 * size
+        if size > 1e-13:
+            return None
+        small = float(np.abs(self.look.g).max(initial=0.0)) <= max(1e-6 * self.look.size, self.rounding)
+        if small and self._released():
+            return None
+        return Descent(self.look, dict(self.on), small, left=self.left)
+
+    # ---- stops
+
+    def _room(self, way: Array) -> tuple[float, tuple[Measure, float] | None]:
+        """Return which part of a scaled way can be gone before a stop, and which that is."""
+        q, part, met = self.look.q, 1.0, None
+        for measure in self.stops:
+            if measure in self.on:
+                continue
+            rate = float(measure.row(q) @ (way * self.balance.scales))
+            bound = measure.upper if rate > 0 else measure.lower
+            gap = bound - float(measure.values(q))
+            if rate != 0.0 and np.isfinite(bound) and gap / rate < part:
+                part, met = max(gap / rate, 0.0), (measure, bound)
+        return part, met
+
+    def _within_stops(
+        self, way: Array, part: float, met: tuple[Measure, float] | None
+    ) -> tuple[float, tuple[Measure, float] | None]:
+        """Return a part of a scaled way after which no stop is passed: distances between bodies go along curves."""
+        others = [m for m in self.stops if m not in self.on and m.column < 0]
+        for _ in range(_SHORTER if others else 0):
+            q = self.balance.moved(self.look.q, part * way)
+            if q is None:
+                break
+            past = {m: max(float(m.values(q)) - m.upper, m.lower - float(m.values(q))) for m in others}
+            worst = max(past, key=lambda m: past[m] / m.scale)
+            if past[worst] <= 1e-9 * worst.scale:
+                break
+            value = float(worst.values(self.look.q))
+            bound = worst.upper if float(worst.values(q)) > worst.upper else worst.lower
+            gap = abs(bound - value)
+            part, met = part * max(gap / (gap + past[worst]), 0.1), (worst, bound)
+        return part, met
+
+    def _one_way(self, way: Array, part: float) -> tuple[float, Measure | None]:
+        """Return which part of a scaled way can be gone before a coordinate turns back, and which does."""
+        q, turned = self.look.q, None
+        for measure, sign in self.ways.items():
+            rate = float(measure.row(q) @ (way * self.balance.scales))
+            room = sign * (self.here[measure] - self.past[measure])  # what the last step on gained
+            if sign * rate < 0.0 and room < -sign * rate * part:
+                part, turned = max(room, 0.0) / (-sign * rate), measure
+        return part, turned
+
+    def _meet(self, measure: Measure, bound: float) -> bool:
+        """Hold a coordinate at its stop, if the step came there; of curved ways the next step does."""
+        if abs(float(measure.values(self.look.q)) - bound) > 0.05 * measure.scale:
+            return False
+        self.on[measure] = bound
+        self._again()
+        return True
+
+    def _released(self) -> bool:
+        """Let go the stop that pulls most; return whether there is one."""
+        if not self.on:
+            return False
+        names = list(self.balance.held)
+        pulls = {}
+        for measure, bound in self.on.items():
+            mu = self.look.mu[names.index(measure)]
+            pulls[measure] = float(mu if bound == measure.upper else -mu)
+        worst = max(pulls, key=lambda m: pulls[m])
+        if pulls[worst] <= BALANCED * self.look.size:
+            return False
+        del self.on[worst]
+        self.still = 0
+        self._again()
+        return True
+
+    def _again(self) -> None:
+        """Look anew with other stops."""
+        self.balance = self.base.with_held(self.on)
+        q = self.balance.retracted(self.look.q)
+        self.look = self._look(self.look.q if q is None else q, self.look.x)
+        self.radius = max(self.radius, 1e-3)
+
+
+def _work(one: Look, two: Look) -> float:
+    """Return the work against forces along the straight way from one configuration to another, J, by both ends."""
+    there, back = one.balance.closed.between(one.q, two.q), one.balance.closed.between(two.q, one.q)
+    D = one.balance.scales
+    return 0.5 * float(there @ (D * one.r) - back @ (D * two.r))
+
+
+def flat(k: Array, size: float) -> float:
+    """Return the level below which slopes k (n,) J of forces of a size, J, are none."""
+    return FLAT * max(float(np.abs(k).max(initial=0.0)), 1e-3 * size, 1e-300)
+
+
+def _within(k: Array, pull: Array, radius: float, level: float) -> tuple[Array, float]:
+    """Return the solution of (1) along eigenvectors, and the work hoped for.
+
+    Where nothing pulls along a negative slope, the step goes along it to the edge of the region (the hard case).
+    """
+    lowest = float(k.min(initial=0.0))
+
+    def along(shift: float) -> Array:
+        slope = k + shift
+        return np.where(slope > 0, -pull / np.where(slope > 0, slope, 1.0), 0.0)
+
+    s = along(0.0)
+    inside = lowest > level or (lowest >= -level and not (pull[k <= level] != 0).any())
+    if not inside or float(np.linalg.norm(s)) > radius:
+        low = max(0.0, -lowest)
+        high = low + float(np.linalg.norm(pull)) / radius + 1e-300
+        first = np.nextafter(low * (1 + 1e-12), np.inf) if low > 0 else 1e-12 * high
+        if float(np.linalg.norm(along(first))) < radius:
+            s = along(first)
+            short = np.sqrt(max(radius**2 - float(s @ s), 0.0))
+            edge = int(np.argmin(k))
+            if lowest < -level:
+                s[edge] += short if s[edge] >= 0 else -short
+        else:
+            low = first
+            for _ in range(100):
+                middle = np.sqrt(low * high) if low > 0 else 0.5 * high
+                long = float(np.linalg.norm(along(middle)))
+                low, high = (middle, high) if long > radius else (low, middle)
+                if abs(long - radius) < 0.05 * radius:
+                    break
+            s = along(middle)
+    return s, float(pull @ s + 0.5 * s @ (k * s))

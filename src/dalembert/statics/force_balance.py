@@ -1,0 +1,338 @@
+"""Forces out of balance at a configuration, and their slopes, along what loops, drives and holds leave free.
+
+With f the hinge forces that would have to be supplied for the state to go on without accelerations (inertia of a steady
+motion, weights, less what elements do), P the rows of loops, H those of coordinates that something holds:
+
+    f = P^T lam + H^T mu + r          lam, mu by least squares                                                    (1)
+    g = F^T f = F^T r                 F: virtual motions, P F = 0                                                 (2)
+    dg = F^T (f_q - (P^T lam)_q) B dy = -F^T M a_q B dy                                                           (3)
+
+g vanishes at rest. In (3) a are the accelerations of `Model.dynamics` under joint forces r and those of holds. They are
+zero, so that the derivative of M does not enter and lam are the multipliers. The derivatives of the core, exact for
+trees and loops, give the stiffness: that of springs, of weights, and of loads that turn with rows and bodies.
+Velocities, element states, inputs and parameters of elements follow alike. y are motions along B, an orthonormal basis
+in rad and lengths of the system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..closure.equations import RelativeEquations
+from ..closure.null_space import null_space
+from ..closure.scaled_equations import Closed, Measure
+from ..connections.joints import Free
+from ..errors import AssemblyError, ModelError, SingularityError
+from ..model import Conditions, Derivatives, Model
+from ..rotation import skew
+
+__all__ = ["Balance", "Look", "straight"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_CLOSED = 1e-12  # scaled residual of closed loops
+_FORCES = _core.report_parts.index("forces")
+_STEP = 1e-6  # rad or lengths: of central differences, where bodies without mass leave no accelerations
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """What is at rest, or moves steadily, under which conditions.
+
+    Attributes
+    ----------
+    model : Model
+    t : float, s
+    conditions : Conditions
+        Under which elements are evaluated.
+    inputs : dict of str to float
+        In place of laws of time.
+    fixed : (nv,) bool
+        Small motions that no configuration takes: driven and held ones, and those of steady speeds.
+    prescribed : (nv,) bool
+        Those of them whose forces something supplies: drives, holds.
+    held : dict of Measure to float
+        Coordinates that are held by rows, and supplied with what they take, rad or m.
+    trimmed : dict of Measure to float
+        Coordinates that keep a value and are supplied with nothing: unknowns have to see to it.
+    v : (nv,) rad/s or m/s
+        Steady speeds.
+    idle : (nx,) bool
+        Element states that nothing depends on: they need no rest.
+    """
+
+    model: Model
+    t: float
+    conditions: Conditions
+    inputs: Mapping[str, float]
+    fixed: Marks
+    prescribed: Marks
+    v: Array
+    held: Mapping[Measure, float] = field(default_factory=dict)
+    trimmed: Mapping[Measure, float] = field(default_factory=dict)
+    idle: Marks = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    # ---- configurations
+
+    @cached_property
+    def closed(self) -> Closed:
+        """The closure equations with what is held."""
+        equations = RelativeEquations(self.model)
+        return Closed(equations, {**self.held, **self.trimmed}, self.t, self.fixed)
+
+    @cached_property
+    def _open(self) -> Closed:
+        """The same with a column for every small motion, fixed ones too: virtual motions go along some of them."""
+        return Closed(RelativeEquations(self.model), {**self.held, **self.trimmed}, self.t)
+
+    @cached_property
+    def _rolling(self) -> NDArray[np.intp]:
+        """Rows that bind speeds alone."""
+        model = self.model
+        closing = np.asarray(model.compiled.names.closing, dtype=bool)
+        return np.flatnonzero(closing & ~np.asarray(model.holonomic, dtype=bool))
+
+    @cached_property
+    def scales(self) -> Array:
+        """Sizes of small motions (nv,): 1 rad, or a length of the system."""
+        return self.closed.scales
+
+    def with_held(self, held: Mapping[Measure, float]) -> Balance:
+        """Return the balance with further coordinates held."""
+        return replace(self, held={**self.held, **held})
+
+    def moved(self, q: Array, step: Array) -> Array | None:
+        """Return the closed configuration that a scaled step (nv,) from q leads to; None if nothing closes there."""
+        return self.retracted(self.closed.moved(q, step))
+
+    def retracted(self, q: Array) -> Array | None:
+        """Return the closed configuration next to q by shortest steps; None if nothing closes nearby."""
+        closed, free = self.closed, ~self.fixed
+        if not closed.rows:
+            return q
+        r = closed.residual(q)
+        for _ in range(30):
+            worst = float(np.abs(r).max(initial=0.0))
+            if worst < _CLOSED:
+                return q
+            step = np.zeros(closed.nv)
+            step[free] = np.linalg.lstsq(closed.jacobian(q)[:, free], -r, rcond=1e-9)[0]
+            if float(np.abs(step).max()) > 1.0:
+                return None
+            q = closed.moved(q, step)
+            r = closed.residual(q)
+            if float(np.abs(r).max()) > 0.5 * worst and worst < 1e-9:
+                return q
+        return q if float(np.abs(r).max()) < 1e-9 else None
+
+    # ---- looking
+
+    @cached_property
+    def _inputs(self) -> Array | None:
+        return self.model.input_values(self.inputs) if self.inputs else None
+
+    @cached_property
+    def locking(self) -> Conditions:
+        """The conditions with locks where coordinates of cut hinges are held, so that their rows may turn."""
+        nv = self.model.nv
+        cut = {nv + m.place for m in (*self.held, *self.trimmed) if m.column < 0}
+        return self.conditions.changed(locked=self.conditions.locked | cut) if cut else self.conditions
+
+    def rows(self, q: Array) -> tuple[Array, Array, Array]:
+        """Return scaled rows (k, nv): of loops and wheels, of what is held, of what is trimmed."""
+        J = self._open.jacobian(q) if self._open.rows else np.zeros((0, self.model.nv))
+        n = len(self.held) + len(self.trimmed)
+        loops, rest = J[: len(J) - n], J[len(J) - n :]
+        if len(self._rolling):
+            P = self.model.constraint_jacobian(q, t=self.t)[self._rolling]
+            scale = np.asarray(self.model.compiled.tables["row_scale"])[self._rolling, None]
+            loops = np.vstack([loops, scale * P * self.scales])
+        return loops, rest[: len(self.held)], rest[len(self.held) :]
+
+    def supplied(self, q: Array, x: Array, lam: Array | None = None) -> Array:
+        """Return f of (1), (nv,) or (B, nv) N m or N."""
+        model, still = self.model, np.zeros(self.model.nv)
+        v = self.v if q.ndim == 1 else np.broadcast_to(self.v, (len(q), model.nv))
+        how: dict[str, Any] = {"t": self.t if q.ndim == 1 else np.full(len(q), self.t), "x": x, "inputs": self._inputs}
+        if q.ndim > 1 and self._inputs is not None:
+            how["inputs"] = np.broadcast_to(self._inputs, (len(q), len(self._inputs)))
+        if lam is not None and model.compiled.elements.feedbacks.array().size:
+            how["lam"] = lam
+        f: Array = model._supplied(q, v, still, conditions=self.conditions, **how)
+        return f
+
+    def look(self, q: Array, x: Array) -> Look:
+        """Return what there is at a closed configuration."""
+        return Look(self, q, x)
+
+
+class Look:
+    """What there is at a configuration q (nq,) with element states x (nx,)."""
+
+    def __init__(self, balance: Balance, q: Array, x: Array) -> None:
+        self.balance, self.q, self.x = balance, q, x
+        model, D = balance.model, balance.scales
+        loops, held, trimmed = balance.rows(q)
+        moving = ~balance.fixed
+        allowed = ~balance.prescribed
+        self.B = null_space(np.vstack([loops, held, trimmed]), model.nv, moving)
+        same = not len(trimmed) and bool((moving == allowed).all())
+        self.F = self.B if same else null_space(np.vstack([loops, held]), model.nv, allowed)
+        self.held_rows = held
+        self._shares(loops, held, allowed, None)
+        if model.nc and model.compiled.elements.feedbacks.array().size:
+            self._shares(loops, held, allowed, self.lam)
+        self.g = self.F.T @ (D * self.f)
+
+    def _shares(self, loops: Array, held: Array, allowed: Marks, lam: Array | None) -> None:
+        """Find f, lam, mu and r of (1), and the joint forces tau under which nothing accelerates.
+
+        tau holds the efforts of drives and holds at tree coordinates besides r; those at cut joints are multipliers.
+        """
+        balance, model = self.balance, self.balance.model
+        D = balance.scales
+        self.f = balance.supplied(self.q, self.x, lam)
+        rows = np.vstack([loops, held])
+        self.lam, self.mu, self.r = np.zeros(model.nc), np.zeros(len(held)), self.f.copy()
+        self.tau = self.f.copy()
+        if len(rows):
+            y: Array = np.linalg.lstsq(rows[:, allowed].T, (D * self.f)[allowed], rcond=1e-9)[0].astype(float)
+            P = model.constraint_jacobian(self.q, t=balance.t)
+            self.lam = self._multipliers(y[: len(loops)])
+            self.mu = y[len(loops) :]
+            of_tree = np.array([m.column >= 0 for m in balance.held], dtype=bool)
+            self.r = self.f - P.T @ self.lam - (held.T @ self.mu) / D
+            self.tau = self.r + (held[of_tree].T @ self.mu[of_tree]) / D
+        self.r[~allowed] = 0.0
+
+    def _multipliers(self, y: Array) -> Array:
+        """Return lam (nc,) from multipliers of the scaled rows that were looked at."""
+        balance, model = self.balance, self.balance.model
+        lam, scale = np.zeros(model.nc), np.asarray(model.compiled.tables["row_scale"])
+        places = [k for k in balance.closed._rows if k < model.nc]
+        lam[places] = y[: len(places)]
+        # rows of driven hinges stand after them, and bind nothing that is free
+        lam[balance._rolling] = y[len(y) - len(balance._rolling) :]
+        return np.asarray(lam * scale)
+
+    # ---- sizes and slopes
+
+    @cached_property
+    def size(self) -> float:
+        """How large the loads are that balance each other, J: of connections and elements, in rad and lengths."""
+        balance, model = self.balance, self.balance.model
+        how: dict[str, Any] = {"t": balance.t, "x": self.x, "inputs": balance._inputs, "conditions": balance.conditions}
+        loads = model._loads_of_motion(self.q, balance.v, np.zeros(model.nv), lam=self.lam, **how)
+        scaled = [loads[:, :3], model.length * loads[:, 3:], balance.scales * self.f]
+        if model.compiled.elements.elements:
+            scaled.append(model.length * model._report([_FORCES], self.q, balance.v, **how)[0])
+        return max(float(np.abs(part).max(initial=0.0)) for part in scaled)
+
+    @cached_property
+    def dx(self) -> Array:
+        """Rates of the element states, (nx,)."""
+        balance, model = self.balance, self.balance.model
+        if not model.nx:
+            return np.zeros(0)
+        how: dict[str, Any] = {"inputs": balance._inputs, "conditions": balance.locking}
+        found = model.report(["dx"], balance.t, self.q, balance.v, self.x, tau=self.tau, **how)
+        rates = np.asarray(found["dx"])
+        return np.where(balance.idle, 0.0, rates) if len(balance.idle) else rates
+
+    def slopes(self, parameters: tuple[str, ...] = ()) -> tuple[Derivatives, Derivatives]:
+        """Return derivatives of f (nv, ...) as (3) has it, and of dx; differences where there are no accelerations."""
+        balance, model = self.balance, self.balance.model
+        how: dict[str, Any] = {"inputs": balance._inputs, "conditions": balance.locking, "multipliers": False}
+        try:
+            d = model.d_dynamics(balance.t, self.q, balance.v, self.x, tau=self.tau, parameters=parameters, **how)
+        except (SingularityError, ModelError):
+            if parameters or model.nx or self.balance.v.any():
+                raise
+            return self._differences(), Derivatives(*[np.zeros((0, 0))] * 7)
+        M = model.mass_matrix(self.q)
+        states = d.dx
+        if balance.idle.any():
+            states = Derivatives(*(_without(part, balance.idle) for part in states))
+        return Derivatives(*(-M @ part for part in d.a)), states
+
+    def _differences(self) -> Derivatives:
+        """Return the derivatives by q of f - P^T lam - H^T mu, by central differences along every free motion."""
+        balance, model = self.balance, self.balance.model
+        n, steps = model.nv, _STEP * np.diag(balance.scales)
+        near = model.integrate(np.repeat(self.q[None], 2 * n, axis=0), np.vstack([steps, -steps]))
+        x = np.zeros((2 * n, model.nx))
+        f = balance.supplied(near, x)
+        if model.nc:
+            P = model.constraint_jacobian(near, t=np.full(2 * n, balance.t))
+            f = f - np.einsum("kcv,c->kv", P, self.lam)
+        for measure, mu in zip(balance.held, self.mu, strict=True):
+            if measure.column < 0:
+                f = f - mu / measure.scale * measure.row(near)
+        by_q = ((f[:n] - f[n:]) / (2 * _STEP)).T / balance.scales
+        none = np.zeros((n, 0))
+        return Derivatives(by_q, none, none, none, none, none, none)
+
+    @cached_property
+    def stiffness(self) -> Array:
+        """dg of (3) by y, F^T K B, J; element states follow (dx = 0) as far as they have a rest of their own."""
+        return self._stiffness(self.B)
+
+    @cached_property
+    def virtual_stiffness(self) -> Array:
+        """The same by virtual motions, F^T K F, J: what a rest is judged by."""
+        return self.stiffness if self.F is self.B else self._stiffness(self.F)
+
+    def _stiffness(self, basis: Array) -> Array:
+        D = self.balance.scales
+        by, states = self._slopes
+        K: Array = (self.F.T * D) @ straight(self.balance.model, by.q, self.r) @ (D[:, None] * basis)
+        if self.balance.model.nx:
+            X = np.linalg.lstsq(states.x, states.q @ (D[:, None] * basis), rcond=None)[0]
+            K = K - (self.F.T * D) @ by.x @ X
+        return K
+
+    @cached_property
+    def _slopes(self) -> tuple[Derivatives, Derivatives]:
+        return self.slopes()
+
+    def settled(self) -> Look:
+        """Return the look with element states at rest, dx = 0, where they have a rest of their own."""
+        look = self
+        for _ in range(20):
+            _, states = look._slopes
+            step = np.linalg.lstsq(states.x, -look.dx, rcond=1e-12)[0]
+            look = Look(self.balance, self.q, look.x + step)
+            size = np.abs(look.x).max(initial=0.0) + np.abs(self.x).max(initial=0.0)
+            if np.abs(step).max(initial=0.0) <= 1e-12 * size:
+                return look
+        raise AssemblyError("element states do not come to rest")
+
+
+def _without(part: Array, idle: Marks) -> Array:
+    """Return derivatives with rows of states that need no rest zero."""
+    kept = part.copy()
+    kept[idle] = 0.0
+    return kept
+
+
+def straight(model: Model, by_q: Array, r: Array) -> Array:
+    """Return slopes (nv, nv) of forces r (nv,) in axes that do not turn with free bodies.
+
+    Steps shift a body straight and turn it about itself (`Model.integrate`); forces in its axes turn with it, which is
+    no change of theirs.
+    """
+    free = [model.v_slice(h.name).start for h in model.forest.hinges if isinstance(h.element, Free)]
+    if not free:
+        return by_q
+    slopes = by_q.copy()
+    for k in free:
+        slopes[k + 3 : k + 6, k : k + 3] -= skew(r[k + 3 : k + 6])
+    return slopes

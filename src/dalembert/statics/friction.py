@@ -1,0 +1,202 @@
+"""Dry friction of hinges at rest: what it holds where it is, what slides, and where that comes to rest.
+
+Friction holds any effort within its bounds, so that rest is a band, and which rest of it is found depends on the start.
+Everything is held where it starts; if efforts within the bounds,
+
+    F^T (f - H^T mu) = 0,    |mu_i| <= s_i                                                                        (1)
+
+can do that, the start is the answer. Else those rows that are on their bounds slide together, the way that what is
+missing moves them, against friction f_i, slowly: nothing swings over, and a row that would turn back sticks there. At
+rest (1) is asked anew, until it holds. Friction that follows loads takes those of the
+place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..closure.equations import RelativeEquations
+from ..closure.scaled_equations import Measure, measures_of
+from ..errors import EquilibriumError, ModelError
+from ..numerics.bounded_qp import solve_box
+from ..simulation.friction.load_limits import frozen
+from ..simulation.friction.rows import DryRows
+from .energy_descent import Descent, descend
+from .force_balance import Balance, Look
+from .request import Request
+
+__all__ = ["Held", "Rubbing", "rest_with_friction"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_ROUNDS = 200  # changes of who slides
+_FAR = 300.0  # rad or lengths: what slid so far slides for ever
+
+
+@dataclass(frozen=True)
+class Held:
+    """What friction of a coordinate does at rest.
+
+    Attributes
+    ----------
+    name, unit : str
+    effort : float, N m or N
+        That friction exerts.
+    limit : float, N m or N
+        The most that it can.
+    slid : bool
+        Whether the coordinate slid to where it is.
+    """
+
+    name: str
+    unit: str
+    effort: float
+    limit: float
+    slid: bool
+
+    @property
+    def margin(self) -> float:
+        """How much more it could hold, N m or N."""
+        return self.limit - abs(self.effort)
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """By how much the effort of others along the coordinate may change, down and up, without moving it, N m or N.
+
+        Others that friction holds are taken to go on as they are.
+        """
+        return self.effort - self.limit, self.effort + self.limit
+
+
+class Rubbing:
+    """Friction of hinges: rows, their bounds, and which of them slide."""
+
+    def __init__(self, request: Request) -> None:
+        self.request, self.rows = request, _rubbing(request)
+        known = measures_of(RelativeEquations(request.model))
+        self.measures: list[Measure] = []
+        for name, row in zip(self.rows.names, range(len(self.rows)), strict=True):
+            if name not in known:
+                raise ModelError(
+                    "equilibrium", f"friction of {name!r}", float(self.rows.sliding[row]),
+                    "the attitude of a ball joint cannot be held by friction at rest: leave its friction out by "
+                    "friction='off', or describe it by revolute hinges",
+                )  # fmt: skip
+            self.measures.append(known[name])
+        self.sign = np.zeros(len(self.rows))
+        self.start = self.places(request.q)
+
+    def balance(self, friction: Array) -> Balance:
+        """Return the balance with rows that slide against friction (n,), N m or N, and others held."""
+        base, rows = self.request.balance, self.rows
+        parameters = frozen(rows, base.conditions, friction).parameters.copy()
+        parameters[rows.friction] = friction
+        parameters[rows.mode] = self.sign
+        held = {m: value for m, value, sign in zip(self.measures, self.start, self.sign, strict=True) if sign == 0.0}
+        return replace(base, conditions=base.conditions.changed(parameters=parameters), held={**base.held, **held})
+
+    def places(self, q: Array) -> Array:
+        """Return where the rows are, (n,) rad or m."""
+        return np.array([float(m.values(q)) for m in self.measures])
+
+    def bounds(self, look: Look) -> tuple[Array, Array]:
+        """Return friction and static friction (n,) N m or N under the loads of a rest."""
+        rows, model, balance = self.rows, self.request.model, look.balance
+        if not rows.loaded.any():
+            return rows.frictions(self.request.balance.conditions, np.zeros(len(rows)))
+        locked = balance.conditions.changed(locked=balance.conditions.locked | _places(look))
+        how = {"inputs": balance._inputs, "conditions": locked}
+        signals = model.report(["signals"], balance.t, look.q, balance.v, look.x, **how)["signals"]  # type: ignore[arg-type]
+        return rows.frictions(self.request.balance.conditions, rows.loads(signals))
+
+    def efforts(self, look: Look, static: Array) -> tuple[Array, Array]:
+        """Return efforts (n,) within static friction that come nearest to (1), and which way rows go that they let go.
+
+        What is missing moves all of them together; rows that it would move slide, 1 or -1, others have 0.
+        """
+        balance, n = look.balance, len(self.rows)
+        others = {m: value for m, value in balance.held.items() if m not in self.measures}
+        free = replace(balance, held=others).look(look.q, look.x)
+        scale = np.array([m.scale for m in self.measures])
+        rows = np.array([m.row(look.q) for m in self.measures]).reshape(n, balance.model.nv)
+        H = rows * balance.scales / scale[:, None]
+        stuck = self.sign == 0.0
+        A = free.F.T @ H[stuck].T
+        mu = -self.sign * static * scale
+        bound = (static * scale)[stuck]
+        solution = solve_box(A.T @ A, -A.T @ free.g, -bound, bound)
+        missing = free.g - A @ solution.x
+        way = np.zeros(n)
+        if float(np.abs(missing).max(initial=0.0)) > 1e-8 * max(free.size, 1e-300):
+            on = np.abs(np.abs(solution.x) - bound) <= 1e-12 * np.maximum(bound, 1e-300)
+            rate = -A.T @ missing
+            slides = on & (np.abs(rate) > 1e-9 * free.size)
+            way[np.flatnonzero(stuck)[slides]] = np.sign(rate[slides])
+        mu[stuck] = solution.x
+        return mu / scale, way
+
+
+def rest_with_friction(request: Request, *, most: int) -> tuple[Descent, list[Held]]:
+    """Return where a descent with friction led, and what friction holds there."""
+    rub = Rubbing(request)
+    q, x, slid = request.q, request.x, np.zeros(len(rub.rows), dtype=bool)
+    for _ in range(_ROUNDS):
+        rub.sign[:] = 0.0
+        held = descend(rub.balance(rub.rows.sliding), q, x, request.stops, most=most)
+        if not held.found:
+            return held, []
+        q, x = held.look.q, held.look.x
+        friction, static = rub.bounds(held.look)
+        efforts, rub.sign = rub.efforts(held.look, np.where(slid, friction, static))
+        if not rub.sign.any():
+            return held, _told(rub, efforts, slid, static)
+        slid |= rub.sign != 0.0
+        found = _slide(request, rub, friction, q, x, most)
+        if found.falls is not None:
+            return found, []
+        q, x = found.look.q, found.look.x
+        gone = request.balance.closed.equations.difference(request.q, q) / request.balance.scales
+        if float(np.abs(gone).max(initial=0.0)) > _FAR:
+            found.found, found.falls = False, gone
+            return found, []
+    raise EquilibriumError("friction of hinges goes from one to the other without rest: start elsewhere")
+
+
+def _slide(request: Request, rub: Rubbing, friction: Array, q: Array, x: Array, most: int) -> Descent:
+    """Let rows slide the way they go, to rest; one that would turn back sticks where it is."""
+    while True:
+        ways = {m: sign for m, sign in zip(rub.measures, rub.sign, strict=True) if sign != 0.0}
+        found = descend(rub.balance(friction), q, x, request.stops, most=most, ways=ways)
+        q, x = found.look.q, found.look.x
+        rub.start = rub.places(q)
+        if found.turned is None or len(ways) == 1:
+            return found
+        rub.sign[rub.measures.index(found.turned)] = 0.0
+
+
+def _told(rub: Rubbing, efforts: Array, slid: Marks, static: Array) -> list[Held]:
+    units = ["N m" if unit == "rad" else "N" for unit in rub.rows.units]
+    return [
+        Held(name, units[k], float(efforts[k]), float(static[k]), bool(slid[k]))
+        for k, name in enumerate(rub.rows.names)
+    ]
+
+
+def _places(look: Look) -> set[int]:
+    """Return the places of held coordinates, as conditions lock them."""
+    nv = look.balance.model.nv
+    return {m.column if m.column >= 0 else nv + m.place for m in look.balance.held}
+
+
+def _rubbing(request: Request) -> DryRows:
+    """Return the rows that rub and may move."""
+    rows, balance = request.rows, request.balance
+    tree = rows.places < request.model.nv
+    fixed = tree & balance.fixed[np.where(tree, rows.places, 0)]
+    taken = {m.name for m in balance.held}
+    kept = np.flatnonzero(rows.rubs & ~fixed & ~np.array([name in taken for name in rows.names], dtype=bool))
+    return rows.chosen(kept)

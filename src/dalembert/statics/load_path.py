@@ -1,0 +1,345 @@
+"""`equilibrium_path`: how an equilibrium changes with a load, through limit points and bifurcations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import checked, finite_number, positive
+from ..closure.continuation.arclength import Tracer
+from ..closure.continuation.bifurcation import meeting
+from ..closure.continuation.solution_path import Path
+from ..errors import ModelError
+from ..linear.inputs import mind_fixed_rows
+from ..model import Model, State, as_model
+from ..result import Output
+from ..system import System
+from .equilibrium_result import Rest
+from .equilibrium_search import locked, solved
+from .force_balance import Look
+from .load_continuation import Load, Loading, Stop
+from .request import Request, requested
+from .stability import judged, named_motion
+
+__all__ = ["EquilibriumPath", "PathPoint", "equilibrium_path"]
+
+Array = NDArray[np.float64]
+
+_TURNS = 1e-4  # part of the load in a tangent below which the load turns there
+
+
+@dataclass(frozen=True, eq=False)
+class PathPoint:
+    """A special point of a path.
+
+    Attributes
+    ----------
+    kind : str
+        ``"limit"``: the load turns back, and a system under it snaps; ``"bifurcation"``: branches meet.
+    value : float
+        Of what varies.
+    state : State
+    motion : str
+        Which coordinates lose their stiffness, by name.
+    """
+
+    kind: str
+    value: float
+    state: State = field(repr=False)
+    motion: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.value:.6g}, along {self.motion}"
+
+
+@dataclass(eq=False)
+class EquilibriumPath:
+    """Equilibria over what varies, point after point; print it to read it.
+
+    Attributes
+    ----------
+    model : Model
+    name : str
+        What varies.
+    values : (n,)
+    q, v, x : (n, nq), (n, nv), (n, nx)
+    s : (n,)
+        Arclength, rad, lengths of the system and parts of the range.
+    stable : (n,) bool
+    special : list of PathPoint
+        Limit points and bifurcations in order.
+    branches : list of EquilibriumPath
+        That leave from bifurcations, two from each.
+    end : str
+        Why it ends.
+    notes : list of str
+    """
+
+    model: Model
+    name: str
+    values: Array
+    q: Array
+    v: Array
+    x: Array
+    s: Array
+    stable: NDArray[np.bool_]
+    special: list[PathPoint]
+    end: str
+    t: float = 0.0
+    branches: list[EquilibriumPath] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    loading: Loading | None = field(default=None, repr=False)
+    path: Path | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def limit_points(self) -> list[PathPoint]:
+        """Where the load turns back."""
+        return [point for point in self.special if point.kind == "limit"]
+
+    @property
+    def bifurcations(self) -> list[PathPoint]:
+        """Where branches meet."""
+        return [point for point in self.special if point.kind == "bifurcation"]
+
+    def __getitem__(self, name: str) -> Array:
+        """Return an output of a `Result` along the path, ``"A.position"`` or ``"tip.position.z"``; or what varies."""
+        if name == self.name:
+            return self.values
+        output = Output.of(self.model, name)
+        if output.needs == "dynamics":
+            remedy = "it depends on the load: da.equilibrium(..., state=path.state(k)) under the load gives reactions"
+            raise ModelError("equilibrium_path", "output", name, remedy)
+        if self.loading is None or not self.loading.load.numbers(self.model):
+            return output.evaluate(self.model, self.t, self.q, self.v, self.x)
+        models = [self.loading.under(float(value)).model for value in self.values]  # places follow own numbers
+        rows = zip(models, self.q, self.v, self.x, strict=True)
+        return np.concatenate([output.evaluate(m, self.t, q[None], v[None], x[None]) for m, q, v, x in rows])
+
+    def state(self, k: int) -> Rest:
+        """Return the k-th state, which knows the numbers and inputs that it was found with."""
+        return _rest(self.loading, self.q[k].copy(), self.v[k].copy(), self.x[k].copy(), self.t, float(self.values[k]))
+
+    def at(self, value: float) -> list[Rest]:
+        """Return the states of the path at a value of what varies, in order, each solved for to the last digit."""
+        assert self.loading is not None and self.path is not None
+        tracer = Tracer(self.loading)  # type: ignore[arg-type]
+        number = finite_number(value, item="equilibrium_path", field="value")
+        found = []
+        ahead = self.values - number
+        for k in np.flatnonzero(ahead[:-1] * ahead[1:] <= 0):
+            if k and ahead[k] == 0.0:
+                continue  # told as the end of the piece before
+            place = tracer.refined(self.path, int(k), lambda p: float(p.q[-1]) - number)
+            if place is not None:
+                q, x, _ = self.loading.parts(place.q)
+                found.append(_rest(self.loading, q, self.v[k].copy(), x, self.t, number))
+        return found
+
+    def __repr__(self) -> str:
+        low, high = float(self.values.min()), float(self.values.max())
+        lines = [f"{len(self)} equilibria of {self.model.system.name!r} with {self.name} from {low:.6g} to {high:.6g}"]
+        runs = np.flatnonzero(np.diff(self.stable.astype(int)))
+        first = "stable" if self.stable[0] else "unstable"
+        lines.append(f"  begins {first} at {self.values[0]:.6g}, ends at {self.values[-1]:.6g}: {self.end}")
+        lines += [f"  {point}" for point in self.special]
+        lines += [f"  {'stable' if self.stable[k + 1] else 'unstable'} from {self.values[k + 1]:.6g} on" for k in runs]
+        for branch in self.branches:
+            kind = (
+                "stable" if branch.stable[1:].all() else "unstable" if not branch.stable[1:].any() else "partly stable"
+            )
+            lines.append(f"  branch to {branch.values[-1]:.6g}, {kind}")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
+        """Plot what varies over an output, stable pieces drawn through, and return the matplotlib axes.
+
+        Parameters
+        ----------
+        output : str
+            That of `Result` which goes to the right; the coordinate that moves most if left out.
+        ax : matplotlib axes
+        path : str or Path
+            File to write: .png, .pdf, .svg, ...
+        """
+        from ..view.plots.equilibrium_paths import plot_path
+
+        return plot_path(self, output, ax=ax, path=path)
+
+
+@checked("hold", "speeds", "parameters", "limits", "nearest", "branches")
+def equilibrium_path(
+    system: System | Model,
+    vary: str | Mapping[str, float],
+    start: float,
+    stop: float,
+    *,
+    state: State | Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    hold: str | Iterable[str] | Mapping[str, Any] = (),
+    speeds: Mapping[str, float | None] | None = None,
+    inputs: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    control: Callable[[State], Any] | None = None,
+    limits: tuple[float, float] | None = None,
+    nearest: bool = False,
+    branches: bool = True,
+    length: float = 100.0,
+    step: float = 0.06,
+) -> EquilibriumPath:
+    """Return how an equilibrium changes with an input, a number of the system, a load factor or a steady speed.
+
+    The path is followed by its length, not by the load: through limit points, where a system under a growing load
+    snaps, and over bifurcations, whose branches are followed as well.
+
+    Parameters
+    ----------
+    system : System or Model
+    vary : str, or dict of str to float
+        An input (``"load.fz"``), any number of the system (``"k.stiffness"``, ``"bob.mass"``, ``"crank.tip.x"``: loops
+        close anew all along), a steady speed (``"spin.speed"``); or several with factors,
+        ``{"load.fz": -10.0, "wind.fx": 2.0}``, that all grow with the load factor.
+    start, stop : float
+        From where to where. The equilibrium at the start is that of `equilibrium`.
+    state, t, hold, speeds, inputs, parameters, control, nearest
+        As in `equilibrium`; friction of hinges is left out.
+    limits : (float, float)
+        Between which the load may go on the way; default as far beyond the start as the stop is away from it.
+    branches : bool
+        Whether to follow branches that leave at bifurcations.
+    length : float
+        Arclength after which to end, rad, lengths of the system and parts of the range.
+    step : float
+        The largest change of any coordinate between two points, likewise.
+
+    Returns
+    -------
+    EquilibriumPath
+
+    Examples
+    --------
+    A column of two links, a spring between them: it buckles under 4 c / l.
+
+    >>> import dalembert as da
+    >>> s = da.System("column", gravity=(0, 0, 0))
+    >>> low, high = (s.body(name, da.rod(0.5, 1.0, axis="z")) for name in ("low", "high"))
+    >>> _ = s.connect("foot", da.Revolute("y"), s.ground, low)
+    >>> _ = s.connect("knee", da.Revolute("y"), low.at(0, 0, 0.5), high)
+    >>> _ = s.connect("head", da.PointOnLine("z"), s.ground, high.at(0, 0, 0.5))
+    >>> _ = s.connect("c", da.TorsionSpring(stiffness=3.0), "knee")
+    >>> _ = s.connect("load", da.Load(force=(0, 0, -1.0)), high.at(0, 0, 0.5))
+    >>> path = da.equilibrium_path(s, {"load.fz": -1.0}, 0.0, 14.0)
+    >>> [round(point.value, 6) for point in path.bifurcations], len(path.branches)
+    ([12.0], 2)
+    """
+    item = "equilibrium_path"
+    model = as_model(system)
+    load = Load.of(model, vary, item=item)
+    begin, end = (finite_number(x, item=item, field=name) for x, name in ((start, "start"), (stop, "stop")))
+    if begin == end:
+        raise ModelError(item, "stop", stop, f"it must differ from start, {begin:.6g}")
+    span = abs(end - begin)
+    if limits is not None and np.shape(limits) != (2,):
+        raise ModelError(item, "limits", limits, "give (lowest, highest)")
+    positive(item, step=step, length=length)
+    low, high = limits if limits is not None else (min(end, 2 * begin - end), max(end, 2 * begin - end))
+    moving = {model.speed_names[k]: factor * begin for k, factor in load.speeds(model).items()}
+    numbers = {**(parameters or {}), **{name: begin * load.factors[name] for name in load.numbers(model)}}
+    how: dict[str, Any] = {"t": t, "hold": hold, "inputs": inputs, "parameters": numbers, "control": control}
+    request = requested(model, state=state, speeds={**(speeds or {}), **moving}, item=item, **how)
+    if request.trims:
+        raise ModelError(item, "speeds", speeds, "speeds that are sought have no path: give them values")
+    at = request.q, request.balance.t, f"{item}: vary"
+    mind_fixed_rows(request.model, load.numbers(request.model), *at, loops=False)
+    request.balance = load.at(request.balance, begin)
+    first = solved(request, friction="off", nearest=nearest)
+    far = load.at(request.balance, end).look(first.q, first.x)
+    size = max(first.look.size, far.size, float(np.abs(first.look.virtual_stiffness).max(initial=0.0)))
+    states = np.maximum(np.abs(first.x), 1.0) if model.nx else np.zeros(0)
+    loading = Loading(request.balance, load, span, size, states)
+    stops = [Stop(load.name, "", loading.nq - 1, span, min(low, high), max(low, high))]
+    stops += [Stop(m.name, m.unit, 0, m.scale, m.lower, m.upper, m, model.nq) for m in request.stops]
+    tracer = Tracer(loading, stops, largest=step, length=length)  # type: ignore[arg-type]
+    along = np.zeros(loading.nv)
+    along[-1] = np.sign(end - begin)
+    way = tracer.follow(loading.point(first.q, first.x, begin), along)
+    found = _path(tracer, request, load, way)
+    if request.rows.rubs.any():
+        found.notes.append("friction of hinges is left out")
+    found.notes = [*request.notes, *found.notes]
+    if branches:
+        _add_branches(tracer, request, load, way, found)
+    return found
+
+
+def _path(tracer: Tracer, request: Request, load: Load, way: Path) -> EquilibriumPath:
+    """Return what is to be told of a way."""
+    loading: Loading = tracer.closed  # type: ignore[assignment]
+    model, nq = request.model, request.model.nq
+    looks = [loading.look(Q) for Q in way.q]
+    stable = np.array([_stable(request, look) for look in looks])
+    special = []
+    slope = way.tangents[:, -1]
+    for k in np.flatnonzero(slope[:-1] * slope[1:] < 0):
+        place = tracer.refined(way, int(k), lambda p: float(p.tangent[-1]))
+        if place is not None:
+            special.append((float(way.s[k]), _point("limit", loading, place.q)))
+    for near in way.singular:
+        if abs(near.tangent[-1]) < _TURNS:
+            continue  # a limit point: the rank is full there, along the path
+        met = meeting(tracer, near)
+        if met is not None:
+            before = int(np.argmin(np.linalg.norm(loading.between(way.q, met.q), axis=1)))
+            special.append((float(way.s[before]), _point("bifurcation", loading, met.q)))
+    special.sort(key=lambda item: item[0])
+    v = np.array([look.balance.v for look in looks]).reshape(len(way), model.nv)
+    parts = way.q[:, :nq], v, way.q[:, nq:-1]
+    return EquilibriumPath(
+        model, load.name, way.q[:, -1], *parts, way.s, stable, [point for _, point in special], way.ends[1],
+        request.balance.t, loading=loading, path=way,
+    )  # fmt: skip
+
+
+def _rest(loading: Loading | None, q: Array, v: Array, x: Array, t: float, value: float) -> Rest:
+    """Return a state of rest under the load."""
+    if loading is None:
+        return Rest(q=q, v=v, t=t, x=x)
+    balance = loading.under(value)
+    return Rest(q=q, v=v, t=t, x=x, conditions=balance.conditions, inputs=dict(balance.inputs))
+
+
+def _stable(request: Request, look: Look) -> bool:
+    balance = look.balance
+    state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
+    return bool(judged(look, state, locked(request, balance), balance._inputs, balance.fixed & (balance.v != 0)))
+
+
+def _point(kind: str, loading: Loading, Q: Array) -> PathPoint:
+    look = loading.look(Q)
+    K = look.virtual_stiffness
+    k, E = np.linalg.eigh((K + K.T) / 2)
+    motion = named_motion(look.balance.model, look.F @ E[:, [int(np.abs(k).argmin())]])
+    state = _rest(loading, look.q, look.balance.v.copy(), look.x, look.balance.t, float(Q[-1]))
+    return PathPoint(kind, float(Q[-1]), state, motion)
+
+
+def _add_branches(tracer: Tracer, request: Request, load: Load, way: Path, found: EquilibriumPath) -> None:
+    """Follow what leaves from bifurcations of a way."""
+    loading: Loading = tracer.closed  # type: ignore[assignment]
+    for near in way.singular:
+        met = meeting(tracer, near) if abs(near.tangent[-1]) > _TURNS else None
+        for direction in [] if met is None else met.directions:
+            assert met is not None
+            if abs(abs(float(direction @ near.tangent)) - 1.0) < 1e-3:
+                continue  # the way itself
+            ahead = tracer.correct(loading.moved(met.q, 0.02 * direction), direction)
+            if ahead is None:
+                found.notes.append(f"a branch at {float(met.q[-1]):.6g} could not be entered")
+                continue
+            found.branches.append(_path(tracer, request, load, tracer.follow(ahead[0], direction)))

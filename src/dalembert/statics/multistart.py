@@ -1,0 +1,110 @@
+"""All equilibria of a system, as far as many starts find them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import finite_number
+from ..closure.loop_solver import Closure
+from ..errors import DalembertError, ModelError
+from .equilibrium_result import Equilibrium
+from .request import Request
+
+__all__ = ["Equilibria", "several"]
+
+Array = NDArray[np.float64]
+
+_LEAST = 40  # starts
+_IDLE = 30  # of them in a row that find nothing new end the search
+_SAME = 1e-5  # rad or lengths
+
+
+class Equilibria(list[Equilibrium]):
+    """Several equilibria of one system, those of least energy first; print it to read it.
+
+    Attributes
+    ----------
+    starts : int
+        From how many starts they were found; more may exist.
+    """
+
+    def __init__(self, found: list[Equilibrium], starts: int) -> None:
+        super().__init__(found)
+        self.starts = starts
+
+    def __repr__(self) -> str:
+        stable = sum(bool(eq.stable) for eq in self)
+        lines = [f"{len(self)} equilibria, {stable} stable, found from {self.starts} starts"]
+        for number, eq in enumerate(self):
+            values = ", ".join(f"{name} {value:.4g}" for name, (value, _, _) in eq._coordinates()[:6])
+            more = ", ..." * (len(eq._coordinates()) > 6)
+            lines.append(f"  {number}: {eq.stable.verdict:8}  energy {eq.energy:.6g} J  {values}{more}")
+        return "\n".join(lines)
+
+
+def several(request: Request, count: int | None = None) -> Equilibria:
+    """Return equilibria found downhill and by Newton's method from many starts, until nothing new turns up."""
+    from .equilibrium_search import solved
+
+    if count is not None and (finite_number(count, item="equilibrium", field="count") < 1 or count != int(count)):
+        raise ModelError("equilibrium", "count", count, "give how many to look for, at least 1")
+    random, found = np.random.default_rng(0), list[Equilibrium]()
+    closed, idle, starts = request.balance.closed, 0, 0
+    limit = np.inf if count is None else count
+    while len(found) < limit and (starts < _LEAST or idle < _IDLE) and starts < 2000:
+        q = request.q if not starts else _strewn(request, random)
+        starts += 1
+        idle += 1
+        if q is None:
+            continue
+        for nearest in (False, True):
+            if not nearest and request.trims:
+                continue
+            try:
+                eq = solved(replace(request, q=q, notes=list(request.notes)), friction="off", nearest=nearest)
+            except DalembertError:
+                continue
+            beyond = any(not m.lower - 1e-9 <= float(m.values(eq.q)) <= m.upper + 1e-9 for m in request.stops)
+            if beyond or any(_same(request, closed.between(eq.q, other.q), eq, other) for other in found):
+                continue
+            found.append(eq)
+            idle = 0
+    if request.rows.rubs.any():
+        for eq in found:
+            eq.notes.append("friction of hinges is left out")
+    return Equilibria(sorted(found, key=lambda eq: eq.energy)[: None if count is None else int(count)], starts)
+
+
+def _same(request: Request, away: Array, one: Equilibrium, two: Equilibrium) -> bool:
+    """Return whether two equilibria are one: but for motions that nothing determines."""
+    loose = [request.model.speed_names.index(name) for name in one.free if name in request.model.speed_names]
+    away = away.copy()
+    away[loose] = 0.0
+    numbers = np.array([one.unknown[name] - two.unknown[name] for name in one.unknown])
+    size = 1.0 + np.abs(np.array(list(one.unknown.values())))
+    return bool(np.abs(away).max(initial=0.0) < _SAME and (np.abs(numbers) < _SAME * size).all())
+
+
+def _strewn(request: Request, random: np.random.Generator) -> Array | None:
+    """Return a random closed configuration within stops; None if that start does not close."""
+    model, balance = request.model, request.balance
+    closure = Closure(model, 1e-12, 60, t=balance.t)
+    q = closure.kicked(request.q, balance.fixed, np.pi, random)
+    for name in model.flexible_names:
+        q[model.q_slice(name)] = request.q[model.q_slice(name)]
+    for m in request.stops:
+        if m.column >= 0:
+            low, high = max(m.lower, q[m.place] - np.pi * m.scale), min(m.upper, q[m.place] + np.pi * m.scale)
+            q[m.place] = random.uniform(low, high) if low < high else np.clip(q[m.place], m.lower, m.upper)
+    if model.nc:
+        closure.max_iterations = 60
+        outcome = closure.iterate(q, ~balance.fixed)
+        if not outcome.closed:
+            return None
+        q = closure.unwound(outcome.q, request.q, balance.fixed)
+    found = balance.retracted(q)
+    inside = found is not None and all(m.lower <= float(m.values(found)) <= m.upper for m in request.stops)
+    return found if inside else None

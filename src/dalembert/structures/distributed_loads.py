@@ -1,0 +1,208 @@
+"""Loads that are spread over flexible bodies: along lines of beams, and as pressure on plates and solids.
+
+They become plain `Load`s whose virtual work is that of the spread one for the shapes of the elements: along beams,
+forces at two points of Gauss in each element (a constant load times cubic shapes is integrated exactly); on surfaces,
+the consistent loads of their nodes. So they act in every analysis, deform the body, and show up in nodal balances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..bodies.body import Body
+from ..bodies.markers import Marker
+from ..checks import checked, finite_array, finite_number
+from ..connections.elements import Load
+from ..connections.laws import scaled
+from ..errors import ModelError
+from .beam_elements import Beams
+from .cables import SlenderBody
+from .plate_elements import PlateElements
+from .solid_elements import SolidElements
+from .structure import Structure
+
+if TYPE_CHECKING:
+    from ..system import System
+
+__all__ = ["SpreadLoad", "line_load", "pressure_load"]
+
+Array = NDArray[np.float64]
+
+_POINTS = np.array([-1.0, 1.0]) / np.sqrt(3)
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadLoad:
+    """What `line_load` and `pressure_load` return.
+
+    Attributes
+    ----------
+    name : str
+    loads : tuple of str
+        Names of the loads that it consists of.
+    total : (3,) N
+        Their sum where the law is one, at rest; in axes of the body, or of the world if that was asked for.
+    """
+
+    name: str
+    loads: tuple[str, ...]
+    total: Array
+
+
+@checked("axes")
+def line_load(
+    system: System,
+    name: str,
+    body: Body | SlenderBody,
+    force: ArrayLike | Callable[[Array], ArrayLike],
+    *,
+    law: Any = 1.0,
+    axes: str = "world",
+    where: Callable[[Array], bool] | None = None,
+) -> SpreadLoad:
+    """Spread a force along the beam elements of a flexible body, or along a slender one.
+
+    Parameters
+    ----------
+    system : System
+    name : str
+        The loads become ``"name_0"``, ``"name_1"``, ...
+    body : Body or SlenderBody
+    force : (3,) N/m, or a function of the place (3,) m that returns it
+        Places are those of the undeformed body, in its axes; along a slender body, of its line.
+    law : number, function of t or law
+        What the force is multiplied with.
+    axes : "world" or "body"
+        Of the force: fixed, or turning with the material (a follower load).
+    where : function of the place (3,) m
+        True where the load acts; default everywhere. It is asked at the points of integration.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> steel = da.Material(E=210e9, nu=0.3, density=7850)
+    >>> s = da.System("wing", gravity=(0, 0, 0))
+    >>> wing = s.body("wing", da.beam(1.0, da.Section.rectangle(0.05, 0.005), steel, elements=8))
+    >>> root = s.connect("root", da.Fixed(), s.ground, wing)
+    >>> da.line_load(s, "lift", wing, lambda x: (0, 0, 30 * (1 - x[0] ** 2)), axes="body").total.round(6)
+    array([ 0.,  0., 20.])
+    """
+    item = f"line load {name!r}"
+    if axes not in ("world", "body"):
+        raise ModelError(item, "axes", axes, "use 'world' or 'body'")
+    loads: list[str] = []
+    total = np.zeros(3)
+    for place, marker, length in _line(item, body):
+        if where is not None and not where(place):
+            continue
+        each = finite_array(force(place) if callable(force) else force, (3,), item=item, field="force") * length
+        loads.append(f"{name}_{len(loads)}")
+        system.connect(loads[-1], Load(force=[scaled(law, c) for c in each], axes=axes), marker)
+        total += each
+    return _made(item, name, loads, total)
+
+
+def pressure_load(
+    system: System,
+    name: str,
+    body: Body,
+    pressure: float | Callable[[Array], float],
+    *,
+    law: Any = 1.0,
+    where: Callable[[Array], bool] | None = None,
+) -> SpreadLoad:
+    """Press on the surface of a flexible body made of solid elements, or on the upper face of a plate.
+
+    The pressure follows the material: it turns with the nodes. Changes of area are left out.
+
+    Parameters
+    ----------
+    system : System
+    name : str
+        The loads become ``"name_0"``, ``"name_1"``, ...
+    body : Body
+    pressure : float, Pa, or a function of the place (3,) m that returns it
+        Positive against the outward normal; on a plate, against its z axis. Negative: suction, or the lower face.
+    law : number, function of t or law
+        What the pressure is multiplied with.
+    where : function of the place (3,) m
+        True where it acts; asked at the middle of each face of an element, in body axes. Default: everywhere.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> steel = da.Material(E=210e9, nu=0.3, density=7850)
+    >>> plate = da.plate_structure(0.4, 0.2, 0.002, steel, elements=(4, 2))
+    >>> plate = plate.rigid_region(plate.nodes[:, 0] < -0.199)  # one edge, tied to a new node, number 15
+    >>> s = da.System("flap")
+    >>> flap = s.body("flap", plate.reduce(da.CantileverModes(4, at=15)))
+    >>> root = s.connect("root", da.Fixed(), s.ground, flap.at(node=15))
+    >>> da.pressure_load(s, "p", flap, 100.0, law=da.Ramp(0.0, 1.0, 0.1)).total.round(9)
+    array([ 0.,  0., -8.])
+    """
+    item = f"pressure load {name!r}"
+    structure = _structure(item, body)
+    elements = structure.elements
+    if not isinstance(elements, (PlateElements, SolidElements)):
+        raise ModelError(item, "body", body.name, "it has no surface: it needs plates or solids; beams take line_load")
+
+    def value(place: Array) -> float:
+        given = pressure(place) if callable(pressure) else pressure
+        return finite_number(given, item=item, field="pressure")
+
+    nodal = elements.pressure_loads(structure.nodes, value, where).reshape(-1, 6)
+    size = np.abs(nodal[:, :3]).max(initial=0.0)
+    loads: list[str] = []
+    for node, (*force, mx, my, mz) in enumerate(nodal):
+        if np.abs(force).max() > 1e-12 * size or np.abs((mx, my, mz)).max() > 0:
+            loads.append(f"{name}_{len(loads)}")
+            given = [[scaled(law, c) for c in part] for part in (force, (mx, my, mz))]
+            system.connect(loads[-1], Load(force=given[0], moment=given[1], axes="body"), body.at(node=node))
+    return _made(item, name, loads, nodal[:, :3].sum(axis=0))
+
+
+def _made(item: str, name: str, loads: list[str], total: Array) -> SpreadLoad:
+    if not loads:
+        raise ModelError(
+            item, "where", "nowhere", "it acts on no place of the body: check units and axes (body axes, m)"
+        )
+    return SpreadLoad(name, tuple(loads), total)
+
+
+def _line(item: str, body: Body | SlenderBody) -> Iterator[tuple[Array, Marker, float]]:
+    """Yield places (3,) m along a body, their markers, and the lengths they stand for, m."""
+    if isinstance(body, SlenderBody):
+        begin = 0.0
+        for start, end in zip(body.points[:-1], body.points[1:], strict=True):
+            h = float(np.linalg.norm(end - start))
+            for s in (1 + _POINTS) / 2:
+                yield start + s * (end - start), body.at(begin + s * h), h / 2
+            begin += h
+        return
+    structure = _structure(item, body)
+    if not isinstance(structure.elements, Beams):
+        raise ModelError(
+            item, "body", body.name, "it has no lines: it needs beam elements; surfaces take pressure_load"
+        )
+    for first, second in structure.elements.ends:
+        start, end = structure.nodes[first], structure.nodes[second]
+        for s in (1 + _POINTS) / 2:
+            place = start + s * (end - start)
+            yield place, body.at(*place), float(np.linalg.norm(end - start)) / 2
+
+
+def _structure(item: str, body: Any) -> Structure:
+    flexible = body.flexible if isinstance(body, Body) else None
+    if flexible is None or flexible.structure is None:
+        remedy = "give a flexible body whose elements are known: of beams, plates or solids, or a slender one"
+        raise ModelError(item, "body", getattr(body, "name", body), remedy)
+    if flexible.lacks_nodes:
+        remedy = "its reduction removed nodes that are loaded: use CraigBampton or CantileverModes"
+        raise ModelError(item, "body", body.name, remedy)
+    structure: Structure = flexible.structure
+    return structure

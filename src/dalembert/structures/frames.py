@@ -1,0 +1,276 @@
+"""Beams and frames of beams from lines, cross-sections and materials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..bodies.flexible_body import FlexibleBody
+from ..checks import checked, finite_array, finite_number, shape_of
+from ..errors import ModelError
+from ..provenance import recorded
+from .beam_elements import Beams
+from .mode_sets import ModeSet
+from .sections import Material, Section
+from .segmented_beam import SegmentedBeam
+from .structure import Structure
+
+__all__ = ["Member", "beam", "frame", "frame_structure"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A line of beam elements with one section and one material.
+
+    Parameters
+    ----------
+    points : (k, 3) m, or a length m
+        Corners of the line, in body axes; a length means a straight line from the origin along x.
+    section : Section
+    material : Material
+    elements : int or None
+        Number of elements, shared out by length; at least one between two points; None: exactly one.
+    up : (3,)
+        Direction near which the section's z axis lies; default z, or x for lines along z.
+    """
+
+    points: Any
+    section: Section
+    material: Material
+    _: KW_ONLY
+    elements: int | None = 10
+    up: Any = None
+
+    def line(self) -> tuple[Array, Array]:
+        """Return the nodes (k, 3) along the line and, for each element, local axes as columns (k - 1, 3, 3)."""
+        item = "beam"
+        if not isinstance(self.section, Section):
+            raise ModelError(item, "section", self.section, "give a Section, such as Section.tube(0.05, 0.045)")
+        if not isinstance(self.material, Material):
+            raise ModelError(item, "material", self.material, "give a Material(E=..., nu=..., density=...)")
+        shape = shape_of(self.points)
+        if shape == ():
+            length = finite_number(self.points, item=item, field="points")
+            corners = np.array([[0.0, 0.0, 0.0], [length, 0.0, 0.0]])
+        elif shape is not None and len(shape) == 2 and shape[0] >= 2 and shape[1] == 3:
+            corners = finite_array(self.points, shape, item=item, field="points")
+        else:
+            raise ModelError(item, "points", self.points, "give a length, or at least two points (k, 3), in m")
+        spans = np.linalg.norm(np.diff(corners, axis=0), axis=1)
+        if spans.min() <= 1e-9 * spans.max():
+            raise ModelError(item, "points", self.points, "two points that follow each other coincide")
+        nodes = [corners[:1]]
+        for k, count in enumerate(self._shares(spans)):
+            steps = np.arange(1, count + 1)[:, None] / count
+            nodes.append(corners[k] + steps * (corners[k + 1] - corners[k]))
+        line = np.concatenate(nodes)
+        return line, self._axes(np.diff(line, axis=0))
+
+    def _shares(self, spans: Array) -> list[int]:
+        if self.elements is None:
+            return [1] * len(spans)
+        count = self.elements
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise ModelError("beam", "elements", count, "give a whole number, at least 1, or None")
+        return [max(1, round(count * span / spans.sum())) for span in spans]
+
+    def _axes(self, steps: Array) -> Array:
+        x = steps / np.linalg.norm(steps, axis=1)[:, None]
+        if self.up is None:
+            up = np.where(np.abs(x[:, 2:]) < 0.999, [[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0]])
+        else:
+            up = np.broadcast_to(finite_array(self.up, (3,), item="beam", field="up"), x.shape)
+        y = np.cross(up, x)
+        norms = np.linalg.norm(y, axis=1)
+        if norms.min() <= 1e-6 * np.linalg.norm(up, axis=1).max():
+            raise ModelError("beam", "up", self.up, "it must not lie along the beam")
+        y /= norms[:, None]
+        return np.stack([x, y, np.cross(x, y)], axis=2)
+
+
+@checked("members", "theory", "mass")
+@recorded
+def frame_structure(members: Sequence[Member], *, theory: str = "timoshenko", mass: str = "consistent") -> Structure:
+    """Return the structure of members that are rigidly joined wherever their nodes coincide; see `frame`."""
+    if theory not in ("euler", "timoshenko"):
+        raise ModelError("frame", "theory", theory, "use 'timoshenko' or 'euler'")
+    if mass not in ("consistent", "lumped"):
+        raise ModelError("frame", "mass", mass, "use 'consistent' or 'lumped'")
+    listed = [members] if isinstance(members, Member) else list(members)
+    if not listed or not all(isinstance(m, Member) for m in listed):
+        raise ModelError("frame", "members", members, "give at least one Member")
+    lines = [member.line() for member in listed]
+    nodes, numbers = _merged(np.concatenate([line for line, _ in lines]))
+    ends, sections, materials, start = [], [], [], 0
+    for member, (line, _) in zip(listed, lines, strict=True):
+        places = numbers[start : start + len(line)]
+        start += len(line)
+        ends.append(np.column_stack([places[:-1], places[1:]]))
+        sections += [member.section] * (len(line) - 1)
+        materials += [member.material] * (len(line) - 1)
+    joined = np.concatenate(ends)
+    lengths = np.linalg.norm(nodes[joined[:, 1]] - nodes[joined[:, 0]], axis=1)
+    axes = np.concatenate([axes for _, axes in lines])
+    beams = Beams(joined, lengths, axes, tuple(sections), tuple(materials), theory)
+    n = len(nodes)
+    if not any(material.density for material in materials):
+        raise ModelError("frame", "density", 0.0, "a flexible body needs mass: give its material a density")
+    stiffness = beams.assembled(beams.stiffness(), n)
+    if mass == "lumped":
+        return Structure(nodes, None, stiffness, elements=beams, lumps=beams.lumps(n))
+    return Structure(nodes, beams.assembled(beams.mass(), n), stiffness, elements=beams)
+
+
+@overload
+def beam(
+    points: ArrayLike,
+    section: Section,
+    material: Material,
+    *,
+    elements: int | None = 10,
+    up: ArrayLike | None = None,
+    theory: str = "timoshenko",
+    mass: str = "consistent",
+    modes: ModeSet | None = None,
+    damping: Any = None,
+    order: str = "full",
+    stiffening: bool = False,
+    load_nodes: Any = (),
+    segments: None = None,
+) -> FlexibleBody: ...
+@overload
+def beam(
+    points: ArrayLike,
+    section: Section,
+    material: Material,
+    *,
+    segments: int,
+    up: ArrayLike | None = None,
+    damping: Any = None,
+    shapes: int = 2,
+    bending: str = "yz",
+    torsion: bool = True,
+    stretching: bool = False,
+) -> SegmentedBeam: ...
+@checked("elements", "theory", "mass", "order", "stiffening", "shapes", "bending", "torsion", "stretching")
+@recorded
+def beam(
+    points: ArrayLike,
+    section: Section,
+    material: Material,
+    *,
+    elements: int | None = 10,
+    up: ArrayLike | None = None,
+    theory: str = "timoshenko",
+    mass: str = "consistent",
+    modes: ModeSet | None = None,
+    damping: Any = None,
+    order: str = "full",
+    stiffening: bool = False,
+    load_nodes: Any = (),
+    segments: int | None = None,
+    shapes: int = 2,
+    bending: str = "yz",
+    torsion: bool = True,
+    stretching: bool = False,
+) -> FlexibleBody | SegmentedBeam:
+    """Return a flexible body: a beam along a line.
+
+    Parameters
+    ----------
+    points : (k, 3) m, or a length m
+        Corners of the line, in the body frame; a length means a straight beam from the origin along x.
+    section : Section
+    material : Material
+    elements : int or None
+        Number of elements; nodes are numbered along the line from 0. None: one between two points.
+    up : (3,)
+        Direction near which the section's z axis lies; default z, or x for lines along z.
+    theory : "timoshenko" or "euler"
+        With shear and rotary inertia, or without.
+    mass : "consistent" or "lumped"
+    modes : ModeSet
+        Default ``CantileverModes(6)``: six vibrations with the first node held, to which the body frame is attached.
+    damping, order, stiffening, load_nodes
+        As in `Structure.reduce`.
+    segments : int
+        For a beam that bends as far as it likes: so many segments with a frame each, one fixed to the other, in place
+        of one body with modes. ``s.body(name, beam)`` then makes them and returns a `SlenderBody`. Sections stay normal
+        to the line; of the other options, `up` and `damping` go with it.
+    shapes, bending, torsion, stretching
+        Of segments, as in `cable`.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> steel = da.Material(E=210e9, nu=0.3, density=7850)
+    >>> arm = da.beam(1.0, da.Section.rectangle(0.03, 0.01), steel, elements=12, modes=da.CantileverModes(4))
+    >>> arm
+    <FlexibleBody: 2.355 kg, 13 nodes, 4 modes, from 8.355 Hz>
+
+    One that bends by its own length:
+
+    >>> s = da.System("whip")
+    >>> whip = s.body("whip", da.beam(1.0, da.Section.circle(0.002), steel, segments=12))
+    >>> hinge = s.connect("A", da.Revolute("y"), s.ground, whip)
+    >>> whip
+    <SlenderBody 'whip': 12 segments, 1 m>
+    """
+    if segments is not None:
+        for name, value, usual in (
+            ("theory", theory, "timoshenko"),
+            ("mass", mass, "consistent"),
+            ("modes", modes, None),
+            ("order", order, "full"),
+            ("elements", elements, 10),
+            ("load_nodes", tuple(load_nodes), ()),
+        ):
+            if value != usual:
+                raise ModelError("beam", name, value, "segments have shapes of their own: leave it out, or segments")
+        return SegmentedBeam(points, section, material, segments, shapes, bending, torsion, stretching, up, damping)
+    given = (shapes, bending, torsion, stretching)
+    if given != (2, "yz", True, False):
+        remedy = "these are of segments: give segments=n, or leave them out"
+        raise ModelError("beam", "shapes, bending, torsion, stretching", given, remedy)
+    member = Member(points, section, material, elements=elements, up=up)
+    structure = frame_structure([member], theory=theory, mass=mass)
+    return structure.reduce(modes, damping=damping, order=order, stiffening=stiffening, load_nodes=load_nodes)
+
+
+@checked("members", "theory", "mass", "order", "stiffening")
+@recorded
+def frame(
+    members: Sequence[Member],
+    *,
+    theory: str = "timoshenko",
+    mass: str = "consistent",
+    modes: ModeSet | None = None,
+    damping: Any = None,
+    order: str = "full",
+    stiffening: bool = False,
+    load_nodes: Any = (),
+) -> FlexibleBody:
+    """Return a flexible body: a frame of beams, rigidly joined wherever their nodes coincide.
+
+    Nodes are numbered along the members, in their order; ``body.structure.node((x, y, z))`` finds one by its place.
+    Options as in `beam`.
+    """
+    structure = frame_structure(members, theory=theory, mass=mass)
+    return structure.reduce(modes, damping=damping, order=order, stiffening=stiffening, load_nodes=load_nodes)
+
+
+def _merged(points: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Return points without repetitions, in order, and the number of each given point among them."""
+    from scipy.spatial import cKDTree
+
+    size = float(np.ptp(points, axis=0).max())
+    tree = cKDTree(points)
+    first = np.array([min(near) for near in tree.query_ball_point(points, 1e-7 * size)])
+    kept, numbers = np.unique(first, return_inverse=True)
+    return points[kept], numbers.astype(np.int64)

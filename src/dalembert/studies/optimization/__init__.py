@@ -1,0 +1,20 @@
+"""Best designs: within bounds, under constraints, from any output of any analysis."""
+
+from .design_optimization import optimize
+from .optimum import Optimum, Trial
+from .parameter_fit import Fitted, fit
+from .synthesis import Linkage, Synthesis, synthesize
+from .trajectory_optimization import OptimalMotion, optimal_motion
+
+__all__ = [
+    "Fitted",
+    "Linkage",
+    "OptimalMotion",
+    "Optimum",
+    "Synthesis",
+    "Trial",
+    "fit",
+    "optimal_motion",
+    "optimize",
+    "synthesize",
+]

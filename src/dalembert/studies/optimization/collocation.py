@@ -1,0 +1,193 @@
+"""Motions as nonlinear programs: direct collocation by Hermite and Simpson, with exact derivatives.
+
+Unknown are states y = (q, v, x) and efforts u at K + 1 times, and the time T that all takes; h = T / K. Within a step y
+is cubic and u linear, and the equations of motion y' = f(y, u) hold at both ends and in the middle (Hargraves and Paris
+1987; Kelly 2017, section 4):
+
+    y_m = (y_0 + y_1) / 2 + h (f_0 - f_1) / 8                                                                     (1)
+    0 = y_1 - y_0 - h (f_0 + 4 f_m + f_1) / 6                                                                     (2)
+
+f is that of the core, loops and all: accelerations that obey the loops keep motions on them that begin there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model import Model
+from .solvers import Program
+
+__all__ = ["Transcription"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Transcription:
+    """A motion as a program in scaled unknowns.
+
+    Attributes
+    ----------
+    model : Model
+    columns : (nu,) int
+        Of the speeds along which efforts act.
+    steps : int
+    start : (ny,)
+        The state at the beginning.
+    ends : (k,) int, end : (k,)
+        Which parts of the state at the end are given, and their values.
+    state_bounds : (2, ny), effort_bounds : (2, nu), time_bounds : (2,)
+    time_weight, effort_weight : float
+        Of T, and of the integral of the sum of squares of efforts over their scales.
+    state_scale : (ny,), effort_scale : (nu,)
+    t_start : float, s
+    """
+
+    model: Model
+    columns: NDArray[np.intp]
+    steps: int
+    start: Array
+    ends: NDArray[np.intp]
+    end: Array
+    state_bounds: Array
+    effort_bounds: Array
+    time_bounds: Array
+    time_weight: float
+    effort_weight: float
+    state_scale: Array
+    effort_scale: Array
+    t_start: float = 0.0
+
+    @property
+    def ny(self) -> int:
+        """How many numbers a state has."""
+        return len(self.start)
+
+    @property
+    def nu(self) -> int:
+        """How many efforts there are."""
+        return len(self.columns)
+
+    @cached_property
+    def time_scale(self) -> float:
+        """How long a motion takes, about."""
+        return float(np.mean(self.time_bounds))
+
+    def packed(self, y: Array, u: Array, T: float) -> Array:
+        """Return states (K + 1, ny), efforts (K + 1, nu) and the time as scaled unknowns."""
+        return np.concatenate([(y / self.state_scale).ravel(), (u / self.effort_scale).ravel(), [T / self.time_scale]])
+
+    def unpacked(self, z: Array) -> tuple[Array, Array, float]:
+        """Return states, efforts and the time."""
+        k = self.steps + 1
+        y = z[: k * self.ny].reshape(k, self.ny) * self.state_scale
+        u = z[k * self.ny : -1].reshape(k, self.nu) * self.effort_scale
+        return y, u, float(z[-1]) * self.time_scale
+
+    def rates(self, t: Array, y: Array, u: Array) -> Array:
+        """Return f (B, ny) at states and efforts."""
+        q, v, x, tau = self._parts(y, u)
+        found = self.model.dynamics(t, q, v, x, tau=tau)
+        return np.concatenate([v, found.a, found.dx], axis=1)
+
+    def slopes(self, t: Array, y: Array, u: Array) -> tuple[Array, Array]:
+        """Return derivatives of f by states (B, ny, ny) and by efforts (B, ny, nu)."""
+        q, v, x, tau = self._parts(y, u)
+        nv, ny = self.model.nv, self.ny
+        d = self.model.d_dynamics(t, q, v, x, tau=tau, multipliers=False)
+        A, B = np.zeros((len(y), ny, ny)), np.zeros((len(y), ny, self.nu))
+        A[:, :nv, nv : 2 * nv] = np.eye(nv)
+        for rows, by in ((slice(nv, 2 * nv), d.a), (slice(2 * nv, None), d.dx)):
+            A[:, rows] = np.concatenate([by.q, by.v, by.x], axis=2)
+            B[:, rows] = by.tau[:, :, self.columns]
+        return A, B
+
+    def _parts(self, y: Array, u: Array) -> tuple[Array, Array, Array, Array]:
+        nv = self.model.nv
+        tau = np.zeros((len(y), nv))
+        tau[:, self.columns] = u
+        return y[:, :nv], y[:, nv : 2 * nv], y[:, 2 * nv :], tau
+
+    def defects(self, z: Array) -> Array:
+        """Return (2) of all steps, (K ny,), scaled."""
+        y, u, T = self.unpacked(z)
+        h, t = T / self.steps, self.t_start + np.linspace(0, T, self.steps + 1)
+        f = self.rates(t, y, u)
+        middle = (y[:-1] + y[1:]) / 2 + h * (f[:-1] - f[1:]) / 8
+        fm = self.rates((t[:-1] + t[1:]) / 2, middle, (u[:-1] + u[1:]) / 2)
+        off = y[1:] - y[:-1] - h * (f[:-1] + 4 * fm + f[1:]) / 6
+        return np.asarray((off / self.state_scale).ravel())
+
+    def jacobian(self, z: Array) -> Any:
+        """Return derivatives of (2), sparse (K ny, n)."""
+        import scipy.sparse as sparse
+
+        y, u, T = self.unpacked(z)
+        K, ny, nu = self.steps, self.ny, self.nu
+        h, t = T / K, self.t_start + np.linspace(0, T, K + 1)
+        f, (A, B) = self.rates(t, y, u), self.slopes(t, y, u)
+        middle = (y[:-1] + y[1:]) / 2 + h * (f[:-1] - f[1:]) / 8
+        tm, um = (t[:-1] + t[1:]) / 2, (u[:-1] + u[1:]) / 2
+        fm, (Am, Bm) = self.rates(tm, middle, um), self.slopes(tm, middle, um)
+        eye = np.eye(ny)
+        by_y0 = -eye - h / 6 * (A[:-1] + 4 * Am @ (eye / 2 + h / 8 * A[:-1]))
+        by_y1 = eye - h / 6 * (A[1:] + 4 * Am @ (eye / 2 - h / 8 * A[1:]))
+        by_u0 = -h / 6 * (B[:-1] + 4 * (h / 8 * Am @ B[:-1] + Bm / 2))
+        by_u1 = -h / 6 * (B[1:] + 4 * (-h / 8 * Am @ B[1:] + Bm / 2))
+        moved = (Am @ (f[:-1] - f[1:])[..., None])[..., 0] / 8
+        by_T = (-(f[:-1] + 4 * fm + f[1:]) / 6 - h / 6 * 4 * moved) / K
+        scale = self.state_scale
+        blocks = (
+            (by_y0 * scale, 0, ny),
+            (by_y1 * scale, ny, ny),
+            (by_u0 * self.effort_scale, (K + 1) * ny, nu),
+            (by_u1 * self.effort_scale, (K + 1) * ny + nu, nu),
+        )
+        rows, columns, values = [], [], []
+        for block, first, wide in blocks:
+            r, c = np.meshgrid(np.arange(ny), np.arange(wide), indexing="ij")
+            rows.append((np.arange(K)[:, None, None] * ny + r).ravel())
+            columns.append((first + np.arange(K)[:, None, None] * wide + c).ravel())
+            values.append((block / scale[:, None]).ravel())
+        rows.append(np.arange(K * ny))
+        columns.append(np.full(K * ny, (K + 1) * (ny + nu)))
+        values.append((by_T / scale).ravel() * self.time_scale)
+        shape = (K * ny, (K + 1) * (ny + nu) + 1)
+        joined = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        return sparse.csr_matrix(joined, shape=shape)
+
+    def cost(self, z: Array) -> float:
+        """Return what is to be least."""
+        _, u, T = self.unpacked(z)
+        w = u / self.effort_scale
+        squares = (w[:-1] ** 2 + w[:-1] * w[1:] + w[1:] ** 2).sum() / 3  # of linear efforts, exactly
+        return float(self.time_weight * T + self.effort_weight * T / self.steps * squares)
+
+    def gradient(self, z: Array) -> Array:
+        """Return its derivatives."""
+        _, u, T = self.unpacked(z)
+        w, h = u / self.effort_scale, T / self.steps
+        by = np.zeros_like(w)
+        by[:-1] += 2 * w[:-1] + w[1:]
+        by[1:] += w[:-1] + 2 * w[1:]
+        squares = (w[:-1] ** 2 + w[:-1] * w[1:] + w[1:] ** 2).sum() / 3
+        by_T = (self.time_weight + self.effort_weight * squares / self.steps) * self.time_scale
+        states = np.zeros((self.steps + 1) * self.ny)
+        return np.concatenate([states, (self.effort_weight * h / 3 * by).ravel(), [by_T]])
+
+    def program(self) -> Program:
+        """Return the program; what is given at both ends are bounds that meet."""
+        K = self.steps + 1
+        states = np.repeat(self.state_bounds[:, None] / self.state_scale, K, axis=1)
+        states[:, 0] = self.start / self.state_scale
+        states[:, -1, self.ends] = self.end / self.state_scale[self.ends]
+        efforts = np.repeat(self.effort_bounds[:, None] / self.effort_scale, K, axis=1)
+        times = np.asarray(self.time_bounds) / self.time_scale
+        lower, upper = (np.concatenate([states[k].ravel(), efforts[k].ravel(), [times[k]]]) for k in (0, 1))
+        none = np.zeros(self.steps * self.ny)
+        return Program(self.cost, self.gradient, self.defects, self.jacobian, lower, upper, none, none)

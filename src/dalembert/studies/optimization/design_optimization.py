@@ -1,0 +1,204 @@
+"""`optimize`: the best design within bounds and under constraints."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...checks import checked
+from ...errors import ModelError
+from ...model import Model, as_model
+from ...system import System
+from ..sweeps.cases import Case
+from ..sweeps.jobs import TASKS, Job, sorted_names
+from ..sweeps.recorded_outputs import as_readings
+from .design_variables import Variables, make_variables, spread
+from .evaluator import Evaluator
+from .multistart import searches
+from .objectives import as_goals
+from .optimum import Optimum
+from .solvers import mind_method
+
+__all__ = ["make_job", "optimize"]
+
+_ITEM = "optimize"
+_TIMES = 101  # of runs, if none are given, as in `sweep`
+_RTOL = 1e-9  # of runs, if none is given: what a method takes for descent must not be rounding
+
+
+@checked("task", "start", "starts", "most", "tolerance", "subject_to", "gradient")
+def optimize(
+    system: System | Model | Callable[[Case], System],
+    over: Mapping[str, tuple[float | None, float | None]],
+    minimize: Any = None,
+    *,
+    maximize: Any = None,
+    subject_to: Mapping[str, Any] | None = None,
+    outputs: Any = None,
+    task: str | Callable[..., Any] | Mapping[str, Mapping[str, Any]] = "simulate",
+    start: Mapping[str, float] | None = None,
+    starts: int = 1,
+    seed: int = 0,
+    method: str = "auto",
+    gradient: str = "auto",
+    tolerance: float = 1e-8,
+    most: int = 200,
+    **settings: Any,
+) -> Optimum:
+    """Find the design whose outputs are best.
+
+    Parameters
+    ----------
+    system : System, Model, or function of a Case that returns a System
+    over : dict of name to (lower, upper)
+        What may be chosen: numbers of the system, start values, or what a function asks its case for, as in `sweep`.
+        None for no bound.
+    minimize, maximize : label of an output, output, or function of a dict
+        One of both. An output as in `outputs`, or a function of a dict that has all outputs and variables by name. An
+        array means the sum of its squares.
+    subject_to : dict of label to bounds
+        ``{"stress": (None, 2e8)}``, a single number for equality, or ``(function, lower, upper)`` with a function of
+        outputs and variables. Of an array, every entry.
+    outputs : names, or dict of label to output
+        As in `sweep`: ``{"peak": ("A.effort", "peak"), "tip": "arm.tip.position"}``.
+    task : str, function, or dict
+        As in `sweep`. A dict of several tasks with settings of each, ``{"simulate": {"t_end": 2.0}, "modes": {}}``,
+        goes with a dict of their outputs, ``{"simulate": {...}, "modes": {...}}``.
+    start : dict of name to float
+        Where the search begins; what the system has, or the middle between bounds, if left out.
+    starts : int
+        Searches: the first from `start`, others from points that are spread over the bounds. The best is kept.
+    seed : int
+        Of the starts.
+    method : str
+        ``"auto"`` (SLSQP; least squares for an array without constraints), ``"SLSQP"``, ``"trust-constr"``,
+        ``"least_squares"``, ``"L-BFGS-B"``; without derivatives ``"COBYLA"``, ``"Nelder-Mead"``,
+        ``"Powell"``, ``"differential_evolution"``; with the extra ``optimize``, ``"ipopt"`` and ``"nlopt:LD_SLSQP"``,
+        ``"nlopt:GN_DIRECT"``, ...
+    gradient : str
+        ``"auto"``: exact through `sensitivity` where that can, by differences where it cannot, which a note says;
+        ``"exact"``, which refuses the latter; ``"differences"``.
+    tolerance : float
+        Relative, of the objective.
+    most : int
+        Iterations of one search.
+    settings
+        Of the task: ``t_end=2.0``. Runs are kept at 101 times, with ``rtol=1e-9``, unless others are given.
+
+    Returns
+    -------
+    Optimum
+        Points at which a task fails, or the objective is not finite, are recorded there, and the search goes round
+        them.
+
+    Examples
+    --------
+    The softest spring with which a pendulum, let go at rest, turns by half a radian and no further:
+
+    >>> import dalembert as da
+    >>> s = da.System("pendulum")
+    >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    >>> _ = s.connect("k", da.TorsionSpring(stiffness=10.0), "A")
+    >>> found = da.optimize(
+    ...     s, {"k.stiffness": (5.0, 50.0)}, "k.stiffness", subject_to={"swing": (None, 0.5)},
+    ...     outputs={"swing": ("A.position", "peak")}, t_end=2.0)
+    >>> found.status, round(found["k.stiffness"], 2)
+    ('optimal', 37.62)
+    """
+    jobs = _jobs(system, task, outputs, minimize, maximize, settings)
+    model = jobs[0].source if isinstance(jobs[0].source, Model) else None
+    variables = make_variables(_ITEM, over, start, model)
+    _mind_names(jobs, variables)
+    labels = tuple(reading.label for job in jobs for reading in job.readings)
+    wanted = _wanted(minimize, maximize, labels, jobs)
+    free = not any(job.readings for job in jobs)  # answers of a function have labels of their own
+    known = (*labels, *variables.names, *(_named(wanted, subject_to) if free else ()))
+    goal, constraints = as_goals(_ITEM, known, wanted, subject_to)
+    mind_method(_ITEM, method, bool(constraints))
+    if gradient not in ("auto", "exact", "differences"):
+        raise ModelError(_ITEM, "gradient", gradient, "use 'auto', 'exact' or 'differences'")
+    evaluator = Evaluator(jobs, variables, goal, constraints, 1.0 if maximize is None else -1.0, gradient)
+    points = spread(_ITEM, variables, starts, seed)
+    return searches(evaluator, points, method, float(tolerance), int(most), int(seed), model)
+
+
+def _mind_names(jobs: list[Job], variables: Variables) -> None:
+    """Refuse names that no model knows, before anything runs."""
+    for job in jobs:
+        if isinstance(job.source, Model):
+            try:
+                sorted_names(job.source, job.task, Case(0, variables.named(variables.start)))
+            except ModelError as error:
+                raise ModelError(_ITEM, error.field, error.value, error.remedy) from None
+
+
+def _named(wanted: Any, subject_to: Mapping[str, Any] | None) -> tuple[str, ...]:
+    return (*((wanted,) if isinstance(wanted, str) else ()), *(subject_to or {}))
+
+
+def _wanted(minimize: Any, maximize: Any, labels: tuple[str, ...], jobs: list[Job]) -> Any:
+    wanted = minimize if maximize is None else maximize
+    if callable(wanted) or (isinstance(wanted, str) and wanted in labels):
+        return wanted
+    if isinstance(wanted, (tuple, list)):  # it was made the first output
+        return jobs[0].readings[0].label
+    return wanted
+
+
+def _jobs(system: Any, task: Any, outputs: Any, minimize: Any, maximize: Any, settings: dict[str, Any]) -> list[Job]:
+    """Return what is to be done at every point."""
+    if (minimize is None) == (maximize is None):
+        raise ModelError(_ITEM, "minimize", minimize, "give one of `minimize` and `maximize`")
+    if isinstance(system, (System, Model)):
+        source: Any = as_model(system)
+    elif callable(system):
+        source = system
+    else:
+        raise ModelError(_ITEM, "system", system, "give a System, a Model, or a function of a case")
+    wanted = minimize if maximize is None else maximize
+    if isinstance(task, Mapping):
+        if settings:
+            raise ModelError(
+                _ITEM, "settings", sorted(settings), "give them to each task: {'simulate': {'t_end': 2.0}}"
+            )
+        if not isinstance(outputs, Mapping) or set(outputs) != set(task):
+            raise ModelError(_ITEM, "outputs", outputs, "give those of each task, by the names of the tasks")
+        return [make_job(source, name, outputs[name], dict(given)) for name, given in task.items()]
+    if isinstance(wanted, (tuple, list)):  # (name, reduction)
+        outputs = {" ".join(map(str, wanted)): tuple(wanted), **_as_dict(outputs)}
+    elif outputs is None and isinstance(wanted, str) and not callable(task):
+        outputs = [wanted]
+    return [make_job(source, task, outputs, settings)]
+
+
+def _as_dict(outputs: Any) -> dict[str, Any]:
+    if outputs is None:
+        return {}
+    if isinstance(outputs, Mapping):
+        return dict(outputs)
+    raise ModelError(_ITEM, "outputs", outputs, "give a dict of label to output")
+
+
+def make_job(source: Any, task: Any, outputs: Any, settings: dict[str, Any]) -> Job:
+    """Return what is to be done with a model, or with a function that makes it, looked through."""
+    source = as_model(source) if isinstance(source, System) else source
+    if not callable(task) and task not in TASKS:
+        raise ModelError(_ITEM, "task", task, f"use {', '.join(map(repr, TASKS))}, or a function")
+    try:
+        readings = as_readings(outputs, task)
+    except ModelError as error:
+        raise ModelError(_ITEM, error.field, error.value, error.remedy) from None
+    if not callable(task):
+        try:
+            inspect.signature(TASKS[task]).bind(None, **settings)
+        except TypeError as error:
+            raise ModelError(_ITEM, f"settings of {task!r}", sorted(settings), str(error)) from None
+    if task == "simulate":
+        begin = float(settings.get("t_start") or 0.0)
+        times = settings.get("times")
+        times = np.linspace(begin, float(settings["t_end"]), _TIMES) if times is None else np.asarray(times, float)
+        settings = {"rtol": _RTOL, **settings, "times": times}
+    return Job(source, task, settings, readings)

@@ -1,0 +1,260 @@
+"""Outputs and their derivatives at points of a search, each computed once; what fails is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DalembertError, GradientError, ModelError
+from ...model import Model
+from ..sensitivities.sensitivity import sensitivity
+from ..sweeps.cases import Cases
+from ..sweeps.jobs import Job
+from .design_variables import Variables
+from .objectives import Goal, slopes
+
+__all__ = ["Evaluation", "Evaluator", "Record"]
+
+Array = NDArray[np.float64]
+
+_STEPS = {"simulate": 1e-4}  # of central differences, relative: runs are exact to 1e-9 and no better
+_STEP = 1e-5
+_FREE = ("t_start", "state", "parameters", "rtol")  # settings that `sensitivity` takes by themselves
+
+
+@dataclass
+class Record:
+    """One point that a search looked at."""
+
+    trial: int
+    x: Array
+    objective: float
+    violation: float
+    error: str
+
+
+@dataclass
+class Evaluation:
+    """Outputs at a point, and what they say of the goals; error is empty unless it failed."""
+
+    x: Array
+    outputs: dict[str, Array]
+    objective: Array
+    constraints: list[Array]
+    error: str = ""
+    by: dict[str, Array] | None = None
+
+    @property
+    def squares(self) -> bool:
+        """Whether the objective is the sum of squares of an array."""
+        return self.objective.size > 1
+
+    @property
+    def cost(self) -> float:
+        """The objective as one number."""
+        return float(self.objective @ self.objective) if self.squares else float(self.objective[0])
+
+
+@dataclass
+class Evaluator:
+    """Goals of jobs at any values of the variables.
+
+    Attributes
+    ----------
+    jobs : sequence of Job
+    variables : Variables
+    goal : Goal
+    constraints : list of Goal
+    sign : float
+        -1 if the objective is to be largest.
+    gradient : str
+        ``"auto"``, ``"exact"``, ``"differences"``.
+    history : list of Record
+    notes : list of str
+    """
+
+    jobs: Sequence[Job]
+    variables: Variables
+    goal: Goal
+    constraints: list[Goal]
+    sign: float = 1.0
+    gradient: str = "auto"
+    trial: int = 0
+    history: list[Record] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    runs: int = 0
+    kinds: dict[int, str] = field(default_factory=dict)
+    seen: Callable[[Evaluation], None] | None = None
+    _last: dict[bytes, Evaluation] = field(default_factory=dict)
+
+    def at(self, x: Array) -> Evaluation:
+        """Return what is at a point (n,)."""
+        key = x.tobytes()
+        if key not in self._last:
+            found = self._evaluated(x)
+            if len(self._last) > 8:
+                del self._last[next(iter(self._last))]
+            self._last[key] = found
+            worst = max((g.violation(v) for g, v in zip(self.constraints, found.constraints, strict=False)), default=0)
+            cost = np.nan if found.error else self.sign * found.cost
+            self.history.append(Record(self.trial, x.copy(), cost, np.nan if found.error else worst, found.error))
+            if self.seen is not None:
+                self.seen(found)
+        return self._last[key]
+
+    def _evaluated(self, x: Array) -> Evaluation:
+        outputs, error = self._outputs(x[None])[0]
+        if error:
+            return Evaluation(x, {}, np.zeros(0), [], error)
+        try:
+            objective = self.sign * self.goal.value(outputs)
+            constraints = [goal.value(outputs) for goal in self.constraints]
+        except DalembertError as failed:
+            return Evaluation(x, {}, np.zeros(0), [], str(failed))
+        for label, values in ((self.goal.label, objective), *_labelled(self.constraints, constraints)):
+            if not values.size or not np.isfinite(values).all():
+                what = "nothing" if not values.size else "not a finite number"
+                return Evaluation(x, outputs, np.zeros(0), [], f"{label!r} is {what}")
+        return Evaluation(x, outputs, objective, constraints)
+
+    def _outputs(self, points: Array) -> list[tuple[dict[str, Array], str]]:
+        """Return outputs at points (B, n), side by side where tasks can, each with what went wrong."""
+        named = [self.variables.named(x) for x in points]
+        found: list[tuple[dict[str, Array], str]] = [(dict(_as_arrays(values)), "") for values in named]
+        for job in self.jobs:
+            block = job.run(Cases.of(named))
+            self.runs += len(points)
+            for row, error in zip(block.numbers, block.errors, strict=True):
+                if error:
+                    found[row] = ({}, found[row][1] or error)
+                elif not found[row][1]:
+                    values = {label: np.asarray(c.values[row]) for label, c in block.columns.items()}
+                    found[row][0].update(values)
+        return found
+
+    def slopes(self, x: Array) -> tuple[Array, list[Array]] | None:
+        """Return derivatives of the objective (k, n) and of each constraint (k, n); None if there are none."""
+        here = self.at(x)
+        if here.error:
+            return None
+        if here.by is None:
+            here.by = self.derivatives(x, here)
+        if here.by is None:
+            return None
+        n, by = len(self.variables), here.by
+        try:
+            own = self.sign * slopes(self.goal, here.outputs, by, n)
+            others = [slopes(goal, here.outputs, by, n) for goal in self.constraints]
+        except DalembertError:
+            return None
+        return (own, others) if all(np.isfinite(part).all() for part in (own, *others)) else None
+
+    def derivatives(self, x: Array, here: Evaluation) -> dict[str, Array] | None:
+        """Return derivatives of all outputs, (..., n) by label; None where neighbours fail."""
+        n = len(self.variables)
+        by = {name: np.eye(n)[k] for k, name in enumerate(self.variables.names)}
+        for number, job in enumerate(self.jobs):
+            found = self._exact(number, job, x) if self._may_be_exact(number) else None
+            if found is None:
+                found = self._differences(job, x, here)
+            if found is None:
+                return None
+            by |= found
+        return by
+
+    def _may_be_exact(self, number: int) -> bool:
+        return self.gradient != "differences" and self.kinds.get(number) != "differences"
+
+    def _exact(self, number: int, job: Job, x: Array) -> dict[str, Array] | None:
+        """Return exact derivatives, (..., n) by label; None, with a note, where there are none."""
+        why = _why_not(job)
+        if not why:
+            assert isinstance(job.source, Model)
+            given = dict(job.settings)
+            values, names = self.variables.named(x), job.source.parameter_names
+            numbers = {name: value for name, value in values.items() if name in names}
+            starts = {name: value for name, value in values.items() if name not in names}
+            given["parameters"] = {**given.get("parameters", {}), **numbers}
+            if starts or given.get("state") is not None:
+                given["state"] = {**(given.get("state") or {}), **starts}
+            outputs = {r.label: r.name if r.reduce is None else (r.name, r.reduce) for r in job.readings}
+            try:
+                found = sensitivity(job.source, outputs, self.variables.names, task=str(job.task), **given)
+                self.runs += 1
+                self.kinds[number] = "exact"
+                return found.derivatives
+            except (ModelError, GradientError) as error:
+                why = str(error)
+            except DalembertError:
+                return None
+        if self.gradient == "exact":
+            raise ModelError("optimize", "gradient", "exact", f"there is none: {why}")
+        self.kinds[number] = "differences"
+        self.notes.append(f"derivatives of {_task(job)} by differences: {why}")
+        return None
+
+    def _differences(self, job: Job, x: Array, here: Evaluation) -> dict[str, Array] | None:
+        """Return derivatives by central differences, one-sided ones of the same order at bounds."""
+        self.kinds.setdefault(self.jobs.index(job), "differences")
+        own = Evaluator([job], self.variables, self.goal, [])
+        low, high = self.variables.lower, self.variables.upper
+        steps = _STEPS.get(str(job.task), _STEP) * np.maximum(np.abs(x), 0.1 * self.variables.scale)
+        ways = [_way(x[k], h, low[k], high[k]) for k, h in enumerate(steps)]
+        points = np.array([x + factor * h * axis for axis, h, way in _each(ways, steps) for factor, _ in way])
+        values = own._outputs(points)
+        self.runs += len(points)
+        if any(error for _, error in values):
+            self.notes.append("some neighbours of a point failed, so that it has no derivatives")
+            return None
+        labels = [label for label in values[0][0] if label not in self.variables.names]
+        found: dict[str, list[Array]] = {label: [] for label in labels}
+        row = 0
+        for _, h, way in _each(ways, steps):
+            for label in labels:
+                parts = [weight * values[row + j][0][label] for j, (_, weight) in enumerate(way)]
+                rest = -sum(weight for _, weight in way) * here.outputs[label]
+                found[label].append((sum(parts) + rest) / h)
+            row += len(way)
+        return {label: np.stack(columns, axis=-1) for label, columns in found.items()}
+
+
+def _each(ways: list[Any], steps: Array) -> list[tuple[Array, float, Any]]:
+    return list(zip(np.eye(len(ways)), map(float, steps), ways, strict=True))
+
+
+def _way(x: float, h: float, low: float, high: float) -> list[tuple[float, float]]:
+    """Return (place in steps, weight) of differences of second order that stay within bounds."""
+    if low <= x - h and x + h <= high:
+        return [(1.0, 0.5), (-1.0, -0.5)]
+    side = 1.0 if x + 2 * h <= high else -1.0
+    if not low <= x + 2 * side * h <= high:  # bounds closer than a step
+        return [(1.0, 0.5), (-1.0, -0.5)]
+    return [(side, 2.0 * side), (2 * side, -0.5 * side)]
+
+
+def _why_not(job: Job) -> str:
+    """Return why a job has no exact derivatives; empty if it may have."""
+    if job.task not in ("simulate", "kinematics"):
+        return f"{_task(job)} has no exact ones"
+    if not isinstance(job.source, Model):
+        return "the system is made by a function"
+    for reading in job.readings:
+        if reading.name is None or callable(reading.reduce):
+            return f"{reading.label!r} is a function of yours"
+    return ""
+
+
+def _task(job: Job) -> str:
+    return job.task if isinstance(job.task, str) else str(getattr(job.task, "__name__", "the task"))
+
+
+def _as_arrays(values: Mapping[str, float]) -> dict[str, Array]:
+    return {name: np.asarray(value) for name, value in values.items()}
+
+
+def _labelled(goals: Sequence[Goal], values: Sequence[Array]) -> list[tuple[str, Array]]:
+    return [(goal.label, value) for goal, value in zip(goals, values, strict=True)]

@@ -1,0 +1,107 @@
+"""Goals as a nonlinear program that goes on where points fail."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .evaluator import Evaluation, Evaluator
+from .solvers import Program
+
+__all__ = ["Guard"]
+
+Array = NDArray[np.float64]
+
+
+class Guard:
+    """Goals as a nonlinear program in scaled variables, that goes on where a point fails.
+
+    A point that fails has an objective that is worse than any seen, so that a search turns back before it.
+    """
+
+    def __init__(self, evaluator: Evaluator, here: Evaluation) -> None:
+        self.ev, self.good = evaluator, here
+        self.worst = abs(here.cost)
+        self.size = max(1e-12, self.worst)
+        self.steepness: tuple[Array, list[Array]] | None = None
+        self.row_size = [goal.size for goal in evaluator.constraints]
+
+    def program(self) -> Program:
+        """Return the program."""
+        v, ev = self.ev.variables, self.ev
+        sizes = [np.full(c.size, s) for c, s in zip(self.good.constraints, self.row_size, strict=True)]
+        each = [(g, c.size, s) for g, c, s in zip(ev.constraints, self.good.constraints, self.row_size, strict=True)]
+        low = np.concatenate([[], *(np.full(k, g.lower / s) for g, k, s in each)])
+        high = np.concatenate([[], *(np.full(k, g.upper / s) for g, k, s in each)])
+        self._sizes = np.concatenate([[], *sizes])
+        squares = self.good.squares
+        return Program(
+            self.value,
+            self.gradient,
+            self.rows,
+            self.jacobian,
+            v.to_unit(v.lower),
+            v.to_unit(v.upper),
+            low,
+            high,
+            self.residuals if squares else None,
+            self.slopes if squares else None,
+        )
+
+    def _at(self, z: Array) -> Evaluation:
+        found = self.ev.at(self.ev.variables.from_unit(z))
+        if not found.error and found.objective.size == self.good.objective.size:
+            self.good = found
+            self.worst = max(self.worst, abs(found.cost))
+        return found
+
+    def value(self, z: Array) -> float:
+        """Return the objective."""
+        found = self._at(z)
+        if found.error:
+            return float((2 * self.worst + self.size) / self.size)
+        return found.cost / self.size
+
+    def residuals(self, z: Array) -> Array:
+        """Return what is squared."""
+        found = self._at(z)
+        root = np.sqrt(self.size)
+        if found.error:
+            return np.full(self.good.objective.size, 2 * np.sqrt(self.worst / self.good.objective.size) / root + 1.0)
+        return np.asarray(found.objective / root)
+
+    def rows(self, z: Array) -> Array:
+        """Return the constraints; where a point fails, those of the last that did not."""
+        found = self._at(z)
+        found = self.good if found.error else found
+        return np.asarray(np.concatenate([[], *found.constraints]) / self._sizes)
+
+    def _slopes(self, z: Array) -> tuple[Array, list[Array]]:
+        x = self.ev.variables.from_unit(z)
+        found = self.ev.slopes(x)
+        if found is not None:
+            self.steepness = found
+        if self.steepness is None:
+            n = len(self.ev.variables)
+            return np.zeros((self.good.objective.size, n)), [np.zeros((c.size, n)) for c in self.good.constraints]
+        return self.steepness
+
+    def gradient(self, z: Array) -> Array:
+        """Return the derivative of the objective."""
+        own, _ = self._slopes(z)
+        own = own * self.ev.variables.scale
+        found = self._at(z)
+        if self.good.squares:
+            found = self.good if found.error else found
+            return np.asarray(2 * found.objective @ own / self.size)
+        return np.asarray(own[0] / self.size)
+
+    def slopes(self, z: Array) -> Array:
+        """Return the derivatives of what is squared."""
+        return np.asarray(self._slopes(z)[0] * self.ev.variables.scale / np.sqrt(self.size))
+
+    def jacobian(self, z: Array) -> Array:
+        """Return the derivatives of the constraints."""
+        n = len(self.ev.variables)
+        rows = np.concatenate([np.zeros((0, n)), *self._slopes(z)[1]])
+        return np.asarray(rows * self.ev.variables.scale / self._sizes[:, None])

@@ -1,0 +1,298 @@
+"""Starts for four-bars of the plane, whose equations are polynomials: thousands of random starts cost a second.
+
+Points lie in the complex plane. A coupler point goes from P_0 by d_j; a dyad with its pivot at P_0 + a and its moving
+joint at P_0 - z keeps its length where the coupler is turned by e = exp(i theta_j):
+
+    Re(conj(d_j - a) z e) = |d_j|^2 / 2 - Re(conj(d_j) a) - Re(conj(a) z)                                          (1)
+
+(1) of both dyads is linear in the cosine and sine of theta_j; that their squares add up to one is one equation for each
+point but the first, in the eight numbers of (a, z) and (b, w) (Roth and Freudenstein 1963; Wampler, Morgan and Sommese
+1992). For links that turn by phi_j and psi_j about pivots at 0 and 1, with their ends at u and 1 + v at first, the
+coupler is as long at all positions (Freudenstein 1955):
+
+    |1 + v exp(i psi_j) - u exp(i phi_j)|^2 = s                                                                    (2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...connections.joints import Revolute
+from ...errors import SingularityError
+from ...model import Model
+from .design_variables import Variables
+from .levenberg_marquardt import Fit, fit_positions, settled
+from .linkage_positions import Positions, Wanted
+
+__all__ = ["FourBar", "recognised"]
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+_BATCH = 1000  # random starts at once
+_BATCHES = 10  # of them, at most
+_STEPS = 120
+_EXACT = 1e-20  # sum of squares that is rounding
+_SAME = 1e-5  # of solutions, in units of the extent
+_FAR = 50.0  # extents: links as long are of no use
+_LEAST = 1e-3  # extents: links as short are none
+_TRIES = 3  # to give a linkage the numbers of the model
+
+
+@dataclass(frozen=True, eq=False)
+class FourBar:
+    """Which part of a model is what, and what is wanted of it.
+
+    Attributes
+    ----------
+    ends : dict of hinge to (body, marker)
+        A moving body at each of the hinges A, B, C, D, and under which its place stands among the numbers.
+    hinges : tuple of str
+        A, B, C, D: from the ground along crank, coupler, rocker.
+    """
+
+    positions: Positions
+    hinges: tuple[str, str, str, str]
+    ends: dict[str, tuple[int, str]]
+    paths: bool
+
+    def begins(
+        self, variables: Variables, rng: np.random.Generator, drive: str | None, clean: bool
+    ) -> Iterator[Fit | None]:
+        """Yield numbers and coordinates of four-bars that meet everything; None for one that the numbers cannot be.
+
+        Those that a drive can take through all positions in their order come first; if `clean`, no others come.
+        """
+        known: list[Array] = []
+        for _ in range(_BATCHES):
+            fresh = []
+            for x in self._solutions(rng):
+                if all(np.abs(x - other).max() > _SAME for other in known):
+                    known.append(x)
+                    fresh.append(self._joints(x))
+            if not fresh:
+                return
+            good = [self._passable(joints, drive) for joints in fresh]
+            for joints in [j for j, passes in zip(fresh, good, strict=True) if passes]:
+                yield self._numbered(joints, variables, rng)
+            for joints in [] if clean else [j for j, passes in zip(fresh, good, strict=True) if not passes]:
+                yield self._numbered(joints, variables, rng)
+
+    def _solutions(self, rng: np.random.Generator) -> list[Array]:
+        """Return solutions of (1) or (2) from a batch of random starts, in units of the extent."""
+        if self.paths:
+            d = self._points() / self.positions.length
+            found = _solved(lambda X: _dyads(X, d[1:] - d[0]), rng.normal(0, 1, (_BATCH, 8)))
+            return [x for x in found if _is_linkage(x)]
+        phi, psi = self._turns()
+        begin = np.hstack([rng.normal(0, 2, (_BATCH, 4)), rng.uniform(0, 9, (_BATCH, 1))])
+        found = _solved(lambda X: _couplers(X, phi, psi), begin)
+        return [x for x in found if x[4] > _LEAST and np.hypot(x[:4:2], x[1:4:2]).min() > _LEAST]
+
+    def _points(self) -> Complex:
+        values = self.positions.wanted[0].values
+        return np.asarray(values[:, 0] + 1j * values[:, 1])
+
+    def _turns(self) -> tuple[Array, Array]:
+        """Return angles of crank and rocker in the plane, up to what each has at first, (N,)."""
+        phi, psi = (self._sense(w) * w.values[:, 0] for w in self.positions.wanted)
+        return (phi, psi) if self._first_is_crank() else (psi, phi)
+
+    def _sense(self, w: Wanted) -> float:
+        """Return 1 or -1: how a link turns in the plane as its coordinate grows."""
+        if w.kind == "angle":
+            return 1.0
+        model, body = self.positions.model, self.ends[w.name][0]
+        V = model.velocities(np.zeros(model.nq), np.eye(model.nv)[w.column])
+        return float(np.sign(V[body, :3] @ self.positions.normal))
+
+    def _first_is_crank(self) -> bool:
+        first = self.positions.wanted[0]
+        crank = self.positions.model.body_names[self.ends[self.hinges[0]][0]]
+        return first.name in (f"{crank}.angle", self.hinges[0])
+
+    def _joints(self, x: Array) -> Complex:
+        """Return where A, B, C, D are at all positions, (4, N)."""
+        if self.paths:
+            P = self._points()
+            a, z, b, w = (x[::2] + 1j * x[1::2]) * self.positions.length
+            d = (P - P[0]) / self.positions.length
+            turn = _turn(x[None], d)[0]
+            return np.array([np.full(len(P), P[0] + a), P - z * turn, P - w * turn, np.full(len(P), P[0] + b)])
+        phi, psi = self._turns()
+        A, D = self._pivots()
+        u, v = (D - A) * (x[:4:2] + 1j * x[1:4:2])
+        one = np.ones(len(phi))
+        return np.array([A * one, A + u * np.exp(1j * phi), D + v * np.exp(1j * psi), D * one])
+
+    def _pivots(self) -> tuple[complex, complex]:
+        """Return where the pivots of the model are as it is described: angles alone do not say."""
+        system, (first, second) = self.positions.model.system, self.positions.plane
+        found = []
+        for hinge in (self.hinges[0], self.hinges[3]):
+            connection = system.connections[hinge]
+            end = connection.first if connection.first.body.name == "ground" else connection.second
+            place = np.asarray(end.position, dtype=float)
+            found.append(complex(place[first], place[second]))
+        return found[0], found[1]
+
+    def _passable(self, joints: Complex, drive: str | None) -> bool:
+        """Whether a link goes through all positions in order, and passes no dead point on the way."""
+        A, B, C, D = joints if drive != self.hinges[3] else joints[::-1]
+        side = np.sign(((C - B).conj() * (D - C)).imag)
+        steps = np.angle(np.roll(B - A, -1) / (B - A))
+        ways = [np.mod(sign * steps, 2 * np.pi).sum() for sign in (1, -1)]
+        return bool((side == side[0]).all() and min(ways) < 3 * np.pi)
+
+    def _numbered(self, joints: Complex, v: Variables, rng: np.random.Generator) -> Fit | None:
+        """Return the numbers of the model with which its hinges are at given places."""
+        own = self.positions
+        at = np.stack([joints.real, joints.imag], axis=-1)
+        wanted = [Wanted(h, "point", at[k], *self.ends[h]) for k, h in enumerate(self.hinges)]
+        both = Positions(own.model, own.names, v.scale, [*own.wanted, *wanted], own.plane_name)
+        for attempt in range(_TRIES):
+            p = v.start if attempt == 0 else _within(v, rng)
+            q = np.tile(own.model.random_state(rng).q, (own.count, 1))
+            try:
+                q = settled(both, p, q, steps=25)
+                fit = fit_positions(both, Fit(p, q, np.inf), (v.lower, v.upper), 1.0, 60)
+            except (np.linalg.LinAlgError, SingularityError):
+                continue
+            if fit.cost < 1e-12:
+                return fit
+        return None
+
+
+def _within(v: Variables, rng: np.random.Generator) -> Array:
+    wide = np.isfinite(v.upper - v.lower)
+    low, high = np.where(wide, v.lower, v.start), np.where(wide, v.upper, v.start)
+    return np.asarray(low + rng.random(len(v)) * (high - low))
+
+
+def recognised(positions: Positions) -> FourBar | None:
+    """Return the four-bar that a model is, if it is one and all of its numbers may be chosen."""
+    model, wanted = positions.model, positions.wanted
+    loop = _loop(model)
+    if loop is None:
+        return None
+    hinges, bodies, ends = loop
+    crank, coupler, rocker = bodies
+    if len(wanted) == 1 and wanted[0].kind == "point" and wanted[0].values.shape[1] == 2:
+        if wanted[0].body != coupler or len(positions.names) < 9 or not 3 <= positions.count <= 9:
+            return None
+        return FourBar(positions, hinges, ends, True)
+    sides = {_side(w, model, hinges, (crank, rocker)) for w in wanted}
+    if len(wanted) == 2 and sides == {0, 1} and len(positions.names) >= 5 and 3 <= positions.count <= 5:
+        return FourBar(positions, hinges, ends, False)
+    return None
+
+
+def _side(w: Wanted, model: Model, hinges: tuple[str, ...], bodies: tuple[int, int]) -> int | None:
+    """Return 0 for an angle of the crank, 1 for one of the rocker."""
+    if w.kind == "angle" and w.body in bodies:
+        return bodies.index(w.body)
+    return {hinges[0]: 0, hinges[3]: 1}.get(w.name) if w.kind == "hinge" else None
+
+
+def _loop(model: Model) -> tuple[tuple[str, str, str, str], tuple[int, int, int], dict[str, tuple[int, str]]] | None:
+    """Return hinges and bodies of a four-bar in order from the ground, and a moving end of each hinge."""
+    connections = model.system.connections
+    if len(model.body_names) != 3 or len(connections) != 4:
+        return None
+    pairs = {}
+    for name, c in connections.items():
+        if type(c.element) is not Revolute or c.first is None or c.second is None:
+            return None
+        pairs[name] = (c.first.body.name, c.second.body.name)
+    way: list[str] = []
+    bodies = ["ground"]
+    while len(way) < 4:
+        onward = [n for n, pair in pairs.items() if n not in way and bodies[-1] in pair]
+        if not onward:
+            return None
+        way.append(onward[0])
+        first, second = pairs[onward[0]]
+        bodies.append(second if first == bodies[-1] else first)
+    if bodies[-1] != "ground" or len(set(bodies)) != 4:
+        return None
+    numbers = [list(model.body_names).index(body) for body in bodies[1:4]]
+    ends = {}
+    for hinge in way:
+        side = "second" if pairs[hinge][0] == "ground" else "first"
+        body = pairs[hinge][side == "second"]
+        ends[hinge] = (list(model.body_names).index(body), f"{hinge}.{side}")
+    return (way[0], way[1], way[2], way[3]), (numbers[0], numbers[1], numbers[2]), ends
+
+
+def _turn(X: Array, d: Complex) -> Complex:
+    """Return exp(i theta_j) by (1), (B, N)."""
+    C, S, D = _cosines(X, d)
+    with np.errstate(all="ignore"):
+        return np.asarray((C + 1j * S) / D)
+
+
+def _cosines(X: Array, d: Complex) -> tuple[Array, Array, Array]:
+    a, z, b, w = (X[:, k : k + 1] + 1j * X[:, k + 1 : k + 2] for k in (0, 2, 4, 6))
+
+    def row(a: Complex, z: Complex) -> tuple[Array, Array, Array]:
+        c = (d - a).conj() * z
+        return c.real, -c.imag, 0.5 * np.abs(d) ** 2 - (d.conj() * a).real - (a.conj() * z).real
+
+    (p, q, r), (s, t, u) = row(a, z), row(b, w)
+    return r * t - u * q, p * u - s * r, p * t - s * q
+
+
+def _dyads(X: Array, d: Complex) -> Array:
+    """Return the residuals of (1), (B, N - 1), for a, z, b, w in X (B, 8)."""
+    C, S, D = _cosines(X, d)
+    return np.asarray(C * C + S * S - D * D)
+
+
+def _couplers(X: Array, phi: Array, psi: Array) -> Array:
+    """Return the residuals of (2), (B, N), for u, v, s in X (B, 5)."""
+    u, v = X[:, :1] + 1j * X[:, 1:2], X[:, 2:3] + 1j * X[:, 3:4]
+    return np.asarray(np.abs(1 + v * np.exp(1j * psi) - u * np.exp(1j * phi)) ** 2 - X[:, 4:])
+
+
+def _is_linkage(x: Array) -> bool:
+    """Whether two dyads are two, and links have a length that one can make."""
+    a, z, b, w = x[::2] + 1j * x[1::2]
+    lengths = np.abs([a - b, z - w, z, w, a + z, b + w])
+    return bool(lengths[:2].min() > 10 * _LEAST and lengths.min() > _LEAST and lengths.max() < _FAR)
+
+
+def _solved(residual: Callable[[Array], Array], X: Array) -> list[Array]:
+    """Return zeros that Levenberg and Marquardt's method finds from many starts at once, differences central."""
+    found, damping = [], np.full(len(X), 1e-2)
+    F = residual(X)
+    cost = (F**2).sum(axis=1)
+    for _ in range(_STEPS):
+        J = np.stack([_slope(residual, X, k) for k in range(X.shape[1])], axis=2)
+        H, g = J.transpose(0, 2, 1) @ J, J.transpose(0, 2, 1) @ F[..., None]
+        diagonal = np.einsum("bii->bi", H)
+        diagonal += damping[:, None] * (diagonal + 1e-9)
+        new = X - np.linalg.solve(H, g)[..., 0]
+        G = residual(new)
+        value = (G**2).sum(axis=1)
+        better = value < cost
+        X, F = np.where(better[:, None], new, X), np.where(better[:, None], G, F)
+        cost = np.where(better, value, cost)
+        damping = np.clip(np.where(better, damping / 5, damping * 4), 1e-12, 1e9)
+        done = cost < _EXACT
+        found += list(X[done])
+        left = ~done & (damping < 1e8)
+        X, F, cost, damping = X[left], F[left], cost[left], damping[left]
+        if not len(X):
+            break
+    return found
+
+
+def _slope(residual: Callable[[Array], Array], X: Array, k: int, step: float = 1e-6) -> Array:
+    ahead, behind = X.copy(), X.copy()
+    ahead[:, k] += step
+    behind[:, k] -= step
+    return np.asarray((residual(ahead) - residual(behind)) / (2 * step))

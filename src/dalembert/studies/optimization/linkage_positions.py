@@ -1,0 +1,211 @@
+"""Closure and goals of a linkage at several positions at once, for any numbers of its model.
+
+Unknown are the numbers p (n), and the coordinates q_j (nq) of every position j:
+
+    S Phi(q_j, p) = 0                      loops close
+    (y(q_j, p) - y_j) / L = 0              markers, bodies and hinges are where they are wanted                    (1)
+
+with S and L as in `analysis.scales`, so that all is of the size of one. Derivatives by q are those of the core; those
+by p are differences of models that differ in one number: positions are linear in places, and almost so in attitudes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...closure import RelativeEquations
+from ...errors import ModelError
+from ...model import Model
+from ...model.conditions import parameter_value
+
+__all__ = ["Positions", "Wanted", "as_wanted"]
+
+Array = NDArray[np.float64]
+
+_STEP = 1e-5  # of differences, of the size of a number: what they miss slows the search down by as much
+_PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """Where one thing is wanted at all positions.
+
+    Attributes
+    ----------
+    name : str
+        A marker, a body, or a hinge.
+    kind : str
+        ``"point"``, ``"angle"`` or ``"hinge"``.
+    values : (N, k) m or rad
+    body : int
+        Number of its body among those of the model; -1 for a hinge.
+    marker : str
+        Under which its place stands among the numbers of the model; empty for the origin of a body.
+    column : int
+        Of the coordinate of a hinge.
+    """
+
+    name: str
+    kind: str
+    values: Array
+    body: int = -1
+    marker: str = ""
+    column: int = -1
+
+
+def as_wanted(item: str, model: Model, through: Any) -> list[Wanted]:
+    """Return what has to be met, looked through; see `synthesize`."""
+    if not isinstance(through, Mapping) or not through:
+        raise ModelError(item, "through", through, "give a dict of name to values: {'coupler.P': points}")
+    found = [_wanted(item, model, name, given) for name, given in through.items()]
+    counts = {len(w.values) for w in found}
+    if len(counts) > 1:
+        given = {w.name: len(w.values) for w in found}
+        raise ModelError(item, "through", given, "give values of all positions to each")
+    return found
+
+
+def _wanted(item: str, model: Model, name: Any, given: Any) -> Wanted:
+    try:
+        values = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if values.size == 0 or not np.isfinite(values).all():
+        raise ModelError(item, f"values of {name!r}", given, "give finite numbers, a row for each position")
+    bodies = list(model.body_names)
+    owner, _, last = str(name).rpartition(".")
+    if last == "angle" and owner in bodies:
+        return Wanted(name, "angle", _column(item, name, values), bodies.index(owner))
+    span = model.span_called(str(name))
+    if span is not None:
+        if span.stop - span.start != 1 or model.nq != model.nv:
+            raise ModelError(item, "through", name, "a hinge must have one coordinate, and no other quaternions")
+        return Wanted(name, "hinge", _column(item, name, values), column=span.start)
+    body, marker = (owner, str(name)) if owner in bodies else (str(name), "")
+    if body in bodies and (not marker or f"{marker}.x" in model.parameter_names):
+        if values.ndim != 2 or values.shape[1] not in (2, 3):
+            raise ModelError(item, f"values of {name!r}", values.shape, "give points (n, 2) in the plane, or (n, 3)")
+        return Wanted(name, "point", values, bodies.index(body), marker)
+    raise ModelError(item, "through", name, "give a marker 'coupler.P', 'coupler.angle', or a hinge of the tree")
+
+
+def _column(item: str, name: Any, values: Array) -> Array:
+    if values.ndim != 1:
+        raise ModelError(item, f"values of {name!r}", values.shape, "give a number for each position")
+    return values[:, None]
+
+
+class Positions:
+    """(1), with its derivatives.
+
+    Parameters
+    ----------
+    model : Model
+    names : tuple of str, (n,)
+        Of the numbers.
+    sizes : (n,)
+        How large a change of each is like its value.
+    wanted : list of Wanted
+    plane : str
+        ``"xy"``, ``"xz"``, ``"yz"``: in which points of two components and angles are.
+    """
+
+    def __init__(self, model: Model, names: tuple[str, ...], sizes: Array, wanted: list[Wanted], plane: str) -> None:
+        if plane not in _PLANES:
+            raise ModelError("synthesize", "plane", plane, f"use {', '.join(map(repr, _PLANES))}")
+        self.model, self.names, self.steps, self.wanted = model, names, _STEP * sizes, wanted
+        self.count = len(wanted[0].values)
+        self.plane, self.plane_name = _PLANES[plane], plane
+        first, second = self.plane
+        self.normal = np.cross(np.eye(3)[first], np.eye(3)[second])
+        scales = RelativeEquations(model, driven=False)
+        self.columns = scales.column_scales
+        self.length = _length([w.values for w in wanted if w.kind == "point"])
+        self.row_scales = np.where(scales.row_scales[: model.nc] == 1.0, 1.0, 1.0 / self.length)
+        self.row_scales[scales.row_scales[: model.nc] == 0.0] = 0.0
+
+    def model_at(self, p: Array) -> Model:
+        """Return the model with numbers p (n,)."""
+        return self.model.with_parameters(dict(zip(self.names, map(float, p), strict=True)))
+
+    def closure(self, model: Model, q: Array) -> Array:
+        """Return the rows of loops, (N, nc)."""
+        return np.asarray(model.constraint_residual(q) * self.row_scales)
+
+    def off(self, model: Model, q: Array) -> Array:
+        """Return how far what is wanted is off, (N, k), points in units of their extent."""
+        R, x = self._poses(model, q)
+        parts = []
+        for w in self.wanted:
+            if w.kind == "hinge":
+                parts.append(_turned(q[:, w.column : w.column + 1] - w.values))
+            elif w.kind == "angle":
+                parts.append(_turned(self._angle(R[:, w.body])[:, None] - w.values))
+            else:
+                place = x[:, w.body] + R[:, w.body] @ self._place(model, w)
+                parts.append((place[:, self._columns(w)] - w.values) / self.length)
+        return np.concatenate(parts, axis=1)
+
+    def slopes(self, model: Model, q: Array) -> tuple[Array, Array]:
+        """Return derivatives by small motions, of closures (N, nc, nv) and of what is wanted (N, k, nv)."""
+        nv, N = model.nv, len(q)
+        closing = model.constraint_jacobian(q) * self.row_scales[:, None] if model.nc else np.zeros((N, 0, nv))
+        R, _ = self._poses(model, q)
+        V = model.velocities(np.repeat(q, nv, axis=0), np.tile(np.eye(nv), (N, 1))).reshape(N, nv, -1, 6)
+        parts = []
+        for w in self.wanted:
+            if w.kind == "hinge":
+                parts.append(np.broadcast_to(np.eye(nv)[w.column], (N, 1, nv)))
+            elif w.kind == "angle":
+                parts.append((V[:, :, w.body, :3] @ self.normal)[:, None])
+            else:
+                arm = R[:, w.body] @ self._place(model, w)
+                moved = V[:, :, w.body, 3:] + np.cross(V[:, :, w.body, :3], arm[:, None])
+                parts.append(moved[:, :, self._columns(w)].transpose(0, 2, 1) / self.length)
+        return np.asarray(closing), np.concatenate(parts, axis=1)
+
+    def residual(self, p: Array, q: Array, weight: float = 1.0) -> Array:
+        """Return all rows (N, nc + k); those of loops count by a weight."""
+        model = self.model_at(p)
+        return np.concatenate([weight * self.closure(model, q), self.off(model, q)], axis=1)
+
+    def by_numbers(self, p: Array, q: Array, here: Array, weight: float) -> Array:
+        """Return derivatives (N, nc + k, n) of all rows by the numbers."""
+        found = np.empty((*here.shape, len(p)))
+        for k, step in enumerate(self.steps):
+            beside = p.copy()
+            beside[k] += step
+            found[..., k] = (self.residual(beside, q, weight) - here) / step
+        return found
+
+    def _poses(self, model: Model, q: Array) -> tuple[Array, Array]:
+        found = model.poses(q)
+        return found[0], found[1]
+
+    def _place(self, model: Model, w: Wanted) -> Array:
+        if not w.marker:
+            return np.zeros(3)
+        return np.array([float(parameter_value(model, f"{w.marker}.{c}", model.parameters)) for c in "xyz"])
+
+    def _columns(self, w: Wanted) -> tuple[int, ...]:
+        return self.plane if w.values.shape[1] == 2 else (0, 1, 2)
+
+    def _angle(self, R: Array) -> Array:
+        first, second = self.plane
+        return np.arctan2(R[:, second, first] - R[:, first, second], R[:, first, first] + R[:, second, second])
+
+
+def _turned(angle: Array) -> Array:
+    """Return angles within half a turn."""
+    return np.asarray(angle - 2 * np.pi * np.round(angle / (2 * np.pi)))
+
+
+def _length(points: list[Array]) -> float:
+    """Return the extent of all points, 1 if there are none."""
+    extent = max((float(np.ptp(values, axis=0).max()) for values in points), default=1.0)
+    return extent if extent > 0 else 1.0

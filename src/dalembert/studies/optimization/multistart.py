@@ -1,0 +1,108 @@
+"""Searches from one or many starts, and which of their points is the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model import Model
+from ..sweeps.jobs import Interrupted
+from .evaluator import Evaluator, Record
+from .failure_recovery import Guard
+from .optimum import KEPT, Optimum, Trial
+from .solvers import solve
+
+__all__ = ["searches"]
+
+Array = NDArray[np.float64]
+
+_BETTER = 1e-9  # relative: a point on the way that is better by less is not worth a word
+
+
+def searches(
+    evaluator: Evaluator, points: Array, method: str, tolerance: float, most: int, seed: int, model: Model | None
+) -> Optimum:
+    """Search from all points (k, n), and return the best design that was seen."""
+    trials: list[Trial] = []
+    said = ""
+    for number, point in enumerate(points):
+        evaluator.trial = number
+        try:
+            trials.append(_search(evaluator, point, method, tolerance, most, seed + number))
+        except (KeyboardInterrupt, Interrupted):
+            if not evaluator.history:
+                raise
+            said = "interrupted by Ctrl-C"
+            break
+    return _answer(evaluator, trials, said, method, model)
+
+
+def _search(ev: Evaluator, point: Array, method: str, tolerance: float, most: int, seed: int) -> Trial:
+    first = len(ev.history)
+    here = ev.at(point)
+    if here.error:
+        return Trial(point, point, np.nan, np.nan, False, f"it could not begin: {here.error}", 1)
+    solved = solve(Guard(ev, here).program(), ev.variables.to_unit(point), method, tolerance, most, seed)
+    x, message = ev.variables.from_unit(solved.z), solved.message
+    ev.at(x)
+    mine = ev.history[first:]
+    end, best = next(r for r in reversed(mine) if np.array_equal(r.x, x)), _best(mine, ev.sign)
+    assert best is not None
+    if end.error or _merit(best, ev.sign) < _merit(end, ev.sign, _BETTER):
+        end, message = best, f"{message}; a point on the way is better and kept"
+    return Trial(point, end.x, end.objective, end.violation, solved.success, message, len(mine))
+
+
+def _merit(record: Record, sign: float, leave: float = 0.0) -> tuple[float, float]:
+    """Return what is smaller for a better point: first those that keep the constraints."""
+    if record.violation > KEPT:
+        return 1.0, record.violation * (1 - leave)
+    cost = sign * record.objective
+    return 0.0, cost - leave * abs(cost)
+
+
+def _best(records: Sequence[Record], sign: float) -> Record | None:
+    """Return the best of all points that did not fail."""
+    good = [record for record in records if not record.error]
+    return min(good, key=lambda record: _merit(record, sign)) if good else None
+
+
+def _answer(ev: Evaluator, trials: list[Trial], said: str, method: str, model: Model | None) -> Optimum:
+    known = [t for t in trials if np.isfinite(t.objective)]
+    best = min(known, key=lambda t: (max(0.0, t.violation - KEPT), ev.sign * t.objective), default=None)
+    seen = _best(ev.history, ev.sign)
+    if seen is None:
+        status, message, x = "failed", ev.history[0].error, ev.variables.start
+    elif best is None:
+        status, message, x = "interrupted", said, seen.x
+    elif best.violation > KEPT:
+        status, message, x = "infeasible", f"constraints are missed; {best.message}", best.x
+    else:
+        status, message, x = ("optimal" if best.success else "stopped"), best.message, best.x
+    if said:
+        status, message = "interrupted", said
+    here = ev.at(x)
+    least = ev.sign * here.cost if not here.error else np.nan
+    missed = max((g.violation(v) for g, v in zip(ev.constraints, here.constraints, strict=False)), default=0.0)
+    kinds = sorted(set(ev.kinds.values()))
+    return Optimum(
+        variables=ev.variables,
+        goal=ev.goal,
+        constraints=tuple(ev.constraints),
+        x=x,
+        objective=least,
+        outputs={label: value for label, value in here.outputs.items() if label not in ev.variables.names},
+        status=status,
+        message=message,
+        violation=missed,
+        trials=tuple(trials),
+        records=ev.history,
+        gradient=" and ".join(kinds) if kinds else "none",
+        evaluations=ev.runs,
+        method=method,
+        notes=list(dict.fromkeys(ev.notes)),
+        model=model,
+        evaluator=ev,
+    )

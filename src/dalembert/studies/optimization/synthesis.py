@@ -1,0 +1,290 @@
+"""`synthesize`: linkages whose points go through points, whose links go through attitudes, or both."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import checked
+from ...errors import ModelError, SingularityError
+from ...model import Model, as_model
+from ...system import System
+from .design_variables import Variables, make_variables, spread
+from .four_bar_seeds import recognised
+from .levenberg_marquardt import Fit, fit_positions, settled
+from .linkage_defects import find_defects
+from .linkage_positions import Positions, Wanted, as_wanted
+
+__all__ = ["Linkage", "Synthesis", "synthesize"]
+
+Array = NDArray[np.float64]
+
+_ITEM = "synthesize"
+_MET = 1e-9  # of what is wanted, in units of its extent: met exactly
+_SAME = 1e-5  # of numbers, in units of their bounds: the same linkage
+_WEIGHTS = (10.0, 100.0, 1e3)  # of loops, one after the other, where not everything can be met
+
+
+@dataclass(frozen=True, eq=False)
+class Linkage:
+    """One linkage that was found.
+
+    Attributes
+    ----------
+    values : dict of str to float
+    q : (N, nq) rad or m
+        Coordinates of all positions, loops closed.
+    errors : dict of str to (N,) m or rad
+        How far each thing that is wanted is off.
+    defects : tuple of str
+        Why it cannot go from each position to the next: circuit, branch, order; empty if it can.
+    model : Model
+        With these values.
+    """
+
+    values: dict[str, float]
+    q: Array
+    errors: dict[str, Array]
+    defects: tuple[str, ...]
+    model: Model = field(repr=False)
+    wanted: tuple[Wanted, ...] = field(repr=False)
+    plane: tuple[int, int] = field(repr=False)
+
+    def __getitem__(self, name: str) -> float:
+        """Return a number by name."""
+        if name not in self.values:
+            raise ModelError(_ITEM, "name", name, f"it has {', '.join(map(repr, self.values))}")
+        return self.values[name]
+
+    @property
+    def error(self) -> float:
+        """The largest of all errors, m or rad."""
+        return max(float(np.abs(off).max()) for off in self.errors.values())
+
+    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+        """Draw the linkage in its first position, the path of its point, and the points; return the axes."""
+        from ...view.plots.optimization import plot_linkage
+
+        return plot_linkage(self, ax=ax, path=path)
+
+    def __repr__(self) -> str:
+        short = ", ".join(defect.partition(":")[0] for defect in self.defects) or "no"
+        return f"<Linkage: {', '.join(f'{n} {x:.5g}' for n, x in self.values.items())}; {short} defects>"
+
+    def __str__(self) -> str:
+        wide = max(map(len, self.values))
+        lines = [f"{name:{wide}}  {value:>13.8g}" for name, value in self.values.items()]
+        lines += [f"{name}: off by {np.abs(off).max():.3g} at most" for name, off in self.errors.items()]
+        return "\n".join([*lines, *(self.defects or ("no defects",))])
+
+
+class Synthesis(Sequence[Linkage]):
+    """Linkages that were found: those without defects first, then by how far they are off.
+
+    Attributes
+    ----------
+    starts : int
+        How many starts it took.
+    exact : bool
+        Whether the first meets everything.
+    """
+
+    def __init__(self, linkages: list[Linkage], starts: int, exact: bool) -> None:
+        self._linkages, self.starts, self.exact = linkages, starts, exact
+
+    def __len__(self) -> int:
+        return len(self._linkages)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._linkages[number]
+
+    def __iter__(self) -> Iterator[Linkage]:
+        return iter(self._linkages)
+
+    def __repr__(self) -> str:
+        good = sum(not one.defects for one in self)
+        return f"<Synthesis: {len(self)} linkages, {good} of them without defects, {self.starts} starts>"
+
+    def __str__(self) -> str:
+        names = list(self[0].values) if len(self) else []
+        lines = [repr(self), "  ".join([*(f"{name:>10}" for name in names), f"{'error':>8}", "defects"])]
+        for one in self:
+            row = [f"{value:>10.5g}" for value in one.values.values()]
+            short = ", ".join(defect.partition(":")[0] for defect in one.defects) or "none"
+            lines.append("  ".join([*row, f"{one.error:>8.1e}", short]))
+        return "\n".join(lines)
+
+
+@checked("start")
+def synthesize(
+    system: System | Model,
+    over: Mapping[str, tuple[float, float]],
+    through: Mapping[str, Any],
+    *,
+    plane: str = "xy",
+    drive: str | None = None,
+    solutions: int = 1,
+    starts: int = 200,
+    seed: int = 0,
+    start: Mapping[str, float] | None = None,
+    defects: bool | str = True,
+    most: int = 80,
+) -> Synthesis:
+    """Find numbers of a linkage with which it goes through positions.
+
+    Loops need not close at the start: numbers, and coordinates of all positions, are found together, from random
+    starts. Where everything can be met it is met to rounding; where more is wanted than there are numbers, in the sense
+    of least squares, loops closed. Where all of a four-bar with revolute hinges may be chosen, for points of its
+    coupler or angles of its other links, solutions of its polynomial equations from thousands of random starts come
+    first.
+
+    Parameters
+    ----------
+    system : System or Model
+        Any linkage, in the plane or in space. Numbers of it, or expressions of parameters, are to be found.
+    over : dict of name to (lower, upper)
+    through : dict of name to values
+        Path generation: a marker and the points of its path, ``{"coupler.P": points}``, (N, 2) in the plane, or (N, 3).
+        Function generation: angles of links, or coordinates of hinges, that belong together,
+        ``{"crank.angle": phi, "rocker.angle": psi}``, (N,) rad. Motion generation: both, ``{"coupler.P": points,
+        "coupler.angle": angles}``. An angle is that of a body about the normal of the plane.
+    plane : str
+        ``"xy"``, ``"xz"`` or ``"yz"``.
+    drive : str
+        The coordinate that will be driven, for branches: between positions it must not pass a dead point.
+    solutions : int
+        How many different linkages that meet everything are looked for.
+    starts : int
+        After how many starts it is enough; every solution of the polynomial equations of a four-bar counts as one.
+    seed : int
+    start : dict of name to float
+        Of the first start; those of the system, if they lie within their bounds.
+    defects : bool or str
+        Whether circuits, branches and order are looked at. ``"avoid"``: it is looked further until as many linkages as
+        are wanted have none.
+    most : int
+        Steps from each start.
+
+    Returns
+    -------
+    Synthesis
+
+    Raises
+    ------
+    ModelError
+        If nothing was found, not even approximately.
+
+    Examples
+    --------
+    Lengths of a four-bar, its ground 1 m, from three pairs of angles:
+
+    >>> import dalembert as da
+    >>> s = da.System("four-bar", gravity=(0, 0, 0))
+    >>> a, b, c = (s.parameter(name, 1.0) for name in "abc")
+    >>> crank, coupler, rocker = (s.body(name) for name in ("crank", "coupler", "rocker"))
+    >>> _ = s.connect("A", da.Revolute("z"), s.ground, crank)
+    >>> _ = s.connect("B", da.Revolute("z"), crank.at(a, 0, 0), coupler)
+    >>> _ = s.connect("D", da.Revolute("z"), s.ground.at(1, 0, 0), rocker)
+    >>> _ = s.connect("C", da.Revolute("z"), coupler.at(b, 0, 0), rocker.at(c, 0, 0))
+    >>> angles = {"crank.angle": [1.0, 1.5, 2.0], "rocker.angle": [1.151686, 1.451884, 1.770338]}
+    >>> found = da.synthesize(s, dict.fromkeys("abc", (0.1, 5.0)), angles)
+    >>> found.exact, [round(found[0][name], 3) for name in "abc"]
+    (True, [0.5, 1.1, 0.8])
+    """
+    model = as_model(system)
+    variables = make_variables(_ITEM, over, start, model)
+    unknown = [name for name in variables.names if name not in model.parameter_names]
+    if unknown:
+        raise ModelError(_ITEM, "over", unknown[0], "it is no number of the system: s.parameters lists them")
+    wanted = as_wanted(_ITEM, model, through)
+    positions = Positions(model, variables.names, variables.scale, wanted, plane)
+    points = spread(_ITEM, variables, max(2, starts), seed)[: int(starts)]
+    rng = np.random.default_rng([int(seed), 1])
+    if defects not in (True, False, "avoid"):
+        raise ModelError(_ITEM, "defects", defects, "use True, False or 'avoid'")
+    search = _search(positions, variables, points, rng, drive, most, clean=defects == "avoid")
+    exact: list[Fit] = []
+    found: list[Linkage] = []
+    best: Fit | None = None
+    tried = 0
+    for fit in itertools.islice(search, int(starts)):
+        tried += 1
+        if fit is None:
+            continue
+        if fit.cost < _MET**2:
+            if all(np.abs((fit.p - other.p) / variables.scale).max() > _SAME for other in exact):
+                exact.append(fit)
+                found.append(_linkage(positions, fit, drive, bool(defects)))
+        elif best is None or fit.cost < best.cost:
+            best = fit
+        if sum(defects != "avoid" or not one.defects for one in found) >= solutions:
+            break
+    if not found and best is not None:
+        found = [_linkage(positions, _nearest(positions, variables, best, most), drive, bool(defects))]
+    if not found:
+        raise ModelError(_ITEM, "starts", starts, "from none of them the linkage could even be assembled")
+    found.sort(key=lambda one: (len(one.defects) > 0, 0.0 if exact else one.error))
+    return Synthesis(found, tried, bool(exact))
+
+
+def _search(
+    positions: Positions,
+    v: Variables,
+    points: Array,
+    rng: np.random.Generator,
+    drive: str | None,
+    most: int,
+    clean: bool,
+) -> Iterator[Fit | None]:
+    """Yield what is found from one start after the other; None where matrices are singular on the way."""
+    bar = recognised(positions)
+    if bar is not None:
+        for begin in bar.begins(v, rng, drive, clean):
+            yield begin and fit_positions(positions, begin, (v.lower, v.upper), 1.0, most)
+    for point in points:
+        yield _fitted(positions, v, point, rng, most)
+
+
+def _fitted(positions: Positions, v: Variables, point: Array, rng: np.random.Generator, most: int) -> Fit | None:
+    """Return what is found from one start; None if matrices are singular on the way."""
+    state = positions.model.random_state(rng)
+    q = np.tile(state.q, (positions.count, 1))
+    try:
+        q = settled(positions, point, q)
+        return fit_positions(positions, Fit(point, q, np.inf), (v.lower, v.upper), 1.0, most)
+    except (np.linalg.LinAlgError, SingularityError):
+        return None
+
+
+def _nearest(positions: Positions, v: Variables, fit: Fit, most: int) -> Fit:
+    """Return a fit whose loops close: they count more and more, and at last are closed."""
+    for weight in _WEIGHTS:
+        fit = fit_positions(positions, fit, (v.lower, v.upper), weight, most)
+    model, q = positions.model_at(fit.p), fit.q
+    for _ in range(20):
+        r = positions.closure(model, q)
+        closing, _ = positions.slopes(model, q)
+        if not r.size or np.abs(r).max() < 1e-13:
+            break
+        q = model.integrate(q, -(np.linalg.pinv(closing, rcond=1e-9) @ r[..., None])[..., 0])
+    return Fit(fit.p, q, fit.cost)
+
+
+def _linkage(positions: Positions, fit: Fit, drive: str | None, defects: bool) -> Linkage:
+    model = positions.model_at(fit.p)
+    off, errors, at = positions.off(model, fit.q), {}, 0
+    for w in positions.wanted:
+        own = off[:, at : at + w.values.shape[1]]
+        at += w.values.shape[1]
+        errors[w.name] = np.linalg.norm(own, axis=1) * (positions.length if w.kind == "point" else 1.0)
+    told = find_defects(model, fit.q, drive) if defects else ()
+    gaps = float(np.abs(positions.closure(model, fit.q)).max(initial=0.0))
+    if gaps > 1e-8:
+        told = (f"closure: loops are open by {gaps:.3g} of the extent", *told)
+    values = dict(zip(positions.names, map(float, fit.p), strict=True))
+    return Linkage(values, fit.q, errors, told, model, tuple(positions.wanted), positions.plane)

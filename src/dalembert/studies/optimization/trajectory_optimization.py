@@ -1,0 +1,324 @@
+"""`optimal_motion`: from one state to another in least time, or with least effort."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import checked, finite_number, random_generator, shape_of
+from ...errors import ModelError
+from ...model import Model, as_model
+from ...result import Result
+from ...simulation import start_state
+from ...system import System
+from .collocation import Transcription
+from .solvers import mind_method, solve
+
+__all__ = ["OptimalMotion", "optimal_motion"]
+
+Array = NDArray[np.float64]
+
+_ITEM = "optimal_motion"
+_KEPT = 1e-7  # scaled defects that are none
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalMotion:
+    """A motion that was found; print it.
+
+    Attributes
+    ----------
+    t : (K + 1,) s
+    q, v : (K + 1, nq), (K + 1, nv)
+    efforts : dict of str to (K + 1,) N m or N
+        Linear between the times.
+    time : float, s
+    cost : float
+    status : str
+        ``"optimal"``, ``"stopped"`` (equations hold, the method gave up), ``"infeasible"`` (they do not).
+    message : str
+    missed : float
+        By how much an integration of the equations of motion with these efforts ends elsewhere, rad or m and per s.
+    iterations : int
+    result : Result
+        The motion as a result: outputs, plots, animations.
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    efforts: dict[str, Array]
+    time: float
+    cost: float
+    status: str
+    message: str
+    missed: float
+    iterations: int
+    result: Result = field(repr=False)
+
+    def plot(self, *, path: Any = None) -> Any:
+        """Plot coordinates and efforts over time, and return the matplotlib axes."""
+        from ...view.plots.optimization import plot_motion
+
+        return plot_motion(self, path=path)
+
+    def __repr__(self) -> str:
+        return f"<OptimalMotion: {self.status}, {self.time:.6g} s, cost {self.cost:.6g}>"
+
+    def __str__(self) -> str:
+        lines = [f"{self.status}: {self.message}", f"time {self.time:.6g} s, cost {self.cost:.6g}"]
+        lines += [f"{name}: {u.min():.6g} to {u.max():.6g}" for name, u in self.efforts.items()]
+        lines.append(
+            f"{len(self.t) - 1} steps, {self.iterations} iterations; integrated, it ends {self.missed:.3g} off"
+        )
+        return "\n".join(lines)
+
+
+@checked("end", "efforts", "time", "minimize", "state", "limits", "steps", "guess", "seed", "tolerance", "most")
+def optimal_motion(
+    system: System | Model,
+    end: Mapping[str, float],
+    efforts: Mapping[str, tuple[float, float]],
+    time: float | tuple[float, float],
+    *,
+    minimize: str = "time",
+    state: Mapping[str, Any] | None = None,
+    limits: Mapping[str, tuple[float | None, float | None]] | None = None,
+    steps: int = 20,
+    guess: OptimalMotion | None = None,
+    seed: int = 0,
+    method: str = "auto",
+    tolerance: float = 1e-7,
+    most: int = 300,
+) -> OptimalMotion:
+    """Find the efforts that bring a system from its start to an end in least time, or with least effort.
+
+    By direct collocation with exact derivatives of the equations of motion; loops, elements and their states included.
+
+    Parameters
+    ----------
+    system : System or Model
+    end : dict of name to value
+        What is given at the end: coordinates ``"A"`` and speeds ``"A.speed"`` of hinges; the rest is free. With loops
+        give as many as there are freedoms.
+    efforts : dict of hinge to (lower, upper), N m or N
+        Which hinges are actuated, and within which bounds. Hinges of the trees, not those at which loops are cut.
+    time : float, or (lower, upper), s
+        How long it takes, or may take.
+    minimize : str
+        ``"time"``, or ``"effort"``: the integral of the sum of squares of efforts over their largest values.
+    state : dict of name to value
+        Start values, as in `simulate`.
+    limits : dict of name to (lower, upper)
+        Of coordinates and speeds, on the whole way.
+    steps : int
+        In which the time is cut, all equal.
+    guess : OptimalMotion
+        From where to search; else from a straight way and small random efforts.
+    seed : int
+        Of these.
+    method : str
+        As of `optimize`; ``"ipopt"`` (extra ``optimize``) is faster for many steps and bodies.
+    tolerance : float
+    most : int
+        Iterations.
+
+    Examples
+    --------
+    A mass of 1 kg goes by 1 m in least time, by 1 N at most, and stands: half the way it speeds up, half it brakes,
+    which takes 2 s.
+
+    >>> import dalembert as da
+    >>> s = da.System("block", gravity=(0, 0, 0))
+    >>> _ = s.connect("P", da.Prismatic("x"), s.ground, s.body("block", da.box(1, 1, 1, mass=1.0)))
+    >>> found = da.optimal_motion(s, {"P": 1.0, "P.speed": 0.0}, {"P": (-1.0, 1.0)}, (0.5, 5.0))
+    >>> found.status, round(found.time, 2)
+    ('optimal', 2.0)
+    """
+    model = as_model(system)
+    _mind(model)
+    mind_method(_ITEM, method, True)
+    if minimize not in ("time", "effort"):
+        raise ModelError(_ITEM, "minimize", minimize, "use 'time' or 'effort'")
+    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 2:
+        raise ModelError(_ITEM, "steps", steps, "give a whole number from 2 on")
+    begin, _ = start_state(model, dict(state or {}))
+    start = np.concatenate([begin.q, begin.v, begin.x])
+    given = _places(model, end, "end")
+    if not given:
+        raise ModelError(_ITEM, "end", end, "say what is given at the end: {'A': 1.0, 'A.speed': 0.0}")
+    span = _time(time)
+    columns, bounds = _efforts(model, efforts)
+    edges = np.stack([np.full(len(start), -np.inf), np.full(len(start), np.inf)])
+    for name, (place, (low, high)) in _limits(model, limits).items():
+        edges[:, place] = low, high
+        if not low <= start[place] <= high:
+            raise ModelError(_ITEM, f"limits of {name!r}", (low, high), f"the start, {start[place]:.6g}, lies outside")
+    if span[0] < span[1]:
+        _mind_clock(model, start)
+    ends, values = np.array(list(given.values())), np.array([float(end[name]) for name in given])
+    size = np.maximum(1.0, np.abs(np.where(np.isin(np.arange(len(start)), ends), 0.0, start)))
+    size[ends] = np.maximum(size[ends], np.abs(values))
+    efforts_size = np.abs(bounds).max(axis=0)
+    program = Transcription(
+        model,
+        columns,
+        int(steps),
+        start,
+        ends,
+        values,
+        edges,
+        bounds,
+        np.array(span),
+        1.0 if minimize == "time" else 0.0,
+        0.0 if minimize == "time" else 1.0,
+        size,
+        efforts_size,
+    )
+    z = _first(program, guess, end, seed)
+    whole = program.program()
+    solved = solve(whole, np.clip(z, whole.lower, whole.upper), method, tolerance, int(most))
+    return _answer(program, np.clip(solved.z, whole.lower, whole.upper), solved, tuple(efforts))
+
+
+def _mind(model: Model) -> None:
+    if model.nq != model.nv:
+        remedy = "coordinates with quaternions are not taken: use hinges of angles, such as Universal or Revolute"
+        raise ModelError(_ITEM, "system", model.system.name, remedy)
+    if model.drives:
+        raise ModelError(_ITEM, "system", model.system.name, "it has drives: what they prescribe cannot be chosen")
+
+
+def _mind_clock(model: Model, start: Array) -> None:
+    """Refuse what depends on time where its end is free: its change with the end would be left out."""
+    n = model.nv
+    parts = start[:n], start[n : 2 * n], start[2 * n :]
+    early, late = (np.concatenate(model.dynamics(t, *parts)[:2]) for t in (0.0, 0.7310585))
+    if np.abs(early - late).max(initial=0.0) > 1e-12 * (1 + np.abs(early).max(initial=0.0)):
+        raise ModelError(_ITEM, "time", "free", "forces of the system depend on time: give how long it takes")
+
+
+def _time(time: Any) -> tuple[float, float]:
+    span = (time, time) if np.ndim(time) == 0 else tuple(time)
+    if len(span) != 2:
+        raise ModelError(_ITEM, "time", time, "give seconds, or (lower, upper)")
+    low, high = (finite_number(value, item=_ITEM, field="time") for value in span)
+    if not 0 < low <= high:
+        raise ModelError(_ITEM, "time", time, "bounds must be positive and must not cross")
+    return low, high
+
+
+def _places(model: Model, names: Mapping[str, Any], field: str) -> dict[str, int]:
+    """Return where in a state things of that name stand."""
+    found = {}
+    for name in names:
+        owner, _, last = str(name).rpartition(".")
+        if last == "speed" and owner in model.speed_names:
+            found[name] = model.nv + model.speed_names.index(owner)
+        elif str(name) in model.speed_names:
+            found[name] = model.speed_names.index(str(name))
+        else:
+            known = ", ".join(map(repr, model.speed_names))
+            raise ModelError(_ITEM, field, name, f"give coordinates of the trees ({known}), or their '.speed'")
+    return found
+
+
+def _mind_pair(field: str, name: str, given: Any) -> None:
+    if shape_of(given) != (2,):
+        raise ModelError(_ITEM, f"{field} of {name!r}", given, "give (lower, upper)")
+
+
+def _limits(model: Model, limits: Mapping[str, Any] | None) -> dict[str, tuple[int, tuple[float, float]]]:
+    places, found = _places(model, limits or {}, "limits"), {}
+    for name, given in (limits or {}).items():
+        _mind_pair("limits", name, given)
+        low, high = (
+            (-np.inf if given[0] is None else float(given[0])),
+            (np.inf if given[1] is None else float(given[1])),
+        )
+        if not low <= high:
+            raise ModelError(_ITEM, f"limits of {name!r}", given, "they cross")
+        found[name] = places[name], (low, high)
+    return found
+
+
+def _efforts(model: Model, efforts: Mapping[str, Any]) -> tuple[NDArray[np.intp], Array]:
+    if not isinstance(efforts, Mapping) or not efforts:
+        raise ModelError(_ITEM, "efforts", efforts, "give hinges and bounds: {'A': (-10.0, 10.0)}")
+    places = _places(model, efforts, "efforts")
+    for name, place in places.items():
+        if place >= model.nv:
+            raise ModelError(_ITEM, "efforts", name, "efforts act along coordinates: name a hinge")
+    for name, given in efforts.items():
+        _mind_pair("efforts", name, given)
+    bounds = np.array([[float(low), float(high)] for low, high in efforts.values()]).T
+    if not np.isfinite(bounds).all() or (bounds[0] >= bounds[1]).any():
+        raise ModelError(_ITEM, "bounds of efforts", efforts, "give finite (lower, upper) that do not cross")
+    return np.array(list(places.values())), bounds
+
+
+def _first(program: Transcription, guess: OptimalMotion | None, end: Mapping[str, float], seed: int) -> Array:
+    """Return where the search begins: another motion, or a straight way and small random efforts."""
+    part = np.linspace(0, 1, program.steps + 1)
+    if guess is not None:
+        old = guess.t / guess.time
+        y = np.concatenate([guess.q, guess.v], axis=1)
+        y = np.stack([np.interp(part, old, column) for column in y.T], axis=1)
+        y = np.concatenate([y, np.tile(program.start[y.shape[1] :], (len(part), 1))], axis=1)
+        u = np.stack([np.interp(part, old, guess.efforts[name]) for name in guess.efforts], axis=1)
+        return program.packed(y, u, guess.time)
+    last = program.start.copy()
+    if program.model.nc:  # what the loops make of it at the end
+        there, _ = start_state(program.model, dict(end))
+        last = np.concatenate([there.q, there.v, program.start[2 * program.model.nv :]])
+    last[program.ends] = program.end
+    nv, T = program.model.nv, program.time_scale
+    y = program.start + part[:, None] * (last - program.start)
+    y[1:-1, nv : 2 * nv] = (last[:nv] - program.start[:nv]) / T
+    rng = random_generator(seed, item="optimal_motion", field="seed")
+    u = 0.01 * program.effort_scale * rng.standard_normal((len(part), program.nu))
+    return program.packed(y, u, T)
+
+
+def _answer(program: Transcription, z: Array, solved: Any, names: tuple[str, ...]) -> OptimalMotion:
+    y, u, T = program.unpacked(z)
+    t = np.linspace(0, T, len(y))
+    worst = float(np.abs(program.defects(z)).max(initial=0.0))
+    status = "infeasible" if not worst <= _KEPT * 10 else "optimal" if solved.success else "stopped"
+    nv = program.model.nv
+    result = Result(program.model, t, y[:, :nv], y[:, nv : 2 * nv])
+    return OptimalMotion(
+        t,
+        y[:, :nv],
+        y[:, nv : 2 * nv],
+        {name: u[:, k] for k, name in enumerate(names)},
+        T,
+        program.cost(z),
+        status,
+        solved.message if status != "infeasible" else f"equations are missed by {worst:.3g}; {solved.message}",
+        _missed(program, t, y, u),
+        solved.iterations,
+        result,
+    )
+
+
+def _missed(program: Transcription, t: Array, y: Array, u: Array) -> float:
+    """Return how far an integration with the efforts ends from where the motion does: another method, other steps."""
+    from scipy.integrate import solve_ivp
+
+    def rates(now: float, at: Array) -> Array:
+        effort = np.array([np.interp(now, t, column) for column in u.T])
+        return np.asarray(program.rates(np.array([now]), at[None], effort[None])[0])
+
+    at = y[0]
+    for begin, stop in pairwise(t):
+        found = solve_ivp(rates, (begin, stop), at, rtol=1e-8, atol=1e-9)
+        if not found.success:
+            return float("nan")
+        at = found.y[:, -1]
+    return float(np.abs(at - y[-1]).max())

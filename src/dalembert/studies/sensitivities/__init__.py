@@ -1,0 +1,1 @@
+"""Derivatives of simulations, equilibria, modes and kinematic motions."""

@@ -1,0 +1,267 @@
+"""Changes of a run: in which directions, how its start follows them, and what outputs make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError
+from ...linear.small_motions import small_motion_names
+from ...model import Model, State
+from ...model.conditions import parameter_value
+from ...result import Motion, Output, Periods, Result, always
+from ...result.outputs.output import value_of
+from ...simulation import start_state
+from .initial_state import starts_by_loops
+
+__all__ = [
+    "FACTORS",
+    "STEP",
+    "Changes",
+    "Direction",
+    "differences",
+    "directions_of",
+    "same_branch",
+    "slope",
+    "small_motion",
+]
+
+Array = NDArray[np.float64]
+
+STEP = 1e-3  # of central differences of fourth order: 1e-12 of the fifth derivative, rounding 1e-13
+FACTORS = (1.0, -1.0, 2.0, -2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """One thing that a run varies with.
+
+    Attributes
+    ----------
+    name : str
+    number : str or None
+        The name, if it is a number of the model; None for a start value.
+    size : float
+        How large a change is like its value.
+    start : (2 nv + nx,)
+        How the start follows it: small motions, speeds, element states.
+    """
+
+    name: str
+    number: str | None
+    size: float
+    start: Array
+
+
+def slope(values: Callable[[float], Array], step: float) -> Array:
+    """Return the derivative at 0 of a function, by central differences of fourth order."""
+    return differences([values(factor * step) for factor in FACTORS], step)
+
+
+def differences(values: Sequence[Array], step: float) -> Array:
+    """Return the derivative at 0 of a function from its values at `FACTORS` times a step."""
+    up, down, far_up, far_down = values
+    return np.asarray((8 * (up - down) - (far_up - far_down)) / (12 * step))
+
+
+def small_motion(model: Model, q: Array, dq: Array) -> Array:
+    """Return the small motion xi (nv,) by which coordinates q (nq,) change at the rates dq (nq,)."""
+    if model.nq == model.nv:
+        return dq
+    N = np.stack([slope(partial(_moved, model, q, axis), STEP) for axis in np.eye(model.nv)], axis=1)
+    return np.asarray(np.linalg.lstsq(N, dq, rcond=None)[0])
+
+
+def _moved(model: Model, q: Array, axis: Array, h: float) -> Array:
+    return model.integrate(q, h * axis)
+
+
+def directions_of(
+    result: Result,
+    model: Model,
+    names: Sequence[str],
+    state: Mapping[str, Any] | None,
+    parameters: Mapping[str, float],
+    t_start: float,
+) -> list[Direction]:
+    """Return the directions of all names."""
+    if not names or len(set(names)) < len(names):
+        raise ModelError("sensitivity", "by", names, "give names, each once")
+    base = model.with_parameters(dict(parameters)) if parameters else model
+    described = base.conditions()
+    start = State(result.q[0], result.v[0], t_start, result.x[0])
+    known = starts_by_loops(base, start, state, names)
+
+    def direction(name: str) -> Direction:
+        if name in model.parameter_names:
+            value = float(parameter_value(base, name, base.parameters))
+            size = abs(value) if value else 1.0
+
+            if name in known:
+                return Direction(name, name, size, known[name])
+            if not (model.nc or model.drives or model.system.places):  # the start is as it was given
+                return Direction(name, name, size, np.zeros(2 * model.nv + model.nx))
+
+            def begin(change: float) -> State:
+                return start_state(described.beside(name, change).model, state, t_start)[0]
+
+            return Direction(name, name, size, _start_slope(base, start, begin, STEP * size))
+        value = _start_value(result, name, state or {})
+        if name in known:
+            return Direction(name, None, max(abs(value), 1.0), known[name])
+
+        def begin_at(change: float) -> State:
+            return start_state(base, {**(state or {}), name: value + change}, t_start)[0]
+
+        return Direction(name, None, max(abs(value), 1.0), _start_slope(base, start, begin_at, STEP))
+
+    return [direction(name) for name in names]
+
+
+def _start_value(result: Result, name: str, state: Mapping[str, Any]) -> float:
+    """Return what a start value is in the run."""
+    if name in state:
+        value = np.asarray(state[name], dtype=float)
+    else:
+        value = np.zeros(2)
+        for known in (name, f"{name}.position"):
+            try:
+                value = np.asarray(result.output(known)[0], dtype=float)
+                break
+            except ModelError:
+                continue
+        else:
+            remedy = "it is no number of the system and no start value: s.parameters lists the numbers"
+            raise ModelError("sensitivity", "by", name, remedy)
+    if value.ndim:
+        raise ModelError("sensitivity", "by", name, f"it has {value.size} components: name one")
+    return float(value)
+
+
+def _start_slope(model: Model, start: State, begin: Callable[[float], State], step: float) -> Array:
+    """Return how the start changes, (2 nv + nx,)."""
+
+    def values(change: float) -> Array:
+        moved = begin(change)
+        q = moved.q
+        if model.nq != model.nv:  # q and -q of a quaternion are the same attitude
+            q = _nearest(model, start.q, q)
+        return np.concatenate([q, moved.v, moved.x])
+
+    d = slope(values, step)
+    return np.concatenate([small_motion(model, start.q, d[: model.nq]), d[model.nq :]])
+
+
+def _nearest(model: Model, near: Array, q: Array) -> Array:
+    """Return coordinates with every quaternion of the sign that is nearest."""
+    q = q.copy()
+    for hinge in model.forest.hinges:
+        span = model.q_slice(hinge.name)
+        if span.stop - span.start > len(hinge.element.speeds):
+            four = slice(span.start, span.start + 4)
+            if near[four] @ q[four] < 0:
+                q[four] *= -1
+    return q
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """Changes of the state of a run at some times, in some directions.
+
+    Attributes
+    ----------
+    result : Result
+    directions : tuple of Direction, (m,)
+    t : (k,) s
+    y : (k, 2 nv + nx, m)
+    """
+
+    result: Result
+    directions: tuple[Direction, ...]
+    t: Array
+    y: Array
+
+    def output(self, name: str) -> tuple[Output, Array, Array]:
+        """Return an output, its values (k, ...) and its derivatives (k, ..., m)."""
+        model = self.result.model
+        assert model is not None
+        output = Output.of(model, name)
+        if output.plain is not None:
+            _, values, slopes = self.output(output.plain.name)
+            return output, output.factor * values, output.factor * slopes
+        if output.history is not None:
+            remedy = "it depends on what happened before: take outputs of states, and integrals of them"
+            raise ModelError("sensitivity", "output", name, remedy)
+        at = self.result.at(self.t)
+        values = at.output(name)
+        row = _exact_row(model, name)
+        if row is not None:
+            return output, values, self.y[:, row]
+        columns = [self._derivative(output, at, k) for k in range(len(self.directions))]
+        return output, values, np.stack(columns, axis=-1)
+
+    def _derivative(self, output: Output, at: Result, k: int) -> Array:
+        model, direction = at.model, self.directions[k]
+        assert model is not None
+        xi, dv, dx = np.split(self.y[:, :, k], [model.nv, 2 * model.nv], axis=1)
+        fastest = max(1.0, float(np.abs(at.v).max(initial=0.0)))
+        largest = np.maximum(1.0, np.abs(at.x).max(axis=0, initial=0.0))
+        reach = [np.abs(xi).max(initial=0.0), np.abs(dv).max(initial=0.0) / fastest, 1e-12]
+        reach += [(np.abs(dx) / largest).max(initial=0.0)]
+        reach += [1.0 / direction.size] if direction.number is not None else []
+        step = STEP / float(max(reach))
+        first = self._moved(output, at, k, (xi, dv, dx), 0.0)
+
+        def values(h: float) -> Array:
+            return same_branch(output, self._moved(output, at, k, (xi, dv, dx), h), first)
+
+        return slope(values, step)
+
+    def _moved(self, output: Output, at: Result, k: int, change: tuple[Array, Array, Array], h: float) -> Array:
+        """Return the output where the run is changed by h in a direction."""
+        model, direction = at.model, self.directions[k]
+        assert model is not None
+        xi, dv, dx = change
+        q = model.integrate(at.q, h * xi)
+        periods = at.conditions
+        if direction.number is not None and h:
+            periods = _with_number(model, periods, direction.number, h)
+        return value_of(output, Motion(model, at.t, q, at.v + h * dv, at.x + h * dx, conditions=periods))
+
+
+def _exact_row(model: Model, name: str) -> int | None:
+    """Return which part of a change an output is: of coordinates and speeds of the trees; None if of none."""
+    owner, _, what = name.rpartition(".")
+    if what == "speed" and owner in model.speed_names:
+        return model.nv + model.speed_names.index(owner)
+    plain = small_motion_names(model)
+    if what == "position" and owner in plain and owner in model.speed_names:
+        return plain.index(owner)
+    return None
+
+
+def _with_number(model: Model, periods: Any, name: str, change: float) -> Periods:
+    """Return conditions with one number changed."""
+    known = periods if isinstance(periods, Periods) else always(model.conditions())
+    return Periods(known.begins, [conditions.beside(name, change) for conditions in known.conditions])
+
+
+def same_branch(output: Output, values: Array, near: Array) -> Array:
+    """Return values with angles within half a turn of others, and quaternions of their sign."""
+    if not output.branch:
+        return values
+    kinds = np.array(output.branch)
+    rows = values.reshape(len(values), -1).copy()
+    other = near.reshape(len(near), -1)
+    turn = kinds == "turn"
+    rows[:, turn] -= 2 * np.pi * np.round((rows[:, turn] - other[:, turn]) / (2 * np.pi))
+    sign = kinds == "sign"
+    if sign.any():
+        flipped = (rows[:, sign] * other[:, sign]).sum(axis=1) < 0
+        rows[np.ix_(flipped, np.flatnonzero(sign))] *= -1
+    return rows.reshape(values.shape)

@@ -1,0 +1,148 @@
+"""Derivatives of equilibria, and of the modes about them, by numbers of the model.
+
+At rest accelerations a and rates of element states are zero, on the loops phi. As numbers p change it stays so,
+
+    a_q dq + a_x dx = -a_p dp,   x'_q dq + x'_x dx = -x'_p dp,   P dq = -phi_p dp                                (1)
+
+Eigenvalues follow along these changes, by central differences of fourth order of the modes beside the equilibrium: they
+are a function of p alone there, for the equilibrium moves with (1). Eigenvalues that coincide have no derivative each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import GradientError, ModelError
+from ...linear import modes
+from ...model import Model, State
+from ...model.conditions import parameter_directions, parameter_value
+from ...result import Result
+from ...statics import equilibrium
+from .directions import Changes, Direction, slope
+from .initial_state import row_slopes
+
+__all__ = ["equilibrium_slopes", "mode_slopes"]
+
+Array = NDArray[np.float64]
+
+_STEP = 1e-3  # of a number, beside which modes are found
+_APART = 1e-6  # of the largest eigenvalue: nearer ones are one
+MODES = ("eigenvalues", "frequencies", "natural_frequencies", "damping_ratios")
+
+
+def _rest(model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> tuple[Any, list[Direction]]:
+    """Return an equilibrium, and how it follows numbers."""
+    for name in names:
+        if name not in model.parameter_names:
+            remedy = "an equilibrium follows numbers of the system: s.parameters lists them"
+            raise ModelError("sensitivity", "by", name, remedy)
+    if not names or len(set(names)) < len(names):
+        raise ModelError("sensitivity", "by", names, "give names, each once")
+    if model.drives:
+        remedy = "derivatives of equilibria are without drives: hold by stiff springs, or use da.sweep"
+        raise ModelError("sensitivity", "drives", model.drives[0].name, remedy)
+    found = equilibrium(model, **settings)
+    for what, told in (("friction", found.friction), ("stops", found.stops), ("unknown", found.unknown)):
+        if told:
+            remedy = "equilibria that these decide have no derivative here: use da.sweep"
+            raise ModelError("sensitivity", what, told, remedy)
+    if np.any(found.v):
+        raise ModelError("sensitivity", "speeds", found.v, "derivatives are of rest: use da.sweep for steady motion")
+    return found, [
+        Direction(name, name, _size(found.conditions.model, name), change)
+        for name, change in zip(names, _changes(found, names), strict=True)
+    ]
+
+
+def _size(model: Model, name: str) -> float:
+    return abs(float(parameter_value(model, name, model.parameters))) or 1.0
+
+
+def _changes(found: Any, names: Sequence[str]) -> Array:
+    """Return how an equilibrium follows numbers by (1), (m, 2 nv + nx)."""
+    conditions = found.conditions
+    model = conditions.model
+    nv, nx = model.nv, model.nx
+    directions = parameter_directions(model, names, model.parameters, "sensitivity")
+    parts = [3 * kind + what for kind in (0, 2, 6) for what in (0, 1)]
+    a_q, x_q, a_x, x_x, a_p, x_p = model._d_dynamics(
+        parts, found.q, found.v, t=found.t, x=found.x, conditions=conditions, directions=directions
+    )
+    P = model.constraint_jacobian(found.q, t=found.t) if model.nc else np.zeros((0, nv))
+    state = State(found.q, found.v, found.t, found.x)
+    matrix = np.block([[a_q, a_x], [x_q, x_x], [P, np.zeros((len(P), nx))]])
+    right = -np.concatenate([a_p, x_p, row_slopes(model, state, names)[0]])
+    scale = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
+    change, _, rank, _ = np.linalg.lstsq(matrix / scale[:, None], right / scale[:, None], rcond=1e-11)
+    misfit = np.abs(matrix @ change - right).max(axis=0, initial=0.0)
+    if rank < nv + nx:
+        raise GradientError("the equilibrium has no derivative: motions are left that nothing determines")
+    if (misfit > 1e-8 * (1.0 + np.abs(right).max(axis=0, initial=0.0))).any():
+        name = names[int(misfit.argmax())]
+        raise GradientError(f"the equilibrium has no derivative by {name!r}: it opens loops that are closed twice")
+    return np.concatenate([change[:nv], np.zeros((nv, len(names))), change[nv:]]).T
+
+
+def _result(found: Any) -> Result:
+    return Result(found.conditions.model, [found.t], found.q[None], found.v[None], found.x[None])
+
+
+def equilibrium_slopes(
+    model: Model, outputs: Mapping[str, str], names: Sequence[str], settings: Mapping[str, Any]
+) -> tuple[Result, dict[str, Array], dict[str, Array], dict[str, str]]:
+    """Return the equilibrium, outputs there, their derivatives (..., m) and units."""
+    found, directions = _rest(model, names, settings)
+    result = _result(found)
+    kept = Changes(result, tuple(directions), result.t, np.stack([d.start for d in directions], axis=1)[None])
+    values, derivatives, units = {}, {}, {}
+    for label, name in outputs.items():
+        output, y, dy = kept.output(name)
+        values[label], derivatives[label], units[label] = y[0], dy[0], output.unit
+    return result, values, derivatives, units
+
+
+def mode_slopes(
+    model: Model, outputs: Mapping[str, str], names: Sequence[str], settings: Mapping[str, Any]
+) -> tuple[Result, dict[str, Array], dict[str, Array], dict[str, str]]:
+    """Return the equilibrium, eigenvalues or what follows from them, their derivatives (n, m) and units."""
+    for name in outputs.values():
+        if name not in MODES:
+            raise ModelError("sensitivity", "outputs", name, f"modes have {', '.join(map(repr, MODES))}")
+    found, directions = _rest(model, names, settings)
+    first = modes(found.conditions.model, found)
+    _mind_pairs(first.eigenvalues)
+
+    def beside(direction: Direction, h: float) -> Array:
+        at = found.conditions.beside(direction.name, h).model
+        change = h * direction.start
+        q = at.integrate(found.q, change[: at.nv])
+        other = modes(at, State(q, found.v, found.t, found.x + change[2 * at.nv :]))
+        if len(other) != len(first):
+            raise GradientError(f"modes appear or vanish with the slightest change of {direction.name!r}")
+        near = np.abs(other.eigenvalues[None] - first.eigenvalues[:, None]).argmin(axis=1)
+        return np.stack([np.asarray(getattr(other, name), dtype=complex)[near] for name in outputs.values()])
+
+    slopes = np.stack([slope(partial(beside, d), _STEP * d.size) for d in directions], axis=-1)
+    values, derivatives, units = {}, {}, {}
+    for k, (label, name) in enumerate(outputs.items()):
+        value = np.asarray(getattr(first, name))
+        real = not np.iscomplexobj(value)
+        values[label], derivatives[label] = value, slopes[k].real if real else slopes[k]
+        units[label] = {"eigenvalues": "1/s", "damping_ratios": ""}.get(name, "Hz")
+    return _result(found), values, derivatives, units
+
+
+def _mind_pairs(eigenvalues: NDArray[np.complex128]) -> None:
+    """Refuse eigenvalues that coincide."""
+    for k in range(1, len(eigenvalues)):
+        apart = np.abs(eigenvalues[:k] - eigenvalues[k])
+        if apart.min() <= _APART * np.abs(eigenvalues).max():
+            raise GradientError(
+                f"modes {int(apart.argmin())} and {k} have the same eigenvalue, {eigenvalues[k]:.6g} 1/s: it splits as "
+                "numbers change, and neither has a derivative"
+            )

@@ -1,0 +1,194 @@
+"""How the start of a run follows numbers of the model and start values, where loops alone decide it.
+
+With the coordinates h that are given, and met, as inputs, and P the rows of the loops phi at the start,
+
+    P dq = -phi_p dp,   dq_h = given,   P dv = -(P v)_q dq - (P v)_p dp,   dv_h = given                          (1)
+
+is the derivative of the start if it has one solution. Where more coordinates are free, or more are given than can be,
+what gives way is a matter of how systems are assembled: then there is no answer here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...closure.starts.named_start_values import named_starts
+from ...closure.starts.start_values import Starts
+from ...errors import GradientError
+from ...model import Model, State
+from ...model.conditions import parameter_value
+
+__all__ = ["row_slopes", "starts_by_loops"]
+
+Array = NDArray[np.float64]
+
+_STEP = 1e-5  # of central differences of rows: 1e-10 of their third derivative, rounding 1e-11
+_MET = 1e-12  # a start value is met
+_FITS = 1e-9  # residual of (1) that is rounding
+_OPENS = 1e-6  # part of the change of rows that nothing can follow
+
+
+def starts_by_loops(
+    model: Model, start: State, given: Mapping[str, Any] | None, names: Sequence[str]
+) -> dict[str, Array]:
+    """Return changes of the start (2 nv + nx,), by name, as far as (1) gives them."""
+    nv = model.nv
+    if model.drives or model.system.places or model.nq != nv:
+        return {}
+    coordinates, speeds = _met(model, given, start)
+    own = [name for name in names if name in model.parameter_names]
+    inputs = [name for name in names if name in coordinates or name in speeds]
+    every = [*own, *inputs]
+    if not every:
+        return {}
+    slopes = row_slopes(model, start, own)
+    _mind_loops(model, start, own, slopes[0])
+    held = {name: k for k, name in enumerate(coordinates)}
+    dq = _solved(model, start, list(coordinates.values()), slopes[0], [held.get(name) for name in inputs])
+    if dq is None:
+        return {}
+    paced = {name: k for k, name in enumerate(speeds)}
+    along = _along(model, start, dq)
+    along[:, : len(own)] += slopes[1]
+    still = not np.any(start.v) and not np.any(along)
+    places = [paced.get(name) for name in inputs]
+    if still and all(place is None for place in places):
+        dv: Array | None = np.zeros_like(dq)
+    else:
+        dv = _solved(model, start, list(speeds.values()), along, places, len(own))
+    if dv is None:
+        return {}
+    found = np.concatenate([dq, dv, np.zeros((model.nx, len(every)))])
+    return {name: found[:, k] for k, name in enumerate(every)}
+
+
+def _met(model: Model, given: Mapping[str, Any] | None, start: State) -> tuple[dict[str, int], dict[str, int]]:
+    """Return places of coordinates and of speeds whose start values are given and met, by the names of start values.
+
+    In a tree all of them are inputs, given or not.
+    """
+    if not model.nc:
+        return (
+            {name: k for k, name in enumerate(model.coordinate_names)},
+            {f"{name}.speed": k for k, name in enumerate(model.speed_names)},
+        )
+    starts = Starts.of(model) if given is None else named_starts(model, given)
+    coordinates: dict[str, int] = {}
+    speeds: dict[str, int] = {}
+    parts = (
+        (starts.positions(model), model.coordinate_names, start.q, model.q_slice, coordinates, ""),
+        (starts.speeds(model), model.speed_names, start.v, model.v_slice, speeds, ".speed"),
+    )
+    for values, known, now, span, to, ending in parts:
+        for name, value in values.items():
+            row = np.atleast_1d(np.asarray(value, dtype=float))
+            if name in known:
+                places = [known.index(name)]
+            elif name in model.hinge_names or name in model.flexible_names:
+                where = span(name)
+                places = list(range(where.start, where.stop))
+            else:
+                continue
+            for place, wish in zip(places, row, strict=False):
+                if np.isfinite(wish) and abs(now[place] - wish) <= _MET * (1.0 + abs(wish)):
+                    to[known[place] + ending] = place
+    return coordinates, speeds
+
+
+def _rows(model: Model, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+    """Return residuals of all rows at q, and their rates at speeds v."""
+    P = model.constraint_jacobian(q, t=t)
+    return model.constraint_residual(q, t=t), P @ v + model.constraint_drift(q, t=t)
+
+
+def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, Array]:
+    """Return how residuals and rates of rows change with numbers, (nc, m) each."""
+    residuals, rates = np.zeros((model.nc, len(own))), np.zeros((model.nc, len(own)))
+    if not model.nc:
+        return residuals, rates
+    described = model.conditions()
+    now = _rows(model, start.q, start.v, start.t)
+    for k, name in enumerate(own):
+        if _beside_rows(model, name):
+            continue
+        value = float(parameter_value(model, name, model.parameters))
+        step = _STEP * (abs(value) if value else 1.0)
+        above = _rows(described.beside(name, step).model, start.q, start.v, start.t)
+        if all(np.array_equal(a, b) for a, b in zip(above, now, strict=True)):  # no row knows it
+            continue
+        below = _rows(described.beside(name, -step).model, start.q, start.v, start.t)
+        residuals[:, k], rates[:, k] = ((a - b) / (2 * step) for a, b in zip(above, below, strict=True))
+    return residuals, rates
+
+
+def _beside_rows(model: Model, name: str) -> bool:
+    """Return whether no row knows of a number: those of force elements, inertia, gravity, stiffness of modes."""
+    family = model.family
+    numbers, place = family.compiled.numbers, model.parameter_names[name]
+    if place in numbers.follows:
+        return False
+    if place < family.element_numbers:
+        return True
+    return numbers.group_of(place - family.element_numbers).what in ("body", "gravity", "modes")
+
+
+def _mind_loops(model: Model, start: State, own: Sequence[str], slopes: Array) -> None:
+    """Refuse numbers that open loops which are closed more than once."""
+    rows = np.asarray(model.holonomic, dtype=bool)
+    if not rows.any() or not slopes[rows].any():
+        return
+    P, right = model.constraint_jacobian(start.q, t=start.t)[rows], slopes[rows]
+    open_by = np.abs(P @ np.linalg.lstsq(P, right, rcond=1e-9)[0] - right)
+    for k, name in enumerate(own):
+        if open_by[:, k].max() > _OPENS * np.abs(right[:, k]).max(initial=1e-3):
+            row = np.array(model.constraint_connections)[rows][int(open_by[:, k].argmax())]
+            raise GradientError(
+                f"there is no derivative by {name!r}: it opens {str(row)!r}, as the loop is closed more than once; "
+                "vary it together with what it has to fit, by one parameter of your own"
+            )
+
+
+def _along(model: Model, start: State, dq: Array) -> Array:
+    """Return how rates of rows change along dq (nv, m): (nc, m)."""
+    count = dq.shape[1]
+    if not model.nc or not np.any(start.v):
+        return np.zeros((model.nc, count))
+    step = _STEP / np.maximum(np.abs(dq).max(axis=0), 1e-12)
+    t = np.full(count, float(start.t))
+    sides = []
+    for sign in (1.0, -1.0):
+        q = start.q + sign * (dq * step).T
+        sides.append(model.constraint_jacobian(q, t=t) @ start.v + model.constraint_drift(q, t=t))
+    return np.asarray(((sides[0] - sides[1]) / (2 * step[:, None])).T)
+
+
+def _solved(
+    model: Model,
+    start: State,
+    held: Sequence[int],
+    slopes: Array,
+    inputs: Sequence[int | None],
+    first: int | None = None,
+) -> Array | None:
+    """Return changes (nv, m + inputs) by (1), if they are determined: with slopes of rows, and of inputs one each."""
+    nv, own = model.nv, slopes.shape[1] if first is None else first
+    P = model.constraint_jacobian(start.q, t=start.t) if model.nc else np.zeros((0, nv))
+    rows = np.ones(model.nc, dtype=bool) if first is not None else np.asarray(model.holonomic, dtype=bool)
+    E = np.eye(nv)[list(held)]
+    matrix = np.concatenate([P[rows], E])
+    right = np.zeros((len(matrix), own + len(inputs)))
+    right[: int(rows.sum()), : slopes.shape[1]] = -slopes[rows]
+    for k, place in enumerate(inputs):
+        if place is not None:
+            right[int(rows.sum()) + place, own + k] = 1.0
+    found, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=1e-9)
+    if rank < nv:
+        return None
+    size = np.abs(right).max(axis=0, initial=0.0) + 1e-300
+    if (np.abs(matrix @ found - right).max(axis=0, initial=0.0) > _FITS * size).any():
+        return None
+    return np.asarray(found)

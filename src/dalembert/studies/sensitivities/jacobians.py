@@ -1,0 +1,203 @@
+"""Where the matrices of small changes are evaluated along a run: at places of Gauss in blocks of a few steps.
+
+In between they are polynomials. In units of the run's own steps a motion is about equally smooth everywhere, but its
+matrices are not: a few blocks, spread over the run, say how fast their Legendre coefficients die away, and so how long
+blocks can be near them. Those that were taken too long are halved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...linear.small_motions import brackets
+from ...model import Conditions, Model
+from ...model.conditions import parameter_directions
+from ...result import Result
+from .intermediate_states import states_between
+
+__all__ = ["NODES", "Blocks", "blocks_along", "conditions_of", "whole"]
+
+Array = NDArray[np.float64]
+
+_PLACES = 12
+_GROUP = 7  # steps of the run in a block, or more
+_TRIED = 6  # blocks that are
+_LONGER = 2.0  # times as many steps, at most
+_POWER = 9.0  # of the length of a block, with which its last coefficients grow: less than the number of places
+_HALVED = 6  # times that a block is, at most
+_AIM = 0.1  # of the largest last coefficients that are allowed, where blocks are longer
+NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_PLACES)
+_LAST = ((np.polynomial.legendre.legvander(NODES, _PLACES - 1) * (np.arange(_PLACES) + 0.5)).T * _WEIGHTS)[
+    # the last two Legendre coefficients, from values at the places
+    -2:
+]
+
+
+class Blocks:
+    """Blocks of a stretch without breaks, and the matrices at their places.
+
+    Attributes
+    ----------
+    spans : (b, 2) s
+    good : (b,)
+        Which of them are in use: others were too long, and have been halved.
+    """
+
+    def __init__(self, result: Result, names: Sequence[str], edges: Array, rtol: float) -> None:
+        self.result, self.names = result, names
+        self.between = states_between(result, edges)
+        self.allowed = float(np.clip(np.sqrt(rtol), 1e-7, 1e-4))
+        self.spans, self.good = np.zeros((0, 2)), np.zeros(0, dtype=bool)
+        self._sizes: Array | None = None
+        model = result.model
+        assert model is not None
+        rows = (2 if brackets(model, np.zeros(model.nv)) is not None else 1) * model.nv + model.nx
+        self._room = np.empty((0, _PLACES, rows, 2 * model.nv + model.nx + len(names)))
+
+    @property
+    def matrices(self) -> Array:
+        """Matrices (b, s, rows, n + m)."""
+        return self._room[: len(self.spans)]
+
+    def add(self, spans: Array, last: bool = False) -> Array:
+        """Take in more of them, and return how large their last coefficients are as a part of what is allowed, (k,)."""
+        first, count = len(self.spans), len(self.spans) + len(spans)
+        if count > len(self._room):
+            room = np.empty((3 * count, *self._room.shape[1:]))  # pages that are never touched cost nothing
+            room[:first] = self._room[:first]
+            self._room = room
+        t = (spans[:, :1] + np.diff(spans, axis=1) * (NODES + 1) / 2).ravel()
+        new = self._room[first:count]
+        _evaluate(self.result, self.names, t, self.between(t), new.reshape(-1, *new.shape[2:]))
+        tails, sizes = (np.diff(spans, axis=1) * part for part in _tails(self.result, new))
+        here = sizes.max(axis=0, initial=0.0)
+        self._sizes = here if self._sizes is None else np.maximum(self._sizes, here)
+        found: Array = (tails / np.maximum(self.allowed * self._sizes, 1e-300)).max(axis=1, initial=0.0)
+        self.spans = np.concatenate([self.spans, spans])
+        self.good = np.concatenate([self.good, (found <= 1.0) | last])
+        return found
+
+
+def blocks_along(result: Result, names: Sequence[str], edges: Array, rtol: float) -> Blocks:
+    """Return the blocks of a stretch without breaks.
+
+    Parameters
+    ----------
+    result : Result
+    names : sequence of str, (m,)
+        Numbers.
+    edges : (j,) s
+        Ends of steps, from the begin of the stretch to its end.
+    rtol : float
+        Of the run. The last Legendre coefficients may be of the size of its root: what they leave out is orthogonal to
+        polynomials, and changes are nearly such within a block, so that about their square is wrong at its end.
+    """
+    blocks, count = Blocks(result, names, edges, rtol), len(edges) - 1
+    if count < _TRIED * 2 * _GROUP:
+        todo = _even(edges, 0, count, _GROUP)
+    else:
+        begins = np.linspace(0, count - _GROUP, _TRIED).round().astype(int)
+        tails = blocks.add(edges[np.stack([begins, begins + _GROUP], axis=1)])
+        stretch = (_AIM / max(float(np.quantile(tails, 0.75)), 1e-12)) ** (1 / _POWER)
+        length = _GROUP * min(max(stretch, 1.0), _LONGER)
+        rest = [_even(edges, first + _GROUP, last, length) for first, last in pairwise(begins)]
+        todo = np.concatenate([*rest, _halves(blocks.spans[~blocks.good])])
+    for halved in range(_HALVED + 1):
+        if not len(todo):
+            break
+        tails = blocks.add(todo, last=halved == _HALVED)
+        todo = _halves(todo[tails > 1.0])
+    return blocks
+
+
+def _even(edges: Array, first: int, last: int, length: float) -> Array:
+    """Return blocks (b, 2) of about so many steps each, between two ends of steps."""
+    parts = max(1, int(np.ceil((last - first) / length)))
+    cuts = edges[np.unique(np.linspace(first, last, parts + 1).round().astype(int))]
+    return np.stack([cuts[:-1], cuts[1:]], axis=1)
+
+
+def _halves(spans: Array) -> Array:
+    middle = spans.mean(axis=1)
+    return np.concatenate([np.stack([spans[:, 0], middle], axis=1), np.stack([middle, spans[:, 1]], axis=1)])
+
+
+def whole(matrices: Array, n: int) -> Array:
+    """Return A (..., n, n) of matrices whose first rows were left out."""
+    lead = n - matrices.shape[-2]
+    A = np.zeros((*matrices.shape[:-2], n, n))
+    A[..., lead:, :] = matrices[..., :n]
+    A[..., np.arange(lead), lead + np.arange(lead)] = 1.0
+    return A
+
+
+def _tails(result: Result, matrices: Array) -> tuple[Array, Array]:
+    """Return how large the last Legendre coefficients are in each block (b, parts), and the matrices at most.
+
+    Parts are accelerations and rates of states, each by small motions, speeds, states, numbers.
+    """
+    model = result.model
+    assert model is not None
+    nv, nx = model.nv, model.nx
+    rows, width = matrices.shape[2:]
+    flat = matrices.reshape(len(matrices), _PLACES, -1)
+    last = np.abs(np.matmul(_LAST, flat)).max(axis=1).reshape(-1, rows, width)
+    sizes = np.abs(matrices[:, ::5]).max(axis=1, initial=0.0)  # at some of the places
+    row = rows - nv - nx
+    tails, largest = [], []
+    for span in (slice(row, row + nv), slice(row + nv, None)):
+        for columns in (slice(0, nv), slice(nv, 2 * nv), slice(2 * nv, 2 * nv + nx), slice(2 * nv + nx, None)):
+            tails.append(last[:, span, columns].max(axis=(1, 2), initial=0.0))
+            largest.append(sizes[:, span, columns].max(axis=(1, 2), initial=0.0))
+    return np.stack(tails, axis=1), np.stack(largest, axis=1)
+
+
+def _evaluate(result: Result, names: Sequence[str], t: Array, states: tuple[Array, Array, Array], found: Array) -> None:
+    """Fill in the matrices at times t (k,): (k, rows, n + m); without rows that are the identity."""
+    q, v, x = states
+    model = result.model
+    assert model is not None
+    nv, nx = model.nv, model.nx
+    n = 2 * nv + nx
+    K = brackets(model, v)
+    lead = 0 if K is None else nv
+    if K is not None:
+        found[:, :nv] = 0.0
+        found[:, :nv, :nv] = K
+        found[:, np.arange(nv), nv + np.arange(nv)] = 1.0
+    columns = (slice(0, nv), slice(nv, 2 * nv), slice(2 * nv, n), slice(n, None))
+    order = np.argsort(t, kind="stable")
+    for rows, conditions in conditions_of(result, model, t[order]):
+        mine: Any = order[rows]
+        if len(mine) == len(t) and (np.diff(mine) == 1).all():
+            mine = slice(None)
+        by = _rate_derivatives(conditions, names, t[mine], q[mine], v[mine], x[mine])
+        for column, (a, dx) in zip(columns, by, strict=False):
+            found[mine, lead : lead + nv, column] = a
+            found[mine, lead + nv :, column] = dx
+
+
+def _rate_derivatives(
+    conditions: Conditions, names: Sequence[str], t: Array, q: Array, v: Array, x: Array
+) -> list[tuple[Array, Array]]:
+    """Return derivatives of accelerations, and of rates of element states, by q, v, x and numbers; nothing else."""
+    model = conditions.model
+    how: dict[str, Any] = {"t": t, "x": x, "conditions": conditions}
+    kinds = [0, 1, 2]
+    if names:
+        how["directions"] = parameter_directions(model, names, model.parameters, "sensitivity")
+        kinds.append(6)
+    raw = model._d_dynamics([3 * kind + what for kind in kinds for what in (0, 1)], q, v, **how)
+    return list(zip(raw[::2], raw[1::2], strict=True))
+
+
+def conditions_of(result: Result, model: Model, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+    """Return rows of times in order, (k,), and the conditions that held at them."""
+    if result.conditions is None:
+        return [(np.arange(len(t)), model.conditions())]
+    return result.conditions(t)

@@ -1,0 +1,269 @@
+"""Derivatives of kinematic motions: positions, speeds, accelerations, and all that follows from these.
+
+Drives leave no freedom: at every time, with rows phi of loops and driven coordinates d that follow laws, numbers p have
+
+    P dq = -phi_p dp,   dq_d = law_p dp                                                                          (1)
+
+Speeds and accelerations at given positions follow by linear solves, of the same rows. They are taken beside the motion,
+at q + h dq with numbers p + h, and so are outputs: central differences of fourth order of what is explicit. Positions
+are not looked for again, so that neither the branch nor how well Newton's method has converged matters, and dead points
+do only where they are met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...closure.driven.drive_path import undeformed
+from ...closure.scaling import Scales
+from ...errors import GradientError, ModelError
+from ...model import Model
+from ...model.conditions import parameter_value
+from ...model.driven_kinematics import rates_at
+from ...motion import kinematics
+from ...motion.kinematic_request import asked
+from ...result import Output, Result, always
+from .directions import FACTORS, STEP, differences, same_branch
+
+__all__ = ["KinematicSlopes"]
+
+Array = NDArray[np.float64]
+
+_UNMOVED = ("body", "marker", "gravity", "modes")  # groups of numbers of which drives know nothing
+_SINGULAR = 1e-9  # least singular value of scaled rows, as a part of the largest
+_OPENS = 1e-6  # part of the change of rows that nothing can follow
+_OWN = ("times", "drive", "values", "speed")  # of a request
+
+
+@dataclass(frozen=True, eq=False)
+class _Direction:
+    """One thing that a motion varies with.
+
+    Attributes
+    ----------
+    name : str
+    size : float
+        How large a change is like its value.
+    beside : function
+        From a change to the model that has it.
+    drives : bool
+        Whether driven positions may follow it.
+    shifted : str
+        Name of the driven coordinate all of whose values it moves, if that is what it does.
+    """
+
+    name: str
+    size: float
+    beside: Callable[[float], Model]
+    drives: bool = True
+    shifted: str = ""
+
+
+class KinematicSlopes:
+    """A kinematic motion and how it follows numbers, start values and values of drives.
+
+    Parameters
+    ----------
+    model : Model
+    names : sequence of str
+    settings : mapping
+        Of `kinematics`.
+    """
+
+    def __init__(self, model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> None:
+        if not names or len(set(names)) < len(names):
+            raise ModelError("sensitivity", "by", names, "give names, each once")
+        if not all(model.holonomic):
+            row = model.constraint_connections[list(model.holonomic).index(False)]
+            remedy = "it binds speeds alone, so that positions follow from all that was before: use task='simulate'"
+            raise ModelError("sensitivity", "constraint", row, remedy)
+        self.result = kinematics(model, **settings)
+        self.how = {name: settings.get(name) for name in _OWN}
+        self.request = asked(model, **self.how)
+        self.directions = [self._direction(model, name) for name in names]
+        self.t, self.q = np.asarray(self.result.t), np.asarray(self.result.q)
+        self.changes = [self._positions(direction) for direction in self.directions]  # dq (k, nv) each
+        self._beside: dict[tuple[int, float], Result] = {}
+
+    # ---- what varies
+
+    def _direction(self, model: Model, name: str) -> _Direction:
+        at = self.request.model
+        if name in model.parameter_names:
+            value = float(parameter_value(model, name, model.parameters))
+            size = abs(value) if value else 1.0
+            drives = self._moves_drives(model, name, size)
+            if at is model or (not drives and name in at.parameter_names and not _integrated(model)):
+                described = at.conditions()
+                return _Direction(name, size, lambda h: described.beside(name, h).model, drives)
+            own = model.conditions()
+            return _Direction(name, size, lambda h: asked(own.beside(name, h).model, **self.how).model)
+        drive = self.how["drive"]
+        if drive is not None and name in ([drive] if isinstance(drive, str) else drive):
+            return _Direction(name, 1.0, lambda h: at, shifted=name)
+        return self._start(model, name)
+
+    def _start(self, model: Model, name: str) -> _Direction:
+        """Return a start value as a direction: where drives by speed or acceleration begin."""
+        owner = name.removesuffix(".speed").removesuffix(".position")
+        drive = next((drive for drive in model.hinge_drives if drive.name == owner), None)
+        field = "speed" if name.endswith(".speed") else "position"
+        if drive is None or drive.level <= (field == "speed"):
+            remedy = "it is no number of the system; start values count where a drive gives speeds or accelerations"
+            raise ModelError("sensitivity", "by", name, f"{remedy}, else they choose the branch alone")
+        place = model.driven_freedoms(drive)[0]
+        now = float((self.result.v if field == "speed" else self.result.q)[0, place])
+
+        def beside(h: float) -> Model:
+            described = model.system.copy()
+            given: dict[str, Any] = {field: now + h}
+            described.initial(owner, **given)
+            return asked(described.compile(), **self.how).model
+
+        return _Direction(name, max(abs(now), 1.0), beside)
+
+    def _moves_drives(self, model: Model, name: str, size: float) -> bool:
+        """Return whether driven positions may follow a number: laws, offsets of driven rows."""
+        own = model.family.compiled.numbers
+        moved = model.conditions().beside(name, STEP * size).model.own_numbers
+        changed = np.flatnonzero(moved != model.own_numbers)
+        groups = {own.group_of(int(place)).what for place in changed}
+        return bool(model.drives) and not groups <= {*_UNMOVED, "named"}
+
+    # ---- (1)
+
+    def _positions(self, direction: _Direction) -> Array:
+        """Return how positions follow a direction, (k, nv)."""
+        model, t, q = self.request.model, self.t, self.q
+        models = [direction.beside(factor * STEP * direction.size) for factor in FACTORS]
+        step = STEP * direction.size
+        right = np.zeros((len(t), model.nc))
+        if model.nc:
+            gaps = [other.constraint_residual(q, t=t) for other in models]
+            if direction.drives and any(not drive.of_hinge for drive in model.drives):
+                gaps = [
+                    gap - np.stack([other.row_motion(float(time))[0] for time in t])
+                    for gap, other in zip(gaps, models, strict=True)
+                ]
+            right = -differences(gaps, step)
+        known = self._known()
+        given = np.zeros((len(t), model.nv))
+        if direction.shifted:
+            self._shift(direction.shifted, right, given)
+        elif direction.drives and model.hinge_drives:
+            given = differences([self._driven(other) for other in models], step)
+        return self._solved(direction, known, right, given)
+
+    def _shift(self, name: str, right: Array, given: Array) -> None:
+        """Put what one more in all values of a drive asks of rows or of driven freedoms."""
+        model = self.request.model
+        for drive in model.drives:
+            if drive.name == name and drive.of_hinge:
+                given[:, model.driven_freedoms(drive)] = 1.0
+                return
+            if drive.name == name:
+                element, row = drive.connection.element, model.driven_row(drive)
+                right[:, row] = [element.target(drive.law(float(time))[0], 1.0, 0.0)[1] for time in self.t]  # type: ignore[union-attr]
+                return
+        raise ModelError("sensitivity", "by", name, "what it drives has no value of its own: name a number")
+
+    def _known(self) -> NDArray[np.bool_]:
+        """Return which freedoms (nv,) are driven or kept."""
+        model = self.request.model
+        known = np.array(model.driven_speeds(), dtype=bool)
+        held = undeformed(model)
+        if held is not None:
+            known[list(held.locked)] = True
+        return known
+
+    def _driven(self, other: Model) -> Array:
+        """Return by how much driven coordinates of another model are ahead, as small motions (k, nv)."""
+        model = self.request.model
+        q = self.q.copy()
+        for row, time in enumerate(self.t):
+            asked_for = other.drive_motion(float(time))[0]
+            given = ~np.isnan(asked_for)
+            q[row, given] = asked_for[given]
+        return np.asarray(model.difference(self.q, q))
+
+    def _solved(self, direction: _Direction, known: NDArray[np.bool_], right: Array, given: Array) -> Array:
+        model = self.request.model
+        dq = np.where(known, given, 0.0)
+        if not model.nc or known.all():
+            return dq
+        scales = Scales.of(model, prescribed=False)
+        P = model.constraint_jacobian(self.q, t=self.t)
+        right = scales.rows * (right - (P @ dq[:, :, None])[:, :, 0])
+        free = (scales.rows[:, None] * P * scales.columns)[:, :, ~known]
+        U, s, V = np.linalg.svd(free, full_matrices=False)
+        self._mind_singular(s, free.shape[2])
+        change = ((right[:, None] @ U) / s[:, None] @ V)[:, 0]
+        dq[:, ~known] = scales.columns[~known] * change
+        off = np.abs((free @ change[:, :, None])[:, :, 0] - right)
+        row, place = np.unravel_index(int(off.argmax()), off.shape)
+        if off[row, place] > _OPENS * max(1e-3, float(np.abs(right).max())):
+            raise GradientError(
+                f"there is no derivative by {direction.name!r}: it opens {model.constraint_connections[place]!r}, as "
+                "the loop is closed more than once; vary it together with what it has to fit, by one parameter of yours"
+            )
+        return dq
+
+    def _mind_singular(self, s: Array, count: int) -> None:
+        """Refuse positions that (1) does not determine."""
+        least = s[:, -1] if s.shape[1] >= count else np.zeros(len(s))
+        flat = np.flatnonzero(least <= _SINGULAR * max(1.0, float(s.max(initial=0.0))))
+        if len(flat):
+            where = self.result.axis.at(float(self.t[flat[0]]))
+            raise GradientError(f"there are no derivatives at {where}: the position is singular, branches meet there")
+
+    # ---- outputs
+
+    def output(self, name: str) -> tuple[Output, Array, Array]:
+        """Return an output, its values (k, ...) and its derivatives (k, ..., m)."""
+        output = Output.of(self.request.model, name)
+        if output.history is not None:
+            remedy = "it depends on what happened before: take outputs of states, and integrals of them"
+            raise ModelError("sensitivity", "output", name, remedy)
+        values = np.asarray(self.result.output(name), dtype=float)
+        columns = [self._derivative(k, output, name, values) for k in range(len(self.directions))]
+        return output, values, np.stack(columns, axis=-1)
+
+    def _derivative(self, k: int, output: Output, name: str, values: Array) -> Array:
+        reach = max(1.0 / self.directions[k].size, float(np.abs(self.changes[k]).max(initial=0.0)))
+        step = STEP / reach
+        sides = [
+            same_branch(output, np.asarray(self._moved(k, factor * step).output(name), dtype=float), values)
+            for factor in FACTORS
+        ]
+        return differences(sides, step)
+
+    def _moved(self, k: int, h: float) -> Result:
+        """Return the motion with a change h in a direction."""
+        if (k, h) not in self._beside:
+            model = self.directions[k].beside(h)
+            q = model.integrate(self.q, h * self.changes[k])
+            held = undeformed(model)
+            found = rates_at(model, self.t, q, conditions=held)
+            if found.status != "finished":
+                raise GradientError(f"no rates beside the motion, by {self.directions[k].name!r}: {found.status}")
+            self._beside[k, h] = Result(
+                model,
+                self.t,
+                q,
+                found.v,
+                stored={"a": found.a},
+                prescribed=True,
+                conditions=None if held is None else always(held),
+                axis=self.result.axis,
+            )
+        return self._beside[k, h]
+
+
+def _integrated(model: Model) -> bool:
+    """Return whether drives give speeds or accelerations, so that laws are integrated before the motion begins."""
+    return any(drive.level for drive in model.hinge_drives)

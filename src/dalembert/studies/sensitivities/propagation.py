@@ -1,0 +1,188 @@
+"""Small changes carried along a whole run, switches and all: forwards for few directions, backwards for few outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...result import Result
+from .directions import Direction
+from .jacobians import conditions_of
+from .saltation import Window, across
+from .variational_equations import Pieces, pieces_of
+
+__all__ = ["Course"]
+
+Array = NDArray[np.float64]
+
+_PROBES = 2  # changes of the start by which growth is seen
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """A run as changes go along it.
+
+    Attributes
+    ----------
+    result : Result
+    directions : tuple of Direction, (m,)
+        Numbers first.
+    wanted : (k,) s
+        Times of outputs, in order.
+    parts : tuple of Pieces or Window
+        One after the other.
+    settings : mapping
+        Of short runs across windows.
+    rtol : float
+    """
+
+    result: Result
+    directions: tuple[Direction, ...]
+    wanted: Array
+    parts: tuple[Pieces | Window, ...]
+    settings: Mapping[str, Any]
+    rtol: float
+
+    @classmethod
+    def of(
+        cls,
+        result: Result,
+        directions: Sequence[Direction],
+        wanted: Array,
+        switches: Sequence[Window],
+        settings: Mapping[str, Any],
+        rtol: float,
+    ) -> Course:
+        """Return the course of a run with given switches; directions come with numbers first."""
+        numbers = [direction.number for direction in directions if direction.number is not None]
+        now, end = float(result.t[0]), float(result.t[-1])
+        parts: list[Pieces | Window] = []
+        for window in [*switches, None]:
+            until = end if window is None else window.begin
+            if until > now:
+                parts.append(pieces_of(result, numbers, now, until, wanted, rtol))
+            if window is not None:
+                parts.append(window)
+                now = window.end
+        return cls(result, tuple(directions), wanted, tuple(parts), settings, rtol)
+
+    @property
+    def held(self) -> bool:
+        """Whether some changes were too fast to be resolved."""
+        return any(isinstance(part, Pieces) and part.held for part in self.parts)
+
+    def forward(self) -> tuple[Array, float]:
+        """Return changes (k, n, m) at the times that are wanted, and by how much changes grew."""
+        begin, end = self.result.t[0], self.result.t[-1]
+        y = np.stack([direction.start for direction in self.directions], axis=1)
+        probes, count, growth = self._probes(), len(self.directions), 1.0
+        found = np.zeros((len(self.wanted), *y.shape))
+        found[self.wanted <= begin] = y
+        for part in self.parts:
+            if isinstance(part, Window):
+                y = across(self.result, part, self.directions, y, self.settings)
+                continue
+            every = part.forward(np.concatenate([y, probes], axis=1), self._weights, self.rtol)
+            found[np.searchsorted(self.wanted, part.t[:-1])] = every[:-1, :, :count]
+            growth *= self._growth(probes, every[:, :, count:])
+            y = every[-1, :, :count]
+        found[self.wanted >= end] = y
+        return found, growth
+
+    def backward(self, slopes: Array) -> tuple[Array, float]:
+        """Return how outputs change with each direction by way of the state, (m, r), and by how much changes grew.
+
+        Parameters
+        ----------
+        slopes : (k, n, r)
+            Of outputs by the state at the times that are wanted.
+        """
+        begin, end = self.result.t[0], self.result.t[-1]
+        parts, maps, growth = self._judged()
+        numbers = sum(direction.number is not None for direction in self.directions)
+        by_number = np.zeros((numbers, slopes.shape[2]))
+        back: Array = slopes[self.wanted >= end].sum(axis=0)
+        for k in reversed(range(len(parts))):
+            part = parts[k]
+            if isinstance(part, Window):
+                state, number = maps[k]
+                by_number += number.T @ back
+                back = state.T @ back
+                continue
+            seeds = np.zeros((len(part.t), *back.shape))
+            seeds[:-1] = slopes[np.searchsorted(self.wanted, part.t[:-1])]
+            seeds[-1] = back
+            back, more = part.backward(seeds)
+            by_number += more
+        back = back + slopes[self.wanted <= begin].sum(axis=0)
+        found = np.stack([direction.start @ back for direction in self.directions])
+        found[:numbers] += by_number
+        return found, growth
+
+    @property
+    def _weights(self) -> Array:
+        """How much of each direction there is in the change that is judged: like its value, each a little otherwise."""
+        sizes = np.array([direction.size for direction in self.directions])
+        return np.asarray(sizes * (1.0 + 0.5 * np.cos(2.4 * np.arange(len(sizes)))))
+
+    def _judged(self) -> tuple[list[Pieces | Window], dict[int, tuple[Array, Array]], float]:
+        """Return parts with steps that are short enough, what windows do, and by how much changes grew.
+
+        One change is carried forwards, of everything at once.
+        """
+        weights = self._weights[: sum(direction.number is not None for direction in self.directions)]
+        y = (self._weights @ np.stack([direction.start for direction in self.directions]))[:, None]
+        probes, growth = self._probes(), 1.0
+        parts: list[Pieces | Window] = []
+        maps: dict[int, tuple[Array, Array]] = {}
+        for part in self.parts:
+            if isinstance(part, Window):
+                state, number = maps[len(parts)] = self._maps(part)
+                y = state @ y + (number @ weights)[:, None]
+                parts.append(part)
+                continue
+            better, every = part.judged(np.concatenate([y, probes], axis=1), weights, self.rtol)
+            growth *= self._growth(probes, every[:, :, 1:])
+            y = every[-1, :, :1]
+            parts.append(better)
+        return parts, maps, growth
+
+    def _maps(self, window: Window) -> tuple[Array, Array]:
+        """Return what a switch makes of changes of the state (n, n), and what numbers add there (n, m)."""
+        n = len(self.directions[0].start)
+        free = self._free(window)
+        units = [Direction(f"change {k} of the state", None, 1.0, np.eye(n)[k]) for k in free]
+        numbers = [direction for direction in self.directions if direction.number is not None]
+        y = np.concatenate([np.eye(n)[:, free], np.zeros((n, len(numbers)))], axis=1)
+        after = across(self.result, window, [*units, *numbers], y, self.settings)
+        state = np.zeros((n, n))
+        state[:, free] = after[:, : len(free)]
+        return state, after[:, len(free) :]
+
+    def _free(self, window: Window) -> NDArray[np.intp]:
+        """Return which parts of the state can change before a switch: speeds of what is held, or sticks, do not."""
+        model = self.result.model
+        assert model is not None
+        held = [model.nv + k for k in conditions_of(self.result, model, np.array([window.begin]))[0][1].locked]
+        return np.setdiff1d(np.arange(2 * model.nv + model.nx), held)
+
+    def _probes(self) -> Array:
+        model = self.result.model
+        assert model is not None
+        change = np.random.default_rng(0).normal(size=(2 * model.nv + model.nx, _PROBES))
+        change[2 * model.nv :] = 0.0
+        return np.asarray(change)
+
+    def _growth(self, probes: Array, every: Array) -> float:
+        """Return by how much small motions, or speeds, have grown at most."""
+        model = self.result.model
+        assert model is not None
+        most = 1.0
+        for part in (slice(0, model.nv), slice(model.nv, 2 * model.nv)):
+            size = np.abs(probes[part]).max(initial=0.0)
+            most = max(most, float(np.abs(every[:, part]).max(initial=0.0) / (size or 1.0)))
+        return most

@@ -1,0 +1,188 @@
+"""What switches make of small changes: bounces, stops, friction, thresholds, events of the user's.
+
+A change dy of the state before a switch is, after it, the change of a run that began changed: when the switch comes
+earlier or later, and what it does then, is all in that run (the saltation matrix, Leine and Nijmeijer 2004, is its
+limit). Short runs across each switch differ by little in each direction; central differences of two sizes say how well
+their derivative is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DalembertError, GradientError, ModelError
+from ...model import State
+from ...model.conditions import parameter_value
+from ...result import Result
+from ...simulation import simulate
+from .directions import Direction, small_motion
+
+__all__ = ["Window", "across", "windows"]
+
+Array = NDArray[np.float64]
+
+_NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")  # names of what happened tell speeds, which may differ
+_NEAR = 1e-9  # of the run: switches that are nearer to each other are one
+_STEPS = (1e-4, 1e-5, 1e-6, 1e-7)  # relative changes that are tried
+_REPEATED = 1e-5  # relative difference of a short run from the run itself that is taken for noise
+_AGREE = 1e-5  # relative difference of the derivatives of two sizes of changes that is taken for noise
+
+
+@dataclass(frozen=True)
+class Window:
+    """A short time with a switch in it."""
+
+    name: str
+    t: float
+    begin: float
+    end: float
+
+
+def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str]) -> list[Window]:
+    """Return the windows of all switches of a run.
+
+    Parameters
+    ----------
+    result : Result
+    fixed : (k,) s
+        Times at which something breaks whatever the state is: no switches.
+    wanted : (k,) s
+        Times of outputs, which lie in no window.
+    noted : names
+        Of events that change nothing.
+    """
+    begin, end = float(result.t[0]), float(result.t[-1])
+    near = _NEAR * (end - begin)
+    known = {float(event.t): str(event.name) for event in result.events if event.name not in noted}
+    for t in result.breaks:
+        if not len(fixed) or np.abs(fixed - t).min() > near:
+            known.setdefault(float(t), "a threshold")
+    times: list[tuple[float, str]] = []
+    for t, name in sorted(known.items()):
+        if not begin < t < end:
+            continue
+        if times and t - times[-1][0] <= near:
+            continue
+        times.append((t, name))
+    found = []
+    for k, (t, name) in enumerate(times):
+        if len(wanted) and np.abs(wanted - t).min() <= near:
+            remedy = f"{name!r} switches at t = {t:.9g} s, where an output is wanted: take other times"
+            raise ModelError("sensitivity", "times", t, remedy)
+        others = [begin, end, *(other for other, _ in times[max(0, k - 1) : k + 2] if other != t), *wanted, *fixed]
+        gap = min(abs(t - other) for other in others)
+        steps = result.steps
+        own = float(np.diff(steps).max()) if len(steps) > 1 else end - begin
+        reach = min(0.4 * gap, own)
+        found.append(Window(name, t, t - reach, t + reach))
+    return found
+
+
+def across(
+    result: Result, window: Window, directions: Sequence[Direction], y: Array, settings: Mapping[str, Any]
+) -> Array:
+    """Return changes (n, m) after a switch, from those before it."""
+    runs = _Short(result, window, settings)
+    after = [runs.derivative(direction, y[:, k]) for k, direction in enumerate(directions)]
+    return np.stack(after, axis=1)
+
+
+class _Short:
+    """Runs across one window."""
+
+    def __init__(self, result: Result, window: Window, settings: Mapping[str, Any]) -> None:
+        model = result.model
+        assert model is not None
+        self.model, self.window = model, window
+        self.settings = {**settings, "rtol": 1e-12, "atol": 1e-13, "progress": False}
+        self.start = result.at(window.begin)
+        pairs = None if result.conditions is None else result.conditions(np.array([window.begin]))
+        self.numbers: dict[str, float] = {}
+        self.conditions = model.conditions() if pairs is None else pairs[0][1]
+        if not np.array_equal(self.conditions.parameters, model.parameters):
+            names, values = model.parameter_names, self.conditions.parameters
+            self.numbers = {
+                name: float(values[place])
+                for name, place in names.items()
+                if isinstance(place, (int, np.integer)) and values[place] != model.parameters[place]
+            }
+        self.base = self._run({}, self.start)
+        self._mind(result)
+
+    def _mind(self, result: Result) -> None:
+        """Refuse a switch that a run from shortly before it does not repeat: it depends on what was earlier."""
+        window = self.window
+        within = [event.name for event in result.events if window.begin < event.t <= window.end]
+        again = self.base[1][len(self.base[1]) - len(within) :]  # without what a start decides, sticking say
+        last = result.at(window.end)
+        there = np.concatenate([last.q, last.v, last.x])
+        size = 1.0 + np.abs(there).max(initial=0.0)
+        same = np.abs(self.base[0] - there).max(initial=0.0) <= _REPEATED * size
+        if not same or tuple(_NUMBER.sub("#", str(name)) for name in within) != again:
+            raise GradientError(
+                f"{window.name!r} at t = {window.t:.9g} s has no derivative here: what happens then depends on what "
+                "was before, and a run from shortly before it goes on otherwise"
+            )
+
+    def derivative(self, direction: Direction, y: Array) -> Array:
+        """Return the change after the window by the change y before it."""
+        nv = self.model.nv
+        fastest = max(1.0, float(np.abs(self.start.v).max(initial=0.0)))
+        reach = [np.abs(y[:nv]).max(initial=0.0), np.abs(y[nv:]).max(initial=0.0) / fastest, 1e-12]
+        reach += [1.0 / direction.size] if direction.number is not None else []
+        scale = float(max(reach))
+        before = None
+        for step in _STEPS:
+            try:
+                now = self._difference(direction, y, step / scale)
+            except (DalembertError, _Otherwise):
+                before = None
+                continue
+            if before is not None:
+                size = np.abs(now).max(initial=0.0) + 1e-12
+                if np.abs(now - before).max(initial=0.0) <= _AGREE * size:
+                    return before  # rounding is least with the larger of two that agree
+            before = now
+        raise GradientError(
+            f"{self.window.name!r} at t = {self.window.t:.9g} s has no derivative by {direction.name!r}: it is grazed, "
+            "or the slightest change lets something else happen"
+        )
+
+    def _difference(self, direction: Direction, y: Array, h: float) -> Array:
+        up, down, far_up, far_down = (self._changed(direction, y, factor * h) for factor in (1, -1, 2, -2))
+        d = (8 * (up - down) - (far_up - far_down)) / (12 * h)
+        nq = self.model.nq
+        return np.concatenate([small_motion(self.model, self.base[0][:nq], d[:nq]), d[nq:]])
+
+    def _changed(self, direction: Direction, y: Array, h: float) -> Array:
+        model, s = self.model, self.start
+        xi, dv, dx = np.split(h * y, [model.nv, 2 * model.nv])
+        state = State(model.integrate(s.q, xi), s.v + dv, s.t, s.x + dx)
+        numbers = {}
+        if direction.number is not None:
+            value = float(parameter_value(self.conditions.model, direction.number, self.conditions.parameters))
+            numbers = {direction.number: value + h}
+        values, names = self._run(numbers, state)
+        if names != self.base[1]:
+            raise _Otherwise
+        return values
+
+    def _run(self, numbers: Mapping[str, float], state: State) -> tuple[Array, tuple[str, ...]]:
+        """Return the end of a run, q, v and x, and what happened on its way."""
+        result = simulate(
+            self.model, self.window.end, state=state, parameters={**self.numbers, **numbers}, **self.settings
+        )
+        assert isinstance(result, Result)  # of one state
+        last = result.final
+        happened = tuple(_NUMBER.sub("#", str(event.name)) for event in result.events)
+        return np.concatenate([last.q, last.v, last.x]), happened
+
+
+class _Otherwise(Exception):
+    """Something else happened than in the run itself."""

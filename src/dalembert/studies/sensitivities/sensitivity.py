@@ -1,0 +1,417 @@
+"""`sensitivity`: derivatives of a run by numbers of the model and by start values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...checks import checked
+from ...errors import GradientError, IntegrationError, ModelError
+from ...model import Model, Sampled, as_model
+from ...result import Result
+from ...simulation import Event, simulate
+from ...simulation.events.discontinuity_times import breaks_until, timetable
+from ...system import System
+from ..sweeps.recorded_outputs import Reading, as_readings, reduced
+from .directions import Changes, Direction, directions_of
+from .equilibrium import equilibrium_slopes, mode_slopes
+from .kinematic import KinematicSlopes
+from .propagation import Course
+from .saltation import windows
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["Sensitivity", "sensitivity"]
+
+Array = NDArray[np.float64]
+
+_CHAOS = 1e-3  # growth times tolerance, from where a gradient says little of finite changes
+_FEW = 8  # directions for each output from which following outputs back is the cheaper way
+_OURS = ("times", "parameters", "state", "t_start", "on_error", "stream", "resume")
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """Outputs of a run and their derivatives.
+
+    Attributes
+    ----------
+    by : tuple of str, (m,)
+        By what.
+    t : (k,) s
+        Times of outputs that are not reduced.
+    values : dict of str to (k, ...) or (...)
+    derivatives : dict of str to (k, ..., m) or (..., m)
+    units : dict of str to str
+        Of the values.
+    result : Result
+        The run.
+    over_time : frozenset of str
+        Outputs that are not reduced.
+    growth : float
+        By how much small changes of the state grew at most, over what they were at the start.
+    notes : list of str
+    way : str
+        How derivatives were found: ``"forward"`` or ``"adjoint"``; ``"implicit"`` at rest and of driven motions.
+    """
+
+    by: tuple[str, ...]
+    t: Array
+    values: dict[str, Array]
+    derivatives: dict[str, Array]
+    units: dict[str, str]
+    result: Result
+    over_time: frozenset[str]
+    growth: float
+    notes: list[str]
+    way: str = "forward"
+
+    def __getitem__(self, label: str) -> Array:
+        """Return the derivatives of an output."""
+        try:
+            return self.derivatives[label]
+        except KeyError:
+            raise ModelError("sensitivity", "output", label, f"it has {', '.join(map(repr, self.values))}") from None
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{label} {values.shape}" for label, values in self.derivatives.items())
+        return f"<Sensitivity of {self.result.labels.system!r} by {len(self.by)}: {shown}>"
+
+    def __str__(self) -> str:
+        """Return a table: a line for each number, columns of outputs; of those over time, the last value."""
+        columns = {}
+        for label, values in self.values.items():
+            over_time = label in self.over_time
+            last, slopes = (values[-1], self.derivatives[label][-1]) if over_time else (values, self.derivatives[label])
+            for place in np.ndindex(last.shape):
+                name = label + "".join(f"[{k}]" for k in place) + (" (last)" if over_time else "")
+                unit = self.units[label]
+                value = f"{last[place]:.6g} {unit}".rstrip()
+                columns[name] = [value, *(f"{slope:.6g}" for slope in slopes[place])]
+        first = ["value", *(f"by {name}" for name in self.by)]
+        rows = [
+            ["", *columns],
+            *([head, *row] for head, row in zip(first, zip(*columns.values(), strict=True), strict=True)),
+        ]
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(wide[0]), *(cell.rjust(n) for cell, n in zip(row[1:], wide[1:], strict=True))])
+            for row in rows
+        ]
+        title = f"sensitivities of {self.result.labels.system!r}, {self.way}"
+        return "\n".join([title, *(f"  {line}" for line in lines), *(f"  note: {note}" for note in self.notes)])
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return an xarray Dataset: each output, and ``"d <output>"`` by what it varies with."""
+        import xarray
+
+        axis = self.result.axis
+        over = "time" if axis.plain else axis.name
+        data = xarray.Dataset(coords={"by": list(self.by), over: (over, self.t, {"units": axis.unit})})
+        for label, values in self.values.items():
+            over_time = label in self.over_time
+            inner = values.shape[1:] if over_time else values.shape
+            dims = (*((over,) if over_time else ()), *(f"{label} [{k}]" for k in range(len(inner))))
+            data[label] = (dims, values, {"units": self.units[label]})
+            data[f"d {label}"] = ((*dims, "by"), self.derivatives[label])
+        return data
+
+
+@checked("by", "t_end", "task", "times", "t_start", "parameters", "way")
+def sensitivity(
+    system: System | Model,
+    outputs: Any,
+    by: str | Sequence[str],
+    t_end: float | None = None,
+    *,
+    task: str = "simulate",
+    times: ArrayLike | None = None,
+    t_start: float = 0.0,
+    state: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    rtol: float = 1e-9,
+    way: str = "auto",
+    **settings: Any,
+) -> Sensitivity:
+    """Return a run and the derivatives of its outputs.
+
+    Small changes are carried along the run with exact derivatives of accelerations, loops, elements, their states and
+    flexible bodies included. What a switch makes of them (a bounce, a stop, friction that begins to stick, an event of
+    your own) is found by short runs across it, which differ by little.
+
+    Parameters
+    ----------
+    system : System or Model
+    outputs : names, or dict of label to name
+        As in `sweep`: outputs over time, ``"A.position"``, or reduced, ``("A.effort", "peak")``.
+    by : names
+        Numbers of the system (``"coupler.mass"``, ``"C.first.x"``, parameters of your own), and start values
+        (``"A"``, ``"A.speed"``, ``"motor.current"``).
+    t_end : float, s
+        Of a run.
+    task : str
+        ``"simulate"``; ``"kinematics"``, with settings of that, ``times=`` or ``drive=`` and ``values=``: all outputs
+        of a driven motion, efforts of drives too; ``"equilibrium"``, whose outputs are those of the state of rest,
+        ``"A.position"``; or ``"modes"`` about it: ``"eigenvalues"``, ``"frequencies"``, ``"natural_frequencies"``,
+        ``"damping_ratios"``. The last two follow numbers of the system; settings are those of `equilibrium`. A
+        kinematic motion follows numbers, the coordinate of ``drive=`` (all its values moved), and start values where
+        drives give speeds or accelerations; elsewhere these choose the branch alone.
+    times : (k,) s
+        Of the outputs; 101 from start to end if left out, or these two if no more is asked for.
+    t_start : float, s
+    state : dict of name to value
+        Start values, as in `simulate`.
+    parameters : dict of name to float
+    rtol : float
+    way : str
+        ``"forward"``: changes are carried along the run; ``"adjoint"``: outputs are followed back along it, which costs
+        the more the more outputs there are, but hardly more with more names; ``"auto"``: by their numbers. Both give
+        the same derivatives to rounding. Back across a switch every number of the state takes a few short runs. Where
+        a switch has no derivative by one of these, as off a stop, derivatives are carried forward, with a note.
+    settings
+        Others of `simulate`: ``events``, ``friction``, ``control``, ``method``, ...
+
+    Returns
+    -------
+    Sensitivity
+
+    Raises
+    ------
+    GradientError
+        Where no derivative exists: an event that is grazed, or whose order changes with the slightest change.
+
+    Notes
+    -----
+    How starts follow (loops closed, speeds made consistent), and what outputs make of changes, is varied by central
+    differences of fourth order, to about 1e-10.
+
+    Examples
+    --------
+    A pendulum, by its length and by where it starts:
+
+    >>> import dalembert as da
+    >>> s = da.System("pendulum")
+    >>> length = s.parameter("length", 1.0)
+    >>> bob = s.body("bob", da.rod(length=length, mass=2.0))
+    >>> _ = s.connect("A", da.Revolute("y"), s.ground, bob)
+    >>> found = da.sensitivity(s, {"angle": ("A.position", "final")}, ["length", "A"], 1.0, state={"A": 1.4})
+    >>> [round(float(d), 6) for d in found["angle"]]
+    [0.207393, -0.782318]
+    """
+    model = as_model(system)
+    if task == "kinematics":
+        return _prescribed(model, outputs, by, {"times": times, "parameters": parameters, **settings}, t_end, state)
+    if task != "simulate":
+        return _at_rest(model, outputs, by, task, {"state": state, "parameters": parameters, **settings}, t_end)
+    if t_end is None:
+        raise ModelError("sensitivity", "t_end", None, "say until when the run goes")
+    given = [name for name in _OURS if name in settings]
+    if given:
+        raise ModelError("sensitivity", given[0], settings[given[0]], "it is not taken here")
+    names = (by,) if isinstance(by, str) else tuple(by)
+    _mind_memory(model, settings)
+    readings = _readings(outputs)
+    if state is not None and not isinstance(state, Mapping):
+        raise ModelError("sensitivity", "state", type(state).__name__, "give start values by name")
+    ends = all(reading.reduce in ("first", "final") for reading in readings)
+    wanted = np.linspace(t_start, t_end, 2 if ends else 101) if times is None else np.array(times, dtype=float)
+    if wanted.ndim != 1:
+        raise ModelError("sensitivity", "times", times, "give one or more times in increasing order")
+    result = simulate(model, t_end, t_start=t_start, state=state, parameters=parameters, rtol=rtol, **settings)
+    _mind(result, t_end, settings)
+    directions = directions_of(result, model, names, state, parameters or {}, t_start)
+    _mind_breaks(model, directions)
+    fixed = _fixed_breaks(result, settings, t_start, t_end)
+    order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # numbers first
+    switches = windows(result, fixed, wanted, _noted(settings))
+    backwards = _backwards(way, directions, readings, wanted, not switches)
+    course = Course.of(result, [directions[k] for k in order], wanted, switches, settings, rtol)
+    notes = list(result.stats.notes)
+    found = None
+    if backwards:
+        try:
+            found = _by_outputs(course, readings)
+        except GradientError as error:  # a change of the state that no name leads to, such as one off a stop
+            notes.append(f"derivatives were carried forward, as with way='forward': backwards, {error}")
+            backwards = False
+    values, sorted_ones, units, growth = found or _by_directions(course, readings)
+    derivatives = {label: d[..., np.argsort(order)] for label, d in sorted_ones.items()}
+    if growth * rtol > _CHAOS:
+        notes.append(
+            f"small changes grew by {growth:.3g}: derivatives are of this motion, and say little of finite changes"
+        )
+    if course.held:
+        notes.append("changes that the motion damps out within its steps are not resolved")
+    over_time = frozenset(reading.label for reading in readings if reading.reduce is None)
+    done = "adjoint" if backwards else "forward"
+    return Sensitivity(names, wanted, values, derivatives, units, result, over_time, growth, notes, done)
+
+
+def _at_rest(
+    model: Model, outputs: Any, by: str | Sequence[str], task: str, settings: Mapping[str, Any], t_end: float | None
+) -> Sensitivity:
+    """Return an equilibrium, or the modes about it, and derivatives."""
+    tasks = {"equilibrium": equilibrium_slopes, "modes": mode_slopes}
+    if task not in tasks:
+        raise ModelError("sensitivity", "task", task, "use 'simulate', 'kinematics', 'equilibrium' or 'modes'")
+    if t_end is not None:
+        raise ModelError("sensitivity", "t_end", t_end, f"{task} has no end: leave it out, or give t=")
+    names = (by,) if isinstance(by, str) else tuple(by)
+    readings = _readings(outputs)
+    asked = {}
+    for reading in readings:
+        if reading.reduce is not None:
+            raise ModelError(
+                "sensitivity", f"reduction of {reading.name!r}", reading.reduce, "nothing is over time here"
+            )
+        asked[reading.label] = str(reading.name)
+    result, values, derivatives, units = tasks[task](model, asked, names, settings)
+    return Sensitivity(names, result.t, values, derivatives, units, result, frozenset(), 1.0, [], "implicit")
+
+
+def _prescribed(
+    model: Model, outputs: Any, by: str | Sequence[str], settings: dict[str, Any], t_end: float | None, state: Any
+) -> Sensitivity:
+    """Return a kinematic motion and derivatives."""
+    for name, given in (("t_end", t_end), ("state", state)):
+        if given is not None:
+            remedy = "a kinematic motion goes through times=, or through values= of a drive="
+            raise ModelError("sensitivity", name, given, remedy)
+    if settings.pop("on_error", "raise") != "raise":
+        raise ModelError(
+            "sensitivity", "on_error", "return", "what ends has no derivatives beyond: it is not taken here"
+        )
+    parameters = settings.pop("parameters")
+    names = (by,) if isinstance(by, str) else tuple(by)
+    readings = _readings(outputs)
+    found = KinematicSlopes(model.with_parameters(dict(parameters)) if parameters else model, names, settings)
+    values, derivatives, units = {}, {}, {}
+    for reading in readings:
+        assert reading.name is not None
+        output, y, dy = found.output(reading.name)
+        values[reading.label], derivatives[reading.label] = reduced(reading, found.t, y, dy)
+        units[reading.label] = output.unit
+    over_time = frozenset(reading.label for reading in readings if reading.reduce is None)
+    notes = list(found.result.stats.notes)
+    return Sensitivity(names, found.t, values, derivatives, units, found.result, over_time, 1.0, notes, "implicit")
+
+
+def _readings(outputs: Any) -> tuple[Reading, ...]:
+    readings = as_readings(outputs, "simulate")
+    for reading in readings:
+        if reading.name is None:
+            raise ModelError("sensitivity", "outputs", reading.label, "give names of outputs, reduced or not")
+    return readings
+
+
+def _mind(result: Result, t_end: float, settings: Mapping[str, Any]) -> None:
+    if result.status != "finished" or result.t[-1] < t_end:
+        raise IntegrationError(
+            f"the run has no end at {t_end:.6g} s to differentiate: {result.status} {result.message}"
+        )
+    method = str(settings.get("method", "auto"))
+    if method.startswith(("scipy:", "cvode", "ida")):
+        raise ModelError("sensitivity", "method", method, "use one of our own, such as 'auto'")
+
+
+def _mind_memory(model: Model, settings: Mapping[str, Any]) -> None:
+    """Refuse what acts by states of the past: changes of those would have to be carried along, too."""
+    if settings.get("period") is not None or isinstance(settings.get("control"), Sampled):
+        remedy = "it acts by its samples, whose changes are not followed: ask it at all times, or use da.sweep"
+        raise ModelError("sensitivity", "control", "sampled", remedy)
+    if np.isfinite(model.shortest_delay):
+        remedy = "changes of the past are not followed: take a state in its place, or use da.sweep"
+        raise ModelError("sensitivity", "inputs with a da.Delay", f"{model.shortest_delay:.6g} s", remedy)
+
+
+def _mind_breaks(model: Model, directions: Sequence[Direction]) -> None:
+    """Refuse numbers that move times at which a law breaks: what jumps there would be left out."""
+    uses = timetable(model).uses
+    for direction in directions:
+        if direction.number is not None and model.parameter_names[direction.number] in uses:
+            remedy = "it moves a time at which a law jumps, and the jump has no derivative here: use da.sweep"
+            raise ModelError("sensitivity", "by", direction.name, remedy)
+
+
+def _fixed_breaks(result: Result, settings: Mapping[str, Any], t_start: float, t_end: float) -> Array:
+    """Return times at which something breaks whatever the state is."""
+    model = result.model
+    assert model is not None
+    pairs = [(None, model.conditions())] if result.conditions is None else result.conditions(np.array([t_start]))
+    return breaks_until(pairs[0][1], t_start, t_end, also=settings.get("breaks", ()))
+
+
+def _noted(settings: Mapping[str, Any]) -> set[str]:
+    """Return the names of events that change nothing."""
+    events = settings.get("events", ())
+    every = [events] if isinstance(events, Event) else events
+    return {event.name for event in every if event.action is None and not event.terminal}
+
+
+def _backwards(
+    way: str, directions: Sequence[Direction], readings: Sequence[Reading], wanted: Array, smooth: bool
+) -> bool:
+    """Return whether outputs are followed back, rather than directions forwards."""
+    if way not in ("auto", "forward", "adjoint"):
+        raise ModelError("sensitivity", "way", way, "use 'auto', 'forward' or 'adjoint'")
+    if way != "auto":
+        return way == "adjoint"
+    many = sum(len(wanted) if reading.reduce is None else 1 for reading in readings)
+    return smooth and len(directions) > _FEW and many * _FEW <= len(directions)
+
+
+def _by_outputs(
+    course: Course, readings: Sequence[Reading]
+) -> tuple[dict[str, Array], dict[str, Array], dict[str, str], float]:
+    """Return values, derivatives and units of outputs, followed back along the run; and growth."""
+    result, wanted, directions = course.result, course.wanted, course.directions
+    n = len(directions[0].start)
+    units = [Direction(f"change {k} of the state", None, 1.0, row) for k, row in enumerate(np.eye(n))]
+    numbers = [direction for direction in directions if direction.number is not None]
+    change = np.concatenate([np.eye(n), np.zeros((n, len(numbers)))], axis=1)
+    local = Changes(result, (*units, *numbers), wanted, np.broadcast_to(change, (len(wanted), *change.shape)))
+    values, derivatives, words, seeds, spans, direct = {}, {}, {}, [], [], []
+    for reading in readings:
+        assert reading.name is not None
+        output, y, dy = local.output(reading.name)
+        label, count = reading.label, len(wanted)
+        one_hot = np.zeros((*y.shape, count))
+        one_hot[np.arange(count), ..., np.arange(count)] = 1.0
+        values[label], weights = reduced(reading, wanted, y, one_hot)
+        inner = y[0].size
+        weights = weights.reshape(-1, inner, count)  # of each number that is asked for, by component and time
+        over = count if reading.reduce is None else 1
+        slopes = dy.reshape(count, inner, -1)
+        seeds.append(np.einsum("oik,kin->knoi", weights, slopes[..., :n]).reshape(count, n, over * inner))
+        direct.append(np.einsum("oik,kim->moi", weights, slopes[..., n:]).reshape(-1, over * inner))
+        spans.append((label, values[label].shape))
+        words[label] = output.unit
+    every, growth = course.backward(np.concatenate(seeds, axis=2))
+    every[: len(numbers)] += np.concatenate(direct, axis=1)
+    place = 0
+    for label, shape in spans:
+        size = int(np.prod(shape, dtype=int))
+        derivatives[label] = every[:, place : place + size].T.reshape(*shape, len(directions))
+        place += size
+    return values, derivatives, words, growth
+
+
+def _by_directions(
+    course: Course, readings: Sequence[Reading]
+) -> tuple[dict[str, Array], dict[str, Array], dict[str, str], float]:
+    """Return values, derivatives and units of outputs from changes that were carried along the run; and growth."""
+    found, growth = course.forward()
+    kept = Changes(course.result, course.directions, course.wanted, found)
+    values, derivatives, units = {}, {}, {}
+    for reading in readings:
+        assert reading.name is not None
+        output, y, dy = kept.output(reading.name)
+        label = reading.label
+        values[label], derivatives[label] = reduced(reading, course.wanted, y, dy)
+        units[label] = output.unit
+    return values, derivatives, units, growth

@@ -1,0 +1,204 @@
+"""Small changes along a run: how the state follows the start and numbers of the model; and the other way round.
+
+A change of the state (q, v, x) has q moved by small motions xi (nv), as `Model.integrate` moves it, speeds by dv and
+element states by dx. With y = (xi, dv, dx) and a change dp of numbers it goes on as
+
+    xi' = dv + K(v) xi,   dv' = a_q xi + a_v dv + a_x dx + a_p dp,   dx' likewise                               (1)
+
+with K that of `Hinge.bracket` and exact derivatives of accelerations, loops and all. Changes that obey the loops go on
+obeying them: (1) is the derivative of accelerations that do. Slopes l of an output by the state go back as -l' = A^T l.
+
+The matrices of (1) are smooth where the run is. They are evaluated at some places, and are polynomials in between
+(`blocks`). Both ways are then products of small matrices, in the core (`core/steppers/variations.hpp`), the second the
+transpose of the first. The error of small changes is not controlled by that of the motion (a pendulum at rest takes six
+steps in ten seconds): steps begin as those of the run, and are divided where the method's own estimate of the error of
+the changes themselves says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._core import Along
+from ...result import Result
+from .jacobians import NODES, blocks_along, whole
+
+__all__ = ["Pieces", "pieces_of"]
+
+Array = NDArray[np.float64]
+
+_TURN = 4.0  # rad of the fastest change within a step: where the method is stable for certain
+_MOST = 256  # steps of small changes in a step of the run
+_SOME = 4  # of these many blocks one says how fast changes are
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Matrices of (1) along a part of a run without switches.
+
+    Attributes
+    ----------
+    t : (k,) s
+        Where changes are wanted, in order; the last is where the part ends.
+    matrices : (b, s, rows, n + m)
+        At the places of all blocks: by changes of the state, then of numbers.
+    blocks : (b, 2) s
+    steps : (j, 2) s
+        Begin and length of the steps of small changes.
+    block, keep : (j,)
+        In which block a step is; where in t its end stands, or -1.
+    n, split : int
+        Numbers of a change, and those of them that are small motions.
+    held : bool
+        Whether the fastest change was too fast for steps to resolve it: it is damped out in the motion, too.
+    """
+
+    t: Array
+    matrices: Array
+    blocks: Array
+    steps: Array
+    block: NDArray[np.int64]
+    keep: NDArray[np.int64]
+    n: int
+    split: int
+    held: bool
+
+    def _along(self, matrices: Array) -> Along:
+        return Along(self.n, self.split, matrices, NODES, self.blocks, self.steps, self.block, self.keep)
+
+    def forward(self, start: Array, weights: Array, rtol: float) -> Array:
+        """Return changes (k, n, c) at the times t from those at the begin, (n, c).
+
+        Parameters
+        ----------
+        start : (n, c)
+            The first m columns are of numbers that change.
+        weights : (j,)
+            Of the first columns, in the sum whose errors have to be small.
+        rtol : float
+            Of errors in a step, compared with how large that sum is about there.
+        """
+        return self._forward(self.matrices, start, weights, rtol)[0]
+
+    def judged(self, start: Array, weights: Array, rtol: float) -> tuple[Pieces, Array]:
+        """Return the pieces with steps in as many parts as `forward` takes them, and changes (k, n, c).
+
+        Parameters
+        ----------
+        start : (n, c)
+            The first column is of the sum that is judged.
+        weights : (m,)
+            By how much each number changes in that.
+        rtol : float
+        """
+        matrices = np.empty((*self.matrices.shape[:-1], self.n + 1))
+        matrices[..., : self.n] = self.matrices[..., : self.n]
+        matrices[..., self.n] = self.matrices[..., self.n :] @ weights
+        found, parts = self._forward(matrices, start, np.ones(1), rtol)
+        return self if (parts == 1).all() else self.divided(parts), found
+
+    def _forward(self, matrices: Array, start: Array, weights: Array, rtol: float) -> tuple[Array, NDArray[np.int64]]:
+        count = start.shape[1]
+        padded = np.zeros((self.n, -(-count // 8) * 8))  # as the core takes columns at once
+        padded[:, :count] = start
+        judged = weights[:0] if self.held else weights
+        found, parts = self._along(matrices).forward(padded, judged, rtol)
+        return found[:, :, :count], parts
+
+    def divided(self, parts: NDArray[np.int64]) -> Pieces:
+        """Return the same with each step in so many parts, (j,)."""
+        keep = np.full(int(parts.sum()), -1, dtype=np.int64)
+        keep[np.cumsum(parts) - 1] = self.keep
+        return replace(
+            self,
+            steps=_divided(self.steps[:, 0], self.steps[:, 1], parts),
+            block=np.repeat(self.block, parts),
+            keep=keep,
+        )
+
+    def backward(self, slopes: Array) -> tuple[Array, Array]:
+        """Return slopes of outputs by the state at the begin (n, r), and by numbers (m, r).
+
+        Parameters
+        ----------
+        slopes : (k, n, r)
+            By the state at the times t.
+        """
+        A, B = np.ascontiguousarray(self.matrices[..., : self.n]), self.matrices[..., self.n :]
+        at_begin, weights = self._along(A).backward(np.ascontiguousarray(slopes))
+        return at_begin, np.einsum("bsim,bsir->mr", B, weights, optimize=True)
+
+
+def _divided(begins: Array, h: Array, parts: NDArray[np.int64]) -> Array:
+    """Return steps (j, 2), begins and lengths, each in equal parts."""
+    length = np.repeat(h / parts, parts)
+    within = np.arange(len(length)) - np.repeat(np.cumsum(parts) - parts, parts)
+    return np.ascontiguousarray(np.stack([np.repeat(begins, parts) + within * length, length], axis=1))
+
+
+def pieces_of(result: Result, names: Sequence[str], begin: float, end: float, wanted: Array, rtol: float) -> Pieces:
+    """Return the matrices of a run from one time to another, and steps with ends at times that are wanted."""
+    near = 1e-13 * max(abs(begin), abs(end), 1e-3)
+    broken = result.breaks[(result.breaks > begin + near) & (result.breaks < end - near)]
+    inner = np.concatenate([result.steps, broken])
+    edges = _apart(np.concatenate([[begin, end], inner[(inner > begin) & (inner < end)]]), near, [begin, *broken, end])
+    stretches = [begin, *_apart(broken, near), end]
+    found = [
+        blocks_along(result, names, edges[(edges >= first - near) & (edges <= last + near)], rtol)
+        for first, last in pairwise(stretches)
+    ]
+    spans = np.concatenate([blocks.spans for blocks in found])
+    every = found[0].matrices if len(found) == 1 else np.concatenate([blocks.matrices for blocks in found])
+    good = np.flatnonzero(np.concatenate([blocks.good for blocks in found]))
+    order = good[np.argsort(spans[good, 0], kind="stable")]
+    begins = spans[order, 0]
+    model = result.model
+    assert model is not None
+    n = 2 * model.nv + model.nx
+    t = wanted[(wanted > begin + near) & (wanted < end - near)]
+    cuts = _apart(np.concatenate([edges, begins, t]), near, [begin, *t, end])
+    steps, held = _steps(cuts, _fastest(every[order[::_SOME]], n))
+    times = np.append(t, end)
+    ends = steps.sum(axis=1)
+    block = order[np.clip(np.searchsorted(begins, steps[:, 0] + near, side="right") - 1, 0, len(order) - 1)]
+    keep = np.full(len(steps), -1, dtype=np.int64)
+    for k, time in enumerate(times):
+        keep[int(np.abs(ends - time).argmin())] = k
+    return Pieces(times, every, spans, steps, block.astype(np.int64), keep, n, model.nv, held)
+
+
+def _apart(t: Array, near: float, keep: Sequence[float] | Array = ()) -> Array:
+    """Return times in order, one of those that are next to each other; some, which are among them, for certain."""
+    t = np.unique(t)
+    group = np.cumsum(np.diff(t, prepend=t[:1]) > near)
+    found = t[np.unique(group, return_index=True)[1]]
+    for time in keep:
+        found[group[np.searchsorted(t, time)]] = time
+    return np.asarray(found)
+
+
+def _steps(cuts: Array, fastest: float) -> tuple[Array, bool]:
+    """Return steps (j, 2) between times, short enough for the fastest changes, rad/s, and whether some are not."""
+    h = np.diff(cuts)
+    needed = np.ceil(h * fastest / _TURN)
+    parts = np.clip(needed, 1, _MOST).astype(np.int64)
+    return _divided(cuts[:-1], h, parts), bool(needed.max(initial=1.0) > _MOST)
+
+
+def _fastest(matrices: Array, n: int) -> float:
+    """Return how fast changes are, rad/s: by the size of the eighth power of matrices at some places."""
+    if not n or not len(matrices):
+        return 0.0
+    A = whole(matrices[:, :: len(NODES) - 1], n).reshape(-1, n, n)
+    size = np.maximum(np.abs(A).max(axis=(1, 2), initial=0.0), 1e-300)
+    power, logarithm = A / size[:, None, None], np.log(size)
+    for _ in range(3):
+        power = power @ power
+        scale = np.maximum(np.abs(power).max(axis=(1, 2)), 1e-300)
+        power, logarithm = power / scale[:, None, None], 2 * logarithm + np.log(scale)
+    return float(np.exp(logarithm / 8).max())

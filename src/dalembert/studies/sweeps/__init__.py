@@ -1,0 +1,1 @@
+"""Parameter studies: cases, jobs, executors, stores."""

@@ -1,0 +1,256 @@
+"""Cases of a study: what varies, along which axes, and the values of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError
+
+__all__ = ["Axis", "Case", "Cases", "Design", "make_design"]
+
+SAMPLE = "sample"  # the axis of everything that is drawn from distributions
+_EDGE = 1e-12  # of probabilities: beyond it quantiles are infinite
+_DESIGNS = ("latin", "sobol", "random")
+
+
+class Case(Mapping[str, Any]):
+    """The values of one case, by name.
+
+    Attributes
+    ----------
+    number : int
+        Among all cases, from 0.
+    used : set of str
+        Names that were asked for so far.
+    """
+
+    def __init__(self, number: int, values: Mapping[str, Any], seed: int = 0) -> None:
+        self.number, self._values, self._seed = number, dict(values), seed
+        self.used: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.used.add(name)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={_short(value)}" for name, value in self._values.items())
+        return f"<Case {self.number}: {values}>"
+
+    def value(self, name: str) -> Any:
+        """Return a value without noting that it was asked for."""
+        return self._values[name]
+
+    def unread(self) -> dict[str, Any]:
+        """Return the values that nobody asked for yet."""
+        return {name: value for name, value in self._values.items() if name not in self.used}
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """Random numbers of this case alone: the same wherever and whenever it runs."""
+        return np.random.default_rng([self._seed, self.number])
+
+
+class Cases(Sequence[Case]):
+    """Some cases, their values in columns: many are made, sent and read at once.
+
+    Attributes
+    ----------
+    numbers : list of int
+        Of each, among all cases.
+    columns : dict of str to (n,) array or list
+        Values by name; arrays where all of them are floats.
+    """
+
+    def __init__(
+        self, numbers: Sequence[int], columns: Mapping[str, NDArray[np.float64] | list[Any]], seed: int = 0
+    ) -> None:
+        self.numbers, self.columns, self._seed = list(numbers), dict(columns), seed
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]]) -> Cases:
+        """Return cases with the values of each, numbered from 0."""
+        return cls(range(len(rows)), {name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> Case: ...
+    @overload
+    def __getitem__(self, place: slice) -> Cases: ...
+    def __getitem__(self, place: int | slice) -> Case | Cases:
+        if isinstance(place, slice):
+            return Cases(self.numbers[place], {name: c[place] for name, c in self.columns.items()}, self._seed)
+        values = {name: c[place] if isinstance(c, list) else float(c[place]) for name, c in self.columns.items()}
+        return Case(self.numbers[place], values, self._seed)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return the values of one name, (n,)."""
+        return np.asarray(self.columns[name])
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One direction in which cases vary: a column of values for each name that varies along it."""
+
+    name: str
+    columns: dict[str, Sequence[Any]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    @cached_property
+    def floats(self) -> dict[str, NDArray[np.float64]]:
+        """The columns of floats alone, as arrays."""
+        return {name: np.array(c) for name, c in self.columns.items() if all(type(value) is float for value in c)}
+
+    def at(self, places: NDArray[np.intp]) -> dict[str, NDArray[np.float64] | list[Any]]:
+        """Return what its names have at some places."""
+        return {
+            name: self.floats[name][places] if name in self.floats else [column[k] for k in places.tolist()]
+            for name, column in self.columns.items()
+        }
+
+
+@dataclass(frozen=True)
+class Design:
+    """All cases: every combination of the places along axes, the last axis fastest."""
+
+    axes: tuple[Axis, ...]
+    seed: int = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many places each axis has."""
+        return tuple(len(axis) for axis in self.axes)
+
+    def __len__(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that varies."""
+        return tuple(name for axis in self.axes for name in axis.columns)
+
+    def cases(self, numbers: Sequence[int]) -> Cases:
+        """Return some cases."""
+        places = np.unravel_index(np.asarray(numbers, dtype=np.intp), self.shape) if self.axes else ()
+        columns: dict[str, Any] = {}
+        for axis, at in zip(self.axes, places, strict=True):
+            columns |= axis.at(at)
+        return Cases(numbers, columns, self.seed)
+
+    def case(self, number: int) -> Case:
+        """Return one case."""
+        return self.cases([number])[0]
+
+
+def make_design(over: Mapping[Any, Any], samples: int | None, design: str, seed: int) -> Design:
+    """Return the cases that a user asked for; see `sweep`."""
+    if not isinstance(over, Mapping) or not over:
+        raise ModelError("sweep", "over", over, "give a dict of name to values, {'k.stiffness': [100.0, 200.0]}")
+    if design not in _DESIGNS:
+        raise ModelError("sweep", "design", design, f"use {', '.join(map(repr, _DESIGNS))}")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ModelError("sweep", "seed", seed, "give a whole number from 0 on")
+    drawn = {key: value for key, value in over.items() if hasattr(value, "ppf") or hasattr(value, "rvs")}
+    if drawn and samples is None:
+        raise ModelError("sweep", "samples", None, f"say how many to draw of {_names_of(drawn)}")
+    if samples is not None and not drawn:
+        raise ModelError("sweep", "samples", samples, "nothing is drawn: give distributions of scipy.stats in `over`")
+    axes = [_listed(key, value) for key, value in over.items() if key not in drawn]
+    if drawn:
+        axes.insert(0, Axis(SAMPLE, _draws(drawn, samples, design, int(seed))))
+    made = Design(tuple(axes), int(seed))
+    twice = {name for name in made.names if made.names.count(name) > 1}
+    if twice:
+        raise ModelError("sweep", "over", sorted(twice), "a name can vary in one place only")
+    return made
+
+
+def _names_of(keys: Mapping[Any, Any]) -> str:
+    return ", ".join(repr(name) for key in keys for name in (key if isinstance(key, tuple) else (key,)))
+
+
+def _listed(key: Any, given: Any) -> Axis:
+    """Return the axis of values that are listed: of one name, or of several that go together."""
+    names = key if isinstance(key, tuple) else (key,)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ModelError("sweep", "over", key, "give names, or a tuple of names whose values go together")
+    item = f"{', '.join(names)} of sweep"
+    rows = given.tolist() if isinstance(given, np.ndarray) and given.ndim == 1 else given
+    if isinstance(rows, (str, bytes, Mapping)) or not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
+        raise ModelError(item, "values", _short(given), "give a list or an array, or a distribution of scipy.stats")
+    rows = [rows[k] for k in range(len(rows))]
+    if not rows:
+        raise ModelError(item, "values", _short(given), "give one value at least")
+    if not isinstance(key, tuple):
+        columns: dict[str, Sequence[Any]] = {key: rows}
+    else:
+        if any(isinstance(row, (str, Mapping)) or np.shape(row)[:1] != (len(names),) for row in rows):
+            raise ModelError(item, "values", _short(given), f"give rows of {len(names)} values, one for each name")
+        columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
+    for name, column in columns.items():
+        for value in column:
+            if isinstance(value, (float, np.floating)) and not math.isfinite(value):
+                raise ModelError(item, f"value of {name!r}", value, "give finite numbers")
+    return Axis(", ".join(names), columns)
+
+
+def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> dict[str, Sequence[Any]]:
+    """Return what is drawn from distributions, a column for each name, in the order of the names."""
+    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 1:
+        raise ModelError("sweep", "samples", samples, "give a whole number from 1 on")
+    single = [key for key, value in drawn.items() if hasattr(value, "ppf")]
+    for key in single:
+        if not isinstance(key, str):
+            raise ModelError("sweep", "over", key, "a distribution of one number goes with one name")
+    parts = _parts(len(single), int(samples), design, seed)
+    columns: dict[str, Sequence[Any]] = {}
+    for k, (key, law) in enumerate(drawn.items()):
+        if key in single:
+            values = np.asarray(law.ppf(np.clip(parts[:, single.index(key)], _EDGE, 1 - _EDGE)), dtype=float)
+            rows = values[:, None]
+        else:  # of several numbers that depend on each other: drawn, for it has no quantiles
+            generator = np.random.default_rng([seed, k])
+            rows = np.asarray(law.rvs(size=int(samples), random_state=generator), dtype=float)
+            rows = rows.reshape(int(samples), -1)
+        names = key if isinstance(key, tuple) else (key,)
+        if rows.shape[1] != len(names):
+            raise ModelError("sweep", "over", key, f"its distribution has {rows.shape[1]} numbers: give as many names")
+        if not np.isfinite(rows).all():
+            raise ModelError("sweep", f"distribution of {_names_of({key: None})}", law, "its samples are not finite")
+        columns |= {name: rows[:, j].tolist() for j, name in enumerate(names)}
+    return columns
+
+
+def _parts(count: int, samples: int, design: str, seed: int) -> NDArray[np.float64]:
+    """Return points of the unit cube, (samples, count)."""
+    if not count:
+        return np.zeros((samples, 0))
+    if design == "random":
+        return np.random.default_rng(seed).random((samples, count))
+    from scipy.stats import qmc
+
+    engine = (qmc.Sobol if design == "sobol" else qmc.LatinHypercube)(count, seed=np.random.default_rng(seed))
+    if design == "sobol" and samples & (samples - 1):  # else SciPy warns
+        return np.asarray(engine.random(1 << (samples - 1).bit_length())[:samples])
+    return np.asarray(engine.random(samples))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,287 @@
+"""What is done with each case, in whichever process it runs."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...closure.starts.named_start_values import named_count
+from ...errors import DalembertError, ModelError
+from ...linear import linearize, modes
+from ...model import Model, as_model
+from ...motion import kinematics
+from ...simulation import Ensemble, simulate
+from ...statics import equilibrium
+from ...system import System
+from .cases import Case, Cases
+from .recorded_outputs import Column, Reading, read, read_runs, rows_of, to_its_end, together
+
+__all__ = ["TASKS", "Block", "Interrupted", "Job", "carry_out", "join", "packed", "settle", "sorted_names"]
+
+TASKS: dict[str, Callable[..., Any]] = {
+    "simulate": simulate,
+    "kinematics": kinematics,
+    "equilibrium": equilibrium,
+    "modes": modes,
+    "linearize": linearize,
+}
+_RUN = re.compile(r"^run (\d+)")  # how notes of an ensemble begin
+_STARTED = ("simulate", "equilibrium", "modes", "linearize")  # which take start values by name
+_ABREAST = 1024  # runs side by side at most
+_ROOM = 2e7  # numbers of states that they hold at most
+_ALONE = ("events", "stream", "resume", "method")  # settings of runs that cannot be made side by side, or not always
+
+
+@dataclass
+class Block:
+    """Answers of some cases."""
+
+    numbers: list[int]
+    errors: list[str]  # "" for a case that finished
+    columns: dict[str, Column]
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0  # that it took
+
+
+class Interrupted(Exception):
+    """Ctrl-C was pressed while a block ran."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A task, and what it is done with.
+
+    Attributes
+    ----------
+    source : Model, or function of a Case that returns a System
+    task : str, or function of a Model and a Case
+    settings : dict
+        Of the task.
+    readings : tuple of Reading
+        What is kept of each answer.
+    """
+
+    source: Any
+    task: str | Callable[..., Any]
+    settings: Mapping[str, Any]
+    readings: tuple[Reading, ...]
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether cases are runs of one topology, which registers and threads take at once."""
+        if self.task != "simulate" or not isinstance(self.source, Model):
+            return False
+        given = {name for name in _ALONE if self.settings.get(name) not in (None, (), [], False)}
+        method = str(self.settings.get("method", "auto"))
+        return given <= {"method"} and not method.startswith(("scipy:", "cvode", "ida"))
+
+    @property
+    def abreast(self) -> int:
+        """How many cases are run at once."""
+        if not self.side_by_side:
+            return 1
+        times = len(np.atleast_1d(self.settings["times"]))
+        states = self.source.nq + self.source.nv + self.source.nx
+        return max(1, min(_ABREAST, int(_ROOM / (times * max(1, states)))))
+
+    def run(self, cases: Cases) -> Block:
+        """Return the answers of some cases; what fails is recorded."""
+        began, size = time.perf_counter(), self.abreast
+        if self.side_by_side:
+            block = join([self._runs(cases[k : k + size]) for k in range(0, len(cases), size)])
+        else:
+            block = self._one_by_one(cases)
+        block.seconds = time.perf_counter() - began
+        return block
+
+    def _one_by_one(self, cases: Cases) -> Block:
+        answers: list[dict[str, Column] | None] = []
+        errors: list[str] = []
+        notes: list[str] = []
+        for case in cases:
+            try:
+                answer = self._answer(case)
+                answers.append(read(to_its_end(answer), self.readings))
+                errors.append("")
+                notes += [f"case {case.number}: {note}" for note in _notes(answer)]
+            except Interrupted:
+                raise
+            except Exception as error:
+                answers.append(None)
+                errors.append(_told(error))
+        return _block(cases, answers, errors, notes)
+
+    def _model(self, case: Case) -> Model:
+        if isinstance(self.source, Model):
+            return self.source
+        made = self.source(case)
+        if not isinstance(made, (System, Model)):
+            what = getattr(self.source, "__name__", "the function of a case")
+            raise ModelError("sweep", f"answer of {what!r}", made, "it must return a System or Model")
+        return as_model(made)
+
+    def _answer(self, case: Case) -> Any:
+        """Return what the task gives for one case."""
+        model = self._model(case)
+        numbers, others = sorted_names(model, self.task, case)
+        if numbers:
+            model = model.with_parameters(numbers)
+        if not isinstance(self.task, str):
+            answer = self.task(model, case, **self.settings)
+            left = [name for name in others if name not in case.used]
+            if left:
+                raise _unknown(model, left[0], "nor did the task ask for it")
+            return answer
+        settings = dict(self.settings)
+        if others:
+            settings["state"] = {**_state_of(settings), **others}
+        answer = TASKS[self.task](model, **settings)
+        if getattr(answer, "status", "") == "interrupted":
+            raise Interrupted
+        return answer
+
+    def _runs(self, cases: Cases) -> Block:
+        """Return runs that are made side by side; one that cannot even begin is found by halves."""
+        try:
+            ensemble = self._ensemble(cases)
+        except DalembertError as error:
+            if len(cases) == 1:
+                return _block(cases, [None], [_told(error)], [])
+            half = len(cases) // 2
+            return join([self._runs(cases[:half]), self._runs(cases[half:])])
+        if "interrupted" in ensemble.status:
+            raise Interrupted
+        errors = [
+            "" if status == "finished" else f"IntegrationError: {message}"
+            for status, message in zip(ensemble.status, ensemble._messages, strict=True)
+        ]
+        columns = read_runs(ensemble, self.readings) if any(not error for error in errors) else {}
+        notes = [_RUN.sub(lambda run: f"case {cases.numbers[int(run[1])]}", note) for note in ensemble.stats.notes]
+        return Block(cases.numbers, errors, columns, notes)
+
+    def _ensemble(self, cases: Cases) -> Ensemble:
+        model = self.source
+        numbers, others = sorted_names(model, self.task, cases[0])
+        settings = {**self.settings, "on_error": "return"}
+        parameters = {**settings.pop("parameters", {}), **{name: cases.column(name) for name in numbers}}
+        state = settings.pop("state", None)
+        if others:
+            state = {**_state_of({"state": state}), **{name: cases.column(name) for name in others}}
+        ensemble = simulate(model, **settings, parameters=parameters, state=state)
+        assert isinstance(ensemble, Ensemble)
+        return ensemble
+
+
+def _state_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    state = settings.get("state") or {}
+    if not isinstance(state, Mapping):
+        raise ModelError("sweep", "state", type(state).__name__, "give start values by name, for others by name vary")
+    return dict(state)
+
+
+def sorted_names(model: Model, task: Any, case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return values of a case, as far as nobody read them, that are numbers of the model, and those that start it.
+
+    Of a task of the user's, the others are left to it.
+    """
+    known = model.parameter_names
+    left = case.unread()
+    numbers = {name: value for name, value in left.items() if name in known}
+    others = {name: value for name, value in left.items() if name not in known}
+    if isinstance(task, str):
+        for name, value in others.items():
+            if task not in _STARTED:
+                raise _unknown(model, name, f"and {task} takes no start values")
+            try:
+                named_count(model, {name: value})
+            except ModelError as error:
+                raise _unknown(model, name, f"nor a start value ({error})") from error
+    return numbers, others
+
+
+def _unknown(model: Model, name: str, further: str) -> ModelError:
+    near = get_close_matches(name, list(model.parameter_names), n=3)
+    hint = f"; near are {', '.join(map(repr, near))}" if near else "; s.parameters lists the numbers"
+    return ModelError("sweep", "name", name, f"it is no number of {model.system.name!r}, {further}{hint}")
+
+
+def _notes(answer: Any) -> list[str]:
+    return list(getattr(getattr(answer, "stats", None), "notes", ()))
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _block(cases: Cases, answers: Sequence[dict[str, Column] | None], errors: list[str], notes: list[str]) -> Block:
+    single = [
+        Block([number], [error], {label: rows_of(column) for label, column in (answer or {}).items()})
+        for number, answer, error in zip(cases.numbers, answers, errors, strict=True)
+    ]
+    block = join(single)
+    block.notes = notes
+    return block
+
+
+def settle(block: Block, dims: dict[str, tuple[str, ...]]) -> Block:
+    """Return a block whose values have the dimensions that those of others have; cases that differ have failed."""
+    for label, column in list(block.columns.items()):
+        if dims.setdefault(label, column.dims) != column.dims:
+            told = f"ModelError: {label!r} has the dimensions {column.dims} here and {dims[label]} in other cases"
+            block.errors = [error or told for error in block.errors]
+            block.columns = {}
+            break
+    return block
+
+
+def join(blocks: Sequence[Block]) -> Block:
+    """Return several blocks as one."""
+    dims: dict[str, tuple[str, ...]] = {}
+    blocks = [settle(block, dims) for block in blocks]
+    numbers = [number for block in blocks for number in block.numbers]
+    errors = [error for block in blocks for error in block.errors]
+    notes = list(dict.fromkeys(note for block in blocks for note in block.notes))
+    labels = dict.fromkeys(label for block in blocks for label in block.columns)
+    columns = {}
+    for label in labels:
+        columns[label] = together([(block.columns.get(label), len(block.numbers)) for block in blocks])
+    return Block(numbers, errors, columns, notes)
+
+
+def packed(job: Job) -> bytes:
+    """Return a job as bytes that another process can unpack: functions of a script by value, where cloudpickle is."""
+    try:
+        import cloudpickle as way
+    except ImportError:
+        way = pickle
+    try:
+        return bytes(way.dumps(job))
+    except Exception as error:
+        remedy = f"it cannot be sent to another process ({error}): define functions at the top of a module"
+        if way is pickle:
+            remedy += ", or install cloudpickle"
+        raise ModelError("sweep", "task", getattr(job.task, "__name__", job.task), remedy) from error
+
+
+@lru_cache(maxsize=4)
+def _unpacked(job: bytes) -> Job:
+    try:
+        made = pickle.loads(job)
+    except (ImportError, AttributeError) as error:
+        remedy = f"workers cannot unpack it ({error}): give them the module, or define functions in your script"
+        raise ModelError("sweep", "task", "sent", remedy) from error
+    assert isinstance(made, Job)
+    return made
+
+
+def carry_out(job: bytes, cases: Cases) -> Block:
+    """Return the answers of some cases of a packed job: what another process is asked to do."""
+    return _unpacked(job).run(cases)

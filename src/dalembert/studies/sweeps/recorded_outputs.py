@@ -1,0 +1,323 @@
+"""What is kept of the answer of a case: outputs by name, reduced over time, or functions of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DalembertError, ModelError, UserFunctionError
+from ...result import Output, Result
+from ...simulation import Ensemble
+from ...statics import Stability
+
+__all__ = [
+    "Column",
+    "Reading",
+    "as_readings",
+    "blank",
+    "read",
+    "read_runs",
+    "reduced",
+    "rows_of",
+    "to_its_end",
+    "together",
+]
+
+Array = NDArray[Any]
+TIME = "time"
+
+
+@dataclass(frozen=True)
+class Column:
+    """Values of one variable: of one case, or of several, one after the other, along the first axis."""
+
+    dims: tuple[str, ...]  # of the values of one case
+    values: Array
+    unit: str = ""
+    coords: dict[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One variable of the answer: where it comes from, and how it is reduced over time."""
+
+    label: str
+    name: str | None = None  # of an output, or an attribute of the answer
+    reduce: str | Callable[[Array, Array], Any] | None = None
+    function: Callable[[Any], Any] | None = None
+
+
+def _mean(t: Array, y: Array) -> Array:
+    return np.asarray(np.trapezoid(y, t, axis=0) / (t[-1] - t[0])) if len(t) > 1 else y[0]
+
+
+_REDUCTIONS: dict[str, Callable[[Array, Array], Array]] = {  # of values (n, ...) at times (n,)
+    "first": lambda t, y: y[0],
+    "final": lambda t, y: y[-1],
+    "max": lambda t, y: y.max(axis=0),
+    "min": lambda t, y: y.min(axis=0),
+    "peak": lambda t, y: np.abs(y).max(axis=0),
+    "range": lambda t, y: np.ptp(y, axis=0),
+    "mean": _mean,
+    "rms": lambda t, y: np.sqrt(_mean(t, y * y)),
+    "integral": lambda t, y: np.asarray(np.trapezoid(y, t, axis=0)),
+}
+
+_DEFAULTS = {
+    "equilibrium": ("stable",),
+    "modes": ("frequencies", "damping_ratios"),
+    "linearize": ("eigenvalues",),
+}
+_DIMENSIONS = dict.fromkeys(("frequencies", "damping_ratios", "eigenvalues"), ("mode",))
+_UNITS = {"frequencies": "Hz", "eigenvalues": "1/s"}
+
+
+def as_readings(outputs: Any, task: str | Callable[..., Any]) -> tuple[Reading, ...]:
+    """Return what a user wants to keep; see `sweep`."""
+    if outputs is None:
+        if callable(task):
+            return ()
+        outputs = _DEFAULTS.get(task)
+        if outputs is None:
+            remedy = "say what to keep: ['A.position'], {'peak': ('A.effort', 'peak')}"
+            raise ModelError("sweep", "outputs", None, remedy)
+    if isinstance(outputs, str) or callable(outputs):
+        outputs = [outputs]
+    if isinstance(outputs, Mapping):
+        pairs = [(label, what) for label, what in outputs.items()]
+    elif isinstance(outputs, tuple) and len(outputs) == 2 and _reduces(outputs[1]):
+        pairs = [(None, outputs)]
+    elif isinstance(outputs, Sequence):
+        pairs = [(None, what) for what in outputs]
+    else:
+        raise ModelError("sweep", "outputs", outputs, "give names, or a dict of label to name")
+    readings = tuple(_reading(label, what) for label, what in pairs)
+    labels = [reading.label for reading in readings]
+    if len(set(labels)) < len(labels) or not labels:
+        raise ModelError("sweep", "outputs", labels, "give each a label of its own, as a dict of label to name")
+    return readings
+
+
+def _reduces(what: Any) -> bool:
+    return callable(what) or (isinstance(what, str) and what in _REDUCTIONS)
+
+
+def _reading(label: Any, what: Any) -> Reading:
+    if label is not None and (not isinstance(label, str) or not label):
+        raise ModelError("sweep", "outputs", label, "labels are names")
+    if isinstance(what, str):
+        return Reading(label or what, what)
+    if callable(what):
+        return Reading(label or str(getattr(what, "__name__", "output")), function=what)
+    if isinstance(what, (tuple, list)) and len(what) == 2 and isinstance(what[0], str):
+        name, reduction = what
+        if not _reduces(reduction):
+            known = ", ".join(map(repr, _REDUCTIONS))
+            raise ModelError("sweep", f"reduction of {name!r}", reduction, f"use {known}, or a function of (t, values)")
+        shown = reduction if isinstance(reduction, str) else getattr(reduction, "__name__", "reduced")
+        return Reading(label or f"{name} {shown}", name, reduction)
+    raise ModelError("sweep", "outputs", what, "give a name, (name, reduction), or a function of the answer")
+
+
+def read(answer: Any, readings: Sequence[Reading]) -> dict[str, Column]:
+    """Return what is kept of the answer of one case."""
+    if not readings:  # the answer of a function of the user's, as it is
+        if not isinstance(answer, Mapping):
+            answer = {"answer": answer}
+        return {str(name): _plain(str(name), value) for name, value in answer.items()}
+    return {reading.label: _one(answer, reading) for reading in readings}
+
+
+def _one(answer: Any, reading: Reading) -> Column:
+    if reading.function is not None:
+        return _plain(reading.label, reading.function(answer))
+    assert reading.name is not None
+    if isinstance(answer, Result):
+        values = answer.output(reading.name)
+        rows = slice(len(answer) - 1 if reading.reduce is None and answer.ends_between else len(answer))
+        return _over_time(answer.t[rows], values[rows], answer.about(reading.name), reading)
+    if isinstance(answer, Mapping) and reading.name in answer:
+        value = answer[reading.name]
+    elif hasattr(answer, reading.name):
+        value = getattr(answer, reading.name)
+    else:
+        try:
+            value = answer[reading.name]
+        except (KeyError, TypeError, IndexError):
+            kind = type(answer).__name__
+            raise ModelError("sweep", "output", reading.name, f"the answer, {kind}, has nothing of the name") from None
+    if reading.reduce is not None:
+        remedy = "only outputs over time are reduced: give a function of the answer instead"
+        raise ModelError("sweep", f"reduction of {reading.name!r}", reading.reduce, remedy)
+    column = _plain(reading.label, value)
+    dims = _DIMENSIONS.get(reading.name, ())
+    known = len(dims) == column.values.ndim
+    return Column(dims if known else column.dims, column.values, _UNITS.get(reading.name, column.unit), column.coords)
+
+
+def to_its_end(answer: Any) -> Any:
+    """Return a run that an event has ended between the times asked for with its last state besides.
+
+    Reductions and functions see it; outputs over time keep the times that all cases have.
+    """
+    if not isinstance(answer, Result) or answer.status != "event" or answer.dense is None or not answer.events:
+        return answer
+    end = answer.events[-1].t
+    if not end > answer.t[-1]:
+        return answer
+    own = (answer.t, answer.q, answer.v, answer.x)
+    last = (np.array([end]), *answer.dense(np.array([end])))
+    whole = answer._like(*(np.concatenate(pair) for pair in zip(own, last, strict=True)))
+    whole.stats, whole.status, whole.message = answer.stats, answer.status, answer.message
+    whole.ends_between = True
+    return whole
+
+
+def _over_time(t: Array, values: Array, output: Output | None, reading: Reading) -> Column:
+    """Return an output (n, ...) of one run."""
+    unit = output.unit if output is not None else ""
+    dims = _component_dims(reading.label, values.shape[1:])
+    if reading.reduce is None:
+        return Column((TIME, *dims), values, unit, {TIME: t})
+    if isinstance(reading.reduce, str):
+        return Column(dims, np.asarray(_REDUCTIONS[reading.reduce](t, values)), _reduced_unit(unit, reading.reduce))
+    return _plain(reading.label, reading.reduce(t, values))
+
+
+def _reduced_unit(unit: str, reduction: str) -> str:
+    return f"{unit} s".strip() if reduction == "integral" else unit
+
+
+def read_runs(ensemble: Ensemble, readings: Sequence[Reading]) -> dict[str, Column]:
+    """Return what is kept of runs that were made side by side, (B, ...); NaN where a run did not come to its end."""
+    return {reading.label: _of_runs(ensemble, reading) for reading in readings}
+
+
+def _of_runs(ensemble: Ensemble, reading: Reading) -> Column:
+    done = [k for k, status in enumerate(ensemble.status) if status == "finished"]
+    if reading.function is not None or callable(reading.reduce):
+        try:
+            each = [_one(ensemble.run(k), reading) for k in done]
+        except DalembertError:
+            raise
+        except Exception as error:
+            raise UserFunctionError(f"the output {reading.label!r} failed: {error!r}") from error
+    else:
+        assert reading.name is not None
+        output = ensemble.about(reading.name)
+        values = ensemble.output(reading.name)[done]
+        unit = output.unit if output is not None else ""
+        dims = _component_dims(reading.label, values.shape[2:])
+        if reading.reduce is None:
+            got = Column((TIME, *dims), values, unit, {TIME: ensemble.t})
+        else:
+            assert isinstance(reading.reduce, str)
+            reduced = _REDUCTIONS[reading.reduce](ensemble.t, np.moveaxis(values, 1, 0))
+            got = Column(dims, np.asarray(reduced), _reduced_unit(unit, reading.reduce))
+        return _spread(got, done, len(ensemble))
+    return (
+        _spread(together([(rows_of(column), 1) for column in each]), done, len(ensemble))
+        if each
+        else Column((), np.full(len(ensemble), np.nan))
+    )
+
+
+def rows_of(column: Column) -> Column:
+    """Return the values of one case as those of a row of cases."""
+    return Column(column.dims, column.values[None], column.unit, column.coords)
+
+
+def _spread(column: Column, done: Sequence[int], count: int) -> Column:
+    """Return values of some cases as values of all."""
+    if len(done) == count:
+        return column
+    values = np.full((count, *column.values.shape[1:]), blank(column.values.dtype), dtype=_roomy(column.values.dtype))
+    values[list(done)] = column.values
+    return Column(column.dims, values, column.unit, column.coords)
+
+
+def together(parts: Sequence[tuple[Column | None, int]]) -> Column:
+    """Return values of several cases, each part with how many it has, as one column.
+
+    Shorter values are filled up, and so are cases of a part that has none.
+    """
+    known = [column for column, _ in parts if column is not None]
+    first = known[0]
+    shapes = [column.values.shape[1:] for column in known]
+    shape = tuple(np.max(shapes, axis=0).astype(int)) if first.dims else ()
+    kind = np.result_type(*[column.values.dtype for column in known])
+    if len(known) < len(parts) or any(other != shape for other in shapes):
+        kind = _roomy(kind)
+    values = np.full((sum(count for _, count in parts), *shape), blank(kind), dtype=kind)
+    begin = 0
+    for column, count in parts:
+        if column is not None:
+            values[(slice(begin, begin + count), *map(slice, column.values.shape[1:]))] = column.values
+        begin += count
+    longest = max(known, key=lambda column: column.values[:1].size)
+    return Column(first.dims, values, first.unit, _shared(known, longest))
+
+
+def _shared(known: Sequence[Column], longest: Column) -> dict[str, Array]:
+    """Return coordinates that all cases have in common, as far as each goes."""
+    return {
+        name: place
+        for name, place in longest.coords.items()
+        if all(np.array_equal(place[: len(c.coords.get(name, ()))], c.coords.get(name, ())) for c in known)
+    }
+
+
+def _roomy(kind: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a type that has a value for what is missing."""
+    return np.dtype(float) if kind.kind in "iub" else np.dtype(object) if kind.kind in "US" else kind
+
+
+def blank(kind: np.dtype[Any]) -> Any:
+    """Return what stands where a value is missing."""
+    return np.nan if kind.kind in "fc" else "" if kind.kind in "US" else None if kind.kind == "O" else 0
+
+
+def _plain(label: str, value: Any) -> Column:
+    """Return what a function gave: a number, an array, text, or an xarray DataArray with its dimensions."""
+    if hasattr(value, "dims") and hasattr(value, "coords"):
+        coords = {str(d): np.asarray(value.coords[d]) for d in value.dims if d in value.coords}
+        return Column(tuple(map(str, value.dims)), np.asarray(value), str(value.attrs.get("units", "")), coords)
+    values = np.asarray(bool(value) if isinstance(value, Stability) else value)
+    if values.dtype.kind not in "fciubUS":
+        remedy = "a case answers with numbers, texts, arrays of them, or a dict of such"
+        raise ModelError("sweep", f"output {label!r}", type(value).__name__, remedy)
+    return Column(tuple(f"{label} [{k}]" for k in range(values.ndim)), values)
+
+
+def _component_dims(label: str, shape: Sequence[int]) -> tuple[str, ...]:
+    """Return names of the dimensions of an output that are not of time."""
+    return ("axis",) if tuple(shape) == (3,) else tuple(f"{label} [{k}]" for k in range(len(shape)))
+
+
+def reduced(reading: Reading, t: Array, y: Array, dy: Array) -> tuple[Array, Array]:
+    """Return an output (n, ...) and its derivatives (n, ..., m), reduced over time as a reading says."""
+    reduce = reading.reduce
+    if reduce is None:
+        return y, dy
+    if not isinstance(reduce, str):
+        remedy = "its derivative is not known: take the output over time, and reduce that"
+        raise ModelError("sensitivity", f"reduction of {reading.name!r}", reduce, remedy)
+    value = np.asarray(_REDUCTIONS[reduce](t, y))
+    if reduce in ("first", "final", "mean", "integral"):
+        return value, np.asarray(_REDUCTIONS[reduce](t, dy))
+    if reduce == "rms":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return value, _mean(t, y[..., None] * dy) / value[..., None]
+    top, low = _at(dy, y.argmax(axis=0)), _at(dy, y.argmin(axis=0))
+    if reduce == "peak":
+        return value, np.where((y.max(axis=0) >= -y.min(axis=0))[..., None], top, -low)
+    return value, {"max": top, "min": low, "range": top - low}[reduce]
+
+
+def _at(dy: Array, place: Array) -> Array:
+    """Return derivatives (..., m) at the times where each component is largest, say."""
+    return np.asarray(np.take_along_axis(dy, place[None, ..., None], axis=0)[0])

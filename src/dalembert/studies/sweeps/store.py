@@ -1,0 +1,341 @@
+"""Studies on disk: a Zarr store that grows block by block, so that one that was stopped goes on where it was.
+
+Values of all cases stand in arrays of float64, one row for each case. ``log.jsonl`` has a line for each block: its
+cases, their errors, and a seal of its values. A block counts once its line is whole; one whose values are not those
+that were sealed is run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import FileError
+from ...io.file_locks import Lock
+from ...io.results.columns import require
+from ...io.results.zarr_stores import mind_metadata, store_note
+from .cases import Axis, Design
+from .datasets import Gathered, ordered
+from .jobs import Block, join
+from .recorded_outputs import Column
+
+__all__ = ["Store", "design_of", "read_note", "stored"]
+
+_KEY = "dalembert_sweep"
+_FORMAT = 2  # from which on notes and variables are sealed; 1 is read, too
+_CHUNK = 256  # cases
+_VARIABLE = {"place": str, "dims": list, "unit": str, "complex": bool, "coords": dict}  # what is kept of each
+
+
+class Store(Gathered):
+    """A study on disk.
+
+    Parameters
+    ----------
+    path : str or path
+        Of a new folder, or of one that a study of the same was written to.
+    identity : dict
+        What makes it the same: the model, what varies, the task, its settings, what is kept.
+    design : Design
+        All cases.
+    retry : bool
+        Whether cases that failed are run again.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, str], design: Design, retry: bool) -> None:
+        super().__init__()
+        self.zarr = require("zarr")
+        self.path, self.count = Path(path), len(design)
+        self._begin(dict(identity), design)
+        self.lock = Lock(self.path / "lock", item="sweep", field="store", value=str(path))
+        try:
+            known = [block for block in _read(self.path, self.count, self.zarr, clean=True) if not block.damaged]
+        except BaseException:
+            self.lock.release()
+            raise
+        self.variables: dict[str, dict[str, Any]] = _variables(self.path)
+        self.done: set[int] = set()
+        for block in known:
+            good = [k for k, error in enumerate(block.errors) if not (retry and error)]
+            self.done |= {block.numbers[k] for k in good}
+        self.log = open(self.path / "log.jsonl", "a+b")  # noqa: SIM115  (closed by close)
+        self.log.seek(0)
+        self.log.truncate(self.log.read().rfind(b"\n") + 1)  # of a line that was cut off
+
+    def _begin(self, identity: dict[str, str], design: Design) -> None:
+        """Make the folder, or look whether it is ours and of the same study."""
+        axes = [(axis.name, {name: _told(column) for name, column in axis.columns.items()}) for axis in design.axes]
+        note: dict[str, Any] = {"format": _FORMAT, "identity": identity, "count": self.count, "axes": axes}
+        note["seed"] = design.seed
+        note["seal"] = _seal(note)
+        try:
+            if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+                _mind_same(self.path, identity, self.count)
+                return
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.zarr.open_group(str(self.path), mode="w-", zarr_format=3, attributes={_KEY: json.dumps(note)})
+        except OSError as error:
+            remedy = f"it cannot be written: {error.strerror or error}"
+            raise FileError("sweep", "store", str(self.path), remedy) from error
+
+    def finished(self) -> set[int]:
+        """Return the numbers of cases that need not be run."""
+        return self.done
+
+    def keep(self, block: Block) -> None:
+        """Write a block; if the disk does not take it, it stays in memory."""
+        try:
+            self._keep(block)
+        except OSError as error:
+            self.trouble = f"{self.path}: {error.strerror or error}"
+            super().keep(block)
+
+    def _keep(self, block: Block) -> None:
+        """Write a block: values first, then the line that makes them count."""
+        good = [k for k, error in enumerate(block.errors) if not error]
+        rows = [block.numbers[k] for k in good]
+        seal = hashlib.blake2b(digest_size=8)
+        for label, column in block.columns.items():
+            known = self._variable(label, column)
+            values = _numbers(label, column, known["complex"])[good]
+            self._write(known["place"], rows, values)
+            seal.update(np.ascontiguousarray(values).tobytes())
+        line = {
+            "cases": block.numbers,
+            "errors": {str(k): error for k, error in zip(block.numbers, block.errors, strict=True) if error},
+            "notes": block.notes,
+            "columns": {label: list(column.values.shape[1:]) for label, column in block.columns.items()},
+            "seal": seal.hexdigest(),
+        }
+        self.log.write(json.dumps(line).encode() + b"\n")
+        self.log.flush()
+        os.fsync(self.log.fileno())
+
+    def _variable(self, label: str, column: Column) -> dict[str, Any]:
+        """Return what is known of a variable; one that is new gets an array."""
+        known = self.variables.get(label)
+        if known is None:
+            coords = {name: values.tolist() for name, values in column.coords.items() if _is_plain(values)}
+            inner = (*column.values.shape[1:], 2) if _is_complex(column) else column.values.shape[1:]
+            known = {
+                "place": f"v{len(self.variables)}",
+                "dims": column.dims,
+                "unit": column.unit,
+                "complex": _is_complex(column),
+                "coords": coords,
+            }
+            self.zarr.create_array(
+                store=str(self.path),
+                name=known["place"],
+                shape=(self.count, *inner),
+                chunks=(min(_CHUNK, self.count), *(max(1, n) for n in inner)),
+                dtype="float64",
+                fill_value=float("nan"),
+                zarr_format=3,
+            )
+            self.variables[label] = known
+            _write_variables(self.path, self.variables)
+        return known
+
+    def _write(self, place: str, rows: list[int], values: Any) -> None:
+        """Write rows of an array, which grows if they are longer than those of other cases."""
+        if not rows:
+            return
+        array = self.zarr.open_array(str(self.path / place), mode="r+", zarr_format=3)
+        room = tuple(np.maximum(array.shape[1:], values.shape[1:]).tolist())
+        if room != array.shape[1:]:
+            array.resize((self.count, *room))
+        array.oindex[(rows, *(slice(0, n) for n in values.shape[1:]))] = values
+
+    def whole(self) -> Block:
+        """Return all that is stored, and what could not be."""
+        on_disk = stored(self.path, self.count)
+        return ordered([on_disk, *self.blocks]) if self.blocks else on_disk
+
+    def close(self) -> None:
+        """Close the files and let go of the folder."""
+        self.log.close()
+        self.lock.release()
+
+
+class _Kept(Block):
+    damaged: bool = False
+
+
+def stored(path: Path, count: int) -> Block:
+    """Return all blocks of a store as one; each case as it was answered last."""
+    blocks = _read(path, count, require("zarr"))
+    broken = next((block for block in blocks if block.damaged), None)
+    if broken is not None:
+        remedy = "values are not those that were written: run the sweep again with this store, which runs them anew"
+        raise FileError("load_sweep", "store", str(path), f"case {broken.numbers[0]}: {remedy}")
+    last: dict[int, Block] = {}
+    for block in blocks:
+        for k, number in enumerate(block.numbers):
+            row = {label: Column(c.dims, c.values[k : k + 1], c.unit, c.coords) for label, c in block.columns.items()}
+            last[number] = Block([number], [block.errors[k]], {} if block.errors[k] else row, [])
+    notes = list(dict.fromkeys(note for block in blocks for note in block.notes))
+    if not last:
+        return Block([], [], {}, notes)
+    whole = join([last[number] for number in sorted(last)])
+    whole.notes = notes
+    return whole
+
+
+def _read(path: Path, count: int, zarr: Any, *, clean: bool = False) -> list[_Kept]:
+    """Return the blocks of a store, in the order in which they were written; `clean` removes chunks that are damaged.
+
+    What a chunk held that cannot be unpacked is NaN, and no longer what was sealed.
+    """
+    variables = _variables(path)
+    values = {}
+    for label, known in variables.items():
+        values[label], damaged = _values(_opened(path, known["place"], count, zarr), path / known["place"])
+        for chunk in damaged if clean else ():
+            chunk.unlink()  # it could not be unpacked to be written to, either
+    blocks = []
+    try:
+        lines = (path / "log.jsonl").read_bytes().split(b"\n")[:-1]  # what stands after the last end of line is cut off
+    except FileNotFoundError:
+        lines = []
+    for text in lines:
+        try:
+            line = json.loads(text)
+            blocks.append(_block(line, variables, values))
+        except (ValueError, KeyError, TypeError, IndexError):
+            continue  # a line that is no line: its cases run again
+    return blocks
+
+
+def _block(line: dict[str, Any], variables: dict[str, dict[str, Any]], values: dict[str, Any]) -> _Kept:
+    numbers = [int(number) for number in line["cases"]]
+    errors = [str(line["errors"].get(str(number), "")) for number in numbers]
+    good = [k for k, error in enumerate(errors) if not error]
+    seal, columns = hashlib.blake2b(digest_size=8), {}
+    for label, shape in line["columns"].items():
+        known = variables[label]
+        inner = tuple(slice(0, int(n)) for n in shape) + ((slice(None),) if known["complex"] else ())
+        found = np.ascontiguousarray(values[label][(numbers, *inner)])
+        seal.update(np.ascontiguousarray(found[good]).tobytes())
+        plain = found.view(complex)[..., 0] if known["complex"] else found
+        coords = {name: np.array(place) for name, place in known["coords"].items()}
+        columns[label] = Column(tuple(known["dims"]), plain, known["unit"], coords)
+    block = _Kept(numbers, errors, columns, list(line["notes"]))
+    block.damaged = seal.hexdigest() != line["seal"]
+    return block
+
+
+def _values(array: Any, folder: Path) -> tuple[Any, list[Path]]:
+    """Return the values of an array, NaN where they cannot be unpacked, and the files of which that is so."""
+    try:
+        return np.asarray(array[...]), []
+    except (RuntimeError, ValueError):  # of its codecs
+        found, damaged = np.full(array.shape, np.nan), []
+    for index in np.ndindex(*(-(-n // size) for n, size in zip(array.shape, array.chunks, strict=True))):
+        part = tuple(slice(k * size, (k + 1) * size) for k, size in zip(index, array.chunks, strict=True))
+        try:
+            found[part] = array[part]
+        except (RuntimeError, ValueError):
+            damaged.append(folder / "c" / "/".join(map(str, index)))
+    return found, damaged
+
+
+def _opened(path: Path, place: str, count: int, zarr: Any) -> Any:
+    if place not in os.listdir(path):
+        raise FileError("load_sweep", "store", str(path), f"it has no array {place!r}")
+    mind_metadata(path / place)
+    try:
+        array = zarr.open_array(str(path / place), mode="r", zarr_format=3)
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise FileError("load_sweep", "store", str(path), f"array {place!r} is damaged: {error!r}") from error
+    if array.shape[:1] != (count,):
+        remedy = f"array {place!r} has the shape {array.shape}, not {count} rows"
+        raise FileError("load_sweep", "store", str(path), remedy)
+    return array
+
+
+def _variables(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        found: dict[str, dict[str, Any]] = json.loads((path / "variables.json").read_text(encoding="utf-8"))
+        if set(found) == {"seal", "variables"} and isinstance(found["seal"], str):
+            if found["seal"] != _seal(found["variables"]):
+                raise ValueError("it is not what was written")
+            found = found["variables"]
+        if not all({key: type(value) for key, value in known.items()} == _VARIABLE for known in found.values()):
+            raise ValueError("a variable lacks what it should have")
+        return found
+    except FileNotFoundError:
+        return {}
+    except (ValueError, AttributeError) as error:
+        raise FileError("load_sweep", "store", str(path), f"variables.json is damaged: {error}") from error
+
+
+def _seal(data: Any) -> str:
+    """Return a seal of what a JSON file holds."""
+    return hashlib.blake2b(json.dumps(data, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def _write_variables(path: Path, variables: Mapping[str, Any]) -> None:
+    new = path / "variables.json.new"
+    kept = {"seal": _seal(variables), "variables": variables}
+    new.write_text(json.dumps(kept), encoding="utf-8")
+    os.replace(new, path / "variables.json")
+
+
+def _mind_same(path: Path, identity: Mapping[str, str], count: int) -> None:
+    """Raise unless a folder holds the same study."""
+    note = read_note(path)
+    for what, value in {**identity, "number of cases": str(count)}.items():
+        there = {**note["identity"], "number of cases": str(note["count"])}.get(what)
+        if there != value:
+            remedy = f"it holds another study, with another {what}: give another name, or what that one was given"
+            raise FileError("sweep", "store", str(path), remedy)
+
+
+def read_note(path: Path) -> dict[str, Any]:
+    """Return what a store says of its study."""
+    try:
+        note: dict[str, Any] = json.loads(store_note(path, _KEY))
+        if note["format"] not in (1, _FORMAT):
+            raise ValueError(f"its format is {note['format']}")
+        if note["format"] == _FORMAT and note.pop("seal") != _seal(note):
+            raise ValueError("it is damaged: what it says of its cases is not what was written")
+        note["identity"]["system"], note["count"], note["axes"], note["seed"]  # all that is read of it
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        remedy = f"it is there, and was not written by da.sweep ({error!r}): give another name"
+        raise FileError("sweep", "store", str(path), remedy) from error
+    return note
+
+
+def design_of(note: Mapping[str, Any]) -> Design:
+    """Return the cases of a stored study."""
+    return Design(tuple(Axis(name, columns) for name, columns in note["axes"]), note["seed"])
+
+
+def _told(column: Any) -> list[Any]:
+    return [value if isinstance(value, (str, int, float)) else repr(value) for value in column]
+
+
+def _numbers(label: str, column: Column, as_complex: bool) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return values as float64; complex ones with an axis more."""
+    kind = column.values.dtype.kind
+    if kind not in "fciub" or (kind == "c" and not as_complex):
+        remedy = "a store keeps numbers of one kind: leave it out, or do without store="
+        raise FileError("sweep", f"output {label!r}", column.values.dtype, remedy)
+    if as_complex:
+        return np.ascontiguousarray(column.values, dtype=complex)[..., None].view(float)
+    return np.ascontiguousarray(column.values, dtype=float)
+
+
+def _is_complex(column: Column) -> bool:
+    return column.values.dtype.kind == "c"
+
+
+def _is_plain(values: Any) -> bool:
+    return np.asarray(values).dtype.kind in "fiubU"

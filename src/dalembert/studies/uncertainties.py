@@ -1,0 +1,257 @@
+"""`uncertainty`: what is known of outputs when numbers are known by their distributions only.
+
+Sampled: quantiles of all that a sweep gives. To first order: variances add up, sigma^2 = sum (df/dx_k sigma_k)^2.
+Sobol's indices say which part of the variance comes from each number alone, and with all others (Saltelli et al. 2010).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import checked
+from ..errors import GradientError, MissingPackageError, ModelError
+from .optimization.design_optimization import make_job
+from .optimization.design_variables import Variables
+from .optimization.evaluator import Evaluator
+from .optimization.objectives import Goal
+from .sweeps.sweep import sweep
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+__all__ = ["Uncertainty", "uncertainty"]
+
+Array = NDArray[np.float64]
+
+_ITEM = "uncertainty"
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Distributions of outputs; print it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What is uncertain.
+    data : xarray.Dataset
+        All samples, as of `sweep`, failures recorded.
+    mean, deviation : dict of str to array
+        Of the samples.
+    first_order : dict of str to array
+        Standard deviations to first order; empty if derivatives were not wanted or do not exist.
+    shares : dict of str to (..., n)
+        Parts of the first-order variance.
+    first, total : dict of str to (n,)
+        Sobol's indices, if wanted: of a number alone, and with all others.
+    failed : int
+    notes : list of str
+    """
+
+    names: tuple[str, ...]
+    data: xarray.Dataset = field(repr=False)
+    mean: dict[str, Array]
+    deviation: dict[str, Array]
+    first_order: dict[str, Array]
+    shares: dict[str, Array]
+    first: dict[str, Array]
+    total: dict[str, Array]
+    failed: int
+    notes: list[str]
+
+    def quantile(self, output: str, q: Any) -> Array:
+        """Return quantiles of an output, over the samples that have it."""
+        if output not in self.mean:
+            raise ModelError(_ITEM, "output", output, f"it has {', '.join(map(repr, self.mean))}")
+        return np.asarray(np.nanquantile(self.data[output].values, q, axis=0))
+
+    @property
+    def table(self) -> pandas.DataFrame:
+        """Outputs that are single numbers, as a table."""
+        import pandas
+
+        rows = {}
+        for label, mean in self.mean.items():
+            if np.ndim(mean) == 0:
+                low, middle, high = self.quantile(label, [0.05, 0.5, 0.95])
+                row = {"mean": float(mean), "deviation": float(self.deviation[label]), "5 %": low, "50 %": middle}
+                rows[label] = {**row, "95 %": high, "first order": float(self.first_order.get(label, np.nan))}
+        return pandas.DataFrame(rows).T
+
+    def plot(self, output: str, *, path: Any = None) -> Any:
+        """Plot how an output is distributed, and what its variance comes from; return the matplotlib axes."""
+        from ..view.plots.uncertainty import plot_uncertainty
+
+        return plot_uncertainty(self, output, path=path)
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(map(repr, self.mean))
+        return f"<Uncertainty: {outputs} by {', '.join(map(repr, self.names))}, {self.failed} samples failed>"
+
+    def __str__(self) -> str:
+        lines = [self.table.to_string(float_format=lambda x: f"{x:.6g}")]
+        for label, share in self.shares.items():
+            if share.ndim == 1:
+                told = ", ".join(f"{n} {100 * s:.1f} %" for n, s in zip(self.names, share, strict=True))
+                lines.append(f"{label}, variance to first order from {told}")
+        for label, total in self.total.items():
+            rows = zip(self.names, self.first[label], total, strict=True)
+            told = ", ".join(f"{n} {a:.3f} ({b:.3f})" for n, a, b in rows)
+            lines.append(f"{label}, Sobol's indices alone (with others): {told}")
+        lines.append(f"{self.data.sizes['sample']} samples, {self.failed} of them failed")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+@checked("samples", "design", "first_order", "indices")
+def uncertainty(
+    system: Any,
+    over: Mapping[str, Any],
+    outputs: Any,
+    *,
+    task: Any = "simulate",
+    samples: int = 256,
+    design: str = "latin",
+    seed: int = 0,
+    first_order: bool = True,
+    indices: bool = False,
+    **settings: Any,
+) -> Uncertainty:
+    """Find how outputs are distributed when numbers are.
+
+    Parameters
+    ----------
+    system : System, Model, or function of a Case
+    over : dict of name to distribution of ``scipy.stats``
+    outputs : names, or dict of label to output
+        As in `sweep`.
+    task : str or function
+    samples : int
+        With `indices`, rounded up to a power of two, and n + 2 times as many runs are made.
+    design : str
+        ``"latin"``, ``"sobol"`` or ``"random"``.
+    seed : int
+    first_order : bool
+        Whether variances are also found from derivatives at the means, which are exact where `sensitivity` has them.
+    indices : bool
+        Whether Sobol's indices are wanted (extra ``uncertainty``).
+    settings
+        Of the task, and ``workers``, ``client``, ``store`` of `sweep`.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from scipy.stats import norm
+    >>> s = da.System("pendulum")
+    >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    >>> _ = s.connect("k", da.TorsionSpring(stiffness=50.0), "A")
+    >>> found = da.uncertainty(s, {"k.stiffness": norm(50.0, 2.0)}, {"f": lambda m: m.frequencies[0]}, task="modes")
+    >>> bool(abs(found.deviation["f"] / found.first_order["f"] - 1) < 0.02)
+    True
+    """
+    if not isinstance(over, Mapping) or not over:
+        raise ModelError(_ITEM, "over", over, "give a dict of name to a distribution of scipy.stats")
+    for name, law in over.items():
+        if not isinstance(name, str) or not hasattr(law, "ppf"):
+            raise ModelError(
+                _ITEM, f"distribution of {name!r}", law, "give one of scipy.stats: scipy.stats.norm(1.0, 0.1)"
+            )
+    names = tuple(over)
+    notes: list[str] = []
+    first: dict[str, Array] = {}
+    total: dict[str, Array] = {}
+    drawn: dict[Any, Any] = dict(over)
+    if indices:
+        rows = _saltelli(over, samples, seed)
+        listed = {names if len(names) > 1 else names[0]: rows if len(names) > 1 else rows[:, 0]}
+        found = sweep(system, listed, task=task, outputs=outputs, seed=seed, **settings)
+        found = found.rename({", ".join(names): "sample"})
+    else:
+        found = sweep(system, drawn, task=task, outputs=outputs, samples=samples, design=design, seed=seed, **settings)
+    labels = [str(v) for v in found.data_vars if v not in ("status", "message") and found[v].dtype.kind in "fiu"]
+    labels = [label for label in labels if label not in names]
+    failed = int((found.status != "finished").sum())
+    if indices:
+        first, total = _indices(found, labels, names, failed, notes)
+    if failed == found.sizes["sample"]:
+        raise ModelError(_ITEM, "samples", failed, f"all of them failed, the first: {found.message.values.ravel()[0]}")
+    mean = {label: np.asarray(np.nanmean(found[label].values, axis=0)) for label in labels}
+    deviation = {label: np.asarray(np.nanstd(found[label].values, axis=0, ddof=1)) for label in labels}
+    spread: dict[str, Array] = {}
+    shares: dict[str, Array] = {}
+    if first_order:
+        spread, shares = _first_order(system, over, outputs, task, settings, labels, notes)
+    return Uncertainty(names, found, mean, deviation, spread, shares, first, total, failed, notes)
+
+
+def _first_order(
+    system: Any,
+    over: Mapping[str, Any],
+    outputs: Any,
+    task: Any,
+    settings: dict[str, Any],
+    labels: list[str],
+    notes: list[str],
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return standard deviations to first order, and parts of variances; none, with a note, where there are none."""
+    mean, sigma = (np.array([float(getattr(law, what)()) for law in over.values()]) for what in ("mean", "std"))
+    if not np.isfinite(mean).all() or not np.isfinite(sigma).all():
+        notes.append("no first order: a distribution has no mean or no variance")
+        return {}, {}
+    aside = ("workers", "client", "store", "executor", "progress", "retry")
+    job = make_job(system, task, outputs, {name: value for name, value in settings.items() if name not in aside})
+    none = np.full(len(mean), np.inf)
+    variables = Variables(tuple(over), -none, none, mean, np.where(sigma > 0, sigma, 1.0))
+    evaluator = Evaluator([job], variables, Goal("outputs", lambda o: 0.0), [])
+    here = evaluator.at(mean)
+    try:
+        by = None if here.error else evaluator.derivatives(mean, here)
+    except GradientError as error:
+        by, here.error = None, str(error)
+    notes += evaluator.notes
+    if by is None:
+        notes.append(f"no first order: {here.error or 'neighbours of the means fail'}")
+        return {}, {}
+    variances = {label: (np.asarray(by[label]) * sigma) ** 2 for label in labels if label in by}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = {label: v / v.sum(axis=-1, keepdims=True) for label, v in variances.items()}
+    return {label: np.sqrt(v.sum(axis=-1)) for label, v in variances.items()}, shares
+
+
+def _problem(names: tuple[str, ...]) -> dict[str, Any]:
+    return {"num_vars": len(names), "names": list(names), "bounds": [[0.0, 1.0]] * len(names)}
+
+
+def _saltelli(over: Mapping[str, Any], samples: int, seed: int) -> Array:
+    """Return the points of Saltelli's scheme, (N (n + 2), n)."""
+    try:
+        from SALib.sample import sobol
+    except ImportError:
+        raise MissingPackageError("Sobol's indices", "SALib", "pip install 'dalembert[uncertainty]'") from None
+    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
+        raise ModelError(_ITEM, "samples", samples, "give a whole number from 2 on")
+    count = 1 << (int(samples) - 1).bit_length()
+    parts = np.clip(sobol.sample(_problem(tuple(over)), count, calc_second_order=False, seed=seed), 1e-12, 1 - 1e-12)
+    return np.stack([np.asarray(law.ppf(parts[:, k])) for k, law in enumerate(over.values())], axis=1)
+
+
+def _indices(
+    found: Any, labels: list[str], names: tuple[str, ...], failed: int, notes: list[str]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    from SALib.analyze import sobol
+
+    if failed:
+        notes.append(f"no Sobol indices: {failed} samples failed, and the scheme needs all")
+        return {}, {}
+    first, total = {}, {}
+    for label in labels:
+        values = found[label].values
+        if values.ndim == 1 and np.ptp(values) > 0:
+            told = sobol.analyze(_problem(names), values, calc_second_order=False, seed=0, num_resamples=2)
+            first[label], total[label] = np.asarray(told["S1"]), np.asarray(told["ST"])
+    return first, total

@@ -1,0 +1,138 @@
+"""Rows of closed loops in symbols: those of the kernels, as functions of the relative pose, and their rates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import sympy as sp
+
+from ..connections.connection import Connection
+from ..connections.constraints.couplings import Coupling
+from ..connections.constraints.custom import CustomConstraint
+from ..connections.constraints.geometric import (
+    AxisAngle,
+    Distance,
+    Parallel,
+    PointOnLine,
+    PointOnPlane,
+    PointOnPoint,
+    RollingDisc,
+    RollingSphere,
+    Skate,
+)
+from ..connections.joints import Hinge, Screw
+from ..errors import ModelError
+from .formulas import expressions_of
+from .joints import constant
+from .kinematics import Kinematics
+from .symbols import as_number
+
+__all__ = ["closure_rows"]
+
+_ITEM = "symbolic_equations"
+
+
+def closure_rows(k: Kinematics) -> tuple[Any, Any]:
+    """Return residuals (nc, 1), zero for rows that bind speeds only, and their rates (nc, 1), linear in the speeds."""
+    residuals: list[Any] = []
+    rates: list[Any] = []
+    for chord in k.model.forest.chords:
+        if isinstance(chord.element, (Skate, RollingSphere, RollingDisc)):
+            found, rate = _rolling(k, chord)
+        else:
+            found = _of_hinge(k, chord) if isinstance(chord.element, Hinge) else _of_constraint(k, chord)
+            rate = [k.rate(row) for row in found]
+        residuals, rates = residuals + found, rates + rate
+    for coupling in k.model.forest.couplings:
+        row = _of_coupling(k, coupling)
+        residuals, rates = [*residuals, row], [*rates, k.rate(row)]
+    if len(residuals) != k.model.nc:
+        known = {name.rpartition(".")[0] for name in k.model.constraint_names}
+        raise ModelError(_ITEM, "rows", sorted(known), "some of these connections have no rows in symbols")
+    return sp.Matrix(len(residuals), 1, residuals), sp.Matrix(len(rates), 1, rates)
+
+
+def _of_hinge(k: Kinematics, chord: Connection) -> list[Any]:
+    hinge = chord.element
+    assert isinstance(hinge, Hinge)
+    if not hinge.kernel:
+        raise ModelError(
+            _ITEM, f"hinge {chord.name!r}", hinge.kind, "a loop is cut at a hinge by formulas: cut elsewhere"
+        )
+    if hinge.dry:
+        raise ModelError(_ITEM, f"hinge {chord.name!r}", "stops or friction", "a loop is cut there: cut elsewhere")
+    F = constant(hinge.frame())
+    R, p, _, _ = k.relative(chord.first, chord.second, F, F)
+    return [_row(name, R, p, hinge) for name in hinge.rows]
+
+
+def _row(name: str, R: Any, p: Any, hinge: Hinge) -> Any:
+    if name in ("x", "y", "z"):
+        return p["xyz".index(name)]
+    if name in ("rx", "ry", "rz"):  # twice the vector part of the quaternion
+        i = "xyz".index(name[1])
+        j, m = (i + 1) % 3, (i + 2) % 3
+        return (R[m, j] - R[j, m]) / sp.sqrt(1 + R.trace())
+    if name == "advance":
+        assert isinstance(hinge, Screw)
+        angle = sp.atan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1])
+        return p[2] - as_number(hinge.pitch / (2 * math.pi)) * angle
+    return {"tilt_x": R[0, 2], "tilt_y": R[1, 2], "skew": R[0, 1]}[name]
+
+
+def _of_constraint(k: Kinematics, chord: Connection) -> list[Any]:
+    element: Any = chord.element
+    A, B = (constant(axes) for axes in element.frames())
+    R, p, _, _ = k.relative(chord.first, chord.second, A, B)
+    number = k.numbers
+    if isinstance(element, Distance):
+        return [sp.sqrt(k.tidy(p.dot(p))) - number(f"{chord.name}.length", element.length)]
+    if isinstance(element, PointOnPoint):
+        return list(p)
+    if isinstance(element, PointOnLine):
+        return [p[0], p[1]]
+    if isinstance(element, PointOnPlane):
+        return [p[2]]
+    if isinstance(element, Parallel):
+        return [R[0, 2], R[1, 2]]
+    if isinstance(element, AxisAngle) and element.about is not None:
+        return [sp.atan2(R[1, 1], R[0, 1]) - number(f"{chord.name}.angle", element.angle)]
+    if isinstance(element, AxisAngle):
+        return [R[0, 1] - as_number(element.parameter)]
+    if isinstance(element, CustomConstraint):
+        given = [*p, *R, sp.Symbol("t", real=True)]
+        found = expressions_of(element.programs[0], given, f"constraint {chord.name!r}")
+        return found[: len(element.rows)]
+    raise ModelError(_ITEM, f"constraint {chord.name!r}", element.kind, "it has no rows in symbols")
+
+
+def _rolling(k: Kinematics, chord: Connection) -> tuple[list[Any], list[Any]]:
+    """Return residuals and rates of rows on speeds."""
+    element: Any = chord.element
+    A, B = (constant(axes) for axes in element.frames())
+    R, p, w, v = k.relative(chord.first, chord.second, A, B)
+    if isinstance(element, Skate):
+        return [sp.S.Zero], [k.tidy(R[:, 1].dot(v))]
+    radius = k.numbers(f"{chord.name}.radius", element.radius, positive=True)
+    if isinstance(element, RollingSphere):
+        arm, height = sp.Matrix([0, 0, -radius]), p[2] - radius
+    else:
+        n = R[:, 2]
+        c = n[2]
+        s = sp.sqrt(1 - c**2)
+        arm, height = -radius / s * (sp.Matrix([0, 0, 1]) - c * n), p[2] - radius * s
+    return [sp.S.Zero, sp.S.Zero, height], list(v + w.cross(arm))
+
+
+def _of_coupling(k: Kinematics, coupling: Any) -> Any:
+    element = coupling.element
+    if not isinstance(element, Coupling):
+        raise ModelError(_ITEM, f"coupling {coupling.name!r}", type(element).__name__, "it has no row in symbols")
+    ends = []
+    for hinge, part in coupling.places:
+        if hinge.name not in k.model.hinge_names:
+            raise ModelError(_ITEM, f"coupling {coupling.name!r}", hinge.name, "a loop is cut there: cut elsewhere")
+        ends.append(k.q[k.model.q_slice(hinge.name).start + part])
+    ratio = k.numbers(f"{coupling.name}.ratio", element.ratio)
+    return ends[1] - ratio * ends[0] - k.numbers(f"{coupling.name}.offset", element.offset)

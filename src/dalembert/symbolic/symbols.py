@@ -1,0 +1,133 @@
+"""Numbers of a description as SymPy has them: rational ones, or symbols by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from ..errors import ModelError
+from ..model import Model
+from ..parameters import Expression, Parameter
+
+__all__ = ["Numbers", "as_number", "plain_symbol"]
+
+_ROUNDING = 1e-15
+
+
+def as_number(value: float) -> Any:
+    """Return a number as it is written: 9.81 is 981/100; rounding of zero and one is none."""
+    value = float(value)
+    if not np.isfinite(value):
+        return sp.oo if value > 0 else -sp.oo
+    for near in (0.0, 1.0, -1.0, 0.5, -0.5):
+        if abs(value - near) < _ROUNDING:
+            value = near
+    return sp.Rational(repr(value))
+
+
+def plain_symbol(name: str, *, positive: bool = False) -> Any:
+    """Return a real symbol; dots and brackets of names become underscores."""
+    clean = name.replace(".", "_").replace("[", "_").replace("]", "")
+    return sp.Symbol(clean, real=True, positive=True) if positive else sp.Symbol(clean, real=True)
+
+
+@dataclass
+class Numbers:
+    """Which numbers stay symbols, and what these are.
+
+    Attributes
+    ----------
+    wanted : set of str, or None
+        None: all that have names.
+    values : dict of Symbol to float
+    names : dict of str to Symbol
+    follows : dict of str to Expression
+        Numbers that follow from named parameters: they are written in these.
+    named : dict of str to float
+        The named parameters.
+    """
+
+    wanted: set[str] | None
+    values: dict[Any, float] = field(default_factory=dict)
+    names: dict[str, Any] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)
+    follows: dict[str, Expression] = field(default_factory=dict)
+    named: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: bool | str | Iterable[str], model: Model) -> Numbers:
+        """Read what users ask for: True for all, names or owners for some."""
+        wanted: set[str] | None = {given} if isinstance(given, str) else None
+        if not isinstance(given, (bool, str)) and not isinstance(given, Iterable):
+            raise ModelError("symbolic_equations", "symbols", given, "give True, False, or names")
+        if isinstance(given, bool):
+            wanted = None if given else set()
+        elif not isinstance(given, str):
+            wanted = set(given)
+        own, places = model.family.compiled.numbers, model.parameter_names
+        follows = {name: own.follows[k] for name, k in places.items() if k in own.follows}
+        named = {name: float(model.parameters[places[name]]) for name in own.named}
+        return cls(wanted, known=set(named), follows=follows, named=named)
+
+    def __call__(self, name: str, value: float, *, positive: bool = False) -> Any:
+        """Return the symbol of a number, or the number; zero stays zero."""
+        owner = name.partition(".")[0]
+        self.known.update((name, owner))
+        expression = self.follows.get(name)
+        if expression is not None:
+            return self._written(expression, asked=self.wanted is None or bool({name, owner} & self.wanted))
+        if value == 0.0 or not np.isfinite(value) or (self.wanted is not None and not {name, owner} & self.wanted):
+            return as_number(value)
+        if name in self.names and self.values[self.names[name]] != float(value):
+            return as_number(value)  # two of one name
+        if name not in self.names:
+            symbol = plain_symbol(name, positive=positive)
+            self.names[name], self.values[symbol] = symbol, float(value)
+        return self.names[name]
+
+    def _written(self, part: Expression, *, asked: bool) -> Any:
+        """Return an expression of the user's parameters, those that are wanted as symbols of their names."""
+
+        def made(one: Expression, parts: list[Any]) -> Any:
+            if isinstance(one, Parameter):
+                if not asked and one.name not in (self.wanted or ()):
+                    return as_number(self.named[one.name])
+                symbol = self.names.setdefault(one.name, plain_symbol(one.name))
+                self.values[symbol] = self.named[one.name]
+                return symbol
+            return _operation(one.operation, parts[0], parts[-1])
+
+        return part.folded(as_number, made)
+
+    def vector(self, name: str, values: Any) -> Any:
+        """Return three numbers, ``name.x`` and so on."""
+        return sp.Matrix([self(f"{name}.{axis}", float(value)) for axis, value in zip("xyz", values, strict=True)])
+
+    def mind_unknown(self) -> None:
+        """Refuse names that no number has."""
+        unknown = sorted((self.wanted or set()) - self.known)
+        if unknown:
+            listed = ", ".join([*self.named, *sorted(name for name in self.known if "." in name)][:20])
+            raise ModelError("symbolic_equations", "symbols", unknown[0], f"there are {listed}")
+
+
+def _operation(operation: str, a: Any, b: Any) -> Any:
+    """Return an operation of expressions in SymPy's form; b is a for one that takes one argument."""
+    match operation:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "/":
+            return a / b
+        case "neg":
+            return -a
+        case "**":
+            return a**b
+    return getattr(sp, {"arctan": "atan", "arcsin": "asin", "arccos": "acos"}.get(operation, operation))(a)

@@ -1,0 +1,211 @@
+"""Start values of a system: of hinges and their parts, of kinematic chains, of modes, of bodies in the world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..bodies.body import Body
+from ..checks import finite_array, finite_number, one_of, shape_of
+from ..connections.attitudes import attitude_start, with_attitude
+from ..connections.connection import Connection
+from ..connections.constraints.chains import KinematicChain
+from ..connections.drive_builder import turns_freely
+from ..connections.joints import Hinge
+from ..connections.joints.custom import CustomHinge
+from ..errors import ModelError
+from ..rotation import quaternion
+
+if TYPE_CHECKING:
+    from .system import System
+
+__all__ = ["Initial", "Place", "Turned", "start_body", "start_hinge"]
+
+
+@dataclass(frozen=True, eq=False)
+class Initial:
+    """Start values of one connection: position (nq,) and speed (nv,), None or NaN where not given.
+
+    guess: the position is no more than where to begin looking.
+    """
+
+    position: NDArray[np.float64] | None = None
+    speed: NDArray[np.float64] | None = None
+    guess: bool = False
+
+    @property
+    def meant(self) -> NDArray[np.float64] | None:
+        """The position, if it is more than a guess."""
+        return None if self.guess else self.position
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a body starts in the world: position (3,), rotation (3, 3), and their rates (3,); None where not given."""
+
+    position: NDArray[np.float64] | None = None
+    rotation: NDArray[np.float64] | None = None
+    velocity: NDArray[np.float64] | None = None
+    angular_velocity: NDArray[np.float64] | None = None
+
+
+class Turned(NamedTuple):
+    """An attitude as a user says it, in one of its forms, and the rates of its angles (3,) rad/s; None: not said."""
+
+    rotation: Any
+    bryant: ArrayLike | None
+    euler: Any
+    angle_rates: ArrayLike | None
+
+
+def start_hinge(
+    system: System, connection: str | Connection | Body, position: Any, speed: Any, guess: bool, turned: Turned
+) -> None:
+    """Set the start values of a hinge, a part of it, a kinematic chain or the modes of a body: see `System.initial`."""
+    body = system.bodies.get(connection) if isinstance(connection, str) else connection
+    if any(given is not None for given in turned):
+        name = getattr(connection, "name", connection)
+        if name not in system.connections or not turns_freely(system.connections[name].element):
+            remedy = "only ball joints and free ones turn freely; of a body say it by place(...)"
+            raise ModelError(f"initial {name!r}", "rotation, bryant or euler", name, remedy)
+    if isinstance(body, Body) and system.bodies.get(body.name) is body:
+        _start_modes(system, body, position, speed, bool(guess))
+        return
+    if isinstance(connection, Body):
+        raise ModelError(f"system {system.name!r}", "body", connection.name, "it is not a body of this system")
+    chain, inner = system.inner_coordinate(connection)
+    if chain is not None:
+        places, rates = (None if value is None else {inner: value} for value in (position, speed))
+        _start_chain(system, chain, places, rates, bool(guess))
+        return
+    owner, part = system.connection_and_part(connection)
+    if part is not None and owner is not None and isinstance(owner.element, Hinge):
+        _start_part(system, owner, part, position, speed, bool(guess))
+        return
+    found = system.own_connection(connection)
+    item = f"initial {found.name!r}"
+    hinge = found.element
+    if isinstance(hinge, KinematicChain):
+        _start_chain(system, found, position, speed, bool(guess))
+        return
+    if not isinstance(hinge, Hinge):
+        raise ModelError(item, "element", hinge.kind, "a constraint has no coordinates to set")
+    new_position = _numbers_of(hinge, position, hinge.nq, item, "position")
+    new_speed = _numbers_of(hinge, speed, hinge.nv, item, "speed")
+    attitude, turning = attitude_start(item, *turned, axes="turned")
+    old = system.initials.get(found.name, Initial())
+    if attitude is not None:  # displacements that were given before stay
+        if new_position is None and old.position is not None:
+            new_position = old.position.copy()
+        if new_speed is None and old.speed is not None:
+            new_speed = old.speed.copy()
+        new_position, new_speed = with_attitude(hinge, new_position, new_speed, attitude, turning)
+    system.initials[found.name] = Initial(
+        old.position if new_position is None else new_position,
+        old.speed if new_speed is None else new_speed,
+        old.guess if new_position is None else bool(guess),
+    )
+
+
+def start_body(
+    system: System,
+    body: str | Body,
+    position: ArrayLike | None,
+    velocity: ArrayLike | None,
+    angular_velocity: ArrayLike | None,
+    turned: Turned,
+    axes: str,
+) -> None:
+    """Set where a body starts in the world, and how fast: see `System.place`."""
+    found = system.bodies.get(body.name if isinstance(body, Body) else body)
+    if found is None or (isinstance(body, Body) and found is not body):
+        name = getattr(body, "name", body)
+        raise ModelError(f"system {system.name!r}", "body", name, "it is not a body of this system")
+    item = f"place {found.name!r}"
+    attitude, turning = attitude_start(item, *turned, axes="fixed")
+    if turning is not None and angular_velocity is not None:
+        raise ModelError(item, "angle_rates", turned.angle_rates, "angular_velocity says the same: leave one out")
+    old = system.places.get(found.name, Place())
+    if one_of(item, "axes", axes, ("world", "body")) == "body":
+        R = old.rotation if attitude is None else attitude
+        if R is None:
+            raise ModelError(item, "axes", axes, "say how the body is turned, too: rotation, bryant or euler")
+        velocity, angular_velocity = (
+            None if given is None else R @ finite_array(given, (3,), item=item, field=field)
+            for given, field in ((velocity, "velocity"), (angular_velocity, "angular_velocity"))
+        )
+    angular_velocity = angular_velocity if turning is None else turning
+
+    def vector(value: ArrayLike | None, field: str, before: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        return before if value is None else finite_array(value, (3,), item=item, field=field)
+
+    system.places[found.name] = Place(
+        vector(position, "position", old.position),
+        old.rotation if attitude is None else attitude,
+        vector(velocity, "velocity", old.velocity),
+        vector(angular_velocity, "angular_velocity", old.angular_velocity),
+    )
+
+
+def _numbers_of(hinge: Hinge, value: Any, size: int, item: str, field: str) -> NDArray[np.float64] | None:
+    """Return positions or speeds of a hinge as they are given; the time of one that has a clock need not be."""
+    clocked = isinstance(hinge, CustomHinge) and hinge.clock is not None
+    if value is None:
+        return None
+    if shape_of(value) == () and (size == 1 or (size == 2 and clocked)):
+        value = [value]
+    if clocked and shape_of(value) == (size - 1,):
+        value = [*value, 0.0 if field == "position" else 1.0]
+    array = finite_array(value, (size,), item=item, field=field)
+    if field == "position" and "qw" in hinge.coordinates:
+        quaternion(*array[:4])  # refuses a quaternion of length zero
+    return array
+
+
+def _start_part(system: System, found: Connection, part: str, position: Any, speed: Any, guess: bool) -> None:
+    """Set the start values of one coordinate of a hinge."""
+    hinge, item = found.element, f"initial {found.name}.{part}"
+    assert isinstance(hinge, Hinge)
+    old = system.initials.get(found.name, Initial())
+    places = hinge.coordinates if hinge.nq == hinge.nv else ()
+    values = []
+    for value, field, names, before in (
+        (position, "position", places, old.position),
+        (speed, "speed", hinge.speeds, old.speed),
+    ):
+        if value is not None:
+            if part not in names:
+                known = ", ".join(f"{found.name}.{name}" for name in names) or f"name {found.name!r} as a whole"
+                raise ModelError(item, field, value, f"there is no such coordinate: {known}")
+            number = finite_number(value, item=item, field=field)
+            before = np.full(len(names), np.nan) if before is None else before.copy()
+            before[names.index(part)] = number
+        values.append(before)
+    system.initials[found.name] = Initial(values[0], values[1], old.guess if position is None else guess)
+
+
+def _start_chain(system: System, found: Connection, position: Any, speed: Any, guess: bool) -> None:
+    """Set start values of inner coordinates of a kinematic chain: by name, or all of them."""
+    chain, item = found.element, f"initial {found.name!r}"
+    assert isinstance(chain, KinematicChain)
+    old = system.initials.get(found.name, Initial())
+    values = old.position if position is None else chain.asked(item, position, old.position)
+    rates = old.speed if speed is None else chain.asked_rates(item, speed, old.speed)
+    system.initials[found.name] = Initial(values, rates, old.guess if position is None else guess)
+
+
+def _start_modes(system: System, body: Body, position: Any, speed: Any, guess: bool) -> None:
+    """Set start values of the modal coordinates of a flexible body, and of their speeds."""
+    item = f"initial {body.name!r}"
+    if body.flexible is None:
+        raise ModelError(item, "body", body.name, "it is rigid: name a connection, or place it with system.place")
+    nm = body.flexible.nm
+    old = system.initials.get(body.name, Initial())
+    values = [
+        before if value is None else finite_array(value, (nm,), item=item, field=field)
+        for value, before, field in ((position, old.position, "position"), (speed, old.speed, "speed"))
+    ]
+    system.initials[body.name] = Initial(values[0], values[1], old.guess if position is None else guess)

@@ -1,0 +1,730 @@
+"""The user's description of a mechanical system: bodies, markers, connections."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, overload
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..bodies.body import Body
+from ..bodies.colors import as_color
+from ..bodies.flexible_body import FlexibleBody
+from ..bodies.markers import Marker
+from ..bodies.shapes import Shape
+from ..checks import a_name, checked, did_you_mean, finite_array, finite_number, one_of
+from ..connections.connection import Connection
+from ..connections.constraints.chains import KinematicChain
+from ..connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
+from ..connections.constraints.geometric import Constraint
+from ..connections.constraints.mimic import Mimic
+from ..connections.drive_builder import turns_freely
+from ..connections.drives import Drive
+from ..connections.elements.built_in import ForceConnection, ForceElement
+from ..connections.elements.element import Element
+from ..connections.joints import Hinge
+from ..connections.joints.modal import ModalCoordinates
+from ..errors import ModelError
+from ..parameters import Parameter, split
+from ..rotation import unit_vector
+from .connect import connect
+from .display import Showing
+from .drive import angles_of, drive, place_of
+from .initial_values import Initial, Place, Turned, start_body, start_hinge
+
+if TYPE_CHECKING:
+    from ..closure.mobility_analysis import Mobility
+    from ..model import Model
+    from ..model.parameter_table import ParameterTable
+    from ..natural import NaturalModel
+    from ..structures import SegmentedBeam, SlenderBody
+    from .topology import Forest
+
+__all__ = ["Initial", "System"]
+
+GROUND = "ground"
+
+_POINT = re.compile(r"^(?P<base>.+)\.at\((?P<numbers>[^()]*)\)$")
+
+
+class System(Showing):
+    """Bodies and connections, by name; gravity; start values. SI units and radians.
+
+    Parameters
+    ----------
+    name : str
+    gravity : (3,) m/s2
+        Acceleration of free fall, in world axes.
+    planar : str or (3,)
+        Normal of a plane in which everything moves, in world axes: ``"y"``. Relations then have three coordinates
+        instead of six: hinges that close loops have rows of the plane only, so that nothing is redundant that is not
+        redundant in the plane, and heights above it are of no matter; parts that nothing holds get `Planar` hinges.
+        What leads out of the plane is refused by name. If left out, the system moves in space.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("pendulum")
+    >>> bob = s.body("bob", da.rod(length=1.0, mass=2.0))
+    >>> s.connect("A", da.Revolute("y"), s.ground, bob)
+    <Connection 'A': Revolute from ground to bob>
+    >>> float(s.compile().forward_dynamics([0.0], [0.0], [0.0])[0])  # falls at 3 g / 2 l
+    14.715
+    """
+
+    def __init__(
+        self, name: str = "system", *, gravity: ArrayLike = (0.0, 0.0, -9.81), planar: str | ArrayLike | None = None
+    ) -> None:
+        a_name(name.strip() if isinstance(name, str) else name, item="system")
+        self.name = name
+        self.key = uuid4().hex  # tells a system from others, wherever it is sent
+        self.named: dict[str, Parameter] = {}
+        self.expressions: dict[str, Any] = {}
+        self.gravity = gravity
+        self.planar = planar
+        self.ground = Body(self, GROUND)
+        self.bodies: dict[str, Body] = {}
+        self.connections: dict[str, Connection] = {}
+        self.couplings: dict[str, CoordinateConnection] = {}
+        self.forces: dict[str, ForceConnection] = {}
+        self.drives: dict[str, Drive] = {}
+        self.initials: dict[str, Initial] = {}
+        self.places: dict[str, Place] = {}
+        self.mimics: dict[str, Mimic] = {}
+        self.settings: dict[str, dict[str, Any]] = {}  # of analyses, by verb, as a model file has them
+        self._modal: dict[str, Connection] = {}  # modal coordinates that something has asked for, by body
+        self.notes: list[str] = []  # what a model file had that could not be taken as it stands
+
+    # ---- building
+
+    @property
+    def gravity(self) -> NDArray[np.float64]:
+        """Acceleration of free fall, world axes, (3,) m/s2; its components may be expressions of parameters."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        plain, self.expressions = split(value, ("gravity.x", "gravity.y", "gravity.z"))
+        self._gravity = finite_array(plain, (3,), item=f"system {self.name!r}", field="gravity")
+
+    @property
+    def planar(self) -> NDArray[np.float64] | None:
+        """Normal (3,) of the plane in which everything moves, world axes; None: the system moves in space."""
+        return self._planar
+
+    @planar.setter
+    def planar(self, value: str | ArrayLike | None) -> None:
+        item = f"system {self.name!r}"
+        self._planar = None if value is None else unit_vector(value, item=item, field="planar")
+
+    def parameter(self, name: str, value: float, *, unit: str = "", meaning: str = "") -> Parameter:
+        """Add a named parameter and return it: it stands where numbers stand, alone or in expressions.
+
+        Parameters
+        ----------
+        name : str
+            By which it is found again, ``s["crank"]``, and gets other values, ``model.conditions({"crank": 0.12})``.
+        value : float
+        unit, meaning : str
+            For lists.
+
+        It may stand in sizes and masses of shapes, data of bodies, places of markers, data of hinges, elements,
+        constraints, couplings and laws, and in gravity. What takes plain numbers only refuses it; ``.value`` is the
+        number.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("pendulum")
+        >>> length = s.parameter("length", 1.0, unit="m")
+        >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=length, mass=2.0)))
+        >>> model = s.compile()
+        >>> model.forward_dynamics([0.0], [0.0], conditions=model.conditions({"length": 2.0})).round(4)
+        array([7.3575])
+        """
+        self._claim(name, "parameter")
+        number = finite_number(value, item=f"parameter {name!r}", field="value")
+        self.named[name] = Parameter(name, number, unit, meaning)
+        return self.named[name]
+
+    @property
+    def parameters(self) -> ParameterTable:
+        """All numbers of the system by name, with values, units and what they follow from; reads well when printed."""
+        return self.compile().parameter_table
+
+    @overload
+    def body(self, name: str, shape: SegmentedBeam, *, color: Any = None) -> SlenderBody: ...
+    @overload
+    def body(
+        self,
+        name: str,
+        shape: Shape | FlexibleBody | None = None,
+        *,
+        mass: float | None = None,
+        com: ArrayLike | None = None,
+        inertia: ArrayLike | str | None = None,
+        inertia_axes: Any = None,
+        strict: bool = True,
+        color: Any = None,
+    ) -> Body: ...
+    def body(
+        self,
+        name: str,
+        shape: Any = None,
+        *,
+        mass: float | None = None,
+        com: ArrayLike | None = None,
+        inertia: ArrayLike | str | None = None,
+        inertia_axes: Any = None,
+        strict: bool = True,
+        color: Any = None,
+    ) -> Body | SlenderBody:
+        """Add a body, from a shape, from numbers, from both, or a flexible one, and return it.
+
+        Parameters
+        ----------
+        name : str
+        shape : Shape, FlexibleBody or SegmentedBeam
+            ``rod``, ``box``, ``cylinder``, ``sphere``, ``plate`` or ``tube``; or ``beam``, ``frame``, `FlexibleBody`.
+            A beam of segments becomes several bodies; what is returned has `start`, `end` and `at(arc)`. Mass, com and
+            inertia are those of the shape where they are not given.
+        mass : float, kg
+            Without anything else it is that of a point, at `com`. With a shape that has no mass of its own, that of the
+            homogeneous shape. With a flexible body: the mass it should have, to be compared.
+        com : (3,) m
+            Centre of mass from the body's origin, in body axes.
+        inertia : (3,), (6,), (3, 3) or str, kg m2
+            About the centre of mass: principal moments, or (xx, yy, zz, xy, xz, yz), or a matrix, or a dyadic in unit
+            vectors of the body, ``"54 n1n1 + 54 n2n2 - 3 (n1n2 + n2n1)"``.
+        inertia_axes : rotation
+            Axes in which `inertia` is given, relative to the body's; default the body's own.
+        strict : bool
+            False keeps an inertia that no rigid body can have, as files of robots bring it.
+        color : str or numbers
+            In pictures: ``"orange"``, ``"#ff8000"``, red, green and blue from 0 to 1, and opacity if you like. By
+            default bodies differ by a palette.
+
+        Raises
+        ------
+        ModelError
+            If the name is taken, or the numbers are not those of a possible rigid body.
+        """
+        put_into = getattr(shape, "put_into", None)
+        if put_into is not None:
+            if any(given is not None for given in (mass, com, inertia, inertia_axes)):
+                raise ModelError(f"body {name!r}", "mass", mass, "that of segments follows from section and material")
+            before, own = len(self.bodies), as_color(color, item=f"body {name!r}")
+            segments: SlenderBody = put_into(self, name)
+            for each in list(self.bodies.values())[before:]:
+                each.color = own
+            return segments
+        self._claim(name, "body")
+        numbers = {"mass": mass, "com": com, "inertia": inertia, "inertia_axes": inertia_axes}
+        body = Body(self, name, shape, **numbers, strict=strict, color=color)
+        self.bodies[name] = body
+        return body
+
+    @overload
+    def connect(
+        self,
+        name: str,
+        element: Hinge | Constraint,
+        first: Body | Marker | SlenderBody | str,
+        second: Body | Marker | SlenderBody | str,
+    ) -> Connection: ...
+    @overload
+    def connect(
+        self, name: str, element: Coupling, first: str | Connection, second: str | Connection
+    ) -> CoordinateConnection: ...
+    @overload
+    def connect(
+        self, name: str, element: CustomCoupling, first: str | Connection, *more: str | Connection
+    ) -> CoordinateConnection: ...
+    @overload
+    def connect(
+        self, name: str, element: ForceElement, first: Any = None, second: Any = None, *more: Any
+    ) -> ForceConnection: ...
+    def connect(
+        self, name: str, element: Any, first: Any = None, second: Any = None, *more: Any
+    ) -> Connection | CoordinateConnection | ForceConnection:
+        """Connect two markers (a body stands for its origin) by an element and return the connection.
+
+        Bodies and markers may be given by name: ``"ground"``, ``"crank"``, ``"crank.tip"``, ``"crank.at(0.2, 0, 0)"``.
+        Coordinates and speeds are those of `second` relative to `first`. Connections may close
+        loops; nothing has to be declared. A `Coupling` connects two hinges, given by themselves or by
+        the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers; a `CustomCoupling` connects as many as
+        its formula has. Force elements act between two markers (`SpringDamper`), on one (`Load`), or at the coordinate
+        of a hinge (`HingeSpring`, `Limits`, `Effort`); an `Element` that measures more takes more ends, a `Block` none.
+        Modal coordinates of flexible bodies, ``"arm.eta[0]"``, are coordinates too. Both markers may be on one flexible
+        body if they move against each other.
+        """
+        self._claim(name, "connection")
+        return connect(self, name, element, (first, second, *more))
+
+    def initial(
+        self,
+        connection: str | Connection | Body,
+        *,
+        position: Any = None,
+        speed: Any = None,
+        rotation: Any = None,
+        bryant: ArrayLike | None = None,
+        euler: Any = None,
+        angle_rates: ArrayLike | None = None,
+        guess: bool = False,
+    ) -> None:
+        """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s.
+
+        Of one of its coordinates, ``"C.slide"``: a number each. Of a flexible body: its modal coordinates and their
+        speeds, (nm,) each, or of one of them, ``"arm.eta[0]"``. Of a kinematic chain: positions and rates of its inner
+        coordinates, ``"chain.0.angle"``, or a dict of them,
+        ``initial("chain", position={"0.angle": 0.3, "2.angle": -0.5}, speed={"0.angle": 2.0})``.
+
+        The attitude of a ball joint or a free one may be given as a `rotation` of any form, by `bryant` angles (3,)
+        rad, or by `euler` angles, ``(angles, "ZYX")``, ZXZ if only the angles are given; its angular velocity by the
+        `angle_rates` (3,) rad/s of these.
+
+        Start values are met exactly where loops and drives permit, also at a hinge where a loop is cut; where they
+        cannot all be met they are changed as little as possible, and ``result.stats.notes`` says so. With `guess`, the
+        position is only where closing the loops begins, and may change without a word.
+        """
+        start_hinge(self, connection, position, speed, guess, Turned(rotation, bryant, euler, angle_rates))
+
+    def inner_coordinate(self, name: Any) -> tuple[Connection | None, str]:
+        """Return the kinematic chain that ``"chain.0.angle"`` means, and which inner coordinate."""
+        if not isinstance(name, str) or name in self.connections:
+            return None, ""
+        owner, _, inner = name.rpartition(".")
+        owner, _, part = owner.rpartition(".")
+        found = self.connections.get(owner)
+        known = found is not None and isinstance(found.element, KinematicChain)
+        return (found, f"{part}.{inner}") if known else (None, "")
+
+    @checked("body", "axes")
+    def place(
+        self,
+        body: str | Body,
+        *,
+        position: ArrayLike | None = None,
+        rotation: Any = None,
+        velocity: ArrayLike | None = None,
+        angular_velocity: ArrayLike | None = None,
+        bryant: ArrayLike | None = None,
+        euler: Any = None,
+        angle_rates: ArrayLike | None = None,
+        axes: str = "world",
+    ) -> None:
+        """Say where a body starts in the world, and how fast; what is not given is free to follow.
+
+        Parameters
+        ----------
+        body : str or Body
+        position : (3,) m
+            Of the origin of its frame.
+        rotation : any form of a rotation
+            Of its frame, as in `Body.at`.
+        velocity, angular_velocity : (3,) m/s, rad/s
+            Of its origin, and of the body; world axes, or see `axes`.
+        bryant, euler : (3,) rad, or (angles, "ZYX")
+            In place of `rotation`; Euler angles are ZXZ if no axes are named.
+        angle_rates : (3,) rad/s
+            Of these angles, in place of `angular_velocity`.
+        axes : str
+            In which velocity and angular velocity are given: ``"world"``, or ``"body"``, for those of the body where it
+            starts, which then needs an attitude.
+
+        Hinges take the coordinates that put it there, if they can; see `initial` for what is met and what is said.
+        Poses that loops and hinges do not permit together lead to the nearest closed configuration: the least squares
+        of all corrections, rad, and m per characteristic length of the system. A note gives the largest ones.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("thrown", gravity=(0, 0, 0))
+        >>> _ = s.body("stone", da.box(0.1, 0.1, 0.1, mass=1.0))
+        >>> s.place("stone", position=(0, 0, 2.0), velocity=(3.0, 0, 0), angular_velocity=(0, 0, 1.0))
+        >>> da.simulate(s, 1.0)["stone.position"][-1].round(9)
+        array([3., 0., 2.])
+        """
+        turned = Turned(rotation, bryant, euler, angle_rates)
+        start_body(self, body, position, velocity, angular_velocity, turned, axes)
+
+    def drive(
+        self,
+        coordinate: str | Connection | CoordinateConnection | Body | Marker,
+        *,
+        position: Any = None,
+        speed: Any = None,
+        acceleration: Any = None,
+        rotation: Any = None,
+        relative_to: Body | Marker | None = None,
+    ) -> Any:
+        """Let coordinates of a hinge, what a constraint or coupling holds, or a body follow laws of time.
+
+        Give one of position, speed and acceleration; rotation may go with a position.
+
+        Parameters
+        ----------
+        coordinate : str, Connection, CoordinateConnection, Body or Marker
+            A hinge, or a coordinate's name (``"C.slide"``); a modal coordinate (``"arm.eta[0]"``); a constraint whose
+            distance, height or angle the law prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `PointOnPoint`,
+            `AxisAngle`, `CustomConstraint`); a `CustomCoupling`, whose formula then follows the law; a body or marker,
+            whose motion is prescribed.
+        position, speed, acceleration : number, callable of t, or law; or a sequence of them
+            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Monotone`, `Linear`,
+            `Function`, `Integral` and others; rad or m, per s or s2. A sequence is for all coordinates of a hinge, or
+            all speeds (``wx, wy, wz`` of a `Spherical`, in axes of its second marker), with None for those that are
+            left open. The position of a `Free` hinge, of a body or marker is x, y, z, m, in axes of the first marker.
+        rotation : Attitude, or a rotation that stays
+            Of a `Spherical` or `Free` hinge, a body or marker: `BryantAngles`, `EulerAngles`, `AttitudeSpline`.
+        relative_to : Body or Marker
+            From which the motion of a body or marker is seen; ground if left out.
+
+        A drive of a hinge by its speed or acceleration leaves its position open: it follows from where the motion
+        starts. What a constraint or coupling holds starts at t = 0 from the element's own value (the length of a
+        `Distance`, the angle of an `AxisAngle`, else zero), at rest if the acceleration is given; the law is integrated
+        from there.
+
+        The place of a `Free` hinge without its attitude, or a part of it, is held by a constraint that is added,
+        ``"F.place"``; so is a single angle of an attitude (``rotation=da.BryantAngles(None, law, None)``),
+        ``"F.angle_2"``; a driven body gets a `Free` hinge to what it is seen from, ``"body.motion"``; a driven modal
+        coordinate is held by a coupling, ``"arm.eta[0].drive"``, whose ``.effort`` is its modal force. A second
+        drive of the same coordinate replaces the first. A driven hinge is never one at which a loop is cut.
+
+        Returns
+        -------
+        Drive, or tuple of Drive if there are several
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("shaker", gravity=(0, 0, 0))
+        >>> _ = s.body("table", da.box(1.0, 1.0, 0.1, mass=10.0))
+        >>> _ = s.drive("table", position=(0, 0, da.Harmonic(0.01, 20.0)), rotation=da.BryantAngles(0, 0, 0))
+        >>> result = da.simulate(s, 1.0)
+        >>> bool(abs(result["table.motion.force"][:, 2] - 10 * result["table.acceleration"][:, 2]).max() < 1e-9)
+        True
+        """
+        given = {"position": position, "speed": speed, "acceleration": acceleration}
+        return drive(self, coordinate, given, rotation, relative_to)
+
+    def remove(self, name: str | Body | Marker | Connection | CoordinateConnection | ForceConnection) -> None:
+        """Remove a connection, a named marker, or a body; a body goes with its connections."""
+        item = self[name] if isinstance(name, str) else name
+        if isinstance(item, Connection) and self.connections.get(item.name) is item:
+            del self.connections[item.name]
+            self.initials.pop(item.name, None)
+            self.mimics = {f: m for f, m in self.mimics.items() if item.name not in (f, m.joint)}
+            for coupling in [c for c in self.couplings.values() if item in c.hinges]:
+                self.remove(coupling)
+            if (rows := place_of(self, item)) is not None:
+                self.remove(rows)
+            for angle in angles_of(self, item):
+                self.remove(angle)
+            self.forces = {name: f for name, f in self.forces.items() if not f.acts_at(item)}
+            self.drives = {name: d for name, d in self.drives.items() if d.connection is not item}
+        elif isinstance(item, CoordinateConnection) and self.couplings.get(item.name) is item:
+            del self.couplings[item.name]
+            self.drives = {name: d for name, d in self.drives.items() if d.connection is not item}
+        elif isinstance(item, ForceConnection) and self.forces.get(item.name) is item:
+            del self.forces[item.name]
+        elif isinstance(item, Marker) and item.label is not None and item.body.markers.get(item.label) is item:
+            users = [c.name for c in self.connections.values() if item in (c.first, c.second)]
+            users += [f.name for f in self.forces.values() if item in f.ends]
+            if users:
+                raise ModelError(f"marker {item.name!r}", "use", users, "remove the connections at it first")
+            del item.body.markers[item.label]
+        elif isinstance(item, Body) and self.bodies.get(item.name) is item:
+            for connection in list(self.connections.values()):
+                if item in (connection.first.body, connection.second.body):
+                    self.remove(connection)
+            modes = self._modal.pop(item.name, None)
+            for force in list(self.forces.values()):
+                if any(end.body is item for end in force.ends) or (modes is not None and force.acts_at(modes)):
+                    self.remove(force)
+            for coupling in [c for c in self.couplings.values() if modes in c.hinges]:
+                self.remove(coupling)
+            self.initials.pop(item.name, None)
+            self.places.pop(item.name, None)
+            del self.bodies[item.name]
+        else:
+            raise ModelError(f"system {self.name!r}", "remove", name, "it is not a removable part of this system")
+
+    # ---- looking up
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the body, connection or marker (``"crank.tip"``) of that name."""
+        if not isinstance(name, str):
+            raise ModelError(f"system {self.name!r}", "name", name, "give a name, as a string")
+        if name == GROUND:
+            return self.ground
+        parts: tuple[dict[str, Any], ...] = (self.bodies, self.connections, self.couplings, self.forces, self.named)
+        found = next((part[name] for part in parts if name in part), None)
+        if found is not None:
+            return found
+        owner, dot, label = name.rpartition(".")
+        while dot:
+            body = self.ground if owner == GROUND else self.bodies.get(owner)
+            if body is not None and label in body.markers:
+                return body.markers[label]
+            owner, dot, rest = owner.rpartition(".")
+            label = f"{rest}.{label}"
+        raise ModelError(f"system {self.name!r}", "name", name, self._suggest(name))
+
+    def frame(self, name: str) -> Marker:
+        """Return the frame of a name: a body's own, a marker, or a point of either, ``"crank.at(0.2, 0, 0)"``."""
+        point = _POINT.match(name) if isinstance(name, str) else None
+        if point is not None:
+            try:
+                x, y, z = (float(number) for number in point["numbers"].split(","))
+            except ValueError:
+                item = f"system {self.name!r}"
+                raise ModelError(item, "point", name, "give three numbers: 'crank.at(0.2, 0, 0)'") from None
+            return self.frame(point["base"]).point(x, y, z)
+        found = self[name]
+        if isinstance(found, Body):
+            return found.origin
+        if not isinstance(found, Marker):
+            raise ModelError(f"system {self.name!r}", "name", name, "it is a connection: give a body or a marker")
+        return found
+
+    @checked("name")
+    def body_called(self, name: str) -> Body:
+        """Return the body of that name, or ground."""
+        if name != GROUND and name not in self.bodies:
+            known = did_you_mean(name, self.bodies) or f"there are {', '.join(map(repr, self.bodies)) or 'none'}"
+            raise ModelError(f"system {self.name!r}", "body", name, f"no body has that name; {known}")
+        return self.ground if name == GROUND else self.bodies[name]
+
+    def __contains__(self, name: str) -> bool:
+        try:
+            self[name]
+        except ModelError:
+            return False
+        return True
+
+    def copy(self, name: str | None = None) -> System:
+        """Return an independent copy: changing one leaves the other as it was."""
+        new = System(self.name if name is None else name, gravity=self.gravity, planar=self.planar)
+        new.named, new.expressions = dict(self.named), dict(self.expressions)
+        bodies = {id(self.ground): new.ground}
+        for body in self.bodies.values():
+            copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia, strict=body.strict)
+            copied.shape, copied.color = body.shape, body.color
+            copied.expressions = dict(body.expressions)
+            copied.flexible = body.flexible
+            copied.visuals = list(body.visuals)
+            new.bodies[body.name] = copied
+            bodies[id(body)] = copied
+        markers: dict[int, Marker] = {}
+
+        def twin(marker: Marker) -> Marker:
+            position, rotation = marker.position.copy(), marker.rotation.copy()
+            return replace(marker, body=bodies[id(marker.body)], position=position, rotation=rotation)
+
+        for body in (self.ground, *self.bodies.values()):
+            for marker in body.markers.values():
+                twin_body = bodies[id(body)]
+                twin_marker = twin(marker)
+                twin_body.markers[str(marker.label)] = markers[id(marker)] = twin_marker
+
+        def twin_of(marker: Marker) -> Marker:
+            return markers.get(id(marker)) or twin(marker)
+
+        for c in self.connections.values():
+            new.connections[c.name] = Connection(c.name, c.element, twin_of(c.first), twin_of(c.second))
+        for g in self.couplings.values():
+            new.couplings[g.name] = CoordinateConnection(g.name, g.element, new._same_places(g.places))
+        for f in self.forces.values():
+            element = f.element.between(twin_of) if isinstance(f.element, Element) else f.element
+            ends = tuple(map(twin_of, f.ends))
+            new.forces[f.name] = ForceConnection(f.name, element, ends, new._same_places(f.places))
+        for d in self.drives.values():
+            name = d.connection.name
+            new.drives[d.name] = d.on(new.connections[name] if name in new.connections else new.couplings[name])
+        new.initials = dict(self.initials)
+        new.places = dict(self.places)
+        new.mimics = dict(self.mimics)
+        new.settings = {verb: dict(given) for verb, given in self.settings.items()}
+        new.notes = list(self.notes)
+        return new
+
+    __copy__ = copy
+
+    # ---- compiling
+
+    def forest(self) -> Forest:
+        """Return the computational forest: spanning trees, chords, numbering (see `topology`)."""
+        from .topology import Forest, with_links
+
+        return Forest(with_links(self))
+
+    def check(self) -> Mobility:
+        """Return a report that reads well when printed: bodies, freedoms, loops, redundancy (see `mobility`).
+
+        Its `notes` tell of flexible bodies whose modes do not suit how they are connected.
+
+        Raises
+        ------
+        AssemblyError
+            If the loops cannot be closed: says which connections stay open and by how much.
+        """
+        from ..closure.mobility_analysis import mobility
+
+        found = mobility(self)
+        if found.model.flexible_names:
+            from ..linear.mode_suitability import check_mode_sets
+
+            found = replace(found, notes=(*found.notes, *check_mode_sets(self)))
+        return found
+
+    @overload
+    def compile(self) -> Model: ...
+    @overload
+    def compile(self, form: Literal["relative"]) -> Model: ...
+    @overload
+    def compile(self, form: Literal["natural"], *, dimension: int | None = None) -> NaturalModel: ...
+    @checked("form")
+    def compile(self, form: str = "relative", *, dimension: int | None = None) -> Model | NaturalModel:
+        """Return the constant model that the kernels work on.
+
+        Parameters
+        ----------
+        form : str
+            ``"relative"``: hinge coordinates. ``"natural"``: points and unit vectors, for kinematics and for dynamics
+            with a constant mass matrix (see `dalembert.natural`).
+        dimension : int
+            Of natural coordinates: 2 or 3; if left out, 2 wherever all hinges move in one plane.
+        """
+        from ..model import Model
+
+        if one_of("compile", "form", form, ("relative", "natural")) == "relative":
+            if dimension is not None:
+                raise ModelError("compile", "dimension", dimension, "only form='natural' has a choice: leave it out")
+            return Model(self)
+        from ..natural import natural_model
+
+        return natural_model(self, dimension=dimension)
+
+    def __repr__(self) -> str:
+        return f"<System {self.name!r}: {len(self.bodies)} bodies, {len(self.connections)} connections>"
+
+    # ---- checks
+
+    def _claim(self, name: str, what: str) -> None:
+        a_name(name, item=what)
+        if (
+            name == GROUND
+            or name in self.bodies
+            or name in self.connections
+            or name in self.couplings
+            or name in self.forces
+            or name in self.named
+        ):
+            raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
+
+    def endpoint(self, item: str, field: str, end: Body | Marker | SlenderBody | str) -> Marker:
+        """Return the marker that an end of a connection is; `item` and `field` are for errors."""
+        if isinstance(end, str):
+            try:
+                end = self.body_called(end) if end == GROUND or end in self.bodies else self.frame(end)
+            except ModelError as error:
+                raise ModelError(item, field, end, error.remedy) from None
+        end = getattr(end, "start", end)  # of a slender body: where it begins
+        if isinstance(end, Body):  # hinges hold the material, not the frame from which deformation is measured
+            end = end.origin if end.flexible is None else end.at()
+        marker = end
+        if not isinstance(marker, Marker):
+            raise ModelError(item, field, end, "give a body, a marker such as body.at(x, y, z), or a name")
+        body = marker.body
+        if body is not self.ground and self.bodies.get(body.name) is not body:
+            raise ModelError(
+                item, field, marker.name, f"it belongs to another system, not to {self.name!r}, or was removed"
+            )
+        return marker
+
+    def connection_and_part(self, end: Any) -> tuple[Connection | None, str | None]:
+        """Return the connection that is meant, and the ending of ``"name.ending"`` if there is one."""
+        part: str | None = None
+        found = self.connections.get(end) if isinstance(end, str) else end
+        if found is None and isinstance(end, str):
+            owner, _, part = end.rpartition(".")
+            found = self.connections.get(owner) or self.modal_coordinates(owner)
+        known = isinstance(found, Connection) and self.connection_called(found.name) is found
+        return (found, part) if known else (None, part)
+
+    @checked("body")
+    def modal_coordinates(self, body: str) -> Connection | None:
+        """Return the modal coordinates of a flexible body as those of a hinge; None if it has none."""
+        found = self.bodies.get(body)
+        if found is None or found.flexible is None or not found.flexible.nm:
+            return None
+        known = self._modal.get(body)
+        if known is None or known.first.body is not found:
+            known = Connection(body, ModalCoordinates(count=found.flexible.nm), found.origin, found.origin)
+            self._modal[body] = known
+        return known
+
+    def _same_places(self, places: tuple[tuple[Connection, int], ...]) -> tuple[tuple[Connection, int], ...]:
+        """Return coordinates of another system's connections as those of the same name here."""
+        found = [(self.connection_called(hinge.name), number) for hinge, number in places]
+        return tuple((hinge, number) for hinge, number in found if hinge is not None)
+
+    @checked("name")
+    def connection_called(self, name: str) -> Connection | None:
+        """Return the connection of that name, or the modal coordinates of the flexible body of that name."""
+        return self.connections.get(name) or self.modal_coordinates(name)
+
+    @checked("speeds")
+    def coordinate(self, item: str, field: str, end: Any, *, speeds: bool = False) -> tuple[Connection, int]:
+        """Return the hinge and the number of a coordinate with a speed of its own; with `speeds`, of any speed."""
+        found, part = self.connection_and_part(end)
+        if found is None:
+            remedy = "give a hinge's connection, or the name of one of its coordinates"
+            raise ModelError(item, field, end, remedy)
+        hinge = found.element
+        names = hinge.coordinates if isinstance(hinge, Hinge) and hinge.nq == hinge.nv else ()
+        if speeds and isinstance(hinge, Hinge) and hinge.nv:
+            names = hinge.speeds
+        if part is None and len(names) == 1:
+            return found, 0
+        if part in names:
+            return found, names.index(part)
+        remedy = "it has no coordinate of its own to couple or drive"
+        if turns_freely(hinge):
+            assert isinstance(hinge, Hinge)
+            rates = ", ".join(f"{found.name}.{name}" for name in hinge.speeds)
+            remedy += f"; drive its rotation=, or speeds and accelerations of {rates}"
+        if names:
+            remedy = f"name one of its coordinates: {', '.join(f'{found.name}.{n}' for n in names)}"
+        raise ModelError(item, field, end, remedy)
+
+    def own_connection(self, connection: str | Connection) -> Connection:
+        """Return the connection of that name; one that is none of this system's is refused."""
+        if isinstance(connection, str) and connection not in self:
+            body, dot, ending = connection.rpartition(".")
+            if dot and ending == "free" and body in self.bodies:
+                remedy = (
+                    f"this hinge comes into being when the system is compiled: use place({body!r}, ...), or make it "
+                    f"yourself: connect({connection!r}, Free(), 'ground', {body!r})"
+                )
+                raise ModelError(f"system {self.name!r}", "connection", connection, remedy)
+        found = self[connection] if isinstance(connection, str) else connection
+        if not isinstance(found, Connection) or self.connections.get(found.name) is not found:
+            raise ModelError(
+                f"system {self.name!r}", "connection", connection, "give the name of one of its connections"
+            )
+        return found
+
+    def _suggest(self, name: str) -> str:
+        import difflib
+
+        known = [GROUND, *self.bodies, *self.connections, *self.couplings, *self.forces]
+        known += [m.name for b in (self.ground, *self.bodies.values()) for m in b.markers.values()]
+        close = difflib.get_close_matches(name, known, n=3)
+        if close:
+            return "did you mean " + " or ".join(repr(c) for c in close) + "?"
+        return "no body, marker or connection has that name"

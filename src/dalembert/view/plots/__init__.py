@@ -1,0 +1,1 @@
+"""Plots of results with matplotlib."""

@@ -1,0 +1,161 @@
+"""Pictures of linear systems: Bode and Nyquist plots, root loci, Campbell diagrams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import style
+
+if TYPE_CHECKING:
+    from ...linear.eigenvalue_loci import Campbell, RootLocus
+    from ...linear.frequency_response import FrequencyResponse
+
+__all__ = ["plot_bode", "plot_campbell", "plot_locus", "plot_nyquist", "plot_over"]
+
+_MOST = 8  # curves with a name
+_NEAR = 0.1  # responses below this are far from -1, which would hide them
+
+
+def _pairs(response: FrequencyResponse) -> list[tuple[int, int, str]]:
+    many = len(response.inputs) > 1
+    return [
+        (o, i, f"{output} by {name}" if many else output)
+        for i, name in enumerate(response.inputs)
+        for o, output in enumerate(response.outputs)
+    ]
+
+
+def _finish(panel: Any, path: Any) -> None:
+    if path is not None:
+        style.save(panel.figure, path)
+
+
+def plot_bode(response: FrequencyResponse, *, path: Any = None) -> Any:
+    """Draw magnitudes and phases over frequency, and return the two axes."""
+    with style.styled():
+        figure = style.figure(6.4, 4.6, shown=path is None)
+        upper, lower = figure.subplots(2, 1, sharex=True)
+        for k, (o, i, label) in enumerate(_pairs(response)):
+            color = style.PALETTE[k % len(style.PALETTE)]
+            size = response.magnitude[:, o, i]
+            upper.loglog(response.frequencies, np.where(size > 0, size, np.nan), color=color, label=label)
+            lower.semilogx(response.frequencies, np.degrees(response.phase[:, o, i]), color=color)
+        for axis in (upper.xaxis, upper.yaxis, lower.xaxis):
+            style.plain_log(axis)
+        unit = response.units[0] if len(set(response.units)) == 1 and response.units[0] else ""
+        upper.set_ylabel(f"magnitude{f' ({unit} per unit)' if unit else ''}")
+        lower.set_ylabel("phase (degrees)")
+        lower.set_xlabel("frequency (Hz)")
+        lower.yaxis.set_major_locator(style.matplotlib().ticker.MultipleLocator(90))
+        for panel in (upper, lower):
+            panel.grid(True, which="major", linewidth=0.4, color=style.FAINT)
+        if len(response.inputs) == 1:
+            upper.set_title(f"by {response.inputs[0]}", fontsize=9)
+        if len(_pairs(response)) <= _MOST:
+            upper.legend(frameon=False, fontsize=8)
+        _finish(upper, path)
+    return np.array([upper, lower])
+
+
+def plot_nyquist(response: FrequencyResponse, *, ax: Any = None, path: Any = None) -> Any:
+    """Draw responses in the complex plane, with -1 where they come near it."""
+    with style.styled():
+        panel = style.axes_for(ax, path, 5.0, 4.8)
+        for k, (o, i, label) in enumerate(_pairs(response)):
+            values = response.values[:, o, i]
+            values = np.where(np.isfinite(values), values, np.nan)
+            color = style.PALETTE[k % len(style.PALETTE)]
+            panel.plot(values.real, values.imag, color=color, label=label)
+            panel.plot(values.real, -values.imag, color=color, linewidth=0.7, linestyle=(0, (4, 2)))
+        if np.nanmax(np.where(np.isfinite(response.magnitude), response.magnitude, 0.0), initial=0.0) > _NEAR:
+            panel.plot(-1.0, 0.0, "+", color=style.INK, markersize=8)
+        panel.axhline(0.0, color=style.FAINT, linewidth=0.6, zorder=1)
+        panel.axvline(0.0, color=style.FAINT, linewidth=0.6, zorder=1)
+        panel.set_xlabel("real part")
+        panel.set_ylabel("imaginary part")
+        panel.set_aspect("equal", adjustable="datalim")
+        if len(_pairs(response)) <= _MOST:
+            panel.legend(frameon=False, fontsize=8)
+        _finish(panel, path)
+    return panel
+
+
+def plot_locus(locus: RootLocus, *, ax: Any = None, path: Any = None) -> Any:
+    """Draw eigenvalues in the complex plane, a curve for each mode, from dots to crosses."""
+    with style.styled():
+        panel = style.axes_for(ax, path, 5.6, 4.6)
+        for k in range(locus.eigenvalues.shape[1]):
+            values, color = locus.eigenvalues[:, k], style.PALETTE[k % len(style.PALETTE)]
+            panel.plot(values.real, values.imag, color=color, linewidth=1.0)
+            panel.plot(values[0].real, values[0].imag, "o", color=color, markersize=4, fillstyle="none")
+            panel.plot(values[-1].real, values[-1].imag, "x", color=color, markersize=5)
+        panel.axvline(0.0, color=style.FAINT, linewidth=0.8, zorder=1)
+        panel.axhline(0.0, color=style.FAINT, linewidth=0.6, zorder=1)
+        panel.set_xlabel("real part (1/s)")
+        panel.set_ylabel("imaginary part (rad/s)")
+        first, last = locus.values[0], locus.values[-1]
+        panel.set_title(f"{locus.parameter} from {first:.4g} (o) to {last:.4g} (x)", fontsize=9)
+        _finish(panel, path)
+    return panel
+
+
+def plot_over(locus: RootLocus, *, path: Any = None) -> Any:
+    """Draw real parts and frequencies over the parameter, and return the two axes."""
+    with style.styled():
+        figure = style.figure(6.4, 4.8, shown=path is None)
+        upper, lower = figure.subplots(2, 1, sharex=True)
+        for k in range(locus.eigenvalues.shape[1]):
+            color = style.PALETTE[k % len(style.PALETTE)]
+            upper.plot(locus.values, locus.eigenvalues[:, k].real, color=color)
+            imag = locus.eigenvalues[:, k].imag
+            if (imag > 0).any():
+                lower.plot(locus.values, np.where(imag > 0, imag, np.nan) / (2 * np.pi), color=color)
+        upper.axhline(0.0, color=style.FAINT, linewidth=0.8, zorder=1)
+        upper.set_ylabel("real part (1/s)")
+        lower.set_ylabel("frequency (Hz)")
+        lower.set_xlabel(locus.parameter)
+        _finish(upper, path)
+    return np.array([upper, lower])
+
+
+def _campbell_top(diagram: Campbell, orders: Sequence[float]) -> float:
+    """Return up to which frequency (Hz) a diagram is drawn: lines of excitation and the lowest modes, not all."""
+    lines = max((float(np.abs(order * diagram.values).max(initial=0.0)) / (2 * np.pi) for order in orders), default=0.0)
+    lowest = np.sort(diagram.frequencies[:, diagram.vibrating], axis=1)[:, :4]
+    return max(1.3 * lines, 1.1 * float(lowest.max(initial=0.0)), 1e-9)
+
+
+def plot_campbell(diagram: Campbell, orders: Sequence[float], *, ax: Any = None, path: Any = None) -> Any:
+    """Draw frequencies over speed: forward whirl full, backward dashed, flat orbits dotted; lines of excitation."""
+    with style.styled():
+        panel = style.axes_for(ax, path, 6.4, 4.2)
+        speed = diagram.values * 60 / (2 * np.pi)
+        kinds = {"forward": "-", "backward": (0, (5, 2)), "flat": (0, (1, 1.5))}
+        named = set()
+        for k in diagram.vibrating:
+            mean = float(np.median(diagram.whirl[:, k]))
+            kind = "forward" if mean > 0.1 else "backward" if mean < -0.1 else "flat"
+            label = {"forward": "forward whirl", "backward": "backward whirl", "flat": "no whirl"}[kind]
+            color = style.PALETTE[{"forward": 0, "backward": 1, "flat": 2}[kind]]
+            new = None if kind in named else label
+            panel.plot(speed, diagram.frequencies[:, k], color=color, linestyle=kinds[kind], label=new)
+            named.add(kind)
+        top = min(panel.get_ylim()[1], _campbell_top(diagram, orders))
+        for order in orders:
+            panel.plot(speed, np.abs(order * diagram.values) / (2 * np.pi), color=style.FAINT, linewidth=0.9)
+            critical = diagram.critical_speeds(order) if diagram.axes != "mixed" else np.zeros(0)
+            panel.plot(
+                critical * 60 / (2 * np.pi), np.abs(order * critical) / (2 * np.pi), "o", color=style.INK, markersize=4
+            )
+            for one in critical:
+                label = f" {one * 60 / (2 * np.pi):.0f}"
+                panel.annotate(label, (one * 60 / (2 * np.pi), abs(order * one) / (2 * np.pi)), fontsize=8, va="top")
+        panel.set_ylim(0, top)
+        panel.set_xlabel("speed (1/min)")
+        panel.set_ylabel("frequency (Hz)")
+        panel.legend(frameon=False, fontsize=8)
+        _finish(panel, path)
+    return panel

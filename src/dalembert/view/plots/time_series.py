@@ -1,0 +1,365 @@
+"""Outputs over time, with their units on the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import shape_of
+from ...errors import DalembertError, ModelError
+from ...result import Output, Result
+from ...result.outputs.output import part_name, without_unit
+from .. import style
+
+__all__ = ["plot", "plot_energy", "plot_runs"]
+
+Array = NDArray[np.float64]
+
+_WIDTH, _PANEL = 6.4, 2.3  # inches
+_FINE = 600  # times at which a curve is drawn, if the motion is known in between
+_SINGLE = 20  # runs of an ensemble that are drawn one by one
+_QUANTITIES = {"rad": "angle", "m": "displacement", "1": "quaternion"}
+_LOOKS = 12  # times at which loads are looked at for whether the motion determines them
+_DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
+
+
+class _Curve:
+    """One line: its name, its unit, what is measured, and values (n,), or (B, n) of many runs."""
+
+    def __init__(self, label: str, unit: str, quantity: str, values: Array) -> None:
+        self.label, self.unit, self.quantity, self.values = label, unit, quantity, values
+
+    def to_degrees(self) -> None:
+        """Count angles, and their rates, in degrees."""
+        if self.unit in ("rad", "rad/s", "rad/s2"):
+            self.unit, self.values = self.unit.replace("rad", "deg"), np.degrees(self.values)
+
+
+def plot(
+    result: Result,
+    *names: Any,
+    against: Any = None,
+    degrees: bool = False,
+    ax: Any = None,
+    path: Any = None,
+) -> list[Any]:
+    """Plot outputs over time or against another output, and return the axes; `Result.plot` tells what is asked for.
+
+    Where a result has dense output, curves are drawn through more times than it stores.
+
+    Raises
+    ------
+    ModelError
+        If an output cannot be plotted, a panel would have more than two units, or `ax` is given for several panels.
+    """
+    style.matplotlib()
+    fine = _refined(result)
+    grouped = any(isinstance(name, (tuple, list)) for name in names)
+    given = [list(name) if isinstance(name, (tuple, list)) else [name] for name in names]
+    groups = [[c for name in group for c in _curves(fine, name)] for group in given] if names else [_coordinates(fine)]
+    if not all(groups):
+        raise ModelError("plot", "names", names, "a panel needs at least one output")
+    across = None if against is None else _across(fine, against)
+    if degrees:
+        for curve in (*(c for group in groups for c in group), *([across] if across else [])):
+            curve.to_degrees()
+    if not grouped:
+        groups = _by_unit([curve for group in groups for curve in group])
+    if across is None:
+        return _drawn(fine.t, groups, ax, path, _draw_line, result.axis.label)
+    below = f"{across.label} [{across.unit}]" if across.unit else across.label
+    return _drawn(across.values, groups, ax, path, _draw_line, below)
+
+
+def _across(result: Result, what: Any) -> _Curve:
+    """Return the one line of an output, or of a component of it, to plot others against."""
+    found = _curves(result, what)
+    if len(found) != 1:
+        names = ", ".join(curve.label for curve in found[:6])
+        raise ModelError("plot", "against", what, f"it has {len(found)} components; name one number: {names}")
+    return found[0]
+
+
+def _by_unit(curves: list[_Curve]) -> list[list[_Curve]]:
+    """Return curves together with those of the same unit."""
+    units = dict.fromkeys(curve.unit for curve in curves)
+    return [[curve for curve in curves if curve.unit == unit] for unit in units]
+
+
+def _draw_line(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
+    panel.plot(t, curve.values, label=curve.label, **look)
+
+
+def _drawn(
+    t: Array,
+    groups: list[list[_Curve]],
+    ax: Any,
+    path: Any,
+    draw: Callable[[Any, Array, _Curve, dict[str, Any]], None],
+    below: str = "t [s]",
+) -> list[Any]:
+    """Draw curves over t (n,), one panel for each group of them, and return the axes."""
+    with style.styled():
+        if ax is None:
+            panels = _panels(len(groups), path)
+        elif len(groups) == 1:
+            panels = [style.axes_for(ax, path, _WIDTH, _PANEL)]
+        else:
+            units = ", ".join(dict.fromkeys(curve.unit for group in groups for curve in group))
+            raise ModelError("plot", "ax", ax, f"these outputs need {len(groups)} panels ({units}): leave it out")
+        for panel, together in zip(panels, groups, strict=True):
+            _fill(panel, t, together, draw)
+        panels[-1].set_xlabel(below)
+        if path is not None:
+            style.save(panels[0].figure, path)
+    return panels
+
+
+def _fill(
+    panel: Any, t: Array, together: list[_Curve], draw: Callable[[Any, Array, _Curve, dict[str, Any]], None]
+) -> None:
+    """Draw the curves of a panel: those of a second unit are read off at the right."""
+    halves = _by_unit(together)
+    if len(halves) > 2:
+        units = ", ".join(half[0].unit or "none" for half in halves)
+        raise ModelError("plot", "names", [c.label for c in together], f"a panel has room for two units, not {units}")
+    number = 0
+    for k, half in enumerate(halves):
+        side = panel if k == 0 else panel.twinx()
+        for curve in half:
+            draw(side, t, curve, _line(number))
+            number += 1
+        quantities = list(dict.fromkeys(c.quantity for c in half))
+        alone = len(half) == 1 and len(half[0].label) < 24
+        title = half[0].label if alone else quantities[0] if len(quantities) == 1 else ""
+        _finish(side, title, half[0].unit, legend=not alone and k == 0 and len(halves) == 1)
+        if k == 1:
+            side.spines["right"].set_visible(True)
+            side.grid(False)
+    if len(halves) == 2:
+        lines, labels = panel.get_legend_handles_labels()
+        more, further = side.get_legend_handles_labels()
+        side.legend(lines + more, labels + further, loc="upper left", bbox_to_anchor=(1.12, 1.02), borderaxespad=0.0)
+
+
+def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Any]:
+    """Plot outputs of all runs of an ensemble over time, one panel for each unit, and return the axes.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    names : str
+        Outputs; the coordinates of the trees if left out.
+    show : str
+        ``"runs"``: a thin line for each. ``"bands"``: the median, and bands from 5 to 95 % and from least to largest of
+        the runs that got so far. ``"auto"``: lines of up to 20 runs, bands of more.
+    ax : matplotlib axes
+        Where to draw; outputs of several units need a new figure.
+    path : str or Path
+        File to write.
+
+    Raises
+    ------
+    ModelError
+        If an output cannot be plotted, or `ax` is given for outputs of several units.
+    """
+    style.matplotlib()
+    if show not in ("auto", "runs", "bands"):
+        raise ModelError("plot", "show", show, "use 'runs', 'bands' or 'auto'")
+    bands = show == "bands" or (show == "auto" and len(ensemble) > _SINGLE)
+    if names:
+        curves = [c for name in names for c in _many(name, np.asarray(ensemble[name]), ensemble.about(name))]
+    else:
+        labels = ensemble.labels
+        columns = zip(labels.coordinates, labels.coordinate_units, np.moveaxis(ensemble.q, -1, 0), strict=True)
+        curves = [_Curve(name, unit, _QUANTITIES[unit], column) for name, unit, column in columns]
+    return _drawn(ensemble.t, _by_unit(curves), ax, path, _draw_bands if bands else _draw_runs)
+
+
+def _many(name: str, array: Array, about: Output) -> list[_Curve]:
+    """Return the components of an output of all runs (B, n, ...), each (B, n)."""
+    flat = array.reshape(*array.shape[:2], -1).astype(float)
+    count = flat.shape[2]
+    units = [unit.strip() for unit in about.unit.split(",")]
+    units = units if len(units) == count else [about.unit] * count
+    labels = list(about.labels) if len(about.labels) == count else _components(array[0])
+    quantity = _quantity(name)
+    if array.ndim == 2:
+        return [_Curve(without_unit(name), units[0], quantity, flat[:, :, 0])]
+    return [_Curve(_part(name, labels[k]), units[k], quantity, flat[:, :, k]) for k in range(count)]
+
+
+def _draw_runs(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
+    thin = {"linewidth": 0.8, "alpha": max(0.15, min(0.8, 8.0 / len(curve.values)))}
+    panel.plot(t, curve.values.T, **look, **thin)
+    panel.plot([], [], label=curve.label, **look)  # one line of the legend, at full strength
+
+
+def _draw_bands(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
+    there = np.isfinite(curve.values).any(axis=0)
+    least, low, middle, high, most = np.nanquantile(curve.values[:, there], (0.0, 0.05, 0.5, 0.95, 1.0), axis=0)
+    for below, above, strength in ((least, most, 0.12), (low, high, 0.25)):
+        panel.fill_between(t[there], below, above, color=look["color"], alpha=strength, linewidth=0.0)
+    panel.plot(t[there], middle, label=curve.label, **look)
+
+
+def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Any]:
+    """Plot kinetic, potential and total energy and what was put in or lost, and below them the balance.
+
+    The balance is total energy less its start value, less the work put in, plus what was dissipated: zero but for the
+    errors of the method. It is drawn on an axis of its own.
+
+    Parameters
+    ----------
+    result : Result
+        One that was read from a file without its model needs these outputs stored.
+    ax : (2,) matplotlib axes
+        Where to draw energies and balance.
+    path : str or Path
+        File to write.
+
+    Returns
+    -------
+    list of two matplotlib axes
+    """
+    style.matplotlib()
+    fine = _refined(result)
+    energy = {name: np.asarray(fine[f"energy.{name}"]) for name in ("kinetic", "potential", "total")}
+    for name in ("work", "dissipated"):
+        values = _optional(fine, f"energy.{name}")
+        if values is not None and values.any():
+            energy[name] = values
+    balance = np.asarray(result["energy.balance"])
+    with style.styled():
+        if ax is None:
+            panels = _panels(2, path, ratios=(2.4, 1.0))
+        elif shape_of(ax) == (2,):
+            panels = [style.axes_for(a, path, _WIDTH, _PANEL) for a in ax]
+        else:
+            raise ModelError("plot_energy", "ax", ax, "give two axes: for the energies and for their balance")
+        for k, (name, values) in enumerate(energy.items()):
+            options = {"color": style.INK, "linewidth": 1.6} if name == "total" else _line(k - (k > 2))
+            panels[0].plot(fine.t, values, label=name, **options)
+        _finish(panels[0], "energy", "J")
+        panels[1].plot(result.t, balance, color=style.PALETTE[1], linewidth=0.9, label="balance")
+        panels[1].axhline(0.0, color=style.FAINT, linewidth=0.6, zorder=1)
+        _finish(panels[1], "balance", "J", legend=False)
+        panels[1].set_xlabel(result.axis.label)
+        if path is not None:
+            style.save(panels[0].figure, path)
+    return panels
+
+
+def _panels(count: int, path: Any, ratios: tuple[float, ...] | None = None) -> list[Any]:
+    """Return axes above each other that share their times."""
+    height = _PANEL * (count if ratios is None else sum(ratios) / 2 * 1.1) + 0.5
+    picture = style.figure(_WIDTH, height, shown=path is None)
+    picture.set_layout_engine("constrained")
+    panels = picture.subplots(count, 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
+    picture.align_ylabels(panels)
+    return list(panels)
+
+
+def _line(k: int) -> dict[str, Any]:
+    """Return the look of the k-th line: colours in turn, then dashes too, so that no two are alike."""
+    return {
+        "color": style.PALETTE[k % len(style.PALETTE)],
+        "linestyle": _DASHES[k // len(style.PALETTE) % len(_DASHES)],
+    }
+
+
+def _finish(panel: Any, quantity: str, unit: str, *, legend: bool = True) -> None:
+    bracket = f"[{unit}]" if unit else ""
+    panel.set_ylabel(" ".join(part for part in (quantity, bracket) if part))
+    panel.grid(True)
+    panel.set_axisbelow(True)
+    panel.margins(x=0)
+    panel.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4), useMathText=True)
+    if legend:
+        rows = len(panel.get_legend_handles_labels()[0])
+        panel.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0, ncols=1 + rows // 14)
+
+
+def _part(name: str, label: str) -> str:
+    """Return what a component is called beside an axis that tells its unit."""
+    return without_unit(part_name(name, label))
+
+
+def _quantity(name: str) -> str:
+    """Return what is measured: ``"force"`` of ``"B.force in crank [lbf]"``."""
+    plain = without_unit(name).partition(" in ")[0]
+    return plain.rpartition(".")[2] if "." in plain else ""
+
+
+def _curves(result: Result, what: Any) -> list[_Curve]:
+    """Return the lines of one output: itself, or its components."""
+    name = getattr(what, "__name__", "output") if callable(what) else what
+    array = np.asarray(result.output(what) if callable(what) else result[what], dtype=np.float64)
+    n = len(result.t)
+    columns = array.reshape(n, -1)
+    count = columns.shape[1]
+    units, labels = _described(result, what, count)
+    labels = labels or _components(array)
+    quantity = _quantity(name)
+    shared = _shared(result, what, count)
+    if array.ndim == 1:
+        return [_Curve(without_unit(name) + shared[0], units[0], quantity, columns[:, 0])]
+    return [_Curve(_part(name, labels[k]) + shared[k], units[k], quantity, columns[:, k]) for k in range(count)]
+
+
+def _shared(result: Result, what: Any, count: int) -> list[str]:
+    """Return what to add to the labels of components that the motion does not determine, looked at here and there."""
+    if result.model is None or callable(what) or Output.of(result.model, what).unique is None:
+        return [""] * count
+    rows = np.unique(np.linspace(0, len(result) - 1, _LOOKS).astype(int))
+    few = Result(
+        result.model, *(part[rows] for part in (result.t, result.q, result.v, result.x)), conditions=result.conditions
+    )
+    unique = few.unique(what).reshape(len(rows), -1)
+    return ["" if unique[:, k].all() else " (not unique)" for k in range(count)]
+
+
+def _components(array: Array) -> list[str]:
+    shape = array.shape[1:]
+    if shape == (3,):
+        return list("xyz")
+    return [",".join(str(i + 1) for i in index) for index in np.ndindex(*shape)]
+
+
+def _described(result: Result, what: Any, count: int) -> tuple[list[str], list[str]]:
+    """Return units and labels of the components of an output; empty where they are not known."""
+    about = result.about(what)
+    if about is None:
+        return [""] * count, []
+    units = [unit.strip() for unit in about.unit.split(",")]
+    labels = list(about.labels)
+    return units if len(units) == count else [about.unit] * count, labels if len(labels) == count else []
+
+
+def _coordinates(result: Result) -> list[_Curve]:
+    """Return the coordinates of all hinges, angles and displacements apart."""
+    labels = result.labels
+    columns = zip(labels.coordinates, labels.coordinate_units, result.q.T, strict=True)
+    curves = [_Curve(name, unit, _QUANTITIES[unit], column) for name, unit, column in columns]
+    for name in result.cut_hinges if result.model is not None else ():
+        for curve in _curves(result, f"{name}.position"):
+            curve.label, curve.quantity = curve.label.replace(".position", ""), _QUANTITIES[curve.unit]
+            curves.append(curve)
+    return curves
+
+
+def _refined(result: Result) -> Result:
+    """Return the result with more times among its own, so that curves are smooth whatever the steps were."""
+    if result.dense is None or not 1 < len(result) < _FINE:
+        return result
+    return result.refined(np.linspace(result.t[0], result.t[-1], _FINE))
+
+
+def _optional(result: Result, name: str) -> Array | None:
+    try:
+        return np.asarray(result[name], dtype=np.float64)
+    except DalembertError:
+        return None

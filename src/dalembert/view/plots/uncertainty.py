@@ -1,0 +1,70 @@
+"""Pictures of what is not known exactly: distributions of outputs, where variances come from, regions of estimates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import ModelError
+from .. import style
+
+if TYPE_CHECKING:
+    from ...studies import Fitted, Uncertainty
+
+__all__ = ["plot_regions", "plot_uncertainty"]
+
+
+def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> Any:
+    """Plot a histogram of an output with its quantiles and, beside it, parts of its variance; return both axes."""
+    if output not in found.mean or np.ndim(found.mean[output]):
+        raise ModelError("plot", "output", output, "give one that is a single number: reduce it over time")
+    style.matplotlib()
+    with style.styled():
+        picture = style.figure(7.2, 3.2, shown=path is None)
+        left, right = picture.subplots(1, 2, width_ratios=(3, 2))
+        values = found.data[output].values
+        left.hist(values[np.isfinite(values)], bins=30, color=style.tint(style.PALETTE[0], 0.4))
+        for q, told in ((0.05, "5 %"), (0.5, "50 %"), (0.95, "95 %")):
+            at = float(found.quantile(output, q))
+            left.axvline(at, color=style.INK, linewidth=1.0)
+            left.annotate(told, (at, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8)
+        unit = found.data[output].attrs.get("units", "")
+        left.set_xlabel(f"{output} [{unit}]" if unit else output)
+        left.set_ylabel("samples")
+        bars = {
+            "first order": found.shares.get(output),
+            "alone": found.first.get(output),
+            "total": found.total.get(output),
+        }
+        shown = {label: np.asarray(share) for label, share in bars.items() if share is not None}
+        rows = np.arange(len(found.names))
+        for k, (label, share) in enumerate(shown.items()):
+            right.barh(rows + 0.25 * k, share, 0.22, color=style.PALETTE[k], label=label)
+        right.set_yticks(rows + 0.125 * (len(shown) - 1), found.names)
+        right.set_xlabel("part of variance")
+        if shown:
+            right.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+        picture.subplots_adjust(wspace=0.6)
+        if path is not None:
+            style.save(picture, path)
+    return left, right
+
+
+def plot_regions(found: Fitted, first: str, second: str, *, ax: Any = None, path: Any = None) -> Any:
+    """Draw the ellipses in which two estimates lie with 68 and 95 percent, and return the axes."""
+    style.matplotlib()
+    with style.styled():
+        axes = style.axes_for(ax, path, 4.6, 3.8)
+        for share, wide in ((0.6827, 1.6), (0.95, 1.0)):
+            edge = found.region(first, second, share)
+            axes.plot(*edge.T, color=style.PALETTE[0], linewidth=wide, label=f"{100 * share:.0f} %")
+        axes.plot(found[first], found[second], "o", color=style.INK, markersize=4, label="estimate")
+        axes.set_xlabel(first)
+        axes.set_ylabel(second)
+        axes.grid(True)
+        axes.set_axisbelow(True)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+        if path is not None:
+            style.save(axes.figure, path)
+    return axes

@@ -1,0 +1,1 @@
+"""Scene: what is drawn of a system, without a view."""

@@ -1,0 +1,99 @@
+"""Places at which things are attached: markers by the frames that carry what is drawn there, and what lies between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies.markers import Marker
+from ...model import Model
+from .projection import Placement, node_frames
+from .solids import of_body
+
+__all__ = ["End", "Middle", "anchor"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class End:
+    """A marker by the number of its body, and by the frame that carries what is drawn there.
+
+    That frame is the body's own or, on a flexible body, that of the nearest node; `offset` (3,) m is the place in it.
+    """
+
+    number: int
+    marker: Marker
+    frame: int
+    offset: Array
+
+    @classmethod
+    def of(cls, model: Model, marker: Marker) -> End:
+        """Return the end at a marker of a model."""
+        name = marker.body.name
+        number = model.forest.number[name]
+        flexible = marker.body.flexible
+        if flexible is None or (marker.shape is not None and not marker.shape.any()):
+            return cls(number, marker, number, marker.position)
+        nearest = int(np.linalg.norm(flexible.nodes - marker.position, axis=1).argmin())
+        return cls(number, marker, node_frames(model)[name] + nearest, marker.position - flexible.nodes[nearest])
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """The marker alone: see `Middle`."""
+        return (self.marker,)
+
+    def point(self, placement: Placement) -> Array:
+        """Return where it is in the world, (3,) m."""
+        return placement.marker(self.number, self.marker)[1]
+
+    def direction(self, placement: Placement, local: Array) -> Array:
+        """Return a direction given in marker axes in the world."""
+        result: Array = placement.marker(self.number, self.marker)[0] @ local
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Middle:
+    """The point in the middle of several ends: where a picture puts something whose place only the motion knows."""
+
+    ends: tuple[End, ...]
+    number: int = -1
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """Those between which it lies."""
+        return tuple(end.marker for end in self.ends)
+
+    def point(self, placement: Placement) -> Array:
+        """Return where it is in the world, (3,) m."""
+        result: Array = np.mean([end.point(placement) for end in self.ends], axis=0)
+        return result
+
+
+def anchor(first: Marker, second: Marker, axis: Array, rest: float) -> Marker:
+    """Return the marker from which a spring at a sliding hinge is drawn to its second marker.
+
+    That is the first one, unless the two are together where the spring is relaxed: then the spring begins as far behind
+    the body that slides as that is long, or it would vanish where it rests.
+
+    Parameters
+    ----------
+    axis : (3,)
+        Of the hinge, in axes of either marker.
+    rest : float, m
+        Position at which the spring is relaxed.
+    """
+    along = second.rotation @ axis
+    solids = () if second.body.name == "ground" else of_body(second.body, around=8)
+    travel = [(solid.corners - second.position) @ along for solid in solids]
+    if not travel:
+        return first
+    behind, ahead = min(float(t.min()) for t in travel), max(float(t.max()) for t in travel)
+    length = ahead - behind
+    if abs(rest) > max(-behind, 0.0) + 0.3 * length:
+        return first
+    back = length + max(-behind, 0.0)
+    return replace(first, position=first.position - back * (first.rotation @ axis), label=None)

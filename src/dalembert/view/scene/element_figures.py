@@ -1,0 +1,152 @@
+"""Force elements as figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...connections.elements.built_in import ForceConnection, Load
+from ...connections.elements.element import Block
+from ...provenance import recipe_of
+from .attachments import End, Middle, anchor
+from .body_extents import axis_of, covered, extent
+from .figure_builder import Sketch
+from .figures import ArrowFigure, LineFigure
+
+__all__ = ["LINES", "add_force"]
+
+# what an element or constraint between two markers looks like; any other is a thin line
+LINES = {
+    "SpringDamper": "spring",
+    "NonlinearSpring": "spring",
+    "KelvinVoigt": "both",
+    "Zener": "both",
+    "Maxwell": "series",
+    "GeneralisedMaxwell": "both",
+    "BumpStop": "bumper",
+    "GasSpring": "cylinder",
+    "HydraulicSpring": "cylinder",
+    "HydraulicCylinder": "cylinder",
+    "Cable": "cable",
+    "Ligament": "cable",
+    "HillMuscle": "muscle",
+    "ElasticBar": "bar",
+    "BeamElement": "beam",
+    "Distance": "bar",
+    "KinematicChain": "bar",
+    "Rope": "cable",
+    "InverseSquare": "link",
+}
+_ROUND = {"TorsionSpring", "HingeSpring", "NonlinearSpring", "KelvinVoigt", "Maxwell", "Zener", "GeneralisedMaxwell"}
+_MOTORS = {"DCMotor", "PositionServo", "VelocityServo", "StateSpace", "TransferFunction"}
+_BRAKES = {"CoulombFriction", "StribeckFriction", "LuGreFriction", "JointFriction"}
+
+
+def add_force(sketch: Sketch, force: ForceConnection) -> None:
+    element, name = force.element, force.name
+    kind, numbers = element.kind, getattr(element, "parameters", {})
+    if force.places:
+        _at_hinges(sketch, force)
+    elif isinstance(element, Load):
+        for what, laws in (("force", element.force), ("moment", element.moment)):
+            if any(not _zero(law) for law in laws):
+                sketch.arrows.append(ArrowFigure(name, what, sketch.end(force.ends[0]), laws, element.axes == "body"))
+    elif kind.endswith("PlaneContact"):
+        radius, length = (float(numbers.get(key, 0.0)) for key in ("radius", "length"))
+        sketch.patch(name, "plane", force.first)
+        look = "knot" if not radius else "roller" if length else "sphere"
+        sketch.ball(name, look, force.second, "z", (radius, length))
+    elif kind == "SphereSphereContact":
+        for end, key in zip(force.ends, ("radius_1", "radius_2"), strict=True):
+            sketch.ball(name, "sphere", end, "z", (float(numbers[key]), 0.0))
+    elif kind == "Bushing":
+        sketch.patch(name, "bushing", force.second)
+        sketch.line(name, "link", force.first, force.second)
+    elif kind == "JournalBearing":
+        sketch.patch(name, "ring", force.first, "z", (float(numbers["radius"]), float(numbers["length"])))
+    elif kind == "TractionFilm":
+        _film(sketch, force)
+    elif kind in ("Drag", "Field"):
+        sketch.patch(name, "stream", force.second, "z", (extent(force.second), 0.0))
+    elif kind == "Compound":
+        _compound(sketch, force)
+    elif len(force.ends) > 1:
+        for end in force.ends[1:]:
+            sketch.line(name, _line_look(force), force.first, end)
+    elif force.ends:
+        sketch.patch(name, "law", force.ends[0])
+
+
+def _film(sketch: Sketch, force: ForceConnection) -> None:
+    """Show the two rollers between which a film is, or the cam's profile and its roller."""
+    made = recipe_of(force.element)
+    given = {} if made is None else made.arguments
+    profile, radius, length = (given.get(key, 0.0) for key in ("profile", "radius", "length"))
+    for marker, size in ((force.first, profile), (force.second, radius)):
+        if np.isscalar(size) and float(size) and not covered(marker, float(size)):  # type: ignore[arg-type]
+            sketch.patch(force.name, "disc", marker, "z", (float(size), float(length)))  # type: ignore[arg-type]
+    sketch.line(force.name, "link", force.first, force.second)
+
+
+def _compound(sketch: Sketch, force: ForceConnection) -> None:
+    """Show the members of a compound; its nodes stand between the ends to which they are tied."""
+    made = recipe_of(force.element)
+    names = [] if made is None else list(made.arguments["ends"])
+    ends = dict(zip(names, (sketch.end(marker) for marker in force.ends), strict=False))
+    if made is None or len(ends) < len(force.ends):
+        for end in force.ends[1:]:
+            sketch.line(force.name, "line", force.first, end)
+        return
+    members = made.arguments["members"]
+    pairs = [tuple(where) for _, *where in members.values()]
+    places: dict[str, End | Middle] = dict(ends)
+    for node in {each for pair in pairs for each in pair} - set(ends):
+        near = {each for pair in pairs if node in pair for each in pair} & set(ends)
+        places[node] = Middle(tuple(ends[each] for each in sorted(near)) or tuple(ends.values()))
+    for member, (element, *where) in members.items():
+        look = LINES.get(element.kind, "line")
+        first, second = (places[each] for each in where)
+        sketch.lines.append(LineFigure(f"{force.name}.{member}", look, first, second))
+
+
+def _at_hinges(sketch: Sketch, force: ForceConnection) -> None:
+    element, kind = force.element, force.element.kind
+    if isinstance(element, Block):
+        return
+    for hinge, coordinate in force.places:
+        axis, turning = axis_of(hinge.element, coordinate)
+        if kind == "Limits":
+            sketch.stops(force.name, hinge, coordinate, element.lower, element.upper)  # type: ignore[attr-defined]
+        elif kind in _ROUND and not turning:
+            start = anchor(hinge.first, hinge.second, axis, _rest_of(element))
+            sketch.line(force.name, _line_look(force), start, hinge.second)
+        else:
+            look = "spiral" if kind in _ROUND else "brake" if kind in _BRAKES else "law"
+            if kind == "Effort":
+                look = "effort" if turning else "thrust"
+            elif kind in _MOTORS or force.actuates:
+                look = "motor"
+            sketch.on_hinge(force.name, look, hinge, axis)
+
+
+def _rest_of(element: Any) -> float:
+    """Return the position at which a spring is relaxed, rad or m; zero where that is no number of its own."""
+    rest = getattr(element, "rest", getattr(element, "parameters", {}).get("rest", 0.0))
+    return float(rest) if isinstance(rest, int | float) else 0.0
+
+
+def _zero(law: Any) -> bool:
+    """Return whether a law is the number zero."""
+    return getattr(law, "value", None) == 0
+
+
+def _line_look(force: ForceConnection) -> str:
+    """Return what an element between markers looks like."""
+    element = force.element
+    look = LINES.get(element.kind, "spring" if force.places else "line")
+    if element.kind not in ("SpringDamper", "HingeSpring", "TorsionSpring"):
+        return look
+    stiffness, damping = element.stiffness, element.damping  # type: ignore[attr-defined]
+    spring, damper = (not (np.isscalar(value) and value == 0) for value in (stiffness, damping))
+    return "both" if spring and damper else "damper" if damper else "spring"

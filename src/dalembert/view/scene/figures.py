@@ -1,0 +1,103 @@
+"""What a picture shows of elements, constraints, couplings and drives: lines, patches at a place, curves, arrows.
+
+`sketching.sketch_of` makes them. Hinges have joints of their own (`scene.JointFigure`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .attachments import End, Middle
+from .projection import Placement
+
+__all__ = ["ARROW", "ArrowFigure", "CurveFigure", "LineFigure", "PatchFigure"]
+
+Array = NDArray[np.float64]
+
+ARROW = 0.16  # length of a load, of the picture's reach
+
+
+@dataclass(frozen=True, eq=False)
+class LineFigure:
+    """Something stretched between two places.
+
+    Attributes
+    ----------
+    name : str
+    look : str
+        ``"spring"``, ``"damper"``, ``"both"``, ``"series"``, ``"bumper"``, ``"cylinder"``, ``"cable"``, ``"muscle"``,
+        ``"bar"``, ``"beam"``, ``"line"`` or, for what acts from afar, ``"link"``.
+    first, second : End or Middle
+    """
+
+    name: str
+    look: str
+    first: End | Middle
+    second: End | Middle
+
+
+@dataclass(frozen=True, eq=False)
+class PatchFigure:
+    """Something at one place; `looks` has what each look is made of.
+
+    Attributes
+    ----------
+    name : str
+    look : str
+    end : End
+    axes : (3, 3)
+        In the body that carries it; z is the axis or normal.
+    size : (2,) m
+        Radius and length where the element has them; zero: as large as the picture makes a symbol.
+    span : (2,) rad or m
+        From where to where, of stops.
+    outline : (k, 2) m or None
+        Of a cam or a wheel with teeth.
+    lift : float, m
+        How far along its axis it stands away, to be seen outside of a body.
+    """
+
+    name: str
+    look: str
+    end: End
+    axes: Array
+    size: tuple[float, float] = (0.0, 0.0)
+    span: tuple[float, float] = (0.0, 0.0)
+    outline: Array | None = None
+    lift: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class CurveFigure:
+    """A curve (k, 3) m in the frame of an end."""
+
+    name: str
+    end: End
+    points: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowFigure:
+    """A load on a marker: ``"force"`` or ``"moment"``, by laws of time, in axes of the world or of its marker."""
+
+    name: str
+    kind: str
+    end: End
+    laws: tuple[Any, ...]
+    turning: bool
+
+    def vector(self, t: float) -> Array:
+        """Return it at a time (3,), in axes of the world, or of the body that carries it if it turns with that."""
+        local = np.array([law(t)[0] for law in self.laws], dtype=float)
+        result: Array = self.end.marker.rotation @ local if self.turning else local
+        return result
+
+    def seen(self, placement: Placement) -> Array:
+        """Return it at the time of a placement, in axes of the world."""
+        vector = self.vector(placement.t)
+        result: Array = placement.rotation[self.end.number] @ vector if self.turning else vector
+        return result

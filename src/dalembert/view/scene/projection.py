@@ -1,0 +1,314 @@
+"""From which side a system is looked at: a plane if all motion is in it, else space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies.flexible_body import FlexibleBody
+from ...bodies.markers import Marker
+from ...bodies.nodal_matrices import carried
+from ...connections.joints import Hinge
+from ...errors import ModelError
+from ...model import Model
+from ...model.cache import once_per_model
+
+__all__ = [
+    "Growth",
+    "Placement",
+    "View",
+    "choose_view",
+    "exaggerated",
+    "held_motions",
+    "node_frames",
+    "paths_of",
+    "plane_normal",
+]
+
+Array = NDArray[np.float64]
+
+_FLAT = ("xy", "xz", "yz", "yx", "zx", "zy")
+# axes are parallel within this sine: far above round-off of an assembled loop, far below any intended tilt
+_PARALLEL = 1e-6
+# a flexible body bends out of a plane if more than this share of its displacement is across
+_ACROSS = 0.02
+
+
+def node_frames(model: Model) -> dict[str, int]:
+    """Return the number of the frame of each flexible body's first node: they follow those of the bodies."""
+    first, found = model.nb + 1, {}
+    for name in model.flexible_names:
+        found[name] = first
+        first += _flexible(model, name).n
+    return found
+
+
+def exaggerated(model: Model, q: Array, factor: float) -> Array:
+    """Return configurations (..., nq) with all modal coordinates multiplied."""
+    scaled = np.array(q, dtype=np.float64)
+    for name in model.flexible_names:
+        scaled[..., model.q_slice(name)] *= factor
+    return scaled
+
+
+def paths_of(model: Model, q: Array, markers: list[Marker], exaggerate: float = 1.0) -> list[Array]:
+    """Return the path (n, 3) m of each marker along configurations (n, nq), as it is drawn."""
+    if exaggerate == 1 or not model.forest.chords:
+        return [model.pose(marker, exaggerated(model, q, exaggerate)).position for marker in markers]
+    placements = [Placement.of(model, row, exaggerate) for row in q] if markers else []
+    number = model.forest.number
+    return [np.array([p.marker(number[m.body.name], m)[1] for p in placements]) for m in markers]
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """Shapes multiplied by a factor, except for the rigid motion (6, nm) of the body's joints that they contain."""
+
+    factor: float
+    rigid: Array
+
+    def shapes(self, shapes: Array, places: Array) -> Array:
+        """Return shapes (k, 6, nm) as drawn at places (k, 3) m."""
+        result: Array = self.factor * shapes - (self.factor - 1) * _rigid_shapes(self.rigid, places)
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where everything is at one configuration.
+
+    Attributes
+    ----------
+    model : Model
+    q : (nq,) rad or m
+        As drawn.
+    rotation : (nf, 3, 3)
+    position : (nf, 3) m
+        Frames by number: ground, the bodies, then the nodes of flexible bodies.
+    eta : dict of int to (nm,)
+        Modal coordinates, as drawn, by the number of the body.
+    reference : dict of int to (n, 3) m
+        Nodes of flexible bodies without any deformation, by the number of the body; empty unless exaggerated.
+    growth : dict of int to Growth
+        How shapes are multiplied where bodies stay in place.
+    t : float, s
+        When: loads that follow laws of time are drawn as they are then.
+    """
+
+    model: Model
+    q: Array
+    rotation: Array
+    position: Array
+    eta: dict[int, Array] = field(default_factory=dict)
+    reference: dict[int, Array] = field(default_factory=dict)
+    growth: dict[int, Growth] = field(default_factory=dict)
+    t: float = 0.0
+
+    @classmethod
+    def of(cls, model: Model, q: Array, exaggerate: float = 1.0, *, t: float = 0.0) -> Placement:
+        """Place the bodies at one configuration q (nq,), deformations multiplied.
+
+        In a tree all modal coordinates are multiplied, and everything beyond a flexible body moves along. Where there
+        are loops bodies stay in place, and what is multiplied is the deformation between the joints of each body.
+        """
+        held = held_motions(model) if exaggerate != 1 and model.forest.chords else {}
+        drawn = q if exaggerate == 1 or held else exaggerated(model, q, exaggerate)
+        pose = model.poses(drawn)
+        rotations, positions = [np.eye(3)[None], pose.rotation], [np.zeros((1, 3)), pose.position]
+        bodies = {model.forest.number[name]: name for name in model.flexible_names}
+        etas = {number: drawn[model.q_slice(name)] for number, name in bodies.items()}
+        growth = {number: Growth(exaggerate, rigid) for number, rigid in held.items()}
+        for number, name in bodies.items():
+            nodes = model._point_poses(model.nodes(name), drawn)
+            turned, moved = nodes[:, :9].reshape(-1, 3, 3), nodes[:, 9:]
+            if number in growth:
+                body, eta, R = _flexible(model, name), etas[number], pose.rotation[number - 1]
+                grown = growth[number].shapes(body.shapes, body.nodes)
+                turned = R @ _turns(grown[:, :3] @ eta)
+                moved = moved + (grown - body.shapes)[:, 3:] @ eta @ R.T
+            rotations.append(turned)
+            positions.append(moved)
+        reference = {}
+        if exaggerate != 1 and bodies:
+            still = pose if held else model.poses(exaggerated(model, q, 0.0))
+            for number, name in bodies.items():
+                nodes = _flexible(model, name).nodes
+                if number in held:
+                    nodes = nodes + _rigid_shapes(held[number], nodes)[:, 3:] @ etas[number]
+                reference[number] = nodes @ still.rotation[number - 1].T + still.position[number - 1]
+        return cls(model, drawn, np.concatenate(rotations), np.concatenate(positions), etas, reference, growth, t)
+
+    def marker(self, number: int, marker: Marker) -> tuple[Array, Array]:
+        """Return attitude (3, 3) and position (3,) m of a marker on a body in the world."""
+        if number not in self.eta or marker.motion is None:
+            return self.rotation[number] @ marker.rotation, self.points(number, marker.position)
+        R, p = self.model.pose(marker, self.q)
+        if number in self.growth:
+            eta = self.eta[number]
+            grown = self.growth[number].shapes(marker.motion[None], marker.position[None])[0]
+            R = self.rotation[number] @ _turns(grown[:3] @ eta) @ marker.rotation
+            p = p + self.rotation[number] @ ((grown - marker.motion)[3:] @ eta)
+        return R, p
+
+    def points(self, number: int, local: Array) -> Array:
+        """Return points (k, 3) or (3,) given in a body's axes in the world."""
+        result: Array = local @ self.rotation[number].T + self.position[number]
+        return result
+
+    def direction(self, number: int, local: Array) -> Array:
+        """Return a direction given in a body's axes in the world."""
+        result: Array = self.rotation[number] @ local
+        return result
+
+
+@dataclass(frozen=True)
+class View:
+    """What lies to the right, what up and, for a plane, what towards the reader.
+
+    Attributes
+    ----------
+    name : str
+        ``"xy"`` and the like, or ``"3d"``.
+    right, up, normal : int
+        World axes; `right` and `normal` have no meaning in 3-D.
+    steady : bool
+        True if every body only turns about the normal, so that outlines keep their form.
+    """
+
+    name: str
+    right: int
+    up: int
+    normal: int
+    steady: bool = False
+
+    @property
+    def flat(self) -> bool:
+        """True for a plane."""
+        return self.name != "3d"
+
+    @property
+    def towards(self) -> Array:
+        """The direction (3,) from a plane to its reader."""
+        result: Array = np.cross(np.eye(3)[self.right], np.eye(3)[self.up])
+        return result
+
+    def project(self, points: Array) -> Array:
+        """Return (..., 2) of points (..., 3)."""
+        result: Array = points[..., [self.right, self.up]]
+        return result
+
+
+def choose_view(model: Model, placement: Placement, view: str = "auto") -> View:
+    """Return the view of that name; ``"auto"`` takes the plane of motion if there is one.
+
+    Raises
+    ------
+    ModelError
+        If there is no view of that name.
+    """
+    gravity = np.abs(model.system.gravity)
+    down = int(gravity.argmax()) if gravity.any() else 2
+    normal = plane_normal(model, placement)
+    if view == "auto":
+        if normal is None or _bends_across(model, placement, normal):
+            return View("3d", (down + 1) % 3, down, (down + 2) % 3)
+        first, second = (k for k in range(3) if k != normal)
+        right, up = (second, first) if gravity.any() and down == first else (first, second)
+        return View("xyz"[right] + "xyz"[up], right, up, normal, steady=True)
+    if view == "3d":
+        return View("3d", (down + 1) % 3, down, (down + 2) % 3)
+    if not isinstance(view, str) or view not in _FLAT:
+        raise ModelError("picture", "view", view, "use 'auto', 'xy', 'xz', 'yz' or '3d'")
+    right, up = ("xyz".index(letter) for letter in view)
+    across = 3 - right - up
+    return View(view, right, up, across, steady=normal == across)
+
+
+def plane_normal(model: Model, placement: Placement) -> int | None:
+    """Return the world axis about which everything turns and across which nothing slides, or None.
+
+    Where several would do, as for a single slide, the plane in which gravity acts comes first, then the xy-plane.
+    """
+    turning, sliding = [np.zeros((3, 1))], [np.zeros((3, 1))]
+    for element, marker in _hinges(model):
+        frame = placement.rotation[model.forest.number[marker.body.name]] @ marker.rotation
+        for q in element.starts:
+            H = element.motion(q)
+            turning.append(frame @ H[:3])
+            sliding.append(frame @ H[3:])
+    turns, slides = np.abs(np.hstack(turning)).max(axis=1), np.abs(np.hstack(sliding)).max(axis=1)
+    fits = []
+    for normal in (2, 1, 0):
+        others = [k for k in range(3) if k != normal]
+        if turns[others].max() < _PARALLEL and slides[normal] < _PARALLEL * max(1.0, slides.max()):
+            fits.append(normal)
+    gravity = np.abs(model.system.gravity)
+    fits.sort(key=lambda normal: bool(gravity[normal] > _PARALLEL * gravity.max()))
+    return fits[0] if fits else None
+
+
+def _hinges(model: Model) -> Iterator[tuple[Hinge, Marker]]:
+    """Yield every hinge, cut or not, with the marker in whose axes its directions are given."""
+    for hinge in model.forest.hinges:
+        yield hinge.element, hinge.outboard if hinge.reversed else hinge.inboard
+    for chord in model.forest.chords:
+        if isinstance(chord.element, Hinge):
+            yield chord.element, chord.first
+
+
+def _bends_across(model: Model, placement: Placement, normal: int) -> bool:
+    """Return whether a flexible body is bent visibly out of the plane across an axis of the world."""
+    for name, first in node_frames(model).items():
+        body, number = _flexible(model, name), model.forest.number[name]
+        moved = np.abs(placement.position[first : first + body.n] - placement.points(number, body.nodes)).max(axis=0)
+        if moved[normal] > max(_ACROSS * float(moved.max()), 1e-9 * float(np.ptp(body.nodes, axis=0).max())):
+            return True
+    return False
+
+
+def _flexible(model: Model, name: str) -> FlexibleBody:
+    body = model.system.bodies[name].flexible
+    assert body is not None
+    return body
+
+
+@once_per_model
+def held_motions(model: Model) -> dict[int, Array]:
+    """Return the rigid motion (6, nm) that the joints of each flexible body make by its modes, by its number."""
+    ends = [marker for c in model.system.connections.values() for marker in (c.first, c.second)]
+    return {
+        model.forest.number[name]: _mean_motion([m for m in ends if m.body.name == name], _flexible(model, name).nm)
+        for name in model.flexible_names
+    }
+
+
+def _mean_motion(markers: list[Marker], nm: int) -> Array:
+    """Return the rigid motion (6, nm) [rotation; translation of the body's origin] nearest to that of markers."""
+    if not markers:
+        return np.zeros((6, nm))
+    shapes, places = np.array([m.motion for m in markers]), np.array([m.position for m in markers])
+    if len(markers) == 1:
+        return carried(shapes[0], -places[0])
+    middle = places.mean(axis=0)
+    turns = np.cross(np.eye(3)[None], (places - middle)[:, None]).swapaxes(1, 2)  # displacement by unit rotations
+    rows = np.concatenate([turns, np.broadcast_to(np.eye(3), turns.shape)], axis=2).reshape(-1, 6)
+    motion: Array = np.linalg.lstsq(rows, shapes[:, 3:].reshape(len(rows), -1), rcond=1e-9)[0]
+    return carried(motion, -middle)
+
+
+def _rigid_shapes(rigid: Array, places: Array) -> Array:
+    """Return the shapes (k, 6, nm) at places (k, 3) m of a rigid motion (6, nm) of the body's origin."""
+    shapes = np.repeat(rigid[None], len(places), axis=0)
+    shapes[:, 3:] += np.cross(rigid[None, :3], places[:, :, None], axis=1)
+    return shapes
+
+
+def _turns(vectors: Array) -> Array:
+    """Return the rotations (..., 3, 3) by rotation vectors (..., 3) rad."""
+    from scipy.spatial.transform import Rotation
+
+    result: Array = Rotation.from_rotvec(vectors).as_matrix()
+    return result

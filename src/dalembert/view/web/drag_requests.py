@@ -1,0 +1,149 @@
+"""What a page asks of a mechanism that is moved by hand, and what it is told: poses, freedoms, balance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import finite_array, finite_number
+from ...errors import DalembertError, ModelError
+from ...model import Model, State
+from ...statics.equilibrium_search import equilibrium
+from .drag_solver import Puppet
+from .scene_document import Stage
+
+__all__ = ["Hand", "frame_of", "spans"]
+
+Array = NDArray[np.float64]
+
+_MANY = 150  # freedoms: with more, balance is told when the hand lets go
+_IN_BALANCE = 1e-6  # rad/s2 or m/s2: what is let go does not begin to move
+
+
+class Hand:
+    """Answers what a page asks of a mechanism that is moved by hand.
+
+    Parameters
+    ----------
+    puppet : Puppet
+    stage : Stage
+    parameters : dict of str to (low, high)
+        Numbers that have sliders.
+    restage : callable
+        From a model with other numbers and a configuration to its stage and its scene.
+    """
+
+    def __init__(
+        self,
+        puppet: Puppet,
+        stage: Stage,
+        parameters: Mapping[str, tuple[float, float]],
+        restage: Callable[[Model, Array], tuple[Stage, dict[str, Any]]],
+    ) -> None:
+        self.puppet, self.stage, self._restage = puppet, stage, restage
+        self.described = puppet.model
+        self.parameters = spans(puppet.model, parameters, "view")
+        self.numbers = {name: float(puppet.model.system.parameters[name].value) for name in self.parameters}
+        self._names = [each["name"] for each in puppet.coordinates(stage.reach)]
+
+    def controls(self) -> dict[str, Any]:
+        """Return what the page offers."""
+        rows = [
+            {"name": name, "low": low, "high": high, "value": self.numbers[name]}
+            for name, (low, high) in self.parameters.items()
+        ]
+        more = {"parameters": rows} if rows else {}
+        return {"pull": True, "coordinates": self.puppet.coordinates(self.stage.reach), "facts": self.facts()} | more
+
+    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
+        puppet, kind, said = self.puppet, question.get("kind"), ""
+        name = str(question.get("name"))
+        more: dict[str, Any] = {}
+        if kind == "pull":
+            body = puppet.model.body_names[frame_of(question.get("frame"), puppet.model.nb) - 1]
+            puppet.pull(body, question.get("local"), question.get("target"))  # type: ignore[arg-type]
+        elif kind == "set" and name in self.parameters:
+            said, more = self._renew(name, question.get("value"))
+        elif kind == "set":
+            if not puppet.set(name, question.get("value")):  # type: ignore[arg-type]
+                said = f"{name} cannot go farther: the loops do not close beyond"
+        elif kind == "reset":
+            puppet.reset()
+        elif kind == "rest":
+            said = self._rest()
+        elif kind != "release":
+            raise ModelError("view", "question", kind, "a page asks to pull, set, rest, release or reset")
+        puppet = self.puppet
+        values = [float(puppet.q[puppet.model.coordinate_names.index(name)]) for name in self._names]
+        if puppet.model.nv <= _MANY or kind != "pull":
+            more["facts"] = self.facts()
+        return {"say": said, "values": values, **more, **self.stage.poses(puppet.q)}
+
+    def _renew(self, name: str, value: Any) -> tuple[str, dict[str, Any]]:
+        """Give the mechanism another number; it stays as it is where its loops do not close with that."""
+        low, high = self.parameters[name]
+        wanted = self.numbers | {name: float(np.clip(finite_number(value, item="view", field=name), low, high))}
+        try:
+            model = self.described.with_parameters(wanted)
+            puppet = Puppet(model, self.puppet.q)
+        except DalembertError as error:
+            return f"{name} = {wanted[name]:.4g} cannot be: {error}", {}
+        self.numbers, self.puppet = wanted, puppet
+        self.stage, scene = self._restage(model, puppet.q)
+        return "", {"scene": scene}
+
+    def _rest(self) -> str:
+        """Go to an equilibrium that the mechanism finds from where it is."""
+        model, q = self.puppet.model, self.puppet.q
+        try:
+            found = equilibrium(model, state=State(q=q, v=np.zeros(model.nv)))
+        except DalembertError as error:
+            return f"no equilibrium is found from here: {error}"
+        self.puppet.q = np.array(found.q)
+        return "in equilibrium"
+
+    def facts(self) -> str:
+        """Return freedoms, energy and balance of the configuration, in words."""
+        model, q = self.puppet.model, self.puppet.q
+        basis, rank = self.puppet.motions()
+        freedoms = basis.shape[1]
+        lines = [f"{freedoms} freedom{'s' if freedoms != 1 else ''}"]
+        if model.nc > rank:
+            lines[0] += f", {model.nc - rank} closing rows more than needed"
+        v = np.zeros(model.nv)
+        try:
+            energy = float(np.sum(model.energy(q, v).potential))
+            begins = np.asarray(model.forward_dynamics(q, v))
+        except DalembertError:
+            return lines[0]
+        lines.append(f"potential energy {energy:.5g} J")
+        most = int(np.abs(begins).argmax()) if len(begins) else 0
+        if not len(begins) or abs(begins[most]) <= _IN_BALANCE:
+            lines.append("in equilibrium")
+        else:
+            lines.append(f"let go, {model.speed_names[most]} gains {begins[most]:.3g} a second")
+        return "\n".join(lines)
+
+
+def frame_of(number: Any, bodies: int) -> int:
+    """Return the number of a body, if there is one."""
+    if not isinstance(number, int) or not 1 <= number <= bodies:
+        raise ModelError("view", "frame", number, f"there are bodies 1 to {bodies}")
+    return number
+
+
+def spans(model: Model, given: Mapping[str, Any], item: str) -> dict[str, tuple[float, float]]:
+    """Return the ranges of numbers that get sliders, if they can be."""
+    found = {}
+    for name, span in given.items():
+        if name not in model.system.parameters:
+            known = ", ".join(map(repr, list(model.system.parameters)[:8])) or "none in this system"
+            raise ModelError(item, "parameters", name, f"system.parameters lists them: {known}, ...")
+        low, high = finite_array(span, (2,), item=item, field=f"range of {name!r}")
+        if not low < high:
+            raise ModelError(item, f"range of {name!r}", span, "give the lowest and the highest value")
+        found[name] = float(low), float(high)
+    return found

@@ -1,0 +1,232 @@
+"""A mechanism that is moved by hand: its bodies are pulled, its coordinates set, its loops stay closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...checks import finite_array, finite_number
+from ...closure.assembly import assemble
+from ...closure.driven.driven_state import start_positions
+from ...closure.loop_solver import Closure, rank_of
+from ...errors import ModelError
+from ...model import Model
+
+__all__ = ["Puppet"]
+
+Array = NDArray[np.float64]
+
+_TOLERANCE = 1e-11  # of the loops, scaled: a hundredth of what is promised
+_ITERATIONS = 30
+_STEPS = 6  # of one pull
+_FARTHEST = 200  # steps of at most 0.35 rad, or of as much of the system's length, to a value
+
+_NEAR = 1e-7  # of the characteristic length: the hand has been reached
+_SLACK = 1e-3  # how much coordinates resist a pull, of what moves the point
+
+
+class Puppet:
+    """A configuration of a model, moved by hand.
+
+    Hinge drives let go, because a hand that turns a crank is a drive of its own; drives of constraints, loops,
+    couplings and limits of hinges hold.
+
+    Attributes
+    ----------
+    model : Model
+    q : (nq,) rad or m
+        With closed loops.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import four_bar
+    >>> puppet = Puppet(four_bar().compile())
+    >>> gone = puppet.pull("crank", (0.0, 0.0, 0.0), (5.0, 5.0, 0.0))  # its own pivot does not follow
+    >>> puppet.set("A", 1.2)
+    True
+    >>> bool(np.abs(puppet.model.constraint_residual(puppet.q)).max() < 1e-9)
+    True
+    """
+
+    def __init__(self, model: Model, q: ArrayLike | None = None, *, t: float = 0.0) -> None:
+        self.model = model
+        self._closure = Closure(model, _TOLERANCE, _ITERATIONS, t=t)
+        self.start: Array = start_positions(model, t) if q is None else assemble(model, q=q, t=t).q
+        self.q: Array = self.start.copy()
+        self._all = np.ones(model.nv, dtype=bool)
+        self.low, self.high = _limits(model)
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        self.q = self.start.copy()
+
+    # ---- by a point
+
+    def pull(self, body: str, local: ArrayLike, target: ArrayLike) -> float:
+        """Bring a point of a body as near to a target as the mechanism lets it; return how far it stays away, m.
+
+        Parameters
+        ----------
+        body : str
+        local : (3,) m
+            The point, in body axes.
+        target : (3,) m
+            In the world.
+
+        Steps of least squares along the motions that keep the loops closed: minimise |J N y - e|^2 + slack^2 |y|^2,
+        with N a basis of the null space of the rows, then close again.
+        """
+        model = self.model
+        where = finite_array(local, (3,), item="pull", field="local")
+        wanted = finite_array(target, (3,), item="pull", field="target")
+        if body not in model.system.bodies:
+            raise ModelError("pull", "body", body, f"there are {', '.join(map(repr, model.body_names))}")
+        marker = model.system.bodies[body].at(*where)
+        gap = wanted - model.pose(marker, self.q).position
+        for _ in range(_STEPS):
+            away = float(np.linalg.norm(gap))
+            if away < _NEAR * model.length:
+                break
+            trial = self._towards(marker, gap)
+            if trial is None:
+                break
+            left = wanted - model.pose(marker, trial).position
+            if np.linalg.norm(left) > (1 - 1e-4) * away:
+                break
+            self.q, gap = trial, left
+        return float(np.linalg.norm(gap))
+
+    def _towards(self, marker: Any, gap: Array) -> Array | None:
+        """Return a closed configuration in which a point has gone some way along a gap, or None."""
+        model = self.model
+        free = self._all.copy()
+        J = model.jacobian(marker, self.q)[3:]
+        for _ in range(3):
+            step = self._step(J, gap, free)
+            stopped = free & self._leaving(step)
+            if not stopped.any():
+                break
+            free &= ~stopped
+        share = min(1.0, 0.5 / max(float(np.abs(step / self._closure.scales.columns).max(initial=0.0)), 1e-300))
+        for _ in range(5):
+            found = self._closure.iterate(model.integrate(self.q, share * step), free)
+            if found.closed and self._within(found.q):
+                return found.q
+            share *= 0.3
+        return None
+
+    def _step(self, J: Array, gap: Array, free: NDArray[np.bool_]) -> Array:
+        columns = self._closure.scales.columns[free]
+        basis = np.eye(len(columns))
+        if self.model.nc:
+            _, s, Vt = np.linalg.svd(self._closure.jacobian(self.q, free))
+            basis = Vt[rank_of(s) :].T
+        G = J[:, free] * columns @ basis
+        slack = _SLACK * float(np.abs(G).max(initial=0.0)) + 1e-300
+        y = np.linalg.lstsq(np.vstack([G, slack * np.eye(G.shape[1])]), np.r_[gap, np.zeros(G.shape[1])])[0]
+        step = np.zeros(self.model.nv)
+        step[free] = columns * (basis @ y)
+        return step
+
+    def _leaving(self, step: Array) -> NDArray[np.bool_]:
+        """Return which speeds lead out of limits that have been reached."""
+        values = self._values(self.q)
+        slack = 1e-9 * (1 + np.abs(values))
+        return ((values <= self.low + slack) & (step < 0)) | ((values >= self.high - slack) & (step > 0))
+
+    def _within(self, q: Array) -> bool:
+        values, before = self._values(q), self._values(self.q)
+        slack = 1e-9 * (1 + np.abs(values))
+        outside = (values < self.low - slack) | (values > self.high + slack)
+        worse = (np.maximum(self.low - values, values - self.high)) > np.maximum(self.low - before, before - self.high)
+        return not bool((outside & worse).any())
+
+    def _values(self, q: Array) -> Array:
+        """Return the coordinate of each speed that is the rate of one, zero for others, (nv,)."""
+        values = np.zeros(self.model.nv)
+        for speed, place in _places(self.model).items():
+            values[speed] = q[place]
+        return values
+
+    def motions(self) -> tuple[Array, int]:
+        """Return small motions (nv, freedoms) that keep the loops closed, and how many rows are independent."""
+        columns = self._closure.scales.columns
+        if not self.model.nc:
+            return np.diag(columns), 0
+        _, s, Vt = np.linalg.svd(self._closure.jacobian(self.q, self._all))
+        rank = rank_of(s)
+        basis: Array = columns[:, None] * Vt[rank:].T
+        return basis, rank
+
+    # ---- by a coordinate
+
+    def set(self, coordinate: str, value: float) -> bool:
+        """Bring a coordinate to a value, or as near as the loops let it; return whether it got there.
+
+        Raises
+        ------
+        ModelError
+            If it is no coordinate, or the value is further away than `_FARTHEST` steps lead.
+        """
+        model = self.model
+        names = {model.coordinate_names[place]: (speed, place) for speed, place in _places(model).items()}
+        if coordinate not in names:
+            raise ModelError("set", "coordinate", coordinate, f"there are {', '.join(map(repr, list(names)[:8]))}")
+        speed, place = names[coordinate]
+        wanted = float(np.clip(finite_number(value, item="set", field=coordinate), self.low[speed], self.high[speed]))
+        free = self._all.copy()
+        free[speed] = False
+        longest = 0.35 * float(self._closure.scales.columns[speed])
+        here = float(self.q[place])
+        if abs(wanted - here) > _FARTHEST * longest:
+            remedy = f"it is at {here:.6g}: give a value at most {_FARTHEST * longest:.3g} from there"
+            raise ModelError("set", coordinate, value, remedy)
+        for _ in range(20 * _FARTHEST):
+            if self.q[place] == wanted:
+                return True
+            step = float(np.clip(wanted - self.q[place], -longest, longest))
+            trial = self.q.copy()
+            trial[place] = wanted if abs(step) == abs(wanted - self.q[place]) else self.q[place] + step
+            found = self._closure.iterate(trial, free)
+            if found.closed:
+                self.q = found.q
+            elif longest > 1e-4 * float(self._closure.scales.columns[speed]):
+                longest *= 0.25
+            else:
+                return False
+        return bool(self.q[place] == wanted)
+
+    def coordinates(self, reach: float) -> list[dict[str, Any]]:
+        """Return name, range and value of the coordinates that can be set; slides without limits go `reach` (m) far."""
+        model = self.model
+        kinds, found = model.compiled.names.coordinate_units, []
+        for speed, place in _places(model).items():
+            value = float(self.q[place])
+            span = np.pi if kinds[place] == "rad" else reach
+            low = self.low[speed] if np.isfinite(self.low[speed]) else value - span
+            high = self.high[speed] if np.isfinite(self.high[speed]) else value + span
+            found.append({"name": model.coordinate_names[place], "low": low, "high": high, "value": value})
+        return found
+
+
+def _places(model: Model) -> dict[int, int]:
+    """Return the coordinate of every speed that is the rate of one coordinate of a hinge."""
+    names = {name: k for k, name in enumerate(model.coordinate_names)}
+    flexible = {k for name in model.flexible_names for k in range(*model.v_slice(name).indices(model.nv))}
+    return {k: names[name] for k, name in enumerate(model.speed_names) if name in names and k not in flexible}
+
+
+def _limits(model: Model) -> tuple[Array, Array]:
+    """Return the limits of hinges for each speed, (nv,) rad or m; none: infinite."""
+    low, high = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+    for name in model.hinge_names:
+        element = model.system.connections[name].element if name in model.system.connections else None
+        span = model.v_slice(name)
+        for bound, values in (("lower", low), ("upper", high)):
+            given = getattr(element, bound, None)
+            if given is not None and span.stop > span.start:
+                values[span] = np.broadcast_to(np.asarray(given, dtype=float), span.stop - span.start)
+    return low, high

@@ -1,0 +1,191 @@
+"""A system that runs in real time while it is watched: inputs by sliders, bodies pulled by a spring."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import finite_array, finite_number
+from ...errors import DalembertError, ModelError
+from ...model import Model, State
+from ...simulation import Live
+from .drag_requests import frame_of, spans
+
+__all__ = ["Player"]
+
+Array = NDArray[np.float64]
+
+_FRAMES = 30.0  # a second
+_SOFT = 0.25  # s: a pulled system answers within about this time
+
+
+class Player:
+    """A `Live` run in a thread of its own, at the pace of the clock as far as the machine can keep it.
+
+    Parameters
+    ----------
+    model : Model
+    stage : Stage
+        Gives the poses that are shown.
+    inputs : dict of str to (low, high)
+        Numbers that may be set, with their ranges.
+    keys : dict of str to (str, str)
+        Keys that hold an input at its lowest and its highest value while they are pressed.
+    speed : float
+        Seconds of motion in a second.
+    more
+        Further arguments of `Live`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        stage: Any,
+        inputs: Mapping[str, tuple[float, float]],
+        speed: float,
+        *,
+        keys: Mapping[str, tuple[str, str]] | None = None,
+        **more: Any,
+    ) -> None:
+        self.model, self.stage, self.speed = model, stage, speed
+        self.inputs = spans(model, inputs, "play")
+        self.keys = _checked_keys(keys or {}, self.inputs)
+        self._more = more
+        mass = sum(body.mass for body in model.system.bodies.values()) or 1.0
+        self._spring = mass / _SOFT**2, 1.4 * mass / _SOFT  # N/m, N s/m: near critical for the whole mass
+        self._grip: tuple[Any, Array] | None = None
+        self._changes: list[tuple[str, float]] = []
+        self._said = ""
+        self._fresh = threading.Condition()
+        self._count = 0
+        self._closed = False
+        self._live = self._new()
+        self._state = self._live.state  # where pages see it: the run itself belongs to its thread
+        self._thread = threading.Thread(target=self._go, name="live", daemon=True)
+
+    def start(self) -> None:
+        """Begin to run."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the run."""
+        self._closed = True
+        with self._fresh:
+            self._fresh.notify_all()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def controls(self) -> dict[str, Any]:
+        """Return what the page offers."""
+        numbers = self.model.system.parameters
+        rows = [
+            {"name": name, "low": low, "high": high, "value": float(np.clip(numbers[name].value, low, high))}
+            | ({"keys": self.keys[name]} if name in self.keys else {})
+            for name, (low, high) in self.inputs.items()
+        ]
+        return {"pull": True, "inputs": rows}
+
+    def _new(self) -> Live:
+        return Live(self.model, control=self._pulled, **self._more)
+
+    def _pulled(self, state: State) -> Array:
+        """Return the hinge forces of the spring between the hand and what it holds."""
+        grip = self._grip
+        if grip is None:
+            return np.zeros(self.model.nv)
+        marker, target = grip
+        J = self.model.jacobian(marker, state.q)[3:]
+        stiffness, damping = self._spring
+        force = stiffness * (target - self.model.pose(marker, state.q).position) - damping * J @ state.v
+        result: Array = J.T @ force
+        return result
+
+    # ---- what the page asks
+
+    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Take note of a question: it is obeyed before the run goes on."""
+        kind = question.get("kind")
+        if kind == "pull":
+            frame = frame_of(question.get("frame"), self.model.nb)
+            local = finite_array(question.get("local"), (3,), item="play", field="local")
+            target = finite_array(question.get("target"), (3,), item="play", field="target")
+            self._next_grip = (self.model.system.bodies[self.model.body_names[frame - 1]].at(*local), target)
+        elif kind == "release":
+            self._next_grip = None
+        elif kind == "set":
+            name = str(question.get("name"))
+            if name not in self.inputs:
+                raise ModelError("play", "input", name, f"there are {', '.join(map(repr, self.inputs))}")
+            low, high = self.inputs[name]
+            value = finite_number(question.get("value"), item="play", field=name)
+            self._changes.append((name, float(np.clip(value, low, high))))
+        elif kind == "reset":
+            self._changes.append(("", 0.0))
+        else:
+            raise ModelError("play", "question", kind, "a page asks to pull, set, release or reset")
+        return {"say": self._said}
+
+    _next_grip: tuple[Any, Array] | None = None
+
+    # ---- the run
+
+    def _go(self) -> None:
+        step = self.speed / _FRAMES
+        begin, shown = time.monotonic(), 0
+        while not self._closed:
+            try:
+                self._obey()
+                self._live.advance(step)
+            except DalembertError as error:
+                self._said = f"the run has ended: {error}"
+                self._tell()
+                return
+            self._tell()
+            shown += 1
+            late = time.monotonic() - begin - shown / _FRAMES
+            if late < 0:
+                time.sleep(-late)
+            elif late > 1.0:  # it cannot keep pace: begin to count anew, and say so
+                self._said = f"slower than asked for: {shown / (shown + late * _FRAMES):.2g} of it"
+                begin, shown = time.monotonic(), 0
+
+    def _obey(self) -> None:
+        """Do what was asked for since the last step."""
+        self._grip = self._next_grip
+        while self._changes:
+            name, value = self._changes.pop(0)
+            if name:
+                self._live.set(name, value)
+            else:
+                self._live = self._new()
+
+    def _tell(self) -> None:
+        with self._fresh:
+            self._state = self._live.state
+            self._count += 1
+            self._fresh.notify_all()
+
+    def frames(self) -> Iterator[dict[str, Any]]:
+        """Yield the poses of the run as it goes on."""
+        seen = -1
+        while not self._closed:
+            with self._fresh:
+                self._fresh.wait_for(lambda last=seen: self._closed or self._count != last, timeout=1.0)  # type: ignore[misc]
+                seen, state = self._count, self._state
+            yield {"say": self._said or f"t = {state.t:.1f} s", **self.stage.poses(state.q)}
+
+
+def _checked_keys(keys: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, list[str]]:
+    for name, pair in keys.items():
+        if name not in inputs:
+            raise ModelError("play", "keys", name, f"there are {', '.join(map(repr, inputs)) or 'no inputs'}")
+        if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(key, str) and key for key in pair):
+            raise ModelError(
+                "play", f"keys of {name!r}", pair, "give two names of keys: ('a', 'd'), ('ArrowDown', 'ArrowUp')"
+            )
+    return {name: list(pair) for name, pair in keys.items()}

@@ -1,0 +1,167 @@
+"""The order of the house: rooms import those below them only, and the core knows nothing of Python."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dalembert as da
+
+PACKAGE = Path(da.__file__).parent
+REPOSITORY = Path(__file__).parents[2]
+
+# from the ground up
+ROOMS = (
+    "errors",
+    "parameters",
+    "provenance",
+    "_core",
+    "checks",
+    "units",
+    "numerics",
+    "rotation",
+    "tribology",
+    "bodies",
+    "connections",
+    "structures",
+    "system",
+    "compile",
+    "model",
+    "oracles",
+    "result",
+    "closure",
+    "impulses",
+    "motion",
+    "natural",
+    "io",
+    "simulation",
+    "dynamics",
+    "linear",
+    "statics",
+    "symbolic",
+    "formulations",
+    "studies",
+    "library",
+    "view",
+    "cli",
+)
+
+# What is imported where it is used, against the order: short ways to what stands above, nothing else.
+SHORT_WAYS = {
+    ("system.system", "model"): "System.compile",
+    ("system.system", "natural"): "System.compile",
+    ("system.system", "closure"): "System.check",
+    ("system.system", "linear"): "System.check, whether modes of flexible bodies suit their connections",
+    ("system.display", "view"): "System.draw, System.view and System.play, and its look in notebooks",
+    ("result.export", "io"): "Result.save, Result.to_csv and the like",
+    ("result.result", "io"): "columns of results that were stored without a model",
+    ("rotation.configuration_chart", "view"): "Chart.plot",
+    ("result.display", "view"): "Result.plot, Result.animate and the like",
+    ("simulation.ensemble.ensemble", "view"): "Ensemble.plot",
+    ("motion.geometry.kinematic_result", "view"): "plots of what is read off a motion",
+    ("motion.circuit", "view"): "Circuits.plot",
+    ("motion.workspaces.reachable_workspace", "view"): "Workspace.plot",
+    ("statics.load_path", "view"): "EquilibriumPath.plot",
+    ("linear.vibration_modes", "view"): "Modes.draw, Modes.animate, and its look in notebooks",
+    ("closure.assembly", "view"): "how an Assembly looks in notebooks",
+    ("closure.mobility_analysis", "view"): "how a Mobility looks in notebooks",
+    ("statics.equilibrium_result", "view"): "how an Equilibrium looks in notebooks",
+    ("linear.frequency_response", "view"): "Bode and Nyquist plots",
+    ("linear.eigenvalue_loci", "view"): "plots of loci and Campbell diagrams",
+    ("natural.motion", "view"): "NaturalMotion.draw, NaturalMotion.animate",
+    ("natural.mechanism", "view"): "Mechanism.draw",
+    ("studies.optimization.optimum", "view"): "Optimum.plot",
+    ("studies.optimization.synthesis", "view"): "Linkage.plot",
+    ("studies.optimization.trajectory_optimization", "view"): "OptimalMotion.plot",
+    ("studies.optimization.parameter_fit", "view"): "Fitted.plot",
+    ("studies.uncertainties", "view"): "Uncertainty.plot",
+    ("io.model_files.library_systems", "library"): "systems of the library in model files",
+    ("model.callbacks", "result"): "inputs of laws that are outputs of a result",
+}
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the room that each import of a module leads to, and whether it happens only where it is used."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    package = parts[:-1]
+
+    def visit(node: ast.AST, inside: bool) -> Iterator[tuple[str, bool]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                continue  # for readers and type checkers
+            if isinstance(child, ast.ImportFrom) and child.level:
+                base = package[: len(package) - child.level + 1]
+                whole = (*base, *(child.module or "").split("."))
+                targets = [whole] if child.module else [(*base, alias.name) for alias in child.names]
+                yield from ((target[0], inside) for target in targets)
+            yield from visit(child, inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+    yield from visit(ast.parse(path.read_text()), False)
+
+
+MODULES = sorted(p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE or p.stem not in ("__init__", "__main__"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_rooms_import_from_below(path: Path) -> None:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    module = ".".join(parts)
+    for target, inside in imports(path):
+        if target == "__version__" or ROOMS.index(target) <= ROOMS.index(parts[0]):
+            continue
+        assert inside, f"{module} imports {target}, which stands above it"
+        assert (module, target) in SHORT_WAYS, f"{module} imports {target} from above: is there no other way?"
+
+
+def test_every_short_way_is_used() -> None:
+    used = {
+        (".".join(path.relative_to(PACKAGE).with_suffix("").parts), target)
+        for path in MODULES
+        for target, inside in imports(path)
+        if inside
+    }
+    assert set(SHORT_WAYS) <= used
+
+
+def test_the_core_knows_nothing_of_python() -> None:
+    core = REPOSITORY / "core"
+    if not core.is_dir():
+        pytest.skip("the sources of the core are not here")
+    foreign = re.compile(r"#\s*include\s*[<\"](Python\.h|nanobind|numpy|bind/)")
+    found = [
+        path
+        for path in sorted(core.rglob("*.[ch]pp"))
+        if "bind" not in path.relative_to(core).parts and foreign.search(path.read_text())
+    ]
+    assert found == []
+
+
+def test_heavy_packages_come_only_with_what_needs_them() -> None:
+    code = "import sys, dalembert; print(*sorted({m.partition('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"scipy", "matplotlib", "pandas", "xarray", "IPython", "sympy"} & set(loaded)
+
+
+def test_the_surface_can_be_read() -> None:
+    shown = [name for name in da.__all__ if not name.startswith("_")]
+    assert set(shown) <= set(dir(da))
+    assert len(shown) < 120
+    for name in shown:
+        assert getattr(da, name).__doc__
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "bench").rglob("*.py")), ids=lambda p: p.name)
+def test_benches_name_what_there_is(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dalembert":
+            module = importlib.import_module(str(node.module))
+            for alias in node.names:
+                if not hasattr(module, alias.name):
+                    importlib.import_module(f"{node.module}.{alias.name}")

@@ -1,0 +1,1 @@
+"""Systems, random and ready, that tests share."""
