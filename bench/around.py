@@ -37,10 +37,10 @@ def ball(action: bool) -> tuple[da.System, list[da.Event]]:
     """Return an oscillator and an event at each of its passes, with a Python action or without."""
     s = da.System("passes", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.sphere(0.1, mass=1.0)))
-    s.connect("k", da.HingeSpring(stiffness=400.0), "X")
+    s.connect("k", da.JointSpring(stiffness=400.0), "X")
     s.initial("X", position=0.1)
 
-    def strike(now: da.Situation) -> None:
+    def strike(now: da.EventContext) -> None:
         now.impulse("b", force=(1e-4, 0, 0))
 
     return s, [da.Event("pass", "X.position", action=strike if action else None)]
@@ -57,8 +57,8 @@ def rollouts(how: str) -> Callable[[], object]:
     """Return 1,000 runs of a double pendulum of 1 s, with a law of its own, in Python or by formulas."""
     s = chain(2, axes="y")
     if how == "formula":
-        for name, gain in (("hinge_1", 80.0), ("hinge_2", 20.0)):
-            law = da.Element("hinge", "-k*s - d*ds", {"k": gain, "d": 0.1 * gain}, active=True)
+        for name, gain in (("joint_1", 80.0), ("joint_2", 20.0)):
+            law = da.Element("joint", "-k*s - d*ds", {"k": gain, "d": 0.1 * gain}, active=True)
             s.connect(f"hold {name}", law, name)
     model = s.compile()
     states, times = model.random_state(0, size=1000), np.linspace(0, 1, 11)
@@ -72,11 +72,11 @@ def rollouts(how: str) -> Callable[[], object]:
 
 
 def delays(count: int) -> Callable[[], object]:
-    """Return a run of a chain of four, each hinge held by what it was some time ago, or of the chain alone."""
+    """Return a run of a chain of four, each joint held by what it was some time ago, or of the chain alone."""
     s = chain(4, axes="y")
     for k in range(1, count + 1):
-        late = {"y": da.Delay(f"hinge_{k}.position", 0.05)}
-        s.connect(f"late {k}", da.Element("hinge", "-5*y - 0.5*ds", inputs=late, active=True), f"hinge_{k}")
+        late = {"y": da.Delay(f"joint_{k}.position", 0.05)}
+        s.connect(f"late {k}", da.Element("joint", "-5*y - 0.5*ds", inputs=late, active=True), f"joint_{k}")
     model = s.compile()
     return lambda: da.simulate(model, 3.0)
 

@@ -2,7 +2,7 @@
 
     python bench/cable.py [--quick]
 
-The cable: 1 m of rubber (E = 1e7 Pa, 10 mm thick), released level from a hinge, tolerances of 1e-5, radau. The
+The cable: 1 m of rubber (E = 1e7 Pa, 10 mm thick), released level from a joint, tolerances of 1e-5, radau. The
 pendulum: E = 5e7 Pa, undamped, for half a second; the place of the tip against the same program's own converged run
 (the two are 11 um apart: Exudyn's cable has no rotary inertia). Times are those of the process, minima over the rounds.
 """
@@ -29,7 +29,7 @@ RADIUS, DENSITY = 0.005, 1000.0
 
 
 def cable(segments: int, E: float, **options: Any) -> tuple[da.System, Any]:
-    """Return a cable on a hinge."""
+    """Return a cable on a joint."""
     s = da.System(f"{segments} segments")
     material = da.Material(E=E, nu=0.3, density=DENSITY)
     rope = da.cable(s, "rope", 1.0, da.Section.circle(RADIUS), material, segments=segments, **options)

@@ -30,14 +30,14 @@ def interpreted(t: float, s: float, ds: float, k: float, c: float) -> float:
     return -k * s - c * ds
 
 
-def hinge_elements() -> dict[str, Any]:
-    """Return the same law at a hinge, written in several ways."""
+def joint_elements() -> dict[str, Any]:
+    """Return the same law at a joint, written in several ways."""
     numbers = {"k": 2.0, "c": 0.1}
     return {
-        "HingeSpring": da.HingeSpring(2.0, 0.1),
-        "expression": da.Element("hinge", "-k*s - c*ds", numbers),
-        "compiled function": da.Element("hinge", compiled, numbers),
-        "Python function": da.Element("hinge", interpreted, numbers),
+        "JointSpring": da.JointSpring(2.0, 0.1),
+        "expression": da.Element("joint", "-k*s - c*ds", numbers),
+        "compiled function": da.Element("joint", compiled, numbers),
+        "Python function": da.Element("joint", interpreted, numbers),
         "CoulombFriction": da.CoulombFriction(0.1),
     }
 
@@ -58,12 +58,12 @@ def marker_elements() -> dict[str, Any]:
     }
 
 
-def with_elements(element: Any, hinge: bool, links: int = 20) -> da.Model:
+def with_elements(element: Any, joint: bool, links: int = 20) -> da.Model:
     """Return a chain with COUNT elements of one kind."""
     system = chain(links)
     joints, bodies = list(system.connections), list(system.bodies.values())
     for k in range(COUNT):
-        if hinge:
+        if joint:
             system.connect(f"e{k}", element, joints[k % links])
         else:
             system.connect(f"e{k}", element, system.ground.at(0.1 * k, 0.2, 0.5), bodies[k % links])
@@ -87,12 +87,12 @@ def evaluation(model: da.Model, steps: int = 400) -> Any:
 
 def print_costs(rounds: int = 15) -> None:
     """Print the cost per element and evaluation beyond that of the chain alone."""
-    for title, elements, hinge in (
-        ("at hinges", hinge_elements(), True),
+    for title, elements, joint in (
+        ("at joints", joint_elements(), True),
         ("between markers", marker_elements(), False),
     ):
         models = {"none": chain(20).compile()}
-        models |= {name: with_elements(element, hinge) for name, element in elements.items()}
+        models |= {name: with_elements(element, joint) for name, element in elements.items()}
         functions = {name: evaluation(model) for name, model in models.items()}
         best = dict.fromkeys(functions, np.inf)
         for _ in range(rounds):

@@ -2,9 +2,9 @@
 
     python bench/flexible.py [--quick] [--json out.json]
 
-Chains of equal beams on hinges about y and z in turn. The recursion must be linear in the bodies, grow no faster than
+Chains of equal beams on joints about y and z in turn. The recursion must be linear in the bodies, grow no faster than
 the square of the modes, and beat the mass matrix with a Cholesky solution from the numbers of bodies that the operation
-counts of Jain and Rodriguez (1990) predict (`da.flops`).
+counts of Jain and Rodriguez (1990) predict (`da.operation_counts`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def chain(bodies: int, modes: int) -> Model:
     end = s.ground.origin
     for k in range(bodies):
         body = s.body(f"link{k}", link)
-        s.connect(f"hinge{k}", da.Revolute("yz"[k % 2]), end, body)
+        s.connect(f"joint{k}", da.Revolute("yz"[k % 2]), end, body)
         end = body.at(1.0, 0, 0)
     return s.compile()
 

@@ -102,10 +102,8 @@ def bar() -> Bar:
     offsets = (CORNERS + 1) // 2
     cells = np.array([[number(*(c + o)) for o in offsets] for c in np.array(list(product(*map(range, ELEMENTS))))])
     K, M = element(np.array([LENGTH, WIDTH, WIDTH]) / ELEMENTS)
-    freedoms = (3 * cells[:, :, None] + np.arange(3)).reshape(len(cells), 24)
-    rows, columns = (
-        np.broadcast_to(x, (len(cells), 24, 24)).ravel() for x in (freedoms[:, :, None], freedoms[:, None])
-    )
+    dofs = (3 * cells[:, :, None] + np.arange(3)).reshape(len(cells), 24)
+    rows, columns = (np.broadcast_to(x, (len(cells), 24, 24)).ravel() for x in (dofs[:, :, None], dofs[:, None]))
     shape = (3 * len(nodes), 3 * len(nodes))
     mass, stiffness = (sp.csr_matrix((np.tile(x.ravel(), len(cells)), (rows, columns)), shape=shape) for x in (M, K))
     face = [number(0, j, k) for j in range(ny + 1) for k in range(nz + 1)]
@@ -124,7 +122,7 @@ def ours(mesh: Bar) -> Callable[..., Array]:
     values, vectors = eigsh(K, MODES, M, sigma=0)
     modes = np.zeros((3 * n, MODES))
     modes[free] = vectors
-    six = (6 * np.arange(n)[:, None] + np.arange(3)).ravel()  # no rotations among the freedoms of solids
+    six = (6 * np.arange(n)[:, None] + np.arange(3)).ravel()  # no rotations among the degrees of freedom of solids
     all_modes = np.zeros((6 * n, MODES))
     all_modes[six] = modes
     full = mesh.mass.tocoo()

@@ -2,7 +2,7 @@
 
     python bench/implicit.py [--quick] [--json out.json]
 
-Chains of equal beams (six modes) and of rigid links on hinges about y and z in turn, and rows of coupled four-bars.
+Chains of equal beams (six modes) and of rigid links on joints about y and z in turn, and rows of coupled four-bars.
 Newton systems are solved by fronts or with a dense matrix, whichever is reckoned to cost less
 (`DALEMBERT_NEWTON=fronts` or `dense` decides for all): the time of a step must grow in proportion to the bodies, and
 be no longer than the dense one.
@@ -31,16 +31,16 @@ from dalembert.library import chain
 from dalembert.library.four_bar_windows import windows
 
 WAYS = ("chosen", "fronts", "dense")
-LARGEST_DENSE = 600  # freedoms up to which the dense way is timed
+LARGEST_DENSE = 600  # degrees of freedom up to which the dense way is timed
 
 
 @dataclass(frozen=True)
 class Row:
-    """Milliseconds a step: of radau and generalised alpha by each way, and of dop853; how many freedoms there are."""
+    """Milliseconds a step: of radau and generalised alpha by each way, and of dop853; how many DOF there are."""
 
     name: str
     bodies: int
-    freedoms: int
+    dofs: int
     dop853: float
     radau: dict[str, float]
     alpha: dict[str, float]
@@ -96,7 +96,7 @@ def measure(name: str, make: Callable[[int], da.Model], sizes: tuple[int, ...], 
 
 def line(row: Row) -> str:
     """Return a row as text."""
-    cells = [f"{row.name:<16}{row.bodies:>7}{row.freedoms:>9}{row.dop853:>10.3f}"]
+    cells = [f"{row.name:<16}{row.bodies:>7}{row.dofs:>9}{row.dop853:>10.3f}"]
     for times in (row.radau, row.alpha):
         cells += [f"{times[way]:>10.3f}" if way in times else f"{'-':>10}" for way in WAYS]
     return "".join(cells)
@@ -109,7 +109,7 @@ def main() -> None:
     rounds = 2 if options.quick else 5
     print("\nms a step, minima")
     print(
-        f"{'':<16}{'bodies':>7}{'freedoms':>9}{'dop853':>10}"
+        f"{'':<16}{'bodies':>7}{'dofs':>9}{'dop853':>10}"
         + "".join(f"{m + ' ' + w:>10.10}" for m in ("ra", "al") for w in WAYS)
     )
     rows = measure(

@@ -70,7 +70,7 @@ class Setting:
     """What is measured: a system, single calls (states = 1) or batches, and the number of threads."""
 
     model: str
-    freedoms: int
+    dofs: int
     states: int = 1
     threads: int = 1
 
@@ -230,7 +230,7 @@ def table(rows: list[Row]) -> str:
     if setting.states > 1:
         what = f"per state in batches of {setting.states} on {setting.threads} thread{'s' * (setting.threads > 1)}"
     engines = list(dict.fromkeys(row.engine for row in rows))
-    lines = [f"{setting.model} (nv = {setting.freedoms}): us, {what}"]
+    lines = [f"{setting.model} (nv = {setting.dofs}): us, {what}"]
     lines.append(f"  {'':<20}" + "".join(f"{engine:<30}" for engine in engines).rstrip())
     for kernel, title in KERNELS.items():
         cells = {row.engine: row for row in rows if row.kernel == kernel}

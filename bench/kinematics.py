@@ -17,7 +17,7 @@ import numpy as np
 import dalembert as da
 from dalembert.library import jansen
 from dalembert.library.mechanisms import andrews, four_bar, slider_crank
-from dalembert.model.driven_kinematics import swept
+from dalembert.model.driven_kinematics import sweep_kinematics
 
 POSITIONS = 361
 
@@ -81,9 +81,9 @@ def main() -> None:
         start = float(da.assemble(s).q[0])
         motion = da.kinematics(s, drive=crank, values=start + turn)
         model, t, q = motion.model, motion.t, motion.q[0]
-        core, jerks = (fastest(partial(swept, model, t, q, jerk=jerk), rounds) for jerk in (False, True))
+        core, jerks = (fastest(partial(sweep_kinematics, model, t, q, jerk=jerk), rounds) for jerk in (False, True))
         whole = fastest(partial(da.kinematics, model, times=t), rounds)
-        loops = len(model.forest.chords)
+        loops = len(model.forest.loop_constraints)
         print(f"{name:22}{model.nb:8}{loops:7}{core:10.3f}{jerks:12.3f}{whole:12.3f}")
     found = peer()
     if found is None:
@@ -98,7 +98,7 @@ def main() -> None:
     gap = min(np.abs(points - np.roll(ours[:, :2], shift, axis=0))[5:-5].max() for shift in (0, 1, -1))
     calls = (
         partial(da.kinematics, model, times=turn, q=motion.q[0]),  # both begin with a closed position
-        partial(swept, model, turn, motion.q[0], jerk=False),
+        partial(sweep_kinematics, model, turn, motion.q[0], jerk=False),
         theirs,
     )
     rows = [[fastest(call, 1) for call in calls] for _ in range(rounds)]

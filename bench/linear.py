@@ -38,7 +38,7 @@ class Row:
 
 
 def ring(count: int) -> da.System:
-    """Return a chain of links that hangs from two points, `count` - 2 freedoms: a loop of `count` bodies."""
+    """Return a chain of links that hangs from two points, `count` - 2 degrees of freedom: a loop of `count` bodies."""
     s = da.System(f"hanging chain of {count}")
     end = s.ground.origin
     for k in range(count):
@@ -96,7 +96,7 @@ def cheapest(call: Callable[[], object], rounds: int) -> float:
 def linearisations(rounds: int) -> list[Row]:
     """Return what linear equations cost in evaluations of derivatives."""
     rows = []
-    for title, system in (("31 bodies, 15 loops, 1 freedom", windows(15)), ("a loop of 30 bodies", ring(30))):
+    for title, system in (("31 bodies, 15 loops, 1 degree of freedom", windows(15)), ("a loop of 30 bodies", ring(30))):
         model = system.compile()
         start, _ = da.start_state(model)
         space = tangent_space(model, start)

@@ -90,7 +90,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
-    print("        N   freedoms   rows   solved   compile s        us   us per N   rel. error   Pinocchio us   ratio")
+    print("        N   DOF   rows   solved   compile s        us   us per N   rel. error   Pinocchio us   ratio")
     table = []
     for n in SIZES:
         started = time.perf_counter()

@@ -80,8 +80,8 @@ def forms() -> None:
     s = watt_six_bar()
     s.drives.clear()
     q = da.assemble(s).q
-    hinge = s.compile().forest.hinges[0].name
-    s.drive(hinge, position=da.Polynomial((float(q[0]), 1.0)))
+    joint = s.compile().forest.joints[0].name
+    s.drive(joint, position=da.Polynomial((float(q[0]), 1.0)))
     natural, reference = natural_model(s, q=q), reference_equations(s, q=q)
     print(f"\n{'Watt six-bar':22}{'coordinates':>12}{'rows':>6}{'ms':>8}")
     for name, e, at in (

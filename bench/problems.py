@@ -125,20 +125,20 @@ def _pendulum() -> Problem:
 def _double_pendulum() -> Problem:
     """Two rods, the second turning about an axis across the first's."""
     system = chain(2, axes="yz", length=1.0)
-    system.initial("hinge_1", position=math.pi / 2 - 1.0)
-    system.initial("hinge_2", position=1.0)
+    system.initial("joint_1", position=math.pi / 2 - 1.0)
+    system.initial("joint_2", position=1.0)
     return Problem("double", "spatial double pendulum", system, 10.0, _point("link_2", 1, 0, 0), DOUBLE)
 
 
 def _chain(n: int) -> Problem:
     """A hanging chain, tilted by 1 rad at the top and let go; longer or higher ones are chaotic within 10 s."""
     system = chain(n, axes="y")
-    system.initial("hinge_1", position=math.pi / 2 - 1.0)
+    system.initial("joint_1", position=math.pi / 2 - 1.0)
     return Problem("chain20", "chain of 20 links", system, 10.0, _point(f"link_{n}", 0.3, 0, 0), CHAIN)
 
 
 def _windows(n: int) -> Problem:
-    """A02: exact one-freedom motion, I th'' = G sin th with th from upright."""
+    """A02: exact one-degree of freedom motion, I th'' = G sin th with th from upright."""
     system = windows(n)
     for k in range(n + 1):
         system.initial(f"A{k}", speed=-1.0)

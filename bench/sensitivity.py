@@ -82,7 +82,11 @@ def flexible() -> tuple[da.System, dict[str, float], str, float]:
 def measure(rounds: int) -> list[Row]:
     """Return all costs."""
     rows = []
-    for title, made in (("tree, 10 freedoms", tree()), ("four-bar", loop()), ("flexible, 21 freedoms", flexible())):
+    for title, made in (
+        ("tree, 10 degrees of freedom", tree()),
+        ("four-bar", loop()),
+        ("flexible, 21 degrees of freedom", flexible()),
+    ):
         system, state, output, t_end = made
         model = system.compile()
         names = [name for name in model.parameter_names if name.endswith(KINDS)]

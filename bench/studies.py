@@ -2,7 +2,7 @@
 
     python bench/studies.py [--runs 2000] [--rounds 3] [--cases 20000] [--no-cluster] [--no-ensembles]
 
-Arms of seven links and four-bars, 2 s each, from random states. Errors are medians over the runs, of hinge angles at
+Arms of seven links and four-bars, 2 s each, from random states. Errors are medians over the runs, of joint angles at
 the end against our own runs at 1e-12. One thread, but for the rows that say more: there the clock on the wall counts,
 so that nothing else may run on the machine, and two processes of one thread each tell what its two cores can do.
 """
@@ -26,7 +26,7 @@ import timing
 
 import dalembert as da
 from dalembert import _core
-from dalembert.errors import LeftOutWarning
+from dalembert.errors import OmissionWarning
 from dalembert.library import chain
 from dalembert.library.mechanisms import four_bar
 
@@ -64,17 +64,17 @@ def varied(kind: str, runs: int) -> tuple[da.System, dict[str, Array], Callable[
     """Return an arm, parameters of each run and control."""
     s, given, control = arm(), {}, None
     if kind == "stiffnesses":
-        s.connect("k", da.TorsionSpring(5.0), "hinge_3")
+        s.connect("k", da.TorsionSpring(5.0), "joint_3")
         given = {"k.stiffness": np.linspace(1.0, 9.0, runs)}
     elif kind == "masses and lengths":
-        given = {"link_3.mass": np.linspace(0.8, 1.2, runs), "hinge_5.first.z": np.linspace(-0.01, 0.01, runs)}
+        given = {"link_3.mass": np.linspace(0.8, 1.2, runs), "joint_5.first.z": np.linspace(-0.01, 0.01, runs)}
     elif kind == "element states":
-        s.connect("k", da.Element("hinge", "-c*(s - m)", {"c": 5.0}, states={"m": (0.0, "(s - m)/0.3")}), "hinge_3")
+        s.connect("k", da.Element("joint", "-c*(s - m)", {"c": 5.0}, states={"m": (0.0, "(s - m)/0.3")}), "joint_3")
     elif kind == "a drive":
-        s.drive("hinge_1", position=da.Harmonic(0.3, 2.0))
+        s.drive("joint_1", position=da.Harmonic(0.3, 2.0))
     elif kind == "control as formulas":
         for k in range(1, 8):
-            s.connect(f"hold {k}", da.Element("hinge", "-k*s", {"k": 2.0}, active=True), f"hinge_{k}")
+            s.connect(f"hold {k}", da.Element("joint", "-k*s", {"k": 2.0}, active=True), f"joint_{k}")
     elif kind == "control in Python":
         control = lambda state: -2.0 * state.q  # noqa: E731
     elif kind == "control of one state":
@@ -102,12 +102,12 @@ def theirs(
 ) -> tuple[int, Callable[[], object], float]:
     """Return how many steps MuJoCo's RK4 needs for an error, the call, and the error."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore", LeftOutWarning)
+        warnings.simplefilter("ignore", OmissionWarning)
         da.save(system, Path(folder) / "system.xml")
         spec = mujoco.MjSpec.from_file(str(Path(folder) / "system.xml"))
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_RK4
     spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_SENSOR)
-    names = list(system.compile().hinge_names)
+    names = list(system.compile().joint_names)
     steps = 500
     while True:
         spec.option.timestep = SPAN / steps
@@ -226,7 +226,7 @@ def beside_another(runs: int) -> None:
 def pendulum() -> da.System:
     """Return what sweeps are over."""
     s = chain(1, axes="y")
-    s.connect("k", da.TorsionSpring(5.0), "hinge_1")
+    s.connect("k", da.TorsionSpring(5.0), "joint_1")
     return s
 
 
@@ -251,7 +251,7 @@ def cost(client: object | None, **study: object) -> tuple[float, float]:
 
 def sweeps(cases: int, cluster: bool) -> None:
     """Print what a case of a sweep costs, by where it runs: by the clock, and of processors."""
-    runs = {"t_end": 1.0, "outputs": ["hinge_1.position"], "times": [1.0]}
+    runs = {"t_end": 1.0, "outputs": ["joint_1.position"], "times": [1.0]}
     studies = {
         "runs side by side": {"over": {"k.stiffness": np.linspace(1.0, 9.0, cases)}, **runs},
         "a function": {"over": {"angle": np.linspace(0.0, 1.0, cases)}, "task": small},

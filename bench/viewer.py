@@ -23,10 +23,10 @@ import dalembert as da
 from dalembert.library import chain
 from dalembert.library.mechanisms import four_bar
 from dalembert.library.walking_mechanisms import jansen
-from dalembert.view.web.drag_solver import Puppet
+from dalembert.view.web.drag_solver import DragSolver
 from dalembert.view.web.page import standing_page
 from dalembert.view.web.scene_bytes import pack
-from dalembert.view.web.scene_document import Stage
+from dalembert.view.web.scene_document import SceneBuilder
 
 _FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking"]
 _FLAGS += ["--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic"]
@@ -36,28 +36,28 @@ _MARK = "--user-agent=viewer-bench"
 
 
 def field(count: int) -> da.System:
-    """Return boxes, cylinders, balls and rods on hinges of several kinds, some on springs with dampers."""
+    """Return boxes, cylinders, balls and rods on joints of several kinds, some on springs with dampers."""
     s = da.System(f"field of {count}")
     shapes = [lambda: da.box(0.3, 0.2, 0.2, mass=1.0), lambda: da.cylinder(0.3, 0.1, mass=1.0)]
     shapes += [lambda: da.sphere(0.12, mass=1.0), lambda: da.rod(length=0.4, mass=1.0)]
-    hinges = [da.Revolute("y"), da.Revolute("x"), da.Spherical(), da.Prismatic("z")]
+    joints = [da.Revolute("y"), da.Revolute("x"), da.Spherical(), da.Prismatic("z")]
     for k in range(count):
         x, y = 0.6 * (k % 25), 0.6 * (k // 25)
         body = s.body(f"b{k}", shapes[k % 4]())
-        s.connect(f"h{k}", hinges[k % 4], s.ground.at(x, y, 0), body)
+        s.connect(f"h{k}", joints[k % 4], s.ground.at(x, y, 0), body)
         if k % 5 == 0:
             s.connect(f"k{k}", da.SpringDamper(stiffness=50.0, damping=1.0, length=0.3), body, s.ground.at(x, y, 0.5))
     return s
 
 
 def page(system: da.System, swing: float) -> str:
-    """Return a page on which every freedom of a system swings, rad or m."""
+    """Return a page on which every degree of freedom of a system swings, rad or m."""
     model = system.compile()
     times = np.linspace(0.0, 2.0, 61)
     v = swing * np.random.default_rng(1).normal(size=model.nv)
     q0 = model.initial_state().q
     q = np.array([model.integrate(q0, np.sin(np.pi * t) * v) for t in times])
-    stage = Stage(model, q)
+    stage = SceneBuilder(model, q)
     scene = stage.description() | {"motion": stage.motion(times, q), "speed": 1.0, "play": True}
     return standing_page(system.name, pack(scene))
 
@@ -123,14 +123,14 @@ def files(rounds: int = 5) -> dict[str, float]:
 
 def drags(count: int = 60) -> dict[str, float]:
     """Return the time of a step (ms, median and longest) of a walker of six legs that is dragged by a foot."""
-    puppet = Puppet(jansen(6).compile())
+    puppet = DragSolver(jansen(6).compile())
     model = puppet.model
     body = model.system.bodies[model.body_names[-1]]
     point = body.at(*body.com)
-    hinge = model.coordinate_names[0]
+    joint = model.coordinate_names[0]
     path = []
     for angle in np.linspace(0.0, 2 * np.pi, count):  # where the crank would bring the point, and somewhat beside
-        puppet.set(hinge, puppet.start[0] + angle)
+        puppet.set(joint, puppet.start[0] + angle)
         path.append(model.pose(point, puppet.q).position)
     puppet.reset()
     took = []

@@ -32,7 +32,7 @@ template <> inline std::vector<Field> fields<BodyData>() {
           field("J", &S::J),             field("R_FB", &S::R_FB),       field("p_FB", &S::p_FB),     field("pitch", &S::pitch),
           field("kind", &S::kind),       field("form", &S::form),       field("parent", &S::parent), field("reversed", &S::reversed),
           field("nv", &S::nv),           field("program", &S::program), field("user", &S::user),     field("owner", &S::owner),
-          field("hinge", &S::hinge),     field("modal", &S::modal),     field("shape", &S::shape),   field("moves", &S::moves)};
+          field("joint", &S::hinge),     field("modal", &S::modal),     field("shape", &S::shape),   field("moves", &S::moves)};
 }
 template <> inline std::vector<Field> fields<HingeMarker>() {
   using S = HingeMarker;
@@ -53,7 +53,7 @@ template <> inline std::vector<Field> fields<ChordData>() {
 }
 template <> inline std::vector<Field> fields<CoupledData>() {
   using S = CoupledData;
-  return {field("factor", &S::factor), field("chord", &S::chord), field("freedom", &S::freedom)};
+  return {field("factor", &S::factor), field("loop_constraint", &S::chord), field("dof", &S::freedom)};
 }
 template <> inline std::vector<Field> fields<CurveData>() {
   using S = CurveData;
@@ -82,8 +82,8 @@ template <> inline std::vector<Field> fields<ElementData>() {
 template <> inline std::vector<Field> fields<PortData>() {
   using S = PortData;
   return {field("R_FA", &S::R_FA),     field("p_FA", &S::p_FA),       field("R_FB", &S::R_FB),       field("p_FB", &S::p_FB),
-          field("measure", &S::measure), field("body_a", &S::body_a),   field("body_b", &S::body_b),   field("freedom", &S::freedom),
-          field("coordinate", &S::coordinate), field("chord", &S::chord), field("part", &S::part), field("actuator", &S::actuator)};
+          field("measure", &S::measure), field("body_a", &S::body_a),   field("body_b", &S::body_b),   field("dof", &S::freedom),
+          field("coordinate", &S::coordinate), field("loop_constraint", &S::chord), field("part", &S::part), field("actuator", &S::actuator)};
 }
 template <> inline std::vector<Field> fields<InputData>() {
   using S = InputData;
@@ -104,7 +104,7 @@ template <> inline std::vector<Field> fields<TableData>() {
 }
 template <> inline std::vector<Field> fields<DriveData>() {
   using S = DriveData;
-  return {field("offset", &S::offset),         field("row", &S::row), field("freedom", &S::freedom),
+  return {field("offset", &S::offset),         field("row", &S::row), field("dof", &S::freedom),
           field("coordinate", &S::coordinate), field("law", &S::law), field("level", &S::level),
           field("cosine", &S::cosine),         field("turns", &S::turns), field("axes", &S::axes),
           field("moves", &S::moves),           field("wraps", &S::wraps)};
@@ -141,7 +141,7 @@ template <> inline std::vector<Field> fields<ScalarRecipe>() {
 template <class Visit> inline void for_each_table(Tables &t, Visit &&visit) {
   visit("bodies", t.bodies), visit("markers", t.markers), visit("armature", t.armature), visit("lent", t.lent);
   visit("modal", t.modal), visit("modal_numbers", t.modal_numbers);
-  visit("chords", t.chords), visit("coupled", t.coupled), visit("curves", t.curves), visit("pieces", t.pieces);
+  visit("loop_constraints", t.chords), visit("coupled", t.coupled), visit("curves", t.curves), visit("pieces", t.pieces);
   visit("joint_programs", t.joints.programs), visit("joint_instructions", t.joints.instructions);
   visit("joint_constants", t.joints.constants), visit("joint_outputs", t.joints.outputs), visit("inner_starts", t.inner_starts);
   visit("all_rows", t.all_rows), visit("lean_rows", t.lean_rows), visit("holonomic", t.holonomic);
@@ -183,11 +183,11 @@ inline std::vector<Enumeration> enumerations() {
       {"form",
        {named("none", F::none), named("about_z", F::about_z), named("along_z", F::along_z), named("columns", F::columns),
         named("custom", F::custom), named("modal", F::modal), named("node", F::node)}},
-      {"chord_form",
-       {named("hinge", C::hinge), named("constraint", C::constraint), named("custom", C::custom), named("chain", C::chain),
+      {"loop_constraint_form",
+       {named("joint", C::hinge), named("constraint", C::constraint), named("custom", C::custom), named("chain", C::chain),
         named("coupling", C::coupling)}},
       {"measure",
-       {named("hinge", M::hinge), named("distance", M::distance), named("place", M::place), named("pose", M::pose),
+       {named("joint", M::hinge), named("distance", M::distance), named("place", M::place), named("pose", M::pose),
         named("load_world", M::load_world), named("load_body", M::load_body)}},
       {"source",
        {named("law", S::law), named("port", S::port), named("state", S::state), named("signal", S::signal), named("feedback", S::feedback)}},
@@ -207,10 +207,10 @@ inline std::vector<Enumeration> enumerations() {
         named("floor", O::floor)}},
       {"beyond", {named("refuse", B::refuse), named("hold", B::hold), named("zero", B::zero), named("repeat", B::repeat)}},
       {"pose_target",
-       {named("hinge", P::hinge), named("body", P::body), named("chord_a", P::chord_a), named("chord_b", P::chord_b),
-        named("chord_marker", P::chord_marker), named("port_a", P::port_a), named("port_b", P::port_b), named("marker", P::marker)}},
+       {named("joint", P::hinge), named("body", P::body), named("loop_constraint_a", P::chord_a), named("loop_constraint_b", P::chord_b),
+        named("loop_constraint_marker", P::chord_marker), named("port_a", P::port_a), named("port_b", P::port_b), named("marker", P::marker)}},
       {"scalar_target",
-       {named("pitch", N::pitch), named("armature", N::armature), named("chord", N::chord), named("coupled", N::coupled), named("law", N::law),
+       {named("pitch", N::pitch), named("armature", N::armature), named("loop_constraint", N::chord), named("coupled", N::coupled), named("law", N::law),
         named("offset", N::offset), named("elastic", N::elastic), named("joint", N::joint), named("gravity", N::gravity)}},
       {"limit",
        {{"inputs", most_inputs}, {"outputs", most_outputs}, {"ports", most_ports}, {"unknowns", most_unknowns}, {"curve_degree", curve_degree}}},

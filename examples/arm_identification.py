@@ -21,7 +21,7 @@ angles = {f"j{k}": 0.8 * np.sin((0.9 + 0.6 * k) * t + k) + 0.4 * np.sin(3.1 * t 
 motion = da.measured_motion(s, t, angles)
 tau = da.inverse_dynamics(s, motion).tau + NOISE * np.random.default_rng(0).standard_normal((len(t), 3))
 Y = np.array([da.regressor(s, *row) for row in zip(motion.q, motion.v, motion.a, strict=True)])
-found = da.identify(Y, tau, da.inertial_names(s))
+found = da.identify(Y, tau, da.inertial_parameter_names(s))
 truth = found.combination @ da.inertial_parameters(s)
 
 if __name__ == "__main__":

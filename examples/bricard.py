@@ -1,4 +1,4 @@
-"""Bricard's mechanism moves although Grübler counts no freedom: six revolutes on the edges of a cube."""
+"""Bricard's mechanism moves although Grübler counts no degree of freedom: six revolutes on the edges of a cube."""
 
 import numpy as np
 

@@ -16,7 +16,7 @@ def links(n, force):
     for k in range(n):
         link = s.body(f"link_{k}", da.rod(length=h, mass=0.1 / n))
         s.connect(f"pin_{k}", da.Revolute((0, -1, 0)), before.at(h if k else 0, 0, 0), link)
-        s.connect(f"spring_{k}", da.HingeSpring(EI / h * (1 if k else 2)), f"pin_{k}")
+        s.connect(f"spring_{k}", da.JointSpring(EI / h * (1 if k else 2)), f"pin_{k}")
         before = link
     s.connect("load", da.Load(force=(0, 0, da.Polynomial((0.0, force)))), before.at(h, 0, 0))
     return s

@@ -14,7 +14,7 @@ system.connect("A", da.Revolute("-y"), system.ground, left)
 system.connect("B", da.Revolute("-y"), left.at(link, 0, 0), right)
 system.connect("C", da.Revolute("-y"), right.at(link, 0, 0), slider)
 system.connect("rail", da.Prismatic("x"), system.ground, slider)
-system.connect("spring", da.HingeSpring(stiffness, rest=2 * link * np.cos(lean)), "rail")
+system.connect("spring", da.JointSpring(stiffness, rest=2 * link * np.cos(lean)), "rail")
 system.connect("load", da.Load(), left.at(link, 0, 0))
 
 path = da.equilibrium_path(system, {"load.fz": -1.0}, 0.0, 40.0, state={"A": lean, "B": -2 * lean})

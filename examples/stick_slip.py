@@ -20,10 +20,10 @@ def belt(friction):
     return s
 
 
-# Coulomb: the hinge locks when slipping ends, and lets go when the spring pulls with the static friction
+# Coulomb: the joint locks when slipping ends, and lets go when the spring pulls with the static friction
 stick = da.Event("stick", "slip.speed", direction=1, action=lambda now: now.lock("slip"))
 slip = da.Event("slip", "block.position.x", static / stiffness, direction=1, action=lambda now: now.release("slip"))
-system = belt(da.Element("hinge", "F", {"F": sliding}))  # it slips one way only
+system = belt(da.Element("joint", "F", {"F": sliding}))  # it slips one way only
 result = da.simulate(system, 6.0, events=[stick, slip])
 stuck, slipped = (np.array([e.t for e in result.events if e.name == name]) for name in ("stick", "slip"))
 period, share = stuck[2] - stuck[1], (slipped[1] - stuck[1]) / (stuck[2] - stuck[1])

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from dalembert.simulation.interrupts import forget
+from dalembert.simulation.interrupts import clear_interrupt
 
 
 @pytest.fixture(autouse=True)
 def _no_press_waits() -> Iterator[None]:
     """A key that one test pressed does not stop the next, as it would stop a loop."""
     yield
-    forget()
+    clear_interrupt()
 
 
 @pytest.fixture(autouse=True)

@@ -84,9 +84,9 @@ class Coordinates:
         return out
 
     def configuration_back(self, q: Array) -> Array:
-        """Return dalembert's coordinates (..., nq) from the engine's, for hinges of scalar joints only."""
+        """Return dalembert's coordinates (..., nq) from the engine's, for joints of scalar joints only."""
         if self._turning:
-            raise ValueError("spherical and free hinges are not converted back")
+            raise ValueError("spherical and free joints are not converted back")
         out = np.empty_like(q)
         out[..., self._q[1]] = q[..., self._q[0]]
         return out
@@ -153,7 +153,7 @@ class Coordinates:
     def sensitivity_back(self, q: Array, A: Array) -> Array:
         """Return T^-1 A T (nv, nv): the derivative of accelerations along the tangent of q or v.
 
-        Only where T is constant: speeds in body axes, no hinge walked backwards.
+        Only where T is constant: speeds in body axes, no joint walked backwards.
         """
         in_parent = self.convention.angular_in_parent or self.convention.linear_in_parent
         if in_parent or any(joint.backward for joint, _ in self._turning):

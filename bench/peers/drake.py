@@ -23,8 +23,8 @@ __all__ = ["Drake"]
 class Drake(Peer):
     """Drake's MultibodyPlant in continuous time, through its Python bindings.
 
-    Drake gives a body one joint, and its ball joint has angles for coordinates: hinges with several
-    freedoms, but for the free one, are refused.
+    Drake gives a body one joint, and its ball joint has angles for coordinates: joints with several
+    degrees of freedom, but for the free one, are refused.
     """
 
     name = "Drake"
@@ -42,7 +42,7 @@ class Drake(Peer):
             inboard = tree.FixedOffsetFrame(f"in {k}", self._bodies[link.parent].body_frame(), place)
             frames = plant.AddFrame(inboard), body.body_frame()
             if len(link.joints) > 1:
-                raise ValueError(f"hinge {link.joints[0].name!r}: Drake gives a body one joint only")
+                raise ValueError(f"joint {link.joints[0].name!r}: Drake gives a body one joint only")
             if link.joints:
                 joints.append(link.joints[0])
                 added.append(plant.AddJoint(_joint(link.joints[0], *frames)))
@@ -148,4 +148,4 @@ def _joint(joint: Joint, inboard: Any, outboard: Any) -> Any:
             return tree.ScrewJoint(joint.name, inboard, outboard, joint.axis, 2 * np.pi * joint.pitch, 0.0)
         case "free":
             return tree.QuaternionFloatingJoint(joint.name, inboard, outboard)
-    raise ValueError(f"hinge {joint.name!r}: no {joint.kind} joint of Drake has dalembert's coordinates")
+    raise ValueError(f"joint {joint.name!r}: no {joint.kind} joint of Drake has dalembert's coordinates")

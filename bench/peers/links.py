@@ -1,8 +1,8 @@
 """A system as the other engines see it: links, joined by the few joints that all of them know.
 
-The frame of a link is the outboard marker of the hinge that carries it, because engines put a
-link's frame at its joint. A hinge becomes a sequence of elementary joints, walked from the inboard
-to the outboard marker; a hinge that the user named from the other end is walked backwards:
+The frame of a link is the outboard marker of the joint that carries it, because engines put a
+link's frame at its joint. A joint becomes a sequence of elementary joints, walked from the inboard
+to the outboard marker; a joint that the user named from the other end is walked backwards:
 
     Revolute                revolute
     Prismatic               prismatic
@@ -28,7 +28,7 @@ from dalembert.connections.joints import (
     Cylindrical,
     Fixed,
     Free,
-    Hinge,
+    Joint as JointElement,
     Planar,
     Prismatic,
     Revolute,
@@ -37,7 +37,7 @@ from dalembert.connections.joints import (
     Universal,
 )
 from dalembert.system import System
-from dalembert.system.topology import TreeHinge
+from dalembert.system.topology import TreeJoint
 
 __all__ = ["Array", "Joint", "Link", "links_of"]
 
@@ -51,7 +51,7 @@ class Joint:
     Attributes
     ----------
     name : str
-        The hinge's, with the coordinate's appended where the hinge has several.
+        The joint's, with the coordinate's appended where the joint has several.
     kind : str
         ``"revolute"``, ``"prismatic"``, ``"helical"``, ``"spherical"`` or ``"free"``.
     q, v : slice
@@ -61,7 +61,7 @@ class Joint:
     pitch : float, m/rad
         Advance of a helical joint.
     backward : bool
-        True for a spherical or free hinge whose first marker is the outboard one.
+        True for a spherical or free joint whose first marker is the outboard one.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """One body, in the frame of the outboard marker of its hinge.
+    """One body, in the frame of the outboard marker of its joint.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Link:
 
 
 def links_of(system: System, *, loops: bool = False) -> tuple[Link, ...]:
-    """Return the links of a system, in the order of its forest; with `loops`, those of the tree under its loops.
+    """Return the links of a system, in the order of its forest; with `loop_connections`, of the tree under its loops.
 
     Raises
     ------
@@ -112,30 +112,30 @@ def links_of(system: System, *, loops: bool = False) -> tuple[Link, ...]:
         If the system has closed loops that were not expected.
     """
     forest = system.forest()
-    if forest.chords and not loops:
-        raise ValueError(f"system {system.name!r} has closed loops: {[c.name for c in forest.chords]}")
+    if forest.loop_constraints and not loops:
+        raise ValueError(f"system {system.name!r} has closed loops: {[c.name for c in forest.loop_constraints]}")
     frames = [system.ground.origin]
     links = []
     nq = nv = 0
-    for hinge, parent in zip(forest.hinges, forest.parent, strict=True):
-        outboard, body = hinge.outboard, hinge.outboard.body
+    for joint, parent in zip(forest.joints, forest.parent, strict=True):
+        outboard, body = joint.outboard, joint.outboard.body
         R = outboard.rotation
         links.append(
             Link(
                 body.name,
                 int(parent),
-                *_relative(frames[parent], hinge.inboard),
+                *_relative(frames[parent], joint.inboard),
                 mass=body.mass,
                 com=R.T @ (body.com - outboard.position),
                 inertia=R.T @ body.inertia @ R,
                 body_R=R.T,
                 body_p=-R.T @ outboard.position,
-                joints=_joints(hinge, nq, nv),
+                joints=_joints(joint, nq, nv),
             )
         )
         frames.append(outboard)
-        nq += hinge.element.nq
-        nv += hinge.element.nv
+        nq += joint.element.nq
+        nv += joint.element.nv
     return tuple(links)
 
 
@@ -143,17 +143,17 @@ def _relative(frame: Marker, marker: Marker) -> tuple[Array, Array]:
     return frame.rotation.T @ marker.rotation, frame.rotation.T @ (marker.position - frame.position)
 
 
-def _joints(hinge: TreeHinge, q: int, v: int) -> tuple[Joint, ...]:
-    element = hinge.element
+def _joints(joint: TreeJoint, q: int, v: int) -> tuple[Joint, ...]:
+    element = joint.element
     if isinstance(element, Spherical | Free):
         kind = "spherical" if isinstance(element, Spherical) else "free"
         slices = slice(q, q + element.nq), slice(v, v + element.nv)
-        return (Joint(hinge.name, kind, *slices, axis=np.zeros(3), backward=hinge.reversed),)
+        return (Joint(joint.name, kind, *slices, axis=np.zeros(3), backward=joint.reversed),)
     steps = _steps(element)
-    sign = -1.0 if hinge.reversed else 1.0
+    sign = -1.0 if joint.reversed else 1.0
     return tuple(
         Joint(
-            hinge.name if element.nv == 1 else f"{hinge.name}.{element.coordinates[k]}",
+            joint.name if element.nv == 1 else f"{joint.name}.{element.coordinates[k]}",
             kind,
             slice(q + k, q + k + 1),
             slice(v + k, v + k + 1),
@@ -161,11 +161,11 @@ def _joints(hinge: TreeHinge, q: int, v: int) -> tuple[Joint, ...]:
             pitch,
         )
         # the inverse of a product of motions is the product of the inverses in opposite order
-        for kind, axis, pitch, k in (steps[::-1] if hinge.reversed else steps)
+        for kind, axis, pitch, k in (steps[::-1] if joint.reversed else steps)
     )
 
 
-def _steps(element: Hinge) -> list[tuple[str, Any, float, int]]:
+def _steps(element: JointElement) -> list[tuple[str, Any, float, int]]:
     """Return (kind, axis, pitch, number of the coordinate) of each step from the first to the second marker."""
     match element:
         case Fixed():
@@ -183,4 +183,4 @@ def _steps(element: Hinge) -> list[tuple[str, Any, float, int]]:
         case Planar():
             x, y, normal = element.frame().T
             return [("prismatic", x, 0.0, 0), ("prismatic", y, 0.0, 1), ("revolute", normal, 0.0, 2)]
-    raise ValueError(f"no elementary joints are known for the hinge {element.kind}")
+    raise ValueError(f"no elementary joints are known for the joint {element.kind}")

@@ -82,15 +82,15 @@ def closing_points(
     One for a revolute of a planar mechanism; two on the axis, 1 m apart, in space.
     """
     pairs = []
-    for chord in system.forest().chords:
-        element = chord.element
+    for loop_constraint in system.forest().loop_constraints:
+        element = loop_constraint.element
         if not isinstance(element, Revolute):
-            raise ValueError(f"connection {chord.name!r}: only revolutes are closed by points")
+            raise ValueError(f"connection {loop_constraint.name!r}: only revolutes are closed by points")
         for offset in (np.zeros(3),) if planar else (np.zeros(3), np.asarray(element.axis, dtype=float)):
             pairs.append(
                 tuple(
                     in_link(links, end.body.at(*(end.position + end.rotation @ offset)))
-                    for end in (chord.first, chord.second)
+                    for end in (loop_constraint.first, loop_constraint.second)
                 )
             )
     return pairs

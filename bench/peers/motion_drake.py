@@ -25,7 +25,7 @@ class DrakeMotion:
 
     def motions(self, problem: Any) -> Iterator[Motion]:
         """Return runs from coarse to fine."""
-        if problem.system.forest().chords or problem.system.forces:
+        if problem.system.forest().loop_constraints or problem.system.forces:
             return
         for accuracy in (1e-3, 1e-5, 1e-7, 1e-9, 1e-11):
             yield _motion(problem, accuracy)

@@ -36,7 +36,7 @@ class ExudynMotion:
 
     def motions(self, problem: Any) -> Iterator[Motion]:
         """Return runs from coarse to fine."""
-        if not problem.system.forest().chords:
+        if not problem.system.forest().loop_constraints:
             build = _tree
             if not problem.stiff:
                 for rtol in (1e-4, 1e-6, 1e-8, 1e-10, 1e-12):
@@ -183,7 +183,7 @@ def _planar(problem: Any) -> tuple[Any, Any]:
     for force in system.forces.values():
         element = force.element
         if isinstance(element, Effort):
-            end = marker(force.hinge.second, items.MarkerBodyRigid)  # the other end is on ground
+            end = marker(force.joint.second, items.MarkerBodyRigid)  # the other end is on ground
             mbs.AddLoad(items.LoadTorqueVector(markerNumber=end, loadVector=[0, 0, float(element.law(0.0)[0])]))
         else:
             ends = [marker(end, items.MarkerBodyPosition) for end in (force.first, force.second)]
@@ -201,7 +201,7 @@ def _planar(problem: Any) -> tuple[Any, Any]:
         for name, node in nodes.items():
             angle[name] = absolute[name] + mbs.GetNodeOutput(node, exu.OutputVariableType.Coordinates)[2]
             rate[name] = mbs.GetNodeOutput(node, exu.OutputVariableType.Coordinates_t)[2]
-        ends = [(hinge.inboard.body.name, hinge.outboard.body.name) for hinge in model.forest.hinges]
+        ends = [(joint.inboard.body.name, joint.outboard.body.name) for joint in model.forest.joints]
         q = np.array([angle[outer] - angle[inner] for inner, outer in ends])
         return q, np.array([rate[outer] - rate[inner] for inner, outer in ends])
 
@@ -211,8 +211,8 @@ def _planar(problem: Any) -> tuple[Any, Any]:
 def _absolute_angles(model: Any, q: Array) -> dict[str, float]:
     """Return the angle of every body of a planar tree of revolutes about z, its turns counted."""
     angle = {"ground": 0.0}
-    for hinge, value in zip(model.forest.hinges, q, strict=True):
-        angle[hinge.outboard.body.name] = angle[hinge.inboard.body.name] + value
+    for joint, value in zip(model.forest.joints, q, strict=True):
+        angle[joint.outboard.body.name] = angle[joint.inboard.body.name] + value
     return angle
 
 
@@ -252,10 +252,10 @@ def _spatial(problem: Any) -> tuple[Any, Any]:
                 turned[name] = np.array(mbs.GetObjectOutputBody(number, kinds.RotationMatrix)).reshape(3, 3)
                 rate[name] = np.array(mbs.GetObjectOutputBody(number, kinds.AngularVelocity))
         q, v = [], []
-        for hinge in model.forest.hinges:
-            inner, outer = hinge.inboard, hinge.outboard
-            sign = -1.0 if hinge.reversed else 1.0
-            axis = sign * np.asarray(hinge.element.axis, dtype=float)
+        for joint in model.forest.joints:
+            inner, outer = joint.inboard, joint.outboard
+            sign = -1.0 if joint.reversed else 1.0
+            axis = sign * np.asarray(joint.element.axis, dtype=float)
             R = turned[inner.body.name] @ inner.rotation
             relative = R.T @ turned[outer.body.name] @ outer.rotation
             q.append(_angle_about(axis, relative))

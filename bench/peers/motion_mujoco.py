@@ -90,7 +90,7 @@ def _motion(problem: Any, integrator: str, steps: int) -> Motion:
     position, speed, tau = at.configuration(q), at.speeds(q, v), np.zeros(model.nv)
     for force in system.forces.values():
         if isinstance(force.element, Effort):
-            tau[problem.model.v_slice(force.hinge.name)] = float(force.element.law(0.0)[0])
+            tau[problem.model.v_slice(force.joint.name)] = float(force.element.law(0.0)[0])
     effort = at.efforts(q, tau)
 
     def run() -> None:

@@ -26,7 +26,7 @@ from .peer import Kernels, Peer
 __all__ = ["Mujoco", "add_link"]
 
 _JOINTS = {
-    "revolute": mujoco.mjtJoint.mjJNT_HINGE,
+    "revolute": mujoco.mjtJoint.mjJNT_JOINT,
     "prismatic": mujoco.mjtJoint.mjJNT_SLIDE,
     "spherical": mujoco.mjtJoint.mjJNT_BALL,
 }
@@ -37,7 +37,7 @@ _DISABLED = ("CONSTRAINT", "CONTACT", "SPRING", "DAMPER", "ACTUATION", "SENSOR",
 class Mujoco(Peer):
     """MuJoCo through its Python bindings, with contacts, constraints, actuation and sensors switched off.
 
-    A hinge with several freedoms becomes several joints of one body. A free hinge on ground's
+    A joint with several degrees of freedom becomes several joints of one body. A free joint on ground's
     origin is a free joint; elsewhere it is three slides and a ball, with the same coordinates.
     MuJoCo has no helical joint. Needs MuJoCo 4.
     """
@@ -192,7 +192,7 @@ def add_link(parent: mujoco.MjsBody, number: int, link: Link) -> mujoco.MjsBody:
     )
     for joint in link.joints:
         if joint.kind == "helical":
-            raise ValueError(f"hinge {joint.name!r}: MuJoCo has no helical joint")
+            raise ValueError(f"joint {joint.name!r}: MuJoCo has no helical joint")
         if joint.kind != "free":
             axis = joint.axis if joint.axis.any() else (0.0, 0.0, 1.0)  # a ball has none, but zero is refused
             body.add_joint(name=joint.name, type=_JOINTS[joint.kind], axis=axis)

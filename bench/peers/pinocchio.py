@@ -26,7 +26,7 @@ class Pinocchio(Peer):
 
     Joints are added in the forest's order, which is depth-first: in any other Pinocchio's mass
     matrix is silently wrong. Axes along x, y or z get the specialised joints, several joints in a
-    row become a composite one, bodies without a joint are merged into their parents. With `loops`,
+    row become a composite one, bodies without a joint are merged into their parents. With `loop_connections`,
     the model is that of the tree under the closed loops.
     """
 
@@ -124,7 +124,7 @@ class Pinocchio(Peer):
             np.asfortranarray(x.T)
             for x in (at.configuration(q), at.speeds(q, v), at.efforts(q, tau), at.accelerations(q, v, a))
         )
-        # with one freedom the bindings take `out` for a vector and write beyond its end
+        # with one degree of freedom the bindings take `out` for a vector and write beyond its end
         out = [] if self.model.nv == 1 else [np.empty_like(speed)]
         forward = partial(pin.abaInParallel, threads, pool, position, speed, effort, *out)
         inverse = partial(pin.rneaInParallel, threads, pool, position, speed, acceleration, *out)

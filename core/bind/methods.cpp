@@ -439,7 +439,7 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
   if (!sort_arguments(spec, args, positional, names, work.given))
     return nullptr;
   if (work.model.data.nc && spec.open)
-    return raise_through(self, "_refuse_chords", spec.name, "", nullptr);
+    return raise_through(self, "_refuse_loop_constraints", spec.name, "", nullptr);
   bool wanted[max_outputs];
   if (!work.choose_model() || !work.read_inputs() || (spec.points && !work.read_points()) || !work.read_directions() || !work.choose_results(wanted))
     return nullptr;

@@ -6,7 +6,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .model.tuples import Dynamics
+from .model.kernel_results import Dynamics
 
 Array = NDArray[np.float64]
 
@@ -17,7 +17,7 @@ outcomes: dict[str, int]
 report_parts: tuple[str, ...]
 tables: dict[str, np.dtype[Any]]
 numbers: dict[str, dict[str, int]]
-hinges: dict[tuple[str, bool], int]
+joints: dict[tuple[str, bool], int]
 constraints: dict[str, int]
 
 def threads() -> int: ...

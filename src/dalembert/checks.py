@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import ModelError
-from .parameters import Expression, plain
+from .parameters import Expression, plain_value
 
 __all__ = [
     "LARGEST_SIZE",
-    "a_name",
     "at_least_one",
     "checked",
     "did_you_mean",
@@ -38,6 +37,7 @@ __all__ = [
     "random_generator",
     "shape_of",
     "stacked",
+    "valid_name",
 ]
 
 Matrix = NDArray[np.float64]
@@ -120,7 +120,7 @@ def random_generator(value: Any, *, item: str, field: str) -> np.random.Generato
     return np.random.default_rng(value)
 
 
-def a_name(value: Any, *, item: str, field: str = "name") -> str:
+def valid_name(value: Any, *, item: str, field: str = "name") -> str:
     """Return a name: any text that can be written down, not empty, without blanks at its ends."""
     if not isinstance(value, str) or not value.strip() or value != value.strip():
         raise ModelError(item, field, value, "use a non-empty string without blanks at its ends")
@@ -165,7 +165,7 @@ def not_negative(item: str, **numbers: Any) -> dict[str, float]:
     """Return numbers by name, none negative."""
     found = finite(item, **numbers)
     for name, value in found.items():
-        if plain(value) < 0:
+        if plain_value(value) < 0:
             raise ModelError(item, name, value, "it must not be negative")
     return found
 
@@ -174,7 +174,7 @@ def positive(item: str, **numbers: Any) -> dict[str, float]:
     """Return numbers by name, all above zero."""
     found = finite(item, **numbers)
     for name, value in found.items():
-        if plain(value) <= 0:
+        if plain_value(value) <= 0:
             raise ModelError(item, name, value, "it must be above zero")
     return found
 
@@ -183,7 +183,7 @@ def at_least_one(item: str, **numbers: Any) -> dict[str, float]:
     """Return numbers by name, none below one."""
     found = finite(item, **numbers)
     for name, value in found.items():
-        if plain(value) < 1:
+        if plain_value(value) < 1:
             raise ModelError(item, name, value, "it must be 1 or more")
     return found
 

@@ -15,11 +15,11 @@ __all__ = [
     "FileError",
     "GradientError",
     "IntegrationError",
-    "LeftOutWarning",
     "MissingPackageError",
     "ModelError",
     "ModelWarning",
     "ModesWarning",
+    "OmissionWarning",
     "SingularityError",
     "StiffeningWarning",
     "TopologyError",
@@ -150,7 +150,7 @@ class DeformationWarning(UserWarning):
     """A flexible body deforms more than modes that are linear can tell."""
 
 
-class LeftOutWarning(UserWarning):
+class OmissionWarning(UserWarning):
     """What a file has and a system cannot hold, or a system has and a file cannot: it is left out, and said.
 
     Attributes

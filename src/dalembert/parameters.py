@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from .errors import ModelError
 
-__all__ = ["Expression", "Parameter", "applied", "expressions_of", "keep", "plain", "split"]
+__all__ = ["Expression", "Parameter", "applied", "expressions_of", "keep_expression", "plain_value", "split"]
 
 _FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {
     "sin": (math.sin, math.cos),
@@ -130,7 +130,7 @@ class Expression:
         return self.slope(values, {})[0]
 
     def slope(self, values: Mapping[str, float], along: Mapping[str, float]) -> tuple[float, float]:
-        """Return the value, and its derivative when parameters change by `along`."""
+        """Return the value, and its derivative when parameters change by `follow_targets`."""
 
         def made(one: Expression, parts: list[tuple[float, float]]) -> tuple[float, float]:
             if isinstance(one, Parameter):
@@ -331,7 +331,7 @@ def applied(function: str, argument: Expression) -> Expression | None:
     return Expression(function, argument) if function in _FUNCTIONS else None
 
 
-def plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """Return the value of an expression; anything else as it is."""
     return value.value if isinstance(value, Expression) else value
 
@@ -343,15 +343,15 @@ def split(value: Any, labels: Iterable[str] = ("",)) -> tuple[Any, dict[str, Exp
     if not isinstance(value, (list, tuple)) and getattr(value, "dtype", "") != "O":
         return value, {}
     found = {label: x for label, x in zip(labels, value, strict=False) if isinstance(x, Expression)}
-    return ([plain(x) for x in value], found) if found else (value, {})
+    return ([plain_value(x) for x in value], found) if found else (value, {})
 
 
-def keep(owner: Any, field: str) -> Any:
+def keep_expression(owner: Any, field: str) -> Any:
     """Return the number of a field of a frozen description; an expression of it is kept among its expressions."""
     value = getattr(owner, field)
     if isinstance(value, Expression):
         object.__setattr__(owner, "expressions", {**getattr(owner, "expressions", {}), field: value})
-    return plain(value)
+    return plain_value(value)
 
 
 def expressions_of(owner: Any) -> dict[str, Expression]:

@@ -10,13 +10,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["Recipe", "recipe_of", "record_makers", "recorded", "recorded_method"]
+__all__ = ["ConstructorCall", "constructor_call", "record_call", "record_makers", "recorded_method"]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
 
 
-class Recipe(NamedTuple):
+class ConstructorCall(NamedTuple):
     """The name of a maker, ``"Cable"``, ``"rod"`` or ``"Curve.path"``, and its arguments by name.
 
     Arguments that are given in a row, ``*axes``, stand under their name as a list.
@@ -26,27 +26,27 @@ class Recipe(NamedTuple):
     arguments: Mapping[str, Any]
 
 
-_KEPT = "_recipe"  # the attribute in which an object keeps it
+CALL_ATTRIBUTE = "_recipe"  # the attribute in which an object keeps it
 
 
-def recipe_of(thing: Any) -> Recipe | None:
+def constructor_call(thing: Any) -> ConstructorCall | None:
     """Return how something was made, or None if that is not known."""
-    found: Recipe | None = getattr(thing, "__dict__", {}).get(_KEPT)
+    found: ConstructorCall | None = getattr(thing, "__dict__", {}).get(CALL_ATTRIBUTE)
     return found
 
 
-def _keep(thing: Any, recipe: Recipe) -> None:
-    object.__setattr__(thing, _KEPT, recipe)  # descriptions may be frozen
+def _keep(thing: Any, recipe: ConstructorCall) -> None:
+    object.__setattr__(thing, CALL_ATTRIBUTE, recipe)  # descriptions may be frozen
 
 
-def recorded(maker: Maker) -> Maker:
+def record_call(maker: Maker) -> Maker:
     """Let a function remember what it made and from what; of nested makers the outermost counts."""
     signature = inspect.signature(maker)
 
     @functools.wraps(maker)
     def remembering(*given: Any, **named: Any) -> Any:
         made = maker(*given, **named)
-        _keep(made, Recipe(maker.__qualname__, _bound(signature, given, named)))
+        _keep(made, ConstructorCall(maker.__qualname__, _bound(signature, given, named)))
         return made
 
     return remembering  # type: ignore[return-value]
@@ -61,7 +61,7 @@ def recorded_method(owner: str) -> Callable[[Maker], Maker]:
         @functools.wraps(method)
         def remembering(self: Any, *given: Any, **named: Any) -> Any:
             made = method(self, *given, **named)
-            _keep(made, Recipe(method.__name__, {owner: self, **_bound(signature, (self, *given), named)}))
+            _keep(made, ConstructorCall(method.__name__, {owner: self, **_bound(signature, (self, *given), named)}))
             return made
 
         return remembering  # type: ignore[return-value]
@@ -80,7 +80,7 @@ def record_makers(cls: Class) -> Class:
     def remembering(self: Any, *given: Any, **named: Any) -> None:
         init(self, *given, **named)
         if type(self) is cls:
-            _keep(self, Recipe(cls.__name__, _bound(signature, (self, *given), named)))
+            _keep(self, ConstructorCall(cls.__name__, _bound(signature, (self, *given), named)))
 
     cls.__init__ = remembering  # type: ignore[misc]
     return cls

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import checked
 from .errors import ModelError
 
-__all__ = ["FREE", "Dimension", "Quantity", "agree", "factor", "of_si", "quantity", "si", "unit_of"]
+__all__ = ["FREE", "Dimension", "Quantity", "factor", "of_si", "quantity", "same_dimension", "si", "unit_of"]
 
 Dimension = tuple[float, ...]
 """Powers of kg, m, s, A, K, rad and cycles. Cycles keep ``50 Hz`` apart from 50 rad/s."""
@@ -83,7 +83,7 @@ def unit_of(text: str) -> Quantity | None:
     return whole
 
 
-def agree(one: Dimension, other: Dimension) -> bool:
+def same_dimension(one: Dimension, other: Dimension) -> bool:
     """Return whether two dimensions are the same, radians aside: N m and N m/rad are.
 
     An angle and a plain number are the same to mechanics as well; a length and an angle are not.
@@ -125,8 +125,8 @@ def factor(unit: str, of: str, *, item: str) -> float:
     """
     wanted, own = _known(unit, item), _known(of, item)
     turns_alike = wanted.dimension[5] == own.dimension[5] or wanted.value == 1.0  # N m and N m/rad are one
-    if not agree(wanted.dimension, own.dimension) or not turns_alike:
-        remedy = f"it is in {of} ({in_words(own.dimension)}), and that is {in_words(wanted.dimension)}"
+    if not same_dimension(wanted.dimension, own.dimension) or not turns_alike:
+        remedy = f"it is in {of} ({dimension_text(own.dimension)}), and that is {dimension_text(wanted.dimension)}"
         raise ModelError(item, "unit", unit, remedy)
     return own.value / wanted.value
 
@@ -178,7 +178,7 @@ def _powers(text: str) -> Dimension:
     return tuple(found.values())
 
 
-def in_words(dimension: Dimension) -> str:
+def dimension_text(dimension: Dimension) -> str:
     """Return a dimension as a product of base units: ``kg m s^-2``; ``1`` for a plain number."""
     parts = [
         f"{base}^{power:g}" if power != 1 else base for base, power in zip(_BASES, dimension, strict=True) if power

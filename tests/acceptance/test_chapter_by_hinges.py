@@ -1,8 +1,8 @@
-"""Garcia de Jalon and Bayo, chapter 3, in hinge coordinates: twins of what test_natural_chapter.py has in points.
+"""Garcia de Jalon and Bayo, chapter 3, in joint coordinates: twins of what test_natural_chapter.py has in points.
 
 Three parts of the pack speak of natural coordinates alone and have no twin: that the Jacobian is affine (T5), the
 singular values and conditions of particular sets of rows (in T7, T8, T9), and the operations of a Jacobian (in T23).
-Mass matrices in hinge coordinates (T21) depend on the position; their twin is the kinetic energy.
+Mass matrices in joint coordinates (T21) depend on the position; their twin is the kinetic energy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from test_natural_wheels import RHO, coin, r, rates_of, rolled
 
 import dalembert as da
 from dalembert.closure import RelativeEquations, find_position, find_rates
-from dalembert.motion import predict
+from dalembert.motion import predict_position
 
 FIVE = [(0.0, 0.0), (-0.5, 1.8), (1.6, 3.2), (4.3, 1.9), (4.0, 0.0)]
 
@@ -46,19 +46,19 @@ def test_damping_never_lets_the_residual_grow(guess: tuple[float, float]) -> Non
 
 @pytest.mark.parametrize("degrees", [5, 10, 20, 40])
 def test_predictors_of_higher_order_begin_closer(degrees: float) -> None:
-    """T16: in hinge coordinates each order is closer than the one before, and modified Newton's method needs less."""
+    """T16: in joint coordinates each order is closer than the one before, and modified Newton's method needs less."""
     step = math.radians(degrees)
     s = four_bar()
     s.drive("A", position=da.Polynomial((math.pi / 3, step)))
     e = RelativeEquations(s.compile())
     q = find_position(e, da.assemble(s).q, 0.0).q
-    exact = find_position(e, predict(e, q, find_rates(e, q, 0.0), 1.0, 2), 1.0).q
+    exact = find_position(e, predict_position(e, q, find_rates(e, q, 0.0), 1.0, 2), 1.0).q
     end = s.compile().pose("coupler.2", exact).position[:2]
     assert end == pytest.approx(four_bar_at(math.pi / 3 + step)[2:], abs=1e-11)
     rates = find_rates(e, q, 0.0, jerk=False)
     errors, tries = [], []
     for order in (0, 1, 2):
-        start = predict(e, q, rates, 1.0, order)
+        start = predict_position(e, q, rates, 1.0, order)
         errors.append(float(np.linalg.norm(e.difference(start, exact)[1:])))
         found = find_position(e, start, 1.0, method="modified", damped=False, max_iterations=200)
         assert found.q == pytest.approx(exact, abs=1e-10) and found.factorisations == 1
@@ -67,7 +67,7 @@ def test_predictors_of_higher_order_begin_closer(degrees: float) -> None:
 
 
 def test_jacobians_of_loops_agree_with_differences() -> None:
-    """T6: rows of the four-bar, the five-bar and the RSCR away from closed positions, along every freedom."""
+    """T6: rows of the four-bar, the five-bar and the RSCR away from closed positions, along every degree of freedom."""
     from test_natural_coordinates import rscr
 
     random = np.random.default_rng(2)
@@ -94,7 +94,7 @@ def test_jerks_with_the_angle_between_crank_and_coupler_driven() -> None:
 
 
 def arm() -> da.System:
-    """The robot of example 3.7 by six hinges, its frames parallel to the world at the start."""
+    """The robot of example 3.7 by six joints, its frames parallel to the world at the start."""
     s = da.System("arm")
     r1 = np.array([math.cos(1.1), 0, math.sin(1.1)])
     fore = 0.9 * np.array([math.cos(-0.5), 0, math.sin(-0.5)])
@@ -109,7 +109,7 @@ def arm() -> da.System:
     return s
 
 
-def test_example_3_7_the_robot_goes_round_an_ellipse_by_hinges() -> None:
+def test_example_3_7_the_robot_goes_round_an_ellipse_by_joints() -> None:
     """T18: 1000 displacements of the hand; it returns, its elbow goes where the points of the natural form go."""
     s = arm()
     begin = s.compile().pose("hand", np.zeros(6)).position
@@ -132,7 +132,7 @@ def test_example_3_7_the_robot_goes_round_an_ellipse_by_hinges() -> None:
     for way in ("full", "modified", "predicted"):
         q, tally = motion.q[0], np.zeros(2, dtype=int)
         for k in range(1, 101):
-            start = q if way != "predicted" else predict(e, q, find_rates(e, q, k - 1.0, jerk=False), 1.0, 1)
+            start = q if way != "predicted" else predict_position(e, q, find_rates(e, q, k - 1.0, jerk=False), 1.0, 1)
             method = "full" if way == "full" else "modified"
             found = find_position(e, start, float(k), method=method, damped=False, tolerance=1e-9)
             q, tally = found.q, tally + np.array([found.iterations, found.factorisations])
@@ -145,7 +145,7 @@ def test_example_3_7_the_robot_goes_round_an_ellipse_by_hinges() -> None:
 # ---- the subspace of motions
 
 
-def test_example_3_13_by_hinges_the_choice_is_renewed_before_it_fails() -> None:
+def test_example_3_13_by_joints_the_choice_is_renewed_before_it_fails() -> None:
     """T13: the slide as z; its condition grows towards the dead point, there another coordinate takes over."""
     s = da.System("slider-crank")  # cut at A: the slide is a coordinate
     crank, rod, block = s.body("crank"), s.body("rod"), s.body("block")
@@ -176,8 +176,8 @@ def test_example_3_13_by_hinges_the_choice_is_renewed_before_it_fails() -> None:
     assert np.abs(e.jacobian(fresh.q, 0.0) @ fresh.R).max() < 1e-12
 
 
-def test_gram_and_schmidt_s_basis_of_hinges_can_be_differentiated() -> None:
-    """T14: the five-bar by hinges; R' against differences, and J R' z = c."""
+def test_gram_and_schmidt_s_basis_of_joints_can_be_differentiated() -> None:
+    """T14: the five-bar by joints; R' against differences, and J R' z = c."""
     s = chain(FIVE, closed=True)
     e = RelativeEquations(s.compile())
     first = da.motion_space(s)
@@ -190,7 +190,7 @@ def test_gram_and_schmidt_s_basis_of_hinges_can_be_differentiated() -> None:
     assert J @ space.R_rate @ space.coordinates(v) == pytest.approx(c, abs=1e-8)
 
 
-def test_identities_of_R_and_S_by_hinges() -> None:
+def test_identities_of_R_and_S_by_joints() -> None:
     """T11, T12: J R = 0, B R = 1, J S = 1 on independent rows, B S = 0; one subspace, that of the points."""
     s = chain(FIVE, closed=True)
     e = RelativeEquations(s.compile())
@@ -202,7 +202,7 @@ def test_identities_of_R_and_S_by_hinges() -> None:
         assert pytest.approx(J, abs=1e-12) == J @ space.S @ J and np.abs(space.B @ space.S).max() < 1e-12
         bases.append(space.R)
         assert np.linalg.matrix_rank(np.hstack(bases), tol=1e-9) == 2
-    assert five_bar().count().freedoms == 2
+    assert five_bar().count().dofs == 2
 
 
 # ---- wheels
@@ -226,7 +226,7 @@ def planar_wheel(track: str) -> da.System:
 
 
 @pytest.mark.parametrize("track", ["straight", "convex", "concave"])
-def test_a_wheel_of_hinges_rolls_along_its_track(track: str) -> None:
+def test_a_wheel_of_joints_rolls_along_its_track(track: str) -> None:
     """T19: rim point, speed and acceleration in closed form; the report's centres of curvature; no rank is lost."""
     s = planar_wheel(track)
     way = da.Polynomial((0.4, 0.9, 0.3))  # along the track
@@ -260,7 +260,7 @@ def test_a_wheel_of_hinges_rolls_along_its_track(track: str) -> None:
     assert centre == pytest.approx(wanted[track], abs=1e-10)
 
 
-def coin_of_hinges() -> da.System:
+def coin_of_joints() -> da.System:
     """A disc on the floor: place, yaw, lean and spin."""
     s = da.System("coin")
     carrier, heading, leaning, disc = (s.body(name) for name in ("carrier", "heading", "leaning", "disc"))
@@ -276,17 +276,17 @@ def coin_of_hinges() -> da.System:
 
 @pytest.mark.parametrize("lean", [0.0, 0.3])
 @pytest.mark.parametrize("spin", [0.0, 1.1, math.pi])
-def test_a_rolling_disc_has_three_freedoms_wherever_it_stands(lean: float, spin: float) -> None:
-    """T20: rank 3 of 6 freedoms, upright and leaning, turned anyhow."""
-    model = coin_of_hinges().compile()
+def test_a_rolling_disc_has_three_dofs_wherever_it_stands(lean: float, spin: float) -> None:
+    """T20: rank 3 of 6 degrees of freedom, upright and leaning, turned anyhow."""
+    model = coin_of_joints().compile()
     q = np.array([0.2, -0.1, r * math.cos(lean), 0.4, lean, spin])
     assert np.abs(model.constraint_residual(q)[[k for k, hold in enumerate(model.holonomic) if hold]]).max() < 1e-14
     assert np.linalg.matrix_rank(model.constraint_jacobian(q), tol=1e-9) == 3
 
 
-def test_a_disc_of_hinges_moves_as_the_exact_coin() -> None:
+def test_a_disc_of_joints_moves_as_the_exact_coin() -> None:
     """T20: yaw, lean and spin driven; places are integrated, speeds and accelerations those of the rolled path."""
-    s = coin_of_hinges()
+    s = coin_of_joints()
     X = coin(0.0)
     for axis, place in zip("xyz", X, strict=False):
         s.initial(axis, position=float(place))
@@ -326,7 +326,7 @@ def test_kinetic_energy_of_particles() -> None:
 # ---- problems
 
 
-def test_problem_3_13_geneva_wheel_by_hinges() -> None:
+def test_problem_3_13_geneva_wheel_by_joints() -> None:
     """Pin in slot: a block slides in the wheel."""
     a, b = 1.0, math.sqrt(2)
     s = da.System("Geneva")
@@ -344,7 +344,7 @@ def test_problem_3_13_geneva_wheel_by_hinges() -> None:
     assert motion["C.speed"] == pytest.approx(-rate, abs=1e-11)
 
 
-def test_problems_3_15_and_3_16_by_hinges() -> None:
+def test_problems_3_15_and_3_16_by_joints() -> None:
     """A string turns a frame; a rod of sqrt(2) on two edges of a unit cube."""
     s = da.System("frame")
     frame = s.body("frame")
@@ -369,8 +369,8 @@ def test_problems_3_15_and_3_16_by_hinges() -> None:
     assert s2 * motion["s2.speed"] == pytest.approx(-s1 * 0.1, abs=1e-12)
 
 
-def test_problems_3_17_and_3_19_by_hinges() -> None:
-    """T23: an RSSR has one freedom and the rod's idle spin; a body in a plane has three."""
+def test_problems_3_17_and_3_19_by_joints() -> None:
+    """T23: an RSSR has one degree of freedom and the rod's idle spin; a body in a plane has three."""
     s = da.System("RSSR")
     crank, rod, rocker = s.body("crank"), s.body("rod"), s.body("rocker")
     s.connect("A", da.Revolute("z"), s.ground, crank)
@@ -384,7 +384,7 @@ def test_problems_3_17_and_3_19_by_hinges() -> None:
     assert da.mobility(s).mobility == 3
 
 
-def test_problem_3_21_a_frame_is_led_by_hinges() -> None:
+def test_problem_3_21_a_frame_is_led_by_joints() -> None:
     """Rz Ry Rx of yaw, pitch and roll; angular velocity by the report's formula."""
     s = da.System("hand")
     a, b, hand = s.body("a"), s.body("b"), s.body("hand")

@@ -206,7 +206,7 @@ def test_methods_agree_and_the_damped_balance_closes(method):
 
 @QUIET
 def test_resume_is_exact(monkeypatch):
-    monkeypatch.setattr("dalembert.simulation.run.MOST_STEPS", 4)
+    monkeypatch.setattr("dalembert.simulation.run.MAX_CHUNK_STEPS", 4)
     model, armed = pendulum(4, damping=0.02).compile(), [True]
 
     def press(state):
@@ -227,7 +227,7 @@ def test_resume_is_exact(monkeypatch):
 
 @QUIET
 def test_events_at_a_node():
-    """A pendulum whose tip strikes a wall, is held by its hinge, and is let go again."""
+    """A pendulum whose tip strikes a wall, is held by its joint, and is let go again."""
     s, struck = pendulum(4, damping=0.01), []
 
     def bounce(now):
@@ -246,7 +246,7 @@ def test_events_at_a_node():
     assert hit.energy < 0
     held = (result.t > 0.5) & (result.t < 0.6)
     assert np.ptp(result["A"][held]) < 1e-12
-    assert np.ptp(result["rod.eta"][held, 0]) > 1e-5  # locked at its hinge it goes on vibrating
+    assert np.ptp(result["rod.eta"][held, 0]) > 1e-5  # locked at its joint it goes on vibrating
     assert np.abs(result["energy.balance"]).max() < 1e-6
 
 
@@ -280,7 +280,7 @@ def test_contact_and_sensors_at_nodes():
     middle, tip = (s.bodies["rod"].at(node=k) for k in (5, 10))
     s.connect("floor", da.SpherePlaneContact(0.02, 1e5, dissipation=0.1, friction=0.3), s.ground.at(0, 0, -0.1), tip)
     reading = {"middle": da.Sensor(s.ground, middle, "z"), "tip": da.Sensor(s.ground, tip, "z")}
-    law = da.Element("hinge", "0.3*middle + 0.1*tip", inputs=reading, signals={"m": "middle", "t_": "tip"})
+    law = da.Element("joint", "0.3*middle + 0.1*tip", inputs=reading, signals={"m": "middle", "t_": "tip"})
     s.connect("controller", law, "A")
     result = da.simulate(s, 0.4, rtol=1e-9, atol=1e-11)
     press, height = result["floor.force"][:, 2], result["rod.tip.position"][:, 2]
@@ -293,11 +293,11 @@ def test_contact_and_sensors_at_nodes():
 
 @QUIET
 def test_a_law_of_the_load_of_a_flexible_body():
-    """The load of its hinge is what large forces of its modes leave, so that it is known to fewer digits."""
+    """The load of its joint is what large forces of its modes leave, so that it is known to fewer digits."""
     s = pendulum(4, damping=0.02)
     s.initial("A", position=0.0)
     s.connect("floor", da.SpherePlaneContact(0.02, 1e5, dissipation=0.1), s.ground.at(0, 0, -0.1), s["rod"].at(node=10))
-    law = da.Element("hinge", "0.02*load", inputs={"load": da.Reaction("A", "force.z")}, signals={"f": "load"})
+    law = da.Element("joint", "0.02*load", inputs={"load": da.Reaction("A", "force.z")}, signals={"f": "load"})
     s.connect("controller", law, "A")
     result = da.simulate(s, 0.4)
     axes = result["rod.rotation"]
@@ -327,8 +327,8 @@ def slider_crank(modes, *, thickness, slider, **options):
     assert result["constraints.residual"].max() < 1e-12
     assert np.abs(result["energy.balance"]).max() < 1e-6
     begin, middle, end = (result[f"rod.at({x}, 0, 0).position"] for x in (0, 0.3, 0.6))
-    chord = (end - begin) / np.linalg.norm(end - begin, axis=1)[:, None]
-    return result, np.cross(chord, middle - begin)[:, 2]
+    loop_constraint = (end - begin) / np.linalg.norm(end - begin, axis=1)[:, None]
+    return result, np.cross(loop_constraint, middle - begin)[:, 2]
 
 
 @QUIET
@@ -361,7 +361,7 @@ def test_slider_crank_near_buckling_needs_stiffening():
 
 
 @QUIET
-def test_a_beam_held_by_hinges_at_three_nodes_sags_as_statics_says():
+def test_a_beam_held_by_joints_at_three_nodes_sags_as_statics_says():
     """Two equal spans on three supports under their weight: the middle one carries 5/8 of it."""
     section, weight = da.Section.rectangle(0.02, 0.02), 1100 * 0.02**2 * 2.0 * 9.81
     body = da.beam(2.0, section, NYLON, elements=12, theory="euler", modes=da.CraigBampton((0, 6, 12), 6), damping=1.0)
@@ -378,7 +378,7 @@ def test_a_beam_held_by_hinges_at_three_nodes_sags_as_statics_says():
 
 
 def spacecraft():
-    """Return a free flexible boom with two flexible panels on hinges at its nodes and a rigid wheel in its middle."""
+    """Return a free flexible boom with two flexible panels on joints at its nodes and a rigid wheel in its middle."""
     s = da.System("spacecraft", gravity=(0, 0, 0))
     boom = s.body("boom", beam(8, length=2.0, mass=4.0, stiffness=(40.0, 60.0), free=True, rotary=1e-2, nm=4))
     s.connect("O", da.Free(), s.ground, boom)

@@ -150,7 +150,7 @@ def test_a02_revolutions_take_the_time_of_the_table(n: int) -> None:
 
 # ---- A03 Andrews' squeezer
 
-A03_HINGES = ("O", "F", "B", "G", "A5", "H", "A7")  # beta, Theta, gamma, Phi, delta, Omega, epsilon
+A03_JOINTS = ("O", "F", "B", "G", "A5", "H", "A7")  # beta, Theta, gamma, Phi, delta, Omega, epsilon
 A03_POSITIONS = {
     0.03: (
         15.8107711951537070971,
@@ -208,8 +208,8 @@ def squeezer() -> da.Result:
 @pytest.mark.parametrize("row", [1, 2])
 def test_a03_agrees_with_twenty_digits(squeezer: da.Result, row: int) -> None:
     t = float(squeezer.t[row])
-    positions = np.array([squeezer[f"{hinge}.position"][row] for hinge in A03_HINGES])
-    speeds = np.array([squeezer[f"{hinge}.speed"][row] for hinge in A03_HINGES])
+    positions = np.array([squeezer[f"{joint}.position"][row] for joint in A03_JOINTS])
+    speeds = np.array([squeezer[f"{joint}.speed"][row] for joint in A03_JOINTS])
     assert np.abs(positions / A03_POSITIONS[t] - 1).max() < 1e-10
     assert np.abs(speeds / A03_SPEEDS[t] - 1).max() < 1e-10
 
@@ -222,8 +222,8 @@ def test_a03_loops_transmit_the_multipliers_of_the_literature(squeezer: da.Resul
 
 
 def test_a03_starts_with_the_accelerations_of_the_literature(squeezer: da.Result) -> None:
-    for hinge in A03_HINGES:
-        assert squeezer[f"{hinge}.acceleration"][0] == pytest.approx(A03_START.get(hinge, 0.0), rel=1e-12, abs=1e-8)
+    for joint in A03_JOINTS:
+        assert squeezer[f"{joint}.acceleration"][0] == pytest.approx(A03_START.get(joint, 0.0), rel=1e-12, abs=1e-8)
     assert np.abs(squeezer["E3.force"][0, :2] / A03_START_FORCE - 1).max() < 1e-11
     for cut in ("E4", "E6"):
         assert np.abs(squeezer[f"{cut}.force"][0]).max() < 1e-10
@@ -240,8 +240,8 @@ def test_a03_energy_is_the_work_of_the_torque(squeezer: da.Result) -> None:
 @pytest.mark.parametrize("method", ["dopri5", pytest.param("radau", marks=pytest.mark.slow)])
 def test_a03_by_the_other_methods(method: str) -> None:
     result = da.simulate(andrews(), 0.03, times=[0.03], method=method, rtol=1e-12, atol=1e-12)
-    positions = np.array([result[f"{hinge}.position"][0] for hinge in A03_HINGES])
-    speeds = np.array([result[f"{hinge}.speed"][0] for hinge in A03_HINGES])
+    positions = np.array([result[f"{joint}.position"][0] for joint in A03_JOINTS])
+    speeds = np.array([result[f"{joint}.speed"][0] for joint in A03_JOINTS])
     assert np.abs(positions / A03_POSITIONS[0.03] - 1).max() < 1e-9
     assert np.abs(speeds / A03_SPEEDS[0.03] - 1).max() < 1e-9
 

@@ -60,7 +60,7 @@ def test_golden_case_a(by_core):
 
 @pytest.mark.parametrize("by_core", [True, False])
 def test_golden_case_b(by_core):
-    """Modes of a free body, whose hinge holds a node that moves against the frame."""
+    """Modes of a free body, whose joint holds a node that moves against the frame."""
     M, bias, rates, energy = evaluated(golden_system(free=True), by_core)
     diagonal = [4.9738, 3.04443392, 1.6117412263, 59.9714209447, 45.1136543682, 9.6411766528]
     assert np.abs(np.diag(M) - diagonal).max() < 1e-9
@@ -126,7 +126,7 @@ def test_two_rigid_rods():
 
 
 def frequencies(model, held=()):
-    """Return the squares of the frequencies about the undeformed state at rest, with hinges held or free."""
+    """Return the squares of the frequencies about the undeformed state at rest, with joints held or free."""
     free = np.ones(model.nv, dtype=bool)
     for name in held:
         free[model.v_slice(name)] = False
@@ -289,8 +289,8 @@ def test_counts():
 
 
 def test_counts_of_a_system():
-    count = da.flops(golden_system())
-    assert (count.bodies, count.modes, count.freedoms) == (2, 4, 6)
+    count = da.operation_counts(golden_system())
+    assert (count.bodies, count.modes, count.dofs) == (2, 4, 6)
     assert count.articulated == articulated_count([2, 2])
     assert "multiplications" in str(count)
 
@@ -316,7 +316,7 @@ def test_a_load_at_the_tip_is_part_of_inverse_and_forward_dynamics():
 
 
 def test_the_ruthless_model_at_a_deformed_state():
-    """Inertia and gyroscopic loads of the undeformed body, (8.1), but hinges and elastic forces where the nodes are."""
+    """Inertia and gyroscopic loads of the undeformed body, (8.1), but joints and elastic forces where the nodes are."""
     s = golden_system(order="ruthless")
     o = FlexibleOperators(s, Q, V)
     for k, name in ((0, "base"), (1, "tip")):

@@ -1,7 +1,7 @@
 """Garcia de Jalon and Bayo, chapter 3, in natural coordinates: examples, problems, and the report's pack T1-T23.
 
 The book prints no numbers; those here are the report's (seed 002, sections 3 and 7), errata corrected. The same
-linkages as bodies and hinges are in test_natural_coordinates.py.
+linkages as bodies and joints are in test_natural_coordinates.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import dalembert as da
 from dalembert.closure import find_position, find_rates
-from dalembert.motion import predict
+from dalembert.motion import predict_position
 from dalembert.natural import Mechanism
 from dalembert.natural.operation_counts import jacobian_operations
 from dalembert.numerics.factorization import factor
@@ -243,7 +243,7 @@ def test_predictors(degrees: float, errors: Array, full: Array, modified: Array)
     rates = find_rates(e, q, 0.0, jerk=False)
     exact = four_bar_at(math.pi / 3 + step)[2:]
     for order in (0, 1, 2):
-        start = predict(e, q, rates, 1.0, order)
+        start = predict_position(e, q, rates, 1.0, order)
         assert float(np.linalg.norm(start - exact)) == pytest.approx(errors[order], rel=1e-4)
         options = {"damped": False, "scaled": False, "max_iterations": 200}
         for method, wanted in (("full", full[order]), ("modified", modified[order])):
@@ -274,10 +274,10 @@ def test_predictors_by_projection(degrees: float, errors: Array, full: Array, mo
         for method, wanted in (("full", full[order - 1]), ("modified", modified[order - 1])):
             found = find_position(e, start, 1.0, method=method, **options)  # type: ignore[arg-type]
             assert found.iterations == wanted and found.q == pytest.approx(exact, abs=1e-11)
-    # by the rates of the law, with the acceleration of (3.10): the velocity's start is that of `predict`
+    # by the rates of the law, with the acceleration of (3.10): the velocity's start is that of `predict_position`
     rates = find_rates(e, q, 0.0, jerk=False)
     by_rate = da.natural.displacement_guess(e, q, 0.0, 1.0, order=1, rule="rate")
-    assert by_rate == pytest.approx(predict(e, q, rates, 1.0, 1), abs=1e-13)
+    assert by_rate == pytest.approx(predict_position(e, q, rates, 1.0, 1), abs=1e-13)
     assert da.natural.displacement_guess(e, q, 0.0, 1.0, order=0) == pytest.approx(q, abs=0)
 
 
@@ -293,7 +293,7 @@ def _turning(angle: da.Polynomial, k: int) -> object:
 
 
 def robot() -> Mechanism:
-    """Example 3.7: 4 points and 3 vectors, 21 coordinates, six freedoms."""
+    """Example 3.7: 4 points and 3 vectors, 21 coordinates, six degrees of freedom."""
     m = Mechanism(3)
     m.point("A", 0, 0, 0, fixed=True), m.vector("uA", 0, 0, 1, fixed=True)
     r1 = np.array([math.cos(1.1), 0, math.sin(1.1)])
@@ -316,7 +316,7 @@ def test_example_3_7_the_robot_goes_round_an_ellipse() -> None:
     """T18: 1000 displacements of the hand; iterations and factorisations of the three ways of table 3.1."""
     m = robot()
     count = m.count()
-    assert (count.coordinates, count.equations, count.rank, count.freedoms) == (21, 15, 15, 6)
+    assert (count.coordinates, count.equations, count.rank, count.dofs) == (21, 15, 15, 6)
 
     def led(start: float, k: int) -> object:
         """Return where the hand is at step t, and how far it goes in the next."""
@@ -488,7 +488,7 @@ def test_example_3_9_the_spherical_four_bar() -> None:
         book.constant_dot(f"{name} angle", (tail, tip), u)
         book.combination(f"{name} plane", v, [u, (tail, tip)])
     count = book.count()
-    assert (count.coordinates, count.equations, count.rank, count.freedoms) == (12, 17, 11, 1)
+    assert (count.coordinates, count.equations, count.rank, count.dofs) == (12, 17, 11, 1)
     e = book.equations()
     s = np.linalg.svd(e.jacobian(e.start(), 0.0), compute_uv=False)
     assert s[10] == pytest.approx(0.486537000872, abs=1e-9) and s[11] < 1e-12
@@ -497,7 +497,7 @@ def test_example_3_9_the_spherical_four_bar() -> None:
     m.body("coupler", ["1", "2"], ["u1", "u2"])
     m.body("rocker", ["B", "2"], ["uB", "u2"])
     count = m.count()
-    assert (count.coordinates, count.equations, count.rank, count.freedoms) == (12, 14, 11, 1)
+    assert (count.coordinates, count.equations, count.rank, count.dofs) == (12, 14, 11, 1)
     assert count.redundant == 3
     # 15 degrees on, the input body known
     v1, v2 = pose(0.7 + math.radians(15))
@@ -555,7 +555,7 @@ def test_example_3_14_and_the_identities_of_R_and_S() -> None:
     assert pytest.approx(np.array(wanted), abs=DIGITS) == chosen.R
     for method, condition in (("gauss", 8.29), ("qr", 4.49), ("svd", 4.49), ("gram-schmidt", None)):
         space = da.motion_space(m, method=method)
-        assert space.freedoms == 2
+        assert space.dofs == 2
         assert pytest.approx(np.zeros((4, 2)), abs=1e-13) == J @ space.R
         assert pytest.approx(np.eye(2), abs=1e-13) == space.B @ space.R
         assert pytest.approx(np.eye(4), abs=1e-13) == J @ space.S
@@ -582,7 +582,7 @@ def test_example_3_13_the_basis_is_renewed_before_it_fails() -> None:
     m.point("O", 0, 0, 0, fixed=True), m.point("A", 0, 0, 1)
     m.link("bar", "O", "A")
     space = da.motion_space(m, method="svd")
-    assert space.freedoms == 2
+    assert space.dofs == 2
     for degrees, wanted in ((0, 1), (45, 2.414), (80, 11.43), (89, 114.6), (89.99, 1.146e4)):
         x = math.radians(degrees)
         there = space.at([math.sin(x), 0, math.cos(x)], limit=1e6)
@@ -629,7 +629,7 @@ def test_problems_3_6_and_3_7_equal_bars() -> None:
         space = da.motion_space(m, q=[c, s, 2 * c], independent=["1.x"])
         assert space.R[:, 0] == pytest.approx([1, -c / s, 2])
     upright = m.count([0.0, 1.0, 0.0])
-    assert (upright.rank, upright.freedoms) == (1, 2)
+    assert (upright.rank, upright.dofs) == (1, 2)
     R = da.motion_space(m, q=[0.0, 1.0, 0.0], independent=["1.x", "2.x"]).R
     assert pytest.approx(np.array([[1, 0], [0, 0], [0, 1.0]])) == R
     # stretched: x1 and x2 are dead, y1 is not
@@ -703,34 +703,34 @@ def test_problem_3_16_a_rod_on_the_edges_of_a_cube() -> None:
 
 
 def test_problem_3_17_the_rssr_and_its_operations() -> None:
-    """T23: rank 5, one freedom; nine subtractions, three changes of sign, no multiplication."""
+    """T23: rank 5, one degree of freedom; nine subtractions, three changes of sign, no multiplication."""
     m = Mechanism(3)
     m.point("A", 0, 0, 0, fixed=True), m.point("B", 3, 0, 0, fixed=True)
     m.vector("uA", 0, 0, 1, fixed=True), m.vector("uB", 0, 1, 0, fixed=True)
     m.point("1", 0.6, 0.8, 0), m.point("2", 3.9, 0, 1.2)
     m.body("crank", ["A", "1"], ["uA"]), m.link("rod", "1", "2"), m.body("rocker", ["B", "2"], ["uB"])
     count = m.count()
-    assert (count.coordinates, count.equations, count.rank, count.freedoms) == (6, 5, 5, 1)
+    assert (count.coordinates, count.equations, count.rank, count.dofs) == (6, 5, 5, 1)
     work = jacobian_operations(m.equations())
     assert (work.subtractions, work.negations, work.multiplications, work.functions) == (9, 3, 0, 0)
 
 
 def test_problem_3_19_a_body_in_a_plane() -> None:
-    """A plane (P, v), a body (1, 2, u1, u2): three freedoms are left; parallel directions need the cross product."""
+    """A plane (P, v), a body (1, 2, u1, u2): three DOF are left; parallel directions need the cross product."""
     m = Mechanism(3)
     m.point("P", 0, 0, 0.2, fixed=True), m.vector("v", 0, 0, 1, fixed=True)
     m.point("1", 0, 0, 0.7), m.point("2", 1, 0.3, 1.1), m.vector("u1", 1, 0, 0.4), m.vector("u2", 0, 1, 1)
     m.body("body", ["1", "2"], ["u1", "u2"])
     m.planar("height", "1", "P", "v")
     m.universal("first", "u1", "v"), m.universal("second", ("1", "2"), "v")
-    assert m.count().freedoms == 3
+    assert m.count().dofs == 3
     upright = Mechanism(3)
     upright.vector("v", 0, 0, 1, fixed=True), upright.point("P", 0, 0, 0, fixed=True)
     upright.point("1", 0, 0, 0), upright.vector("n", 0, 0, 1), upright.vector("u", 1, 0, 0)
     upright.body("body", ["1"], ["n", "u"])
     upright.planar("height", "1", "P", "v")
     upright.constant_cross("parallel", "n", "v")
-    assert upright.count().freedoms == 3
+    assert upright.count().dofs == 3
 
 
 def test_problem_3_21_six_equations_lead_a_frame() -> None:
@@ -749,7 +749,7 @@ def test_problem_3_21_six_equations_lead_a_frame() -> None:
         angles=tuple(laws.values()),
     )
     motion = m.motion(np.linspace(0, 2, 21))
-    assert m.count().freedoms == 0
+    assert m.count().dofs == 0
     w = np.cross(R[:, 0], motion.velocity("u")[0]) + np.cross(R[:, 1], motion.velocity("v")[0])
     third = np.cross(R[:, 0], R[:, 1])
     rate = np.cross(motion.velocity("u")[0], R[:, 1]) + np.cross(R[:, 0], motion.velocity("v")[0])

@@ -1,7 +1,7 @@
 """Garcia de Jalon and Bayo, chapter 3: kinematics of linkages, by numbers of the report on it (seed 002, section 3).
 
 The book prints no numbers for these examples; the report computed them with the book's natural coordinates (points and
-unit vectors, constant distances and angles), errata corrected. Here the same linkages are bodies and hinges.
+unit vectors, constant distances and angles), errata corrected. Here the same linkages are bodies and joints.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def book_equations(x: Array, psi: float, k: Array) -> Array:
 
 
 def test_the_rscr_closes_by_the_book_s_own_equations() -> None:
-    """Rank 12 of 13, Grübler 1; driven to psi + 0.1, bodies and hinges fulfil the equations of points and vectors."""
+    """Rank 12 of 13, Grübler 1; driven to psi + 0.1, bodies and joints fulfil the equations of points and vectors."""
     s = rscr()
     model = s.compile()
     start = natural_coordinates(model, model.initial_state().q)
@@ -189,7 +189,7 @@ def test_the_rscr_closes_by_the_book_s_own_equations() -> None:
 
 
 def test_the_spherical_four_bar_has_three_rows_too_many() -> None:
-    """Example 3.9: arcs 40, 70, 60 and 80 degrees; Grübler -2, one freedom, three excess equations."""
+    """Example 3.9: arcs 40, 70, 60 and 80 degrees; Grübler -2, one degree of freedom, three excess equations."""
     arcs = [math.radians(x) for x in (40, 70, 60, 80)]
     s = mechanisms.spherical_four_bar(arcs)
     report = da.mobility(s)
@@ -237,7 +237,7 @@ def chain(points: list[tuple[float, float]], *, closed: bool) -> da.System:
 
 
 def rates_of_points(s: da.System, points: list[tuple[float, float]], chosen: list[int]) -> Array:
-    """Return velocities of the inner points (2 n, f) by those of chosen components, from R in hinge coordinates."""
+    """Return velocities of the inner points (2 n, f) by those of chosen components, from R in joint coordinates."""
     space = da.motion_space(s)
     model = s.compile()
     ends = [s[f"bar{k}"].at(math.dist(points[k - 1], points[k]), 0, 0) for k in range(1, len(points))]
@@ -245,8 +245,8 @@ def rates_of_points(s: da.System, points: list[tuple[float, float]], chosen: lis
     return J @ np.linalg.inv(J[chosen])
 
 
-def test_subspaces_of_motion_by_hinges() -> None:
-    """Examples 3.10, 3.11 and 3.14 (components corrected): R of hinge coordinates, seen at the points of the book."""
+def test_subspaces_of_motion_by_joints() -> None:
+    """Examples 3.10, 3.11 and 3.14 (components corrected): R of joint coordinates, seen at the points of the book."""
     four = [(0.0, 0.0), (1.0, math.sqrt(3)), (4.830950434138, 2.882624043473), (4.0, 0.0)]
     R = rates_of_points(chain(four, closed=True), four, [0])[:4, 0]
     assert pytest.approx([1, -0.577350269190, 0.904947003475, -0.260861664258], abs=1e-9) == R
@@ -269,14 +269,14 @@ def test_the_same_linkages_compiled_into_points() -> None:
         (chain([(0.0, 0.0), (-0.5, 1.8), (1.6, 3.2), (4.3, 1.9), (4.0, 0.0)], closed=True), (6, 4, 4, 2)),
     ):
         count = s.compile(form="natural").mechanism.count()
-        assert (count.coordinates, count.equations, count.rank, count.freedoms) == counts
+        assert (count.coordinates, count.equations, count.rank, count.dofs) == counts
     spherical = mechanisms.spherical_four_bar([math.radians(x) for x in (40, 70, 60, 80)])
     count = spherical.compile(form="natural").mechanism.count()
-    assert count.freedoms == 1 and count.redundant == 0  # all hinges share the centre
-    assert rscr().compile(form="natural").mechanism.count().freedoms == 1
+    assert count.dofs == 1 and count.redundant == 0  # all joints share the centre
+    assert rscr().compile(form="natural").mechanism.count().dofs == 1
 
 
-def test_equal_bars_of_a_slider_crank_fold_by_hinges() -> None:
+def test_equal_bars_of_a_slider_crank_fold_by_joints() -> None:
     """T15: both bars vertical, the slider under the crank's bearing: two ways to go on there, one nearby."""
     s = da.System("equal bars")
     crank, rod, block = s.body("crank"), s.body("rod"), s.body("block")

@@ -70,7 +70,7 @@ def test_a_wheel_rolls_along_its_track(track: str) -> None:
     ratio = TRACKS[track][1]
     start = lambda t: 0.4 + 0.9 * t + 0.3 * t * t  # noqa: E731
     m = on_track(track, 0.4)
-    assert (m.count().freedoms, on_track(track, 0.4, rolling=False).count().freedoms) == (1, 2)
+    assert (m.count().dofs, on_track(track, 0.4, rolling=False).count().dofs) == (1, 2)
     if track == "straight":
         m.drive("O.x", da.Polynomial((0.4, 0.9, 0.3)))
     else:
@@ -144,7 +144,7 @@ def test_rows_of_the_wheel_keep_their_rank_where_the_book_s_lose_it(degrees: flo
     J = e.jacobian(e.start(), 0.0)
     kept = np.vstack([wheel.jacobian(e.start())[1:], J[:1] / 2])
     assert np.linalg.svd(kept, compute_uv=False)[-1] > 0.4
-    assert m.count(e.start()).freedoms == 1
+    assert m.count(e.start()).dofs == 1
     P = np.zeros(2)
     O, A = e.start()[:2], e.start()[2:]  # noqa: E741
     printed = np.array([[*(O - P), 0, 0], [0, 0, *(A - P)], [*(O - A), *(A - O)]])
@@ -251,17 +251,17 @@ def test_rows_of_the_wheel_on_the_exact_coin() -> None:
 
 @pytest.mark.parametrize("lean", [0.0, 0.3])
 @pytest.mark.parametrize("spin", [0.0, 1.1, 2.5, math.pi])
-def test_a_rolling_wheel_has_three_freedoms_a_sliding_one_five(lean: float, spin: float) -> None:
+def test_a_rolling_wheel_has_three_dofs_a_sliding_one_five(lean: float, spin: float) -> None:
     """T20: upright and leaning, A anywhere; rank 6 of 9."""
     u = rotated([0, 0, 1], 0.4) @ rotated([1, 0, 0], lean) @ np.array([0, 1.0, 0])
     e = np.array([0, 0, 1.0]) - u[2] * u
     e /= np.linalg.norm(e)
-    for rolling, freedoms in ((True, 3), (False, 5)):
+    for rolling, dofs in ((True, 3), (False, 5)):
         m = Mechanism(3)
         m.point("O", *(r * e)), m.point("A", *(r * e + r * rotated(u, spin) @ e)), m.vector("u", *u)
         m.wheel("wheel", "O", "A", Plane(), radius=r, axis="u", rolling=rolling)
         count = m.count(m.equations().start())
-        assert (count.coordinates, count.freedoms) == (9, freedoms)
+        assert (count.coordinates, count.dofs) == (9, dofs)
 
 
 @pytest.mark.parametrize("kind", ["sphere", "bowl", "pipe", "log", "function"])

@@ -68,14 +68,14 @@ def test_they_move_with_loops_closed_energy_kept_and_loads_in_balance(
 ) -> None:
     model = linkage[0].compile()
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, np.ones(model.nv))
+    v = da.consistent_velocities(model, q, np.ones(model.nv))
     energy = model.energy(q, v).total
     moved, speed = run(model, q, v)
     assert np.abs(moved - q).max() > 0.1
     assert np.abs(model.constraint_residual(moved)).max() < 1e-7
     assert model.energy(moved, speed).total == pytest.approx(energy, abs=1e-6 * (abs(energy) + 10.0))
     closed = da.assemble(model, q=moved).q
-    v = da.consistent_speeds(model, closed, speed)
+    v = da.consistent_velocities(model, closed, speed)
     loads = model.connection_loads(closed, v)
     assert unexplained(model, closed, v, model.forward_dynamics(closed, v), loads) < 1e-9
 
@@ -111,7 +111,7 @@ def test_sarrus_lifts_straight() -> None:
         assert pose.position - level.position == pytest.approx([0, 0, 2 * (math.sin(angle) - math.sin(0.6))], abs=1e-12)
 
 
-def test_a_door_hangs_on_both_hinges_alike() -> None:
+def test_a_door_hangs_on_both_joints_alike() -> None:
     """Five components shared; the sum is the weight, and the report says so."""
     model = mechanisms.door().compile()
     loads = model.connection_loads([0.4], [0.0])

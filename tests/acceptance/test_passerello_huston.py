@@ -66,8 +66,8 @@ def test_mass_data_of_the_manipulator(system: System) -> None:
     assert sum(body.mass for body in system.bodies.values()) == 12.5
     assert system["upper_a"].inertia[0, 0] == 0.5 * 36**2 / 12  # a thin rod of 36 in
     assert system["disk_1"].inertia[2, 2] == 2 * system["disk_1"].inertia[0, 0]  # a thin disk
-    assert sum(hinge.element.nv for hinge in system.forest().hinges) == 14
-    parents = {hinge.outboard.body.name: hinge.inboard.body.name for hinge in system.forest().hinges}
+    assert sum(joint.element.nv for joint in system.forest().joints) == 14
+    parents = {joint.outboard.body.name: joint.inboard.body.name for joint in system.forest().joints}
     assert parents == {
         "main": "ground",
         "upper_a": "main",
@@ -269,7 +269,7 @@ FLIGHT = {
 
 
 def fly(system: System, mixed: Mixed, T: float, steps: int) -> dict[float, tuple[Array, Array]]:
-    """Integrate the six freedoms of the main body by RK4 while the arms follow (5.1); state by t / T."""
+    """Integrate the six degrees of freedom of the main body by RK4 while the arms follow (5.1); state by t / T."""
     given = np.ones(14, dtype=bool)
     given[BASE] = False
 
@@ -440,7 +440,7 @@ def test_increments_in_the_papers_own_coordinates() -> None:
     system = space_manipulator(angles=True, units="slug in")
     start = np.array([0, 0, 0, 0, 0, 0, RIGHT, 0, 0, 0, 0, -RIGHT, 0, RIGHT])
     kane = Kane(system, start)
-    assert [h.name for h in kane.forest.hinges if h.element.nv] == [
+    assert [h.name for h in kane.forest.joints if h.element.nv] == [
         "base",
         "shoulder_a",
         "elbow_a",

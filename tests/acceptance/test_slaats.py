@@ -13,7 +13,7 @@ from dalembert.connections.joints import (
     Cylindrical,
     Fixed,
     Free,
-    Hinge,
+    Joint,
     Planar,
     Prismatic,
     Revolute,
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 # equation (3.1): body j hangs on body BETA[j - 1]
 BETA = [0, 1, 2, 3, 3, 5, 6, 4, 8, 4]
-JOINTS: list[Hinge] = [
+JOINTS: list[Joint] = [
     Free(),
     Universal("x", "y"),
     Revolute("z"),
@@ -130,14 +130,14 @@ def test_compiled_and_dense_accelerations_agree(problem: tuple[System, Array, Ar
 
 def driven(system: System) -> tuple[NDArray[np.bool_], Array]:
     """Joint 4 (spherical) driven in full, joint 5 (cylindrical) only along its axis."""
-    hinges = system.forest().hinges
-    given, v_dot, start = np.zeros(sum(h.element.nv for h in hinges), dtype=bool), [], 0
+    joints = system.forest().joints
+    given, v_dot, start = np.zeros(sum(h.element.nv for h in joints), dtype=bool), [], 0
     wanted: dict[str, list[float | None]] = {"joint 4": [0.3, -0.2, 0.5], "joint 5": [None, 0.7]}
-    for hinge in hinges:
-        for i, value in enumerate(wanted.get(hinge.name, [None] * hinge.element.nv)):
+    for joint in joints:
+        for i, value in enumerate(wanted.get(joint.name, [None] * joint.element.nv)):
             given[start + i] = value is not None
             v_dot.append(value or 0.0)
-        start += hinge.element.nv
+        start += joint.element.nv
     return given, np.array(v_dot)
 
 
@@ -200,7 +200,7 @@ def universal() -> tuple[System, Array, Array, Array]:
     system.connect("joint", Universal("x", "y"), bodies[0].at(0, 0, 1), bodies[1].at(0, 0, -1))
     R = bryant(*ANGLES)
     w, w_rate = bryant_motion(ANGLES, RATES, SECOND_RATES)
-    # speeds of a free hinge are in body axes: (R* r')' = R* (r'' - w x r')
+    # speeds of a free joint are in body axes: (R* r')' = R* (r'' - w x r')
     q = np.concatenate([quaternion_from_matrix(R), np.zeros(3), Q])
     v = np.concatenate([R.T @ w, R.T @ R1_RATE, Q_RATE])
     v_dot = np.concatenate([R.T @ w_rate, R.T @ (R1_SECOND_RATE - np.cross(w, R1_RATE)), Q_SECOND_RATE])

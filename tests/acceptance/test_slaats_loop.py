@@ -40,8 +40,8 @@ def four_bar() -> Model:
         before = body.at(length, 0, 0)
     system.connect("cut", Revolute("z"), system.ground.at(GROUND, 0, 0), before)
     model = system.compile()
-    assert [chord.name for chord in model.forest.chords] == ["cut"]
-    assert model.hinge_names == tuple(f"{name} pin" for name in LENGTHS)
+    assert [loop_constraint.name for loop_constraint in model.forest.loop_constraints] == ["cut"]
+    assert model.joint_names == tuple(f"{name} pin" for name in LENGTHS)
     return model
 
 

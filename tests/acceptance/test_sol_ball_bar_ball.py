@@ -38,11 +38,11 @@ def placed(model: da.Model, like: da.Model, q: Array, v: Array) -> tuple[Array, 
     at = da.assemble(model).q
     for name in ("A", "B"):
         at[model.q_slice(name)] = q[like.q_slice(name)]
-    at = da.assemble(model, q=at, fixed=[n for n in ("A", "B") if n in model.hinge_names]).q
+    at = da.assemble(model, q=at, fixed=[n for n in ("A", "B") if n in model.joint_names]).q
     speeds = np.zeros(model.nv)
     for name in ("A", "B"):
         speeds[model.v_slice(name)] = v[like.v_slice(name)]
-    return at, da.consistent_speeds(model, at, speeds, fixed=["A", "B"])
+    return at, da.consistent_velocities(model, at, speeds, fixed=["A", "B"])
 
 
 def test_the_rates_of_the_connection_span_five_motions_of_six() -> None:
@@ -85,7 +85,7 @@ def test_a_light_bar_between_balls_is_a_distance(seed: int) -> None:
     tied = two_bodies(None).compile()
     rng = np.random.default_rng(seed)
     q = da.assemble(tied, q=tied.integrate(da.assemble(tied).q, 0.2 * rng.normal(size=tied.nv))).q
-    v = da.consistent_speeds(tied, q, rng.normal(size=tied.nv))
+    v = da.consistent_velocities(tied, q, rng.normal(size=tied.nv))
     a = tied.forward_dynamics(q, v)
     force = tied.connection_loads(q, v)["tie"]
     assert force[:3] == pytest.approx([0, 0, 0], abs=1e-10)
@@ -132,7 +132,7 @@ def test_as_a_chain_it_is_that_distance() -> None:
     rng = np.random.default_rng(4)
     for _ in range(5):
         q = da.assemble(a, q=a.random_state(rng).q).q
-        v = da.consistent_speeds(a, q, rng.normal(size=a.nv))
+        v = da.consistent_velocities(a, q, rng.normal(size=a.nv))
         assert abs(b.constraint_residual(q)[0]) < 1e-12
         # round-off of accelerations of the order of 100
         assert b.forward_dynamics(q, v) == pytest.approx(a.forward_dynamics(q, v), rel=1e-11, abs=1e-11)

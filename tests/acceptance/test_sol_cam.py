@@ -52,7 +52,7 @@ def pump() -> da.Model:
 def motion(pump: da.Model, angle: float) -> tuple[float, float, float]:
     """Return position, velocity and acceleration of the plunger at this angle of the roller in the cam."""
     q = da.assemble(pump, q=[-angle, 0.05], fixed="shaft").q
-    v = da.consistent_speeds(pump, q, [SPEED, 0.0], fixed="shaft")
+    v = da.consistent_velocities(pump, q, [SPEED, 0.0], fixed="shaft")
     a = da.consistent_accelerations(pump, q, v, [0.0, 0.0], fixed="shaft")
     return float(q[1]), float(v[1]), float(a[1])
 

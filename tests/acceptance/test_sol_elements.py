@@ -20,7 +20,7 @@ def test_a_place_by_spherical_coordinates_moves_as_a_free_point() -> None:
     stone = s.body("stone", da.sphere(0.1, 2.0))
     place = ("r*cos(p)*cos(a)", "r*cos(p)*sin(a)", "r*sin(p)")
     frame = s.body("frame", mass=0.0)
-    s.connect("place", da.CustomHinge(("r", "a", "p"), position=place, reference=(1.0, 0.0, 0.0)), s.ground, frame)
+    s.connect("place", da.CustomJoint(("r", "a", "p"), position=place, reference=(1.0, 0.0, 0.0)), s.ground, frame)
     s.connect("turn", da.Spherical(), frame, stone)
     for name, value in (("r", 2.0), ("a", 0.4), ("p", 0.3)):
         s.initial(f"place.{name}", position=value)
@@ -38,7 +38,7 @@ def test_fungs_law_with_memory_is_the_history_integral() -> None:
     A, B, g0, g1, T1, g2, T2 = 30.0, 4.0, 0.4, 0.35, 0.08, 0.25, 0.6
     rate = "A*B*exp(B*s)*ds"
     tissue = da.Element(
-        "hinge", "-(g0*A*(exp(B*s) - 1) + z1 + z2)",
+        "joint", "-(g0*A*(exp(B*s) - 1) + z1 + z2)",
         {"A": A, "B": B, "g0": g0, "g1": g1, "T1": T1, "g2": g2, "T2": T2},
         states={"z1": (0.0, f"g1*{rate} - z1/T1"), "z2": (0.0, f"g2*{rate} - z2/T2")},
     )  # fmt: skip
@@ -127,7 +127,7 @@ def test_a_muscle_of_five_states_two_inputs_and_thirty_numbers_runs_as_its_equat
         " - p26*x1*p27 + p28*p29*0.1"
     )
     law = da.Element(
-        "hinge", force, numbers, states={f"x{k + 1}": (0.1 * (k + 1), rate) for k, rate in enumerate(rates)},
+        "joint", force, numbers, states={f"x{k + 1}": (0.1 * (k + 1), rate) for k, rate in enumerate(rates)},
         inputs={"u1": lambda t: 0.5 + 0.5 * math.sin(2 * t), "u2": lambda t: math.exp(-t)}, active=True,
     )  # fmt: skip
     s = da.System("forearm", gravity=(0, 0, 0))

@@ -64,7 +64,7 @@ def test_with_a_row_that_binds_speeds_the_rest_is_integrated() -> None:
     s = da.System("skate")
     board = s.body("board")
     s.connect("move", da.Planar("z"), s.ground, board)
-    s.connect("wheel", da.Skate(), s.ground, board)
+    s.connect("wheel", da.KnifeEdge(), s.ground, board)
     s.drive("move.angle", position=da.Polynomial((0.2, 0.8)))
     s.drive("move.x", position=da.Polynomial((0.0, 1.0)))
     motion = da.kinematics(s, times=np.linspace(0.0, 1.0, 11))

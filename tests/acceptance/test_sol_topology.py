@@ -33,10 +33,10 @@ def test_graph_has_one_loop_and_one_isolated_body(five_bodies: System) -> None:
 
 def test_loop_is_cut_at_the_ball_joint_and_the_isolated_body_set_free(five_bodies: System) -> None:
     forest = five_bodies.forest()
-    assert [chord.name for chord in forest.chords] == ["A1"]
-    assert [hinge.element.kind for hinge in forest.hinges] == ["Prismatic", "Revolute", "Revolute", "Prismatic", "Free"]
-    assert [hinge.name for hinge in forest.hinges] == ["A5", "A3", "A2", "A4", "V5.free"]
-    assert [hinge.reversed for hinge in forest.hinges] == [False, True, True, False, False]
+    assert [loop_constraint.name for loop_constraint in forest.loop_constraints] == ["A1"]
+    assert [joint.element.kind for joint in forest.joints] == ["Prismatic", "Revolute", "Revolute", "Prismatic", "Free"]
+    assert [joint.name for joint in forest.joints] == ["A5", "A3", "A2", "A4", "V5.free"]
+    assert [joint.reversed for joint in forest.joints] == [False, True, True, False, False]
 
 
 def test_regular_numbering_is_that_of_the_thesis(five_bodies: System) -> None:
@@ -63,14 +63,14 @@ def test_location_and_path_matrices(five_bodies: System) -> None:
         [0, 0, 0, 0, 1],
     ]
     # erratum: (4.3.4) has +1 at V1; the ball joint closes the loop at the far end of the chain, V3
-    assert forest.chord_matrix().T.tolist() == [[-1, 0, 0, 1, 0, 0]]
+    assert forest.loop_constraint_matrix().T.tolist() == [[-1, 0, 0, 1, 0, 0]]
 
 
-def test_freedoms_by_gruebler(five_bodies: System) -> None:
+def test_dofs_by_gruebler(five_bodies: System) -> None:
     forest = five_bodies.forest()
-    freedoms = sum(hinge.element.nv for hinge in forest.hinges)
-    equations = sum(6 - chord.element.nv for chord in forest.chords)
-    assert (freedoms, equations, freedoms - equations) == (10, 3, 7)
+    dofs = sum(joint.element.nv for joint in forest.joints)
+    equations = sum(6 - loop_constraint.element.nv for loop_constraint in forest.loop_constraints)
+    assert (dofs, equations, dofs - equations) == (10, 3, 7)
 
 
 @pytest.mark.parametrize("seed", range(20))

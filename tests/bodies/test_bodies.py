@@ -75,7 +75,7 @@ def test_a_point_mass_swings_slides_and_flies() -> None:
     s.connect("X", da.Prismatic("z"), s.ground, s.body("p", mass=2.0))
     assert s.compile().forward_dynamics([0.0], [0.0])[0] == pytest.approx(-9.81)
     s = da.System("flight")
-    s.connect("F", da.CustomHinge(["x", "y", "z"], ["x", "y", "z"]), s.ground, s.body("p", mass=2.0))
+    s.connect("F", da.CustomJoint(["x", "y", "z"], ["x", "y", "z"]), s.ground, s.body("p", mass=2.0))
     s.initial("F", speed=(1.0, 0.0, 3.0))
     assert da.simulate(s, 0.5)["p.position"][-1] == pytest.approx([0.5, 0, 1.5 - 9.81 / 8])
     s = da.System("arm's end")
@@ -85,14 +85,14 @@ def test_a_point_mass_swings_slides_and_flies() -> None:
     assert s.compile().forward_dynamics([0.0], [0.0])[0] == pytest.approx(9.81 * 2.5 / (1 / 3 + 2))
 
 
-@pytest.mark.parametrize("hinge, spins", [(da.Free(), "'F.wx', 'F.wy', 'F.wz'"), (da.Revolute("x"), "'F'")])
-def test_the_spin_of_a_point_mass_is_named_with_the_ways_out(hinge: da.hinges.Hinge, spins: str) -> None:
+@pytest.mark.parametrize("joint, spins", [(da.Free(), "'F.wx', 'F.wy', 'F.wz'"), (da.Revolute("x"), "'F'")])
+def test_the_spin_of_a_point_mass_is_named_with_the_ways_out(joint: da.joints.Joint, spins: str) -> None:
     s = da.System("point")
-    s.connect("F", hinge, s.ground, s.body("p", mass=1.0))
+    s.connect("F", joint, s.ground, s.body("p", mass=1.0))
     with pytest.raises(da.ModelError) as caught:
         s.compile()
     message = str(caught.value)
-    for words in ("body 'p'", spins, "no inertia", "inertia=", "shape", "point mass has no attitude", "CustomHinge"):
+    for words in ("body 'p'", spins, "no inertia", "inertia=", "shape", "point mass has no attitude", "CustomJoint"):
         assert words in message
 
 
@@ -243,7 +243,7 @@ def test_messages_read_as_sentences() -> None:
     with pytest.raises(
         da.ModelError, match=r"formula is '-k\*s - c\*ds'; the name 'c' in it means nothing here; known are"
     ):
-        da.Element("hinge", "-k*s - c*ds", {"k": 1.0})
+        da.Element("joint", "-k*s - c*ds", {"k": 1.0})
     s = da.System()
     s.connect("A", da.Revolute("y"), s.ground, s.body("a", da.rod(1.0, mass=1.0)))
     with pytest.raises(da.ModelError, match=r"give 1 real number$"):

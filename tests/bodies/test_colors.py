@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.bodies.colors import as_color, color_text
-from dalembert.errors import LeftOutWarning
+from dalembert.errors import OmissionWarning
 from dalembert.io import load_mjcf, load_sdf, load_urdf
 from dalembert.rotation import from_rotation_vector
 from dalembert.view.scene.scene import Scene
@@ -160,7 +160,7 @@ def test_a_body_called_world_gets_another_name_in_mjcf(tmp_path: Path) -> None:
     s = da.System("named")
     base = s.body("world", da.box(1, 1, 1, mass=1.0))
     s.connect("foot", da.Revolute("z"), s.ground, base)
-    with pytest.warns(LeftOutWarning, match="world_2"):
+    with pytest.warns(OmissionWarning, match="world_2"):
         da.save(s, tmp_path / "named.xml")
     assert mujoco.MjModel.from_xml_path(str(tmp_path / "named.xml")).nbody == 2
     assert "world_2" in da.load(tmp_path / "named.xml").bodies

@@ -200,11 +200,11 @@ def test_markers_sit_on_nodes() -> None:
 def test_a_body_stands_for_the_material_at_its_origin() -> None:
     system = da.System()
     arm = system.body("arm", BODY)
-    hinge = system.connect("A", da.Revolute("z"), system.ground, arm)
-    assert hinge.second.shape is not None and not hinge.second.shape.any()
+    joint = system.connect("A", da.Revolute("z"), system.ground, arm)
+    assert joint.second.shape is not None and not joint.second.shape.any()
     floating = system.body("floating", STRUCTURE.reduce(da.FreeModes(4)))
-    hinge = system.connect("B", da.Revolute("z"), arm.at(node=4), floating)
-    assert np.array_equal(hinge.second.shape, floating.flexible.shapes[0])
+    joint = system.connect("B", da.Revolute("z"), arm.at(node=4), floating)
+    assert np.array_equal(joint.second.shape, floating.flexible.shapes[0])
     assert not floating.origin.shape.any()  # the frame itself, which is not material
     bar = da.beam([(-0.5, 0, 0), (0.5, 0, 0)], SECTION, STEEL, elements=None, modes=da.FreeModes(3))
     assert system.body("bar", bar).at().shape.shape == (6, 3)
@@ -274,7 +274,7 @@ def unsymmetric() -> csr_array:
 
 
 def swapped_mass() -> csr_array:
-    """As if freedoms were ordered [rotations; displacements]."""
+    """As if degrees of freedom were ordered [rotations; displacements]."""
     order = np.arange(30).reshape(5, 6)[:, [3, 4, 5, 0, 1, 2]].ravel()
     return STRUCTURE.mass[order][:, order]
 

@@ -13,12 +13,12 @@ import pytest
 import dalembert as da
 from dalembert.bodies.mesh_files import find_surface, read_surface
 from dalembert.bodies.triangle_mesh import Surface
-from dalembert.errors import LeftOutWarning
+from dalembert.errors import OmissionWarning
 from dalembert.io import load_mjcf, load_sdf
 from dalembert.io.model_files import load_model_file
 from dalembert.io.urdf import load_urdf
 from dalembert.view.scene.scene import Scene
-from dalembert.view.web.scene_document import Stage
+from dalembert.view.web.scene_document import SceneBuilder
 
 
 def ball(radius: float = 1.0, around: int = 48) -> tuple[Any, Any]:
@@ -243,7 +243,7 @@ def test_meshes_of_urdf_are_drawn_where_they_are(tmp_path: Path) -> None:
     corners = drawn(s, "boom")
     np.testing.assert_allclose(corners.min(axis=0), [0.0, -0.5, -0.5])
     np.testing.assert_allclose(corners.max(axis=0), [2.0, 0.5, 0.5])
-    stage = Stage(s.compile(), np.zeros((1, 1))).description()
+    stage = SceneBuilder(s.compile(), np.zeros((1, 1))).description()
     boom = [part for part in stage["rigid"] if part["owner"] == "boom" and part["kind"] == "body"]
     assert max(len(stage["meshes"][part["mesh"]]["triangles"]) for part in boom) >= 12
 
@@ -262,7 +262,7 @@ def test_a_mesh_that_cannot_be_read_is_told_when_it_is_drawn(tmp_path: Path) -> 
     (tmp_path / "part.stl").write_bytes(b"")
     (tmp_path / "arm.urdf").write_text(URDF.format("part.stl"))
     s = da.load(tmp_path / "arm.urdf")
-    with pytest.warns(LeftOutWarning, match=r"part\.stl"):
+    with pytest.warns(OmissionWarning, match=r"part\.stl"):
         drawn(s, "boom")
 
 
@@ -361,7 +361,7 @@ def test_meshes_that_are_not_found_are_warned_of_with_places_and_a_way_out(tmp_p
     look = '<visual><geometry><mesh filename="package://arm/hand.stl"/></geometry></visual>'
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     (tmp_path / "robot.urdf").write_text(f'<robot name="r"><link name="a">{inertial}{look}</link></robot>')
-    with pytest.warns(da.errors.LeftOutWarning, match="drawn as sticks: package://arm/hand.stl") as caught:
+    with pytest.warns(da.errors.OmissionWarning, match="drawn as sticks: package://arm/hand.stl") as caught:
         system = da.load(tmp_path / "robot.urdf", packages=[tmp_path / "packages"])
     said = str(caught[0].message)
     assert str(tmp_path / "packages" / "arm") in said and "packages=FOLDER" in said

@@ -12,8 +12,8 @@ import pytest
 from systems.random_loops import random_closed_system
 
 import dalembert as da
-from dalembert.closure import Assembly, assemble, consistent_speeds
-from dalembert.closure.scaling import Scales
+from dalembert.closure import Assembly, assemble, consistent_velocities
+from dalembert.closure.scaling import Scaling
 from dalembert.library import mechanisms
 from dalembert.model.connection_loads import weightless_loads
 
@@ -126,11 +126,11 @@ def test_any_start_closes_simple_loops_the_right_way_round() -> None:
     for make in (mechanisms.four_bar, mechanisms.bennett, mechanisms.spherical_four_bar, mechanisms.sarrus):
         system = make()
         model = system.compile()
-        chord = model.forest.chords[0]
-        axis = chord.element.axis
+        loop_constraint = model.forest.loop_constraints[0]
+        axis = loop_constraint.element.axis
         for seed in range(30):
             q = assemble(model, q=model.random_state(seed).q, starts=3).q
-            first, second = model.pose(chord.first, q), model.pose(chord.second, q)
+            first, second = model.pose(loop_constraint.first, q), model.pose(loop_constraint.second, q)
             assert (first.rotation @ axis) @ (second.rotation @ axis) > 1 - 1e-12
 
 
@@ -155,7 +155,7 @@ def test_preferred_values_are_taken_if_they_can_be() -> None:
     s = mechanisms.four_bar()
     closed = assemble(s, prefer={"A": 0.5})
     assert closed.q[0] == 0.5 and closed.residual < 1e-12
-    # two wishes, one freedom: the nearest compromise stands at right angles to the motion
+    # two wishes, one degree of freedom: the nearest compromise stands at right angles to the motion
     q = assemble(s, prefer={"A": 0.5, "B": -0.5}).q
     motion = motion_of(s, q)
     assert abs((q[0] - 0.5) * motion["A"] + (q[1] + 0.5) * motion["B"]) < 1e-4  # C has a weight of 1e-6
@@ -210,7 +210,7 @@ def test_the_connection_at_which_a_loop_was_cut_can_be_held_too() -> None:
         (da.Spherical(), "D", (np.cos(1.0), 0.0, 0.0, np.sin(1.0))),
     ],
 )
-def test_coordinates_of_any_cut_hinge_can_be_held(element, name, value) -> None:
+def test_coordinates_of_any_cut_joint_can_be_held(element, name, value) -> None:
     s = mechanisms.four_bar()
     s.remove("D")
     s.connect("D", element, s.ground.at(2.2, 0, 0), s["rocker"])
@@ -253,7 +253,7 @@ def test_a_coupler_too_short_leaves_half_a_metre() -> None:
 
 
 @pytest.mark.parametrize("misfit", [(0.001, 0, 0), (0, 0, 0.001), (0.0006, 0.0008, 0)])
-def test_a_misplaced_second_hinge_contradicts_the_first(misfit) -> None:
+def test_a_misplaced_second_joint_contradicts_the_first(misfit) -> None:
     with pytest.raises(da.AssemblyError, match=r"'low' and 'high' contradict each other by 0\.000?[18]\d* m") as e:
         assemble(mechanisms.door(misfit=misfit))
     assert list(e.value.residuals) == ["high"]
@@ -306,15 +306,15 @@ def test_many_loops_close_by_sparse_steps() -> None:
     assert closed.residual < 1e-12 and closed.iterations < 8
 
 
-def test_spherical_and_free_hinges_close_on_the_manifold() -> None:
+def test_spherical_and_free_joints_close_on_the_manifold() -> None:
     # RSSR: a crank and a rocker with skew axes, joined by a rod with two balls
     s = rssr()
     model = s.compile()
     closed = assemble(model)
     assert closed.residual < 1e-12
-    for hinge in model.forest.hinges:
-        if hinge.element.kind == "Spherical":
-            assert np.linalg.norm(closed.q[model.q_slice(hinge.name)]) == pytest.approx(1.0, abs=1e-15)
+    for joint in model.forest.joints:
+        if joint.element.kind == "Spherical":
+            assert np.linalg.norm(closed.q[model.q_slice(joint.name)]) == pytest.approx(1.0, abs=1e-15)
 
 
 def rssr() -> da.System:
@@ -334,7 +334,7 @@ def rssr() -> da.System:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_random_loops_of_any_hinges_close_near_where_they_were(seed: int) -> None:
+def test_random_loops_of_any_joints_close_near_where_they_were(seed: int) -> None:
     rng = np.random.default_rng(seed)
     closed = random_closed_system(rng, int(rng.integers(2, 8)), int(rng.integers(1, 4)))
     model = closed.system.compile()
@@ -356,12 +356,12 @@ def test_speeds_and_accelerations_that_close_the_loops_are_left_alone(make: Call
     model = make().compile()
     q = assemble(model).q
     rng = np.random.default_rng(1)
-    v = consistent_speeds(model, q, rng.normal(size=model.nv))
+    v = consistent_velocities(model, q, rng.normal(size=model.nv))
     a = da.consistent_accelerations(model, q, v, rng.normal(size=model.nv))
-    assert np.abs(consistent_speeds(model, q, v) - v).max() < 1e-12 * np.abs(v).max()
+    assert np.abs(consistent_velocities(model, q, v) - v).max() < 1e-12 * np.abs(v).max()
     assert np.abs(da.consistent_accelerations(model, q, v, a) - a).max() < 1e-11 * np.abs(a).max()
     rest = np.zeros(model.nv)
-    assert (consistent_speeds(model, q, rest) == 0.0).all()
+    assert (consistent_velocities(model, q, rest) == 0.0).all()
     assert (da.consistent_accelerations(model, q, rest, rest) == 0.0).all()
 
 
@@ -370,35 +370,35 @@ def test_consistent_speeds_are_nearest_in_kinetic_energy() -> None:
     q = assemble(model).q
     rng = np.random.default_rng(1)
     v = rng.normal(size=7)
-    new = consistent_speeds(model, q, v)
+    new = consistent_velocities(model, q, v)
     P, M = model.constraint_jacobian(q), model.mass_matrix(q)
     assert np.abs(P @ new).max() < 1e-15
     # the correction is orthogonal, in the mass metric, to every motion that remains
     motion = np.linalg.svd(P)[2][6:]
     assert np.abs(motion @ M @ (new - v)).max() < 1e-15 * np.abs(M @ v).max() * 100
-    driven = consistent_speeds(model, q, [1.0, 0, 0, 0, 0, 0, 0], fixed="O")
+    driven = consistent_velocities(model, q, [1.0, 0, 0, 0, 0, 0, 0], fixed="O")
     assert driven[0] == 1.0
     np.testing.assert_allclose(driven[1:], [-0.75, 0, 0, 0, 0, 0], atol=1e-12)  # rr = d / 4: Theta' = -3/4 beta'
     state = assemble(model).state([1.0, 0, 0, 0, 0, 0, 0], fixed="O")
     np.testing.assert_allclose(state.v, driven, atol=1e-15)
     with pytest.raises(da.AssemblyError, match=r"'O', 'F' contradict.*E\d"):
-        consistent_speeds(model, q, np.ones(7), fixed=["O", "F"])
+        consistent_velocities(model, q, np.ones(7), fixed=["O", "F"])
 
 
 @pytest.mark.parametrize("make", ALL, ids=lambda f: f.__name__)
 def test_wrenches_of_the_rows_are_those_of_the_jacobian(make) -> None:
     model = make().compile()
     q = assemble(model).q
-    scales = Scales.of(model)
+    scales = Scaling.of(model)
     still = np.zeros((model.nc, model.nv))
     loads = weightless_loads(model, np.tile(q, (model.nc, 1)), still, np.eye(model.nc))
     P = model.constraint_jacobian(q)
     for row, owner in enumerate(model.constraint_connections):
-        chord = next(c for c in model.forest.chords if c.name == owner)
+        loop_constraint = next(c for c in model.forest.loop_constraints if c.name == owner)
         twist = np.zeros((6, model.nv))
-        for marker, sign in ((chord.second, 1), (chord.first, -1)):
+        for marker, sign in ((loop_constraint.second, 1), (loop_constraint.first, -1)):
             local = model.jacobian(marker, q)
-            arm = model.pose(chord.second, q).position - model.pose(marker, q).position
+            arm = model.pose(loop_constraint.second, q).position - model.pose(marker, q).position
             twist += sign * np.vstack([local[:3], local[3:] + np.cross(local[:3], arm, axis=0)])
         load = loads[row, model.connection_names.index(owner)]
         np.testing.assert_allclose(load @ twist * scales.columns, P[row] * scales.columns, atol=1e-12)

@@ -25,9 +25,9 @@ def puck(lengths: tuple[float, ...] = (0.5, 0.4), guess: tuple[float, ...] = (0.
 
 def inner_of(s: da.System, q: np.ndarray, name: str) -> dict[str, float]:
     model = s.compile()
-    chord = model.system.connections[name]
-    seen = relative(model, chord.first, chord.second, q)
-    return chord.element.inner(seen.rotation, seen.position)
+    loop_constraint = model.system.connections[name]
+    seen = relative(model, loop_constraint.first, loop_constraint.second, q)
+    return loop_constraint.element.inner(seen.rotation, seen.position)
 
 
 @pytest.mark.parametrize("elbow", [0.9, -0.9])
@@ -57,7 +57,7 @@ def test_one_angle_beside_a_given_place_only_chooses_the_elbow(elbow: float) -> 
     assert inner_of(s, state.q, "chain")["0.angle"] == pytest.approx(0.3, abs=1e-8)
 
 
-def test_redundant_freedom_meets_what_is_asked_without_moving_the_end() -> None:
+def test_redundant_dof_meets_what_is_asked_without_moving_the_end() -> None:
     s = puck((0.3, 0.3, 0.3))
     s.initial("P", position=(0.5, 0.2, 0.1))
     s.initial("chain.0.angle", position=0.7)
@@ -69,7 +69,7 @@ def test_redundant_freedom_meets_what_is_asked_without_moving_the_end() -> None:
 
 
 def test_more_than_can_be_met_is_changed_least_and_said() -> None:
-    """With the end driven to its place three pins are left one freedom: two wishes, by the least squares of both."""
+    """With the end driven to its place three pins are left one DOF: two wishes, by the least squares of both."""
     s = puck((0.3, 0.3, 0.3))
     for name, value in (("P.x", 0.5), ("P.y", 0.2), ("P.angle", 0.1)):
         s.drive(name, position=value)
@@ -193,11 +193,13 @@ def test_rates_follow_the_motion_by_differences() -> None:
     s.initial("chain", position={"0.angle": 0.3, "2.angle": 0.9}, speed={"0.angle": 2.0})
     model = s.compile()
     state, notes = da.start_state(model)
-    h, chord = 1e-5, model.system.connections["chain"]
+    h, loop_constraint = 1e-5, model.system.connections["chain"]
     angles = []
     for side in (1.0, -1.0):
-        seen = relative(model, chord.first, chord.second, model.integrate(state.q, side * h * state.v))
-        angles.append(chord.element.inner(seen.rotation, seen.position)["0.angle"])
+        seen = relative(
+            model, loop_constraint.first, loop_constraint.second, model.integrate(state.q, side * h * state.v)
+        )
+        angles.append(loop_constraint.element.inner(seen.rotation, seen.position)["0.angle"])
     assert not notes and (angles[0] - angles[1]) / (2 * h) == pytest.approx(2.0, abs=1e-7)
 
 

@@ -1,4 +1,4 @@
-"""Freedoms counted right: of positions and of speeds, with drives and clocks, in space and in the plane, at a time."""
+"""DOF counted right: of positions and of speeds, with drives and clocks, in space and in the plane, at a time."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from dalembert.library import mechanisms
 def skate(on: str) -> da.System:
     s = da.System("skate", gravity=(0, 0, 0))
     blade = s.body("blade", mass=2.0, inertia=(0.1, 0.1, 0.1))
-    if on == "hinge":
+    if on == "joint":
         s.connect("ice", da.Planar("z"), s.ground, blade)
     else:  # three feet on the ice
         for k, place in enumerate(((0.2, 0, 0), (-0.1, 0.2, 0), (-0.1, -0.2, 0))):
             s.connect(f"foot{k}", da.PointOnPlane("z"), s.ground, blade.at(*place))
-    s.connect("edge", da.Skate("y"), s.ground, blade)
+    s.connect("edge", da.KnifeEdge("y"), s.ground, blade)
     return s
 
 
-@pytest.mark.parametrize("on", ["hinge", "feet"])
-def test_a_skate_has_three_freedoms_of_position_and_two_of_speed(on: str) -> None:
+@pytest.mark.parametrize("on", ["joint", "feet"])
+def test_a_skate_has_three_dofs_of_position_and_two_of_speed(on: str) -> None:
     report = da.mobility(skate(on))
     assert (report.positions, report.mobility, report.left) == (3, 2, 2)
     assert (report.gruebler, report.planar) == (2, 2)
-    assert "3 freedoms of position, 2 of speed: edge.side bind speeds" in str(report)
+    assert "3 degrees of freedom of position, 2 of speed: edge.side bind speeds" in str(report)
 
 
-def test_a_rolling_sphere_has_five_freedoms_of_position_and_three_of_speed() -> None:
+def test_a_rolling_sphere_has_five_dofs_of_position_and_three_of_speed() -> None:
     s = da.System()
     ball = s.body("ball", da.sphere(0.1, 1.0))
     s.connect("floor", da.RollingSphere(0.1), s.ground, ball)
@@ -38,12 +38,12 @@ def test_a_rolling_sphere_has_five_freedoms_of_position_and_three_of_speed() -> 
     assert (report.positions, report.mobility, report.planar) == (5, 3, None)
 
 
-def test_drives_of_hinges_and_of_constraints_count_alike() -> None:
+def test_drives_of_joints_and_of_constraints_count_alike() -> None:
     crank = mechanisms.four_bar()
     crank.drive("A", position=0.6)
     report = da.mobility(crank)
     assert (report.mobility, report.left, report.idle, report.gruebler, report.planar) == (1, 0, (), -2, 1)
-    assert "with 1 drive (A): 0 freedoms left" in str(report)
+    assert "with 1 drive (A): 0 degrees of freedom left" in str(report)
 
     def excavator() -> da.System:
         s = da.System("boom")
@@ -75,10 +75,10 @@ def test_too_many_drives_and_drives_at_a_dead_point_are_named() -> None:
     assert "without A or B as many would be left" in str(both)
 
 
-def test_a_clock_is_no_freedom() -> None:
+def test_a_clock_is_no_dof() -> None:
     s = da.System("rheonomic")
     arm = s.body("arm", da.rod(1.0, 1.0))
-    swing = da.CustomHinge(("angle",), ("0.1*sin(3*t)", "0", "0"), [("y", "angle")])
+    swing = da.CustomJoint(("angle",), ("0.1*sin(3*t)", "0", "0"), [("y", "angle")])
     s.connect("A", swing, s.ground, arm)
     report = da.mobility(s, t=0.4)
     assert (report.mobility, report.positions, report.left, report.gruebler, report.planar) == (1, 1, 1, 1, 1)
@@ -110,7 +110,7 @@ def test_the_planar_count_is_given_where_motion_is_planar(make, planar) -> None:
 
 
 def test_five_windows_count_too_little_in_the_plane_too() -> None:
-    """A parallelogram with a third crank: 3 * 4 - 2 * 6 = 0 by counting, one freedom in truth."""
+    """A parallelogram with a third crank: 3 * 4 - 2 * 6 = 0 by counting, one degree of freedom in truth."""
     s = da.System("third crank")
     bar = s.body("bar", da.rod(2.0, 1.0))
     for k, x in enumerate((0.0, 1.0, 2.0)):

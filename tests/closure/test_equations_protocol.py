@@ -16,7 +16,7 @@ def test_rates_follow_from_positions(build) -> None:
     model = s.compile()
     e = RelativeEquations(model)
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, np.random.default_rng(1).normal(size=model.nv))
+    v = da.consistent_velocities(model, q, np.random.default_rng(1).normal(size=model.nv))
     a = da.consistent_accelerations(model, q, v, np.zeros(model.nv))
     assert np.allclose(e.jacobian(q, 0.0) @ v, e.velocity_terms(q, 0.0), atol=1e-9)
     assert np.allclose(e.jacobian(q, 0.0) @ a, e.acceleration_terms(q, v, 0.0), atol=1e-6)

@@ -11,7 +11,7 @@ from dalembert.library.mechanisms import bennett, bricard, four_bar
 
 
 @pytest.mark.parametrize("joint", [da.Fixed(), da.Revolute("z")])
-def test_a_light_part_can_hold_a_heavy_one(joint: da.Hinge) -> None:
+def test_a_light_part_can_hold_a_heavy_one(joint: da.Joint) -> None:
     """The row moves a 10 g stub a hundred thousand million times more easily than the rotor it stops."""
     s = da.System(gravity=(9.81, 0, 0))
     rotor = s.body("rotor", mass=1e4, com=(0, 0.01, 0), inertia=(1e5, 1e5, 1e5))
@@ -56,7 +56,7 @@ def test_an_overconstrained_loop_that_is_a_little_open_still_moves_right() -> No
     """Bricard's redundancy holds only when closed: off by 1e-8, the extra row must not be taken for a demand."""
     model = bricard().compile()
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, np.ones(model.nv))
+    v = da.consistent_velocities(model, q, np.ones(model.nv))
     a = model.forward_dynamics(q, v)
     for gap in (1e-12, 1e-10, 1e-8, 1e-7):
         off = model.integrate(q, gap * np.random.default_rng(0).normal(size=model.nv))
@@ -94,7 +94,7 @@ def test_a_massless_link_is_not_left_at_the_end_of_a_branch() -> None:
     bar.connect("B", da.Revolute("y"), crank.at(1), coupler)
     bar.connect("rod", da.Distance(2.0), bar.ground.at(2.5), coupler.at(2.5))
     twin = bar.compile()
-    angle = {name: q[model.q_slice(name)][0] for name in model.hinge_names}
+    angle = {name: q[model.q_slice(name)][0] for name in model.joint_names}
     if not {"A", "B"} <= set(angle):  # the crank hangs on the other side of the cut
         R = [model.pose(name, q).rotation for name in ("crank", "coupler")]
         heading = [np.arctan2(-r[2, 0], r[0, 0]) for r in R]
@@ -108,7 +108,7 @@ def test_a_massless_link_is_not_left_at_the_end_of_a_branch() -> None:
 def test_one_configuration_serves_a_batch_of_speeds() -> None:
     model = four_bar().compile()
     q = da.assemble(model).q
-    v = np.array([da.consistent_speeds(model, q, k * np.ones(model.nv)) for k in range(3)])
+    v = np.array([da.consistent_velocities(model, q, k * np.ones(model.nv)) for k in range(3)])
     lam = model.multipliers(q, v)
     for k in range(3):
         assert np.allclose(lam[k], model.multipliers(q, v[k]), atol=1e-9)
@@ -158,9 +158,9 @@ def test_a_row_that_passes_through_zero_is_not_trusted(angle: float, drift: floa
     """With Bennett's links in line, one row vanishes: what a loop that is a little open makes of it is no demand."""
     model = bennett().compile()
     q = da.assemble(model, prefer={"A": angle}).q
-    v = da.consistent_speeds(model, q, [5.0, 0.0, 0.0], fixed="A")
+    v = da.consistent_velocities(model, q, [5.0, 0.0, 0.0], fixed="A")
     a = model.forward_dynamics(q, v)
-    # two rows of five are independent: the motion in the one freedom they leave
+    # two rows of five are independent: the motion in the one degree of freedom they leave
     P, M = model.constraint_jacobian(q), model.mass_matrix(q)
     U, s, Vt = np.linalg.svd(P)
     particular = -Vt[:2].T @ ((U[:, :2].T @ model.constraint_bias(q, v)) / s[:2])

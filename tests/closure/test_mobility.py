@@ -105,7 +105,7 @@ def test_a_triangle_is_a_structure() -> None:
     assert (report.mobility, report.gruebler, report.motions) == (0, -3, [])
 
 
-def test_open_trees_have_the_freedoms_of_their_hinges() -> None:
+def test_open_trees_have_the_dofs_of_their_joints() -> None:
     s = da.System("arm")
     a, b = s.body("a", da.rod(1.0, 1.0, radius=0.1)), s.body("b", da.box(1, 1, 1, 1.0))
     s.connect("A", da.Spherical(), s.ground, a)
@@ -244,7 +244,7 @@ def test_the_verdict_does_not_depend_on_place_and_attitude() -> None:
 
 
 def test_redundancy_is_shared_only_where_load_can_pass() -> None:
-    # a door in a cabin that is itself free to turn: the cabin's own hinge shares nothing
+    # a door in a cabin that is itself free to turn: the cabin's own joint shares nothing
     s = da.System("cabin")
     cabin, leaf = s.body("cabin", da.box(2, 2, 2, 100.0)), s.body("leaf", da.box(1, 0.1, 2, 20.0))
     s.connect("base", da.Revolute("z"), s.ground, cabin)

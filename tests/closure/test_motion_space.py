@@ -1,4 +1,4 @@
-"""Positions, rates and subspaces of motion on the protocol: bodies and hinges, and natural coordinates, alike."""
+"""Positions, rates and subspaces of motion on the protocol: bodies and joints, and natural coordinates, alike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import dalembert as da
 from dalembert.closure import RelativeEquations, find_position, find_rates
 from dalembert.library import mechanisms
-from dalembert.motion import follow
+from dalembert.motion import follow_branch
 
 
 def four_bar(*, driven: bool = True) -> da.System:
@@ -31,7 +31,7 @@ def test_every_basis_of_a_system_is_the_same_motion() -> None:
         assert J[space.rows] @ space.S[:, space.rows] == pytest.approx(np.eye(len(space.rows)), abs=1e-12)
     chosen = da.motion_space(s, independent=["A"])
     assert chosen.velocity([2.0]) == pytest.approx(2 * chosen.R[:, 0])
-    with pytest.raises(da.ModelError, match="there are 1 freedoms here"):
+    with pytest.raises(da.ModelError, match="there are 1 degrees of freedom here"):
         da.motion_space(s, independent=["A", "B"])
     with pytest.raises(da.ModelError, match="name speeds: A, B, C"):
         da.motion_space(s, independent=["rocker"])
@@ -40,23 +40,23 @@ def test_every_basis_of_a_system_is_the_same_motion() -> None:
 
 
 def test_what_is_driven_moves_without_z() -> None:
-    """A driven mechanism has no freedom left: S b is its velocity, S c its acceleration."""
+    """A driven mechanism has no degree of freedom left: S b is its velocity, S c its acceleration."""
     s = four_bar()
     space = da.motion_space(s)
-    assert space.freedoms == 0 and space.Sb == pytest.approx([1, -1.143090951758, 0.686836568439], abs=1e-10)
+    assert space.dofs == 0 and space.Sb == pytest.approx([1, -1.143090951758, 0.686836568439], abs=1e-10)
     moving = da.motion_space(s, v=space.Sb)
     assert moving.Sc == pytest.approx(da.driven_motion(s).a, abs=1e-9)
-    # half driven: two freedoms, one of them led
+    # half driven: two degrees of freedom, one of them led
     s = da.System()
     for k, name in enumerate("ab"):
         s.body(name, mass=1.0, inertia=(1, 1, 1))
         s.connect(name.upper(), da.Revolute("z"), s["a"].at(1, 0, 0) if k else s.ground, s[name])
     s.drive("A", position=da.Polynomial((0.0, 3.0)))
     space = da.motion_space(s)
-    assert space.freedoms == 1 and space.velocity([2.0]) == pytest.approx([3, 2])
+    assert space.dofs == 1 and space.velocity([2.0]) == pytest.approx([3, 2])
 
 
-def test_gram_and_schmidt_of_hinges_by_differences() -> None:
+def test_gram_and_schmidt_of_joints_by_differences() -> None:
     s = four_bar(driven=False)
     v = da.motion_space(s, independent=["A"]).velocity([1.3])
     space = da.motion_space(s, method="gram-schmidt", v=v)
@@ -70,7 +70,7 @@ def test_gram_and_schmidt_of_hinges_by_differences() -> None:
 
 @pytest.mark.parametrize("solver", ["qr", "normal", "elimination"])
 @pytest.mark.parametrize("method", ["full", "modified", "mixed"])
-def test_newton_s_methods_close_hinges_too(method: str, solver: str) -> None:
+def test_newton_s_methods_close_joints_too(method: str, solver: str) -> None:
     """Five rows of a planar loop in space, three of them idle, and a drive."""
     s = four_bar()
     e = RelativeEquations(s.compile())
@@ -85,7 +85,7 @@ def test_following_agrees_with_the_core() -> None:
     core = da.kinematics(s, times=t)
     e = RelativeEquations(s.compile())
     for predictor in (0, 1, 2):
-        found = follow(e, t, core.q[0], predictor=predictor)
+        found = follow_branch(e, t, core.q[0], predictor=predictor)
         assert found.q == pytest.approx(core.q, abs=1e-10)
         assert found.v == pytest.approx(core.v, abs=1e-9) and found.a == pytest.approx(core.a, abs=1e-8)
         assert found.j == pytest.approx(np.array([core[f"{h}.jerk"] for h in "ABC"]).T, abs=1e-6)

@@ -16,9 +16,9 @@ def skater() -> da.System:
     return s
 
 
-def test_a_run_starts_where_names_say_also_at_a_cut_hinge() -> None:
+def test_a_run_starts_where_names_say_also_at_a_cut_joint() -> None:
     model = four_bar().compile()
-    assert [chord.name for chord in model.forest.chords] == ["D"]
+    assert [loop_constraint.name for loop_constraint in model.forest.loop_constraints] == ["D"]
     result = da.simulate(model, 0.05, state={"D": 1.2, "D.speed": 2.0})
     assert result["D.position"][0] == pytest.approx(1.2, abs=1e-10)
     assert result["D.speed"][0] == pytest.approx(2.0, abs=1e-10)
@@ -69,7 +69,7 @@ def test_modes_and_element_states_by_name() -> None:
     section, steel = da.Section.circle(0.01), da.Material(2.1e11, nu=0.3, density=7800.0)
     arm = s.body("arm", da.beam(1.0, section, steel, elements=4, modes=da.CantileverModes(3)))
     s.connect("A", da.Revolute("y"), s.ground, arm)
-    s.connect("lag", da.Element("hinge", "-k*z", {"k": 2.0}, states={"z": (0.1, "s - z")}, active=True), "A")
+    s.connect("lag", da.Element("joint", "-k*z", {"k": 2.0}, states={"z": (0.1, "s - z")}, active=True), "A")
     state, notes = da.start_state(s, {"arm.eta[1]": 0.01, "arm.eta[0].speed": 0.2, "lag.z": 0.7, "A": 0.3})
     model = s.compile()
     np.testing.assert_allclose(state.q[model.q_slice("arm")], [0, 0.01, 0])
@@ -104,7 +104,7 @@ def test_a_live_run_starts_by_names() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"Q": 1.0}, "there are hinges, bodies and element states"),
+        ({"Q": 1.0}, "there are joints, bodies and element states"),
         ({"A.sped": 1.0}, r"did you mean 'A\.speed'"),
         ({"A": 0.1, "A.position": 0.1}, "'A' gives the same"),
         ({"A": float("nan")}, "finite"),

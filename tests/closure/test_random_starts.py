@@ -1,4 +1,4 @@
-"""Random starts of loops with several freedoms: they close whenever plain least squares from the same start closes."""
+"""Random starts of loops with several DOF: they close whenever plain least squares from the same start closes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy.optimize import least_squares
 from systems.linkages import five_bar
 
 import dalembert as da
-from dalembert.closure.loop_solver import opposed
-from dalembert.closure.scaling import Scales
+from dalembert.closure.loop_solver import reversed_axes
+from dalembert.closure.scaling import Scaling
 
 
 def rssr_ss() -> da.System:
@@ -42,7 +42,7 @@ def stewart() -> da.System:
 
 
 def eight_turns() -> da.System:
-    """Eight hinges with axes in any direction: two freedoms, and places from which nothing closes better."""
+    """Eight joints with axes in any direction: two degrees of freedom, and places from which nothing closes better."""
     axes, s = np.random.default_rng(5).normal(size=(8, 3)), da.System("8R")
     last = s.ground
     for k in range(7):
@@ -54,13 +54,13 @@ def eight_turns() -> da.System:
 
 
 def closes(model: da.Model, q: np.ndarray) -> bool:
-    scales = Scales.of(model)
+    scales = Scaling.of(model)
     found = least_squares(
         lambda x: scales.residual(model, model.integrate(q, scales.columns * x)),
         np.zeros(model.nv), xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=300,
     )  # fmt: skip
     closed = np.abs(found.fun).max() < 1e-9
-    return bool(closed) and not opposed(model, model.integrate(q, scales.columns * found.x))
+    return bool(closed) and not reversed_axes(model, model.integrate(q, scales.columns * found.x))
 
 
 @pytest.mark.parametrize("make", [five_bar, rssr_ss, stewart, eight_turns], ids=lambda f: f.__name__)
@@ -92,7 +92,7 @@ def test_start_values_that_can_be_met_are_met(make: Callable[[], da.System], nam
         cut = model.cut_motion(q, still, still)[0]
         given = {
             name: float(
-                (q[model.q_slice(name)] if name in model.hinge_names else cut[model.compiled.names.cut_q[name]])[0]
+                (q[model.q_slice(name)] if name in model.joint_names else cut[model.compiled.names.cut_q[name]])[0]
             )
             for name in names
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from systems.random_trees import every_hinge_both_ways, random_system
+from systems.random_trees import every_joint_both_ways, random_system
 
 import dalembert as da
 from dalembert.compile.frames import FrameMap
@@ -22,15 +22,15 @@ def test_frames_make_the_round_trip(seed: int) -> None:
 
 
 def test_kernel_frames_sit_at_the_markers_with_the_axis_along_z() -> None:
-    forest = every_hinge_both_ways(np.random.default_rng(1)).forest()
+    forest = every_joint_both_ways(np.random.default_rng(1)).forest()
     frames = FrameMap.of(forest)
-    for k, hinge in enumerate(forest.hinges):
+    for k, joint in enumerate(forest.joints):
         R, p = frames.to_user(k + 1, np.eye(3), np.zeros(3))
-        assert np.allclose(p, hinge.outboard.position, atol=1e-14)
-        axis = getattr(hinge.element, "axis", None)
+        assert np.allclose(p, joint.outboard.position, atol=1e-14)
+        axis = getattr(joint.element, "axis", None)
         if axis is not None:
-            z = hinge.outboard.rotation.T @ R[:, 2]
-            assert np.allclose(z, -axis if hinge.reversed else axis, atol=1e-14)
+            z = joint.outboard.rotation.T @ R[:, 2]
+            assert np.allclose(z, -axis if joint.reversed else axis, atol=1e-14)
 
 
 def test_aligned_axes_stay_exact() -> None:
@@ -79,7 +79,7 @@ def test_massless_bodies_inside_are_allowed() -> None:
     assert np.allclose(model.mass_matrix(q) @ model.forward_dynamics(q, q), -model.bias_forces(q, q), atol=1e-12)
 
 
-def test_a_singular_configuration_names_its_freedoms() -> None:
+def test_a_singular_configuration_names_its_dofs() -> None:
     """Two links with parallel axes, the outer without inertia of its own: regular, except when folded onto the axis."""
     s = da.System(gravity=(0, 0, 0))
     cross = s.body("cross")

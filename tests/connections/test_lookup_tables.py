@@ -1,4 +1,4 @@
-"""Tables in hinges, constraints and couplings that users write; tables that repeat; functions as tables."""
+"""Tables in joints, constraints and couplings that users write; tables that repeat; functions as tables."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ WAVE = da.Table(PLACES, values=0.2 * np.cos(PLACES))
 
 def slide(**how: Any) -> da.System:
     s = da.System("slide")
-    s.connect("wire", da.CustomHinge(("s",), **how), s.ground, s.body("bead", da.sphere(0.1, mass=1.0)))
+    s.connect("wire", da.CustomJoint(("s",), **how), s.ground, s.body("bead", da.sphere(0.1, mass=1.0)))
     s.initial("wire", position=1.0)
     return s
 
 
-def test_a_hinge_by_a_table_is_that_by_its_formula() -> None:
+def test_a_joint_by_a_table_is_that_by_its_formula() -> None:
     by = [
         {"position": ("s", 0, "f(s)"), "tables": {"f": WAVE}},
         {"position": ("s", 0, "0.2*cos(s)")},
@@ -50,7 +50,7 @@ def test_constraints_and_couplings_call_tables_beside_elements_that_do() -> None
         s.connect("L", da.Prismatic("z"), s.ground, lifter)
         s.connect("cam law", da.CustomCoupling(f"s2 - {lift}", tables=tables), "A", "L")
         law = da.Table([-3.0, 0.0, 3.0], values=[30.0, 0.0, -30.0], kind="linear")
-        s.connect("spring", da.Element("hinge", "g(s)", tables={"g": law}), "A")
+        s.connect("spring", da.Element("joint", "g(s)", tables={"g": law}), "A")
         s.initial("A", position=0.7)
         s.initial("P", position=(0.12, 0.9, 0.0))
         run = da.simulate(s, 0.4, rtol=1e-9, atol=1e-11)
@@ -66,7 +66,7 @@ def test_leaving_a_table_is_an_error_and_what_is_no_table_is_refused() -> None:
         s.initial("wire", position=1.0, speed=1.0)
         da.simulate(s, 1.0)
     with pytest.raises(da.ModelError, match=r"give a da\.Table"):
-        da.CustomHinge(("s",), ("f(s)", 0, 0), tables={"f": 3.0})  # type: ignore[dict-item]
+        da.CustomJoint(("s",), ("f(s)", 0, 0), tables={"f": 3.0})  # type: ignore[dict-item]
 
 
 def test_a_table_that_repeats_goes_on_smoothly() -> None:
@@ -77,11 +77,11 @@ def test_a_table_that_repeats_goes_on_smoothly() -> None:
     np.testing.assert_allclose(table.slope(0).evaluate(x), np.cos(x), atol=1e-4)
     s = da.System("wheel", gravity=(0, 0, 0))
     s.connect("A", da.Revolute("z"), s.ground, s.body("wheel", da.cylinder(0.2, 0.1, mass=2.0)))
-    s.connect("detent", da.Element("hinge", "-0.3*f(s)", tables={"f": table}, active=True), "A")
+    s.connect("detent", da.Element("joint", "-0.3*f(s)", tables={"f": table}, active=True), "A")
     s.initial("A", position=1.0, speed=12.0)
     other = s.copy()
     other.remove("detent")
-    other.connect("detent", da.Element("hinge", "-0.3*sin(s)", active=True), "A")
+    other.connect("detent", da.Element("joint", "-0.3*sin(s)", active=True), "A")
     ends = [da.simulate(each, 2.0, rtol=1e-9, atol=1e-11)["A.position"][-1] for each in (s, other)]
     assert ends[0] > 6 * np.pi and ends[0] == pytest.approx(ends[1], abs=1e-4)
     with pytest.raises(da.ModelError, match="ends as it begins"):

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 import dalembert as da
 from dalembert.structures import frame_structure
-from dalembert.structures.supported_structure import Held, free_modes
+from dalembert.structures.supported_structure import SupportedStructure, free_modes
 
 E, G, RHO = 200e9, 80e9, 8000.0
 MATERIAL = da.Material(E=E, G=G, density=RHO)
@@ -34,12 +34,12 @@ def bending(roots: np.ndarray, section: da.Section) -> np.ndarray:
     return np.sort(np.concatenate(both))
 
 
-def pinned(s: da.Structure) -> Held:
+def pinned(s: da.Structure) -> SupportedStructure:
     """A beam on two pins: ends held across, one of them along and about the axis."""
     fixed = np.zeros((len(s.nodes), 6), dtype=bool)
     fixed[[0, -1], 1:3] = True
     fixed[0, [0, 3]] = True
-    return Held(s, fixed.ravel())
+    return SupportedStructure(s, fixed.ravel())
 
 
 def orders(errors: np.ndarray) -> np.ndarray:
@@ -52,7 +52,7 @@ def test_slender_bending_converges_at_order_four(support: str) -> None:
     for elements in (8, 16, 32):
         s = structure(SLENDER, elements, "euler")
         if support == "cantilever":
-            squares, exact = Held(s, s.fixed_at([0])).modes(4)[0], bending(CANTILEVER, SLENDER)[:4]
+            squares, exact = SupportedStructure(s, s.fixed_at([0])).modes(4)[0], bending(CANTILEVER, SLENDER)[:4]
         elif support == "free":
             squares, exact = free_modes(s, 4)[0], bending(FREE, SLENDER)[:4]
         else:
@@ -107,7 +107,7 @@ def test_a_deep_cantilever_has_its_transfer_matrix_frequency() -> None:
     exact, errors = timoshenko_cantilever(DEEP), []
     for elements in (16, 32, 64):
         s = structure(DEEP, elements, "timoshenko")
-        errors.append(np.sqrt(Held(s, s.fixed_at([0])).modes(1)[0][0]) / exact - 1)
+        errors.append(np.sqrt(SupportedStructure(s, s.fixed_at([0])).modes(1)[0][0]) / exact - 1)
     assert np.abs(orders(np.array(errors)) - 2).max() < 0.1 and 0 < errors[-1] < 2e-7
 
 
@@ -119,10 +119,10 @@ def test_stretching_and_twisting_converge_at_order_two(mass: str) -> None:
     for elements in (8, 16, 32):
         s = structure(SLENDER, elements, "euler", mass)
         found = []
-        for freedom in (0, 3):
+        for dof in (0, 3):
             fixed = np.ones((len(s.nodes), 6), dtype=bool)
-            fixed[1:, freedom] = False
-            found.append(np.sqrt(Held(s, fixed.ravel()).modes(1)[0][0]))
+            fixed[1:, dof] = False
+            found.append(np.sqrt(SupportedStructure(s, fixed.ravel()).modes(1)[0][0]))
         errors.append(np.abs(np.array(found) / [exact_stretch, exact_twist] - 1))
     assert np.abs(orders(np.array(errors)) - 2).max() < 0.1
 
@@ -132,7 +132,7 @@ def test_lumped_masses_converge_at_order_two() -> None:
     errors = []
     for elements in (8, 16, 32):
         s = structure(SLENDER, elements, "euler", "lumped")
-        errors.append(np.abs(np.sqrt(Held(s, s.fixed_at([0])).modes(3)[0]) / exact - 1))
+        errors.append(np.abs(np.sqrt(SupportedStructure(s, s.fixed_at([0])).modes(3)[0]) / exact - 1))
     assert np.abs(orders(np.array(errors)) - 2).max() < 0.2
 
 

@@ -9,18 +9,18 @@ from systems.arms import planar_arm, wrist_arm
 
 import dalembert as da
 from dalembert.closure.joint_limits import Bounds
-from dalembert.motion.ik.equations import Reach
-from dalembert.motion.ik.solvers import descend
+from dalembert.motion.ik.equations import IkEquations
+from dalembert.motion.ik.solvers import solve_bounded
 from dalembert.motion.ik.targets import goals_of
 
 Array = np.ndarray
 
 
-def reach_of(system: da.System, targets: dict, limits: bool | dict = True, weights: Array | None = None) -> Reach:
+def reach_of(system: da.System, targets: dict, limits: bool | dict = True, weights: Array | None = None) -> IkEquations:
     model = system.compile()
     goals, _ = goals_of(model, targets, "test")
     metric = np.ones(model.nv) if weights is None else weights
-    return Reach(model, goals, Bounds.of(model, limits, "test"), np.arange(model.nv), metric, 1e-10)
+    return IkEquations(model, goals, Bounds.of(model, limits, "test"), np.arange(model.nv), metric, 1e-10)
 
 
 def floating_arm() -> da.System:
@@ -117,7 +117,7 @@ def test_limits_where_loops_are_cut_are_rows_by_differences_and_by_cut_motion() 
     assert np.allclose(r[:, reach.closures : reach.closures + len(over)], (at - bounds.cut_upper)[:, over])
 
 
-def rows_of_loops(reach: Reach, q: Array) -> tuple[Array, Array]:
+def rows_of_loops(reach: IkEquations, q: Array) -> tuple[Array, Array]:
     """Return rows of loops by the model's own kernels, scaled as the problem has them."""
     scales = reach._row_scales
     J = reach.model.constraint_jacobian(q)[:, reach.closing] * reach.metric
@@ -132,15 +132,15 @@ def test_a_descent_depends_on_nothing_but_its_start() -> None:
     poses = model.pose("hand.tool", rng.uniform(-2.8, 2.8, (60, 6)))
     reach = reach_of(s, {"hand.tool": poses})
     starts, which = rng.uniform(-2.8, 2.8, (60, 6)), np.arange(60)
-    whole = descend(reach, starts, which)
+    whole = solve_bounded(reach, starts, which)
     some = rng.permutation(60)[:23]
-    part = descend(reach, starts[some], which[some])
+    part = solve_bounded(reach, starts[some], which[some])
     for name in ("q", "residual", "done", "iterations", "push"):
         assert (getattr(part, name) == getattr(whole, name)[some]).all(), name
     before = da.threads()
     da.set_threads(1)
     try:
-        assert (descend(reach, starts, which).q == whole.q).all()
+        assert (solve_bounded(reach, starts, which).q == whole.q).all()
     finally:
         da.set_threads(before)
     assert whole.done.sum() > 20
@@ -151,5 +151,5 @@ def test_a_descent_depends_on_nothing_but_its_start() -> None:
 
 def test_a_descent_stops_at_bounds_and_says_what_presses() -> None:
     reach = reach_of(planar_arm(J2={"lower": 0.5, "upper": 1.0}), {"link2.tool": (0.2, 0.1, 0.0)})
-    down = descend(reach, np.array([[0.0, 0.8]]), np.zeros(1, dtype=int))
+    down = solve_bounded(reach, np.array([[0.0, 0.8]]), np.zeros(1, dtype=int))
     assert not down.done[0] and down.q[0, 1] == 1.0 and down.push[0, 1] < 0

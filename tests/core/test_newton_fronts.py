@@ -5,7 +5,7 @@ import pytest
 from systems.flexible_systems import random_deformed_state, random_flexible_tree, random_place
 from systems.random_elements import add_random_elements
 from systems.random_loops import random_closed_system, random_contacts
-from systems.random_trees import every_hinge_both_ways, random_system
+from systems.random_trees import every_joint_both_ways, random_system
 from systems.redundant_systems import redundant
 
 import dalembert as da
@@ -29,7 +29,7 @@ def cross(w):
 def chart_slopes(model, v):
     """Return d xi'/d xi in the chart around the state: -1/2 omega~ of attitudes, -u~ of places beside them."""
     B = np.zeros((model.nv, model.nv))
-    for name in model.hinge_names:
+    for name in model.joint_names:
         at, places = model.v_slice(name), model.q_slice(name)
         if places.stop - places.start != at.stop - at.start:
             k = at.start
@@ -54,7 +54,7 @@ def error(model, q, v, x, rng, t=0.3):
 
 
 def tree(rng):
-    model = (every_hinge_both_ways(rng) if rng.random() < 0.3 else random_system(rng, 10)).compile()
+    model = (every_joint_both_ways(rng) if rng.random() < 0.3 else random_system(rng, 10)).compile()
     state = model.random_state(rng)
     return model, state.q, state.v
 
@@ -105,20 +105,20 @@ def repeated(rng):
 
 
 def machine(rng):
-    """Couplings, a drive, armatures, a signal of a state to a distant hinge, a spring between trees."""
+    """Couplings, a drive, armatures, a signal of a state to a distant joint, a spring between trees."""
     s = da.System("machine")
     ends = [s.ground, s.ground]
     for k in range(8):
         body = s.body(f"b{k}", da.box(0.5, 0.1, 0.2, mass=1.0 + 0.1 * k))
-        hinge = da.Revolute("xyz"[k % 3], armature=0.02 * (k % 3)) if k != 5 else da.Spherical()
-        s.connect(f"h{k}", hinge, ends[k % 2].at(0.3, 0.1 * k, 0), body.at(-0.25, 0, 0.05))
+        joint = da.Revolute("xyz"[k % 3], armature=0.02 * (k % 3)) if k != 5 else da.Spherical()
+        s.connect(f"h{k}", joint, ends[k % 2].at(0.3, 0.1 * k, 0), body.at(-0.25, 0, 0.05))
         ends[k % 2] = body
     s.connect("gear", da.Coupling(-2.0), "h0", "h6")
     s.connect("cam", da.CustomCoupling("s2 - h*(1 - cos(s1)) + 0.1*s1*s2", {"h": 0.2}), "h1", "h4")
     s.drive("h2", position=da.Harmonic(0.3, 2.0))
-    law = da.Element("hinge", "-m", states={"m": (0.0, "(3*s + ds - m)/0.1")}, signals={"y": "m**2 + ds"})
+    law = da.Element("joint", "-m", states={"m": (0.0, "(3*s + ds - m)/0.1")}, signals={"y": "m**2 + ds"})
     s.connect("filter", law, "h7")
-    s.connect("motor", da.Element("hinge", "-0.5*tanh(u) - 0.1*ds", inputs={"u": "filter.y"}), "h3")
+    s.connect("motor", da.Element("joint", "-0.5*tanh(u) - 0.1*ds", inputs={"u": "filter.y"}), "h3")
     s.connect(
         "tie", da.SpringDamper(stiffness=50.0, damping=2.0, length=0.1), s["b6"].at(0, 0.1, 0), s["b7"].at(0.2, 0, 0)
     )
@@ -128,11 +128,11 @@ def machine(rng):
 
 
 def cut_spring(rng):
-    """Springs at hinges that close loops."""
+    """Springs at joints that close loops."""
     s = windows(3)
-    cut = [name for name in s.connections if name not in s.compile().hinge_names]
+    cut = [name for name in s.connections if name not in s.compile().joint_names]
     for name in cut:
-        s.connect(f"spring {name}", da.Element("hinge", "-20*s**3 - 0.5*ds"), name)
+        s.connect(f"spring {name}", da.Element("joint", "-20*s**3 - 0.5*ds"), name)
     model = s.compile()
     cranks = np.array([name.startswith("A") for name in model.speed_names])
     return model, np.where(cranks, -0.3, 0.3), np.where(cranks, -1.0, 1.0)
@@ -167,16 +167,16 @@ def hanging_beams():
     end = s.ground.origin
     for k in range(3):
         body = s.body(f"link{k}", link)
-        s.connect(f"hinge{k}", da.Revolute("yz"[k % 2]), end, body)
+        s.connect(f"joint{k}", da.Revolute("yz"[k % 2]), end, body)
         end = body.at(1.0, 0, 0)
-    s.initial("hinge0", speed=1.0)
+    s.initial("joint0", speed=1.0)
     return s
 
 
 def pulled_loops():
     """A four-bar with a driven crank and a spring across it."""
     s = four_bar()
-    first = next(iter(s.compile().hinge_names))
+    first = next(iter(s.compile().joint_names))
     s.drive(first, speed=1.0)
     return s
 
@@ -206,7 +206,7 @@ def test_runs_are_those_of_dense_matrices(monkeypatch, name, method):
     assert np.abs(fronts.q[-1] - dense.q[-1]).max() < 1e-7
 
 
-def test_few_freedoms_keep_a_dense_matrix_and_many_do_not(monkeypatch):
+def test_few_dofs_keep_a_dense_matrix_and_many_do_not(monkeypatch):
     monkeypatch.delenv("DALEMBERT_NEWTON", raising=False)
 
     def solved_by_fronts(n):

@@ -13,7 +13,7 @@ def buffer(push: float) -> da.System:
     """A mass that flies against a force which is there, all at once, beyond 0.31 m; only a function knows of it."""
     s = da.System("buffer", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    s.connect("k", da.Element("hinge", lambda t, s, ds: -push if s > 0.31 else 0.0, active=True), "X")
+    s.connect("k", da.Element("joint", lambda t, s, ds: -push if s > 0.31 else 0.0, active=True), "X")
     s.initial("X", position=0.0, speed=1.0)
     return s
 

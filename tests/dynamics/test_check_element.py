@@ -17,12 +17,12 @@ ISOTROPIC = ("-k*x", "-k*y", "-k*z", "-g*rx", "-g*ry", "-g*rz")
 @pytest.mark.parametrize(
     "element",
     [
-        da.Element("hinge", "-k*s**3 - c*ds", {"k": 3.0, "c": 0.1}, energy="k*s**4/4"),
+        da.Element("joint", "-k*s**3 - c*ds", {"k": 3.0, "c": 0.1}, energy="k*s**4/4"),
         da.Element("distance", "-2*(s - 1)", energy="(s - 1)**2"),
         da.Element("place", ("-x", "-2*y - vy", "-z**3"), energy="x**2/2 + y**2 + z**4/4"),
         da.Element("pose", ISOTROPIC, {"k": 2.0, "g": 3.0}, energy="k*(x**2+y**2+z**2)/2 + g*(rx**2+ry**2+rz**2)/2"),
-        da.Element("hinge", "-g*(s - m)", {"g": 2.0}, {"m": (0.1, "s - m")}, energy="g*(s - m)**2/2"),
-        da.Element("hinge", lambda t, s, ds: (-s - ds, 0.5 * s * s)),
+        da.Element("joint", "-g*(s - m)", {"g": 2.0}, {"m": (0.1, "s - m")}, energy="g*(s - m)**2/2"),
+        da.Element("joint", lambda t, s, ds: (-s - ds, 0.5 * s * s)),
         da.DCMotor(12.0, 1.0, 0.1, 0.01),
         da.PositionServo(1.0, 10.0, 1.0, 3.0),
     ],
@@ -47,17 +47,17 @@ def forgetful() -> Any:
 @pytest.mark.parametrize(
     ("element", "problem"),
     [
-        (da.Element("hinge", "-4*s"), "creates energy"),
-        (da.Element("hinge", "0.1*ds"), "creates energy"),
+        (da.Element("joint", "-4*s"), "creates energy"),
+        (da.Element("joint", "0.1*ds"), "creates energy"),
         (da.Element("place", ("y", "-x", 0)), "creates energy"),  # swirls
-        (da.Element("hinge", "-2*(s - m)", {}, {"m": (0.1, "m - s")}, energy="(s - m)**2"), "creates energy"),
-        (da.Element("hinge", "-sqrt(s)"), "not finite"),
-        (da.Element("hinge", "-ds/abs(ds)"), "zero"),
-        (da.Element("hinge", "-exp(10*s)"), "far out"),
-        (da.Element("hinge", "-0.1*s - 0.1*sin(1e5*s)", energy="s**2"), "rough"),
-        (da.Element("hinge", forgetful()), "inputs alone"),
-        (da.Element("hinge", lambda t, s, ds: 1 / 0), "ZeroDivisionError"),
-        (da.Element("hinge", "-1e-3*s - 100*ds"), "creates energy"),  # hidden by damping
+        (da.Element("joint", "-2*(s - m)", {}, {"m": (0.1, "m - s")}, energy="(s - m)**2"), "creates energy"),
+        (da.Element("joint", "-sqrt(s)"), "not finite"),
+        (da.Element("joint", "-ds/abs(ds)"), "zero"),
+        (da.Element("joint", "-exp(10*s)"), "far out"),
+        (da.Element("joint", "-0.1*s - 0.1*sin(1e5*s)", energy="s**2"), "rough"),
+        (da.Element("joint", forgetful()), "inputs alone"),
+        (da.Element("joint", lambda t, s, ds: 1 / 0), "ZeroDivisionError"),
+        (da.Element("joint", "-1e-3*s - 100*ds"), "creates energy"),  # hidden by damping
         (da.Element("pose", (0, 0, 0, "-2*rx", "-ry", "-rz"), energy="rx**2 + (ry**2 + rz**2)/2"), "creates energy"),
         (da.Element("place", (0, 0, 0)), "never gives a force"),
     ],
@@ -120,16 +120,16 @@ def test_elements_with_several_ends_and_inputs() -> None:
         ("place", "distance"), None, {"k": 3.0}, energy=stored.replace("x2", "s2").replace("(s -", "(s2 -")
     )
     assert da.check_element(mixed).ok
-    wrong = da.Element(("hinge", "hinge"), ("-s1 + s2", "-s2"), energy="(s1**2 + s2**2)/2")
+    wrong = da.Element(("joint", "joint"), ("-s1 + s2", "-s2"), energy="(s1**2 + s2**2)/2")
     assert "creates energy" in repr(da.check_element(wrong))
-    fed = da.Element("hinge", "-k*u", {"k": 2.0}, inputs={"u": "other.speed"}, active=True)
+    fed = da.Element("joint", "-k*u", {"k": 2.0}, inputs={"u": "other.speed"}, active=True)
     assert "takes u from elsewhere" in repr(da.check_element(fed))
 
 
 def test_a_block_has_answers_alone() -> None:
-    report = da.check_element(da.Block({"u": "2*y"}, inputs={"w": "A.speed"}, states={"y": (0.0, "w - y")}))
+    report = da.check_element(da.SignalBlock({"u": "2*y"}, inputs={"w": "A.speed"}, states={"y": (0.0, "w - y")}))
     assert report.ok and "acts on nothing" in repr(report)
-    assert not da.check_element(da.Block({"u": "sqrt(y - 10)"}, states={"y": (0.0, "-y")})).ok
+    assert not da.check_element(da.SignalBlock({"u": "sqrt(y - 10)"}, states={"y": (0.0, "-y")})).ok
 
 
 def test_jumps_at_half_a_turn_are_noted() -> None:
@@ -161,7 +161,7 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
     (da.KelvinVoigt(3.0, 0.2), {}),
     (da.Maxwell(3.0, 0.2, measure="distance"), {}),
     (da.Zener(3.0, 4.0, 0.5), {}),
-    (da.GeneralisedMaxwell(1.0, [(3.0, 0.1), (2.0, 1.0)]), {}),
+    (da.GeneralizedMaxwell(1.0, [(3.0, 0.1), (2.0, 1.0)]), {}),
     (da.Drag(0.1, 0.2), {}),
     (da.InverseSquare(2.0, softening=0.1), {}),
     (da.Field(("-x", "-y - vy", 0), energy="(x**2 + y**2)/2"), {}),
@@ -205,9 +205,9 @@ def test_the_list_of_library_elements_is_whole() -> None:
 
 
 def test_figures_of_the_report() -> None:
-    report = da.check_element(da.Element("hinge", "-3*s - 2*ds", energy="s**2"), points=2000)
+    report = da.check_element(da.Element("joint", "-3*s - 2*ds", energy="s**2"), points=2000)
     assert report.static_remainder == pytest.approx(1.0, rel=1e-2)  # force -3 s, energy's slope 2 s
-    damper = da.check_element(da.Element("hinge", "-2*ds"), points=2000, speed=3.0)
+    damper = da.check_element(da.Element("joint", "-2*ds"), points=2000, speed=3.0)
     assert damper.dissipated == pytest.approx(18.0, rel=1e-2)
     assert damper.created == 0.0
     assert damper.slope_error < 1e-6
@@ -216,4 +216,4 @@ def test_figures_of_the_report() -> None:
 @pytest.mark.parametrize("keywords", [{"size": 0.0}, {"speed": math.nan}, {"points": 0}, {"element": "spring"}])
 def test_bad_input_is_named(keywords: dict[str, Any]) -> None:
     with pytest.raises(ModelError, match="check_element"):
-        da.check_element(**{"element": da.Element("hinge", "-s")} | keywords)
+        da.check_element(**{"element": da.Element("joint", "-s")} | keywords)

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.signal import butter, filtfilt
 
 import dalembert as da
-from dalembert.dynamics.load_sharing import shared
+from dalembert.dynamics.load_sharing import share_efforts
 from dalembert.dynamics.smoothing_splines import Smoothing
 
 Array = NDArray[np.float64]
@@ -128,15 +128,15 @@ def test_loops_stay_closed_and_the_crank_needs_what_it_needs_when_driven() -> No
     # all coordinates, with noise that opens the loop
     model = s.compile()
     noise = 1e-3 * np.random.default_rng(0).normal(size=(len(t), model.nq))
-    rows = np.column_stack([driven[f"{name}.position"] for name in model.hinge_names]) + noise
-    noisy = da.measured_motion(s, t, dict(zip(model.hinge_names, rows.T, strict=True)), cutoff=4.0)
+    rows = np.column_stack([driven[f"{name}.position"] for name in model.joint_names]) + noise
+    noisy = da.measured_motion(s, t, dict(zip(model.joint_names, rows.T, strict=True)), cutoff=4.0)
     assert np.abs(model.constraint_residual(noisy.q)).max() < 1e-11
     assert np.abs(noisy.q - (rows - noise)).max() < 2e-3
     smooth = da.inverse_dynamics(s, noisy, actuators="A")["A"][10:-10]
     assert np.abs(smooth - driven["A.effort"][10:-10]).max() < 0.03 * np.abs(driven["A.effort"]).max()
 
 
-def test_any_hinge_drives_the_loop_wherever_it_was_cut() -> None:
+def test_any_joint_drives_the_loop_wherever_it_was_cut() -> None:
     s = four_bar()
     t = np.linspace(0.0, 1.0, 21)
     motion = da.measured_motion(s, t, {"A": lambda t: 1.0 + 0.8 * np.sin(2.0 * t)})
@@ -180,7 +180,7 @@ def test_what_is_free_is_integrated_while_the_rest_is_given() -> None:
     s.connect("k", da.TorsionSpring(stiffness=2.0, damping=0.1), "elbow")
     shoulder = 0.3 * np.sin(4 * T)
     mixed = da.measured_motion(s, T, {"shoulder": shoulder})
-    assert any("1 freedoms were integrated" in note for note in mixed.stats.notes)
+    assert any("1 degrees of freedom were integrated" in note for note in mixed.stats.notes)
     efforts = da.inverse_dynamics(s, mixed, actuators="shoulder")  # the elbow needs none
     np.testing.assert_allclose(efforts["shoulder"], mixed["shoulder.effort"], atol=1e-9)
     # forward again with this effort
@@ -200,7 +200,7 @@ def test_shares_within_bounds_are_the_cheapest() -> None:
         A = rng.normal(size=(4, 2, 5))
         b = (A @ rng.uniform(0.0, 1.0, size=(4, 5, 1)))[..., 0]
         weights = rng.uniform(0.5, 2.0, 5)
-        u = shared(A, b, weights, power, np.zeros((4, 5)), np.ones((4, 5)), 1e-9)
+        u = share_efforts(A, b, weights, power, np.zeros((4, 5)), np.ones((4, 5)), 1e-9)
         np.testing.assert_allclose((A @ u[..., None])[..., 0], b, atol=1e-9)
         for k in range(4):
             best = minimize(
@@ -340,12 +340,12 @@ def test_moment_arms_in_loops_follow_the_loop() -> None:
     s.connect("cable", da.SpringDamper(stiffness=100.0), s.ground.at(0.5, 2.0, 0), s["link1"].at(1.2, 0.3, 0))
     t = np.linspace(0.0, 1.0, 11)
     motion = da.measured_motion(s, t, {"A": lambda t: 1.0 + 0.5 * t})
-    q = np.column_stack([motion[f"{name}.position"] for name in s.compile().hinge_names])
+    q = np.column_stack([motion[f"{name}.position"] for name in s.compile().joint_names])
     rate = motion.model.report(["rates"], t, motion.q, motion.v)["rates"][:, 0]
     for name in "ABCD":
         arms = da.moment_arms(s, q, coordinates=name)
         np.testing.assert_allclose(arms["cable", name] * motion[f"{name}.speed"], -rate, atol=1e-8)
-    with pytest.raises(da.ModelError, match="1 freedom: name as many"):
+    with pytest.raises(da.ModelError, match="1 degree of freedom: name as many"):
         da.moment_arms(s, q, coordinates=["A", "B"])
     with pytest.raises(da.ModelError, match="'cable'"):
         da.moment_arms(s, q, elements="rope", coordinates="A")

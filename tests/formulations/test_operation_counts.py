@@ -34,7 +34,7 @@ def test_counts_of_a_system_tell_the_source_from_the_kernels() -> None:
         body = s.body(f"b{k}", link)
         s.connect(f"h{k}", da.Revolute("y"), end, body)
         end = body.at(node=10)
-    count = da.flops(s)
+    count = da.operation_counts(s)
     assert count.articulated == pytest.approx(TABLE[3, 5])
     assert count.kernel == kernel_count([5, 5, 5], [1, 1, 0]) and "kernel" in str(count)
     # by the square of the modes: with factors of low rank the cube is gone

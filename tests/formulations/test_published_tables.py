@@ -114,7 +114,7 @@ def test_a_hanging_chain_of_ball_joints_swings_to_both_sides() -> None:
     """Bernoulli 1732: j_0n / 2 sqrt(g / L), each frequency twice; error of order 1 / n^2."""
     n, g = 30, 9.81
     s = chain(n, joints="ball", length=1.0 / n)
-    s.initial("hinge_1", rotation=("y", np.pi / 2))  # down
+    s.initial("joint_1", rotation=("y", np.pi / 2))  # down
     zeros = np.array([2.404825557695773, 5.520078110286311, 8.653727912911013])
     found = da.modes(s)
     swings = np.sort(found.frequencies[found.frequencies > 1e-3]) * 2 * np.pi
@@ -122,7 +122,7 @@ def test_a_hanging_chain_of_ball_joints_swings_to_both_sides() -> None:
     assert np.allclose(swings[:6], exact, rtol=6e-3)
 
 
-def test_chains_of_every_joint_move_as_their_freedoms_say() -> None:
+def test_chains_of_every_joint_move_as_their_dofs_say() -> None:
     assert [chain(5, joints=joint).compile().nv for joint in ("pin", "ball", "universal")] == [5, 15, 10]
     floating = chain(4, joints="ball", floating=True).compile()
     assert floating.nv == 6 + 9

@@ -8,7 +8,7 @@ import dalembert as da
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_chords_that_can_move_nothing_do_not_matter(seed: int) -> None:
+def test_loop_constraints_that_can_move_nothing_do_not_matter(seed: int) -> None:
     closed = redundant(seed)
     model = closed.system.compile()
     q, v = closed.state(model)

@@ -29,7 +29,7 @@ def top() -> da.System:
 def with_state() -> da.System:
     s = da.System("with a state", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    s.connect("k", da.Element("hinge", "-10 * s - p", states={"p": (1.0, "-2 * p + 5 * ds")}, active=True), "X")
+    s.connect("k", da.Element("joint", "-10 * s - p", states={"p": (1.0, "-2 * p + 5 * ds")}, active=True), "X")
     s.initial("X", position=0.3)
     return s
 
@@ -42,7 +42,7 @@ def driven_by_a_loop() -> da.System:
 
 def driven_in_a_tree() -> da.System:
     s = chain(2, axes="y")
-    s.drive("hinge_1", position=da.Harmonic(amplitude=0.5, frequency=1.0))
+    s.drive("joint_1", position=da.Harmonic(amplitude=0.5, frequency=1.0))
     return s
 
 
@@ -57,7 +57,7 @@ def skate() -> da.System:
     s = da.System("skate")
     b = s.body("b", da.box(0.3, 0.2, 0.1, mass=1.0))
     s.connect("P", da.Planar("z"), s.ground, b)
-    s.connect("S", da.Skate(), s.ground, b.at(0.1, 0, 0))
+    s.connect("S", da.KnifeEdge(), s.ground, b.at(0.1, 0, 0))
     s.initial("P", speed=(1.0, 0.0, 1.0))
     return s
 
@@ -121,7 +121,7 @@ def test_steps_are_short_only_where_it_is_lively() -> None:
 def test_stiff_motions_are_damped_with_long_steps() -> None:
     s = da.System("stiff")
     s.connect("P", da.Prismatic("z"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    s.connect("k", da.HingeSpring(stiffness=1e6, damping=2e4), "P")
+    s.connect("k", da.JointSpring(stiffness=1e6, damping=2e4), "P")
     result = da.simulate(s, 1.0, method="alpha", rtol=1e-6, atol=1e-8)
     assert result["P.position"][-1] == pytest.approx(-9.81e-6, rel=1e-4)
     assert result.stats.steps < 500

@@ -8,25 +8,25 @@ import numpy as np
 import pytest
 from oracles import constraint_rows as oracle
 from systems.random_contacts import CONTACTS
-from systems.random_trees import HINGES, coin, derivative, hang_on, random_hinge, random_marker
+from systems.random_trees import JOINTS, coin, derivative, hang_on, random_joint, random_marker
 
 import dalembert as da
 from dalembert.connections.constraints.geometric import Constraint
-from dalembert.connections.joints import Hinge
+from dalembert.connections.joints import Joint
 
-KINDS: dict[str, Callable[[np.random.Generator], Hinge | Constraint]] = {
-    **{kind.__name__: lambda rng, kind=kind: random_hinge(kind, rng) for kind in HINGES if kind is not da.Free},
+KINDS: dict[str, Callable[[np.random.Generator], Joint | Constraint]] = {
+    **{kind.__name__: lambda rng, kind=kind: random_joint(kind, rng) for kind in JOINTS if kind is not da.Free},
     **CONTACTS,
 }
 
 
 def looped_system(kind: str, seed: int) -> da.System:
-    """Return a random tree with a chord of the given kind between two random bodies, and a few chords of any kind."""
+    """Return a random tree with a loop constraint of the given kind between two bodies, and a few of any kind."""
     rng = np.random.default_rng([seed, list(KINDS).index(kind)])
     system = da.System("looped", gravity=rng.normal(size=3))
     placed = [system.ground]
     for k in range(6):
-        branch = HINGES[int(rng.integers(1, len(HINGES)))]
+        branch = JOINTS[int(rng.integers(1, len(JOINTS)))]
         parent = placed[int(rng.integers(len(placed)))]
         placed.append(hang_on(system, parent, f"b{k}", branch, rng, backwards=coin(rng)))
     for k, extra in enumerate([kind, list(KINDS)[int(rng.integers(len(KINDS)))], kind]):

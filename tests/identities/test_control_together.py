@@ -44,7 +44,7 @@ class Counted:
 
 
 def soft(state: da.State) -> Array:
-    """Hinge forces by speeds and time, of a model of any kind."""
+    """Joint forces by speeds and time, of a model of any kind."""
     push = 0.1 * np.cos(5.0 * np.asarray(state.t))[..., None]
     return np.asarray(push - 0.2 * np.tanh(state.v))
 
@@ -73,7 +73,7 @@ def assert_each_alone(
 def near(model: da.Model, count: int, seed: int = 0, reach: float = 0.1) -> da.State:
     """Return states on the loops near the one of the description."""
     rng, q = np.random.default_rng(seed), da.assemble(model).q
-    v = [da.consistent_speeds(model, q, reach * rng.normal(size=model.nv)) for _ in range(count)]
+    v = [da.consistent_velocities(model, q, reach * rng.normal(size=model.nv)) for _ in range(count)]
     return da.State(q=np.tile(q, (count, 1)), v=np.array(v))
 
 
@@ -101,9 +101,9 @@ def test_flexible_bodies() -> None:
 
 def test_drives_breaks_and_element_states() -> None:
     s = chain(3, axes="y")
-    s.drive("hinge_1", position=da.Harmonic(0.3, 2.0))
-    s.connect("kick", da.Effort(da.laws.Pulse(0.1, duration=0.05, value=3.0)), "hinge_2")
-    s.connect("m", da.Element("hinge", "-c*(s - m)", {"c": 5.0}, states={"m": (0.1, "(s - m)/0.3")}), "hinge_3")
+    s.drive("joint_1", position=da.Harmonic(0.3, 2.0))
+    s.connect("kick", da.Effort(da.laws.Pulse(0.1, duration=0.05, value=3.0)), "joint_2")
+    s.connect("m", da.Element("joint", "-c*(s - m)", {"c": 5.0}, states={"m": (0.1, "(s - m)/0.3")}), "joint_3")
     model, rng = s.compile(), np.random.default_rng(1)
     q, v = 0.3 * rng.normal(size=(2, 9, 3))
     starts = da.State(q=q, v=v, x=rng.normal(size=(9, 1)))
@@ -112,12 +112,12 @@ def test_drives_breaks_and_element_states() -> None:
 
 def test_numbers_of_elements_and_own_numbers_of_each_run() -> None:
     s = chain(3, axes="y")
-    s.connect("k", da.TorsionSpring(5.0), "hinge_2")
+    s.connect("k", da.TorsionSpring(5.0), "joint_2")
     model = s.compile()
     numbers = {
         "k.stiffness": np.linspace(1.0, 9.0, 21),
         "link_2.mass": np.linspace(0.5, 3.0, 21),
-        "hinge_3.first.x": np.linspace(0.0, 0.1, 21),
+        "joint_3.first.x": np.linspace(0.0, 0.1, 21),
     }
     assert_each_alone(model, model.random_state(0, size=21), soft, parameters=numbers)
 
@@ -134,8 +134,8 @@ def test_actuators_clip_what_a_control_asks_for() -> None:
 
 def test_laws_that_change_branches_and_stiff_runs_go_on_by_themselves() -> None:
     s = chain(2, axes="y")
-    s.connect("wall", da.Element("hinge", "where(s > 0.05, -200*(s - 0.05), 0)", {}), "hinge_1")
-    s.connect("k", da.TorsionSpring(1.0, damping=1.0), "hinge_2")
+    s.connect("wall", da.Element("joint", "where(s > 0.05, -200*(s - 0.05), 0)", {}), "joint_1")
+    s.connect("k", da.TorsionSpring(1.0, damping=1.0), "joint_2")
     model = s.compile()
     starts = da.State(
         q=np.tile([0.0, 0.1], (12, 1)), v=np.tile([1.0, 0.0], (12, 1))
@@ -201,9 +201,9 @@ def test_weights_that_a_control_computes_for_all_runs_are_held(threads: int) -> 
 
 ONE_ONLY: dict[str, Callable[[da.State], Any]] = {
     "of a coordinate": lambda s: [-4.0 * s.q[0] - s.v[0], 0.0],
-    "of rows, as many as there are freedoms": lambda s: np.array([-1.0 * s.q[0], -9.0 * s.q[1]]),
+    "of rows, as many as there are degrees of freedom": lambda s: np.array([-1.0 * s.q[0], -9.0 * s.q[1]]),
     "with a condition": lambda s: -2.0 * s.q if s.q[0] > 0 else -1.0 * s.q,
-    "by name": lambda s: {"hinge_1": -2.0 * s.q[0]},
+    "by name": lambda s: {"joint_1": -2.0 * s.q[0]},
     "of time": lambda s: [float(np.sin(s.t)), 0.0],
     "by a product": lambda s: -np.array([[2.0, 1.0], [0.0, 3.0]]) @ s.q,
     "of the largest": lambda s: -np.abs(s.q).max() * s.v,
@@ -224,12 +224,12 @@ def test_a_control_of_one_state_is_asked_about_each(kind: str, count: int) -> No
         assert (one.q == runs.q[k]).all()
 
 
-def test_rows_that_stand_for_freedoms_are_found_out_where_starts_do_not_tell() -> None:
-    """Two runs of two freedoms that begin alike at rest: at first, rows and columns say the same."""
+def test_rows_that_stand_for_dofs_are_found_out_where_starts_do_not_tell() -> None:
+    """Two runs of two degrees of freedom that begin alike at rest: at first, rows and columns say the same."""
     s = chain(2, axes="y")
-    s.connect("k", da.TorsionSpring(5.0), "hinge_2")
+    s.connect("k", da.TorsionSpring(5.0), "joint_2")
     model = s.compile()
-    mixed = ONE_ONLY["of rows, as many as there are freedoms"]
+    mixed = ONE_ONLY["of rows, as many as there are degrees of freedom"]
     starts = da.State(q=np.zeros((2, 2)), v=np.zeros((2, 2)))
     given = {"times": [0.5], "control": mixed}
     runs = da.simulate(model, 0.5, state=starts, parameters={"k.stiffness": [1.0, 9.0]}, **given)
@@ -244,7 +244,7 @@ BOTH: dict[str, Callable[[da.State], Any]] = {
     "array": lambda s: -2.0 * s.q,
     "list": lambda s: [-4.0 * s.q[..., 0] - s.v[..., 0], 0.0],
     "stacked": lambda s: np.stack([-4.0 * s.q[..., 0], np.sin(s.t)], axis=-1),
-    "by name": lambda s: {"hinge_1": -2.0 * s.q[..., 0], "hinge_2": 0.5},
+    "by name": lambda s: {"joint_1": -2.0 * s.q[..., 0], "joint_2": 0.5},
     "nothing": lambda s: None,
     "constant": lambda s: np.array([0.3, -0.1]),
     "whole numbers": lambda s: np.round(0.0 * s.q).astype(int),
@@ -259,11 +259,11 @@ def test_a_control_of_one_state_and_of_many_may_be_written_in_many_ways(kind: st
     assert not any("one state after the other" in note for note in runs.stats.notes)
 
 
-def test_a_hinge_of_several_freedoms_gets_rows() -> None:
+def test_a_joint_of_several_dofs_gets_rows() -> None:
     s = da.System("ball")
     s.connect("ball", da.Spherical(), s.ground, s.body("b", da.box(0.1, 0.2, 0.3, mass=1.0)))
     model = s.compile()
-    starts = model.random_state(0, size=3)  # as many as freedoms
+    starts = model.random_state(0, size=3)  # as many as degrees of freedom
     assert_each_alone(model, starts, lambda s: {"ball": -0.1 * s.v})
     assert_each_alone(model, starts, lambda s: {"ball": np.array([0.01, 0.02, 0.03])})
     assert_each_alone(model, starts, lambda s: {"ball.wx": -0.1 * s.v[..., 0]})
@@ -347,7 +347,7 @@ def test_a_control_that_fails_in_all_runs_is_raised() -> None:
     assert set(da.simulate(model, 1.0, state=starts, control=broken, on_error="return").status) == {"failed"}
 
 
-def test_a_control_that_names_no_hinge_is_refused() -> None:
+def test_a_control_that_names_no_joint_is_refused() -> None:
     model = chain(2, axes="y").compile()
     with pytest.raises(da.ModelError, match="'B'"):
         da.simulate(model, 1.0, state=model.random_state(0, size=5), control=lambda s: {"B": 1.0})

@@ -57,18 +57,18 @@ PAIRS: dict[str, tuple[list[Constraint], list[Constraint]]] = {
     "angle": ([da.AxisAngle("x", "y", 1.2)], [da.CustomConstraint("Rxy - cos(1.2)", units="rad")]),
     "parallel": ([da.Parallel("z")], [da.CustomConstraint(("Rxz", "Ryz"), units="rad")]),
     "skate": (
-        [da.PointOnPlane("z"), da.Skate("y")],
-        [da.CustomConstraint("z"), da.PfaffConstraint("vx*Rxy + vy*Ryy + vz*Rzy")],
+        [da.PointOnPlane("z"), da.KnifeEdge("y")],
+        [da.CustomConstraint("z"), da.PfaffianConstraint("vx*Rxy + vy*Ryy + vz*Rzy")],
     ),
     "rolling sphere": (
         [da.RollingSphere(0.3)],
-        [da.CustomConstraint("z - r", {"r": 0.3}), da.PfaffConstraint(("vx - r*wy", "vy + r*wx"), {"r": 0.3})],
+        [da.CustomConstraint("z - r", {"r": 0.3}), da.PfaffianConstraint(("vx - r*wy", "vy + r*wx"), {"r": 0.3})],
     ),
     "rolling disc": (
         [da.RollingDisc(0.3, "z", "z")],
         [
             da.CustomConstraint("z - r*u", definitions=DISC),
-            da.PfaffConstraint(("vx + wy*uz - wz*uy", "vy + wz*ux - wx*uz"), definitions=TOUCH),
+            da.PfaffianConstraint(("vx + wy*uz - wz*uy", "vy + wz*ux - wx*uz"), definitions=TOUCH),
         ],
     ),
     "ball, bar, ball": ([da.Distance(0.5)], [da.KinematicChain([da.Spherical(), da.Bar(0.5), da.Spherical()])]),
@@ -78,14 +78,14 @@ PAIRS: dict[str, tuple[list[Constraint], list[Constraint]]] = {
         [da.PointOnPlane("z")],
         [da.KinematicChain([da.Prismatic("x"), da.Prismatic("y"), da.Spherical()])],
     ),
-    "plane hinge and ball": ([da.PointOnPlane("z")], [da.KinematicChain([da.Planar("z"), da.Spherical()])]),
+    "plane joint and ball": ([da.PointOnPlane("z")], [da.KinematicChain([da.Planar("z"), da.Spherical()])]),
     "slide and ball": ([da.PointOnLine("z")], [da.KinematicChain([da.Prismatic("z"), da.Spherical()])]),
     "custom bars": (
         [da.Distance(0.5)],
         [
             da.KinematicChain(
                 [
-                    da.CustomHinge(("angle_1", "angle_2"), None, [("z", "angle_1"), ("y", "angle_2")]),
+                    da.CustomJoint(("angle_1", "angle_2"), None, [("z", "angle_1"), ("y", "angle_2")]),
                     da.Offset((0.3, 0, 0.4)),
                     da.Spherical(),
                 ]
@@ -101,7 +101,7 @@ def test_written_by_hand_they_are_those_of_the_library(name: str) -> None:
     a, b = library.compile(), custom.compile()
     q = da.assemble(a).q
     rng = np.random.default_rng(1)
-    v = da.consistent_speeds(a, q, rng.normal(size=a.nv))
+    v = da.consistent_velocities(a, q, rng.normal(size=a.nv))
     tau, loads = rng.normal(size=a.nv), rng.normal(size=(a.nb, 6))
     assert np.abs(b.constraint_residual(q)).max() < 1e-13
     assert np.abs(b.constraint_jacobian(q) @ v).max() < 1e-13
@@ -135,9 +135,9 @@ RATES = ("vx*Rxx + 0.3*wy*z", "vy + x*vz - 0.2*wx*Rzz", "wz*cos(x) + 0.1*vx*sin(
 DRIFTS = ("0.2*t*x", "0.3*sin(2*t)*Rxz", "0.1*t**2 + y*t", "0.1*cos(t)")
 
 
-def random_constraint(rng: np.random.Generator, *, timed: bool) -> da.CustomConstraint | da.PfaffConstraint:
+def random_constraint(rng: np.random.Generator, *, timed: bool) -> da.CustomConstraint | da.PfaffianConstraint:
     """Return a constraint with a few random rows."""
-    pool, kind = ((FORMULAS, da.CustomConstraint), (RATES, da.PfaffConstraint))[int(coin(rng))]
+    pool, kind = ((FORMULAS, da.CustomConstraint), (RATES, da.PfaffianConstraint))[int(coin(rng))]
     chosen = [str(f) for f in rng.permutation(pool)[: int(rng.integers(1, 4))]]
     if timed:
         chosen = [f"{f} + {DRIFTS[int(rng.integers(4))]}" for f in chosen]
@@ -188,7 +188,7 @@ def test_batches_are_the_single_states(seed: int) -> None:
 
 
 def test_pfaff_rows_are_what_the_user_wrote() -> None:
-    s = arm(da.PfaffConstraint(("vx*Rxy - 0.3*wz + 0.2*t*z", "vz")))
+    s = arm(da.PfaffianConstraint(("vx*Rxy - 0.3*wz + 0.2*t*z", "vz")))
     model = s.compile()
     state = model.random_state(3)
     first, second = (s.connections["C0"].first, s.connections["C0"].second)
@@ -267,14 +267,14 @@ def test_a_drive_lets_a_formula_follow_a_law() -> None:
     efforts = models[0].drive_efforts(t, motions[0].q, motions[0].v)
     assert_close(np.array([efforts["C0.u"], efforts["C0.w"]]), found[0].lam, 1e-11)
     with pytest.raises(da.ModelError, match="coordinate"):
-        arm(da.PfaffConstraint("vx")).drive("C0.f1", position=1.0)
+        arm(da.PfaffianConstraint("vx")).drive("C0.f1", position=1.0)
 
 
 # ---- chains
 
 
 def test_ball_bar_ball_loses_one_rank_to_its_spin() -> None:
-    # Sol 1983, figure 7.2: six inner freedoms, rank five
+    # Sol 1983, figure 7.2: six inner degrees of freedom, rank five
     rod = da.KinematicChain([da.Spherical(), da.Bar(0.5), da.Spherical()])
     assert (rod.rank, rod.redundant, rod.rows) == (5, 1, ("closure_1",))
 
@@ -306,16 +306,16 @@ def test_a_coupler_without_mass_is_the_limit_of_one_with_little() -> None:
     model = four_bar(massless).compile()
     assert model.nc == 4 and four_bar(massless).check().mobility == 1
     q = da.assemble(model, fixed="A").q
-    v = da.consistent_speeds(model, q, [10.0, 0.0], fixed="A")
+    v = da.consistent_velocities(model, q, [10.0, 0.0], fixed="A")
     a = model.forward_dynamics(q, v)
     errors = []
     for mass in (1e-4, 1e-5):
         other = four_bar(light(mass)).compile()
         q_B = np.arctan2(*_coupler(q))
         full = {"A": q[model.q_slice("A")][0], "D": q[model.q_slice("D")][0], "B": q_B - q[model.q_slice("A")][0]}
-        names = other.hinge_names
+        names = other.joint_names
         guess = da.assemble(other, q=[full.get(name, 0.0) for name in names], fixed="A").q
-        speeds = da.consistent_speeds(other, guess, [10.0 if n == "A" else 0.0 for n in names], fixed="A")
+        speeds = da.consistent_velocities(other, guess, [10.0 if n == "A" else 0.0 for n in names], fixed="A")
         found = other.forward_dynamics(guess, speeds)
         ends = [found[other.v_slice(n)][0] if n in names else np.nan for n in ("A", "D")]
         assert np.isfinite(ends[0])
@@ -332,15 +332,15 @@ def _coupler(q: Array) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_custom_hinges_close_loops_as_those_of_the_library(seed: int) -> None:
+def test_custom_joints_close_loops_as_those_of_the_library(seed: int) -> None:
     rng = np.random.default_rng(seed)
     kinds = tuple(TWINS)
-    closed = random_closed_system(rng, 6, 2, hinges=kinds, chord_hinges=kinds)
+    closed = random_closed_system(rng, 6, 2, joints=kinds, loop_constraint_joints=kinds)
     library = closed.system.compile()
-    # a hinge that is kept in one tree may be cut in the other: compare what both have
+    # a joint that is kept in one tree may be cut in the other: compare what both have
     other = closed.of(twin(closed.system))
     custom = other.system.compile()
-    assert any(isinstance(c.element, da.CustomHinge) for c in custom.forest.chords)
+    assert any(isinstance(c.element, da.CustomJoint) for c in custom.forest.loop_constraints)
     q, v = closed.state(library)
     x, u = _state_of(other, custom)
     assert np.abs(custom.constraint_residual(x)).max() < 1e-11
@@ -352,7 +352,7 @@ def test_custom_hinges_close_loops_as_those_of_the_library(seed: int) -> None:
 
 
 def _state_of(closed, model):  # type: ignore[no-untyped-def]
-    """Return q and v of a model with custom hinges at a closed state, by searching each hinge."""
+    """Return q and v of a model with custom joints at a closed state, by searching each joint."""
     names = list(closed.system.bodies)
 
     def frame(marker):  # type: ignore[no-untyped-def]
@@ -365,11 +365,11 @@ def _state_of(closed, model):  # type: ignore[no-untyped-def]
         return R @ marker.rotation, closed.p[k] + arm_, V
 
     q, v = [], []
-    for hinge in model.forest.hinges:
-        first, second = hinge.connection.first, hinge.connection.second
+    for joint in model.forest.joints:
+        first, second = joint.connection.first, joint.connection.second
         (R1, p1, V1), (R2, p2, V2) = frame(first), frame(second)
         C, c = R1.T @ R2, R1.T @ (p2 - p1)
         V = np.concatenate([R1.T @ (V2[:3] - V1[:3]), R1.T @ (V2[3:] - V1[3:] - np.cross(V1[:3], p2 - p1))])
-        q.append(hinge.element.coordinates_of(C, c))
-        v.append(np.linalg.lstsq(hinge.element.motion(q[-1]), V, rcond=None)[0])
+        q.append(joint.element.coordinates_of(C, c))
+        v.append(np.linalg.lstsq(joint.element.motion(q[-1]), V, rcond=None)[0])
     return np.concatenate(q), np.concatenate(v)

@@ -1,4 +1,4 @@
-"""Custom hinges: those of the library written by hand move alike, and others obey their own formulas."""
+"""Custom joints: those of the library written by hand move alike, and others obey their own formulas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def assert_close(x: Array, y: Array, tolerance: float = AGREEMENT) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_every_kernel_agrees_with_the_library(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    library = random_system(rng, 12, hinges=(*TWINS, da.Spherical, da.Free))
+    library = random_system(rng, 12, joints=(*TWINS, da.Spherical, da.Free))
     custom = twin(library)
     a, b = library.compile(), custom.compile()
     q, v = random_state(library, rng)
@@ -55,7 +55,7 @@ def test_every_kernel_agrees_with_the_library(seed: int) -> None:
 
 def test_batches_are_the_single_states() -> None:
     rng = np.random.default_rng(3)
-    model = twin(random_system(rng, 8, hinges=tuple(TWINS))).compile()
+    model = twin(random_system(rng, 8, joints=tuple(TWINS))).compile()
     states = model.random_state(rng, size=37)
     tau = rng.normal(size=(37, model.nv))
     a = model.forward_dynamics(states.q, states.v, tau)
@@ -65,7 +65,7 @@ def test_batches_are_the_single_states() -> None:
 
 def test_ball_by_bryant_angles_moves_as_a_ball() -> None:
     # Sol 1983, K-11 with the Bryant matrix the right way round: w and w_oo come out as printed, but for q3' in w_oo
-    ball = da.CustomHinge(("q1", "q2", "q3"), None, [("x", "q1"), ("y", "q2"), ("z", "q3")])
+    ball = da.CustomJoint(("q1", "q2", "q3"), None, [("x", "q1"), ("y", "q2"), ("z", "q3")])
     q, v = np.array([0.4, -0.7, 1.1]), np.array([0.3, 0.5, -0.8])
     s1, c1, s2, c2 = np.sin(q[0]), np.cos(q[0]), np.sin(q[1]), np.cos(q[1])
     W = np.array([[1, 0, 0], [0, c1, s1], [s2, -s1 * c2, c1 * c2]]).T
@@ -77,10 +77,10 @@ def test_ball_by_bryant_angles_moves_as_a_ball() -> None:
     ]
     assert_close(ball.bias(q, v)[:3], np.array(printed), 1e-14)
     results = []
-    for hinge in (ball, da.Spherical()):
+    for joint in (ball, da.Spherical()):
         s = da.System("top")
-        s.connect("O", hinge, s.ground, s.body("top", mass=1.0, com=(0, 0, 0.4), inertia=(0.1, 0.1, 0.02)))
-        if hinge is ball:
+        s.connect("O", joint, s.ground, s.body("top", mass=1.0, com=(0, 0, 0.4), inertia=(0.1, 0.1, 0.02)))
+        if joint is ball:
             s.initial("O", position=q, speed=v)
         else:
             R = ball.pose(q)[0]
@@ -90,21 +90,21 @@ def test_ball_by_bryant_angles_moves_as_a_ball() -> None:
     assert_close(*ends, 1e-8)  # what the two integrations leave
 
 
-def test_polar_hinge_of_the_injection_pump() -> None:
+def test_polar_joint_of_the_injection_pump() -> None:
     # Sol 1983, (9.2.3): roller seen from the cam, y the axis of rotation
-    hinge = da.CustomHinge(
+    joint = da.CustomJoint(
         ("angle_1", "r", "angle_2"), ("r*cos(angle_1)", 0, "r*sin(angle_1)"), [("-y", "angle_2")], reference=(0, 0.1, 0)
     )
     q, v = np.array([0.3, 0.12, -0.8]), np.array([2.0, 0.3, -1.5])
     s, c = np.sin(q[0]), np.cos(q[0])
-    H = hinge.motion(q)
+    H = joint.motion(q)
     assert_close(H[3:, 0], np.array([-q[1] * s, 0, q[1] * c]), 1e-15)
     assert_close(H[3:, 1], np.array([c, 0, s]), 1e-15)
     assert_close(H[:3, 2], np.array([0, -1.0, 0]), 1e-15)
     v_oo = [-c * q[1] * v[0] ** 2 - 2 * s * v[0] * v[1], 0, -s * q[1] * v[0] ** 2 + 2 * c * v[0] * v[1]]
-    assert_close(hinge.bias(q, v), np.array([0, 0, 0, *v_oo]), 1e-14)
+    assert_close(joint.bias(q, v), np.array([0, 0, 0, *v_oo]), 1e-14)
     with pytest.raises(da.ModelError, match="angle_1 moves nothing"):
-        da.CustomHinge(("angle_1", "r", "angle_2"), ("r*cos(angle_1)", 0, "r*sin(angle_1)"), [("-y", "angle_2")])
+        da.CustomJoint(("angle_1", "r", "angle_2"), ("r*cos(angle_1)", 0, "r*sin(angle_1)"), [("-y", "angle_2")])
 
 
 # ---- any formulas
@@ -112,8 +112,8 @@ def test_polar_hinge_of_the_injection_pump() -> None:
 PIECES = ("0.3*{0}", "0.2*sin({0})", "0.1*{0}*{1}", "0.2*cos({1})", "0.1*{1}**2", "exp(0.2*{0})", "tanh({1})")
 
 
-def random_custom(n: int, rng: np.random.Generator) -> da.CustomHinge:
-    """Return a hinge with n coordinates and random formulas."""
+def random_custom(n: int, rng: np.random.Generator) -> da.CustomJoint:
+    """Return a joint with n coordinates and random formulas."""
     names = [f"a{k}" for k in range(n)]
 
     def formula(k: int) -> str:
@@ -122,19 +122,19 @@ def random_custom(n: int, rng: np.random.Generator) -> da.CustomHinge:
         return f"{names[k % n]} + " + " + ".join(terms)
 
     place = [formula(k) for k in range(3)]
-    match int(rng.integers(3 if n <= 4 else 2)):  # a matrix about one axis leaves at most four freedoms
+    match int(rng.integers(3 if n <= 4 else 2)):  # a matrix about one axis leaves at most four degrees of freedom
         case 0:
             rotation = [(rng.normal(size=3), formula(k + 3)) for k in range(3)]
         case 1:
             rotation = [formula(k + 3) for k in range(3)]
         case _:
             rotation = [["cos(u)", "-sin(u)", 0], ["sin(u)", "cos(u)", 0], [0, 0, 1]]
-            return da.CustomHinge(names, place, rotation, definitions={"u": formula(3)}, reference=rng.normal(size=n))
-    return da.CustomHinge(names, place, rotation, reference=rng.normal(size=n))
+            return da.CustomJoint(names, place, rotation, definitions={"u": formula(3)}, reference=rng.normal(size=n))
+    return da.CustomJoint(names, place, rotation, reference=rng.normal(size=n))
 
 
 def random_tree(rng: np.random.Generator) -> da.System:
-    """Return a tree of custom and other hinges, walked either way."""
+    """Return a tree of custom and other joints, walked either way."""
     system = da.System("custom", gravity=rng.normal(size=3) * 5)
     placed = [system.ground]
     for k, n in enumerate((1, 2, 3, 4, 5, 6, 3, 2)):
@@ -161,16 +161,16 @@ def test_formulas_are_obeyed(seed: int) -> None:
     tau = model.inverse_dynamics(q, v, a, loads=loads)
     assert_close(tau, oracle.inverse_dynamics(a, loads))
     assert_close(model.mass_matrix(q), oracle.mass_matrix())
-    assert_close(model.forward_dynamics(q, v, tau, loads=loads), a, 1e-7)  # hinges near to singular are among them
+    assert_close(model.forward_dynamics(q, v, tau, loads=loads), a, 1e-7)  # joints near to singular are among them
     # and those against differences
-    for hinge in (h.element for h in model.forest.hinges if isinstance(h.element, da.CustomHinge)):
-        x, u = hinge.zero, rng.normal(size=hinge.nv)
-        C = hinge.pose(x)[0]
-        spin = derivative(lambda t, h=hinge, x=x, u=u: h.pose(x + t * u)[0]) @ C.T
-        H = hinge.motion(x)
+    for joint in (h.element for h in model.forest.joints if isinstance(h.element, da.CustomJoint)):
+        x, u = joint.zero, rng.normal(size=joint.nv)
+        C = joint.pose(x)[0]
+        spin = derivative(lambda t, h=joint, x=x, u=u: h.pose(x + t * u)[0]) @ C.T
+        H = joint.motion(x)
         assert_close(H[:3] @ u, np.array([spin[2, 1], spin[0, 2], spin[1, 0]]), DIFFERENCES)
-        assert_close(H[3:] @ u, derivative(lambda t, h=hinge, x=x, u=u: h.pose(x + t * u)[1]), DIFFERENCES)
-        assert_close(hinge.bias(x, u), derivative(lambda t, h=hinge, x=x, u=u: h.motion(x + t * u) @ u), DIFFERENCES)
+        assert_close(H[3:] @ u, derivative(lambda t, h=joint, x=x, u=u: h.pose(x + t * u)[1]), DIFFERENCES)
+        assert_close(joint.bias(x, u), derivative(lambda t, h=joint, x=x, u=u: h.motion(x + t * u) @ u), DIFFERENCES)
     # velocities and accelerations of bodies
     V = model.velocities(q, v)
     rates = derivative(lambda t: model.poses(model.integrate(q, t * v)).position)

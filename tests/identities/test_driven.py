@@ -1,4 +1,4 @@
-"""Random mechanisms under drives of hinges and of constraints: efforts, loads and power agree."""
+"""Random mechanisms under drives of joints and of constraints: efforts, loads and power agree."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Driven:
         Its speed at t = 0.
     """
 
-    def __init__(self, closed: ClosedSystem, rng: np.random.Generator, hinges: int, constraints: int) -> None:
+    def __init__(self, closed: ClosedSystem, rng: np.random.Generator, joints: int, constraints: int) -> None:
         self.system, self.rng = closed.system, rng
         self.wanted: dict[str, float] = {}
         self.speeds: dict[str, float] = {}
         for k in range(constraints):
             self._drive_constraint(closed, f"r{k}", da.AxisAngle("x", "z", 1.0) if k % 2 else da.Distance(1.0))
-        self._drive_hinges(closed, hinges)
+        self._drive_joints(closed, joints)
         self.model = self.system.compile()
         self.q, self.v = closed.state(self.model)
         self.tau = rng.normal(size=self.model.nv)
@@ -59,27 +59,27 @@ class Driven:
             value += 1.0
         self._drive(name, value, rate)
 
-    def _drive_hinges(self, closed: ClosedSystem, count: int) -> None:
+    def _drive_joints(self, closed: ClosedSystem, count: int) -> None:
         """Drive coordinates that the loops and the drives so far leave free, as many as there are."""
         model = self.system.compile()
         q, v = closed.state(model)
         rows = model.constraint_jacobian(q)
         candidates = [
-            (hinge, place)
-            for hinge in model.forest.hinges
-            if hinge.connection is not None and hinge.element.nq == hinge.element.nv
-            for place in range(hinge.element.nv)
+            (joint, place)
+            for joint in model.forest.joints
+            if joint.connection is not None and joint.element.nq == joint.element.nv
+            for place in range(joint.element.nv)
         ]
         for k in self.rng.permutation(len(candidates)):
-            hinge, place = candidates[k]
-            column = model.v_slice(hinge.name).start + place
+            joint, place = candidates[k]
+            column = model.v_slice(joint.name).start + place
             _, s, Vt = np.linalg.svd(rows)
             left = Vt[int((s > 1e-8).sum()) :]  # motions that are still free
             if not count or not len(left):
                 return
             if np.linalg.norm(left[:, column]) > 0.1:
                 rows, count = np.vstack([rows, np.eye(model.nv)[column]]), count - 1
-                value = float(q[model.q_slice(hinge.name).start + place])
+                value = float(q[model.q_slice(joint.name).start + place])
                 self._drive(model.speed_names[column], value, float(v[column]))
 
     def _drive(self, name: str, value: float, rate: float) -> None:
@@ -89,11 +89,13 @@ class Driven:
 
 def mechanisms(seed: int) -> ClosedSystem:
     rng = np.random.default_rng(seed)
-    return random_closed_system(rng, 9, 2, hinges=CHAIN, chord_hinges=(Universal, Cylindrical, Spherical, Planar))
+    return random_closed_system(
+        rng, 9, 2, joints=CHAIN, loop_constraint_joints=(Universal, Cylindrical, Spherical, Planar)
+    )
 
 
 CASES = {
-    **{f"hinges {seed}": lambda seed=seed: (mechanisms(seed), 3, 0) for seed in range(5)},
+    **{f"joints {seed}": lambda seed=seed: (mechanisms(seed), 3, 0) for seed in range(5)},
     **{f"constraints {seed}": lambda seed=seed: (mechanisms(seed), 0, 2) for seed in range(5)},
     **{f"both {seed}": lambda seed=seed: (mechanisms(seed), 2, 2) for seed in range(5)},
     "a four-bar": lambda: (planar_loop(np.random.default_rng(7)), 1, 0),
@@ -107,9 +109,9 @@ CASES = {
 
 
 def make(name: str) -> Driven:
-    closed, hinges, constraints = CASES[name]()
-    driven = Driven(closed, np.random.default_rng(11), hinges, constraints)
-    assert len(driven.wanted) == hinges + constraints
+    closed, joints, constraints = CASES[name]()
+    driven = Driven(closed, np.random.default_rng(11), joints, constraints)
+    assert len(driven.wanted) == joints + constraints
     return driven
 
 
@@ -136,7 +138,7 @@ def test_the_state_is_the_driven_motion(case: Driven) -> None:
 
 
 def test_efforts_make_the_motion_happen(case: Driven) -> None:
-    """Without their drives, hinges under the same efforts move the same; constraints need theirs."""
+    """Without their drives, joints under the same efforts move the same; constraints need theirs."""
     model, q, v = case.model, case.q, case.v
     a, tau = model.driven_dynamics(0.0, q, v, case.tau, loads=case.loads)
     efforts = model.drive_efforts(0.0, q, v, case.tau, loads=case.loads)
@@ -170,31 +172,31 @@ def test_power_of_drives_and_loads_is_the_rate_of_energy(case: Driven) -> None:
     assert abs(derivative(energy, 1e-4) - power) <= 1e-6 * size
 
 
-def test_loads_hold_every_body_and_hinges_carry_their_efforts(case: Driven) -> None:
+def test_loads_hold_every_body_and_joints_carry_their_efforts(case: Driven) -> None:
     model, q, v = case.model, case.q, case.v
     a, tau = model.driven_dynamics(0.0, q, v, case.tau, loads=case.loads)
     F = model.connection_loads(q, v, case.tau, loads=case.loads, t=0.0)
     assert unexplained(model, q, v, a, F, case.loads) <= 1e-7
     size = max(np.abs(x).max() for x in F.values())
-    for hinge in model.forest.hinges:
-        if hinge.connection is None:
+    for joint in model.forest.joints:
+        if joint.connection is None:
             continue
-        R = model.pose(hinge.connection.first, q).rotation
-        H = hinge.element.motion(q[model.q_slice(hinge.name)])
-        local = np.concatenate([R.T @ F[hinge.name][:3], R.T @ F[hinge.name][3:]])
-        assert np.allclose(H.T @ local, tau[model.v_slice(hinge.name)], atol=1e-7 * size)
+        R = model.pose(joint.connection.first, q).rotation
+        H = joint.element.motion(q[model.q_slice(joint.name)])
+        local = np.concatenate([R.T @ F[joint.name][:3], R.T @ F[joint.name][3:]])
+        assert np.allclose(H.T @ local, tau[model.v_slice(joint.name)], atol=1e-7 * size)
 
 
 @pytest.mark.parametrize("name", ["a four-bar", "a five-bar and its diagonal"])
-def test_with_all_freedoms_driven_efforts_follow_from_the_motion(name: str) -> None:
+def test_with_all_dofs_driven_efforts_follow_from_the_motion(name: str) -> None:
     case = make(name)
     model = case.model
     motion = da.driven_motion(model, 0.0, q=case.q, v=case.v)
-    hinges = [name for name in case.wanted if name in model.speed_names]
-    found = da.inverse_dynamics(model, motion.q, motion.v, motion.a, actuators=hinges, loads=case.loads)
+    joints = [name for name in case.wanted if name in model.speed_names]
+    found = da.inverse_dynamics(model, motion.q, motion.v, motion.a, actuators=joints, loads=case.loads)
     efforts = model.drive_efforts(0.0, motion.q, motion.v, loads=case.loads)
     size = max(1.0, *map(abs, efforts.values()))
-    for name in hinges:
+    for name in joints:
         assert found[name] == pytest.approx(efforts[name], abs=1e-7 * size)
     lam = model.multipliers(motion.q, motion.v, loads=case.loads, t=0.0)
     assert np.allclose(found.multipliers, lam, atol=1e-7 * size)

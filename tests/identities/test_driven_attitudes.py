@@ -1,9 +1,9 @@
-"""Random systems whose ball joints and free hinges are driven: against the equations of motion, in any direction."""
+"""Random systems whose ball joints and free joints are driven: against the equations of motion, in any direction."""
 
 import numpy as np
 import pytest
 from systems.flexible_systems import beam
-from systems.random_trees import every_hinge_both_ways, hang_on, random_marker
+from systems.random_trees import every_joint_both_ways, hang_on, random_marker
 
 import dalembert as da
 from dalembert.connections.joints import Free, Spherical
@@ -24,7 +24,7 @@ def random_attitude(rng):
 
 
 def drive_all(s, rng):
-    """Drive every hinge with a quaternion, wholly, by its attitude or by speeds."""
+    """Drive every joint with a quaternion, wholly, by its attitude or by speeds."""
     for connection in list(s.connections.values()):
         if isinstance(connection.element, Free):
             place = [random_law(rng) for _ in range(3)]
@@ -40,7 +40,7 @@ def drive_all(s, rng):
 @pytest.mark.parametrize("seed", range(6))
 def test_core_and_drives_say_the_same(seed):
     rng = np.random.default_rng(seed)
-    model = drive_all(every_hinge_both_ways(rng), rng).compile()
+    model = drive_all(every_joint_both_ways(rng), rng).compile()
     t = 0.37
     q, v, a = model.drive_motion(t)
     state = model.random_state(rng)
@@ -48,7 +48,7 @@ def test_core_and_drives_say_the_same(seed):
     found = model.dynamics(t, q, v)
     driven = ~np.isnan(a)
     np.testing.assert_allclose(found.a[driven], a[driven], atol=1e-12)
-    # M a + b = tau, with hinge forces at what is driven only
+    # M a + b = tau, with joint forces at what is driven only
     tau = model.inverse_dynamics(q, v, found.a, t=t)
     np.testing.assert_allclose(tau[~driven], 0.0, atol=1e-9)
     np.testing.assert_allclose(tau[driven], found.tau[driven], atol=1e-9)
@@ -62,7 +62,7 @@ def test_core_and_drives_say_the_same(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_derivatives_by_time_and_state(seed):
     rng = np.random.default_rng(100 + seed)
-    model = drive_all(every_hinge_both_ways(rng), rng).compile()
+    model = drive_all(every_joint_both_ways(rng), rng).compile()
     state, t, h = model.random_state(rng), 0.4, 1e-6
     found = model.d_dynamics(t, state.q, state.v)
     up, down = (model.dynamics(t + sign * h, state.q, state.v).a for sign in (1, -1))
@@ -109,7 +109,7 @@ def test_loops_closed_over_driven_balls(seed):
     s.connect("F", da.Planar(rng.normal(size=3)), s.ground.at(1.0, 0.2, 0.1), random_marker(c, rng))
     s.drive("S", rotation=random_attitude(rng))
     for name in ("F.x", "F.y", "F.angle"):
-        s.connect(f"spring {name}", da.HingeSpring(5.0, damping=0.2), name)
+        s.connect(f"spring {name}", da.JointSpring(5.0, damping=0.2), name)
     one = da.simulate(s, 0.4, **TIGHT)
     assert abs(one["energy.balance"]).max() < 1e-7
     assert abs(one.model.constraint_residual(one.q[-1])).max() < 1e-9
@@ -120,15 +120,15 @@ def test_loops_closed_over_driven_balls(seed):
 
 
 def test_a_flexible_body_is_led():
-    """A beam led by its frame as by a CustomHinge of the same motion."""
+    """A beam led by its frame as by a CustomJoint of the same motion."""
 
     def machine(custom):
         s = da.System("led")
         wing = s.body("wing", beam(6, nm=4, free=True, rotary=1e-3, stiffness=(30.0, 40.0), damping=0.01))
         if custom:
             position = ("0.3*sin(2*t)", "0", "0.1*t")
-            hinge = da.CustomHinge(("angle",), position, [("x", "0.4*sin(3*t)"), ("y", "angle")])
-            s.connect("H", hinge, s.ground, wing)
+            joint = da.CustomJoint(("angle",), position, [("x", "0.4*sin(3*t)"), ("y", "angle")])
+            s.connect("H", joint, s.ground, wing)
             s.drive("H.angle", position=da.Harmonic(0.2, 2.0))
         else:
             place = (da.Harmonic(0.3, 2.0), 0.0, da.Polynomial((0.0, 0.1)))

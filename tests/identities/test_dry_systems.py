@@ -11,20 +11,20 @@ from systems.random_loops import planar_loop, random_loop
 from systems.random_trees import random_state, random_system
 
 import dalembert as da
-from dalembert.simulation.friction.rows import DryRows, dry_rows
+from dalembert.simulation.friction.rows import FrictionRows, friction_rows
 
 Array = NDArray[np.float64]
 
-HINGES = (da.Revolute, da.Prismatic, da.Cylindrical, da.Universal, da.Screw, da.Planar)
+JOINTS = (da.Revolute, da.Prismatic, da.Cylindrical, da.Universal, da.Screw, da.Planar)
 
 
 def roughened(
     system: da.System, rng: np.random.Generator, *, stops: bool = True, armature: bool = True, loads: float = 0.0
 ) -> da.System:
-    """Give most hinges friction, some of them stops around zero, armature and damping, and friction by load."""
+    """Give most joints friction, some of them stops around zero, armature and damping, and friction by load."""
     for name, connection in system.connections.items():
-        hinge = connection.element
-        n = hinge.nv
+        joint = connection.element
+        n = joint.nv
         data: dict[str, Array | float] = {"friction": rng.uniform(0.0, 2.0, n) * (rng.random(n) < 0.8)}
         if rng.random() < 0.4:
             data["static_friction"] = data["friction"] * 1.4
@@ -32,21 +32,21 @@ def roughened(
             data["armature"] = rng.uniform(0.0, 0.5, n)
         if rng.random() < 0.4:
             data["damping"] = rng.uniform(0.0, 0.3, n)
-        if stops and hinge.nq == hinge.nv and rng.random() < 0.5:
+        if stops and joint.nq == joint.nv and rng.random() < 0.5:
             data |= {"lower": -rng.uniform(0.1, 0.6, n), "upper": rng.uniform(0.1, 0.6, n)}
             data["restitution"] = rng.uniform(0.0, 0.7)
-        if hinge.presses and rng.random() < loads:
+        if joint.presses and rng.random() < loads:
             mu = rng.uniform(0.05, 0.25)
-            radius = rng.uniform(0.01, 0.05) if "rad" in hinge.speed_units else None
+            radius = rng.uniform(0.01, 0.05) if "rad" in joint.speed_units else None
             more = {"static_coefficient": 1.3 * mu} if rng.random() < 0.4 else {}
             data["load_friction"] = da.LoadFriction(mu, radius=radius, **more)
-        system.connections[name] = replace(connection, element=replace(hinge, **data))
+        system.connections[name] = replace(connection, element=replace(joint, **data))
     return system
 
 
 def mind_the_laws(result: da.Result) -> int:
     """Assert Coulomb's law and the limits at all stored states; returns how many rows were at rest."""
-    model, rows = result.model, dry_rows(result.model)
+    model, rows = result.model, friction_rows(result.model)
     s, u = rows.motion(result.q, result.v)
     with np.errstate(invalid="ignore"):
         assert not (s < rows.lower - 1e-8).any() and not (s > rows.upper + 1e-8).any()
@@ -72,11 +72,11 @@ def mind_the_laws(result: da.Result) -> int:
 
 
 def _bounds(result: da.Result) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return friction and static friction (k, n) at all stored states, by the loads of the hinges there.
+    """Return friction and static friction (k, n) at all stored states, by the loads of the joints there.
 
     And where more rows stick than would have to: how they share what holds is not unique.
     """
-    model, rows = result.model, dry_rows(result.model)
+    model, rows = result.model, friction_rows(result.model)
     sliding, static = np.zeros((len(result.t), len(rows))), np.zeros((len(result.t), len(rows)))
     shared = np.zeros(len(result.t), dtype=bool)
     for some, conditions in result.conditions(result.t):
@@ -87,7 +87,7 @@ def _bounds(result: da.Result) -> tuple[Array, Array, NDArray[np.bool_]]:
     return sliding, static, shared
 
 
-def _stopped(result: da.Result, rows: DryRows, some: Array) -> Array:
+def _stopped(result: da.Result, rows: FrictionRows, some: Array) -> Array:
     return np.column_stack([_stop(result, rows.names[k]) != 0 for k in some])
 
 
@@ -102,7 +102,7 @@ def _stop(result: da.Result, name: str) -> Array:
 @pytest.mark.parametrize("seed", range(12))
 def test_random_trees_with_friction_and_stops(seed: int) -> None:
     rng = np.random.default_rng(300 + seed)
-    system = roughened(random_system(rng, 4, hinges=HINGES), rng)
+    system = roughened(random_system(rng, 4, joints=JOINTS), rng)
     model = system.compile()
     _, v = random_state(system, rng)
     start = da.State(q=np.zeros(model.nq), v=0.5 * v)
@@ -131,13 +131,13 @@ def test_random_loops_with_friction(seed: int) -> None:
     mind_the_laws(result)
 
 
-LOADED = (*HINGES, da.Spherical)
+LOADED = (*JOINTS, da.Spherical)
 
 
 @pytest.mark.parametrize("seed", [*range(8), 4403])
 def test_random_trees_with_friction_by_load(seed: int) -> None:
     rng = np.random.default_rng(700 + seed)
-    system = roughened(random_system(rng, 4, hinges=LOADED), rng, stops=seed % 2 == 0, loads=0.8)
+    system = roughened(random_system(rng, 4, joints=LOADED), rng, stops=seed % 2 == 0, loads=0.8)
     model = system.compile()
     _, v = random_state(system, rng)
     start = da.State(q=da.start_state(model)[0].q, v=0.5 * v)
@@ -151,7 +151,7 @@ def test_random_trees_with_friction_by_load(seed: int) -> None:
 def test_friction_of_others_presses_a_row_on_its_stop() -> None:
     """Flights end that friction of moving rows makes ever shorter; without it the row would leave its stop."""
     rng = np.random.default_rng(5213)
-    system = roughened(random_system(rng, 4, hinges=LOADED), rng, loads=0.8)
+    system = roughened(random_system(rng, 4, joints=LOADED), rng, loads=0.8)
     model = system.compile()
     _, v = random_state(system, rng)
     start = da.State(q=da.start_state(model)[0].q, v=0.5 * v)
@@ -183,7 +183,7 @@ def test_random_loops_with_friction_by_load(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_methods_agree(seed: int, loads: float) -> None:
     rng = np.random.default_rng(40 + seed)
-    system = roughened(random_system(rng, 3, hinges=(da.Revolute, da.Prismatic)), rng, loads=loads)
+    system = roughened(random_system(rng, 3, joints=(da.Revolute, da.Prismatic)), rng, loads=loads)
     model = system.compile()
     _, v = random_state(system, rng)
     start = da.State(q=np.zeros(model.nq), v=0.3 * v)

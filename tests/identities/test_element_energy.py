@@ -26,7 +26,7 @@ def chain(seed: int) -> da.System:
     s.connect("friction", da.CoulombFriction(number(0.1, 0.3), viscous=0.05, slip_speed=0.1), "A")
     s.connect("lugre", da.LuGreFriction(0.3, 0.2, 0.5, bristle_stiffness=20.0, bristle_damping=0.4), "B.angle_1")
     s.connect("stribeck", da.StribeckFriction(0.3, 0.2, 0.5, slip_speed=0.1), "B.angle_2")
-    s.connect("memory", da.GeneralisedMaxwell(10.0, [(5.0, 0.1), (8.0, 0.6)], rest=0.1), "C")
+    s.connect("memory", da.GeneralizedMaxwell(10.0, [(5.0, 0.1), (8.0, 0.6)], rest=0.1), "C")
     s.connect("zener", da.Zener(3.0, 4.0, 2.0, measure="distance", rest=0.4), s.ground, turned(two))
     s.connect("stiff", da.NonlinearSpring((4.0, 1.0, 9.0), rest=0.3, damping=0.2, measure="distance"), one, three)
     s.connect("gas", da.GasSpring(2e5, 1e-4, 8e-5, rest=0.5), s.ground.at(0, 0, 1), turned(three))
@@ -42,8 +42,8 @@ def chain(seed: int) -> da.System:
         turned(one),
         three,
     )
-    for hinge, count in (("A", 1), ("B", 2), ("C", 1)):
-        s.initial(hinge, speed=rng.normal(size=count) if count > 1 else float(rng.normal()))
+    for joint, count in (("A", 1), ("B", 2), ("C", 1)):
+        s.initial(joint, speed=rng.normal(size=count) if count > 1 else float(rng.normal()))
     return s
 
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from systems.random_loops import random_closed_system
-from systems.random_trees import COORDINATE_HINGES, random_marker, random_state, random_system
+from systems.random_trees import COORDINATE_JOINTS, random_marker, random_state, random_system
 
 import dalembert as da
-from dalembert.connections.joints import Hinge, Prismatic, Revolute
+from dalembert.connections.joints import Joint, Prismatic, Revolute
 from dalembert.model.law_inputs import law_inputs
 from dalembert.system import System
 
 Array = NDArray[np.float64]
-MEASURES = ("hinge", "distance", "place", "pose")
+MEASURES = ("joint", "distance", "place", "pose")
 
 
 def random_element(measure: str, rng: np.random.Generator, *, energy: bool = False) -> da.Element:
@@ -43,7 +43,7 @@ def add_elements(system: System, rng: np.random.Generator, measures: tuple[str, 
     bodies = [system.ground, *system.bodies.values()]
     for measure in measures:
         element = random_element(measure, rng, **options)
-        if measure != "hinge":
+        if measure != "joint":
             first, second = rng.choice(len(bodies), size=2, replace=False)
             system.connect(
                 f"e_{measure}", element, random_marker(bodies[first], rng), random_marker(bodies[second], rng)
@@ -52,7 +52,7 @@ def add_elements(system: System, rng: np.random.Generator, measures: tuple[str, 
         kinds = (Revolute, Prismatic)
         names = [c.name for c in system.connections.values() if isinstance(c.element, kinds)]
         if names:
-            system.connect("e_hinge", element, names[int(rng.integers(len(names)))])
+            system.connect("e_joint", element, names[int(rng.integers(len(names)))])
 
 
 def differences(model: da.Model, t: float, q: Array, v: Array, x: Array, h: float = 1e-5) -> tuple[Array, Array]:
@@ -75,8 +75,8 @@ def differences(model: da.Model, t: float, q: Array, v: Array, x: Array, h: floa
 @pytest.mark.parametrize("seed", range(4))
 def test_derivatives_on_trees(measure: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    kinds: tuple[type[Hinge], ...] = (Revolute, Prismatic) if measure == "hinge" else COORDINATE_HINGES
-    system = random_system(rng, 5, hinges=kinds)
+    kinds: tuple[type[Joint], ...] = (Revolute, Prismatic) if measure == "joint" else COORDINATE_JOINTS
+    system = random_system(rng, 5, joints=kinds)
     q, v = random_state(system, rng)
     add_elements(system, rng, (measure,))
     model = system.compile()
@@ -103,7 +103,7 @@ def test_derivatives_with_loops(seed: int) -> None:
 def test_power_is_force_times_rate(measure: str, seed: int) -> None:
     """The loads, on the bodies' velocities, have the power of the law's answers on the measured rates."""
     rng = np.random.default_rng(seed)
-    system = random_system(rng, 4, hinges=(Revolute, Prismatic) if measure == "hinge" else (da.Free, da.Spherical))
+    system = random_system(rng, 4, joints=(Revolute, Prismatic) if measure == "joint" else (da.Free, da.Spherical))
     q, v = random_state(system, rng)
     add_elements(system, rng, (measure,))
     model = system.compile()
@@ -124,7 +124,7 @@ def test_power_is_force_times_rate(measure: str, seed: int) -> None:
 def test_rates_are_rates(measure: str) -> None:
     """What is measured changes by the measured rates; of the attitude, by way of the rotation matrix."""
     rng = np.random.default_rng(3)
-    system = random_system(rng, 4, hinges=(da.Free, Revolute))
+    system = random_system(rng, 4, joints=(da.Free, Revolute))
     q, v = random_state(system, rng)
     add_elements(system, rng, (measure,))
     model = system.compile()
@@ -145,7 +145,7 @@ def test_rates_are_rates(measure: str) -> None:
 def test_action_is_reaction(measure: str, seed: int) -> None:
     """The loads of an element between two bodies have no resultant, neither force nor moment."""
     rng = np.random.default_rng(seed)
-    system = random_system(rng, 2, hinges=(da.Free,))
+    system = random_system(rng, 2, joints=(da.Free,))
     bodies = list(system.bodies.values())
     system.connect("e", random_element(measure, rng), *(random_marker(body, rng) for body in bodies))
     model = system.compile()
@@ -199,7 +199,7 @@ def test_laws_are_objective(measure: str) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_power_balance_closes(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    system = random_system(rng, 5, hinges=(Revolute, Prismatic, da.Universal))
+    system = random_system(rng, 5, joints=(Revolute, Prismatic, da.Universal))
     q, v = random_state(system, rng)
     add_elements(system, rng, MEASURES, energy=True)
     result = da.simulate(system, 1.0, state=da.State(q=q, v=v), rtol=1e-10, atol=1e-12)
@@ -229,7 +229,7 @@ def without_states(element: da.Element) -> da.Element:
 def test_many_runs_are_single_runs(measure: str, states: bool) -> None:
     """In lanes (no states) and one by one (states)."""
     rng = np.random.default_rng(11)
-    system = random_system(rng, 3, hinges=(Revolute, Prismatic))
+    system = random_system(rng, 3, joints=(Revolute, Prismatic))
     add_elements(system, rng, (measure,))
     if not states:
         connection = system.forces[f"e_{measure}"]
@@ -250,7 +250,7 @@ def test_functions_are_laws_like_expressions() -> None:
     """For every measure: the same element as expressions and as a Python function of the same numbers."""
     for measure in MEASURES:
         rng = np.random.default_rng(2)
-        system = random_system(rng, 3, hinges=(Revolute, Prismatic))
+        system = random_system(rng, 3, joints=(Revolute, Prismatic))
         q, v = random_state(system, rng)
         add_elements(system, rng, (measure,), energy=True)
         twin = system.copy()
@@ -279,7 +279,7 @@ def stiff_filter(rate: float) -> da.System:
     block = system.body("block", da.box(0.1, 0.1, 0.1, mass=1.0))
     system.connect("slide", da.Prismatic("x"), system.ground, block)
     start = rate * rate / (1 + rate * rate)
-    element = da.Element("hinge", "a", {"r": rate}, {"a": (start, "r*(cos(t) - a)")}, active=True)
+    element = da.Element("joint", "a", {"r": rate}, {"a": (start, "r*(cos(t) - a)")}, active=True)
     system.connect("pull", element, "slide")
     return system
 

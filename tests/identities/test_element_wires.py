@@ -33,9 +33,9 @@ def differences(model: da.Model, t: float, q: Array, v: Array, x: Array, h: floa
 
 
 def branched(seed: int, nb: int = 5) -> tuple[System, np.random.Generator, list[da.Marker]]:
-    """Return a random tree of revolute and prismatic hinges, and a marker on ground and on each of its bodies."""
+    """Return a random tree of revolute and prismatic joints, and a marker on ground and on each of its bodies."""
     rng = np.random.default_rng(seed)
-    system = random_system(rng, nb, hinges=(Revolute, Prismatic))
+    system = random_system(rng, nb, joints=(Revolute, Prismatic))
     return system, rng, [random_marker(body, rng) for body in (system.ground, *system.bodies.values())]
 
 
@@ -52,7 +52,7 @@ def wire_up(system: System, markers: list[da.Marker], rng: np.random.Generator) 
     system.connect("controller", controller, markers[1], markers[3])
     rate = da.Sensor(markers[2], markers[4], "wy")
     follower = da.Element(
-        "hinge", "-c*ds + 0.7*a*b + 0.2*tab(s, w)", {"c": 0.4},
+        "joint", "-c*ds + 0.7*a*b + 0.2*tab(s, w)", {"c": 0.4},
         inputs={"a": "controller.out", "b": "controller.slow", "w": rate, "m": "controller.m"},
         signals={"mix": "a*w + m"}, tables={"tab": table}, active=True,
     )  # fmt: skip
@@ -67,7 +67,7 @@ def wire_up(system: System, markers: list[da.Marker], rng: np.random.Generator) 
     )
     system.connect("triangle", triangle, markers[0], markers[2], markers[5])
     two = da.Element(
-        ("hinge", "hinge"), ["-k*(s1 - 2*s2)*v", "2*k*(s1 - 2*s2)"], {"k": 0.5}, inputs={"v": "triangle.solution"}
+        ("joint", "joint"), ["-k*(s1 - 2*s2)*v", "2*k*(s1 - 2*s2)"], {"k": 0.5}, inputs={"v": "triangle.solution"}
     )
     system.connect("two", two, joints[2], joints[0])
 
@@ -82,8 +82,8 @@ def test_core_agrees_with_outputs_by_name(seed: int) -> None:
     motion = Motion(model, t, q, v, x)
     expected_tau, expected_loads = np.zeros((4, model.nv)), np.zeros((4, model.nb, 6))
     for force in system.forces.values():
-        for port, (hinge, coordinate) in enumerate(force.places):
-            expected_tau[:, model.v_slice(hinge.name).start + coordinate] += element_load(motion, force, port)
+        for port, (joint, coordinate) in enumerate(force.places):
+            expected_tau[:, model.v_slice(joint.name).start + coordinate] += element_load(motion, force, port)
         for port, end in enumerate(force.ends[1:]):
             load = element_load(motion, force, port)
             point = model.pose(end, q).position
@@ -133,7 +133,7 @@ def test_lanes_run_as_one_by_one(seed: int) -> None:
     giver = da.Element("place", ["-x", "-y", "-u"], unknowns={"u": (0.0, "u + u**3 - z")}, signals={"w": "u*x"})
     system.connect("giver", giver, markers[0], markers[2])
     inputs = {"w": "giver.w", "y": da.Sensor(markers[1], markers[3])}
-    taker = da.Element("hinge", "-s + w - f(y)", inputs=inputs, tables={"f": table})
+    taker = da.Element("joint", "-s + w - f(y)", inputs=inputs, tables={"f": table})
     system.connect("taker", taker, joints[0])
     model = system.compile()
     states = [random_state(system, rng) for _ in range(6)]
@@ -155,7 +155,7 @@ def test_transmitted_loads_are_those_of_the_result_on_trees(seed: int) -> None:
     parts = ("force.x", "force.y", "force.z", "moment.y")
     inputs = {f"f{k}": da.Reaction(joint, part) for k, (joint, part) in enumerate(zip(joints, parts, strict=False))}
     law = da.Element(
-        "hinge",
+        "joint",
         "-0.1*sqrt(0.1 + f0**2 + f1**2)*tanh(ds) + 0.05*sin(f2) - 0.02*f3",
         inputs=inputs,
         signals={"load": "f0"},
@@ -175,12 +175,14 @@ def test_transmitted_loads_are_those_of_the_result_on_trees(seed: int) -> None:
 def test_transmitted_loads_are_those_of_the_result_in_loops(seed: int) -> None:
     rng = np.random.default_rng(seed)
     kinds = (Revolute, Prismatic, da.Cylindrical, da.Universal)
-    closed = random_closed_system(rng, 6, 1, hinges=kinds, chord_hinges=(da.Spherical, da.Universal, Revolute))
+    closed = random_closed_system(
+        rng, 6, 1, joints=kinds, loop_constraint_joints=(da.Spherical, da.Universal, Revolute)
+    )
     system = closed.system
     model = system.compile()
-    chord, hinge = model.forest.chords[0].name, model.hinge_names[0]
+    loop_constraint, joint = model.forest.loop_constraints[0].name, model.joint_names[0]
     bodies = list(system.bodies.values())
-    inputs = {"n": da.Reaction(chord, "force.x"), "m": da.Reaction(hinge, "force.z")}
+    inputs = {"n": da.Reaction(loop_constraint, "force.x"), "m": da.Reaction(joint, "force.z")}
     law = da.Element("distance", "-0.2*sqrt(1 + n**2)*tanh(ds) + 0.1*cos(m)", inputs=inputs)
     system.connect("friction", law, random_marker(system.ground, rng), random_marker(bodies[-1], rng))
     model = system.compile()
@@ -201,7 +203,7 @@ def test_friction_by_load_on_an_incline_and_in_a_bearing() -> None:
     rotor = s.body("rotor", mass=mass, com=(arm, 0, 0), inertia=(0.01, 0.02, 0.02))
     s.connect("bearing", da.Revolute("z"), s.ground, rotor)
     inputs = {axis: da.Reaction("bearing", f"force.{axis}") for axis in "xy"}
-    law = da.Element("hinge", "-mu*r*sqrt(x**2 + y**2)", {"mu": mu, "r": r}, inputs=inputs)
+    law = da.Element("joint", "-mu*r*sqrt(x**2 + y**2)", {"mu": mu, "r": r}, inputs=inputs)
     s.connect("friction", law, "bearing")
     s.initial("bearing", speed=30.0)
     result = da.simulate(s, 2.0, rtol=1e-10, atol=1e-12)
@@ -313,7 +315,7 @@ def test_a_delay_is_that_of_the_method_of_steps(tau: float) -> None:
     block = s.body("block", da.box(0.1, 0.1, 0.1, mass=1.0))
     s.connect("slide", da.Prismatic("x"), s.ground, block)
     s.initial("slide", speed=1.0)
-    law = da.Element("hinge", "-late", inputs={"late": da.Delay("slide.speed", tau, before=1.0)}, active=True)
+    law = da.Element("joint", "-late", inputs={"late": da.Delay("slide.speed", tau, before=1.0)}, active=True)
     s.connect("brake", law, "slide")
     result = da.simulate(s, 4.0, rtol=1e-9, atol=1e-11)
     t = result.t
@@ -336,8 +338,8 @@ def signal_pair(first: str, second: str) -> System:
     s.connect("a", da.Revolute("z"), s.ground, body)
     s.connect("b", da.Revolute("x"), body, other)
     states = {"m": (0.0, "u - m")}
-    s.connect("one", da.Element("hinge", "-u", states=states, inputs={"u": "two.y"}, signals={"y": first}), "a")
-    s.connect("two", da.Element("hinge", "-u", states=states, inputs={"u": "one.y"}, signals={"y": second}), "b")
+    s.connect("one", da.Element("joint", "-u", states=states, inputs={"u": "two.y"}, signals={"y": first}), "a")
+    s.connect("two", da.Element("joint", "-u", states=states, inputs={"u": "one.y"}, signals={"y": second}), "b")
     return s
 
 
@@ -367,7 +369,7 @@ def test_inputs_that_cannot_be_are_named(source: str, words: str) -> None:
     s = da.System("odd")
     body = s.body("body", da.box(0.1, 0.1, 0.1, mass=1.0))
     s.connect("a", da.Revolute("z"), s.ground, body)
-    s.connect("one", da.Element("hinge", "-k*u", {"k": 1.0}, inputs={"u": source}), "a")
+    s.connect("one", da.Element("joint", "-k*u", {"k": 1.0}, inputs={"u": source}), "a")
     with pytest.raises(da.DalembertError, match=words):
         s.compile()
 
@@ -376,7 +378,7 @@ def test_a_force_of_an_element_is_no_input_of_another() -> None:
     s = da.System("circle")
     s.connect("a", da.Revolute("y"), s.ground, s.body("body", da.rod(1.0, 1.0)))
     s.connect("brake", da.TorsionSpring(stiffness=3.0, damping=0.1), "a")
-    s.connect("filter", da.Block({"y": "z"}, inputs={"u": "brake.effort"}, states={"z": (0.0, "u - z")}))
+    s.connect("filter", da.SignalBlock({"y": "z"}, inputs={"u": "brake.effort"}, states={"z": (0.0, "u - z")}))
     with pytest.raises(da.TopologyError, match=r"'filter': its input 'brake.effort' follows from forces.*signal"):
         da.simulate(s, 0.1)
 
@@ -388,7 +390,7 @@ def test_any_output_may_feed_an_element() -> None:
     s.connect("a", da.Revolute("y"), s.ground, body.marker("top", 0, 0, 0.2))
     s.initial("a", position=0.4)
     inputs = {"h": "body.position.z", "e": "energy.kinetic"}
-    s.connect("push", da.Element("hinge", "h*ds - 0.1*e", inputs=inputs), "a")
+    s.connect("push", da.Element("joint", "h*ds - 0.1*e", inputs=inputs), "a")
     result = da.simulate(s, 0.5)
     expected = result["body.position"][:, 2] * result["a.speed"] - 0.1 * result["energy.kinetic"]
     np.testing.assert_allclose(result["push.effort"], expected, rtol=1e-12)

@@ -13,7 +13,7 @@ from systems.flexible_systems import (
     random_place,
     stiffening_of,
 )
-from systems.random_trees import HINGES, derivative, random_body, random_hinge
+from systems.random_trees import JOINTS, derivative, random_body, random_joint
 
 import dalembert as da
 from dalembert.bodies.modal_integrals import modal_integrals
@@ -81,8 +81,8 @@ def test_factorisations(seed):
         close(found, a, 1e-9)
 
 
-def test_no_inverse_of_what_the_hinge_passes_on():
-    """Gamma of (7.7) has the rank that the child's hinge leaves: 6 less its freedoms."""
+def test_no_inverse_of_what_the_joint_passes_on():
+    """Gamma of (7.7) has the rank that the child's joint leaves: 6 less its degrees of freedom."""
     s = da.System("two")
     rng = np.random.default_rng(0)
     one, two = s.body("one", random_flexible(rng)), s.body("two", random_flexible(rng))
@@ -102,8 +102,8 @@ def test_no_inverse_of_what_the_hinge_passes_on():
 @pytest.mark.parametrize("seed", SEEDS)
 def test_core_is_mass_points(seed):
     rng = np.random.default_rng(seed)
-    hinges = [hinge for hinge in HINGES if hinge is not Free]  # whose steps are not motions at constant speeds
-    system = random_flexible_tree(rng, 5, hinges=hinges, points=True, damping=0.05)
+    joints = [joint for joint in JOINTS if joint is not Free]  # whose steps are not motions at constant speeds
+    system = random_flexible_tree(rng, 5, joints=joints, points=True, damping=0.05)
     model = system.compile()
     q, v = random_deformed_state(model, rng)
     points = Nodal(system, model.integrate)
@@ -211,7 +211,7 @@ def check_marker(model, marker, q, v, a):
     close(J[:3], np.array([[x[2, 1], x[0, 2], x[1, 0]] for x in turned]).T, 1e-9)
     close(model.velocity(marker, q, v), J @ v, 1e-12)
     close(model.acceleration(marker, q, v, a) - model.bias_acceleration(marker, q, v), J @ a, 1e-10)
-    if all(hinge.element.kind != "Free" for hinge in model.forest.hinges):
+    if all(joint.element.kind != "Free" for joint in model.forest.joints):
         rate = derivative(lambda h: model.jacobian(marker, model.integrate(q, h * v)) @ v)
         close(model.bias_acceleration(marker, q, v), rate, 1e-8)
 
@@ -261,8 +261,8 @@ def test_lanes_and_derivatives(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_given_hinge_accelerations(seed):
-    """Prescribed hinges: what inverse dynamics says of the motion found is what was asked for."""
+def test_given_joint_accelerations(seed):
+    """Prescribed joints: what inverse dynamics says of the motion found is what was asked for."""
     _, model, q, v, rng = tree(seed)
     given = rng.random(model.nv) < 0.4
     for name in model.flexible_names:
@@ -295,13 +295,13 @@ def test_momentum_and_centre_of_mass(seed):
 def looped(seed):
     rng = np.random.default_rng(seed)
     system = random_flexible_tree(
-        rng, 4, share=0.8, hinges=(Revolute, Spherical, Universal, Prismatic), **OPTIONS[seed % 3]
+        rng, 4, share=0.8, joints=(Revolute, Spherical, Universal, Prismatic), **OPTIONS[seed % 3]
     )
     held = next(body for body in system.bodies.values() if body.flexible is not None)
     one, two = random_body(system, "one", rng), system.body("two", random_flexible(rng))
     # both on one flexible body, at different nodes: the loop is closed through its modes
-    system.connect("h_one", random_hinge(Universal, rng), held.at(node=1), random_place(one, rng))
-    system.connect("h_two", random_hinge(Spherical, rng), random_place(two, rng), held.at(node=3))
+    system.connect("h_one", random_joint(Universal, rng), held.at(node=1), random_place(one, rng))
+    system.connect("h_two", random_joint(Spherical, rng), random_place(two, rng), held.at(node=3))
     system.connect("c0", da.Distance(1.0), random_place(one, rng), random_place(two, rng))
     system.connect("c1", da.PointOnPlane("z"), system.ground.at(0, 0, 0.3), held.at(node=4))
     system.connect("c2", da.PointOnPoint(), random_place(two, rng), random_place(one, rng))
@@ -319,7 +319,7 @@ def test_loops_through_flexible_bodies(seed):
     close(gamma, derivative(lambda h: model.constraint_jacobian(model.integrate(q, h * v)) @ v), 1e-7)
     M, b = model.mass_matrix(q), model.bias_forces(q, v)
     whole = np.block([[M, -P.T], [P, np.zeros((model.nc, model.nc))]])
-    # a node that a hinge holds may be held by a row too: least squares
+    # a node that a joint holds may be held by a row too: least squares
     expected = np.linalg.lstsq(whole, np.concatenate([tau - b, -gamma]), rcond=1e-12)[0][: model.nv]
     close(model.forward_dynamics(q, v, tau), expected, 1e-8)
     # loads of all connections hold each body: what they do to the whole is the rate of its momentum
@@ -327,7 +327,7 @@ def test_loops_through_flexible_bodies(seed):
     assert set(loads) >= {"c0", "c1", "c2"}
 
 
-def test_reactions_of_a_cut_joint_are_those_of_the_hinge():
+def test_reactions_of_a_cut_joint_are_those_of_the_joint():
     """A flexible four-bar, cut at one joint or at another: the same motion, the same loads."""
 
     # directions of the bars in a closed position, so that all coordinates start at zero
@@ -378,9 +378,9 @@ def test_reactions_of_a_cut_joint_are_those_of_the_hinge():
 @pytest.mark.parametrize("options", OPTIONS[:3])
 def test_energy_and_momentum_are_kept(options):
     rng = np.random.default_rng(7)
-    hinges = (Revolute, Spherical, Universal, Prismatic)
+    joints = (Revolute, Spherical, Universal, Prismatic)
     options = {key: value for key, value in options.items() if key != "damping"}
-    system = random_flexible_tree(rng, 4, base=Free, gravity=False, share=0.7, hinges=hinges, **options)
+    system = random_flexible_tree(rng, 4, base=Free, gravity=False, share=0.7, joints=joints, **options)
     model = system.compile()
     q, v = random_deformed_state(model, rng, 0.1)
     result = da.simulate(model, 0.3, state=da.State(q=q, v=0.5 * v), rtol=1e-10, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Random trees and loops that mix rigid and flexible bodies with custom hinges, custom constraints and chains."""
+"""Random trees and loops that mix rigid and flexible bodies with custom joints, custom constraints and chains."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 from systems.flexible_systems import beam, random_deformed_state, random_flexible, random_place
-from systems.random_trees import HINGES, coin, derivative, random_body, random_hinge
+from systems.random_trees import JOINTS, coin, derivative, random_body, random_joint
 
 import dalembert as da
 
@@ -14,12 +14,12 @@ SEEDS = range(6)
 OPTIONS = ({}, {"points": True}, {"stiffening": True, "damping": 0.03})
 # of all sizes; regular wherever random coordinates of the order of one may lead
 BENT = {
-    1: da.CustomHinge(("s",), ("s", "0.2*sin(s)", "0.1*s*s"), [("z", "0.3*s")]),
-    2: da.CustomHinge(("s", "angle"), ("s", "0.1*sin(s)", "0.05*s*s"), [("x", "angle"), ("y", "0.2*s")]),
-    3: da.CustomHinge(("x", "y", "angle"), ("x", "y", "0.2*x*y"), ["0.3*x", "0.2*y", "angle"]),
-    4: da.CustomHinge(("x", "y", "z", "angle"), ("x", "y + 0.1*x*x", "z"), [("z", "angle"), ("x", "0.3*z")]),
-    5: da.CustomHinge(("x", "y", "z", "a", "b"), ("x", "y", "z + 0.1*x*y"), [("x", "a"), ("y", "b")]),
-    6: da.CustomHinge(
+    1: da.CustomJoint(("s",), ("s", "0.2*sin(s)", "0.1*s*s"), [("z", "0.3*s")]),
+    2: da.CustomJoint(("s", "angle"), ("s", "0.1*sin(s)", "0.05*s*s"), [("x", "angle"), ("y", "0.2*s")]),
+    3: da.CustomJoint(("x", "y", "angle"), ("x", "y", "0.2*x*y"), ["0.3*x", "0.2*y", "angle"]),
+    4: da.CustomJoint(("x", "y", "z", "angle"), ("x", "y + 0.1*x*x", "z"), [("z", "angle"), ("x", "0.3*z")]),
+    5: da.CustomJoint(("x", "y", "z", "a", "b"), ("x", "y", "z + 0.1*x*y"), [("x", "a"), ("y", "b")]),
+    6: da.CustomJoint(
         ("x", "y", "z", "a", "b", "c"), ("x", "y", "z + 0.1*sin(x)"), [("x", "a"), ("y", "0.4*b"), ("z", "c")]
     ),
 }
@@ -27,7 +27,7 @@ CLOSURES = {
     "custom": da.CustomConstraint(("sqrt(x*x + y*y + z*z + 0.3) - 1.1 + 0.1*Rxy", "0.3*z + x*Ryz - 0.2*sin(y)")),
     "bar": da.KinematicChain([da.Spherical(), da.Bar(0.9), da.Spherical()]),
     "surface": da.KinematicChain(
-        [da.CustomHinge(("x", "y"), ("x", "y", "0.2*x*y + 0.1*sin(x)")), da.Offset((0.3, 0, 0.4)), da.Spherical()]
+        [da.CustomJoint(("x", "y"), ("x", "y", "0.2*x*y + 0.1*sin(x)")), da.Offset((0.3, 0, 0.4)), da.Spherical()]
     ),
     "library": da.Distance(1.0),
     "cut": BENT[2],
@@ -41,7 +41,7 @@ def close(found, expected, tolerance):
 
 
 def mixed_tree(rng, nb=6, *, base=None, gravity=True, **options):
-    """Return a tree of rigid and flexible bodies, every other hinge a custom one, named in random directions."""
+    """Return a tree of rigid and flexible bodies, every other joint a custom one, named in random directions."""
     s = da.System("mixed", gravity=5 * rng.normal(size=3) if gravity else (0, 0, 0))
     placed = [s.ground]
     for k in range(nb):
@@ -54,17 +54,17 @@ def mixed_tree(rng, nb=6, *, base=None, gravity=True, **options):
             if flexible
             else random_body(s, f"b{k}", rng)
         )
-        hinge = BENT[int(rng.integers(1, 7))] if k % 2 else random_hinge(HINGES[int(rng.integers(len(HINGES)))], rng)
+        joint = BENT[int(rng.integers(1, 7))] if k % 2 else random_joint(JOINTS[int(rng.integers(len(JOINTS)))], rng)
         ends = [random_place(parent, rng), random_place(body, rng)]
         if coin(rng):
             ends.reverse()
-        s.connect(f"h{k}", base if base is not None and k == 0 else hinge, *ends)
+        s.connect(f"h{k}", base if base is not None and k == 0 else joint, *ends)
         placed.append(body)
     return s
 
 
 def mixed_loops(rng, closures, **options):
-    """Return such a tree with a flexible body on a custom hinge whose two branches are closed, and held to ground."""
+    """Return such a tree with a flexible body on a custom joint whose two branches are closed, and held to ground."""
     s = mixed_tree(rng, 4, **options)
     held, two = (
         s.body("held", random_flexible(rng, nm=4, **options)),
@@ -97,7 +97,7 @@ def test_trees(seed):
     together = model.forward_dynamics(qs, vs, taus)
     for k in range(9):
         close(together[k], model.forward_dynamics(qs[k], vs[k], taus[k]), 1e-9)
-    # power of what acts: hinges without forces, modes with dampers
+    # power of what acts: joints without forces, modes with dampers
     free = model.forward_dynamics(q, v)
     power = derivative(lambda h: np.array(sum(model.energy(model.integrate(q, h * v), v + h * free)[:2])), 1e-4)
     lost = 0.0
@@ -134,7 +134,7 @@ def test_loops(closures, seed):
     rng = np.random.default_rng(10 * seed + len(closures))
     model = mixed_loops(rng, closures, **OPTIONS[seed]).compile()
     q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
-    v, tau = 0.5 * da.consistent_speeds(model, q, rng.normal(size=model.nv)), rng.normal(size=model.nv)
+    v, tau = 0.5 * da.consistent_velocities(model, q, rng.normal(size=model.nv)), rng.normal(size=model.nv)
     P, gamma = model.constraint_jacobian(q), model.constraint_bias(q, v)
     residuals = [
         derivative(lambda h, u=u: model.constraint_residual(model.integrate(q, h * u))) for u in np.eye(model.nv)
@@ -172,10 +172,10 @@ def test_momentum_in_free_flight(seed):
 def test_custom_base_of_a_flexible_body_moves_as_the_free_one():
     position, turns = ("x", "y", "z"), [("x", "a1"), ("y", "a2"), ("z", "a3")]
     results = []
-    for hinge in (da.CustomHinge((*position, "a1", "a2", "a3"), position, turns), da.Free()):
+    for joint in (da.CustomJoint((*position, "a1", "a2", "a3"), position, turns), da.Free()):
         s = da.System("bird")
         bird = s.body("bird", beam(6, nm=4, free=True, rotary=1e-3, stiffness=(30.0, 40.0)))
-        s.connect("O", hinge, s.ground, bird.at(node=2))
+        s.connect("O", joint, s.ground, bird.at(node=2))
         s.connect("k", da.SpringDamper(stiffness=20.0, damping=0.1, length=0.1), s.ground.at(0, 0, 1), bird.at(node=6))
         s.initial("bird", position=[0.03, 0.02, 0, 0])
         results.append(da.simulate(s, 0.4, times=np.linspace(0, 0.4, 9), rtol=1e-10, atol=1e-12))
@@ -183,7 +183,7 @@ def test_custom_base_of_a_flexible_body_moves_as_the_free_one():
         close(results[0][name], results[1][name], 1e-8)
 
 
-def test_time_in_a_custom_hinge_at_a_node_is_a_drive():
+def test_time_in_a_custom_joint_at_a_node_is_a_drive():
     def flapping(custom):
         s = da.System("flapping")
         arm = s.body("arm", beam(6, nm=4, stiffness=(300.0, 400.0), damping=0.02))
@@ -191,7 +191,7 @@ def test_time_in_a_custom_hinge_at_a_node_is_a_drive():
         s.connect("A", da.Revolute("y"), s.ground, arm)
         if custom:
             turns = [("z", "0.4*sin(5*t)"), ("y", "angle")]
-            s.connect("B", da.CustomHinge(("angle",), None, turns), arm.at(node=6), wing.at(node=0))
+            s.connect("B", da.CustomJoint(("angle",), None, turns), arm.at(node=6), wing.at(node=0))
         else:
             # all but massless between the two turns
             fork = s.body("fork", mass=1e-12, inertia=(1e-12, 1e-12, 1e-12))

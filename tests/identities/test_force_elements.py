@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from systems.random_loops import random_closed_system
-from systems.random_trees import COORDINATE_HINGES, random_marker, random_state, random_system
+from systems.random_trees import COORDINATE_JOINTS, random_marker, random_state, random_system
 
 import dalembert as da
-from dalembert.connections.elements.built_in import HingeSpring
+from dalembert.connections.elements.built_in import JointSpring
 
 Array = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ SEEDS = range(6)
 
 
 def load_randomly(system: da.System, rng: np.random.Generator) -> None:
-    """Add springs between random markers, loads on random markers, and elements at coordinates of random hinges."""
+    """Add springs between random markers, loads on random markers, and elements at coordinates of random joints."""
     bodies = [system.ground, *system.bodies.values()]
     for k in range(3):
         i, j = rng.choice(len(bodies), 2, replace=False)
@@ -31,12 +31,12 @@ def load_randomly(system: da.System, rng: np.random.Generator) -> None:
         force = (da.Harmonic(*rng.normal(size=3)), float(rng.normal()), da.Polynomial(tuple(rng.normal(size=3))))
         moment = (math.cos, da.Ramp(0.0, 1.0, 2.0, -0.5), float(rng.normal()))
         system.connect(f"load{k}", da.Load(force=force, moment=moment, axes=axes), marker)
-    hinges = [h for h in system.connections.values() if isinstance(h.element, COORDINATE_HINGES) and h.element.nv]
-    for k, hinge in enumerate(hinges):
-        part = f"{hinge.name}.{rng.choice(hinge.element.coordinates)}" if hinge.element.nv > 1 else hinge.name
+    joints = [h for h in system.connections.values() if isinstance(h.element, COORDINATE_JOINTS) and h.element.nv]
+    for k, joint in enumerate(joints):
+        part = f"{joint.name}.{rng.choice(joint.element.coordinates)}" if joint.element.nv > 1 else joint.name
         q = float(rng.normal())
         element = [
-            HingeSpring(*rng.uniform(0.5, 3.0, 2), rest=q),
+            JointSpring(*rng.uniform(0.5, 3.0, 2), rest=q),
             da.Effort(da.Harmonic(*rng.normal(size=3))),
             da.Limits(-0.3, 0.4, 30.0, 2.0),
         ][k % 3]
@@ -75,9 +75,9 @@ class Oracle:
                 self.generalised += row
                 self.brought += row @ v
             else:
-                assert force.hinge is not None
-                k = model.v_slice(force.hinge.name).start + force.coordinate
-                place, speed = q[model.q_slice(force.hinge.name).start + force.coordinate], v[k]
+                assert force.joint is not None
+                k = model.v_slice(force.joint.name).start + force.coordinate
+                place, speed = q[model.q_slice(force.joint.name).start + force.coordinate], v[k]
                 effort = self.at_coordinate(element, t, float(place), float(speed))
                 self.tau[k] += effort
                 self.generalised[k] += effort
@@ -86,7 +86,7 @@ class Oracle:
         if isinstance(element, da.Effort):
             self.brought += value(element.law, t) * speed
             return value(element.law, t)
-        if isinstance(element, HingeSpring):
+        if isinstance(element, JointSpring):
             self.stored += 0.5 * element.stiffness * (place - element.rest) ** 2
             self.dissipated += element.damping * speed**2
             return -element.stiffness * (place - element.rest) - element.damping * speed
@@ -152,10 +152,10 @@ def test_the_energy_of_a_loaded_tree_closes(seed: int) -> None:
     rng = np.random.default_rng(200 + seed)
     system = random_system(rng, 5)
     load_randomly(system, rng)
-    hinges = [h.name for h in system.connections.values() if isinstance(h.element, (da.Revolute, da.Prismatic))]
-    bearing = {f.hinge.name for f in system.forces.values() if f.hinge is not None}
+    joints = [h.name for h in system.connections.values() if isinstance(h.element, (da.Revolute, da.Prismatic))]
+    bearing = {f.joint.name for f in system.forces.values() if f.joint is not None}
     for name, level in zip(
-        [h for h in hinges if h not in bearing], ("position", "speed", "acceleration"), strict=False
+        [h for h in joints if h not in bearing], ("position", "speed", "acceleration"), strict=False
     ):
         system.drive(name, **{level: da.Harmonic(0.5, 2.0, phase=0.3)})
     q, v = random_state(system, rng)

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from systems.flexible_systems import random_flexible_tree
 from systems.random_loops import random_closed_system
-from systems.random_trees import every_hinge_both_ways, random_system
+from systems.random_trees import every_joint_both_ways, random_system
 
 import dalembert as da
 from dalembert.library import humanoid
@@ -24,12 +24,12 @@ def rate_of_mass_matrix(model: da.Model, q: Array, v: Array, h: float = 1e-4) ->
     return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h)
 
 
-@pytest.mark.parametrize("kind", ["every hinge", "tree", "flexible", "humanoid"])
+@pytest.mark.parametrize("kind", ["every joint", "tree", "flexible", "humanoid"])
 @pytest.mark.parametrize("seed", range(2))
 def test_the_rate_of_inertia_less_twice_the_coriolis_matrix_is_skew(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     systems = {
-        "every hinge": lambda: every_hinge_both_ways(rng),
+        "every joint": lambda: every_joint_both_ways(rng),
         "tree": lambda: random_system(rng, 5),
         "flexible": lambda: random_flexible_tree(rng, 3),
         "humanoid": humanoid,
@@ -56,7 +56,7 @@ def test_the_parts_are_all_of_it() -> None:
     model = s.compile()
     states = model.random_state(0, 4)
     a = np.random.default_rng(1).normal(size=states.v.shape)
-    parts = da.force_parts(s, states.q, states.v, a)
+    parts = da.force_terms(s, states.q, states.v, a)
     whole = sum(parts[:6]) - parts.elements
     np.testing.assert_allclose(whole, parts.total, atol=1e-11)
     np.testing.assert_allclose(parts.total, model.inverse_dynamics(states.q, states.v, a))
@@ -69,7 +69,7 @@ def test_the_parts_are_all_of_it() -> None:
 def test_pinocchio_agrees_on_gravity_coriolis_and_operational_inertia() -> None:
     pin = pytest.importorskip("pinocchio", minversion="3.0")
     peers = import_module("peers.pinocchio")
-    system = random_system(np.random.default_rng(3), 6, hinges=(da.Revolute, da.Prismatic))
+    system = random_system(np.random.default_rng(3), 6, joints=(da.Revolute, da.Prismatic))
     model, peer = system.compile(), peers.Pinocchio(system)
     state = model.random_state(5)
     inner, data = peer.model, peer.model.createData()
@@ -100,7 +100,7 @@ def test_a_marker_obeys_its_own_equations_in_loops_too(seed: int) -> None:
     # of f only that part acts along which loops let it move
     np.testing.assert_allclose(L @ moved + found.bias, (J @ found.inverse).T @ f, atol=1e-7 * (1 + np.abs(L).max()))
     np.testing.assert_allclose(J @ found.inverse @ J @ found.inverse, J @ found.inverse, atol=1e-7)
-    # hinge forces out of the null space do not accelerate it
+    # joint forces out of the null space do not accelerate it
     quiet = found.null_projector.T @ rng.normal(size=model.nv)
     change = model.acceleration(name, q, v, model.forward_dynamics(q, v, quiet)) - model.acceleration(
         name, q, v, model.forward_dynamics(q, v)
@@ -123,7 +123,7 @@ def test_manipulability_of_an_arm_and_of_a_loop_that_does_the_same() -> None:
     q = da.assemble(model).q
     tip = model.system["bar1"].at(1)
     found = da.manipulability(model, tip, q, actuators=["A", "C"])
-    v = da.consistent_speeds(model, q, np.zeros(model.nv), fixed={"A": 0.7, "C": -0.4})
+    v = da.consistent_velocities(model, q, np.zeros(model.nv), fixed={"A": 0.7, "C": -0.4})
     np.testing.assert_allclose(found.jacobian @ [0.7, -0.4], model.velocity(tip, q, v), atol=1e-9)
     assert found.translation.radii[2] < 1e-9 < found.translation.radii[1]
     dynamic = da.manipulability(model, tip, q, actuators=["A", "C"], dynamic=True)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from systems.flexible_systems import random_deformed_state
 from systems.random_machines import machine
-from systems.random_trees import HINGES, coin, every_hinge_both_ways, random_body, random_hinge, random_marker
+from systems.random_trees import JOINTS, coin, every_joint_both_ways, random_body, random_joint, random_marker
 from test_flexible_custom import BENT, OPTIONS, mixed_loops, mixed_tree
 
 import dalembert as da
 from dalembert import formulations, library
 from dalembert.bodies.modal_integrals import modal_integrals
-from dalembert.formulations.comparison import Compared, deviations
+from dalembert.formulations.comparison import ComparedFormulation, deviations
 from dalembert.library import mechanisms
 from dalembert.oracles.kane import Kane
 from dalembert.result import Output
@@ -43,7 +43,7 @@ def started(system: da.System, names: dict | None = None, t: float = 0.3) -> tup
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_trees_of_rigid_and_flexible_bodies_on_hinges_of_the_library_and_custom_ones(seed: int) -> None:
+def test_trees_of_rigid_and_flexible_bodies_on_joints_of_the_library_and_custom_ones(seed: int) -> None:
     rng = np.random.default_rng(seed)
     options = ({}, {"points": True}, {"stiffening": True, "damping": 0.03}, {"order": "ruthless"})[seed]
     system = mixed_tree(rng, 4, **options)
@@ -89,7 +89,7 @@ def test_loops_through_flexible_bodies_and_custom_connections(closures: tuple[st
     rng = np.random.default_rng(len(closures))
     model = mixed_loops(rng, closures, **OPTIONS[0]).compile()
     q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
-    v = 0.5 * da.consistent_speeds(model, q, rng.normal(size=model.nv))
+    v = 0.5 * da.consistent_velocities(model, q, rng.normal(size=model.nv))
     agree(model, da.State(q, v), ALL[:2], tau=rng.normal(size=model.nv))
 
 
@@ -99,7 +99,7 @@ def test_lagrange_in_such_loops(closures: tuple[str, ...]) -> None:
     rng = np.random.default_rng(len(closures))
     model = mixed_loops(rng, closures, **OPTIONS[0]).compile()
     q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
-    v = 0.5 * da.consistent_speeds(model, q, rng.normal(size=model.nv))
+    v = 0.5 * da.consistent_velocities(model, q, rng.normal(size=model.nv))
     agree(model, da.State(q, v), ("lagrange",))
 
 
@@ -154,7 +154,7 @@ def double_pendulum() -> da.System:
         {"u1": "dA*(2 + cos(A))", "u2": "B_wx + A*dA", "u3": "B_wy*(1 + B_qx**2)", "u4": "B_wz + 3*B_wy + t"},
         np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [0, 2, 1, 0], [0.5, 0, 0, 1]]),
     ],
-    ids=["hinges", "names", "body axes", "world axes", "formulas", "matrix"],
+    ids=["joints", "names", "body axes", "world axes", "formulas", "matrix"],
 )
 def test_any_choice_of_speeds_gives_the_same_motion(speeds: object) -> None:
     model, state = started(
@@ -207,7 +207,7 @@ def test_wrong_choices_are_refused_by_name() -> None:
         formulations.kane(double_pendulum(), None, speeds=["A", "B.wx", "B.wx", "B.wy"])
     with pytest.raises(da.ModelError, match="linear in the rates"):
         formulations.kane(double_pendulum(), None, speeds={"u": "dA**2"})
-    with pytest.raises(da.ModelError, match="give a hinge speed"):
+    with pytest.raises(da.ModelError, match="give a joint speed"):
         formulations.kane(double_pendulum(), None, speeds=["nobody", "B.wx", "B.wx", "B.wy"])
     with pytest.raises(da.ModelError, match="not a batch"):
         formulations.kane(double_pendulum(), da.State(np.zeros((2, 5)), np.zeros((2, 4))))
@@ -225,7 +225,7 @@ def test_kanes_two_kinds_of_forces_cancel() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_of_the_gibbs_function_is_what_kane_calls_inertia_forces(seed: int) -> None:
-    """In speeds of hinges and in others; and the motion makes S - K . u' least (Gauss)."""
+    """In speeds of joints and in others; and the motion makes S - K . u' least (Gauss)."""
     model, state = started(machine(seed))
     found = formulations.gibbs_appell(model, state)
     equations, rng = found.kane, np.random.default_rng(seed)
@@ -260,11 +260,11 @@ def test_the_gibbs_function_of_a_rolling_coin_is_the_printed_one() -> None:
 
 
 def rigid_tree(rng: np.random.Generator) -> da.System:
-    """Return a tree of rigid bodies, every other hinge a custom one, named in random directions."""
+    """Return a tree of rigid bodies, every other joint a custom one, named in random directions."""
     s = da.System("rigid")
     placed = [s.ground]
     for k in range(5):
-        kinds = BENT[int(rng.integers(1, 7))], random_hinge(HINGES[int(rng.integers(len(HINGES)))], rng)
+        kinds = BENT[int(rng.integers(1, 7))], random_joint(JOINTS[int(rng.integers(len(JOINTS)))], rng)
         body = random_body(s, f"b{k}", rng)
         ends = [random_marker(placed[int(rng.integers(len(placed)))], rng), random_marker(body, rng)]
         s.connect(f"h{k}", kinds[k % 2], *(ends if coin(rng) else ends[::-1]))
@@ -275,7 +275,7 @@ def rigid_tree(rng: np.random.Generator) -> da.System:
 @pytest.mark.parametrize("seed", range(4))
 def test_sols_arrays_are_partial_velocities_and_places(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    system = rigid_tree(rng) if seed else every_hinge_both_ways(rng)
+    system = rigid_tree(rng) if seed else every_joint_both_ways(rng)
     model = system.compile()
     state = model.random_state(rng)
     found = formulations.sol_arrays(model, state)
@@ -291,7 +291,7 @@ def test_sols_arrays_are_partial_velocities_and_places(seed: int) -> None:
 
 def test_folded_angles_are_dependent_coordinates() -> None:
     """A ball joint by Bryant angles at a quarter turn: three coordinates, two independent motions (Sol, 5.2)."""
-    ball = da.CustomHinge(("a", "b", "c"), rotation=[("x", "a"), ("y", "b"), ("z", "c")])
+    ball = da.CustomJoint(("a", "b", "c"), rotation=[("x", "a"), ("y", "b"), ("z", "c")])
     s = da.System("ball")
     s.connect("S", ball, s.ground, s.body("bob", da.rod(length=1.0, mass=1.0, radius=0.1)))
     model = s.compile()
@@ -398,6 +398,6 @@ def test_lagrange_takes_steps_as_large_as_modes_are() -> None:
 
 
 def test_a_formulation_that_differs_is_named() -> None:
-    rows = [Compared("Kane", 3, 0.0, 1e-9), Compared("Lagrange", 3, 0.0, 5e-2)]
+    rows = [ComparedFormulation("Kane", 3, 0.0, 1e-9), ComparedFormulation("Lagrange", 3, 0.0, 5e-2)]
     (note,) = deviations(rows)
     assert note.startswith("Lagrange differs from the kernels by 5.0e-02")

@@ -94,8 +94,8 @@ def check_bodies(impact: Impact, given: dict[da.Marker, Array]) -> None:
     )
     passed = on_centres(system, maximal, given)
     names = list(system.bodies)
-    ends = {h.name: (h.inboard, h.outboard)[:: -1 if h.reversed else 1] for h in model.forest.hinges}
-    ends |= {c.name: (c.first, c.second) for c in model.forest.chords}
+    ends = {h.name: (h.inboard, h.outboard)[:: -1 if h.reversed else 1] for h in model.forest.joints}
+    ends |= {c.name: (c.first, c.second) for c in model.forest.loop_constraints}
     for name, load in impact.reactions.items():
         point = model.pose(ends[name][1], impact.q).position
         for marker, sign in zip(ends[name], (-1.0, 1.0), strict=True):
@@ -160,18 +160,18 @@ def test_capture_loses_what_carnot_says_and_no_momentum(seed: int) -> None:
     if seed % 4 == 1:  # nothing holds it
         np.testing.assert_allclose(model.momentum(q, impact.v), model.momentum(q, v), atol=1e-9)
     # and the same speeds as the projection that consistent_speeds does
-    np.testing.assert_allclose(impact.v, da.consistent_speeds(model, q, v), atol=1e-7 * size(impact.v))
+    np.testing.assert_allclose(impact.v, da.consistent_velocities(model, q, v), atol=1e-7 * size(impact.v))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_locking_any_hinge_cut_or_not_agrees_with_maximal_coordinates(seed: int) -> None:
+def test_locking_any_joint_cut_or_not_agrees_with_maximal_coordinates(seed: int) -> None:
     closed_system, model, q, rng = closed(seed)
     system, v = closed_system.system, rng.normal(size=model.nv)
     names = [name for name, c in system.connections.items() if c.element.nv]
     chosen = [names[int(k)] for k in rng.choice(len(names), min(2, len(names)), replace=False)]
-    chords = [c.name for c in model.forest.chords]
-    if seed % 2 and chords and chords[0] not in chosen:
-        chosen[0] = chords[0]
+    loop_constraints = [c.name for c in model.forest.loop_constraints]
+    if seed % 2 and loop_constraints and loop_constraints[0] not in chosen:
+        chosen[0] = loop_constraints[0]
     impact = impulse(model, q, v, lock=chosen)
     R, p, order = poses(system, model, q)
     maximal = Maximal(system, R, p, model.velocities(q, v)[order])
@@ -184,15 +184,15 @@ def test_locking_any_hinge_cut_or_not_agrees_with_maximal_coordinates(seed: int)
     assert impact.energy_loss == pytest.approx(0.5 * jump @ model.mass_matrix(q) @ jump, rel=1e-8, abs=1e-10)
     if seed % 4 == 1:
         np.testing.assert_allclose(model.momentum(q, impact.v), model.momentum(q, v), atol=1e-8)
-    for name in chosen:  # the effort of a lock is the part of the reaction along the hinge's speeds
+    for name in chosen:  # the effort of a lock is the part of the reaction along the joint's speeds
         x = maximal.relations[name]
         load = np.concatenate([x.R.T @ impact.reactions[name][:3], x.R.T @ impact.reactions[name][3:]])
         np.testing.assert_allclose(x.H.T @ load, impact.efforts[name], atol=1e-7 * size(load))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_single_speeds_and_hinge_impulses_mean_the_same_cut_or_not(seed: int) -> None:
-    """An impulse along a hinge's speeds is a load between its markers, wherever the loop was cut."""
+def test_single_speeds_and_joint_impulses_mean_the_same_cut_or_not(seed: int) -> None:
+    """An impulse along a joint's speeds is a load between its markers, wherever the loop was cut."""
     closed_system, model, q, rng = closed(seed)
     system, v = closed_system.system, rng.normal(size=model.nv)
     given, extra = {}, np.zeros((len(system.bodies), 6))
@@ -212,23 +212,23 @@ def test_single_speeds_and_hinge_impulses_mean_the_same_cut_or_not(seed: int) ->
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_hinge_that_closes_suddenly_holds_afterwards(seed: int) -> None:
+def test_a_joint_that_closes_suddenly_holds_afterwards(seed: int) -> None:
     """The connections of a closed system are given one by one as closing, on the tree without them."""
     closed_system, full, q, rng = closed(seed)
     system = closed_system.system.copy()
-    chords = [system.connections[c.name] for c in full.forest.chords]
-    for c in chords:
+    loop_constraints = [system.connections[c.name] for c in full.forest.loop_constraints]
+    for c in loop_constraints:
         system.remove(c.name)
     model = system.compile()
     q = closed_system.of(system).state(model)[0]
     v = rng.normal(size=model.nv)
-    impact = impulse(model, q, v, close=chords)
+    impact = impulse(model, q, v, close=loop_constraints)
     R, p, order = poses(closed_system.system, model, q)
     maximal = Maximal(closed_system.system, R, p, model.velocities(q, v)[order])
     expected = oracle(maximal, np.zeros((maximal.nb, 6)), np.zeros((0, 6 * maximal.nb)))
     found = at_centres(maximal, model.velocities(q, impact.v)[order])
     np.testing.assert_allclose(found, expected, atol=1e-7 * size(maximal.U))
-    assert {c.name for c in chords} <= set(impact.reactions)
+    assert {c.name for c in loop_constraints} <= set(impact.reactions)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

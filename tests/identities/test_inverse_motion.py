@@ -20,13 +20,13 @@ SIMPLE = (Revolute, Prismatic, Universal, Spherical)
 
 
 def enough_speeds(model: da.Model, q: Array) -> list[str]:
-    """Return as many hinge speeds as the loops leave freedoms, none of which follows from the others."""
-    hinged = [k for name in model.hinge_names for k in range(*model.v_slice(name).indices(model.nv))]
+    """Return as many joint speeds as the loops leave degrees of freedom, none of which follows from the others."""
+    jointed = [k for name in model.joint_names for k in range(*model.v_slice(name).indices(model.nv))]
     P = model.constraint_jacobian(q)
     _, s, Vt = np.linalg.svd(P) if model.nc else (None, np.zeros(0), np.eye(model.nv))
     N = Vt[int((s > 1e-9).sum()) :].T
-    _, _, order = qr(N[hinged].T, pivoting=True)
-    return [model.speed_names[hinged[k]] for k in order[: min(N.shape[1], len(hinged))]]
+    _, _, order = qr(N[jointed].T, pivoting=True)
+    return [model.speed_names[jointed[k]] for k in order[: min(N.shape[1], len(jointed))]]
 
 
 def efforts_of_time(model: da.Model, names: list[str], rng: np.random.Generator):
@@ -51,7 +51,7 @@ def assert_round_trip(model: da.Model, q: Array, v: Array, rng: np.random.Genera
     motion = da.simulate(
         model,
         0.15,
-        state=da.State(q=q, v=v, x=model.state_starts()),
+        state=da.State(q=q, v=v, x=model.element_start_values()),
         control=control,
         times=np.linspace(0.0, 0.15, 9),
         rtol=1e-9,
@@ -75,7 +75,7 @@ def assert_round_trip(model: da.Model, q: Array, v: Array, rng: np.random.Genera
 @pytest.mark.parametrize("seed", range(6))
 def test_looped_systems_with_elements(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    closed = random_closed_system(rng, 5, 2, hinges=SIMPLE, chord_hinges=SIMPLE)
+    closed = random_closed_system(rng, 5, 2, joints=SIMPLE, loop_constraint_joints=SIMPLE)
     assert_closed_round_trip(closed, rng, 4)
 
 
@@ -95,7 +95,7 @@ def assert_closed_round_trip(closed: ClosedSystem, rng: np.random.Generator, ele
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_trees_with_every_hinge(seed: int) -> None:
+def test_trees_with_every_joint(seed: int) -> None:
     rng = np.random.default_rng(seed)
     system = random_system(rng, 6)
     model = system.compile()
@@ -107,7 +107,7 @@ def test_trees_with_every_hinge(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_flexible_trees_whose_modes_are_passive(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    model = random_flexible_tree(rng, 4, hinges=SIMPLE).compile()
+    model = random_flexible_tree(rng, 4, joints=SIMPLE).compile()
     state = model.random_state(rng)
     v = 0.3 * state.v
     for name in model.flexible_names:
@@ -115,9 +115,9 @@ def test_flexible_trees_whose_modes_are_passive(seed: int) -> None:
     assert_round_trip(model, state.q, v, rng, 1e-9)
 
 
-def test_accelerations_of_modes_that_no_hinge_can_cause_are_refused() -> None:
+def test_accelerations_of_modes_that_no_joint_can_cause_are_refused() -> None:
     rng = np.random.default_rng(0)
-    model = random_flexible_tree(rng, 3, hinges=(Revolute,), share=1.0).compile()
+    model = random_flexible_tree(rng, 3, joints=(Revolute,), share=1.0).compile()
     state = model.random_state(rng)
     a = np.zeros(model.nv)
     a[model.v_slice(model.flexible_names[0])] = 1.0

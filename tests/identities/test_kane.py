@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from systems.random_trees import (
-    HINGES,
+    JOINTS,
     coordinate_rates,
     derivative,
-    every_hinge_both_ways,
-    random_hinge,
+    every_joint_both_ways,
+    random_joint,
     random_state,
     random_system,
 )
 
 import dalembert as da
 from dalembert.bodies.shapes import rod
-from dalembert.connections.joints import Hinge, Revolute, Spherical
+from dalembert.connections.joints import Joint, Revolute, Spherical
 from dalembert.errors import ModelError, SingularityError
 from dalembert.oracles.kane import Kane, motion_rate
 from dalembert.oracles.operators import Operators
@@ -41,9 +41,9 @@ def close(x: Array, y: Array, tolerance: float) -> bool:
 
 @pytest.fixture(params=range(10))
 def tree(request: pytest.FixtureRequest) -> tuple[System, Array, Array]:
-    """A random state of a random tree; the first two hold every hinge type, walked both ways."""
+    """A random state of a random tree; the first two hold every joint type, walked both ways."""
     rng = np.random.default_rng(100 + request.param)
-    system = every_hinge_both_ways(rng) if request.param < 2 else random_system(rng, 9, isolated=request.param % 4)
+    system = every_joint_both_ways(rng) if request.param < 2 else random_system(rng, 9, isolated=request.param % 4)
     return system, *random_state(system, rng)
 
 
@@ -60,19 +60,19 @@ def rng() -> np.random.Generator:
 # ---- the arrays
 
 
-@pytest.mark.parametrize("kind", HINGES)
-def test_columns_of_a_hinge_turn_as_their_axes_do(kind: type[Hinge], rng: np.random.Generator) -> None:
-    hinge = random_hinge(kind, rng)
-    q, v = rng.normal(size=hinge.nq), rng.normal(size=hinge.nv)
-    if "qw" in hinge.coordinates:
+@pytest.mark.parametrize("kind", JOINTS)
+def test_columns_of_a_joint_turn_as_their_axes_do(kind: type[Joint], rng: np.random.Generator) -> None:
+    joint = random_joint(kind, rng)
+    q, v = rng.normal(size=joint.nq), rng.normal(size=joint.nv)
+    if "qw" in joint.coordinates:
         q[:4] /= np.linalg.norm(q[:4])
-    rates = hinge.rates(q, v)
-    assert close(motion_rate(hinge, q, v), derivative(lambda t: hinge.motion(q + t * rates)), DIFFERENCES)
-    assert close(motion_rate(hinge, q, v) @ v, hinge.bias(q, v), 1e-14)  # a few roundings
+    rates = joint.rates(q, v)
+    assert close(motion_rate(joint, q, v), derivative(lambda t: joint.motion(q + t * rates)), DIFFERENCES)
+    assert close(motion_rate(joint, q, v) @ v, joint.bias(q, v), 1e-14)  # a few roundings
 
 
-def test_a_hinge_of_unknown_kind_is_refused() -> None:
-    class Strange(Hinge):
+def test_a_joint_of_unknown_kind_is_refused() -> None:
+    class Strange(Joint):
         def motion(self, q: Array) -> Array:
             return np.zeros((6, 0))
 
@@ -99,11 +99,11 @@ def test_rates_of_partial_velocities_are_their_derivatives_entry_by_entry(tree: 
     assert close(kane.V_dot, derivative(lambda t: Kane(system, q + t * rates).V), DIFFERENCES)
 
 
-def test_only_hinges_between_ground_and_a_body_move_it(kane: Kane) -> None:
+def test_only_joints_between_ground_and_a_body_move_it(kane: Kane) -> None:
     """The pattern of (2.4): exact zeros for every speed that is not on the body's path."""
-    hinge_of_speed = np.repeat(np.arange(1, kane.nb + 1), [h.element.nv for h in kane.forest.hinges])
+    joint_of_speed = np.repeat(np.arange(1, kane.nb + 1), [h.element.nv for h in kane.forest.joints])
     for i in range(kane.nb):
-        off_path = ~np.isin(hinge_of_speed, kane.forest.path(i + 1))
+        off_path = ~np.isin(joint_of_speed, kane.forest.path(i + 1))
         for array in (kane.omega, kane.omega_dot, kane.V, kane.V_dot):
             assert not array[i, off_path].any()
 
@@ -139,17 +139,17 @@ def test_generalized_forces_do_the_work_of_the_loads(kane: Kane, rng: np.random.
     assert math.isclose(kane.active_forces(loads) @ kane.v, power + weight, rel_tol=1e-11, abs_tol=1e-10)
 
 
-def test_a_moment_between_neighbours_is_felt_by_their_hinge_alone(kane: Kane, rng: np.random.Generator) -> None:
-    """(3.13) and (3.18): only the hinge on which the moment acts sees it."""
-    stops = np.cumsum([h.element.nv for h in kane.forest.hinges])
-    for k, (hinge, stop) in enumerate(zip(kane.forest.hinges, stops, strict=True)):
+def test_a_moment_between_neighbours_is_felt_by_their_joint_alone(kane: Kane, rng: np.random.Generator) -> None:
+    """(3.13) and (3.18): only the joint on which the moment acts sees it."""
+    stops = np.cumsum([h.element.nv for h in kane.forest.joints])
+    for k, (joint, stop) in enumerate(zip(kane.forest.joints, stops, strict=True)):
         moment, loads = rng.normal(size=3), np.zeros((kane.nb, 6))
         loads[k, :3] = moment
         parent = int(kane.forest.parent[k])
         if parent:
             loads[parent - 1, :3] = -moment
         felt = kane.generalized_impulse(loads)
-        own = slice(stop - hinge.element.nv, stop)
+        own = slice(stop - joint.element.nv, stop)
         relative = kane.omega[k, own] - (kane.omega[parent - 1, own] if parent else 0.0)
         assert close(felt[own], relative @ moment, 1e-13)  # a few roundings
         felt[own] = 0.0

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from systems.random_trees import HINGES, derivative, every_hinge_both_ways, random_state, random_system
+from systems.random_trees import JOINTS, derivative, every_joint_both_ways, random_state, random_system
 
 import dalembert as da
 from dalembert.oracles.kane import Kane
@@ -36,7 +36,7 @@ class Case:
     def __init__(self, seed: int) -> None:
         self.rng = rng = np.random.default_rng(seed)
         if seed % 3 == 0:
-            self.system = every_hinge_both_ways(rng)
+            self.system = every_joint_both_ways(rng)
         else:
             self.system = random_system(rng, int(rng.integers(1, 60)), isolated=int(rng.integers(4)))
         self.model = self.system.compile()
@@ -97,18 +97,18 @@ def test_equations_of_motion_hold(case: Case) -> None:
 # ---- kinematics
 
 
-def test_poses_follow_the_definitions_of_the_hinges(case: Case) -> None:
+def test_poses_follow_the_definitions_of_the_joints(case: Case) -> None:
     rotation, position = case.model.poses(case.q)
     R, p = [np.eye(3)], [np.zeros(3)]
     forest = case.model.forest
-    for j, hinge in enumerate(forest.hinges):
-        C, c = hinge.element.pose(case.q[case.model.q_slice(hinge.name)])
-        if hinge.reversed:
+    for j, joint in enumerate(forest.joints):
+        C, c = joint.element.pose(case.q[case.model.q_slice(joint.name)])
+        if joint.reversed:
             C, c = C.T, -C.T @ c
         i = forest.parent[j]
-        R_WJ, p_WJ = R[i] @ hinge.inboard.rotation, p[i] + R[i] @ hinge.inboard.position
-        R.append(R_WJ @ C @ hinge.outboard.rotation.T)
-        p.append(p_WJ + R_WJ @ c - R[-1] @ hinge.outboard.position)
+        R_WJ, p_WJ = R[i] @ joint.inboard.rotation, p[i] + R[i] @ joint.inboard.position
+        R.append(R_WJ @ C @ joint.outboard.rotation.T)
+        p.append(p_WJ + R_WJ @ c - R[-1] @ joint.outboard.position)
     assert_close(rotation, np.array(R[1:]))
     assert_close(position, np.array(p[1:]))
 
@@ -183,9 +183,9 @@ def test_momentum_rate_is_the_sum_of_the_loads_from_outside(case: Case) -> None:
     mass = sum(body.mass for body in case.system.bodies.values())
     F = model.reactions(q, case.v, case.a, loads=case.loads)
     total = case.loads[:, 3:].sum(0) + mass * case.system.gravity
-    for j, hinge in enumerate(model.forest.hinges):
+    for j, joint in enumerate(model.forest.joints):
         if model.forest.parent[j] == 0:
-            total = total + (-F[j, 3:] if hinge.reversed else F[j, 3:])
+            total = total + (-F[j, 3:] if joint.reversed else F[j, 3:])
     rate = derivative(lambda t: model.momentum(*along_motion(case, t))[3:])
     assert_close(rate, total, 1e-6)
 
@@ -213,7 +213,7 @@ def test_momentum_about_a_point_is_the_sum_over_bodies(case: Case) -> None:
 
 
 def test_reactions_hold_every_body_in_motion(case: Case) -> None:
-    """Newton and Euler for each body alone, with the loads of its hinges at their markers."""
+    """Newton and Euler for each body alone, with the loads of its joints at their markers."""
     model, q, v, a = case.model, case.q, case.v, case.a
     F = model.reactions(q, v, a, loads=case.loads)
     left = {}
@@ -227,10 +227,10 @@ def test_reactions_hold_every_body_in_motion(case: Case) -> None:
         moment = inertia @ A[:3] + np.cross(w, inertia @ w) - case.loads[k, :3]
         moment = moment - np.cross(model.pose(body, q).position - p, case.loads[k, 3:])
         left[name] = (force, moment, p)
-    for k, hinge in enumerate(model.forest.hinges):
-        second = hinge.inboard if hinge.reversed else hinge.outboard
+    for k, joint in enumerate(model.forest.joints):
+        second = joint.inboard if joint.reversed else joint.outboard
         point = model.pose(second, q).position
-        for marker in (hinge.inboard, hinge.outboard):
+        for marker in (joint.inboard, joint.outboard):
             if marker.body.name == "ground":
                 continue
             sign = 1.0 if marker is second else -1.0
@@ -260,9 +260,9 @@ def test_given_accelerations_and_forces_find_the_others(case: Case) -> None:
         assert_close(found_tau, case.tau, 1e-9)
 
 
-def test_a_locked_hinge_is_given_by_name(case: Case) -> None:
+def test_a_locked_joint_is_given_by_name(case: Case) -> None:
     model = case.model
-    name = model.hinge_names[0]
+    name = model.joint_names[0]
     zeros = np.zeros(model.nv)
     a, tau = model.mixed_dynamics(case.q, zeros, zeros, zeros, name)
     assert (a[model.v_slice(name)] == 0).all()
@@ -412,8 +412,8 @@ def test_the_answer_does_not_depend_on_the_place_in_a_batch(case: Case) -> None:
 def test_every_instruction_set_gives_the_same_mechanics(isa: str) -> None:
     script = (
         "import numpy as np, dalembert as da;"
-        "from random_systems import every_hinge_both_ways;"
-        "m = every_hinge_both_ways(np.random.default_rng(5)).compile();"
+        "from random_systems import every_joint_both_ways;"
+        "m = every_joint_both_ways(np.random.default_rng(5)).compile();"
         "s = m.random_state(3, size=21);"
         "print(da.isa); print(repr(m.forward_dynamics(s.q, s.v, s.v).sum(1).tolist()));"
         "print(repr(m.d_forward_dynamics(s.q[0], s.v[0])[0].sum(1).tolist()))"
@@ -458,6 +458,6 @@ def test_ten_thousand_bodies_compile_and_move() -> None:
     assert np.abs(back).max() <= 1e-9 * weight
 
 
-def test_all_hinges_are_covered(case: Case) -> None:
-    names = {type(h.element) for h in every_hinge_both_ways(np.random.default_rng(0)).forest().hinges}
-    assert names == set(HINGES)
+def test_all_joints_are_covered(case: Case) -> None:
+    names = {type(h.element) for h in every_joint_both_ways(np.random.default_rng(0)).forest().joints}
+    assert names == set(JOINTS)

@@ -108,10 +108,10 @@ def assert_rows(
 def closed_states(model: da.Model, size: int, rng: np.random.Generator, reach: float) -> tuple[Array, Array]:
     """Return states in which the loops are closed, up to `reach` away from the first along the motions they allow."""
     q0 = da.assemble(model).q
-    along = da.consistent_speeds(model, q0, rng.normal(size=model.nv))
+    along = da.consistent_velocities(model, q0, rng.normal(size=model.nv))
     along /= np.abs(along).max()
     q = np.array([da.assemble(model, q=model.integrate(q0, h * along)).q for h in np.linspace(0, reach, size)])
-    return q, np.array([da.consistent_speeds(model, row, rng.normal(size=model.nv)) for row in q])
+    return q, np.array([da.consistent_velocities(model, row, rng.normal(size=model.nv)) for row in q])
 
 
 @cache
@@ -157,8 +157,8 @@ def test_flat_parallelograms_among_regular_ones(size: int) -> None:
 def random_loops(seed: int, size: int = 5) -> Batch:
     """Return a random system with loops, over-constrained ones among them; one of its states is a little open."""
     rng = np.random.default_rng(seed)
-    bodies, chords = int(rng.integers(3, 8)), int(rng.integers(1, 4))
-    closed = random_closed_system(rng, bodies, chords, isolated=int(rng.integers(0, 3)), mobile=seed % 2 == 0)
+    bodies, loop_constraints = int(rng.integers(3, 8)), int(rng.integers(1, 4))
+    closed = random_closed_system(rng, bodies, loop_constraints, isolated=int(rng.integers(0, 3)), mobile=seed % 2 == 0)
     model = closed.system.compile()
     q, v = closed.state(model)
     rows = np.array([q] * size)
@@ -166,7 +166,7 @@ def random_loops(seed: int, size: int = 5) -> Batch:
     return Batch(model, rows, np.arange(size)[:, None] * v, tau=rng.normal(size=(size, model.nv)))
 
 
-LOOPED = (0, 1, 5, 6, 7, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19)  # seeds that draw chords
+LOOPED = (0, 1, 5, 6, 7, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19)  # seeds that draw loop constraints
 
 
 @pytest.mark.parametrize("seed", LOOPED)
@@ -209,7 +209,7 @@ def test_conditions_in_lanes(seed: int) -> None:
     model = batch.model
     for conditions in (
         model.conditions(off=model.closure_names[0]),
-        model.conditions(locked=model.hinge_names[0]),
+        model.conditions(locked=model.joint_names[0]),
         model.conditions(stabilization=(5.0, 9.0)),
     ):
         assert_rows(replace(batch, conditions=conditions), NEAR_SINGULAR)
@@ -260,7 +260,7 @@ def wired_batch(seed: int, size: int) -> Batch:
     system = four_bar() if seed % 2 else chain(4)
     joints, bodies = list(system.connections), list(system.bodies.values())
     lag = da.Element(
-        "hinge", "-k*(s - m) + u*m", {"k": 2.0}, {"m": (0.1, "3*(s - m) + 0.2*u")}, "k*(s - m)**2/2",
+        "joint", "-k*(s - m) + u*m", {"k": 2.0}, {"m": (0.1, "3*(s - m) + 0.2*u")}, "k*(s - m)**2/2",
         inputs={"u": da.Harmonic(1.0, 2.0)}, signals={"y": "tanh(m) + 0.1*ds"},
     )  # fmt: skip
     root = da.Element(
@@ -274,7 +274,7 @@ def wired_batch(seed: int, size: int) -> Batch:
     model = system.compile()
     q = closed_states(model, size, rng, 0.3)[0] if model.nc else rng.normal(size=(size, model.nq))
     v = rng.normal(size=(size, model.nv))
-    v = np.array([da.consistent_speeds(model, *row) for row in zip(q, v, strict=True)]) if model.nc else v
+    v = np.array([da.consistent_velocities(model, *row) for row in zip(q, v, strict=True)]) if model.nc else v
     inputs = np.where(rng.random((size, 2)) < 0.5, rng.normal(size=(size, 2)), np.nan)  # some keep their laws
     more: dict[str, Any] = {"t": rng.uniform(0, 2, size), "inputs": inputs, "tau": rng.normal(size=v.shape)}
     return Batch(model, q, v, rng.normal(size=(size, model.nx)), **more)
@@ -285,7 +285,7 @@ def wired_batch(seed: int, size: int) -> Batch:
 def test_element_states_unknowns_inputs_and_drives_in_lanes(seed: int, size: int) -> None:
     batch = wired_batch(seed, size)
     assert_rows(batch)
-    other = batch.model.conditions({"lag.k": 5.0}, locked=batch.model.hinge_names[-1])
+    other = batch.model.conditions({"lag.k": 5.0}, locked=batch.model.joint_names[-1])
     assert_rows(replace(batch, conditions=other))
 
 
@@ -298,7 +298,7 @@ def test_elements_of_the_whole_library_in_lanes(seed: int) -> None:
     model = system.compile()
     rows = np.array([model.integrate(q, 0.1 * rng.normal(size=model.nv)) for _ in range(5)])
     v, tau = rng.normal(size=(2, 5, model.nv))
-    x = model.state_starts() + 0.1 * rng.normal(size=(5, model.nx))
+    x = model.element_start_values() + 0.1 * rng.normal(size=(5, model.nx))
     batch = Batch(model, rows, v, x, rng.uniform(0, 2, 5), tau, rng.normal(size=(5, model.nb, 6)))
     assert_rows(batch)
     assert_rows(batch, of=lambda part: {"tau": part.inverse_dynamics()})
@@ -309,7 +309,7 @@ def test_elements_that_feel_transmitted_loads_in_batches() -> None:
     system = chain(4)
     joints = list(system.connections)
     inputs = {"n": da.Reaction(joints[0], "force.x"), "k": da.Reaction(joints[2], "force.z")}
-    system.connect("rub", da.Element("hinge", "-0.1*sqrt(1 + n**2)*tanh(ds) + 0.1*cos(k)", inputs=inputs), joints[1])
+    system.connect("rub", da.Element("joint", "-0.1*sqrt(1 + n**2)*tanh(ds) + 0.1*cos(k)", inputs=inputs), joints[1])
     model = system.compile()
     q, v, tau = rng.normal(size=(3, 5, model.nv))
     batch = Batch(model, q, v, tau=tau)
@@ -341,7 +341,7 @@ def test_inverse_dynamics_of_trees_in_lanes(size: int) -> None:
 def test_one_state_serves_a_batch_of_times_inputs_or_element_states() -> None:
     model = wired_batch(1, 1).model
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, [1.0, 0.0, 0.0])
+    v = da.consistent_velocities(model, q, [1.0, 0.0, 0.0])
     t, x, u = np.linspace(0, 1, 5), np.linspace(-1, 1, 5)[:, None], model.input_values({"lag.u": np.linspace(0, 2, 5)})
     given: tuple[dict[str, Any], ...] = ({"t": t}, {"x": x}, {"inputs": u})
     for more in given:
@@ -386,7 +386,7 @@ def assert_runs(
 
 
 @pytest.mark.parametrize(
-    "motion", ["planar_loop", "bennetts_loop", "spatial_loop", "squeezer", "rolling_disc", "driven_hinges"]
+    "motion", ["planar_loop", "bennetts_loop", "spatial_loop", "squeezer", "rolling_disc", "driven_joints"]
 )
 def test_loops_and_drives_run_together_as_alone(motion: str) -> None:
     made = MOTIONS[motion]()
@@ -403,9 +403,9 @@ def test_loops_and_drives_run_together_as_alone(motion: str) -> None:
 def test_loops_with_element_states_and_unknowns_run_together_as_alone(driven: bool, size: int) -> None:
     rng = np.random.default_rng(size)
     system = four_bar()
-    lag = da.Element("hinge", "-k*(s - m)", {"k": 2.0}, {"m": (0.1, "3*(s - m)")}, "k*(s - m)**2/2")
+    lag = da.Element("joint", "-k*(s - m)", {"k": 2.0}, {"m": (0.1, "3*(s - m)")}, "k*(s - m)**2/2")
     system.connect("lag", lag, "A")
-    system.connect("root", da.Element("hinge", "-w", unknowns={"w": ("0.1*s", "w + 0.2*w**3 - s")}), "B")
+    system.connect("root", da.Element("joint", "-w", unknowns={"w": ("0.1*s", "w + 0.2*w**3 - s")}), "B")
     if driven:
         system.drive("A", speed=da.Harmonic(0.3, 2.0, offset=1.0))
     model = system.compile()
@@ -421,7 +421,7 @@ def test_runs_that_python_takes_part_in_are_those_alone() -> None:
     system.connect("push", da.Effort(lambda t: float(np.sin(3 * t))), "A")
     model = system.compile()
     q = da.assemble(model).q
-    v = np.array([da.consistent_speeds(model, q, [k, 0, 0]) for k in range(3)])
+    v = np.array([da.consistent_velocities(model, q, [k, 0, 0]) for k in range(3)])
     state = da.State(q=np.array([q] * 3), v=v)
     many = assert_runs(model, state, 0.2, control=lambda state: -0.3 * state.v)
     one = da.simulate(
@@ -438,7 +438,7 @@ def test_runs_that_python_takes_part_in_are_those_alone() -> None:
 
 def test_a_run_that_fails_does_not_disturb_the_others() -> None:
     system = four_bar()
-    system.connect("blow", da.Element("hinge", "c/(0.25 - t)**2", {"c": 0.0}, active=True), "A")
+    system.connect("blow", da.Element("joint", "c/(0.25 - t)**2", {"c": 0.0}, active=True), "A")
     model = system.compile()
     times = [0.0, 0.2, 0.3]
     strengths = np.array([0.0, 0.0, 1.0, 0.0, 0.0])
@@ -526,7 +526,7 @@ def test_the_number_of_threads_changes_no_bit_of_an_ensemble() -> None:
 
 
 def test_doors_share_loads_alike_in_every_row() -> None:
-    """Five rows of the second hinge repeat the first: loads are shared by least norm in each state."""
+    """Five rows of the second joint repeat the first: loads are shared by least norm in each state."""
     rng = np.random.default_rng(0)
     q, v, tau = rng.normal(size=(3, 5, 1))
     assert_rows(Batch(door().compile(), q, v, tau=tau))

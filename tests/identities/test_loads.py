@@ -11,7 +11,7 @@ from systems.random_loops import ClosedSystem, planar_loop, random_closed_system
 from systems.random_trees import random_marker, random_state, random_system
 
 import dalembert as da
-from dalembert.connections.joints import Hinge, Revolute, Spherical, Universal
+from dalembert.connections.joints import Joint, Revolute, Spherical, Universal
 
 Array = NDArray[np.float64]
 
@@ -19,14 +19,14 @@ SPAN, STEP = 0.1, 1e-3
 
 
 def with_springs(system: da.System, rng: np.random.Generator) -> list[str]:
-    """Put springs between random markers, and viscous damping at every hinge; return the names of the springs."""
+    """Put springs between random markers, and viscous damping at every joint; return the names of the springs."""
     bodies = [system.ground, *system.bodies.values()]
     for k in range(3):
         i, j = rng.choice(len(bodies), 2, replace=False)
         ends = (random_marker(bodies[i], rng), random_marker(bodies[j], rng))
         system.connect(f"s{k}", da.SpringDamper(float(rng.uniform(1, 5)), damping=0.3, length=0.5), *ends)
     for connection in system.connections.values():
-        if isinstance(connection.element, Hinge) and connection.element.nv:
+        if isinstance(connection.element, Joint) and connection.element.nv:
             object.__setattr__(connection.element, "damping", rng.uniform(0.1, 0.5, connection.element.nv))
     return ["s0", "s1", "s2"]
 
@@ -122,7 +122,7 @@ def test_kernels_give_the_loads_of_the_result(result: da.Result) -> None:
         moved = da.inverse_dynamics(model, result.q[k], result.v[k], a, t=t).connection_loads()
         for name in model.connection_names:
             if name not in model.system.connections:
-                continue  # a free hinge that the forest added
+                continue  # a free joint that the forest added
             found = load_of(result, name)[k]
             size = 1.0 + np.abs(found).max()
             assert np.abs(loads[name] - found).max() < 1e-8 * size
@@ -158,7 +158,7 @@ def test_loads_do_not_depend_on_the_cut(kind: str) -> None:
     rng = np.random.default_rng(5)
     case = random_loop(rng, [Revolute] * 7) if kind == "seven" else planar_loop(rng)
     with_springs(case.system, rng)
-    names = [name for name, c in case.system.connections.items() if isinstance(c.element, Hinge)]
+    names = [name for name, c in case.system.connections.items() if isinstance(c.element, Joint)]
     seen = []
     for cut in names:
         system = case.system.copy()
@@ -166,7 +166,7 @@ def test_loads_do_not_depend_on_the_cut(kind: str) -> None:
             if name != cut:
                 system.connect(f"hold {name}", da.Effort(0.0), name)  # what something acts upon stays in the tree
         model = system.compile()
-        assert [chord.name for chord in model.forest.chords] == [cut]
+        assert [loop_constraint.name for loop_constraint in model.forest.loop_constraints] == [cut]
         q, v = case.of(system).state(model)
         result = da.simulate(model, 0.05, state=da.State(q=q, v=v), times=[0.0, 0.05], rtol=1e-12, atol=1e-13)
         seen.append(np.array([load_of(result, name) for name in names]))

@@ -1,4 +1,4 @@
-"""Closed loops: the tree with its chords moves as maximal coordinates do, wherever the loops are cut."""
+"""Closed loops: the tree with its loop constraints moves as maximal coordinates do, wherever the loops are cut."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from oracles.newton_euler import unexplained
 from systems.random_loops import (
     ClosedSystem,
     close,
-    hinge_coordinates,
     isolated_loops,
+    joint_coordinates,
     planar_loop,
     random_closed_system,
     random_contacts,
@@ -22,18 +22,18 @@ from systems.random_loops import (
     random_loop,
 )
 from systems.random_trees import (
-    HINGES,
+    JOINTS,
     derivative,
-    every_hinge_both_ways,
+    every_joint_both_ways,
     random_body,
-    random_hinge,
+    random_joint,
     random_marker,
     random_state,
     random_system,
 )
 
 import dalembert as da
-from dalembert.closure.scaling import Scales
+from dalembert.closure.scaling import Scaling
 from dalembert.connections.connection import Connection
 from dalembert.connections.constraints.cams import CamFollower, PointOnCurve
 from dalembert.connections.constraints.geometric import Constraint
@@ -41,7 +41,7 @@ from dalembert.connections.joints import (
     Cylindrical,
     Fixed,
     Free,
-    Hinge,
+    Joint,
     Planar,
     Prismatic,
     Revolute,
@@ -57,7 +57,7 @@ Array = NDArray[np.float64]
 
 # Two formulations in double precision; rows and mass matrix together reach condition 1e5.
 AGREEMENT = 1e-8
-# Positions and velocities are sums along a tree of some twenty hinges.
+# Positions and velocities are sums along a tree of some twenty joints.
 KINEMATICS = 1e-11
 # Five-point differences with h = 1e-3; fifth derivatives are about 1e3 times the value.
 DIFFERENCES = 1e-7
@@ -83,16 +83,16 @@ class Case:
         self.oracle = closed.maximal()
         self.order = closed.order(self.model)
         self.tau = rng.normal(size=self.model.nv)
-        for hinge in self.model.forest.hinges:
-            if hinge.connection is None:  # the oracle has no hinge there to drive
-                self.tau[self.model.v_slice(hinge.name)] = 0.0
+        for joint in self.model.forest.joints:
+            if joint.connection is None:  # the oracle has no joint there to drive
+                self.tau[self.model.v_slice(joint.name)] = 0.0
         self.loads = rng.normal(size=(self.model.nb, 6))  # tree order
 
     @property
     def efforts(self) -> dict[str, Array]:
         """The same efforts by names of connections."""
-        hinges = self.model.forest.hinges
-        return {h.name: self.tau[self.model.v_slice(h.name)] for h in hinges if h.connection is not None}
+        joints = self.model.forest.joints
+        return {h.name: self.tau[self.model.v_slice(h.name)] for h in joints if h.connection is not None}
 
     def described(self, x: Array) -> Array:
         """Return an array over bodies in the order of the description instead of the tree's."""
@@ -110,33 +110,33 @@ class Case:
 
 def some_loops(seed: int) -> ClosedSystem:
     rng = np.random.default_rng(seed)
-    nb, chords = int(rng.integers(2, 16)), int(rng.integers(1, 6))
-    return random_closed_system(rng, nb, chords, isolated=int(rng.integers(4)))
+    nb, loop_constraints = int(rng.integers(2, 16)), int(rng.integers(1, 6))
+    return random_closed_system(rng, nb, loop_constraints, isolated=int(rng.integers(4)))
 
 
 def coupled_loops(seed: int) -> ClosedSystem:
-    """Chains of many freedoms tied to each other and to ground in several places: loops that share bodies."""
+    """Chains of many degrees of freedom tied to each other and to ground in several places: loops that share bodies."""
     rng = np.random.default_rng(seed)
     chain = (Revolute, Prismatic, Screw, Universal, Cylindrical)
     tie = (Universal, Cylindrical, Spherical, Planar)
-    return random_closed_system(rng, 18, 5, hinges=chain, chord_hinges=tie)
+    return random_closed_system(rng, 18, 5, joints=chain, loop_constraint_joints=tie)
 
 
 def crowded_loops(seed: int) -> ClosedSystem:
-    """Many stiff chords on few freedoms: most rows repeat others, and which ones do differs from place to place."""
+    """Many stiff loop constraints on few DOF: most rows are redundant, and which ones differs from place to place."""
     rng = np.random.default_rng(seed)
     chain, tie = (Revolute, Prismatic, Planar, Fixed), (Revolute, Planar, Prismatic, Cylindrical, Fixed)
-    return random_closed_system(rng, 12, 8, hinges=chain, chord_hinges=tie, mobile=False)
+    return random_closed_system(rng, 12, 8, joints=chain, loop_constraint_joints=tie, mobile=False)
 
 
 def overconstrained(seed: int) -> ClosedSystem:
-    """More rows than freedoms, in part or as a whole: what still can move does."""
+    """More rows than degrees of freedom, in part or as a whole: what still can move does."""
     rng = np.random.default_rng(seed)
     return random_closed_system(rng, 6, 5, mobile=False)
 
 
 def a_door() -> ClosedSystem:
-    """A body on two revolute hinges with one axis: five rows repeat the other five."""
+    """A body on two revolute joints with one axis: five rows repeat the other five."""
     system = System("door", gravity=(0, 0, -9.81))
     door = system.body("door", mass=20.0, com=(0.4, 0, 1.0), inertia=(7.0, 8.0, 1.1))
     system.connect("upper", Revolute("z"), system.ground.at(0, 0, 1.8), door.at(0, 0, 1.8))
@@ -145,19 +145,19 @@ def a_door() -> ClosedSystem:
 
 
 def a_moving_door(seed: int) -> ClosedSystem:
-    """A door whose two hinges have one axis, in any direction, on a body that moves itself."""
+    """A door whose two joints have one axis, in any direction, on a body that moves itself."""
     rng = np.random.default_rng(seed)
-    system = random_system(rng, 3, hinges=(Universal, Spherical))
+    system = random_system(rng, 3, joints=(Universal, Spherical))
     frame = system.bodies["b2"]
-    upper, hinge = random_marker(frame, rng), random_hinge(Revolute, rng)
+    upper, joint = random_marker(frame, rng), random_joint(Revolute, rng)
     door = random_body(system, "door", rng)
-    system.connect("upper", hinge, upper, random_marker(door, rng))
-    lower = upper.position + 1.6 * upper.rotation @ hinge.axis
-    return close(system, [(frame.at(*lower, rotation=upper.rotation), door, hinge)], rng)
+    system.connect("upper", joint, upper, random_marker(door, rng))
+    lower = upper.position + 1.6 * upper.rotation @ joint.axis
+    return close(system, [(frame.at(*lower, rotation=upper.rotation), door, joint)], rng)
 
 
 def a_latched_door() -> ClosedSystem:
-    """A door held shut by a ball in line with its hinge; a handle swings on it.
+    """A door held shut by a ball in line with its joint; a handle swings on it.
 
     Closed, the row along the door demands nothing and the row across it everything; with the door
     open each of the two would do, so rows must not be left out for what they are elsewhere.
@@ -165,7 +165,7 @@ def a_latched_door() -> ClosedSystem:
     system = System("latched door", gravity=(0, 3.0, -9.81))
     door = system.body("door", mass=20.0, com=(0.4, 0, 1.0), inertia=(7.0, 8.0, 1.1))
     handle = system.body("handle", mass=0.5, com=(-0.1, 0, -0.05), inertia=(1e-3, 2e-3, 2e-3))
-    system.connect("hinge", Revolute("z"), system.ground, door)
+    system.connect("joint", Revolute("z"), system.ground, door)
     system.connect("latch", Spherical(), system.ground.at(0.8, 0, 1.0), door.at(0.8, 0, 1.0))
     system.connect("pivot", Revolute("y"), door.at(0.7, 0, 1.0), handle)
     p = np.array([[0.0, 0.0, 0.0], [0.7, 0.0, 1.0]])
@@ -174,15 +174,15 @@ def a_latched_door() -> ClosedSystem:
 
 
 def sliders(seed: int) -> ClosedSystem:
-    """A loop of six prismatic hinges: the three rows about attitudes are met before they are asked."""
+    """A loop of six prismatic joints: the three rows about attitudes are met before they are asked."""
     return random_loop(np.random.default_rng(seed), [Prismatic] * 6)
 
 
-# each of these loops has more than six freedoms in its hinges, so some are left when it is closed
-LOOPS: dict[str, list[type[Hinge]]] = {
-    "one freedom": [Revolute, Screw, Revolute, Prismatic, Revolute, Screw, Revolute, Revolute, Prismatic],
-    "two freedoms": [Universal, Cylindrical, Cylindrical, Universal, Universal],
-    "three freedoms": [Spherical, Planar, Spherical, Planar],
+# each of these loops has more than six degrees of freedom in its joints, so some are left when it is closed
+LOOPS: dict[str, list[type[Joint]]] = {
+    "one degree of freedom": [Revolute, Screw, Revolute, Prismatic, Revolute, Screw, Revolute, Revolute, Prismatic],
+    "two degrees of freedom": [Universal, Cylindrical, Cylindrical, Universal, Universal],
+    "three degrees of freedom": [Spherical, Planar, Spherical, Planar],
     "mixed": [Revolute, Spherical, Universal, Cylindrical, Screw, Planar],
 }
 
@@ -221,7 +221,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 @pytest.mark.parametrize("seed", range(8))
 def test_maximal_coordinates_move_a_tree_as_the_recursions_do(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    system = every_hinge_both_ways(rng) if seed % 2 else random_system(rng, int(rng.integers(1, 25)), isolated=3)
+    system = every_joint_both_ways(rng) if seed % 2 else random_system(rng, int(rng.integers(1, 25)), isolated=3)
     model = system.compile()
     q, v = random_state(system, rng)
     R, p = model.poses(q)
@@ -234,20 +234,20 @@ def test_maximal_coordinates_move_a_tree_as_the_recursions_do(seed: int) -> None
     a = case.forward_dynamics()
     assert_close(oracle.accelerations(loads, case.efforts), case.bodies_accelerate(), 1e-9)
     F = model.reactions(case.q, case.v, a, loads=case.loads)
-    of_oracle = oracle.hinge_loads(loads, case.efforts)
-    for k, hinge in enumerate(model.forest.hinges):
-        if hinge.connection is not None:
-            assert_close(of_oracle[hinge.name], F[k], 1e-9, np.abs(F).max())
+    of_oracle = oracle.joint_loads(loads, case.efforts)
+    for k, joint in enumerate(model.forest.joints):
+        if joint.connection is not None:
+            assert_close(of_oracle[joint.name], F[k], 1e-9, np.abs(F).max())
 
 
-@pytest.mark.parametrize("kind", HINGES)
-def test_hinge_coordinates_undo_pose(kind: type[Hinge]) -> None:
+@pytest.mark.parametrize("kind", JOINTS)
+def test_joint_coordinates_undo_pose(kind: type[Joint]) -> None:
     rng = np.random.default_rng(11)
     for _ in range(50):
-        hinge = random_hinge(kind, rng)
-        q = random_coordinates(hinge, rng) * (1.0 if "qw" in hinge.coordinates else 3.0)
-        found = hinge_coordinates(hinge, *hinge.pose(q))
-        for x, y in zip(hinge.pose(found), hinge.pose(q), strict=True):
+        joint = random_joint(kind, rng)
+        q = random_coordinates(joint, rng) * (1.0 if "qw" in joint.coordinates else 3.0)
+        found = joint_coordinates(joint, *joint.pose(q))
+        for x, y in zip(joint.pose(found), joint.pose(q), strict=True):
             assert_close(x, y, 1e-13)
     if kind is Screw:  # whole turns too
         assert_close(found, q, 1e-9)
@@ -264,12 +264,20 @@ def test_the_tree_reaches_the_closed_configuration(case: Case) -> None:
     assert_close(case.described(case.model.velocities(case.q, case.v)), case.closed.V, KINEMATICS)
 
 
-def test_every_chord_brings_the_rows_that_its_hinge_forbids(case: Case) -> None:
+def test_every_loop_constraint_brings_the_rows_that_its_joint_forbids(case: Case) -> None:
     model = case.model
-    assert model.nc == sum(6 - chord.element.nv for chord in model.forest.chords)
-    connections = [chord.name for chord in model.forest.chords for _ in range(6 - chord.element.nv)]
+    assert model.nc == sum(6 - loop_constraint.element.nv for loop_constraint in model.forest.loop_constraints)
+    connections = [
+        loop_constraint.name
+        for loop_constraint in model.forest.loop_constraints
+        for _ in range(6 - loop_constraint.element.nv)
+    ]
     assert list(model.constraint_connections) == connections
-    rows = [f"{chord.name}.{row}" for chord in model.forest.chords for row in ROWS[type(chord.element)]]
+    rows = [
+        f"{loop_constraint.name}.{row}"
+        for loop_constraint in model.forest.loop_constraints
+        for row in ROWS[type(loop_constraint.element)]
+    ]
     assert list(model.constraint_names) == rows
     assert model.constraint_residual(case.q).shape == (model.nc,)
     assert model.constraint_jacobian(case.q).shape == (model.nc, model.nv)
@@ -280,7 +288,7 @@ def test_a_closed_configuration_leaves_no_residual(case: Case) -> None:
 
 
 TILT, TURN = ("tilt_x", "tilt_y"), ("rx", "ry", "rz")
-ROWS: dict[type[Hinge | Constraint], tuple[str, ...]] = {
+ROWS: dict[type[Joint | Constraint], tuple[str, ...]] = {
     Fixed: ("x", "y", "z", *TURN),
     Revolute: ("x", "y", "z", *TILT),
     Prismatic: ("x", "y", *TURN),
@@ -296,25 +304,25 @@ ROWS: dict[type[Hinge | Constraint], tuple[str, ...]] = {
 
 
 def written_residual(model: Model, q: Array) -> Array:
-    """Return the rows of all chords as they are written down, (nc,)."""
+    """Return the rows of all loop constraints as they are written down, (nc,)."""
     result = [np.zeros(0)]
-    for chord in model.forest.chords:
-        one, two = model.pose(chord.first, q), model.pose(chord.second, q)
-        if isinstance(chord.element, (PointOnCurve, CamFollower)):
+    for loop_constraint in model.forest.loop_constraints:
+        one, two = model.pose(loop_constraint.first, q), model.pose(loop_constraint.second, q)
+        if isinstance(loop_constraint.element, (PointOnCurve, CamFollower)):
             seen = one.rotation.T @ two.rotation, one.rotation.T @ (two.position - one.position)
-            result.append(contacts.residual(chord.element, *seen))
+            result.append(contacts.residual(loop_constraint.element, *seen))
             continue
-        F = chord.element.frame()
+        F = loop_constraint.element.frame()
         A = one.rotation @ F
         R, p = A.T @ two.rotation @ F, A.T @ (two.position - one.position)
         quaternion = quaternion_from_matrix(R)  # w >= 0
         rows = {"x": p[0], "y": p[1], "z": p[2], "tilt_x": R[0, 2], "tilt_y": R[1, 2], "skew": R[0, 1]}
         rows |= dict(zip(TURN, 2 * quaternion[1:], strict=True))
-        if isinstance(chord.element, Screw):
-            pitch = chord.element.pitch
+        if isinstance(loop_constraint.element, Screw):
+            pitch = loop_constraint.element.pitch
             advance = p[2] - pitch * np.arctan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1]) / (2 * np.pi)
             rows["advance"] = advance - pitch * np.round(advance / pitch)
-        result.append(np.array([rows[name] for name in ROWS[type(chord.element)]]))
+        result.append(np.array([rows[name] for name in ROWS[type(loop_constraint.element)]]))
     return np.concatenate(result)
 
 
@@ -358,7 +366,7 @@ def test_the_rows_leave_the_mobility_of_maximal_coordinates(case: Case) -> None:
 # ---- motion
 
 
-def test_tree_and_chords_move_as_maximal_coordinates(case: Case) -> None:
+def test_tree_and_loop_constraints_move_as_maximal_coordinates(case: Case) -> None:
     expected = case.oracle.accelerations(case.described(case.loads), case.efforts)
     assert_close(case.bodies_accelerate(), expected)
 
@@ -386,11 +394,11 @@ def test_what_the_efforts_leave_is_carried_by_the_rows(case: Case) -> None:
 
 
 def self_stress(case: Case) -> tuple[list[str], Array]:
-    """Return loads that hold each other, (k, connections, 6), on second markers, with every hinge a constraint.
+    """Return loads that hold each other, (k, connections, 6), on second markers, with every joint a constraint.
 
     World axes, forces multiplied by the length that makes them comparable with moments.
     """
-    oracle, length = case.oracle, Scales.of(case.model).length
+    oracle, length = case.oracle, Scaling.of(case.model).length
     U, s, _ = np.linalg.svd(oracle.G)
     states = U[:, int((s > 1e-9 * max(1.0, s.max(initial=0.0))).sum()) :].T
     result = np.zeros((len(states), len(oracle.relations), 6))
@@ -408,7 +416,7 @@ def test_loads_are_the_least_where_rows_repeat(case: Case) -> None:
     names, states = self_stress(case)
     F = case.model.connection_loads(case.q, case.v, case.tau, loads=case.loads)
     size = max(np.abs(x).max() for x in F.values())
-    scaled = np.array([F[name] for name in names]) * ([1.0] * 3 + [Scales.of(case.model).length] * 3)
+    scaled = np.array([F[name] for name in names]) * ([1.0] * 3 + [Scaling.of(case.model).length] * 3)
     assert_close(np.tensordot(states, scaled, 2), np.zeros(len(states)), AGREEMENT, size)
     # the multipliers are theirs
     a, lam = case.forward_dynamics(), case.model.multipliers(case.q, case.v, case.tau, loads=case.loads)
@@ -467,10 +475,10 @@ def test_prescribed_accelerations_find_the_rest(case: Case, share: float) -> Non
 
 
 def open_inverse_dynamics(case: Case, a: Array) -> Array:
-    """Return M a + b of the tree without its chords."""
+    """Return M a + b of the tree without its loop constraints."""
     system = case.system.copy()
-    for chord in case.model.forest.chords:
-        system.remove(chord.name)
+    for loop_constraint in case.model.forest.loop_constraints:
+        system.remove(loop_constraint.name)
     model = system.compile()
     assert model.speed_names == case.model.speed_names
     return model.inverse_dynamics(case.q, case.v, a, loads=case.loads)
@@ -527,7 +535,7 @@ def test_connection_loads_are_those_of_maximal_coordinates(case: Case) -> None:
     assert set(found) >= set(case.system.connections)
     if oracle.rank < len(oracle.G):
         return  # not unique: see the next test
-    expected = oracle.hinge_loads(case.described(case.loads), case.efforts)
+    expected = oracle.joint_loads(case.described(case.loads), case.efforts)
     size = max(np.abs(F).max() for F in expected.values())
     for name, F in expected.items():
         assert_close(found[name], F, AGREEMENT, size)
@@ -540,7 +548,7 @@ def test_connection_loads_hold_every_body_in_motion(case: Case) -> None:
     assert unexplained(model, q, v, a, F, case.loads) <= AGREEMENT
 
 
-def test_along_its_freedoms_a_hinge_carries_its_effort_only(case: Case) -> None:
+def test_along_its_dofs_a_joint_carries_its_effort_only(case: Case) -> None:
     F = case.model.connection_loads(case.q, case.v, tau=case.tau, loads=case.loads)
     size = max(np.abs(x).max() for x in F.values())
     for name, x in case.oracle.relations.items():
@@ -559,12 +567,14 @@ def reordered(system: System, names: list[str]) -> System:
     return twin
 
 
-def cut_at(patch: pytest.MonkeyPatch, chords: set[str]) -> None:
-    """Let the forest cut these connections, whatever their freedoms."""
+def cut_at(patch: pytest.MonkeyPatch, loop_constraints: set[str]) -> None:
+    """Let the forest cut these connections, whatever their degrees of freedom."""
 
     def spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
         everyone = system.connections.values()
-        return [c for c in everyone if c.name not in chords], tuple(c for c in everyone if c.name in chords)
+        return [c for c in everyone if c.name not in loop_constraints], tuple(
+            c for c in everyone if c.name in loop_constraints
+        )
 
     patch.setattr(topology, "_spanning_trees", spanning_trees)
 
@@ -572,16 +582,16 @@ def cut_at(patch: pytest.MonkeyPatch, chords: set[str]) -> None:
 @pytest.mark.parametrize("floating", [False, True])
 @pytest.mark.parametrize("kinds", LOOPS.values(), ids=LOOPS)
 def test_a_loop_moves_the_same_wherever_it_is_cut(
-    kinds: list[type[Hinge]], floating: bool, monkeypatch: pytest.MonkeyPatch
+    kinds: list[type[Joint]], floating: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(12)
     closed = random_loop(rng, kinds, floating=floating)
-    expected, F = closed.maximal().accelerations(), closed.maximal().hinge_loads()
+    expected, F = closed.maximal().accelerations(), closed.maximal().joint_loads()
     size = max(np.abs(load).max() for load in F.values())
     for name in closed.system.connections:
         cut_at(monkeypatch, {name})
         here = Case(closed, rng)
-        assert [chord.name for chord in here.model.forest.chords] == [name]
+        assert [loop_constraint.name for loop_constraint in here.model.forest.loop_constraints] == [name]
         a = here.model.forward_dynamics(here.q, here.v)
         assert_close(here.described(here.model.accelerations(here.q, here.v, a)), expected)
         for other, load in here.model.connection_loads(here.q, here.v).items():
@@ -592,7 +602,9 @@ def test_a_loop_moves_the_same_wherever_it_is_cut(
 @pytest.mark.parametrize("seed", range(6))
 def test_the_order_of_connections_does_not_matter(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    closed = random_closed_system(rng, 8, 4, hinges=(Revolute, Prismatic, Screw), chord_hinges=(Revolute, Spherical))
+    closed = random_closed_system(
+        rng, 8, 4, joints=(Revolute, Prismatic, Screw), loop_constraint_joints=(Revolute, Spherical)
+    )
     expected = closed.maximal().accelerations()
     for _ in range(3):
         names = [str(name) for name in rng.permutation(list(closed.system.connections))]
@@ -601,14 +613,14 @@ def test_the_order_of_connections_does_not_matter(seed: int) -> None:
         assert_close(here.described(here.model.accelerations(here.q, here.v, a)), expected)
 
 
-# ---- hinge form and constraint form
+# ---- joint form and constraint form
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_free_bodies_and_chords_alone_move_as_the_tree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every hinge in its constraint form, on bodies free in space: maximal coordinates in the compiled core."""
+def test_free_bodies_and_loop_constraints_alone_move_as_the_tree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every joint in its constraint form, on bodies free in space: maximal coordinates in the compiled core."""
     rng = np.random.default_rng(seed)
-    system = every_hinge_both_ways(rng)
+    system = every_joint_both_ways(rng)
     model = system.compile()
     q, v = random_state(system, rng)
     loads = rng.normal(size=(model.nb, 6))
@@ -624,50 +636,50 @@ def test_free_bodies_and_chords_alone_move_as_the_tree(seed: int, monkeypatch: p
         free.connect(f"free {body.name}", Free(), free.ground, body)
     cut_at(monkeypatch, names)
     here = Case(closed.of(free), rng)
-    assert len(here.model.forest.chords) == len(names)
+    assert len(here.model.forest.loop_constraints) == len(names)
     here.tau[:] = 0.0
     here.loads = loads[order][here.order]
     assert_close(here.bodies_accelerate(), A[order])
     found = here.model.connection_loads(here.q, here.v, tau=here.tau, loads=here.loads)
-    for k, hinge in enumerate(model.forest.hinges):
-        assert_close(found[hinge.name], F[k], AGREEMENT, np.abs(F).max())
+    for k, joint in enumerate(model.forest.joints):
+        assert_close(found[joint.name], F[k], AGREEMENT, np.abs(F).max())
 
 
-@pytest.mark.parametrize("kind", HINGES)
+@pytest.mark.parametrize("kind", JOINTS)
 @pytest.mark.parametrize("backwards", [False, True])
-def test_a_hinge_named_twice_changes_nothing(kind: type[Hinge], backwards: bool) -> None:
+def test_a_joint_named_twice_changes_nothing(kind: type[Joint], backwards: bool) -> None:
     """All rows of the second one repeat what the first demands; the two share the load."""
     rng = np.random.default_rng(13)
-    system = random_system(rng, 3, hinges=(Revolute, Universal, Spherical, Free), isolated=2)
+    system = random_system(rng, 3, joints=(Revolute, Universal, Spherical, Free), isolated=2)
     markers = [random_marker(system.bodies["b2"], rng), random_marker(random_body(system, "extra", rng), rng)]
     if backwards:
         markers.reverse()
-    system.connect("once", random_hinge(kind, rng), *markers)
+    system.connect("once", random_joint(kind, rng), *markers)
     model = system.compile()
     q, v = random_state(system, rng)
     tau = rng.normal(size=model.nv)
     a = model.forward_dynamics(q, v, tau)
-    F = model.reactions(q, v, a)[model.hinge_names.index("once")]
+    F = model.reactions(q, v, a)[model.joint_names.index("once")]
 
     twice = system.copy()
     original = twice.connections["once"]
     twice.connect("twice", original.element, original.first, original.second)
     doubled = twice.compile()
-    assert [chord.name for chord in doubled.forest.chords] == ["twice"]
+    assert [loop_constraint.name for loop_constraint in doubled.forest.loop_constraints] == ["twice"]
     assert doubled.speed_names == model.speed_names
     assert_close(doubled.forward_dynamics(q, v, tau), a)
     loads = doubled.connection_loads(q, v, tau=tau)
     assert_close(loads["once"] + loads["twice"], F, AGREEMENT, np.abs(model.reactions(q, v, a)).max())
 
 
-@pytest.mark.parametrize("kind", HINGES)
+@pytest.mark.parametrize("kind", JOINTS)
 @pytest.mark.parametrize("seed", range(4))
-def test_constraint_form_of_every_hinge(kind: type[Hinge], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A random tree with one chord of the type, cut there and nowhere else."""
+def test_constraint_form_of_every_joint(kind: type[Joint], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A random tree with one loop constraint of the type, cut there and nowhere else."""
     rng = np.random.default_rng(seed)
-    system = random_system(rng, 5, hinges=(Universal, Spherical, Cylindrical, Planar))
+    system = random_system(rng, 5, joints=(Universal, Spherical, Cylindrical, Planar))
     first, second = rng.permutation([system.ground, *system.bodies.values()])[:2]
-    closed = close(system, [(first, second, random_hinge(kind, rng))], rng)
+    closed = close(system, [(first, second, random_joint(kind, rng))], rng)
     cut_at(monkeypatch, {"c0"})
     case = Case(closed, rng)
     assert_close(case.bodies_accelerate(), case.oracle.accelerations(case.described(case.loads), case.efforts))
@@ -760,7 +772,7 @@ def test_isolated_loops_do_not_feel_each_other() -> None:
 
 
 def test_loops_in_free_fall_keep_their_momentum() -> None:
-    """Chords are inside the part: its mass centre falls, its angular momentum stays."""
+    """Loop constraints are inside the part: its mass centre falls, its angular momentum stays."""
     rng = np.random.default_rng(15)
     case = Case(random_closed_system(rng, 0, 4, isolated=8), rng)
     model = case.model

@@ -11,7 +11,7 @@ from test_parameters import KINDS, moved
 import dalembert as da
 from dalembert.errors import ModelError
 from dalembert.library.mechanisms import four_bar
-from dalembert.simulation.ensemble.groups import Members
+from dalembert.simulation.ensemble.groups import EnsembleGroups
 from dalembert.simulation.options import make_options
 
 
@@ -24,9 +24,9 @@ def test_own_numbers_in_lanes_are_those_of_a_model_that_has_them(kind):
     numbers = np.array([moved(model, rng) for _ in range(count)])
     q, v = (np.tile(part, (count, 1)) for part in (q, v))
     v = v * rng.uniform(0.5, 1.0, (count, 1))
-    x = np.tile(model.state_starts(), (count, 1))
+    x = np.tile(model.element_start_values(), (count, 1))
     options = make_options(model, method="dop853", rtol=1e-8, atol=1e-8, max_step=None, step=None, project=False)
-    members = Members(model.conditions(), count, numbers)
+    members = EnsembleGroups(model.conditions(), count, numbers)
     times, found = np.array([0.02, 0.05]), {}
     for group in members.groups():
         table = members.breaks(group, 0.0, 0.05, options, np.zeros(0))

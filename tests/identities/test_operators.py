@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 from systems.random_trees import (
-    HINGES,
+    JOINTS,
     coordinate_rates,
     derivative,
-    every_hinge_both_ways,
+    every_joint_both_ways,
     hang_on,
     random_body,
     random_state,
@@ -19,7 +19,7 @@ from systems.random_trees import (
 )
 
 from dalembert.bodies.shapes import rod
-from dalembert.connections.joints import Fixed, Free, Hinge, Revolute, Spherical
+from dalembert.connections.joints import Fixed, Free, Joint, Revolute, Spherical
 from dalembert.errors import ModelError, SingularityError
 from dalembert.oracles.operators import Operators, dense, phi, skew
 from dalembert.system import System
@@ -40,9 +40,9 @@ def close(x: ArrayLike, y: ArrayLike, tolerance: float = ROUNDING) -> bool:
 
 @pytest.fixture(params=range(8))
 def tree(request: pytest.FixtureRequest) -> tuple[System, Array, Array]:
-    """A random state of a random tree; the first two hold every hinge type, walked both ways."""
+    """A random state of a random tree; the first two hold every joint type, walked both ways."""
     rng = np.random.default_rng(request.param)
-    system = every_hinge_both_ways(rng) if request.param < 2 else random_system(rng, 9, isolated=request.param % 4)
+    system = every_joint_both_ways(rng) if request.param < 2 else random_system(rng, 9, isolated=request.param % 4)
     return system, *random_state(system, rng)
 
 
@@ -56,10 +56,10 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(99)
 
 
-def one_hinge(kind: type[Hinge], backwards: bool) -> tuple[System, Array, Array]:
-    """A hinge between a flying body and a second one."""
+def one_joint(kind: type[Joint], backwards: bool) -> tuple[System, Array, Array]:
+    """A joint between a flying body and a second one."""
     rng = np.random.default_rng(5)
-    system = System("one hinge")
+    system = System("one joint")
     base = hang_on(system, system.ground, "base", Free, rng, backwards=False)
     hang_on(system, base, "tip", kind, rng, backwards=backwards)
     return system, *random_state(system, rng)
@@ -69,33 +69,33 @@ def one_hinge(kind: type[Hinge], backwards: bool) -> tuple[System, Array, Array]
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("kind", HINGES)
-def test_hinge_places_second_marker_in_first_as_its_definition_says(kind: type[Hinge], backwards: bool) -> None:
-    system, q, v = one_hinge(kind, backwards)
+@pytest.mark.parametrize("kind", JOINTS)
+def test_joint_places_second_marker_in_first_as_its_definition_says(kind: type[Joint], backwards: bool) -> None:
+    system, q, v = one_joint(kind, backwards)
     ops = Operators(system, q, v)
-    hinge = ops.forest.hinges[1]
-    assert hinge.reversed is backwards
+    joint = ops.forest.joints[1]
+    assert joint.reversed is backwards
     connection = system.connections["h_tip"]
     frames = []
     for marker in (connection.first, connection.second):
         k = ops.forest.number[marker.body.name] - 1
         frames.append((ops.R[k] @ marker.rotation, ops.p[k] + ops.R[k] @ marker.position))
     (R_1, p_1), (R_2, p_2) = frames
-    C, c = hinge.element.pose(q[ops.q_slices[1]])
+    C, c = joint.element.pose(q[ops.q_slices[1]])
     assert close(R_1.T @ R_2, C)
     assert close(R_1.T @ (p_2 - p_1), c)
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("kind", HINGES)
-def test_velocities_are_the_rates_of_poses_across_every_hinge(kind: type[Hinge], backwards: bool) -> None:
-    velocities_are_the_rates_of_poses(*one_hinge(kind, backwards))
+@pytest.mark.parametrize("kind", JOINTS)
+def test_velocities_are_the_rates_of_poses_across_every_joint(kind: type[Joint], backwards: bool) -> None:
+    velocities_are_the_rates_of_poses(*one_joint(kind, backwards))
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("kind", HINGES)
-def test_accelerations_are_the_rates_of_velocities_across_every_hinge(kind: type[Hinge], backwards: bool) -> None:
-    accelerations_are_the_rates_of_velocities(*one_hinge(kind, backwards))
+@pytest.mark.parametrize("kind", JOINTS)
+def test_accelerations_are_the_rates_of_velocities_across_every_joint(kind: type[Joint], backwards: bool) -> None:
+    accelerations_are_the_rates_of_velocities(*one_joint(kind, backwards))
 
 
 def test_velocities_are_the_rates_of_poses(tree: tuple[System, Array, Array]) -> None:
@@ -205,16 +205,16 @@ def test_innovations_factorise_the_mass_matrix_and_its_inverse(ops: Operators) -
     assert close(np.tril(factor), one)
 
 
-def test_a_hinge_passes_no_inertia_along_its_freedoms(ops: Operators) -> None:
-    """The rank of the inertia felt through hinge k is 6 - nv(k), so it has no inverse.
+def test_a_joint_passes_no_inertia_along_its_dofs(ops: Operators) -> None:
+    """The rank of the inertia felt through joint k is 6 - nv(k), so it has no inverse.
 
     erratum: (7.7) to (7.10) invert it.
     """
     P_plus = dense(ops.P_plus)
-    for k, hinge in enumerate(ops.forest.hinges):
+    for k, joint in enumerate(ops.forest.joints):
         block = P_plus[6 * k : 6 * k + 6, 6 * k : 6 * k + 6]
         # rounding leaves eigenvalues of 1e-14; the inertias are not smaller than about 1e-2
-        assert np.linalg.matrix_rank(block, tol=1e-9) == 6 - hinge.element.nv
+        assert np.linalg.matrix_rank(block, tol=1e-9) == 6 - joint.element.nv
 
 
 # ---- dynamics
@@ -241,7 +241,7 @@ def test_bias_is_inverse_dynamics_without_acceleration(ops: Operators, rng: np.r
     assert close(ops.bias(loads), ops.inverse_dynamics(np.zeros(ops.nv), loads))
 
 
-def test_driving_a_hinge_along_its_free_motion_needs_no_effort(ops: Operators, rng: np.random.Generator) -> None:
+def test_driving_a_joint_along_its_free_motion_needs_no_effort(ops: Operators, rng: np.random.Generator) -> None:
     tau, loads = rng.normal(size=ops.nv), rng.normal(size=(ops.nb, 6))
     free = ops.forward_dynamics(tau, loads)
     given = rng.random(ops.nv) < 0.5
@@ -258,11 +258,11 @@ def test_mixed_problem_is_the_partitioned_linear_system(ops: Operators, rng: np.
     assert close(ops.mass_matrix() @ v_dot + ops.bias(), effort)
 
 
-def test_every_body_obeys_newton_and_euler_under_its_hinge_reactions(ops: Operators, rng: np.random.Generator) -> None:
+def test_every_body_obeys_newton_and_euler_under_its_joint_reactions(ops: Operators, rng: np.random.Generator) -> None:
     v_dot, loads = rng.normal(size=ops.nv), rng.normal(size=(ops.nb, 6))
     forces = loads.copy()
-    for reaction, hinge in zip(ops.reactions(v_dot, loads), ops.forest.hinges, strict=True):
-        first, second = (hinge.outboard, hinge.inboard) if hinge.reversed else (hinge.inboard, hinge.outboard)
+    for reaction, joint in zip(ops.reactions(v_dot, loads), ops.forest.joints, strict=True):
+        first, second = (joint.outboard, joint.inboard) if joint.reversed else (joint.inboard, joint.outboard)
         k = ops.forest.number[second.body.name] - 1
         at = second.position if k < 0 else ops.p[k] + ops.R[k] @ second.position
         for marker, sign in ((second, 1.0), (first, -1.0)):
@@ -294,11 +294,11 @@ def test_bias_is_that_of_lagrange_and_hamel(tree: tuple[System, Array, Array]) -
         direction = coordinate_rates(system, q, unit)
         expected[i] -= derivative(lambda t, d=direction: lagrangian(q + t * d))  # type: ignore[misc]
     momenta = ops.mass @ v
-    for hinge, block in zip(ops.forest.hinges, ops.v_slices, strict=True):
-        if isinstance(hinge.element, Spherical | Free):
+    for joint, block in zip(ops.forest.joints, ops.v_slices, strict=True):
+        if isinstance(joint.element, Spherical | Free):
             turning = slice(block.start, block.start + 3)
             expected[turning] += np.cross(v[turning], momenta[turning])
-        if isinstance(hinge.element, Free):
+        if isinstance(joint.element, Free):
             sliding = slice(block.start + 3, block.stop)
             expected[turning] += np.cross(v[sliding], momenta[sliding])
             expected[sliding] += np.cross(v[turning], momenta[sliding])
@@ -332,7 +332,7 @@ def test_momentum_of_a_flying_system_changes_by_external_loads_alone(rng: np.ran
     q, v = random_state(system, rng)
     ops = Operators(system, q, v)
     tau, loads = rng.normal(size=ops.nv), rng.normal(size=(ops.nb, 6))
-    root = ops.forest.hinges[0]
+    root = ops.forest.joints[0]
     assert isinstance(root.element, Free)
     tau[:6] = 0.0  # no motor between the first body and ground
     v_dot, rates = ops.forward_dynamics(tau, loads), coordinate_rates(system, q, v)
@@ -343,7 +343,7 @@ def test_momentum_of_a_flying_system_changes_by_external_loads_alone(rng: np.ran
     assert close(change, expected, 1e-6)  # steps of 1e-5 leave rounding of 1e-16 * 1e2 / 1e-5
 
 
-def test_a_free_base_feels_nothing_through_its_hinge(rng: np.random.Generator) -> None:
+def test_a_free_base_feels_nothing_through_its_joint(rng: np.random.Generator) -> None:
     system = random_system(rng, 0, isolated=5)
     ops = Operators(system, *random_state(system, rng))
     assert close(dense(ops.P_plus)[:6, :6], np.zeros((6, 6)))
@@ -373,13 +373,13 @@ def test_two_uniform_rods_in_the_plane() -> None:
 # ---- the model behind the operators
 
 
-def test_chords_do_not_enter(rng: np.random.Generator) -> None:
+def test_loop_constraints_do_not_enter(rng: np.random.Generator) -> None:
     system = random_system(rng, 9)
     q, v = random_state(system, rng)
     before = Operators(system, q, v)
-    system.connect("chord", Free(), system["b0"], system["b8"])
+    system.connect("loop_constraint", Free(), system["b0"], system["b8"])
     after = Operators(system, q, v)
-    assert len(after.forest.chords) == 1
+    assert len(after.forest.loop_constraints) == 1
     assert close(before.mass_matrix(), after.mass_matrix())
     assert close(before.bias(), after.bias())
 
@@ -395,7 +395,7 @@ def test_fixed_bodies_move_as_one(rng: np.random.Generator) -> None:
     assert close(V[1], phi(ops.p[1] - ops.p[0]).T @ V[0])
 
 
-def test_a_hinge_without_inertia_is_named() -> None:
+def test_a_joint_without_inertia_is_named() -> None:
     system = System("needle")
     needle = system.body("needle", rod(1.0, 1.0))  # slender: no inertia about its own axis
     system.connect("spindle", Revolute("x"), system.ground, needle)

@@ -13,7 +13,7 @@ import dalembert as da
 
 
 def tree(rng):
-    """Bodies on all kinds of hinges with elements, laws of time and a drive."""
+    """Bodies on all kinds of joints with elements, laws of time and a drive."""
     s = random_system(rng, 6)
     q, v = random_state(s, rng)
     add_random_elements(s, s.compile(), q, rng, 3)
@@ -26,7 +26,7 @@ def tree(rng):
 
 
 def driven(rng):
-    """A tree with a screw, an armature, and a driven hinge."""
+    """A tree with a screw, an armature, and a driven joint."""
     s = random_system(rng, 3)
     arm = s.body("arm", da.box(0.4, 0.1, 0.2, mass=1.5))
     s.connect("S", da.Screw("x", pitch=0.3, armature=0.2), s.bodies["b0"].at(0.1, 0, 0), arm.at(-0.2, 0.05, 0))
@@ -38,7 +38,7 @@ def driven(rng):
 
 
 def loops(rng):
-    """A tree that hinges of all kinds close."""
+    """A tree that joints of all kinds close."""
     closed = random_closed_system(rng, 6, 3)
     q, v = closed.state(closed.system.compile())
     return closed.system, q, v
@@ -46,7 +46,7 @@ def loops(rng):
 
 def held(rng):
     """Constraints with a length, a radius, an angle; one of them driven; a coupling."""
-    s = random_system(rng, 4, hinges=(da.Free, da.Spherical, da.Revolute))
+    s = random_system(rng, 4, joints=(da.Free, da.Spherical, da.Revolute))
     a, b, c, d = s.bodies.values()
     s.connect("bar", da.Distance(1.3), a.at(0.2, 0, 0), b.at(0, 0.1, 0))
     s.connect("rod", da.Distance(0.8), s.ground.at(0, 0, 1), c.at(0, 0, 0.2))
@@ -63,7 +63,7 @@ def held(rng):
 
 
 def flexible(rng):
-    """Rigid and flexible bodies, hinged at nodes."""
+    """Rigid and flexible bodies, jointed at nodes."""
     s = random_flexible_tree(rng, 4)
     return s, *random_deformed_state(s.compile(), rng)
 

@@ -1,6 +1,6 @@
 """Pinocchio and MuJoCo compute the same mechanics: accelerations, forces, inertia, energy, places, Jacobians.
 
-The peers' models are built by bench/peers from the same `System`, on random trees of all hinges
+The peers' models are built by bench/peers from the same `System`, on random trees of all joints
 that a peer knows, walked in either direction, and on the library's systems.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from systems.random_trees import HINGES, hang_on, random_system
+from systems.random_trees import JOINTS, hang_on, random_system
 
-from dalembert.connections.joints import Free, Hinge, Revolute, Screw
+from dalembert.connections.joints import Free, Joint, Revolute, Screw
 from dalembert.library import binary_tree, chain, humanoid
 from dalembert.system import System
 
@@ -26,9 +26,9 @@ Array = NDArray[np.float64]
 TOLERANCE = 1e-10
 
 PACKAGES = {"Pinocchio": ("pinocchio", "3.0"), "Mujoco": ("mujoco", "4.0")}
-HINGES_OF: dict[str, tuple[type[Hinge], ...]] = {
-    "Pinocchio": HINGES,
-    "Mujoco": tuple(hinge for hinge in HINGES if hinge is not Screw),
+JOINTS_OF: dict[str, tuple[type[Joint], ...]] = {
+    "Pinocchio": JOINTS,
+    "Mujoco": tuple(joint for joint in JOINTS if joint is not Screw),
 }
 LIBRARY: dict[str, Callable[[], System]] = {
     "chain": lambda: chain(7),
@@ -48,21 +48,21 @@ def peer_class(request: pytest.FixtureRequest) -> Any:
 @pytest.mark.parametrize("seed", range(25))
 def test_peers_agree_on_random_trees(peer_class: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    system = random_system(rng, int(rng.integers(1, 11)), hinges=HINGES_OF[peer_class.__name__])
+    system = random_system(rng, int(rng.integers(1, 11)), joints=JOINTS_OF[peer_class.__name__])
     hang_on(system, system.ground, "last", Revolute, rng, backwards=bool(seed % 2))  # something moves
     assert_same_mechanics(system, peer_class(system), rng)
 
 
-@pytest.mark.parametrize("hinge", HINGES, ids=lambda hinge: hinge.__name__)
+@pytest.mark.parametrize("hinge", JOINTS, ids=lambda joint: joint.__name__)
 @pytest.mark.parametrize("backwards", [False, True], ids=["forwards", "backwards"])
-def test_peers_agree_on_each_hinge(peer_class: Any, hinge: type[Hinge], backwards: bool) -> None:
-    if hinge not in HINGES_OF[peer_class.__name__]:
-        pytest.skip(f"{peer_class.name} has no {hinge.__name__.lower()} joint")
-    rng = np.random.default_rng(HINGES.index(hinge))
+def test_peers_agree_on_each_joint(peer_class: Any, joint: type[Joint], backwards: bool) -> None:
+    if joint not in JOINTS_OF[peer_class.__name__]:
+        pytest.skip(f"{peer_class.name} has no {joint.__name__.lower()} joint")
+    rng = np.random.default_rng(JOINTS.index(joint))
     system = System("three", gravity=rng.normal(size=3))
     base = hang_on(system, system.ground, "base", Free, rng, backwards=backwards)
-    middle = hang_on(system, base, "middle", hinge, rng, backwards=backwards)
-    hang_on(system, middle, "tip", hinge, rng, backwards=not backwards)
+    middle = hang_on(system, base, "middle", joint, rng, backwards=backwards)
+    hang_on(system, middle, "tip", joint, rng, backwards=not backwards)
     assert_same_mechanics(system, peer_class(system), rng)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from systems.random_elements import ALONG_LINES, AT_HINGES, AT_PLACES, NEARLY_ALIGNED, OF_THREE, add_random_elements
+from systems.random_elements import ALONG_LINES, AT_JOINTS, AT_PLACES, NEARLY_ALIGNED, OF_THREE, add_random_elements
 from systems.random_loops import random_closed_system
-from systems.random_trees import COORDINATE_HINGES, random_state, random_system
+from systems.random_trees import COORDINATE_JOINTS, random_state, random_system
 
 import dalembert as da
 from dalembert.connections.elements.element import Element
@@ -21,7 +21,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 def tree(seed: int, count: int = 8) -> tuple[da.Model, da.State, list[str]]:
     """Return a random tree with random elements, and a state."""
     rng = np.random.default_rng(seed)
-    system = random_system(rng, 4, hinges=(*COORDINATE_HINGES, da.Spherical, da.Free))
+    system = random_system(rng, 4, joints=(*COORDINATE_JOINTS, da.Spherical, da.Free))
     q, v = random_state(system, rng)
     kinds = add_random_elements(system, system.compile(), q, rng, count)
     model = system.compile()
@@ -31,7 +31,7 @@ def tree(seed: int, count: int = 8) -> tuple[da.Model, da.State, list[str]]:
 def loops(seed: int, count: int = 6) -> tuple[da.Model, da.State, list[str]]:
     """Return random loops with random elements, closed, and a state."""
     rng = np.random.default_rng(seed)
-    closed = random_closed_system(rng, 4, 1, hinges=(da.Revolute, da.Prismatic, da.Universal, da.Spherical))
+    closed = random_closed_system(rng, 4, 1, joints=(da.Revolute, da.Prismatic, da.Universal, da.Spherical))
     bare = closed.system.compile()
     kinds = add_random_elements(closed.system, bare, closed.state(bare)[0], rng, count)
     model = closed.system.compile()
@@ -131,7 +131,7 @@ def test_the_random_elements_are_the_whole_library() -> None:
     def kinds(base: type) -> set[str]:
         return {base.__name__}.union(*(kinds(kind) for kind in base.__subclasses__()))
 
-    drawn = {kind for family in (AT_HINGES, ALONG_LINES, AT_PLACES, NEARLY_ALIGNED, OF_THREE) for kind in family}
+    drawn = {kind for family in (AT_JOINTS, ALONG_LINES, AT_PLACES, NEARLY_ALIGNED, OF_THREE) for kind in family}
     # they need parts, or a joint or a gap of their own
     apart = {"Element", "Block", "Compound", "JointFriction", "JournalBearing", "TractionFilm"}
     assert {kind for kind in kinds(Element) if hasattr(da, kind)} - apart <= drawn

@@ -112,8 +112,8 @@ def kinematic(seed: int, mass: float = 0.0) -> da.System:
         s.connect("wheels", da.Coupling(-1.5, 0.2), "in0", "pin")
         fork.mass, fork.inertia = 0.3, np.diag([0.01] * 3)
     else:
-        s.connect("blade", da.Skate(at(0.0, 1.0)), s.ground, fork.at(*at(-0.1, 0.0)))
-    s.connect("spring", da.TorsionSpring(2.0, 0.2), "in1")  # at an inner hinge
+        s.connect("blade", da.KnifeEdge(at(0.0, 1.0)), s.ground, fork.at(*at(-0.1, 0.0)))
+    s.connect("spring", da.TorsionSpring(2.0, 0.2), "in1")  # at an inner joint
     s.initial("F", speed=(*rng.normal(size=3), *rng.normal(size=3) * 0.3))
     return s
 

@@ -39,7 +39,7 @@ def mind_balance_and_methods(model: da.Model, seed: int, error: float) -> None:
     assert np.abs(model.difference(other.q[-1], result.q[-1])).max() < error
 
 
-# 31115, 30006, 30046: what jumps where a hinge sticks; 30052: passed while another sticks; 30024: slid along, and left;
+# 31115, 30006, 30046: what jumps where a joint sticks; 30052: passed while another sticks; 30024: slid along, and left;
 # 71007: a pulse just after another change; 71038: next to nothing from a change of friction to that of a law, in a loop
 @pytest.mark.parametrize("seed", [31112, 31115, 30006, 30046, 30052, 30024, 71007, 71038])
 def test_laws_that_jump_beside_friction(seed: int) -> None:

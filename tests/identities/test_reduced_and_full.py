@@ -37,7 +37,7 @@ def test_both_forms_agree_along_motions(seed: int) -> None:
     add_random_elements(closed.system, bare, closed.state(bare)[0], rng, 3)
     model = closed.system.compile()
     q, v = closed.state(model)
-    start = da.State(q=q, v=0.3 * v, x=model.state_starts())
+    start = da.State(q=q, v=0.3 * v, x=model.element_start_values())
     run = da.simulate(model, 0.02, state=start, rtol=1e-12, atol=1e-13, max_step=1e-3)
     now = run.at(0.01)
     space = tangent_space(model, now)

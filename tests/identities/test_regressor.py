@@ -1,4 +1,4 @@
-"""Hinge forces are linear in the inertial parameters of bodies; which combinations of these motions tell."""
+"""Joint forces are linear in the inertial parameters of bodies; which combinations of these motions tell."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from systems.random_loops import random_closed_system
 from systems.random_trees import random_system
 
 import dalembert as da
-from dalembert.dynamics.regressor import permitted
+from dalembert.dynamics.regressor import admissible_velocity_basis
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_hinge_forces_of_trees_are_the_regressor_times_inertial_parameters(seed):
+def test_joint_forces_of_trees_are_the_regressor_times_inertial_parameters(seed):
     rng = np.random.default_rng(seed)
     model = random_system(rng, 6).compile()
     state = model.random_state(rng, 5)
@@ -33,7 +33,7 @@ def test_with_loops_forces_along_permitted_speeds_are_the_reduced_regressor_time
     q, v = closed.state(model)
     tau = rng.normal(size=model.nv)
     a = model.forward_dynamics(q, v, tau)
-    N = permitted(model, q)[0]
+    N = admissible_velocity_basis(model, q)[0]
     Y = da.regressor(model, q, v, a)
     np.testing.assert_allclose(Y @ da.inertial_parameters(model), N.T @ tau, atol=1e-8 * (1 + np.abs(tau).max()))
 
@@ -50,7 +50,7 @@ def test_what_is_identified_from_forces_of_a_motion_is_what_the_arm_has():
     np.testing.assert_allclose(found, base.values(da.inertial_parameters(model)), atol=1e-7)
     # a body on one revolute axis has seven, less what its mass gives where the axis before it passes
     assert base.rank < 10 * model.nb
-    assert set(base.unseen) <= set(da.analysis.inertial_names(model))
+    assert set(base.unidentifiable) <= set(da.analysis.inertial_names(model))
 
 
 def test_a_pendulum_tells_its_moment_and_its_inertia_about_the_axis():
@@ -58,7 +58,7 @@ def test_a_pendulum_tells_its_moment_and_its_inertia_about_the_axis():
     s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
     base = da.base_parameters(s)
     assert {base.names[k] for k in base.independent} == {"bob.moment.x", "bob.moment.z", "bob.J.yy"}
-    assert "bob.mass" in base.unseen
+    assert "bob.mass" in base.unidentifiable
     assert "3 combinations of 10" in repr(base)
 
 

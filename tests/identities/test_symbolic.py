@@ -12,7 +12,7 @@ import dalembert as da
 from dalembert.connections.joints import (
     Cylindrical,
     Free,
-    Hinge,
+    Joint,
     Planar,
     Prismatic,
     Revolute,
@@ -29,7 +29,7 @@ def assert_same(system: da.System, *, seed: int = 1, symbols: bool = False) -> d
     model = system.compile()
     eq = da.symbolic_equations(system, symbols=symbols)
     state = model.random_state(seed)
-    q, v, x = state.q, state.v, model.state_starts() + 0.1
+    q, v, x = state.q, state.v, model.element_start_values() + 0.1
     inputs = np.random.default_rng(seed).normal(size=len(eq.inputs))
 
     def value(name: str) -> Array:
@@ -54,30 +54,30 @@ def assert_same(system: da.System, *, seed: int = 1, symbols: bool = False) -> d
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("hinge", [Revolute, Prismatic, Cylindrical, Screw, Planar, Spherical])
-def test_every_hinge_both_ways(hinge: type[Hinge], backwards: bool) -> None:
+@pytest.mark.parametrize("joint", [Revolute, Prismatic, Cylindrical, Screw, Planar, Spherical])
+def test_every_joint_both_ways(joint: type[Joint], backwards: bool) -> None:
     rng = np.random.default_rng(3)
     system = da.System("one", gravity=rng.normal(size=3))
-    if hinge in (Free, Spherical) and backwards:  # with axes in all directions it takes ten seconds
+    if joint in (Free, Spherical) and backwards:  # with axes in all directions it takes ten seconds
         body = system.body("b0", mass=1.3, com=(0.1, 0.2, 0), inertia=(0.2, 0.3, 0.4))
-        system.connect("h", hinge(), body.at(0.1, 0, 0), system.ground)
+        system.connect("h", joint(), body.at(0.1, 0, 0), system.ground)
     else:
-        hang_on(system, system.ground, "b0", hinge, rng, backwards=backwards)
+        hang_on(system, system.ground, "b0", joint, rng, backwards=backwards)
     assert_same(system)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("hinge", [Universal, Free])
-def test_hinges_that_take_longer(hinge: type[Hinge], backwards: bool) -> None:
-    test_every_hinge_both_ways(hinge, backwards)
+@pytest.mark.parametrize("joint", [Universal, Free])
+def test_joints_that_take_longer(joint: type[Joint], backwards: bool) -> None:
+    test_every_joint_both_ways(joint, backwards)
 
 
-def test_a_ball_joint_and_a_hinge_by_formulas_in_a_chain() -> None:
+def test_a_ball_joint_and_a_joint_by_formulas_in_a_chain() -> None:
     system = da.System("chain")
     upper, bead = system.body("upper", da.rod(0.5, 1.0, radius=0.05)), system.body("bead", da.sphere(0.1, mass=0.3))
     system.connect("ball", da.Spherical(), system.ground, upper)
-    helix = da.CustomHinge(("s",), ("r*cos(s/r)", "r*sin(s/r)", "0.1*s"), [("z", "s/r")], {"r": 0.5})
+    helix = da.CustomJoint(("s",), ("r*cos(s/r)", "r*sin(s/r)", "0.1*s"), [("z", "s/r")], {"r": 0.5})
     system.connect("wire", helix, upper.at(0.5, 0, 0), bead)
     assert_same(system)
 
@@ -86,12 +86,12 @@ def springs() -> da.System:
     s, end = da.System("triple"), None
     for k in range(3):
         link = s.body(f"l{k}", da.rod(1.0, 1.0, radius=0.02))
-        hinge = da.Revolute("y", damping=0.1, armature=0.3, friction=0.2 * (k == 1))
-        s.connect(f"j{k}", hinge, s.ground if end is None else end.at(1, 0, 0), link)
+        joint = da.Revolute("y", damping=0.1, armature=0.3, friction=0.2 * (k == 1))
+        s.connect(f"j{k}", joint, s.ground if end is None else end.at(1, 0, 0), link)
         end = link
     s.connect("k", da.SpringDamper(stiffness=3.0, damping=0.2, length=0.5), s.ground.at(0, 0, 1), end.at(0.5, 0, 0))
     s.connect("spring", da.TorsionSpring(stiffness=2.0, rest=0.1), "j1")
-    s.connect("cubic", da.Element("hinge", "-k*s**3", {"k": 4.0}, energy="k*s**4/4"), "j2")
+    s.connect("cubic", da.Element("joint", "-k*s**3", {"k": 4.0}, energy="k*s**4/4"), "j2")
     s.connect("corner", da.Element("place", None, {"c": 2.0}, energy="c*(x**2 + 2*y**2 + z**4)"), s.ground, end)
     wax = da.Element("distance", "-k*(s - l) - m", {"k": 3.0, "l": 0.4}, states={"m": (0.0, "k*ds - 2*m")})
     s.connect("wax", wax, s.ground.at(1, 0, 1), end.at(1, 0, 0))
@@ -128,7 +128,7 @@ def test_rolling_and_skating() -> None:
     ball, blade = s.body("ball", da.sphere(0.3, mass=1.0)), s.body("blade", da.rod(0.4, 1.0, radius=0.02))
     s.connect("roll", da.RollingSphere(0.3), s.ground, ball)
     s.connect("flat", da.Planar("z"), s.ground, blade)
-    s.connect("skate", da.Skate(), s.ground, blade.at(0.1, 0, 0))
+    s.connect("skate", da.KnifeEdge(), s.ground, blade.at(0.1, 0, 0))
     assert_same(s)
 
 
@@ -167,7 +167,7 @@ def test_linearisation_about_a_moving_state_with_a_ball_joint() -> None:
 
 def test_what_has_no_formula_is_refused_by_name() -> None:
     s = springs()
-    s.connect("python", da.Element("hinge", lambda t, s, ds: -s), "j0")
+    s.connect("python", da.Element("joint", lambda t, s, ds: -s), "j0")
     with pytest.raises(da.ModelError, match=r"element 'python'.*formulas"):
         da.symbolic_equations(s)
     with pytest.raises(da.ModelError, match=r"symbols is 'arm\.mass'; there are corner\.c"):

@@ -1,7 +1,7 @@
 """Derivatives of the system as described: those of `d_dynamics` against differences of `dynamics` itself.
 
 Positions move along the tangent space, as `integrate` moves them; inputs and parameters go by their names. Whatever a
-system may hold is varied: loops, flexible bodies, custom hinges, elements with states, inputs, unknowns and transmitted
+system may hold is varied: loops, flexible bodies, custom joints, elements with states, inputs, unknowns and transmitted
 loads, drives, laws of time, dampers and armatures, locks, switches, control.
 """
 
@@ -21,7 +21,7 @@ from systems.random_elements import add_random_elements
 from systems.random_loops import close, isolated_loops, planar_loop, random_loop, tree_state
 from systems.random_trees import (
     derivative,
-    every_hinge_both_ways,
+    every_joint_both_ways,
     hang_on,
     random_body,
     random_marker,
@@ -92,7 +92,7 @@ class Point:
         if by == "v":
             return replace(self, v=self.v + d)
         if by == "x":
-            return replace(self, x=d + (model.state_starts() if self.x is None else self.x))
+            return replace(self, x=d + (model.element_start_values() if self.x is None else self.x))
         if by == "tau":
             return replace(self, tau=d if self.tau is None else self.tau + d)
         if by == "t":
@@ -150,7 +150,7 @@ def assert_exact_along(point: Point, directions: Array, *, of: tuple[str, ...], 
 
 
 def pushed(model: da.Model, rng: np.random.Generator) -> dict[str, Any]:
-    """Return random hinge forces and loads on bodies."""
+    """Return random joint forces and loads on bodies."""
     return {"tau": rng.normal(size=model.nv), "loads": rng.normal(size=(model.nb, 6))}
 
 
@@ -164,7 +164,7 @@ def test_derivatives_of_trees_with_elements_of_the_whole_library(seed: int) -> N
     q, v = random_state(system, rng)
     add_random_elements(system, system.compile(), q, rng, 6)
     model = system.compile()
-    x = model.state_starts() + 0.1 * rng.normal(size=model.nx)
+    x = model.element_start_values() + 0.1 * rng.normal(size=model.nx)
     inputs = {name: float(rng.normal()) for name in model.input_names} or None
     numbers = tuple(model.parameter_names)[:6]
     assert_exact(Point(model, q, v, x, **pushed(model, rng), parameters=numbers))
@@ -172,18 +172,18 @@ def test_derivatives_of_trees_with_elements_of_the_whole_library(seed: int) -> N
 
 
 def with_drive_trains(system: da.System, rng: np.random.Generator) -> da.System:
-    """Give every hinge of a system a damper and an armature along each freedom."""
+    """Give every joint of a system a damper and an armature along each degree of freedom."""
     for name, old in list(system.connections.items()):
-        hinge = old.element
-        assert isinstance(hinge, da.hinges.Hinge)
-        data = {field: rng.uniform(0.1, 1.0, hinge.nv) for field in ("damping", "armature")}
-        system.connections[name] = type(old)(name, replace(hinge, **data), old.first, old.second)
+        joint = old.element
+        assert isinstance(joint, da.joints.Joint)
+        data = {field: rng.uniform(0.1, 1.0, joint.nv) for field in ("damping", "armature")}
+        system.connections[name] = type(old)(name, replace(joint, **data), old.first, old.second)
     return system
 
 
-def test_derivatives_with_dampers_and_armatures_at_every_hinge() -> None:
+def test_derivatives_with_dampers_and_armatures_at_every_joint() -> None:
     rng = np.random.default_rng(1)
-    system = with_drive_trains(every_hinge_both_ways(rng), rng)
+    system = with_drive_trains(every_joint_both_ways(rng), rng)
     model = system.compile()
     q, v = random_state(system, rng)
     dampers = tuple(name for name in model.parameter_names if name.endswith("damping"))
@@ -191,33 +191,33 @@ def test_derivatives_with_dampers_and_armatures_at_every_hinge() -> None:
     assert_exact(Point(model, q, v, **pushed(model, rng), parameters=dampers[:5]))
 
 
-def test_derivatives_of_trees_whose_elements_each_see_one_freedom() -> None:
+def test_derivatives_of_trees_whose_elements_each_see_one_dof() -> None:
     rng = np.random.default_rng(2)
-    system = with_drive_trains(every_hinge_both_ways(rng), rng)
+    system = with_drive_trains(every_joint_both_ways(rng), rng)
     for name in [name for name, made in system.connections.items() if isinstance(made.element, da.Revolute)]:
         system.connect(f"spring at {name}", da.TorsionSpring(stiffness=3.0, rest=0.2, damping=0.1), name)
-        system.connect(f"hard at {name}", da.Element("hinge", "-c*s**3 - d*s*ds", {"c": 2.0, "d": 0.5}), name)
+        system.connect(f"hard at {name}", da.Element("joint", "-c*s**3 - d*s*ds", {"c": 2.0, "d": 0.5}), name)
     model = system.compile()
     q, v = random_state(system, rng)
     assert_exact(Point(model, q, v, tau=rng.normal(size=model.nv)), by=("q", "v", "tau", "t"))
 
 
-@pytest.mark.parametrize("what", ["two hinges", "a state", "a signal", "a lock"])
-def test_derivatives_of_trees_whose_elements_see_more_than_one_freedom(what: str) -> None:
+@pytest.mark.parametrize("what", ["two joints", "a state", "a signal", "a lock"])
+def test_derivatives_of_trees_whose_elements_see_more_than_one_dof(what: str) -> None:
     rng = np.random.default_rng(3)
     s = da.System("arm")
     end = s.ground.origin
-    for k, hinge in enumerate((da.Revolute("y"), da.Spherical(), da.Revolute("z"), da.Prismatic("x"))):
+    for k, joint in enumerate((da.Revolute("y"), da.Spherical(), da.Revolute("z"), da.Prismatic("x"))):
         body = random_body(s, f"b{k}", rng)
-        s.connect(f"H{k}", hinge, end, body)
+        s.connect(f"H{k}", joint, end, body)
         end = body.at(0.3, 0.1, 0.0)
     s.connect("k", da.TorsionSpring(stiffness=3.0, damping=0.1), "H0")
     if what == "a state":
-        s.connect("lag", da.Element("hinge", "-c*z", {"c": 5.0}, states={"z": (0.0, "s*ds - z/0.1")}), "H2")
-    elif what == "two hinges":
-        s.connect("both", da.Element(("hinge", "hinge"), ("-c*(s1 - s2)", "c*(s1 - s2)*ds2"), {"c": 4.0}), "H0", "H2")
+        s.connect("lag", da.Element("joint", "-c*z", {"c": 5.0}, states={"z": (0.0, "s*ds - z/0.1")}), "H2")
+    elif what == "two joints":
+        s.connect("both", da.Element(("joint", "joint"), ("-c*(s1 - s2)", "c*(s1 - s2)*ds2"), {"c": 4.0}), "H0", "H2")
     elif what == "a signal":
-        follow = da.Element("hinge", "-c*u*s", {"c": 2.0}, inputs={"u": "H2.speed"})
+        follow = da.Element("joint", "-c*u*s", {"c": 2.0}, inputs={"u": "H2.speed"})
         s.connect("follow", follow, "H0")
     model = s.compile()
     conditions = model.conditions(locked=["H2"]) if what == "a lock" else None
@@ -236,27 +236,27 @@ def test_derivatives_of_flexible_trees(seed: int) -> None:
 
 
 BENT = (
-    da.CustomHinge(("s",), ("s", "0.2*sin(s)", "0.1*s*s"), [("z", "0.3*s")]),
-    da.CustomHinge(("s", "angle"), ("s", "0.1*sin(s)", "0.05*s*s"), [("x", "angle"), ("y", "0.2*s")]),
-    da.CustomHinge(("x", "y", "angle"), ("x", "y", "0.2*x*y"), ["0.3*x", "0.2*y", "angle"]),
+    da.CustomJoint(("s",), ("s", "0.2*sin(s)", "0.1*s*s"), [("z", "0.3*s")]),
+    da.CustomJoint(("s", "angle"), ("s", "0.1*sin(s)", "0.05*s*s"), [("x", "angle"), ("y", "0.2*s")]),
+    da.CustomJoint(("x", "y", "angle"), ("x", "y", "0.2*x*y"), ["0.3*x", "0.2*y", "angle"]),
 )
 
 
 def bent_tree(rng: np.random.Generator) -> da.System:
-    """Return rigid and flexible bodies in turn, on custom hinges, with an element across."""
+    """Return rigid and flexible bodies in turn, on custom joints, with an element across."""
     system = da.System("bent", gravity=5 * rng.normal(size=3))
     before: da.Body = system.ground
-    for k, hinge in enumerate(BENT):
+    for k, joint in enumerate(BENT):
         rigid = k % 2 == 0
         body = random_body(system, f"b{k}", rng) if rigid else system.body(f"b{k}", random_flexible(rng, nm=2))
-        system.connect(f"h{k}", hinge, random_place(before, rng), random_place(body, rng))
+        system.connect(f"h{k}", joint, random_place(before, rng), random_place(body, rng))
         before = body
     system.connect("spring", da.SpringDamper(8.0, 0.7, 1.0), system.ground.at(0.3, 0.2, 0.1), random_place(before, rng))
     return system
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_derivatives_of_custom_hinges_and_flexible_bodies(seed: int) -> None:
+def test_derivatives_of_custom_joints_and_flexible_bodies(seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = bent_tree(rng).compile()
     q, v = random_deformed_state(model, rng, 0.2)
@@ -278,7 +278,7 @@ def spatial_loop(seed: int) -> tuple[da.System, Array, Array]:
     closed = close(system, [(body, system.ground, da.Spherical())], rng)
     ends = [random_marker(system.bodies[name], rng) for name in ("b0", "branch")]
     system.connect("k", da.SpringDamper(4.0, 0.5, 0.8), *ends)
-    system.connect("c", da.HingeSpring(0.0, 0.4), "h_b0")
+    system.connect("c", da.JointSpring(0.0, 0.4), "h_b0")
     model = system.compile()
     q, v = closed.state(model)
     assert model.nc and np.linalg.matrix_rank(model.constraint_jacobian(q)) == model.nc
@@ -309,7 +309,7 @@ def repeating_loops(name: str, rng: np.random.Generator) -> tuple[da.Model, Arra
     if name in made:
         model = made[name]().compile()
         q = da.assemble(model).q
-        return model, q, da.consistent_speeds(model, q, rng.normal(size=model.nv))
+        return model, q, da.consistent_velocities(model, q, rng.normal(size=model.nv))
     closed = planar_loop(rng, 5) if name == "planar" else isolated_loops(rng, [(da.Planar,) * 4, (da.Cylindrical,) * 5])
     model = closed.system.compile()
     return model, *closed.state(model)
@@ -326,7 +326,7 @@ def test_accelerations_of_loops_that_repeat_rows_along_the_motions_they_allow(na
 
 @pytest.mark.parametrize("name", ["door", "four bar", "bricard", "bennett", "planar"])
 def test_multipliers_of_loops_that_repeat_rows_are_varied_as_they_are_given(name: str) -> None:
-    """`dynamics` shares what rows repeat by least norm: its multipliers are functions of hinge forces, and linear."""
+    """`dynamics` shares what rows repeat by least norm: its multipliers are functions of joint forces, and linear."""
     rng = np.random.default_rng(7)
     if name == "door":
         model = door().compile()
@@ -336,7 +336,7 @@ def test_multipliers_of_loops_that_repeat_rows_are_varied_as_they_are_given(name
     assert_exact(Point(model, q, v, **pushed(model, rng)), of=("lam",), by=("tau",))
 
 
-def test_derivatives_of_flexible_loops_with_custom_hinges() -> None:
+def test_derivatives_of_flexible_loops_with_custom_joints() -> None:
     rng = np.random.default_rng(3)
     system = bent_tree(rng)
     system.connect("rod", da.Distance(1.0), system.ground.at(0.1, 0.2, 0.3), random_place(system.bodies["b1"], rng))
@@ -344,7 +344,7 @@ def test_derivatives_of_flexible_loops_with_custom_hinges() -> None:
     system.connect("held", rows, random_place(system.bodies["b0"], rng), random_place(system.bodies["b2"], rng))
     model = system.compile()
     q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
-    v = da.consistent_speeds(model, q, rng.normal(size=model.nv))
+    v = da.consistent_velocities(model, q, rng.normal(size=model.nv))
     assert_exact(Point(model, q, v, **pushed(model, rng), parameters=("spring.stiffness",)))
 
 
@@ -352,7 +352,7 @@ def test_derivatives_of_andrews_mechanism() -> None:
     """Three planar loops; short times and small masses, so that accelerations are of the order of 1e5."""
     model = andrews().compile()
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, np.ones(model.nv))
+    v = da.consistent_velocities(model, q, np.ones(model.nv))
     point = Point(model, q, v, parameters=("spring.stiffness",))
     assert_exact_along(
         point, loop_directions(model, q, np.random.default_rng(0)), of=("a", "lam"), by=("q", "v", "tau")
@@ -376,10 +376,10 @@ def test_derivatives_of_further_systems(motion: str) -> None:
 def wired(seed: int) -> tuple[da.System, Array, Array]:
     """Return a tree with elements that have states, inputs by laws and signals, sensors, tables and unknowns."""
     rng = np.random.default_rng(seed)
-    system = random_system(rng, 4, hinges=(da.Revolute, da.Prismatic))
+    system = random_system(rng, 4, joints=(da.Revolute, da.Prismatic))
     joints, bodies = list(system.connections), list(system.bodies.values())
     controller = da.Element(
-        "hinge", "-k*s + u*m", {"k": 1.3}, {"m": (0.2, "y - m + 0.1*u"), "n": (0.0, "sin(m) - r*n")}, "k*s**2/2",
+        "joint", "-k*s + u*m", {"k": 1.3}, {"m": (0.2, "y - m + 0.1*u"), "n": (0.0, "sin(m) - r*n")}, "k*s**2/2",
         inputs={"y": f"{joints[1]}.speed", "u": da.Harmonic(0.4, 2.0), "r": da.Polynomial((0.5, 0.2))},
         signals={"out": "sin(m) + 0.3*ds + 0.1*y*u"},
     )  # fmt: skip
@@ -417,7 +417,7 @@ def test_derivatives_by_inputs_are_those_at_the_values_of_their_laws() -> None:
 
 
 def two_motors(first: Any = None, second: Any = None) -> da.System:
-    """Return a double pendulum with an effort at each hinge."""
+    """Return a double pendulum with an effort at each joint."""
     system = da.System("motors")
     before: da.Body = system.ground
     laws = (HARMONIC if first is None else first, da.Harmonic(2.0, 2.0) if second is None else second)
@@ -445,7 +445,7 @@ LAWS: dict[str, Any] = {
     "Spline": da.Spline(np.linspace(-1, 2, 13), np.sin(np.linspace(-2, 4, 13)), degree=5),
     "Integral": da.Integral(HARMONIC, 0.3),
     "Function": lambda t: math.exp(-t) * math.cos(3 * t),
-    "Function with rates": da.Function(
+    "Function with rates": da.FunctionLaw(
         lambda t: math.sin(2 * t), lambda t: 2 * math.cos(2 * t), lambda t: -4 * math.sin(2 * t)
     ),
 }
@@ -470,9 +470,9 @@ def test_loads_and_efforts_by_name() -> None:
 
 
 def rubbing(seed: int, **element: Any) -> tuple[da.System, Array, Array]:
-    """Return a tree with a friction element whose force, and whose state, depend on loads that hinges transmit."""
+    """Return a tree with a friction element whose force, and whose state, depend on loads that joints transmit."""
     rng = np.random.default_rng(seed)
-    system = random_system(rng, 4, hinges=(da.Revolute, da.Prismatic))
+    system = random_system(rng, 4, joints=(da.Revolute, da.Prismatic))
     joints = list(system.connections)
     inputs = {
         "f": da.Reaction(joints[0], "force.x"),
@@ -480,13 +480,13 @@ def rubbing(seed: int, **element: Any) -> tuple[da.System, Array, Array]:
         "w": da.Harmonic(0.3, 2.0),
     }
     force = "-mu*sqrt(0.1 + f**2 + g**2)*tanh(ds) + w*m" + (" - u" if element else "")
-    law = da.Element("hinge", force, {"mu": 0.1}, {"m": (0.2, "0.1*f - m")}, inputs=inputs, **element)
+    law = da.Element("joint", force, {"mu": 0.1}, {"m": (0.2, "0.1*f - m")}, inputs=inputs, **element)
     system.connect("friction", law, joints[1])
     return system, *random_state(system, rng)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_derivatives_where_elements_feel_what_hinges_transmit(seed: int) -> None:
+def test_derivatives_where_elements_feel_what_joints_transmit(seed: int) -> None:
     system, q, v = rubbing(seed)
     model, rng = system.compile(), np.random.default_rng(seed)
     assert model.feedback_count == 2
@@ -499,7 +499,7 @@ def test_transmitted_loads_with_unknowns_drives_locks_and_control() -> None:
     system, q, v = rubbing(5, unknowns={"u": ("0.1*s", "u + 0.2*u**3 - s - 0.1*f")})
     rng, x = np.random.default_rng(5), np.array([0.4])
     model = system.compile()
-    joints = model.hinge_names
+    joints = model.joint_names
     assert_exact(Point(model, q, v, x, **pushed(model, rng), parameters=("friction.mu",)))
     assert_exact(Point(model, q, v, x, conditions=model.conditions(locked=joints[3])))
     held = model.conditions(control=lambda state: np.sin(state.v) + state.t)
@@ -523,7 +523,7 @@ def test_derivatives_where_elements_feel_what_loops_transmit(seed: int) -> None:
 
 def test_loads_that_are_shared_are_varied_by_differences() -> None:
     system = door()
-    law = da.Element("hinge", "-0.1*sqrt(1 + f**2)*tanh(ds)", inputs={"f": da.Reaction("high", "force.x")})
+    law = da.Element("joint", "-0.1*sqrt(1 + f**2)*tanh(ds)", inputs={"f": da.Reaction("high", "force.x")})
     system.connect("friction", law, "low")
     point = Point(system.compile(), np.array([0.3]), np.array([0.8]), tau=np.array([0.4]))
     assert_exact(point, of=("a",), tolerance=BY_DIFFERENCES)
@@ -536,7 +536,7 @@ def test_derivatives_where_an_element_takes_outputs_by_name() -> None:
     """Height of a point on a body and kinetic energy are functions of positions and speeds."""
     system = two_motors()
     inputs = {"h": "b1.position.z", "e": "energy.kinetic"}
-    system.connect("push", da.Element("hinge", "h*ds - 0.1*e + s*h", inputs=inputs), "J0")
+    system.connect("push", da.Element("joint", "h*ds - 0.1*e + s*h", inputs=inputs), "J0")
     assert_exact(Point(system.compile(), Q, V), tolerance=BY_DIFFERENCES)
 
 
@@ -544,7 +544,7 @@ def test_derivatives_where_an_element_takes_what_was_before() -> None:
     """Before a run has begun, a delayed output is a function of time alone."""
     system = two_motors()
     late = da.Delay("J0.speed", 0.5, before=lambda t: math.sin(3 * t))
-    system.connect("brake", da.Element("hinge", "-late*s", inputs={"late": late}), "J0")
+    system.connect("brake", da.Element("joint", "-late*s", inputs={"late": late}), "J0")
     assert_exact(Point(system.compile(), Q, V), tolerance=BY_DIFFERENCES)
 
 
@@ -583,7 +583,7 @@ def test_derivatives_of_a_driven_loop() -> None:
 
 
 def of_the_same_bodies(model: da.Model, system: da.System, q: Array, v: Array) -> tuple[Array, Array]:
-    """Return the coordinates of a model whose drives may have made other hinges those of the tree."""
+    """Return the coordinates of a model whose drives may have made other joints those of the tree."""
     plain = system.copy()
     plain.drives.clear()
     old = plain.compile()
@@ -600,7 +600,7 @@ def test_derivatives_with_locks_switches_and_other_parameters() -> None:
     model, rng = system.compile(), np.random.default_rng(1)
     given = pushed(model, rng)
     for conditions in (
-        model.conditions(locked=model.hinge_names[-1]),
+        model.conditions(locked=model.joint_names[-1]),
         model.conditions(off=model.closure_names),
         model.conditions({"k.stiffness": 11.0}, locked="h_b0"),
     ):
@@ -715,8 +715,8 @@ def test_inverse_dynamics_is_varied_as_described_and_bare(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_inverse_dynamics_is_varied_where_elements_feel_what_hinges_transmit(seed: int) -> None:
-    """Loads follow from the given motion, so that hinge forces depend on it through them too."""
+def test_inverse_dynamics_is_varied_where_elements_feel_what_joints_transmit(seed: int) -> None:
+    """Loads follow from the given motion, so that joint forces depend on it through them too."""
     system, q, v = rubbing(seed)
     model = system.compile()
     rng = np.random.default_rng(seed)

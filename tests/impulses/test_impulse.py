@@ -70,21 +70,21 @@ def test_axes_of_the_marker_and_several_impulses_add_up() -> None:
 def test_reactions_in_marker_axes_are_turned() -> None:
     model, q = four_bar()
     hit = da.impulse(model, q, np.zeros(3), {"link1": [3.0, 1.0, 2.0]}, lock="D")
-    for hinge in "ABCD":
-        second = model.system[hinge].second
+    for joint in "ABCD":
+        second = model.system[joint].second
         R = model.pose(second, q).rotation
-        own, world = hit.marker_reactions[hinge], hit.reactions[hinge]
+        own, world = hit.marker_reactions[joint], hit.reactions[joint]
         np.testing.assert_allclose(np.concatenate([R @ own[:3], R @ own[3:]]), world, atol=1e-12)
 
 
-def test_a_locked_loop_stands_whichever_hinge_is_locked() -> None:
+def test_a_locked_loop_stands_whichever_joint_is_locked() -> None:
     model, q = four_bar()
-    v = da.consistent_speeds(model, q, [2.0, 0, 0], fixed="A")
+    v = da.consistent_velocities(model, q, [2.0, 0, 0], fixed="A")
     for lock in ("A", "B", "C", "D", ["A", "D"], ["A", "B", "C", "D"], [model.system["B"]]):
         hit = da.impulse(model, q, v, lock=lock)
         assert np.abs(hit.v).max() < 1e-12
         assert hit.energy_after < 1e-20 and hit.energy_loss == pytest.approx(model.energy(q, v).kinetic)
-    # one freedom, four locks: they share the effort by least norm, and the work is the same
+    # one degree of freedom, four locks: they share the effort by least norm, and the work is the same
     single, shared = da.impulse(model, q, v, lock="A"), da.impulse(model, q, v, lock=list("ABCD"))
     speeds = dict(zip("ABC", v, strict=True)) | {"D": v[0] + v[1] + v[2]}
     assert single.efforts["A"] * v[0] == pytest.approx(-2 * single.energy_loss)
@@ -92,7 +92,7 @@ def test_a_locked_loop_stands_whichever_hinge_is_locked() -> None:
     assert abs(shared.efforts["A"][0]) < abs(single.efforts["A"][0])
 
 
-def test_a_driven_hinge_keeps_its_speed() -> None:
+def test_a_driven_joint_keeps_its_speed() -> None:
     s = slider_crank()
     crank = next(iter(s.connections))
     s.drive(crank, position=da.Polynomial((0.4, 12.0)))
@@ -100,7 +100,7 @@ def test_a_driven_hinge_keeps_its_speed() -> None:
     motion = da.driven_motion(model, 0.0)
     slider = model.body_names[-1]
     hit = da.impulse(model, motion.q, motion.v, {slider: [5.0, 0, 0]})
-    # one freedom, and it is driven: nothing moves, and the drive takes the blow by the power of the slider
+    # one degree of freedom, and it is driven: nothing moves, and the drive takes the blow by the power of the slider
     np.testing.assert_allclose(hit.v, motion.v, atol=1e-11)
     slide = model.velocity(slider, motion.q, motion.v)[3]
     assert hit.efforts[crank][0] * 12.0 == pytest.approx(-5.0 * slide)
@@ -116,7 +116,7 @@ def test_a_drive_of_the_acceleration_lets_no_speed_jump() -> None:
     s.drive(crank, acceleration=3.0)
     model = s.compile()
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, [7.0] + [0.0] * (model.nv - 1), fixed=crank)
+    v = da.consistent_velocities(model, q, [7.0] + [0.0] * (model.nv - 1), fixed=crank)
     hit = da.impulse(model, q, v, {model.body_names[-1]: [5.0, 0, 0]})
     np.testing.assert_allclose(hit.v, v, atol=1e-11)
     assert hit.efforts[crank][0] != 0
@@ -279,7 +279,7 @@ def test_the_report_reads_well() -> None:
         ({"impulses": {"A": [1, 2]}}, r"impulse at 'A': shape is \(2,\); give \(1,\)"),
         ({"impulses": {"ground": [1, 2, 3]}}, "impulse at 'ground': body is 'ground'; ground does not move"),
         ({"axes": "bodies"}, "impulse: axes is 'bodies'; use 'world' or 'marker'"),
-        ({"lock": "E"}, "impulse: lock: name is 'E'; give a hinge or one of its speeds; there are 'A', 'B', 'C', 'D'"),
+        ({"lock": "E"}, "impulse: lock: name is 'E'; give a joint or one of its speeds; there are 'A', 'B', 'C', 'D'"),
         ({"lock": 3}, "impulse: lock: names is 3"),
         ({"lock": [3]}, "impulse: lock: name is 3"),
         ({"contact": "floor"}, r"impulse: contact is 'floor'; give Contact\("),

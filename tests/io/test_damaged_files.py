@@ -23,7 +23,7 @@ def bouncer() -> da.System:
     """Return a body that bounces on a weak spring."""
     s = da.System("bouncer")
     s.connect("P", da.Prismatic("z"), s.ground, s.body("body", mass=1.0, inertia=(1, 1, 1)))
-    s.connect("k", da.HingeSpring(5.0, 0.01), "P")
+    s.connect("k", da.JointSpring(5.0, 0.01), "P")
     s.initial("P", position=1.0)
     return s
 
@@ -185,7 +185,7 @@ def press(after: float) -> Any:
 def test_of_many_mutations_of_a_stream_none_is_read_as_other_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dalembert.simulation.run.MOST_STEPS", 4)
+    monkeypatch.setattr("dalembert.simulation.run.MAX_CHUNK_STEPS", 4)
     model, folder = bouncer().compile(), tmp_path / "run"
     options: dict[str, Any] = {"events": FLOOR, "max_step": 0.02}
     whole = da.simulate(model, 2.0, control=press(9.0), **options)

@@ -209,7 +209,7 @@ block = s.body("block", da.box(0.1, 0.1, 0.1, mass=2.0))
 s.connect("slide", da.Prismatic("x"), s.ground, block)
 law = lambda t, s, ds, *rest: -sum(rest) * s
 parameters = {{f"k{{k}}": 1.0 for k in range(n - 3)}}
-s.connect("spring", da.Element("hinge", law, parameters), "slide")
+s.connect("spring", da.Element("joint", law, parameters), "slide")
 s.initial("slide", position=0.1)
 print(da.simulate(s, 1.0)["slide.position"][-1] - 0.1 * np.cos(np.sqrt((n - 3) / 2)))
 """
@@ -224,7 +224,7 @@ def test_a_python_law_takes_as_many_inputs_as_it_may(n: int) -> None:
 
 def test_a_law_with_more_inputs_than_it_may_have_is_refused() -> None:
     with pytest.raises(da.ModelError, match="up to 192"):
-        da.Element("hinge", lambda *x: 0.0, {f"k{k}": 1.0 for k in range(190)})
+        da.Element("joint", lambda *x: 0.0, {f"k{k}": 1.0 for k in range(190)})
 
 
 # ---- threads

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import LeftOutWarning, ModelError
+from dalembert.errors import ModelError, OmissionWarning
 from dalembert.io import load_mjcf
 from dalembert.io.mjcf.writer import Writing
 from dalembert.rotation import from_rotation_vector, quaternion, to_quaternion
@@ -68,7 +68,7 @@ ARM = """
 
 def quietly(source: Any, **options: Any) -> da.System:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LeftOutWarning)
+        warnings.simplefilter("ignore", OmissionWarning)
         return load_mjcf(source, **options)
 
 
@@ -87,8 +87,8 @@ def test_mass_matrix_and_forces_are_those_of_mujoco() -> None:
         data.act[:] = rng.normal(size=theirs.na)
         mujoco.mj_forward(theirs, data)
         q = model.zero_configuration().copy()
-        hinges = {"rx": angles[:1], "ry": angles[1:2], "sz": angles[2:], "ball": ball, "float": [*turn, *place]}
-        for name, value in hinges.items():
+        joints = {"rx": angles[:1], "ry": angles[1:2], "sz": angles[2:], "ball": ball, "float": [*turn, *place]}
+        for name, value in joints.items():
             q[model.q_slice(name)] = value
         T, C = np.zeros((theirs.nv, model.nv)), quaternion(*turn)
         for name, row in (("rx", 0), ("ry", 1), ("sz", 2)):
@@ -164,7 +164,7 @@ def test_what_does_not_map_is_said() -> None:
       <actuator><muscle name="flexor" tendon="t" lengthrange="0.5 2"/>
         <motor name="spin" joint="j" gear="0 0 1"/></actuator>
       <sensor><framepos objtype="site" objname="p"/></sensor></mujoco>"""
-    with pytest.warns(LeftOutWarning) as caught:
+    with pytest.warns(OmissionWarning) as caught:
         s = load_mjcf(text)
     items = caught[0].message.items
     for words in (
@@ -172,7 +172,7 @@ def test_what_does_not_map_is_said() -> None:
         "its range",
         "goes around a sphere",
         "muscle",
-        "several freedoms",
+        "several degrees of freedom",
         "medium",
         "contacts",
         "1 sensors",
@@ -182,23 +182,23 @@ def test_what_does_not_map_is_said() -> None:
 
 
 def chain(rng: np.random.Generator) -> da.System:
-    """Return a chain with every kind of hinge, half of them named from outside inward."""
+    """Return a chain with every kind of joint, half of them named from outside inward."""
     s = da.System("chain")
     last = s.body("base", da.box(0.3, 0.2, 0.1, mass=2.0))
     s.connect("float", da.Free(), s.ground, last)
-    hinges: list[Any] = [
+    joints: list[Any] = [
         da.Revolute([1, 2, 3], lower=-3.0, upper=3.0), da.Prismatic("x"), da.Spherical(damping=0.1),
         da.Cylindrical("y", damping=[0.1, 0.2], armature=[0.01, 0.02]), da.Universal("x", "z"), da.Planar("y"),
         da.Screw("z", 0.3), da.Fixed(), da.Revolute("z"),
     ]  # fmt: skip
-    for k, hinge in enumerate(hinges):
+    for k, joint in enumerate(joints):
         inertia = np.diag([0.1, 0.12, 0.13]) + 0.01
         body = s.body(f"b{k}", mass=1.0 + k, com=0.1 * rng.normal(size=3), inertia=inertia)
         inner = last.at(*rng.normal(size=3), rotation=from_rotation_vector(rng.normal(size=3)))
         outer = body.at(*0.3 * rng.normal(size=3), rotation=from_rotation_vector(rng.normal(size=3)))
-        s.connect(f"h{k}", hinge, *((inner, outer) if k % 2 else (outer, inner)))
+        s.connect(f"h{k}", joint, *((inner, outer) if k % 2 else (outer, inner)))
         last = body
-    s.connect("spring", da.HingeSpring(20.0, 0.3, 0.2), "h0")
+    s.connect("spring", da.JointSpring(20.0, 0.3, 0.2), "h0")
     s.connect("rope", da.SpringDamper(30.0, 1.0, 0.5), s.ground.at(0, 0, 1), last)
     ball = to_quaternion(from_rotation_vector([0.2, 0.3, 0.4]))
     s.initial("float", position=[*ball, 1, 2, 3])
@@ -211,7 +211,7 @@ def chain(rng: np.random.Generator) -> da.System:
     return s
 
 
-def test_a_chain_of_all_hinges_moves_the_same_after_a_round_trip(tmp_path: Path) -> None:
+def test_a_chain_of_all_joints_moves_the_same_after_a_round_trip(tmp_path: Path) -> None:
     s = chain(np.random.default_rng(1))
     da.save(s, tmp_path / "chain.xml")
     again = da.load(tmp_path / "chain.xml", keyframe="start")
@@ -271,7 +271,7 @@ def test_joints_of_bodies_without_mass_stand_on_what_they_carry(tmp_path: Path) 
     ring, ball = s.body("ring"), s.body("ball", da.sphere(0.1, mass=1.0))
     s.connect("x", da.Revolute("x"), s.ground.at(0, 0, 1), ring)
     s.connect("y", da.Revolute("y"), ring.at(0.1, 0, 0), ball.at(0, 0.1, 0.3))
-    with pytest.warns(LeftOutWarning, match="body 'ring': it has no mass"):
+    with pytest.warns(OmissionWarning, match="body 'ring': it has no mass"):
         da.save(s, tmp_path / "gimbal.xml")
     again = da.load(tmp_path / "gimbal.xml")
     q, v = np.array([0.3, -0.7]), np.array([1.0, 2.0])
@@ -287,12 +287,12 @@ def test_joints_of_bodies_without_mass_stand_on_what_they_carry(tmp_path: Path) 
 def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
     s = da.System("odd")
     a = s.body("a", da.box(0.1, 0.1, 0.1, mass=1.0))
-    hinge = s.connect("A", da.Revolute("y", restitution=0.5, lower=-1.0, upper=1.0), s.ground, a)
+    joint = s.connect("A", da.Revolute("y", restitution=0.5, lower=-1.0, upper=1.0), s.ground, a)
     s.connect("wind", da.Load(force=(1.0, 0, 0)), a)
-    s.drive(hinge, speed=1.0)
-    with pytest.warns(LeftOutWarning) as caught:
+    s.drive(joint, speed=1.0)
+    with pytest.warns(OmissionWarning) as caught:
         da.save(s, tmp_path / "odd.xml")
-    assert [item.split(":")[0] for item in caught[0].message.items] == ["hinge 'A'", "force 'wind'", "drive 'A'"]
+    assert [item.split(":")[0] for item in caught[0].message.items] == ["joint 'A'", "force 'wind'", "drive 'A'"]
     s.connect("rail", da.constraints.PointOnLine("x"), s.ground, a.at(0.1, 0, 0))
     with pytest.raises(ModelError, match=r"connection 'rail' is 'PointOnLine'"):
         da.save(s, tmp_path / "odd.xml")
@@ -319,7 +319,7 @@ def test_bad_files_end_in_named_errors(tmp_path: Path) -> None:
             quietly(file)
     heavy = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="mesh" mesh="m"/>'
     file.write_text("<mujoco>" + mesh + body % heavy + "</mujoco>")
-    with pytest.warns(LeftOutWarning, match=r"mesh 'm': there is no file 'gone\.stl'"):
+    with pytest.warns(OmissionWarning, match=r"mesh 'm': there is no file 'gone\.stl'"):
         load_mjcf(file)
     file.write_text('<mujoco><include file="../more.xml"/></mujoco>')
     (tmp_path / "more.xml").write_text("<mujoco>" + body % '<geom size="1"/>' + "</mujoco>")

@@ -63,7 +63,7 @@ def everywhere() -> da.System:
     s.connect("t", da.TorsionSpring(np.exp(a), rest=np.sin(a)), "A")
     s.connect("gear", da.Coupling(-a, a / 7), "A", "C.angle")
     s.connect("push", da.Load(force=(a, da.Harmonic(a, 2.0, phase=a), 0)), bob)
-    law = da.Element("hinge", "-k*s**3 - u*ds", {"k": 4 * a}, energy="k*s**4/4", inputs={"u": a / 100})
+    law = da.Element("joint", "-k*s**3 - u*ds", {"k": 4 * a}, energy="k*s**4/4", inputs={"u": a / 100})
     s.connect("law", law, "A")
     s.connect("maxwell", da.Maxwell(10 * a, 1.0 + a), "A")
     s.drive("P.x", position=da.Polynomial((0.0, a, 0.1)))

@@ -13,7 +13,7 @@ from test_check_element import LIBRARY
 from test_pickling import ELEMENTS
 
 import dalembert as da
-from dalembert.connections import attitudes, constraints, elements, joints as hinges, laws
+from dalembert.connections import attitudes, constraints, elements, joints as joints, laws
 from dalembert.io.model_files.library_systems import library_systems
 from dalembert.io.model_files.reader import _Reader
 from dalembert.io.model_files.registry import arguments_of, known_kinds, same
@@ -52,7 +52,7 @@ def from_matrices() -> da.FlexibleBody:
 
 TETRAHEDRON = ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
 SAMPLES: dict[str, list[Any]] = {
-    "CustomHinge": [da.CustomHinge(("a", "b"), ("r*a", "sin(a) + b", 0), parameters={"r": 2.0}, damping=(0.1, 0.2))],
+    "CustomJoint": [da.CustomJoint(("a", "b"), ("r*a", "sin(a) + b", 0), parameters={"r": 2.0}, damping=(0.1, 0.2))],
     "Cylindrical": [da.Cylindrical("z", damping=(1.0, 2.0), lower=(-1, -2), upper=(1, 2))],
     "Fixed": [da.Fixed()],
     "Free": [da.Free(damping=0.1)],
@@ -79,7 +79,7 @@ SAMPLES: dict[str, list[Any]] = {
     "Offset": [da.Bar(0.5)],
     "Parallel": [da.Parallel("x", "y")],
     "Perpendicular": [da.Perpendicular("x", "y")],
-    "PfaffConstraint": [da.PfaffConstraint("vx - r*wy", parameters={"r": 0.2})],
+    "PfaffConstraint": [da.PfaffianConstraint("vx - r*wy", parameters={"r": 0.2})],
     "PointOnCurve": [da.PointOnCurve(da.Curve([(-1, 0, 1), (0, 0, 0), (1, 0, 1), (2, 0, 4)]))],
     "PointOnLine": [da.PointOnLine("z")],
     "PointOnPlane": [da.PointOnPlane((1, 1, 1))],
@@ -87,8 +87,8 @@ SAMPLES: dict[str, list[Any]] = {
     "RollingCam": [da.RollingCam(ROUND, 0.1)],
     "RollingDisc": [da.RollingDisc(0.3)],
     "RollingSphere": [da.RollingSphere(0.3)],
-    "Skate": [da.Skate("y")],
-    "Block": [da.Block({"y": "2*u + m"}, inputs={"u": da.Harmonic(1.0, 2.0)}, states={"m": (0.0, "u - m")})],
+    "Skate": [da.KnifeEdge("y")],
+    "Block": [da.SignalBlock({"y": "2*u + m"}, inputs={"u": da.Harmonic(1.0, 2.0)}, states={"m": (0.0, "u - m")})],
     "Compound": [
         da.Compound(
             ("origin", "insertion"),
@@ -102,7 +102,7 @@ SAMPLES: dict[str, list[Any]] = {
     "Element": [
         SPRING,
         da.Element(
-            "hinge",
+            "joint",
             "-k*sinh(s - m)*f(t)",
             {"k": 2.0},
             LAG,
@@ -112,21 +112,21 @@ SAMPLES: dict[str, list[Any]] = {
         ),
     ],
     "Table": [da.Table([0.0, 1.0, 2.0], [0.0, 1.0], values=[[0.0, 1.0], [2.0, 3.0], [4.0, 5.5]], kind="linear")],
-    "HingeSpring": [da.HingeSpring(5.5, 0.1, 0.2)],
+    "JointSpring": [da.JointSpring(5.5, 0.1, 0.2)],
     "Limits": [da.Limits(-1.0, stiffness=12.5), da.Limits(upper=2.0, stiffness=1e4, damping=0.5)],
     "Load": [da.Load(force=(0, da.Harmonic(2.0, 3.0), 1.0), moment=(1, 2, 3), axes="world")],
     "SpringDamper": [da.SpringDamper(5.5, 0.1, 0.2)],
     "TorsionSpring": [da.TorsionSpring(5.5, 0.1, 0.2)],
     "Constant": [da.Constant(1 / 3)],
     "Harmonic": [da.Harmonic(0.7, 3.0, phase=0.4, offset=-1.0)],
-    "Hold": [da.Hold(TIMES, VALUES)],
+    "Hold": [da.ZeroOrderHold(TIMES, VALUES)],
     "Integral": [da.Integral(da.Harmonic(0.7, 3.0), start=0.3)],
-    "Linear": [da.Linear(TIMES, VALUES)],
-    "Monotone": [da.Monotone(TIMES, VALUES)],
+    "Linear": [da.LinearInterpolation(TIMES, VALUES)],
+    "Monotone": [da.MonotoneSpline(TIMES, VALUES)],
     "Polynomial": [da.Polynomial((1.0, -2.0, 0.7))],
     "Pulse": [da.Pulse(0.1, 0.2, 3.0, rest=1.0)],
     "Ramp": [da.Ramp(0.2, 1.1, 2.0, begin=0.5)],
-    "Smoothed": [da.Smoothed(da.Step(1.0, 0.0, 2.0), 0.1)],
+    "Smoothed": [da.SmoothedLaw(da.Step(1.0, 0.0, 2.0), 0.1)],
     "Spline": [da.Spline(TIMES, VALUES), da.Spline([0, 1, 2, 3, 4, 5], [0, 1, 0, 2, 0, 3], degree=5)],
     "Step": [da.Step(1.0, 0.0, 2.0)],
     "AttitudeSpline": [da.AttitudeSpline([0, 1, 2, 3], [da.rotation.axis_angle("y", 0.1 * k) for k in range(4)])],
@@ -200,8 +200,8 @@ def test_every_kind_comes_back_as_it_was(kind: str, thing: Any) -> None:
 
 
 def test_every_public_class_of_the_rooms_can_be_named() -> None:
-    bases = {"ForceElement", "ForceConnection", "CoordinateConnection", "Constraint", "Hinge", "Law", "Attitude"}
-    for room in (hinges, constraints, elements, laws, attitudes):
+    bases = {"ForceElement", "ForceConnection", "CoordinateConnection", "Constraint", "Joint", "Law", "Attitude"}
+    for room in (joints, constraints, elements, laws, attitudes):
         classes = {name for name in room.__all__ if inspect.isclass(getattr(room, name))}
         assert classes - set(known_kinds()) <= bases
 
@@ -214,11 +214,11 @@ def test_what_elements_know_of_each_other_comes_back(tmp_path: Path) -> None:
     s.connect(
         "brake",
         da.Element(
-            "hinge", "-c*rate", {"c": 2.0}, inputs={"rate": da.Sensor(s.ground, mass.at(0.1, 0, 0), "vx")}, active=True
+            "joint", "-c*rate", {"c": 2.0}, inputs={"rate": da.Sensor(s.ground, mass.at(0.1, 0, 0), "vx")}, active=True
         ),
         "spin",
     )
-    s.connect("lag", da.Block({"y": "m"}, inputs={"u": "slide.speed"}, states={"m": (0.0, "u - m")}))
+    s.connect("lag", da.SignalBlock({"y": "m"}, inputs={"u": "slide.speed"}, states={"m": (0.0, "u - m")}))
     s.initial("slide", speed=1.0)
     da.save(s, tmp_path / "m.yaml")
     back = da.load(tmp_path / "m.yaml")

@@ -17,7 +17,7 @@ from dalembert.io.model_files.registry import same
 from dalembert.io.model_files.text import dumped, parsed
 from dalembert.io.model_files.writer import tree_of
 from dalembert.units import quantity
-from dalembert.view.scene.connection_figures import sketch_of
+from dalembert.view.scene.connection_figures import connection_figures
 
 WHEEL = dalembert.library.Gear(0.002, 24)
 PINION = dalembert.library.Gear(0.002, 18)
@@ -78,8 +78,8 @@ def everything() -> da.System:
     wheel = s.body("wheel", da.cylinder(0.1, 0.3, density=700.0))
     dot = s.body("dot", da.sphere(0.1, 0.5))
     friction = da.LoadFriction(0.2, radius=0.01)
-    hinge = da.Revolute((1.0, 2.0, 0.5), lower=-1.0, upper=2.0, damping=0.1, armature=0.01, load_friction=friction)
-    s.connect("A", hinge, "ground.post", arm)
+    joint = da.Revolute((1.0, 2.0, 0.5), lower=-1.0, upper=2.0, damping=0.1, armature=0.01, load_friction=friction)
+    s.connect("A", joint, "ground.post", arm)
     s.connect("S", da.Spherical(), arm.at(0.5, 0, 0), case)
     s.connect("W", da.Cylindrical("z"), "arm.tip", wheel)
     s.connect("F", da.Free(), s.ground, dot)
@@ -88,7 +88,7 @@ def everything() -> da.System:
     s.connect("k", da.TorsionSpring(7.0, 0.5), "A")
     s.connect("push", da.Load(force=(0, da.Harmonic(2.0, 3.0), 1.0)), dot)
     law = da.Element(
-        "hinge", "-k*s**3 + f(t)*u", {"k": 4.0}, energy="k*s**4/4", inputs={"u": da.Ramp(0.0, 1.0, 2.0)},
+        "joint", "-k*s**3 + f(t)*u", {"k": 4.0}, energy="k*s**4/4", inputs={"u": da.Ramp(0.0, 1.0, 2.0)},
         tables={"f": da.Table([0.0, 1.0, 2.0], values=[0.0, 1.0, 4.0], kind="linear", outside="hold")},
     )  # fmt: skip
     s.connect("law", law, "A")
@@ -171,7 +171,9 @@ def test_belts_stay_belts_and_gears_gears(tmp_path: Path) -> None:
     again = _again(s, tmp_path)
     text = (tmp_path / "model.yaml").read_text()
     assert "{type: belt, radius_1: 0.05, radius_2: 0.1, crossed: true" in text and "{type: gear, teeth_1: 20" in text
-    figures = [sorted((p.name, p.look, p.size) for p in sketch_of(one.compile()).patches) for one in (s, again)]
+    figures = [
+        sorted((p.name, p.look, p.size) for p in connection_figures(one.compile()).patches) for one in (s, again)
+    ]
     assert figures[0] == figures[1]
     assert again.couplings["belt"].element.ratio == -0.5
 

@@ -18,7 +18,7 @@ from dalembert.io.results.zarr_stores import is_result_store
 from dalembert.io.safe_files import replacing
 from dalembert.library import chain, humanoid
 from dalembert.library.mechanisms import andrews, bricard, four_bar
-from dalembert.model.fingerprint import difference, likeness
+from dalembert.model.fingerprint import fingerprint, first_difference
 
 SUFFIXES = [".nc", ".zarr", ".parquet", ".csv"]
 every_format = pytest.mark.parametrize("suffix", SUFFIXES)
@@ -38,7 +38,7 @@ def test_whatever_a_system_is_called_can_be_saved(name: str, suffix: str, tmp_pa
     b, c = (s.body(name + ending, da.box(1, 1, 1, mass=2.0)) for ending in "BC")
     s.connect(name, da.Free(), s.ground, b)
     s.connect(f"{name}R", da.Revolute("x"), b, c)
-    s.connect(f"{name}k", da.HingeSpring(1.0), f"{name}R")
+    s.connect(f"{name}k", da.JointSpring(1.0), f"{name}R")
     s.connect(f"{name}d", da.Distance(1.7), s.ground.at(0, 0, 1.7), c)
     b.marker(f"m/{name}", 1, 0, 0)
     result = da.simulate(s, 0.01)
@@ -78,8 +78,8 @@ def test_a_name_that_cannot_be_written_down_is_refused() -> None:
 def test_two_coordinates_of_one_name_are_refused(name: str, order: int) -> None:
     s = da.System("two")
     a, b = s.body("a", da.box(1, 1, 1, mass=1.0)), s.body("b", da.box(1, 1, 1, mass=1.0))
-    for hinge, element, ends in [("F", da.Free(), (s.ground, a)), (name, da.Revolute("x"), (a, b))][::order]:
-        s.connect(hinge, element, *ends)
+    for joint, element, ends in [("F", da.Free(), (s.ground, a)), (name, da.Revolute("x"), (a, b))][::order]:
+        s.connect(joint, element, *ends)
     with pytest.raises(da.ModelError, match=rf"'{name}'.*give another name"):
         s.compile()
 
@@ -107,7 +107,7 @@ def machine(**changes: Any) -> da.System:
     s.gravity[:] = given["gravity"]
     s.bodies["coupler"].mass = given["mass"]
     s.connect("k", da.TorsionSpring(given["stiffness"]), "A")
-    s.connect("own", da.Element("hinge", given["formula"], {"k": 1.0}), "B")
+    s.connect("own", da.Element("joint", given["formula"], {"k": 1.0}), "B")
     s.connect("motor", da.Effort(da.Harmonic(given["motor"], 2.0)), "A")
     if "more" in given:
         s.connect("more", da.TorsionSpring(1.0), "B")
@@ -150,19 +150,19 @@ def test_a_file_is_read_with_its_own_model_only(suffix: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_the_likeness_of_every_element_is_plain_and_stays(name: str) -> None:
     element, where = ELEMENTS[name], name.partition(":")[0]
-    first, second = (likeness(placed(element, where)) for _ in range(2))
-    assert difference(json.loads(json.dumps(first)), second) is None
+    first, second = (fingerprint(placed(element, where)) for _ in range(2))
+    assert first_difference(json.loads(json.dumps(first)), second) is None
     assert "0x" not in json.dumps(first)  # no addresses
 
 
 def test_the_likeness_of_systems_and_laws_is_plain_and_stays() -> None:
     for make in (four_bar, andrews, bricard, humanoid, lambda: chain(9)):
-        first, second = (likeness(make().compile()) for _ in range(2))
-        assert difference(json.loads(json.dumps(first)), second) is None
+        first, second = (fingerprint(make().compile()) for _ in range(2))
+        assert first_difference(json.loads(json.dumps(first)), second) is None
     for law in LAWS.values():
         s = four_bar()
         s.drive("A", speed=law)
-        assert difference(json.loads(json.dumps(likeness(s.compile()))), likeness(s.compile())) is None
+        assert first_difference(json.loads(json.dumps(fingerprint(s.compile()))), fingerprint(s.compile())) is None
 
 
 def test_flexible_bodies_are_told_apart() -> None:
@@ -174,9 +174,9 @@ def test_flexible_bodies_are_told_apart() -> None:
         s.connect("A", da.Revolute("y"), s.ground, body.at(0, 0, 0))
         return s.compile()
 
-    first, again, other = (json.loads(json.dumps(likeness(arm(h)))) for h in (0.01, 0.01, 0.0101))
-    assert difference(first, again) is None
-    found = difference(first, other)
+    first, again, other = (json.loads(json.dumps(fingerprint(arm(h)))) for h in (0.01, 0.01, 0.0101))
+    assert first_difference(first, again) is None
+    found = first_difference(first, other)
     assert found is not None and found.item == "body 'arm'"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import LeftOutWarning, ModelError
+from dalembert.errors import ModelError, OmissionWarning
 from dalembert.io import load_sdf, load_urdf
 from dalembert.rotation import axis_angle
 
@@ -20,7 +20,7 @@ INERTIAL = """<inertial><pose>0.1 0 0.2 0 0 0.5</pose><mass>2</mass>
 
 def quietly(text: Any) -> da.System:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LeftOutWarning)
+        warnings.simplefilter("ignore", OmissionWarning)
         return load_sdf(text)
 
 
@@ -98,9 +98,9 @@ def test_every_kind_of_joint() -> None:
         "universal": ("Universal", two.format("0 1 0")),
         "screw": ("Screw", "<screw_thread_pitch>0.2</screw_thread_pitch>"),
     }  # fmt: skip
-    for kind, (hinge, more) in kinds.items():
+    for kind, (element, more) in kinds.items():
         s = quietly(model(link("a") + joint("J", kind, "world", "a", more or "<axis><xyz>0 1 0</xyz></axis>")))
-        assert s["J"].element.kind == hinge
+        assert s["J"].element.kind == element
         assert s.compile().nv == s["J"].element.nv
     assert quietly(
         model(link("a") + joint("J", "screw", "world", "a", "<thread_pitch>-31.4159265358979</thread_pitch>"))
@@ -139,7 +139,7 @@ def test_loops_static_models_springs_and_mimics() -> None:
 
 def test_what_is_left_out_is_listed() -> None:
     text = model(link("a") + '<link name="bare"/><plugin name="p"/>' + joint("A", "fixed", "a", "bare") + "<drake:x/>")
-    with pytest.warns(LeftOutWarning) as caught:
+    with pytest.warns(OmissionWarning) as caught:
         s = load_sdf(text)
     told = "\n".join(caught[0].message.items)
     assert "'m::bare': without <inertial> it has 1 kg" in told and "<plugin>: 1" in told and "<drake:x>" in told

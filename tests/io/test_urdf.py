@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dalembert.connections import joints as hinges
+from dalembert.connections import joints as joints
 from dalembert.connections.constraints.mimic import Mimic
 from dalembert.errors import DalembertError, ModelError, TopologyError
 from dalembert.io import load, load_urdf, xml_files as guarded_xml
@@ -55,15 +55,15 @@ def refused(text: str | bytes | Path, *words: str, kind: type[DalembertError] = 
 
 
 def poses(system: System, coordinates: dict[str, Array]) -> dict[str, tuple[Array, Array]]:
-    """Return R_WB and p_WB of every body by walking the forest with the hinges' own definition."""
+    """Return R_WB and p_WB of every body by walking the forest with the joints' own definition."""
     forest = system.forest()
     found = [(np.eye(3), np.zeros(3))]
-    for parent, hinge in zip(forest.parent, forest.hinges, strict=True):
+    for parent, joint in zip(forest.parent, forest.joints, strict=True):
         R, p = found[parent]
-        assert not hinge.reversed and not hinge.outboard.position.any()
-        C, c = hinge.element.pose(coordinates.get(hinge.name, hinge.element.zero))
-        R_WM = R @ hinge.inboard.rotation
-        found.append((R_WM @ C, p + R @ hinge.inboard.position + R_WM @ c))
+        assert not joint.reversed and not joint.outboard.position.any()
+        C, c = joint.element.pose(coordinates.get(joint.name, joint.element.zero))
+        R_WM = R @ joint.inboard.rotation
+        found.append((R_WM @ C, p + R @ joint.inboard.position + R_WM @ c))
     return dict(zip(forest.bodies, found, strict=True))
 
 
@@ -173,17 +173,17 @@ def test_malformed_pictures_are_skipped_and_noted_by_name(inside: str, words: tu
 @pytest.mark.parametrize(
     "kind, element",
     [
-        ("revolute", hinges.Revolute),
-        ("continuous", hinges.Revolute),
-        ("prismatic", hinges.Prismatic),
-        ("fixed", hinges.Fixed),
-        ("floating", hinges.Free),
-        ("planar", hinges.Planar),
-        ("spherical", hinges.Spherical),
-        ("ball", hinges.Spherical),
+        ("revolute", joints.Revolute),
+        ("continuous", joints.Revolute),
+        ("prismatic", joints.Prismatic),
+        ("fixed", joints.Fixed),
+        ("floating", joints.Free),
+        ("planar", joints.Planar),
+        ("spherical", joints.Spherical),
+        ("ball", joints.Spherical),
     ],
 )
-def test_every_joint_type_becomes_its_hinge(kind: str, element: type[hinges.Hinge]) -> None:
+def test_every_joint_type_becomes_its_joint(kind: str, element: type[joints.Joint]) -> None:
     system = load_urdf(pair(kind))
     elbow = system.connections["elbow"]
     assert type(elbow.element) is element
@@ -209,7 +209,7 @@ def test_the_axis_is_x_unless_given_and_is_normalised() -> None:
         ('<axis xyz="\t0\n 0 -1e-200 "/>', (0, 0, -1)),
     ):
         element = load_urdf(pair("revolute", inside)).connections["elbow"].element
-        assert isinstance(element, hinges.Revolute) and np.asarray(element.axis) == pytest.approx(axis)
+        assert isinstance(element, joints.Revolute) and np.asarray(element.axis) == pytest.approx(axis)
 
 
 def test_the_axis_of_a_planar_joint_is_the_normal() -> None:
@@ -262,17 +262,17 @@ def test_an_origin_may_have_a_quaternion() -> None:
     refused(pair("fixed", '<origin quat_xyzw="0 0 1"/>'), "joint 'elbow'", "origin quat_xyzw", "4 numbers")
 
 
-def test_limits_and_dynamics_are_kept_with_the_hinge() -> None:
+def test_limits_and_dynamics_are_kept_with_the_joint() -> None:
     inside = '<limit lower="-1" upper="2" effort="30" velocity="4"/><dynamics damping="0.1" friction="0.2"/>'
-    hinge = load_urdf(pair("revolute", inside)).connections["elbow"].element
-    values = [hinge.lower, hinge.upper, hinge.max_effort, hinge.max_speed, hinge.damping, hinge.friction]
+    joint = load_urdf(pair("revolute", inside)).connections["elbow"].element
+    values = [joint.lower, joint.upper, joint.max_effort, joint.max_speed, joint.damping, joint.friction]
     assert [v.item() for v in values] == [-1, 2, 30, 4, 0.1, 0.2]
 
 
 def test_a_continuous_joint_has_no_position_limits() -> None:
-    hinge = load_urdf(pair("continuous", '<limit lower="-1" upper="2" effort="30"/>')).connections["elbow"].element
-    assert hinge.lower is None and hinge.upper is None and hinge.max_speed is None
-    assert hinge.max_effort.item() == 30
+    joint = load_urdf(pair("continuous", '<limit lower="-1" upper="2" effort="30"/>')).connections["elbow"].element
+    assert joint.lower is None and joint.upper is None and joint.max_speed is None
+    assert joint.max_effort.item() == 30
 
 
 @pytest.mark.parametrize(
@@ -287,14 +287,14 @@ def test_a_continuous_joint_has_no_position_limits() -> None:
     ],
 )
 def test_limits_that_are_not_given_follow_the_specification(limit: str, lower: Any, upper: Any) -> None:
-    hinge = load_urdf(pair("revolute", f"<limit {limit}/>")).connections["elbow"].element
-    assert (None if hinge.lower is None else hinge.lower.tolist()) == lower
-    assert (None if hinge.upper is None else hinge.upper.tolist()) == upper
+    joint = load_urdf(pair("revolute", f"<limit {limit}/>")).connections["elbow"].element
+    assert (None if joint.lower is None else joint.lower.tolist()) == lower
+    assert (None if joint.upper is None else joint.upper.tolist()) == upper
 
 
-def test_a_ball_joint_has_the_same_damping_in_each_freedom() -> None:
-    hinge = load_urdf(pair("ball", '<dynamics damping="0.5"/>')).connections["elbow"].element
-    assert hinge.damping.tolist() == [0.5, 0.5, 0.5] and hinge.friction is None
+def test_a_ball_joint_has_the_same_damping_in_each_dof() -> None:
+    joint = load_urdf(pair("ball", '<dynamics damping="0.5"/>')).connections["elbow"].element
+    assert joint.damping.tolist() == [0.5, 0.5, 0.5] and joint.friction is None
 
 
 def test_a_fixed_joint_ignores_its_axis_and_limits() -> None:
@@ -322,7 +322,7 @@ def test_a_fixed_joint_ignores_its_axis_and_limits() -> None:
         ("revolute", '<limit velocity="fast"/>', ("joint 'elbow'", "limit velocity", "'fast'")),
         ("revolute", '<dynamics damping="-1"/>', ("joint 'elbow'", "damping", "negative")),
         ("revolute", '<dynamics friction="inf"/>', ("joint 'elbow'", "dynamics friction", "finite")),
-        ("hinge", "", ("joint 'elbow'", "type is 'hinge'", "revolute", "prismatic")),
+        ("joint", "", ("joint 'elbow'", "type is 'joint'", "revolute", "prismatic")),
         ("revolut", "", ("joint 'elbow'", "did you mean 'revolute'")),
         ("", "", ("joint 'elbow'", "type is ''", "revolute")),
         ("fixed", '<parent link="arm"/>', ("joint 'elbow'", "2 elements <parent>")),
@@ -402,10 +402,10 @@ def test_the_root_is_fixed_to_ground_or_left_free() -> None:
     text = robot(link("hand"), link("base", INERTIAL), joint("j", "revolute", "base", "hand"))
     fixed, free = load_urdf(text), load_urdf(text, base="free")
     root = fixed.connections["base.fixed"]
-    assert type(root.element) is hinges.Fixed and root.first.body is fixed.ground
-    assert [h.name for h in fixed.forest().hinges] == ["base.fixed", "j"]
+    assert type(root.element) is joints.Fixed and root.first.body is fixed.ground
+    assert [h.name for h in fixed.forest().joints] == ["base.fixed", "j"]
     assert "base.fixed" not in free.connections
-    assert [(h.name, h.element.kind) for h in free.forest().hinges] == [("base.free", "Free"), ("j", "Revolute")]
+    assert [(h.name, h.element.kind) for h in free.forest().joints] == [("base.free", "Free"), ("j", "Revolute")]
 
 
 def test_a_world_link_stays_a_body() -> None:
@@ -716,7 +716,7 @@ def random_robot(rng: np.random.Generator, n: int, kinds: tuple[str, ...], root:
 
 
 def random_coordinates(rng: np.random.Generator, system: System) -> dict[str, Array]:
-    """Return coordinates of every hinge by name; quaternions of unit length."""
+    """Return coordinates of every joint by name; quaternions of unit length."""
     found = {}
     for name, connection in system.connections.items():
         q = rng.normal(size=connection.element.nq)

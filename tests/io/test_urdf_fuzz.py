@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from dalembert.errors import DalembertError, LeftOutWarning, ModelWarning
+from dalembert.errors import DalembertError, ModelWarning, OmissionWarning
 from dalembert.io import load_urdf
 from dalembert.system import System
 
@@ -66,7 +66,7 @@ def loaded_or_refused(document: str | bytes, base: str = "fixed") -> System | No
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", RuntimeWarning)  # of NumPy, on the way to refusing what overflows
-        warnings.simplefilter("ignore", LeftOutWarning)  # of meshes that are not there
+        warnings.simplefilter("ignore", OmissionWarning)  # of meshes that are not there
         warnings.simplefilter("ignore", ModelWarning)  # of data that are kept though no robot can have them
         try:
             system = load_urdf(document, base=base)
@@ -74,8 +74,8 @@ def loaded_or_refused(document: str | bytes, base: str = "fixed") -> System | No
             assert str(error)
             return None
     forest = system.forest()
-    assert forest.nb == len(system.bodies) and not forest.chords
-    assert not any(hinge.reversed for hinge in forest.hinges)
+    assert forest.nb == len(system.bodies) and not forest.loop_constraints
+    assert not any(joint.reversed for joint in forest.joints)
     for body in system.bodies.values():
         assert body.mass >= 0 and np.isfinite(body.inertia).all() and np.isfinite(body.com).all()
     return system

@@ -103,7 +103,7 @@ def test_published_robots_move_as_in_pinocchio(path: Path, base: str) -> None:
 def test_published_robots_fall_and_keep_their_energy(path: Path) -> None:
     system, _ = loaded(path.read_bytes(), "free")
     model = system.compile()
-    idle = model.freedoms_without_inertia(model.random_state(0).q)
+    idle = model.massless_dof(model.random_state(0).q)
     for name in idle:
         system.drive(name, speed=0.0)
     system.gravity = np.zeros(3)
@@ -187,7 +187,7 @@ def test_names_that_had_to_be_changed_are_noted() -> None:
     ]
 
 
-# ---- hinge data
+# ---- joint data
 
 
 @pytest.mark.parametrize(
@@ -199,12 +199,12 @@ def test_names_that_had_to_be_changed_are_noted() -> None:
         (("limits", "damping", "friction"), {"max_effort": 30, "max_speed": 4}),
     ],
 )
-def test_hinge_data_of_a_file_can_be_left_out(without: tuple[str, ...], left: dict[str, float], tmp_path: Path) -> None:
+def test_joint_data_of_a_file_can_be_left_out(without: tuple[str, ...], left: dict[str, float], tmp_path: Path) -> None:
     path = tmp_path / "arm.urdf"
     path.write_text(robot(link("base"), link("arm"), joint("A", "base", "arm", AXIS + DATA, limit="")))
-    hinge = da.load(path, **dict.fromkeys(without, False))["A"].element
+    element = da.load(path, **dict.fromkeys(without, False))["A"].element
     fields = ("lower", "upper", "damping", "friction", "max_effort", "max_speed", "armature")
-    assert {f: v.item() for f in fields if (v := getattr(hinge, f)) is not None} == left
+    assert {f: v.item() for f in fields if (v := getattr(element, f)) is not None} == left
 
 
 def test_data_that_are_left_out_are_still_read() -> None:
@@ -236,7 +236,7 @@ def test_limits_without_room_are_no_limits_and_said() -> None:
         ModelWarning, match=r"joint 'A': it moves without stops; its lower limit 1 exceeds the upper, -1"
     ):
         system = load_urdf(turned)
-    hinge = system["A"].element
+    element = system["A"].element
     assert not any(
-        np.isfinite(getattr(hinge, side)).any() for side in ("lower", "upper") if getattr(hinge, side) is not None
+        np.isfinite(getattr(element, side)).any() for side in ("lower", "upper") if getattr(element, side) is not None
     )

@@ -10,27 +10,27 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import LeftOutWarning, ModelError
+from dalembert.errors import ModelError, OmissionWarning
 from dalembert.io import load_urdf
 from dalembert.rotation import from_rotation_vector
 
 
-def chain(hinges: list[Any], rng: np.random.Generator) -> da.System:
-    """Return a chain of bodies, every other hinge named from outside inward."""
+def chain(joints: list[Any], rng: np.random.Generator) -> da.System:
+    """Return a chain of bodies, every other joint named from outside inward."""
     s = da.System("chain")
     last = s.ground
-    for k, hinge in enumerate(hinges):
+    for k, joint in enumerate(joints):
         body = s.body(f"b{k}", mass=1.0 + k, com=0.1 * rng.normal(size=3), inertia=np.diag([0.1, 0.12, 0.13]) + 0.01)
         inner = last.at(*rng.normal(size=3), rotation=from_rotation_vector(rng.normal(size=3)))
         outer = body.at(*0.3 * rng.normal(size=3), rotation=from_rotation_vector(rng.normal(size=3)))
-        s.connect(f"h{k}", hinge, *((inner, outer) if k % 2 else (outer, inner)))
+        s.connect(f"h{k}", joint, *((inner, outer) if k % 2 else (outer, inner)))
         last = body
     return s
 
 
 def saved(s: da.System, path: Path) -> da.System:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LeftOutWarning)
+        warnings.simplefilter("ignore", OmissionWarning)
         da.save(s, path)
     return da.load(path)
 
@@ -117,8 +117,8 @@ def test_a_screw_and_couplings_become_mimics(tmp_path: Path) -> None:
 def test_what_urdf_does_not_hold_is_said(tmp_path: Path) -> None:
     s = chain([da.Revolute("y", armature=0.1), da.Spherical()], np.random.default_rng(4))
     s.gravity = (0, 0, -1.62)
-    s.connect("spring", da.HingeSpring(3.0), "h0")
-    with pytest.warns(LeftOutWarning) as caught:
+    s.connect("spring", da.JointSpring(3.0), "h0")
+    with pytest.warns(OmissionWarning) as caught:
         da.save(s, tmp_path / "said.urdf")
     told = "\n".join(caught[0].message.items)
     for words in ("its armature", "type spherical", "force 'spring'", "gravity", "frame of its link"):

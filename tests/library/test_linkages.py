@@ -47,7 +47,7 @@ def test_a_start_value_moves_it_from_the_drawing() -> None:
     assert np.linalg.norm(a - b) == pytest.approx(2.5)
 
 
-def test_where_three_links_meet_there_are_two_hinges() -> None:
+def test_where_three_links_meet_there_are_two_joints() -> None:
     points = {"O": (0, 0), "A": (1, 1), "B": (2, 0), "D": (1, 2), "E": (1.4, 3)}
     s = da.linkage(points, {"a": "OA", "b": "AB", "c": "AD", "d": "DE"}, ground="OBE")
     assert list(s.connections) == ["O", "A_b", "A_c", "B", "D", "E"]
@@ -194,7 +194,7 @@ def test_names_of_points_may_be_long() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "hinge", "by"),
+    ("make", "joint", "by"),
     [
         (da.library.peaucellier, "C", -0.8),
         (da.library.jansen, "Z", 2 * math.pi),
@@ -203,12 +203,12 @@ def test_names_of_points_may_be_long() -> None:
         (da.library.scissor_lift, "A0", 0.6),
     ],
 )
-def test_without_masses_they_move_as_with_them(make: Any, hinge: str, by: float) -> None:
+def test_without_masses_they_move_as_with_them(make: Any, joint: str, by: float) -> None:
     s, heavy = make(mass=None), make()
-    start = float(s.initials[hinge].position[0])
+    start = float(s.initials[joint].position[0])
     values = start + by * np.linspace(0, 1, 21)
-    motion = da.kinematics(s, drive=hinge, values=values)
-    heavy.drive(hinge, position=da.Polynomial((start, by)))
+    motion = da.kinematics(s, drive=joint, values=values)
+    heavy.drive(joint, position=da.Polynomial((start, by)))
     run = da.simulate(heavy, 1.0, times=np.linspace(0, 1, 21), rtol=1e-10)
     for name in s.bodies:
         assert np.allclose(motion[f"{name}.position"], run[f"{name}.position"], atol=1e-9)

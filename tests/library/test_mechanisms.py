@@ -15,12 +15,12 @@ import dalembert as da
 L = da.library
 
 
-def turned(s: da.System, hinge: str, by: float, n: int = 121, start: float | None = None) -> da.Result:
-    """Return the motion of a mechanism whose hinge is driven by an angle in a second."""
+def turned(s: da.System, joint: str, by: float, n: int = 121, start: float | None = None) -> da.Result:
+    """Return the motion of a mechanism whose joint is driven by an angle in a second."""
     if start is None:
-        initial = s.initials.get(hinge)
+        initial = s.initials.get(joint)
         start = 0.0 if initial is None or initial.position is None else float(initial.position[0])
-    s.drive(hinge, position=da.Polynomial((start, by)))
+    s.drive(joint, position=da.Polynomial((start, by)))
     return da.simulate(s, 1.0, times=np.linspace(0, 1, n), rtol=1e-9)
 
 
@@ -55,17 +55,17 @@ MAKERS: dict[str, tuple[Any, int]] = {
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_mobility_is_right_and_it_can_be_drawn(name: str) -> None:
-    make, freedoms = MAKERS[name]
+    make, dofs = MAKERS[name]
     s = make()
     found = da.mobility(s)
-    assert found.mobility == found.general == freedoms
+    assert found.mobility == found.general == dofs
     ax = s.draw(labels=False)
     assert len(ax.get_children()) > 5
     pyplot.close(ax.figure)
 
 
 @pytest.mark.parametrize(
-    ("s", "hinge", "point", "by", "line"),
+    ("s", "joint", "point", "by", "line"),
     [
         (L.peaucellier(), "C", "DP.P", -0.8, (1 - 0.16) / 0.8),
         (L.peaucellier(0.3, 0.9, 0.5, angle=0.0), "C", "BP.P", 1.0, (0.81 - 0.25) / 0.6),
@@ -74,8 +74,8 @@ def test_mobility_is_right_and_it_can_be_drawn(name: str) -> None:
         (L.scott_russell(), "O", "rod.P", 6.0, 0.0),
     ],
 )
-def test_exact_straight_lines(s: da.System, hinge: str, point: str, by: float, line: float) -> None:
-    x = turned(s, hinge, by)[f"{point}.position"]
+def test_exact_straight_lines(s: da.System, joint: str, point: str, by: float, line: float) -> None:
+    x = turned(s, joint, by)[f"{point}.position"]
     assert np.abs(x[:, 0] - line).max() < 1e-9
     assert np.ptp(x[:, 1]) > 0.05
 

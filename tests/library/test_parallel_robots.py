@@ -16,14 +16,14 @@ L = da.library
 
 
 def started(s: da.System, values: dict[str, float]) -> da.Result:
-    """Return the start of a system whose hinges have been put somewhere."""
+    """Return the start of a system whose joints have been put somewhere."""
     for name, value in values.items():
         s.initial(name, position=value)
     return da.simulate(s, 1e-6)
 
 
 @pytest.mark.parametrize(
-    ("make", "freedoms"),
+    ("make", "dofs"),
     [
         (L.stewart, 6),
         (lambda: L.stewart(joints="SPS"), 12),
@@ -36,9 +36,9 @@ def started(s: da.System, values: dict[str, float]) -> da.Result:
         (L.rack_steering, 1),
     ],
 )
-def test_mobility(make: Any, freedoms: int) -> None:
+def test_mobility(make: Any, dofs: int) -> None:
     s = make()
-    assert da.mobility(s).mobility == freedoms
+    assert da.mobility(s).mobility == dofs
     assert s.draw(labels=False) is not None
 
 

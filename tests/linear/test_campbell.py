@@ -158,12 +158,12 @@ def test_blades_keep_the_frequencies_of_their_own_axes() -> None:
     blade = s.body("blade", mass=1.0, inertia=(1e-9, 1e-9, 1e-9))
     s.connect("spin", da.Revolute("z"), s.ground, hub)
     s.connect("flap", da.Revolute("y"), hub.at(0.1, 0, 0), blade.at(-1, 0, 0))
-    s.connect("k", da.HingeSpring(stiffness=100.0), "flap")
+    s.connect("k", da.JointSpring(stiffness=100.0), "flap")
     s.drive("spin", speed=1.0)
     speeds = np.linspace(0.0, 20.0, 5)
     diagram = da.campbell(s, "spin", speeds)
     assert diagram.axes == "rotating" and "blades" in diagram.notes[0]
-    # a point mass at 1 m from a hinge 0.1 m off the axis
+    # a point mass at 1 m from a joint 0.1 m off the axis
     assert_allclose(np.abs(diagram.eigenvalues.imag).max(axis=1), np.sqrt(100.0 + 1.1 * speeds**2), rtol=1e-6)
 
 

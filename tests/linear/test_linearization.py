@@ -103,7 +103,7 @@ def test_a_singular_position_is_named() -> None:
     model = s.compile()
     flat = da.State(np.array([0.0, 0.0, 0.0]), np.zeros(3))
     assert np.abs(model.constraint_residual(flat.q)).max() < 1e-12
-    with pytest.raises(da.SingularityError, match="2 freedoms here, 1 nearby"):
+    with pytest.raises(da.SingularityError, match="2 degrees of freedom here, 1 nearby"):
         da.linearize(model, flat)
 
 
@@ -126,7 +126,7 @@ def _follows(model: da.Model, inputs: list[str], outputs: list[str], vary, state
         assert_allclose(lin.D[:, k], (up_read - down_read) / (2 * h), rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-def test_hinge_forces_loads_laws_and_numbers_are_inputs() -> None:
+def test_joint_forces_loads_laws_and_numbers_are_inputs() -> None:
     def made(effort: float = 0.0, tip: float = 0.0, law: float = 0.7, stiffness: float = 50.0) -> da.Model:
         s = _cut_at(0)
         s.connect("motor", da.Effort(lambda t: law), "A")
@@ -151,7 +151,7 @@ def _driven(law: tuple[float, float, float]) -> da.Model:
     s = _cut_at(0)
     bob = s.body("bob", mass=0.5, inertia=(0.01, 0.01, 0.01))
     s.connect("E", da.Revolute("y"), s.bodies["coupler"].at(0.5, 0, 0.1), bob.at(0, 0, 0.4))
-    s.connect("e", da.HingeSpring(stiffness=2.0, damping=0.1), "E")
+    s.connect("e", da.JointSpring(stiffness=2.0, damping=0.1), "E")
     value, rate, second = law
     s.drive("A", position=da.Polynomial((value, rate, second / 2)))
     return s.compile()
@@ -258,7 +258,7 @@ def test_dry_friction_is_said_to_be_left_out() -> None:
 
 def test_sampled_control_is_refused() -> None:
     model = double_pendulum().compile()
-    sampled = model.conditions(control=da.Sampled(lambda s: np.zeros(2), period=0.1))
+    sampled = model.conditions(control=da.SampledControl(lambda s: np.zeros(2), period=0.1))
     with pytest.raises(da.ModelError, match="sampled"):
         da.linearize(model, conditions=sampled)
 
@@ -298,7 +298,7 @@ def test_a_state_on_a_knot_of_a_table_has_the_slope_of_one_side_and_a_note() -> 
     table = da.Table([0.0, 1.0, 2.0], values=[0.0, -1.0, -5.0], kind="linear")
     s = da.System("bent spring", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("block", da.box(1, 1, 1, mass=1.0)))
-    s.connect("k", da.Element("hinge", "f(s)", tables={"f": table}), "X")
+    s.connect("k", da.Element("joint", "f(s)", tables={"f": table}), "X")
     for at, sides in ((0.0, (1.0,)), (1.0, (1.0, 4.0)), (2.0, (4.0,)), (1.5, ())):
         lin = da.linearize(s, {"X": at})
         assert any("'k' has a knot" in note for note in lin.notes) == bool(sides)

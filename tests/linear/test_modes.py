@@ -16,7 +16,7 @@ G = 9.81
 
 def hanging(n: int) -> da.System:
     s = chain(n, axes="y")
-    s.initial("hinge_1", position=np.pi / 2)
+    s.initial("joint_1", position=np.pi / 2)
     return s
 
 
@@ -37,10 +37,10 @@ def test_without_matrices_and_with_them_modes_are_the_same() -> None:
     assert not few.complete and all_of_them.complete and len(all_of_them) == 90
     assert_allclose(few.frequencies, all_of_them.frequencies[:6], rtol=1e-10)
     assert_allclose(abs(few.motions), abs(all_of_them.motions[:, :6]), atol=1e-6 * abs(few.motions).max())
-    assert_allclose(all_of_them.effective_masses[:, 0].sum(), 90.0, rtol=0.01)  # less what hangs at the hinge
+    assert_allclose(all_of_them.effective_masses[:, 0].sum(), 90.0, rtol=0.01)  # less what hangs at the joint
 
 
-def test_few_freedoms_of_many_bodies() -> None:
+def test_few_dofs_of_many_bodies() -> None:
     """Forty windows turn as one: I th'' = G th upright."""
     from dalembert.library.four_bar_windows import windows
 
@@ -53,7 +53,7 @@ def test_few_freedoms_of_many_bodies() -> None:
 def test_large_and_damped() -> None:
     s = hanging(100)
     for k in range(1, 101):
-        s.connect(f"d{k}", da.HingeSpring(stiffness=1.0, damping=3.0), f"hinge_{k}")
+        s.connect(f"d{k}", da.JointSpring(stiffness=1.0, damping=3.0), f"joint_{k}")
     model = s.compile()
     few, every = da.modes(model, count=4), da.modes(model)
     every_low = every.eigenvalues[np.argsort(abs(every.eigenvalues))][:8]
@@ -97,7 +97,7 @@ def test_damping_ratio_of_a_damped_mass_and_its_overdamped_twin() -> None:
     def made(c: float) -> da.System:
         s = da.System("mass", gravity=(0, 0, 0))
         s.connect("X", da.Prismatic("x"), s.ground, s.body("m", da.box(1, 1, 1, mass=2.0)))
-        s.connect("k", da.HingeSpring(stiffness=200.0, damping=c), "X")
+        s.connect("k", da.JointSpring(stiffness=200.0, damping=c), "X")
         return s
 
     found = da.modes(made(4.0))
@@ -144,7 +144,7 @@ def test_frequencies_are_those_of_small_oscillations(seed: int) -> None:
     s.connect("J4", da.Revolute("y"), s.ground.at(*end), bodies[3].at(1.2, 0, 0))
     for k in range(4):
         at = float(free.initial_state().q[k])
-        s.connect(f"k{k}", da.HingeSpring(stiffness=float(rng.uniform(5, 50)), rest=at), f"J{k}")
+        s.connect(f"k{k}", da.JointSpring(stiffness=float(rng.uniform(5, 50)), rest=at), f"J{k}")
     model = s.compile()
     found = da.modes(model)
     assert found.undamped and not found.notes and len(found) == 2
@@ -178,7 +178,7 @@ def test_flexible_bodies_vibrate_as_their_motion_says() -> None:
 def test_the_response_of_a_mass_on_a_spring() -> None:
     s = da.System("mass", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("m", da.box(1, 1, 1, mass=2.0)))
-    s.connect("k", da.HingeSpring(stiffness=200.0, damping=3.0), "X")
+    s.connect("k", da.JointSpring(stiffness=200.0, damping=3.0), "X")
     lin = da.linearize(s, inputs="X.effort", outputs=["X.position", "X.acceleration"])
     f = np.array([0.1, 1.5, 8.0])
     response = lin.frequency_response("X.effort", "X.position", f)
@@ -196,7 +196,7 @@ def test_a_shaken_table_is_one_input_whatever_its_rates() -> None:
     table, mass = s.body("table", da.box(1, 1, 1, mass=5.0)), s.body("mass", da.box(1, 1, 1, mass=2.0))
     s.connect("T", da.Prismatic("x"), s.ground, table)
     s.connect("X", da.Prismatic("x"), table, mass)
-    s.connect("k", da.HingeSpring(stiffness=200.0, damping=3.0), "X")
+    s.connect("k", da.JointSpring(stiffness=200.0, damping=3.0), "X")
     s.drive("T", position=da.Polynomial((0.0,)))
     lin = da.linearize(s, inputs=["T.position", "T.speed", "T.acceleration"], outputs=["mass.position.x"])
     f = np.array([0.3, 1.6, 9.0])
@@ -223,8 +223,8 @@ def overhung(spin: float | None = None) -> da.System:
     E, L = 200.0, 0.4
     a, c = 12 * E / L**3, 4 * E / L
     for axis, other in (("X", "P.angle_2"), ("Y", "P.angle_1")):
-        s.connect(f"k{axis}", da.HingeSpring(stiffness=a), axis)
-        s.connect(f"t{axis}", da.HingeSpring(stiffness=c), other)
+        s.connect(f"k{axis}", da.JointSpring(stiffness=a), axis)
+        s.connect(f"t{axis}", da.JointSpring(stiffness=c), other)
     if spin is not None:
         s.drive("spin", speed=spin)
     return s
@@ -259,10 +259,10 @@ def disc_at(speed: float, radius: float = 0.3) -> da.System:
     """Return a thin disc that rolls upright along x, by coordinates that do not turn with it."""
     s = da.System("disc", gravity=(0, 0, -G))
     last = s.ground
-    for name, hinge in (("x", da.Prismatic("x")), ("y", da.Prismatic("y")), ("z", da.Prismatic("z")),
+    for name, joint in (("x", da.Prismatic("x")), ("y", da.Prismatic("y")), ("z", da.Prismatic("z")),
                         ("yaw", da.Revolute("z")), ("lean", da.Revolute("x"))):  # fmt: skip
         frame = s.body(f"f_{name}", mass=1e-12, inertia=(1e-13, 1e-13, 1e-13))
-        s.connect(name, hinge, last, frame)
+        s.connect(name, joint, last, frame)
         last = frame
     disc = s.body("disc", mass=2.0, inertia=(0.5 * radius**2, radius**2, 0.5 * radius**2))
     s.connect("spin", da.Revolute("y"), last, disc)
@@ -304,8 +304,8 @@ def test_a_locus_finds_where_a_system_becomes_unstable() -> None:
     s.connect("A", da.Prismatic("x"), s.ground, a)
     s.connect("B", da.Prismatic("x"), s.ground, b)
     for name, k in (("A", 50.0), ("B", 80.0)):
-        s.connect(f"k{name}", da.HingeSpring(stiffness=k, damping=0.3), name)
-    s.connect("e", da.Element("hinge", "p*ds", {"p": 0.0}), "B")
+        s.connect(f"k{name}", da.JointSpring(stiffness=k, damping=0.3), name)
+    s.connect("e", da.Element("joint", "p*ds", {"p": 0.0}), "B")
     locus = da.root_locus(s, "e.p", np.linspace(0, 0.6, 13))
     crossings = locus.crossings()
     assert_allclose(crossings[0][0], 0.3, rtol=1e-6)
@@ -345,7 +345,7 @@ def test_nodes_move_with_their_frame_too() -> None:
     s = da.System("arm", gravity=(0, 0, 0))
     arm = s.body("arm", da.beam(1.0, da.Section.rectangle(0.05, 0.01), da.materials.steel, elements=4))
     s.connect("A", da.Revolute("y"), s.ground, arm.at(node=0))
-    s.connect("k", da.HingeSpring(stiffness=50.0, damping=0.2), "A")
+    s.connect("k", da.JointSpring(stiffness=50.0, damping=0.2), "A")
     found = da.modes(s, {"A": 0.4}, count=3)
     for node in (0, 2, 4):
         wanted = found.at(arm.at(node=node)).translation

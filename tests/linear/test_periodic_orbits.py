@@ -53,7 +53,7 @@ def test_a_pendulum_swings_with_jacobis_period() -> None:
 def test_a_van_der_pol_oscillator_has_its_limit_cycle() -> None:
     s = da.System("van der Pol", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("m", da.box(1, 1, 1, mass=1.0)))
-    s.connect("e", da.Element("hinge", "mu*(1 - s**2)*ds - s", {"mu": 1.0}), "X")
+    s.connect("e", da.Element("joint", "mu*(1 - s**2)*ds - s", {"mu": 1.0}), "X")
     orbit = da.periodic_orbit(s, 6.0, {"X": 2.0})
     assert_allclose(orbit.period, 6.66328685933, rtol=1e-7)
     assert orbit.stable
@@ -70,7 +70,7 @@ def test_a_turning_four_bar_under_drive_returns_with_its_pendulum() -> None:
     coupler = list(s.bodies.values())[1]
     bob = s.body("bob", mass=0.3, inertia=(1e-3,) * 3)
     s.connect("E", da.Revolute("y"), coupler, bob.at(0, 0, 0.05))
-    s.connect("e", da.HingeSpring(stiffness=0.5, damping=0.05), "E")
+    s.connect("e", da.JointSpring(stiffness=0.5, damping=0.05), "E")
     s.drive("A", speed=12.0)
     model = s.compile()
     guess = da.simulate(model, 4 * 2 * np.pi / 12.0).final

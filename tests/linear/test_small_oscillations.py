@@ -23,7 +23,7 @@ SMALL = 1e-4  # of the largest component; the next order is odd: 1e-8
 WITH_STATES: tuple[Callable[[Number], Any], ...] = (
     lambda u: da.Maxwell(u(5, 30), u(0.5, 2)),
     lambda u: da.Zener(u(5, 30), u(5, 30), u(0.5, 2)),
-    lambda u: da.GeneralisedMaxwell(u(5, 20), [(u(5, 20), u(0.1, 1)), (u(5, 20), u(0.1, 1))]),
+    lambda u: da.GeneralizedMaxwell(u(5, 20), [(u(5, 20), u(0.1, 1)), (u(5, 20), u(0.1, 1))]),
     lambda u: da.StateSpace([[-u(1, 3)]], [[u(1, 3)]], [[u(1, 3)]], [[u(0, 1)]], ["0.3 - s"]),
     lambda u: da.TransferFunction([u(1, 2), u(1, 5)], [u(0.1, 0.5), 1.0], "0.2 - s"),
     lambda u: da.DCMotor("2 - 2*s", u(0.5, 2), u(0.1, 0.5), u(0.05, 0.2), gear=u(1, 3)),
@@ -104,7 +104,7 @@ def skate() -> da.System:
     s = da.System("skate")
     blade, rider = s.body("blade", da.box(0.4, 0.1, 0.1, mass=2.0)), s.body("rider", da.box(0.1, 0.1, 1.0, mass=5.0))
     s.connect("ice", da.Planar(), s.ground, blade)
-    s.connect("edge", da.constraints.Skate("x"), s.ground, blade.at(0.1, 0, 0))
+    s.connect("edge", da.constraints.KnifeEdge("x"), s.ground, blade.at(0.1, 0, 0))
     s.connect("swing", da.Revolute("x"), blade.at(0, 0, 0.2), rider.at(0, 0, 0.3))
     return s
 
@@ -121,9 +121,9 @@ def test_rows_on_speeds_alone_with_element_states(seed: int) -> None:
 @pytest.mark.parametrize("seed", [41])
 def test_flexible_bodies_with_element_states(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    s = random_flexible_tree(rng, 2, hinges=(Revolute,), gravity=False)
+    s = random_flexible_tree(rng, 2, joints=(Revolute,), gravity=False)
     for k, name in enumerate(c.name for c in list(s.connections.values())):
-        s.connect(f"spring{k}", da.HingeSpring(float(rng.uniform(20, 80)), 0.3), name)
+        s.connect(f"spring{k}", da.JointSpring(float(rng.uniform(20, 80)), 0.3), name)
         s.connect(f"state{k}", WITH_STATES[k % len(WITH_STATES)](lambda low, high: float(rng.uniform(low, high))), name)
     agrees(s, rng)
 
@@ -132,7 +132,7 @@ def test_delays_have_no_linear_equations_and_say_so() -> None:
     s = da.System("late")
     s.connect("X", da.Prismatic("x"), s.ground, s.body("block", da.box(1, 1, 1, mass=1.0)))
     late = da.Delay("X.position", 0.1)
-    s.connect("k", da.Element("hinge", "-20*u - ds", inputs={"u": late}), "X")
+    s.connect("k", da.Element("joint", "-20*u - ds", inputs={"u": late}), "X")
     for ask in (da.linearize, da.modes):
         with pytest.raises(da.ModelError, match="delay"):
             ask(s)

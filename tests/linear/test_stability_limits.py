@@ -12,7 +12,7 @@ HEIGHT, SPAN, EI = 2.0, 3.0, 50.0
 
 
 def portal(share: float, n: int = 2) -> da.System:
-    """Return a frame on hinged feet, its beam `share` times as stiff in bending as the columns, loads on both corners.
+    """Return a frame on jointed feet, its beam `share` times as stiff in bending as the columns, loads on both corners.
 
     Nodes in the plane x z, joined by beams that hardly stretch.
     """
@@ -48,7 +48,7 @@ def portal(share: float, n: int = 2) -> da.System:
 
 
 @pytest.mark.parametrize("share", [0.2, 1.0])
-def test_a_portal_on_hinged_feet_sways_under_its_critical_load(share: float) -> None:
+def test_a_portal_on_jointed_feet_sways_under_its_critical_load(share: float) -> None:
     """k h tan(k h) = 6 (EI_beam / span) / (EI / height), P = k^2 EI (Timoshenko, Gere, Theory of Elastic Stability)."""
     stiffness = 6 * share * HEIGHT / SPAN
     kh = brentq(lambda x: x * np.sin(x) - stiffness * np.cos(x), 1e-6, np.pi / 2)
@@ -69,7 +69,7 @@ def engine(damping: float, mass: float = 0.8, J: float = 3.0, torque: float = 9.
     s.connect("spin", da.Revolute("z"), s.ground, shaft)
     s.connect("tilt", da.Revolute("y", damping=damping), shaft, ball)
     numbers, valve = {"torque": torque, "load": load}, {"phi": "tilt.position"}
-    s.connect("valve", da.Element("hinge", "torque*cos(phi) - load", numbers, inputs=valve, active=True), "spin")
+    s.connect("valve", da.Element("joint", "torque*cos(phi) - load", numbers, inputs=valve, active=True), "spin")
     return s
 
 

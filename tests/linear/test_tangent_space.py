@@ -23,11 +23,11 @@ def agrees(model: da.Model, state: da.State, rng: np.random.Generator, duration:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_trees_of_all_hinges(seed: int) -> None:
+def test_trees_of_all_joints(seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = random_system(rng, 4).compile()
     state = model.random_state(rng)
-    agrees(model, da.State(state.q, 0.5 * state.v, 0.0, model.state_starts()), rng)
+    agrees(model, da.State(state.q, 0.5 * state.v, 0.0, model.element_start_values()), rng)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -36,7 +36,7 @@ def test_spatial_loops(seed: int) -> None:
     closed = random_closed_system(rng, 5, 1)
     model = closed.system.compile()
     q, v = closed.state(model)
-    agrees(model, da.State(q, 0.4 * v, 0.0, model.state_starts()), rng)
+    agrees(model, da.State(q, 0.4 * v, 0.0, model.element_start_values()), rng)
 
 
 def test_a_planar_loop_with_redundant_rows() -> None:
@@ -44,7 +44,7 @@ def test_a_planar_loop_with_redundant_rows() -> None:
     closed = planar_loop(rng, 5)
     model = closed.system.compile()
     q, v = closed.state(model)
-    agrees(model, da.State(q, v, 0.0, model.state_starts()), rng)
+    agrees(model, da.State(q, v, 0.0, model.element_start_values()), rng)
 
 
 def test_loops_that_repeat_each_other() -> None:
@@ -52,7 +52,7 @@ def test_loops_that_repeat_each_other() -> None:
     closed = redundant(1)
     model = closed.system.compile()
     q, v = closed.state(model)
-    agrees(model, da.State(q, v, 0.0, model.state_starts()), rng)
+    agrees(model, da.State(q, v, 0.0, model.element_start_values()), rng)
 
 
 def skate(speed_driven: bool = False) -> da.System:
@@ -60,7 +60,7 @@ def skate(speed_driven: bool = False) -> da.System:
     blade = s.body("blade", da.box(0.4, 0.1, 0.1, mass=2.0))
     rider = s.body("rider", da.box(0.1, 0.1, 1.0, mass=5.0))
     s.connect("ice", da.Planar(), s.ground, blade)
-    s.connect("edge", da.constraints.Skate("x"), s.ground, blade.at(0.1, 0, 0))
+    s.connect("edge", da.constraints.KnifeEdge("x"), s.ground, blade.at(0.1, 0, 0))
     s.connect("swing", da.Revolute("x"), blade.at(0, 0, 0.2), rider.at(0, 0, 0.3))
     s.initial("ice", speed=(1.0, 0.0, 0.7) if not speed_driven else None)
     s.initial("swing", position=0.3)

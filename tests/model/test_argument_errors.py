@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from systems.random_trees import every_hinge_both_ways, random_state
+from systems.random_trees import every_joint_both_ways, random_state
 
 import dalembert as da
 from dalembert.library import chain
@@ -29,7 +29,7 @@ class Rig:
         a, b = (system.body(name, da.rod(length=1.0, mass=1.0, radius=0.1)) for name in "ab")
         system.connect("A", da.Revolute("y"), system.ground, a)
         system.connect("B", da.Revolute("z"), a.at(1, 0, 0), b)
-        law = da.Element("hinge", "-k*s + u - m", {"k": 2.0}, {"m": (0.1, "s - m")}, inputs={"u": da.Harmonic(1, 2)})
+        law = da.Element("joint", "-k*s + u - m", {"k": 2.0}, {"m": (0.1, "s - m")}, inputs={"u": da.Harmonic(1, 2)})
         system.connect("motor", law, "A")
         self.system = system
         self.arm: Any = system.compile()  # which users may call with anything
@@ -79,7 +79,7 @@ SHAPES: dict[str, tuple[Call, str]] = {
     "tau": (lambda r: r.arm.dynamics(0.0, r.q, r.v, tau=np.zeros(3)), r"shape of tau is \(3,\)"),
     "a": (lambda r: r.arm.dynamics(0.0, r.q, r.v, a=[1.0]), r"shape of a is \(1,\)"),
     "a of inverse dynamics": (lambda r: r.arm.inverse_dynamics(r.q, r.v, [1.0]), r"shape of a is \(1,\)"),
-    "a of cut hinges": (lambda r: r.loop.cut_motion(r.q3, r.v3, [1.0]), r"shape of a is \(1,\)"),
+    "a of cut joints": (lambda r: r.loop.cut_motion(r.q3, r.v3, [1.0]), r"shape of a is \(1,\)"),
     "lam": (lambda r: r.loop.loads_of_motion(r.q3, r.v3, r.v3, [1.0, 2.0]), r"shape of lam is \(2,\); give \(5,\)"),
     "x of energy": (lambda r: r.arm.energy(r.q, r.v, x=[1.0, 2.0]), r"shape of x is \(2,\)"),
     "x of bias forces": (lambda r: r.arm.bias_forces(r.q, r.v, x=[1.0, 2.0]), r"shape of x is \(2,\)"),
@@ -97,7 +97,7 @@ SHAPES: dict[str, tuple[Call, str]] = {
     "many times for one": (lambda r: r.loop.connection_loads(r.q3, r.v3, t=[1.0]), "t is"),
     "name of an input": (lambda r: r.arm.input_values({"motor.v": 1.0}), r"'motor\.v'; known are: 'motor\.u'"),
     "text for an input": (lambda r: r.arm.input_values({"motor.u": "much"}), r"input 'motor\.u' is 'much'"),
-    "a list of hinges for one": (lambda r: r.arm.q_slice(["A"]), r"hinge is \['A'\]"),
+    "a list of joints for one": (lambda r: r.arm.q_slice(["A"]), r"joint is \['A'\]"),
 }
 
 
@@ -201,7 +201,7 @@ def test_results_that_are_too_large_are_said_to_be(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("kernel", ["forward_dynamics", "dynamics", "report"])
-def test_a_freedom_without_inertia_is_named_by_every_kernel(kernel: str) -> None:
+def test_a_dof_without_inertia_is_named_by_every_kernel(kernel: str) -> None:
     system = da.System("thin", gravity=(0, 0, 0))
     a, b = (system.body(name, mass=1.0, com=(1, 0, 0), inertia=(0, 1, 1)) for name in "ab")
     system.connect("A", da.Revolute("x"), system.ground, a)
@@ -295,7 +295,7 @@ OVERLAPPING = ("integrate", "coordinate_rates", "difference", "mass_matrix", "so
 def test_a_result_across_an_input_is_refused_or_right(kernel: str) -> None:
     """For one state too: whatever is accepted as `out` leaves what is read as it is until it has been read."""
     rng = np.random.default_rng(0)
-    system = every_hinge_both_ways(rng)
+    system = every_joint_both_ways(rng)
     model = system.compile()
     q, v = random_state(system, rng)
     w = rng.normal(size=model.nv)
@@ -368,7 +368,7 @@ CONDITIONS: dict[str, tuple[Call, str]] = {
     "number of parameters": (lambda r: r.arm.conditions([1.0, 2.0]), "parameters is"),
     "lock": (lambda r: r.arm.conditions(locked="C"), "'C'"),
     "switch of a tree": (lambda r: r.arm.conditions(off="A"), "only what closes loops can be switched"),
-    "switch of a loop": (lambda r: r.loop.conditions(off="A"), "'D'; a hinge of the tree can be locked"),
+    "switch of a loop": (lambda r: r.loop.conditions(off="A"), "'D'; a joint of the tree can be locked"),
     "control": (lambda r: r.arm.conditions(control=3), "control is 3"),
     "stabilization": (lambda r: r.loop.conditions(stabilization=3), "stabilization is 3"),
     "stabilization that is no number": (lambda r: r.loop.conditions(stabilization=(NAN, 1.0)), "stabilization is"),
@@ -495,7 +495,7 @@ def test_what_is_neither_system_nor_model_is_refused(rig: Rig) -> None:
     refused(rig, lambda r: da.simulate(3, 1.0), "give a System or a compiled Model")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kernel", ["mass_matrix", "forward_dynamics", "dynamics", "freedoms_without_inertia"])
+@pytest.mark.parametrize("kernel", ["mass_matrix", "forward_dynamics", "dynamics", "dofs_without_inertia"])
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 def test_positions_beyond_double_precision_are_refused_at_once(kernel: str) -> None:
     s = da.System("long slide")

@@ -8,13 +8,13 @@ import weakref
 import dalembert as da
 from dalembert.library import chain
 from dalembert.library.mechanisms import four_bar
-from dalembert.model.cache import once_per_model
+from dalembert.model.cache import cached_per_model
 
 
 def test_each_model_has_its_own_value_worked_out_once() -> None:
     asked: list[int] = []
 
-    @once_per_model
+    @cached_per_model
     def bodies(model: da.Model) -> tuple[str, ...]:
         asked.append(model.nb)
         return model.body_names
@@ -27,12 +27,12 @@ def test_each_model_has_its_own_value_worked_out_once() -> None:
 
 
 def test_memory_does_not_keep_a_model_alive() -> None:
-    @once_per_model
-    def freedoms(model: da.Model) -> int:
+    @cached_per_model
+    def dofs(model: da.Model) -> int:
         return model.nv
 
     model = chain(2).compile()
-    assert freedoms(model) == 2
+    assert dofs(model) == 2
     alive = weakref.ref(model)
     del model
     gc.collect()

@@ -14,8 +14,8 @@ from dalembert.system import System, topology
 WEIGHT = 30.0 * 9.81
 
 
-def test_a_door_leans_on_both_hinges() -> None:
-    """Five components of each hinge are shared, and they are shared alike; only the moment about the axis is known."""
+def test_a_door_leans_on_both_joints() -> None:
+    """Five components of each joint are shared, and they are shared alike; only the moment about the axis is known."""
     loads = mechanisms.door().compile().connection_loads([0.0], [0.0])
     assert loads.shared == {"low": ("high",), "high": ("low",)}
     for name in ("low", "high"):
@@ -111,7 +111,7 @@ def test_loads_and_marks_do_not_depend_on_where_the_loop_is_cut(make, monkeypatc
     s.gravity = np.array([1.0, -2.0, -9.81])
     model = s.compile()
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, np.ones(model.nv))
+    v = da.consistent_velocities(model, q, np.ones(model.nv))
     R, p = model.poses(q)
     V = model.velocities(q, v)
     reference = model.connection_loads(q, v)
@@ -120,7 +120,7 @@ def test_loads_and_marks_do_not_depend_on_where_the_loop_is_cut(make, monkeypatc
     for name in list(s.connections)[:3]:
         cut_at(name)
         other = s.compile()
-        assert [chord.name for chord in other.forest.chords] == [name]
+        assert [loop_constraint.name for loop_constraint in other.forest.loop_constraints] == [name]
         state = tree_state(s, other.forest, R[order], p[order], V[order])
         loads = other.connection_loads(*state)
         assert loads.shared == reference.shared
@@ -163,7 +163,7 @@ def test_two_gears_between_the_same_wheels_share() -> None:
 def test_a_loop_that_is_a_little_open_is_marked_as_when_closed() -> None:
     model = mechanisms.bricard().compile()
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, np.ones(model.nv))
+    v = da.consistent_velocities(model, q, np.ones(model.nv))
     closed = model.connection_loads(q, v)
     drifted = model.connection_loads(q + 1e-9 * np.arange(model.nq), v)
     size = max(np.abs(load).max() for load in closed.values())

@@ -1,4 +1,4 @@
-"""Parameters of hinges, constraints and couplings that users write: changed in models, runs, ensembles and events."""
+"""Parameters of joints, constraints and couplings that users write: changed in models, runs, ensembles and events."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import dalembert as da
 
 
 def helix(r: float = 0.5) -> da.System:
-    """A bead that a wire carries round as it goes along: the hinge is a branch of the tree."""
+    """A bead that a wire carries round as it goes along: the joint is a branch of the tree."""
     s = da.System("helix")
-    wire = da.CustomHinge(("s",), ("r*cos(s/r)", "r*sin(s/r)", "0.1*s"), [("z", "s/r")], {"r": r})
+    wire = da.CustomJoint(("s",), ("r*cos(s/r)", "r*sin(s/r)", "0.1*s"), [("z", "s/r")], {"r": r})
     s.connect("joint", wire, s.ground, s.body("bead", da.box(0.02, 0.03, 0.04, mass=0.1)))
     s.initial("joint", position=0.3, speed=0.5)
     return s
@@ -35,7 +35,7 @@ def skating(r: float = 0.5) -> da.System:
     b = s.body("b", da.box(0.3, 0.1, 0.1, mass=2.0))
     s.connect("plane", da.Planar("z"), s.ground, b)
     row = "Rxy*vx + Ryy*vy - r*(Rxx*vx + Ryx*vy)"  # velocity across the blade, less r times that along it
-    s.connect("joint", da.PfaffConstraint((row,), {"r": r}), s.ground, b.at(0.1, 0, 0))
+    s.connect("joint", da.PfaffianConstraint((row,), {"r": r}), s.ground, b.at(0.1, 0, 0))
     s.initial("plane", speed=(0.4, 0.3, 0.2))
     return s
 
@@ -51,18 +51,18 @@ def coupled(r: float = 0.5) -> da.System:
 
 
 def chained(r: float = 0.5) -> da.System:
-    """A custom hinge within a massless chain."""
+    """A custom joint within a massless chain."""
     s = da.System("chained")
     b = s.body("b", da.box(0.1, 0.2, 0.3, mass=1.0))
     s.connect("free", da.Free(), s.ground, b)
-    arc = da.CustomHinge(("a",), ("r*cos(a)", "r*sin(a)", 0), [("z", "a")], {"r": r})
+    arc = da.CustomJoint(("a",), ("r*cos(a)", "r*sin(a)", 0), [("z", "a")], {"r": r})
     s.connect("joint", da.KinematicChain([arc, da.Bar(0.2), da.Revolute("y")]), s.ground, b)
     s.initial("free", position=(1, 0, 0, 0, 0.7, 0, 0), speed=(0, 0, 0.3, 0, 0, 0))
     return s
 
 
 SYSTEMS: dict[str, tuple[Callable[..., da.System], str]] = {
-    "hinge": (helix, "joint.r"),
+    "joint": (helix, "joint.r"),
     "constraint": (held, "joint.r"),
     "nonholonomic": (skating, "joint.r"),
     "coupling": (coupled, "joint.r"),
@@ -116,7 +116,7 @@ def test_an_event_changes_them_on_the_way() -> None:
 def test_a_named_parameter_leads_to_them() -> None:
     s = da.System("named")
     s.parameter("radius", 0.5)
-    arc = da.CustomHinge(("a",), ("r*cos(a)", 0, "r*sin(a)"), None, {"r": s["radius"]})
+    arc = da.CustomJoint(("a",), ("r*cos(a)", 0, "r*sin(a)"), None, {"r": s["radius"]})
     s.connect("joint", arc, s.ground, s.body("b", da.sphere(0.05, mass=1.0)))
     model = s.compile()
     assert model.dynamics(0.0, [0.0], [0.0]).a == pytest.approx([-9.81 / 0.5])

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def swing(**data: float) -> da.System:
-    """A rod on a hinge with a spring and a damper, without gravity."""
+    """A rod on a joint with a spring and a damper, without gravity."""
     s = da.System("swing", gravity=(0, 0, 0))
     s.connect("A", da.Revolute("y", **data), s.ground, s.body("a", da.rod(2.0, 3.0)))
     s.connect("k", da.TorsionSpring(7.0, 0.5), "A")
@@ -27,7 +27,7 @@ def swing(**data: float) -> da.System:
 
 
 def damped_four_bar(geared: str = "") -> da.System:
-    """A four-bar with damping at every hinge, which is cut at D; some hinges may have an armature."""
+    """A four-bar with damping at every joint, which is cut at D; some joints may have an armature."""
     s = da.System("four-bar", gravity=(0, -9.81, 0))
     a, b, c = (s.body(name, da.rod(x, 1.0)) for name, x in zip("abc", (1.0, 2.5, 2.0), strict=True))
     pins = {name: da.Revolute("z", damping=0.5, armature=0.3 if name in geared else None) for name in "ABCD"}
@@ -100,10 +100,10 @@ def test_energy_is_that_of_the_simulation() -> None:
 # ---- loads read in all ways
 
 
-def test_a_moment_of_damping_at_a_cut_hinge_is_the_same_everywhere() -> None:
+def test_a_moment_of_damping_at_a_cut_joint_is_the_same_everywhere() -> None:
     s = damped_four_bar()
-    assert [chord.name for chord in s.compile().forest.chords] == ["D"]
-    s.connect("felt", da.Element("hinge", "0", inputs={"m": da.Reaction("D", "moment.z")}, signals={"y": "m"}), "A")
+    assert [loop_constraint.name for loop_constraint in s.compile().forest.loop_constraints] == ["D"]
+    s.connect("felt", da.Element("joint", "0", inputs={"m": da.Reaction("D", "moment.z")}, signals={"y": "m"}), "A")
     result = da.simulate(s, 0.3, times=np.linspace(0, 0.3, 7))
     moment = result["D.moment"][:, 2]
     assert np.abs(moment + 0.5 * result["D.speed"]).max() < 1e-9
@@ -141,7 +141,7 @@ def test_ida_knows_elements_at_nodes_of_flexible_bodies() -> None:
     assert np.abs(ours["A.position"]).max() > 0.05
 
 
-# ---- data of hinges
+# ---- data of joints
 
 
 def test_an_armature_is_inertia() -> None:
@@ -156,13 +156,17 @@ def test_an_armature_is_inertia() -> None:
     assert result["energy.kinetic"][0] == pytest.approx((inertia + 0.7) * 2.0**2 / 2)
 
 
-def test_an_armature_keeps_its_hinge_in_the_tree() -> None:
-    assert [chord.name for chord in damped_four_bar(geared="D").compile().forest.chords] == ["C"]
-    assert [chord.name for chord in damped_four_bar(geared="ABCD").compile().forest.chords] == ["D.weld"]
+def test_an_armature_keeps_its_joint_in_the_tree() -> None:
+    assert [
+        loop_constraint.name for loop_constraint in damped_four_bar(geared="D").compile().forest.loop_constraints
+    ] == ["C"]
+    assert [
+        loop_constraint.name for loop_constraint in damped_four_bar(geared="ABCD").compile().forest.loop_constraints
+    ] == ["D.weld"]
 
 
-def test_all_hinges_of_a_loop_may_have_an_armature() -> None:
-    """All hinges of a parallelogram turn at one rate: I phi'' = m g l cos(phi), with four armatures in I."""
+def test_all_joints_of_a_loop_may_have_an_armature() -> None:
+    """All joints of a parallelogram turn at one rate: I phi'' = m g l cos(phi), with four armatures in I."""
     s = da.System("parallelogram")
     pin = da.Revolute("y", armature=0.1)
     a, b, c = (s.body(name, da.rod(length, 1.0)) for name, length in (("a", 0.5), ("b", 1.0), ("c", 0.5)))
@@ -190,7 +194,7 @@ def test_an_armature_acts_wherever_its_loop_is_cut() -> None:
         assert np.abs(geared[name] - with_wheel[name]).max() < 1e-8
 
 
-def test_hinge_data_act_or_are_said() -> None:
+def test_joint_data_act_or_are_said() -> None:
     s = swing(lower=-0.1, upper=0.5, friction=0.2, max_speed=0.1, max_effort=3.0)
     s.initial("A", position=0.2, speed=3.0)
     result = da.simulate(s, 1.0)
@@ -207,11 +211,11 @@ def test_hinge_data_act_or_are_said() -> None:
 # ---- no result depends on the cut
 
 
-def test_speeds_and_accelerations_can_be_held_at_a_cut_hinge() -> None:
+def test_speeds_and_accelerations_can_be_held_at_a_cut_joint() -> None:
     model = slider_crank().compile()
-    assert [chord.name for chord in model.forest.chords] == ["D"]
+    assert [loop_constraint.name for loop_constraint in model.forest.loop_constraints] == ["D"]
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, np.zeros(model.nv), fixed={"D": 0.3})
+    v = da.consistent_velocities(model, q, np.zeros(model.nv), fixed={"D": 0.3})
     assert model.cut_motion(q, v, np.zeros(model.nv))[1] == pytest.approx(0.3)
     assert np.abs(model.constraint_jacobian(q) @ v).max() < 1e-12
     a = da.consistent_accelerations(model, q, v, np.zeros(model.nv), fixed={"D": -0.2})
@@ -219,10 +223,10 @@ def test_speeds_and_accelerations_can_be_held_at_a_cut_hinge() -> None:
     assert da.mobility(model, q=q).determines("D")
 
 
-def test_an_effort_can_be_asked_of_a_cut_hinge() -> None:
+def test_an_effort_can_be_asked_of_a_cut_joint() -> None:
     model = slider_crank().compile()
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, np.zeros(model.nv), fixed={"D": 0.3})
+    v = da.consistent_velocities(model, q, np.zeros(model.nv), fixed={"D": 0.3})
     a = da.consistent_accelerations(model, q, v, np.zeros(model.nv), fixed={"D": -0.2})
     at_crank = da.inverse_dynamics(model, q, v, a, actuators=["A"])["A"]
     at_slider = da.inverse_dynamics(model, q, v, a, actuators=["D"])["D"]
@@ -230,7 +234,7 @@ def test_an_effort_can_be_asked_of_a_cut_hinge() -> None:
     assert at_slider * 0.3 == pytest.approx(power)
 
 
-def test_a_start_at_a_cut_hinge_is_met() -> None:
+def test_a_start_at_a_cut_joint_is_met() -> None:
     s = slider_crank()
     s.initial("A", position=0.5, guess=True)
     s.initial("D", position=0.71, speed=0.4)
@@ -240,7 +244,7 @@ def test_a_start_at_a_cut_hinge_is_met() -> None:
     assert result.stats.notes == []
 
 
-def test_cut_hinges_are_in_tables_and_default_plots(tmp_path: Path) -> None:
+def test_cut_joints_are_in_tables_and_default_plots(tmp_path: Path) -> None:
     result = da.simulate(slider_crank(), 0.1, times=[0.0, 0.05, 0.1])
     result.to_csv(tmp_path / "motion.csv")
     heading = (tmp_path / "motion.csv").read_text().splitlines()[0].split(",")
@@ -266,7 +270,7 @@ def test_shares_that_are_not_unique_are_marked() -> None:
     assert "low.position" in labels
 
 
-def test_the_effort_at_a_hinge_under_control_is_what_acts_there() -> None:
+def test_the_effort_at_a_joint_under_control_is_what_acts_there() -> None:
     s = da.System("free", gravity=(0, 0, 0))
     s.connect("A", da.Revolute("y"), s.ground, s.body("a", da.rod(2.0, 3.0)))
     result = da.simulate(s, 1.0, control=lambda state: {"A": 1.0 + state.t})

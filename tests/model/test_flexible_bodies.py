@@ -12,7 +12,7 @@ from dalembert.result.outputs.lookup import names
 
 
 def arm_system(gravity=(0, 0, -9.81), **options):
-    """Return a beam on a hinge with a load at its end."""
+    """Return a beam on a joint with a load at its end."""
     s = da.System("arm", gravity=gravity)
     arm = s.body("arm", beam(8, nm=4, **({"stiffness": (50.0, 80.0)} | options)))
     load = s.body("load", da.sphere(0.05, 0.3))
@@ -153,7 +153,7 @@ def test_assembly_does_not_bend_bodies():
         assert not found.q[found.model.q_slice(name)].any()
 
 
-def test_driven_hinge_of_a_flexible_body():
+def test_driven_joint_of_a_flexible_body():
     s = arm_system()
     s.drive("A", position=da.Harmonic(0.3, 4.0))
     result = da.simulate(s, 0.5)
@@ -188,7 +188,7 @@ def test_blow_on_a_flexible_body():
 
 
 def test_laws_that_sense_flexible_bodies():
-    """Inputs of laws: the load of a hinge at a node, and what is measured at a node; against the result's outputs."""
+    """Inputs of laws: the load of a joint at a node, and what is measured at a node; against the result's outputs."""
     s = arm_system()
     arm = s.bodies["arm"]
     reading = {
@@ -196,13 +196,13 @@ def test_laws_that_sense_flexible_bodies():
         "root": da.Reaction("A", "force.x"),
         "height": da.Sensor(s.ground, arm.at(0.75, 0, 0), "z"),
     }
-    law = da.Element("hinge", "-0.01*load", inputs=reading, signals={"load_": "load", "root_": "root", "z_": "height"})
+    law = da.Element("joint", "-0.01*load", inputs=reading, signals={"load_": "load", "root_": "root", "z_": "height"})
     s.connect("brake", law, "A")
     s.initial("arm", position=[0.02, 0, 0, 0])
     result = da.simulate(s, 0.1, times=[0.05, 0.1])
-    for name, hinge, marker, axis in (("load_", "T", "load", 2), ("root_", "A", "arm", 0)):
+    for name, joint, marker, axis in (("load_", "T", "load", 2), ("root_", "A", "arm", 0)):
         axes = result[f"{marker}.rotation"]
-        expected = np.einsum("nij,ni->nj", axes, result[f"{hinge}.force"])[:, axis]
+        expected = np.einsum("nij,ni->nj", axes, result[f"{joint}.force"])[:, axis]
         assert np.allclose(result[f"brake.{name}"], expected, rtol=1e-9)
     assert np.allclose(result["brake.z_"], result["arm.at(0.75, 0, 0).position"][:, 2], atol=1e-12)
     assert np.allclose(result["brake.effort"], -0.01 * result["brake.load_"])

@@ -29,7 +29,7 @@ def zeros(model: da.Model) -> tuple[np.ndarray, np.ndarray]:
 
 def test_sizes_and_names(model: da.Model) -> None:
     assert (model.nb, model.nq, model.nv, model.nx, model.nc) == (2, 11, 9, 0, 0)
-    assert model.body_names == ("base", "arm") and model.hinge_names == ("base.free", "ball")
+    assert model.body_names == ("base", "arm") and model.joint_names == ("base.free", "ball")
     assert model.coordinate_names[7:] == ("ball.qw", "ball.qx", "ball.qy", "ball.qz")
     assert model.speed_names[6:] == ("ball.wx", "ball.wy", "ball.wz")
     assert model.q_slice("ball") == slice(7, 11) and model.v_slice("ball") == slice(6, 9)
@@ -88,7 +88,7 @@ BAD = {
     "given name": (lambda m, q, v: m.mixed_dynamics(q, v, v, v, "bell"), "'bell'"),
     "factor": (lambda m, q, v: m.factor(q[:-1]), "shape of q"),
     "solve": (lambda m, q, v: m.factor(q).solve(np.zeros(4)), "x"),
-    "hinge": (lambda m, q, v: m.q_slice("nothing"), "'nothing'"),
+    "joint": (lambda m, q, v: m.q_slice("nothing"), "'nothing'"),
 }
 
 
@@ -199,7 +199,7 @@ def test_gravity_moves_bodies_down() -> None:
 
 
 def test_reactions_have_the_sign_of_statics() -> None:
-    """A hanging weight pulls its support down: the hinge holds the second marker up."""
+    """A hanging weight pulls its support down: the joint holds the second marker up."""
     for backwards in (False, True):
         s = da.System()
         weight = s.body("weight", da.sphere(0.1, 2.0))

@@ -1,4 +1,4 @@
-"""Freedoms that move no inertia: named where accelerations are asked for, free to be held or driven."""
+"""Degrees of freedom that move no inertia: named where accelerations are asked for, free to be held or driven."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_massless_link_in_a_loop_moves_where_the_loop_brings_inertia() -> None
     s.initial("A", position=0.5)
     model = s.compile()
     q = da.assemble(model).q
-    assert model.freedoms_without_inertia(q, t=0.0) == []
+    assert model.massless_dof(q, t=0.0) == []
 
 
 def universal_rod() -> da.Model:
@@ -60,8 +60,8 @@ def universal_rod() -> da.Model:
 @pytest.mark.parametrize("angle", [0.0, np.pi, -np.pi, 1e-9])
 def test_singular_configurations_are_found_where_rounding_leaves_a_little(angle: float) -> None:
     model = universal_rod()
-    assert model.freedoms_without_inertia([0.3, angle]) == ["U.angle_1"]
-    assert model.freedoms_without_inertia([0.3, 0.01]) == []
+    assert model.massless_dof([0.3, angle]) == ["U.angle_1"]
+    assert model.massless_dof([0.3, 0.01]) == []
     with pytest.raises(da.SingularityError, match=r"'U\.angle_1'.*'rod'"):
         da.simulate(model, 0.1, state=da.State(q=[0.3, angle], v=[1.0, 0.0]))
 
@@ -72,7 +72,7 @@ def test_what_counts_as_nothing_does_not_depend_on_size_or_mass(scale: float) ->
         s = da.System("thin", gravity=(0, 0, 0))
         s.connect("A", da.Revolute("x"), s.ground, s.body("rod", da.rod(scale, mass=mass, radius=1e-4 * scale)))
         model = s.compile()
-        assert model.freedoms_without_inertia([0.0]) == []
+        assert model.massless_dof([0.0]) == []
         assert model.forward_dynamics([0.0], [0.0], [1.0])[0] == pytest.approx(2e8 / (mass * scale**2))
 
 
@@ -117,7 +117,7 @@ def test_a_massless_chain_may_be_driven_wholly_or_at_its_end() -> None:
     assert result["A.position"][-1] == pytest.approx(da.simulate(alone, 0.5)["A.position"][-1], abs=1e-7)
 
 
-def test_the_fault_of_another_hinge_is_not_hidden_by_a_driven_one() -> None:
+def test_the_fault_of_another_joint_is_not_hidden_by_a_driven_one() -> None:
     s = da.System("both")
     a = s.body("a", mass=1.0)  # on its own axis
     s.connect("A", da.Revolute("x"), s.ground, a)
@@ -143,21 +143,21 @@ def arm(masses: list[float], axes: str) -> da.System:
     "masses",
     [[1e-3] * 30 + [1e8], [1.0] * 40 + [1e11], [1.0, 1e-9, 1e6], [1e6, 1e-20], [1e-6, 1e6] * 10],
 )
-def test_what_hangs_further_out_makes_no_freedom_weak(masses: list[float], axes: str) -> None:
+def test_what_hangs_further_out_makes_no_dof_weak(masses: list[float], axes: str) -> None:
     model = arm(masses, axes).compile()  # links feel 1e12 times their mass: four digits are left
     for q in (np.zeros(model.nq), model.random_state(1).q):
-        assert model.freedoms_without_inertia(q) == []
+        assert model.massless_dof(q) == []
 
 
 def test_a_bar_without_spin_inertia_is_named_behind_a_heavy_chain() -> None:
     s = arm([1e-3] * 10 + [1e9], "zy")
     s.connect("ball", da.Spherical(), s.bodies["b10"].at(1.0), s.body("bar", da.rod(1.0, 1.0)))
-    with pytest.raises(da.ModelError, match=r"body 'bar'.*freedom 'ball\.wx' of hinge 'ball'"):
+    with pytest.raises(da.ModelError, match=r"body 'bar'.*degree of freedom 'ball\.wx' of joint 'ball'"):
         s.compile()
     s = arm([1e-3] * 10 + [1e9], "zy")
     s.connect("A", da.Revolute("x"), s.bodies["b10"].at(1.0), s.body("sleeve"))
     s.connect("B", da.Revolute("x"), s.bodies["sleeve"], s.body("heavy", da.box(1.0, 1.0, 1.0, mass=1e6)))
-    with pytest.raises(da.ModelError, match=r"body 'sleeve'.*freedom 'A' of hinge 'A'"):
+    with pytest.raises(da.ModelError, match=r"body 'sleeve'.*degree of freedom 'A' of joint 'A'"):
         s.compile()
 
 

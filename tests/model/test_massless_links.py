@@ -62,7 +62,7 @@ def caster(*, fork: float = 0.0) -> da.System:
     trail = s.body("fork", **({"mass": fork, "inertia": (fork, fork, fork)} if fork else {}))
     s.connect("plane", da.Planar("z"), s.ground, board)
     s.connect("pin", da.Revolute("z"), board.at(0.4), trail)
-    s.connect("wheel", da.Skate(), s.ground, trail.at(-0.1))
+    s.connect("wheel", da.KnifeEdge(), s.ground, trail.at(-0.1))
     s.initial("pin", position=0.7)
     s.initial("plane", speed=(1.0, 0.3, 0.5))
     return s
@@ -117,7 +117,7 @@ def test_derivatives_batches_and_balance_of_massless_links(make: Any) -> None:
     state, _ = da.start_state(model)
     q, v = np.asarray(state.q), np.asarray(state.v)
     motion = model.dynamics(0.0, q, v)
-    # the equations of motion themselves: what the hinges have to supply is what rows give
+    # the equations of motion themselves: what the joints have to supply is what rows give
     P = model.constraint_jacobian(q, t=0.0)
     M = model.mass_matrix(q)
     assert np.linalg.matrix_rank(M) < model.nv
@@ -173,10 +173,10 @@ def assembly(mass: float = 0.0) -> da.System:
     s.connect("slide", da.Prismatic("x"), table, rod)
     s.connect("swivel", da.Revolute("z"), rod, two.at(-0.2))
     s.connect("pin", da.Revolute("z"), table.at(0.05), fork)
-    s.connect("blade", da.Skate(), s.ground, fork.at(-0.1))
+    s.connect("blade", da.KnifeEdge(), s.ground, fork.at(-0.1))
     s.drive("slide", position=da.Harmonic(0.05, 4.0, offset=0.1))
-    s.connect("spring", da.TorsionSpring(2.0, 0.1), "in1")  # at an inner hinge
-    s.connect("motor", da.Element("hinge", "0.4*cos(3*t)", active=True), "swivel")
+    s.connect("spring", da.TorsionSpring(2.0, 0.1), "in1")  # at an inner joint
+    s.connect("motor", da.Element("joint", "0.4*cos(3*t)", active=True), "swivel")
     s.initial("Q", position=(0.8, 0.1, 0.1))
     s.initial("P", speed=(0.3, 0.1, 0.2))
     s.initial("pin", position=0.4)
@@ -184,7 +184,7 @@ def assembly(mass: float = 0.0) -> da.System:
 
 
 def test_an_assembly_of_everything_is_the_limit_of_light_links() -> None:
-    """Internal loops, redundant ones too, time, nonholonomic parts, forces and drives at inner hinges."""
+    """Internal loops, redundant ones too, time, nonholonomic parts, forces and drives at inner joints."""
     result = da.simulate(assembly(), 0.6, **TIGHT)
     assert np.abs(result["energy.balance"]).max() < 1e-7
     names = ("P.position", "Q.position", "in1.position", "slide.effort", "blade.force", "swivel.speed")
@@ -196,8 +196,8 @@ def test_an_assembly_of_everything_is_the_limit_of_light_links() -> None:
     assert off[1] < 1e-2 and 7.0 < off[0] / off[1] < 13.0
 
 
-def test_hinges_that_time_moves_close_loops_too() -> None:
-    """A parallelogram of hinges that time moves, beside the same with massless slides that a drive moves."""
+def test_joints_that_time_moves_close_loops_too() -> None:
+    """A parallelogram of joints that time moves, beside the same with massless slides that a drive moves."""
 
     def built(rheonomic: bool) -> da.System:
         s = da.System("shaken")
@@ -211,8 +211,8 @@ def test_hinges_that_time_moves_close_loops_too() -> None:
         }
         for name, (first, second) in joints.items():
             if rheonomic:
-                hinge = da.CustomHinge(("angle",), ("0.05*sin(3*t)", 0, 0), [("y", "angle")])
-                s.connect(name, hinge, first, second)
+                joint = da.CustomJoint(("angle",), ("0.05*sin(3*t)", 0, 0), [("y", "angle")])
+                s.connect(name, joint, first, second)
             else:
                 shoe = s.body(f"shoe {name}")
                 s.connect(f"slide {name}", da.Prismatic("x"), first, shoe)

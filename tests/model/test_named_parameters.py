@@ -103,8 +103,8 @@ def test_an_event_that_changes_a_mass_keeps_speeds_and_every_output_knows_it():
 def test_stops_and_friction_of_every_member_and_after_an_event_are_their_own():
     s = da.System("slider", gravity=(0, 0, 0))
     m = s.parameter("m", 1.0)
-    hinge = da.Prismatic("x", upper=0.5 * m, friction=0.1, restitution=0.5)
-    s.connect("P", hinge, s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=m)))
+    joint = da.Prismatic("x", upper=0.5 * m, friction=0.1, restitution=0.5)
+    s.connect("P", joint, s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=m)))
     s.initial("P", speed=1.0)
     masses = [1.0, 1.5, 2.0]
     many = da.simulate(s, 1.0, parameters={"m": masses}, times=[0.0, 1.0])

@@ -33,7 +33,7 @@ def pendulum(mass: float = 2.0, *, held: bool = False):
     s.connect("A", da.Revolute("y", damping=0.1), s.ground, bob)
     s.connect("k", da.SpringDamper(50.0, 0.0, 0.3), s.ground.at(0.5, 0, 1.0), "bob.tip")
     if held:
-        s.connect("pd", da.HingeSpring(stiffness=4.0, damping=0.3), "A")
+        s.connect("pd", da.JointSpring(stiffness=4.0, damping=0.3), "A")
     return s
 
 
@@ -174,7 +174,7 @@ def test_efforts_of_a_run_with_other_numbers_say_so() -> None:
     assert np.abs(found["A"]).max() < 1e-9
 
 
-def test_markers_that_leave_freedoms_untold_name_them() -> None:
+def test_markers_that_leave_dofs_untold_name_them() -> None:
     s = da.System("arm")
     upper, fore = s.body("upper", da.rod(0.4, 2.0, radius=0.02)), s.body("fore", da.rod(0.3, 1.2, radius=0.02))
     fore.marker("wrist", 0.3, 0, 0)
@@ -183,7 +183,7 @@ def test_markers_that_leave_freedoms_untold_name_them() -> None:
     t = np.linspace(0, 1, 11)
     elbow, wrist = (np.stack([r * np.cos(t), r * np.sin(t), 0 * t], -1) for r in (0.4, 0.7))
     notes = da.measured_motion(s, t, markers={"fore": elbow}).stats.notes
-    assert any("leave 1 freedom untold, along 'elbow'" in note for note in notes)
+    assert any("leave 1 degree of freedom untold, along 'elbow'" in note for note in notes)
     notes = da.measured_motion(s, t, markers={"fore": elbow, "fore.wrist": wrist}).stats.notes
     assert not any("untold" in note for note in notes)
 
@@ -210,7 +210,7 @@ def test_what_equilibria_cannot_take_is_refused_by_name() -> None:
 
 def blown(fx: float = 0.0, mass: float = 2.0, stiffness: float = 4.0) -> da.System:
     s = pendulum(mass)
-    s.connect("pd", da.HingeSpring(stiffness=stiffness, damping=0.3), "A")
+    s.connect("pd", da.JointSpring(stiffness=stiffness, damping=0.3), "A")
     s.connect("wind", da.Load(force=(fx, 0, 0)), "bob.tip")
     return s
 

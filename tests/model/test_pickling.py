@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from systems.flexible_systems import random_flexible
-from systems.random_elements import ALONG_LINES, AT_HINGES, AT_PLACES, NEARLY_ALIGNED, OF_THREE
+from systems.random_elements import ALONG_LINES, AT_JOINTS, AT_PLACES, NEARLY_ALIGNED, OF_THREE
 from systems.smooth_motions import MOTIONS
 
 import dalembert as da
@@ -52,7 +52,7 @@ def machine() -> da.System:
     system = four_bar()
     system.bodies["coupler"].marker("pen", 1.2, 0.3, 0)
     system.connect("k", da.TorsionSpring(3.0), "A")
-    system.connect("lag", da.Element("hinge", "-c*(s - m)", {"c": 2.0}, {"m": (0.1, "3*(s - m)")}), "B")
+    system.connect("lag", da.Element("joint", "-c*(s - m)", {"c": 2.0}, {"m": (0.1, "3*(s - m)")}), "B")
     system.connect("push", da.Effort(push), "A")
     return system
 
@@ -60,7 +60,7 @@ def machine() -> da.System:
 def closed_state(model: da.Model) -> tuple[Array, Array]:
     """Return a state that closes the loops."""
     q = da.assemble(model).q
-    return q, da.consistent_speeds(model, q, np.ones(model.nv))
+    return q, da.consistent_velocities(model, q, np.ones(model.nv))
 
 
 def assert_same_dynamics(model: da.Model, other: da.Model, q: Array, v: Array) -> None:
@@ -74,7 +74,7 @@ def assert_same_dynamics(model: da.Model, other: da.Model, q: Array, v: Array) -
 # ---- models
 
 
-PORTABLE = [name for name in MOTIONS if name not in ("driven_hinges", "springs_and_loads")]  # these hold lambdas
+PORTABLE = [name for name in MOTIONS if name not in ("driven_joints", "springs_and_loads")]  # these hold lambdas
 
 
 @every_way
@@ -99,10 +99,10 @@ def test_a_model_with_elements_and_laws_travels(way: str) -> None:
 
 
 @every_way
-def test_a_model_of_flexible_bodies_and_custom_hinges_travels(way: str) -> None:
+def test_a_model_of_flexible_bodies_and_custom_joints_travels(way: str) -> None:
     system = da.System("flexible")
     arm = system.body("arm", random_flexible(np.random.default_rng(0), nm=3))
-    bent = da.CustomHinge(("s",), ("s", "h*sin(s)", "0"), [("z", "0.3*s")], {"h": 0.2})
+    bent = da.CustomJoint(("s",), ("s", "h*sin(s)", "0"), [("z", "0.3*s")], {"h": 0.2})
     system.connect("A", bent, system.ground, arm.at(node=0))
     model = system.compile()
     state = model.random_state(0)
@@ -289,7 +289,7 @@ def _broken(state: da.State) -> Array:
 def _without_bound() -> None:
     system = da.System("wall")
     system.connect("A", da.Revolute("z"), system.ground, system.body("b", da.rod(1.0, 1.0, radius=0.1)))
-    system.connect("wall", da.Element("hinge", "1/(0.1 - t)**2"), "A")
+    system.connect("wall", da.Element("joint", "1/(0.1 - t)**2"), "A")
     da.simulate(system, 1.0)
 
 
@@ -381,18 +381,18 @@ def middle(low: float, high: float) -> float:
 
 ELEMENTS = {
     f"{where}: {name}": make(middle)
-    for where, family in (("hinge", AT_HINGES), ("line", ALONG_LINES), ("place", {**AT_PLACES, **OF_THREE}))
+    for where, family in (("joint", AT_JOINTS), ("line", ALONG_LINES), ("place", {**AT_PLACES, **OF_THREE}))
     for name, make in family.items()
 } | {f"pose: {name}": make(middle) for name, make in NEARLY_ALIGNED.items()}
 
 
 def placed(element: Any, where: str) -> da.Model:
-    """Return a model of two bodies with an element at a hinge, or between ground and bodies."""
+    """Return a model of two bodies with an element at a joint, or between ground and bodies."""
     system = da.System("two")
     a, b = (system.body(name, da.rod(length=1.0, mass=1.0, radius=0.1)) for name in "ab")
     system.connect("A", da.Revolute("y"), system.ground, a)
     system.connect("B", da.Revolute("z"), a.at(1, 0, 0), b)
-    if where == "hinge":
+    if where == "joint":
         system.connect("e", element, "A")
     else:
         more = len(element.each_measure) > 1
@@ -420,7 +420,7 @@ LAWS: dict[str, Any] = {
     "Harmonic": da.Harmonic(0.7, 3.0, phase=0.4),
     "Ramp": da.Ramp(0.2, 1.1, 2.0),
     "Spline": da.Spline(np.linspace(0, 2, 9), np.sin(np.linspace(0, 4, 9))),
-    "Function": da.Function(math.sin, math.cos, _minus_sin),
+    "Function": da.FunctionLaw(math.sin, math.cos, _minus_sin),
     "Integral": da.Integral(da.Harmonic(0.7, 3.0), 0.3),
 }
 
@@ -437,7 +437,7 @@ def test_a_function_without_a_name_cannot_be_pickled_and_is_pointed_at(name: str
     system = chain(2)
     joint = next(iter(system.connections))
     if name == "drive":
-        system.drive(joint, position=da.Function(lambda t: 0.3 * t))
+        system.drive(joint, position=da.FunctionLaw(lambda t: 0.3 * t))
     elif name == "effort":
         system.connect("motor", da.Effort(lambda t: 0.3 * t), joint)
     thing = da.Event("e", f"{joint}.position", action=lambda now: None) if name == "event" else system.compile()
@@ -534,7 +534,7 @@ def change_damping(system: da.System) -> None:
 
 
 @pytest.mark.parametrize("change", [change_parameter, change_damping])
-def test_data_of_elements_and_hinges_changed_in_place_do_not_reach_copies_of_the_model(
+def test_data_of_elements_and_joints_changed_in_place_do_not_reach_copies_of_the_model(
     change: Callable[[da.System], None],
 ) -> None:
     system = machine()

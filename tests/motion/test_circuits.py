@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.closure import RelativeEquations, better_drive
-from dalembert.closure.continuation.arclength import Tracer
-from dalembert.closure.scaled_equations import Closed
+from dalembert.closure import RelativeEquations, best_driving_coordinates
+from dalembert.closure.continuation.arclength import PathTracer
+from dalembert.closure.scaled_equations import ScaledEquations
 from dalembert.library.mechanisms import andrews, bennett, bricard, four_bar, slider_crank
 
 
@@ -105,7 +105,7 @@ def test_a_parallelogram_can_change_into_its_opposite() -> None:
     # between A and C, and its inverse where B is beyond A
     flat = next(b for b in spots if abs(b.value) < 1)
     model = found.model
-    tracer = Tracer(Closed(RelativeEquations(model, driven=False)))
+    tracer = PathTracer(ScaledEquations(RelativeEquations(model, driven=False)))
     slopes = []
     for way in flat.directions:
         v = way * tracer.closed.scales
@@ -160,7 +160,7 @@ def test_slider_crank_dead_points() -> None:
     point = driven[0].dead_points["D"][0]
     assert "A" in point.drive and "D" not in point.drive
     e = RelativeEquations(found.model, driven=False)
-    assert better_drive(e, point.q, 0.0)[0] in ("A", "B")
+    assert best_driving_coordinates(e, point.q, 0.0)[0] in ("A", "B")
     # a longer crank than rod: the slider passes through, and both assemblies are one circuit
     assert len(da.circuits(slider_crank(0.6, 0.2, angle=0.1), "A")) == 2
 
@@ -231,10 +231,10 @@ def test_stops_end_a_circuit() -> None:
     assert not found[0].closed and any("upper stop, 2 rad" in end for path in found[0].paths for end in path.ends)
 
 
-def test_two_freedoms_are_refused_and_can_be_held() -> None:
+def test_two_dofs_are_refused_and_can_be_held() -> None:
     from systems.linkages import five_bar
 
-    with pytest.raises(da.ModelError, match=r"it has 2 freedoms.*hold 1 of A, C"):
+    with pytest.raises(da.ModelError, match=r"it has 2 degrees of freedom.*hold 1 of A, C"):
         da.circuits(five_bar(), "A")
     held = da.circuits(five_bar(), "A", fixed={"B": -1.2})
     assert all(
@@ -350,11 +350,11 @@ def test_any_closure_equations_serve() -> None:
 
 
 @pytest.mark.slow
-def test_sets_with_more_freedoms_are_told_and_left_out() -> None:
+def test_sets_with_more_dofs_are_told_and_left_out() -> None:
     from dalembert.library.mechanisms import sarrus
 
     found = da.circuits(sarrus(), "A1")  # legs that are folded turn by themselves
-    assert len(found) == 1 and found.wide and "more freedoms" in str(found)
+    assert len(found) == 1 and found.wide and "more degrees of freedom" in str(found)
 
 
 def test_the_input_cannot_be_held() -> None:

@@ -8,11 +8,11 @@ from systems.rolling_systems import trammel, wheel
 
 import dalembert as da
 from dalembert.library.mechanisms import bennett, four_bar, slider_crank
-from dalembert.motion.geometry.interpolation import extremes, next_rate, roots
+from dalembert.motion.geometry.interpolation import differentiate, extremes, roots
 
 
-def turn(s: da.System, hinge: str = "A", rows: int = 361, speed: float = 1.0) -> da.Result:
-    s.drive(hinge, speed=speed)
+def turn(s: da.System, joint: str = "A", rows: int = 361, speed: float = 1.0) -> da.Result:
+    s.drive(joint, speed=speed)
     return da.simulate(s, 2 * np.pi / abs(speed), times=np.linspace(0, 2 * np.pi / abs(speed), rows))
 
 
@@ -170,13 +170,13 @@ def test_markers_keep_all_their_digits() -> None:
 
 def test_the_next_rate_of_a_smooth_function() -> None:
     t = np.sort(np.random.default_rng(1).uniform(0, 3, 60))
-    found = next_rate(t, np.sin(t), np.cos(t), -np.sin(t))
+    found = differentiate(t, np.sin(t), np.cos(t), -np.sin(t))
     assert np.abs(found + np.cos(t)).max() < 1e-5  # rows that lie close together cost digits
-    assert np.abs(next_rate(t, np.sin(t), np.cos(t)) + np.sin(t)).max() < 1e-5
+    assert np.abs(differentiate(t, np.sin(t), np.cos(t)) + np.sin(t)).max() < 1e-5
     jump = np.array([0.0, 1.0, 2.0, 2.0, 3.0, 4.0])
     value = np.where(np.arange(6) < 3, jump**3, -(jump**3))
     rate, second = (np.where(np.arange(6) < 3, f, -f) for f in (3 * jump**2, 6 * jump))
-    assert np.allclose(next_rate(jump, value, rate, second), [6, 6, 6, -6, -6, -6])
+    assert np.allclose(differentiate(jump, value, rate, second), [6, 6, 6, -6, -6, -6])
 
 
 def test_extremes_and_roots_between_rows() -> None:

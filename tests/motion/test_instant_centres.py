@@ -184,11 +184,11 @@ def test_screw_axes_are_those_of_the_twist() -> None:
     assert np.abs(back[:, :, 0] + o - axes.point).max() < 1e-12
 
 
-def test_screw_axes_of_hinges_and_of_spherical_motion() -> None:
+def test_screw_axes_of_joints_and_of_spherical_motion() -> None:
     result = driven(bennett(), 3.0)
-    hinge = da.screw_axes(result, "link B", relative_to="link A")
-    assert np.abs(hinge.pitch).max() < 1e-12
-    assert np.abs(np.abs(np.einsum("ni,i->n", hinge.direction, hinge.direction[0])) - 1).max() < 1e-12
+    joint = da.screw_axes(result, "link B", relative_to="link A")
+    assert np.abs(joint.pitch).max() < 1e-12
+    assert np.abs(np.abs(np.einsum("ni,i->n", joint.direction, joint.direction[0])) - 1).max() < 1e-12
     sphere = da.screw_axes(driven(spherical_four_bar(), 2.0), "link B")
     gap = np.cross(sphere.point, sphere.direction)
     assert np.abs(gap).max() < 1e-12 and np.abs(sphere.pitch).max() < 1e-12  # all through the centre

@@ -215,7 +215,7 @@ def test_a_mechanism_whose_rows_repeat_each_other_is_solved() -> None:
     start = da.assemble(model).q
     name = model.body_names[1]
     wanted = model.pose(name, start).rotation[0, 0]
-    target = model.pose(name, da.assemble(model, q=start + 0.2, fixed=model.hinge_names[0]).q)
+    target = model.pose(name, da.assemble(model, q=start + 0.2, fixed=model.joint_names[0]).q)
     found = da.inverse_kinematics(model, {name: da.Target(rotation=target.rotation)}, q=start)
     assert found.reached
     assert np.abs(model.constraint_residual(found.q)).max() < CLOSED
@@ -232,7 +232,7 @@ def test_a_loop_that_is_stretched_stays_closed() -> None:
     assert "beyond the reach" in found.message
 
 
-def test_limits_hold_at_hinges_where_loops_are_cut() -> None:
+def test_limits_hold_at_joints_where_loops_are_cut() -> None:
     s = five_bar()
     free = da.inverse_kinematics(s, {"right.tip": (0.25, 0.6, 0.0)})
     model = free.model
@@ -308,7 +308,7 @@ def kkt(model, q, preferred, weights, limit, tool="link7.tool") -> float:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_freedom_of_a_seventh_joint_goes_to_the_posture(weighted: bool) -> None:
+def test_the_dof_of_a_seventh_joint_goes_to_the_posture(weighted: bool) -> None:
     model = seven_joints(1.6).compile()
     rng = np.random.default_rng(11)
     q = rng.uniform(-1.55, 1.55, (60, 7))
@@ -390,8 +390,8 @@ def test_a_humanoid_with_four_targets_takes_the_nearest_posture() -> None:
     lower, upper = (
         np.concatenate([np.full(h.element.nv, sign * np.inf) if b is None else b for h, b in bounds])
         for sign, bounds in (
-            (-1, [(h, h.element.lower) for h in model.forest.hinges]),
-            (1, [(h, h.element.upper) for h in model.forest.hinges]),
+            (-1, [(h, h.element.lower) for h in model.forest.joints]),
+            (1, [(h, h.element.upper) for h in model.forest.joints]),
         )
     )
     for one in found.q:
@@ -652,9 +652,9 @@ def test_an_answer_is_a_start_of_a_simulation() -> None:
         ({"link2.tool": da.Target(rotation=np.array([np.eye(3), -np.eye(3)]))}, {}, "rotation.1."),
         ({"link2.tool": np.ones((2, 3)), "link1": da.Target(direction=np.ones((3, 3)))}, {}, "same number"),
         ({"link2.tool": (1, 1, 0), "link2": (5, 1, 0)}, {}, "contradiction"),
-        ({"link1": (0, 0, 0.1)}, {}, "0.1 m away'; no hinge that may move"),
+        ({"link1": (0, 0, 0.1)}, {}, "0.1 m away'; no joint that may move"),
         ({"link2.tool": (1, 1, 0)}, {"hold": ["J1", "J2"]}, "everything is held"),
-        ({"link1": da.Target(rotation=("z", 0.2))}, {"hold": "J1"}, "no hinge that may move"),
+        ({"link1": da.Target(rotation=("z", 0.2))}, {"hold": "J1"}, "no joint that may move"),
         ({"ground": (1, 0, 0)}, {}, "ground"),
         ({"link2.tool": da.Target(position=(1, 0, 0), relative_to="link2")}, {}, "body that it refers to"),
         ({"link2.tool": (1, 1, 0)}, {"q": [0.0, 9.0]}, "limits are -2 and 2"),
@@ -724,5 +724,5 @@ def test_inside_the_edge_there_are_two() -> None:
 
 
 def test_an_arm_folded_onto_its_shoulder_turns_freely() -> None:
-    with pytest.raises(ModelError, match="leaves 1 freedom"):
+    with pytest.raises(ModelError, match="leaves 1 degree of freedom"):
         da.inverse_kinematics(planar_arm((1.0, 1.0)), {"link2.tool": (0.0, 0.0, 0.0)}, q=[0.3, 3.0], all=True)

@@ -132,26 +132,26 @@ def test_times_of_mechanisms_by_hand_are_what_is_driven(tmp_path: object) -> Non
         assert da.Result.load(f"{tmp_path}/{name}.nc").axis == swept.axis
 
 
-def test_hinges_of_a_natural_form_are_driven_by_name() -> None:
-    """The same positions as in hinge coordinates, whichever hinge is driven, in the tree or cut."""
+def test_joints_of_a_natural_form_are_driven_by_name() -> None:
+    """The same positions as in joint coordinates, whichever joint is driven, in the tree or cut."""
     s = four_bar(1.0, 2.5, 2.0, 2.2)
     natural = s.compile(form="natural")
     first = da.kinematics(s, drive="A", values=[1.2, 1.4, 1.7])
-    for hinge in "ABCD":
-        values = first[f"{hinge}.position"]
-        found = da.kinematics(natural, drive=hinge, values=values, times=[0.0, 0.5, 1.0])
-        again = da.kinematics(s, drive=hinge, values=values, times=[0.0, 0.5, 1.0])
+    for joint in "ABCD":
+        values = first[f"{joint}.position"]
+        found = da.kinematics(natural, drive=joint, values=values, times=[0.0, 0.5, 1.0])
+        again = da.kinematics(s, drive=joint, values=values, times=[0.0, 0.5, 1.0])
         assert found["coupler.angular_velocity"] == pytest.approx(again["coupler.angular_velocity"][:, 2], abs=1e-9)
 
 
 def test_where_a_branch_ends_another_drive_is_named() -> None:
-    """Beyond reach and at dead points, by hand and by hinges; places are those of what is driven."""
+    """Beyond reach and at dead points, by hand and by joints; places are those of what is driven."""
     m = mechanism()
     m.distance("gap", "1", "B")
     with pytest.raises(da.AssemblyError, match=r"ends at gap = 6 m.*Drive '.*' instead") as error:
         da.kinematics(m, drive="gap", values=np.linspace(3.0, 7.0, 9))
     named = str(error.value).split("Drive '")[1].split("'")[0]
-    assert da.motion_space(m, q=m.equations().start(), independent=[named]).freedoms == 1
+    assert da.motion_space(m, q=m.equations().start(), independent=[named]).dofs == 1
     with pytest.raises(da.AssemblyError, match="at gap = 70 m"):
         da.kinematics(m, drive="gap", values=[70.0, 71.0])
     s = slider_crank()

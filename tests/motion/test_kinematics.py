@@ -103,7 +103,7 @@ def test_laws_of_every_level_and_of_python() -> None:
         assert np.allclose(motion["A.acceleration"], 3.0, atol=1e-5)
 
 
-def test_several_drives_and_a_cut_hinge() -> None:
+def test_several_drives_and_a_cut_joint() -> None:
     s = five_bar()
     angles = np.linspace(2.0, 2.4, 9)
     motion = da.kinematics(s, drive={"A": angles, "E": 1.0})
@@ -142,7 +142,7 @@ def test_a_wheel_that_is_driven_rolls() -> None:
     s = da.System("coin")
     disc = s.body("disc")
     s.connect("move", da.Planar("z"), s.ground, disc)
-    s.connect("skate", da.Skate(), s.ground, disc)
+    s.connect("skate", da.KnifeEdge(), s.ground, disc)
     s.drive("move.angle", position=da.Polynomial((0.0, 0.5)))
     s.drive("move.x", speed=1.0)
     motion = da.kinematics(s, times=np.linspace(0.0, 1.0, 5))
@@ -274,10 +274,10 @@ def test_bad_requests_are_refused_by_name(options, said) -> None:
         da.kinematics(crank_and_slider(), **options)
 
 
-def test_freedoms_that_drives_leave_are_named() -> None:
-    with pytest.raises(da.SingularityError, match=r"leave 1 freedom .*'A', 'B', 'C' can still move"):
+def test_dofs_that_drives_leave_are_named() -> None:
+    with pytest.raises(da.SingularityError, match=r"leave 1 degree of freedom .*'A', 'B', 'C' can still move"):
         da.kinematics(crank_and_slider(), times=[0.0, 1.0])
-    with pytest.raises(da.SingularityError, match="leave 1 freedom"):
+    with pytest.raises(da.SingularityError, match="leave 1 degree of freedom"):
         da.kinematics(five_bar(), drive="A", values=[2.0, 2.1])
 
 
@@ -532,7 +532,7 @@ def test_states_between_rows_of_a_rolling_motion() -> None:
     s = da.System("skate")
     board = s.body("board")
     s.connect("move", da.Planar("z"), s.ground, board)
-    s.connect("wheel", da.Skate(), s.ground, board)
+    s.connect("wheel", da.KnifeEdge(), s.ground, board)
     s.drive("move.angle", position=da.Polynomial((0.2, 0.8)))
     s.drive("move.x", position=da.Polynomial((0.0, 1.0)))
     between = da.kinematics(s, times=[0.0, 0.5, 1.0]).at([0.3, 0.8])

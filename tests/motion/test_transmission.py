@@ -9,8 +9,8 @@ import dalembert as da
 from dalembert.library.mechanisms import andrews, four_bar, slider_crank
 
 
-def turn(s: da.System, hinge: str = "A", rows: int = 361) -> da.Result:
-    s.drive(hinge, speed=1.0)
+def turn(s: da.System, joint: str = "A", rows: int = 361) -> da.Result:
+    s.drive(joint, speed=1.0)
     return da.simulate(s, 2 * np.pi, times=np.linspace(0, 2 * np.pi, rows))
 
 
@@ -38,7 +38,7 @@ def test_transmission_angle_of_a_four_bar(lengths: tuple[float, float, float, fl
 
 def test_it_does_not_matter_where_the_loop_is_cut() -> None:
     s = four_bar()
-    other = da.System("same", gravity=(0, 0, 0))  # hinges named in another order: the loop is cut at A
+    other = da.System("same", gravity=(0, 0, 0))  # joints named in another order: the loop is cut at A
     bodies = [
         other.body(name, da.rod(length, 1.0)) for name, length in (("crank", 1.0), ("coupler", 2.5), ("rocker", 2.0))
     ]
@@ -53,7 +53,7 @@ def test_it_does_not_matter_where_the_loop_is_cut() -> None:
         other.initial(name, position=float(one[f"{name}.position"][0]), guess=name != "A")
     other.initial("A", position=1.0, speed=1.0)
     two = da.simulate(other, 0.5, times=np.linspace(0, 0.5, 11))
-    assert other.compile().forest.chords[0].name == "A" and start.model.forest.chords[0].name == "D"
+    assert other.compile().forest.loop_constraints[0].name == "A" and start.model.forest.loop_constraints[0].name == "D"
     for result in (one, two):
         mu = da.transmission_angle(result, "C", output="D", input="A")
         assert np.abs(mu.transmission - four_bar_angle(result["A"], 1.0, 2.5, 2.0, 2.2)).max() < 1e-9
@@ -166,7 +166,7 @@ def test_what_cannot_be_is_refused() -> None:
     s.connect("A", da.Revolute("y"), s.ground, upper)
     s.connect("B", da.Revolute("y"), upper.at(1, 0, 0), lower)
     free = da.simulate(s, 0.1, times=[0.0, 0.1])
-    with pytest.raises(da.ModelError, match="other freedoms"):
+    with pytest.raises(da.ModelError, match="other degrees of freedom"):
         da.transmission_angle(free, "B", output="B", input="A", body="lower")
 
 

@@ -144,7 +144,7 @@ def test_a_redundant_arm_reaches_a_disc() -> None:
     X, Y = np.meshgrid(x, x, indexing="ij")
     np.testing.assert_array_equal(w.reachable, np.hypot(X, Y) < 2.1)
     assert set(np.unique(w.ways)) == {-1, 0}
-    with pytest.raises(da.ModelError, match="3 freedoms"):
+    with pytest.raises(da.ModelError, match="3 degrees of freedom"):
         w.condition()
 
 
@@ -182,7 +182,7 @@ def test_bad_input_is_named() -> None:
         with pytest.raises(da.ModelError, match=text):
             da.workspace(s, *args, **options)
     w = da.workspace(s, tip, (x, x), actuated="A")
-    with pytest.raises(da.ModelError, match="2 freedoms: name as many"):
+    with pytest.raises(da.ModelError, match="2 degrees of freedom: name as many"):
         w.condition()
     with pytest.raises(da.ModelError, match="name the actuated"):
         da.workspace(s, tip, (x, x)).condition()

@@ -112,7 +112,7 @@ def test_a_coin_on_a_floor_that_moves() -> None:
     assert pytest.approx(0, abs=1e-9) == J @ V
     assert J @ A + made.bias(X, V) == pytest.approx(0, abs=1e-6)
     assert float(np.abs(J[:, 9:] @ V[9:]).max()) > 0.3  # the floor does move
-    assert m.count(m.assemble().q).freedoms == 6 + 3
+    assert m.count(m.assemble().q).dofs == 6 + 3
 
 
 def test_a_wheel_rolls_along_a_drum_that_turns() -> None:

@@ -1,4 +1,4 @@
-"""Systems of bodies and hinges in natural coordinates: the same motion, by other equations."""
+"""Systems of bodies and joints in natural coordinates: the same motion, by other equations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def same_motion(system: da.System, q: Array, v: Array, dimension: int | None = None) -> None:
-    """Positions, speeds, accelerations, freedoms and dynamics agree; poses come back."""
+    """Positions, speeds, accelerations, degrees of freedom and dynamics agree; poses come back."""
     model = system.compile()
     natural = natural_model(system, q=q, dimension=dimension)
     e = natural.equations()
@@ -27,8 +27,8 @@ def same_motion(system: da.System, q: Array, v: Array, dimension: int | None = N
     assert e.residual(X, 0.0) * e.row_scales == pytest.approx(0, abs=1e-13)
     J = e.jacobian(X, 0.0)
     assert pytest.approx(0, abs=1e-12) == J @ V
-    free = da.motion_space(model, q=q).freedoms
-    assert da.motion_space(natural, q=X).freedoms == natural.mechanism.count(X).freedoms == free
+    free = da.motion_space(model, q=q).dofs
+    assert da.motion_space(natural, q=X).dofs == natural.mechanism.count(X).dofs == free
     # any acceleration that loops permit, and the one of free motion
     a = model.forward_dynamics(q, v)
     A = natural.coordinates_of(q, v, a)
@@ -54,28 +54,28 @@ def test_planar_loops_in_the_plane_and_in_space(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_random_loops_of_all_hinges(seed: int) -> None:
+def test_random_loops_of_all_joints(seed: int) -> None:
     closed: ClosedSystem = random_closed_system(np.random.default_rng(seed), 5, 2)
     same_motion(closed.system, *closed.state(closed.system.compile()))
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_trees_of_all_hinges(seed: int) -> None:
+def test_random_trees_of_all_joints(seed: int) -> None:
     random = np.random.default_rng(100 + seed)
     system = random_system(random, 6, isolated=2)
     same_motion(system, *random_state(system, random))
 
 
-def test_driven_motion_agrees_with_hinge_coordinates() -> None:
+def test_driven_motion_agrees_with_joint_coordinates() -> None:
     """Slider-crank and Cardan shaft: positions, speeds, accelerations and jerks along drives."""
     s = mechanisms.slider_crank(1.0, 3.0)
     s.drive("A", position=da.Polynomial((0.3, 2.0, -0.4)))
     t = np.linspace(0, 3, 31)
-    hinges = da.kinematics(s, times=t)
+    joints = da.kinematics(s, times=t)
     natural = s.compile(form="natural")
     motion = natural.motion(t)
     assert natural.mechanism.dimension == 2
-    for k, (q, v, a) in enumerate(zip(hinges.q, hinges.v, hinges.a, strict=True)):
+    for k, (q, v, a) in enumerate(zip(joints.q, joints.v, joints.a, strict=True)):
         assert motion.followed.q[k] == pytest.approx(natural.coordinates_of(q), abs=1e-11)
         assert motion.followed.v[k] == pytest.approx(natural.coordinates_of(q, v), abs=1e-10)
         assert motion.followed.a[k] == pytest.approx(natural.coordinates_of(q, v, a), abs=1e-9)
@@ -98,12 +98,12 @@ def test_driven_motion_agrees_with_hinge_coordinates() -> None:
     s.drive("R", position=da.Polynomial((0.0, 1.0)))
     s.drive("P", position=da.Harmonic(0.2, 3.0))
     t = np.linspace(0, 7, 71)
-    hinges = da.kinematics(s, times=t)
+    joints = da.kinematics(s, times=t)
     natural = s.compile("natural")
     assert natural.mechanism.dimension == 3
     motion = natural.motion(t)
     for k in range(0, 71, 7):
-        wanted = natural.coordinates_of(hinges.q[k], hinges.v[k], hinges.a[k])
+        wanted = natural.coordinates_of(joints.q[k], joints.v[k], joints.a[k])
         assert motion.followed.a[k] == pytest.approx(wanted, abs=1e-8)
 
 
@@ -149,7 +149,7 @@ def test_what_has_no_natural_form_is_named() -> None:
     s = da.System()
     s.body("b", mass=1.0, inertia=(1, 1, 1))
     s.connect("A", da.Revolute("z", armature=0.1), s.ground, s["b"])
-    with pytest.raises(da.ModelError, match="hinge 'A': armature"):
+    with pytest.raises(da.ModelError, match="joint 'A': armature"):
         s.compile(form="natural").dynamics()
     s = da.System()
     s.body("b", mass=1.0, inertia=(1, 1, 1))
@@ -177,7 +177,7 @@ LIBRARY = {
 
 
 @pytest.mark.parametrize(("room", "name"), [(room, name) for room, names in LIBRARY.items() for name in names])
-def test_ready_mechanisms_have_the_same_freedoms_and_speeds(room: str, name: str) -> None:
+def test_ready_mechanisms_have_the_same_dofs_and_speeds(room: str, name: str) -> None:
     system = getattr(import_module(f"dalembert.library.{room}"), name)()
     model = system.compile()
     q = da.assemble(model).q
@@ -185,9 +185,9 @@ def test_ready_mechanisms_have_the_same_freedoms_and_speeds(room: str, name: str
     natural = natural_model(system, q=q)
     e, X = natural.equations(), natural.coordinates_of(q)
     assert e.residual(X, 0.0) * e.row_scales == pytest.approx(0, abs=1e-13)
-    assert natural.mechanism.count(X).freedoms == space.freedoms
-    v = space.velocity(np.ones(space.freedoms))
-    a = space.acceleration(np.ones(space.freedoms))
+    assert natural.mechanism.count(X).dofs == space.dofs
+    v = space.velocity(np.ones(space.dofs))
+    a = space.acceleration(np.ones(space.dofs))
     V, A = natural.coordinates_of(q, v), natural.coordinates_of(q, v, a)
     J = e.jacobian(X, 0.0)
     assert pytest.approx(e.velocity_terms(X, 0.0), abs=1e-12) == J @ V
@@ -195,7 +195,8 @@ def test_ready_mechanisms_have_the_same_freedoms_and_speeds(room: str, name: str
 
 
 @pytest.mark.parametrize(("room", "name"), [
-    ("mechanisms", "four_bar"), ("mechanisms", "slider_crank"), ("mechanisms", "andrews"), ("walking_mechanisms", "jansen"),
+    ("mechanisms", "four_bar"), ("mechanisms", "slider_crank"), ("mechanisms", "andrews"),
+    ("walking_mechanisms", "jansen"),
     ("walking_mechanisms", "klann"), ("straight_line_linkages", "hoeken"), ("straight_line_linkages", "peaucellier"),
     ("six_bars", "stephenson_six_bar"), ("six_bars", "watt_six_bar"), ("machines", "quick_return"),
 ])  # fmt: skip
@@ -204,7 +205,7 @@ def test_jumps_reach_the_branch_they_left_or_are_refused(room: str, name: str, j
     system = getattr(import_module(f"dalembert.library.{room}"), name)()
     model = system.compile()
     q = da.assemble(model).q
-    driven = next(hinge.name for hinge in model.forest.hinges)
+    driven = next(joint.name for joint in model.forest.joints)
     start = float(q[model.q_slice(driven)][0])
     system.drives.clear()
     system.drive(driven, position=da.Polynomial((start, 1.0)))
@@ -230,9 +231,9 @@ def test_a_choice_of_rows_is_given_up_when_its_first_pivot_tires() -> None:
     t = np.linspace(0.0, 2 * math.pi, 1001)
     natural = natural_model(system, q=q)
     motion = natural.motion(t)
-    hinges = da.kinematics(system, times=t)
+    joints = da.kinematics(system, times=t)
     for k in (0, 250, 251, 500, 750, 1000):
-        wanted = natural.coordinates_of(hinges.q[k], hinges.v[k], hinges.a[k])
+        wanted = natural.coordinates_of(joints.q[k], joints.v[k], joints.a[k])
         assert motion.followed.a[k] == pytest.approx(wanted, abs=1e-10)
 
 

@@ -1,4 +1,4 @@
-"""Springs, dampers, loads and couplings in natural coordinates, against hinge coordinates and closed forms."""
+"""Springs, dampers, loads and couplings in natural coordinates, against joint coordinates and closed forms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.natural import Mechanism, natural_model
 
 
 def same_accelerations(system: da.System, q: np.ndarray, v: np.ndarray, dimension: int | None = None) -> None:
-    """Free motion with all elements: hinge coordinates give the same accelerations as points and vectors."""
+    """Free motion with all elements: joint coordinates give the same accelerations as points and vectors."""
     model = system.compile()
     natural = natural_model(system, q=q, dimension=dimension)
     a = model.forward_dynamics(q, v, t=0.0)
@@ -35,8 +35,8 @@ def test_springs_and_dampers_in_planar_loops(seed: int) -> None:
     bodies = list(s.bodies.values())
     s.connect("spring", da.SpringDamper(200.0, 0.3, 5.0), s.ground.at(0.1, 0.2, 0.0), bodies[0].at(0.3, 0.1, 0.0))
     s.connect("between", da.SpringDamper(50.0, 0.1, 2.0), bodies[-1], bodies[0].at(0.1, 0, 0))
-    hinge = next(name for name, c in s.connections.items() if isinstance(c.element, da.Revolute))
-    s.connect("torsion", da.HingeSpring(3.0, 0.2, 0.4), hinge)
+    joint = next(name for name, c in s.connections.items() if isinstance(c.element, da.Revolute))
+    s.connect("torsion", da.JointSpring(3.0, 0.2, 0.4), joint)
     for dimension in (2, 3):
         same_accelerations(s, *closed.state(s.compile()), dimension)
 
@@ -60,7 +60,7 @@ GEARS = {
 
 @pytest.mark.parametrize("name", GEARS)
 def test_gears_have_a_natural_form(name: str) -> None:
-    """Couplings are linear relations of angles: freedoms, speeds and accelerations agree."""
+    """Couplings are linear relations of angles: degrees of freedom, speeds and accelerations agree."""
     system: da.System = GEARS[name]()
     system.drives.clear()
     model = system.compile()
@@ -69,23 +69,23 @@ def test_gears_have_a_natural_form(name: str) -> None:
     natural = natural_model(system, q=q)
     e, X = natural.equations(), natural.coordinates_of(q)
     assert e.residual(X, 0.0) * e.row_scales == pytest.approx(0, abs=1e-12)
-    assert natural.mechanism.count(X).freedoms == space.freedoms
-    v = space.velocity(np.linspace(1.0, 0.5, space.freedoms))
-    a = space.acceleration(np.linspace(1.0, 0.5, space.freedoms))
+    assert natural.mechanism.count(X).dofs == space.dofs
+    v = space.velocity(np.linspace(1.0, 0.5, space.dofs))
+    a = space.acceleration(np.linspace(1.0, 0.5, space.dofs))
     V, A = natural.coordinates_of(q, v), natural.coordinates_of(q, v, a)
     J = e.jacobian(X, 0.0)
     assert pytest.approx(0, abs=1e-11) == J @ V
     assert pytest.approx(e.acceleration_terms(X, V, 0.0), abs=1e-10) == J @ A
 
 
-def test_a_geared_pendulum_swings_as_hinges_do() -> None:
+def test_a_geared_pendulum_swings_as_joints_do() -> None:
     """Two rods geared 1 to -2, a torsion spring over more than a turn, a damper: simulated both ways."""
     s = da.System("geared")
     one, two = s.body("one", da.rod(length=1.0, mass=2.0)), s.body("two", da.rod(length=0.6, mass=1.0))
     s.connect("A", da.Revolute("z", damping=0.02), s.ground, one)
     s.connect("B", da.Revolute("z"), s.ground.at(2, 0, 0), two)
     s.connect("mesh", da.Coupling(-2.0, 0.3), "A", "B")
-    s.connect("torsion", da.HingeSpring(0.4, rest=7.0), "B")
+    s.connect("torsion", da.JointSpring(0.4, rest=7.0), "B")
     s.gravity = (0.0, -9.81, 0.0)
     s.initial("A", position=0.4, speed=-7.0)
     t = np.linspace(0.0, 1.2, 7)
@@ -101,14 +101,14 @@ def test_a_geared_pendulum_swings_as_hinges_do() -> None:
         assert motion.q[k][points] == pytest.approx(wanted[points], abs=1e-6)
 
 
-def motor_drives(system: da.System, hinge: str) -> da.System:
+def motor_drives(system: da.System, joint: str) -> da.System:
     """Add a motor with inductance, whose current is a state."""
-    system.connect("motor", da.DCMotor(resistance=1.0, inductance=0.05, constant=0.4, voltage=3.0), hinge)
+    system.connect("motor", da.DCMotor(resistance=1.0, inductance=0.05, constant=0.4, voltage=3.0), joint)
     return system
 
 
 def test_states_of_elements_go_along() -> None:
-    """A motor with inductance turns a four-bar: accelerations at any current, and the motion, as hinges have them."""
+    """A motor with inductance turns a four-bar: accelerations at any current, and the motion, as joints have them."""
     s = motor_drives(library.mechanisms.four_bar(), "A")
     model = s.compile()
     q = da.assemble(model).q
@@ -182,7 +182,7 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     s = da.System()
     s.body("b", mass=1.0, inertia=(1, 1, 1))
     s.connect("A", da.Revolute("z", friction=0.1), s.ground, s["b"])
-    with pytest.raises(da.ModelError, match=r"hinge 'A': friction is .* smooth damping"):
+    with pytest.raises(da.ModelError, match=r"joint 'A': friction is .* smooth damping"):
         s.compile(form="natural").dynamics()
     for option, said in (
         ({"lower": -1.0}, "lower is .* stops strike"),
@@ -190,5 +190,5 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     ):
         other = da.System()
         other.connect("A", da.Revolute("z", **option), other.ground, other.body("b", mass=1.0, inertia=(1, 1, 1)))
-        with pytest.raises(da.ModelError, match=f"hinge 'A': {said}"):
+        with pytest.raises(da.ModelError, match=f"joint 'A': {said}"):
             other.compile(form="natural").dynamics()

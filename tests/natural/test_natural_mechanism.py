@@ -104,14 +104,14 @@ def test_driven_coordinates_have_three_consistent_rates() -> None:
 
 
 @pytest.mark.parametrize("count", [(2, 0), (2, 1), (3, 0), (1, 2), (2, 2), (3, 1), (1, 3), (4, 0), (4, 2), (5, 0)])
-def test_every_kind_of_body_in_space_has_six_freedoms(count: tuple[int, int]) -> None:
+def test_every_kind_of_body_in_space_has_six_dofs(count: tuple[int, int]) -> None:
     random = np.random.default_rng(7)
     m = Mechanism(3)
     points = [m.point(f"{k}", *random.normal(size=3)) for k in range(count[0])]
     vectors = [m.vector(f"u{k}", *random.normal(size=3)) for k in range(count[1])]
     m.body("body", points, vectors)
     found = m.count()
-    assert found.freedoms == (5 if count == (2, 0) else 6)
+    assert found.dofs == (5 if count == (2, 0) else 6)
     assert found.redundant == _norms_beyond_the_base(m)
 
 
@@ -125,17 +125,17 @@ def test_coplanar_and_collinear_sets_keep_their_rank() -> None:
     flat = Mechanism(3)
     flat.point("1", 0, 0, 0), flat.point("2", 1, 0, 0), flat.vector("u", 1, 1, 0), flat.vector("v", 0, 1, 0)
     flat.body("flat", ["1", "2"], ["u", "v"])
-    assert flat.count().freedoms == 6
+    assert flat.count().dofs == 6
     line = Mechanism(3)
     line.point("1", 0, 0, 0), line.point("2", 1, 0, 0), line.point("3", 3, 0, 0), line.vector("u", 1, 0, 0)
     line.body("line", ["1", "2", "3"], ["u"])
-    assert line.count().freedoms == 5
+    assert line.count().dofs == 5
     plate = Mechanism(2)
     for name, at in {"1": (0, 0), "2": (1, 0), "3": (2, 0), "4": (1, 1)}.items():
         plate.point(name, *at)
     plate.vector("u", 1, 1)
     plate.body("plate", ["1", "2", "3", "4"], ["u"])
-    assert plate.count().freedoms == 3
+    assert plate.count().dofs == 3
 
 
 def test_a_body_by_local_coordinates_is_where_it_is_turned_to() -> None:
@@ -226,11 +226,11 @@ def test_what_cannot_be_is_refused_by_name() -> None:
         m.angle("psi", ("A", "1"), ("A", "B"), axis="u")
 
 
-def test_freedoms_that_nothing_drives_are_named() -> None:
+def test_dofs_that_nothing_drives_are_named() -> None:
     m = Mechanism(2)
     m.point("A", 0, 0, fixed=True), m.point("1", 1, 0)
     m.link("bar", "A", "1")
-    with pytest.raises(da.ModelError, match=r"1 freedom more than drives.*free now: 1.y"):
+    with pytest.raises(da.ModelError, match=r"1 degree of freedom more than drives.*free now: 1.y"):
         m.rates()
     assert find_rates(m.equations(), free=True).v == pytest.approx([0, 0])
 

@@ -83,12 +83,12 @@ def test_counts_of_mechanisms_in_space() -> None:
 
 @pytest.mark.parametrize("name", ["sarrus", "four_bar", "slider_crank", "bennett"])
 def test_both_forms_count_alike(name: str) -> None:
-    """Hinges and what bodies share predict the same, in space; so do the ranks."""
+    """Joints and what bodies share predict the same, in space; so do the ranks."""
     system = getattr(import_module("dalembert.library.mechanisms"), name)()
     system.drives.clear()
-    hinged, natural = da.mobility(system), natural_model(system, dimension=3).mechanism.mobility()
-    assert (natural.mobility, natural.general) == (hinged.mobility, hinged.general)
-    assert natural.gruebler == hinged.gruebler
+    jointed, natural = da.mobility(system), natural_model(system, dimension=3).mechanism.mobility()
+    assert (natural.mobility, natural.general) == (jointed.mobility, jointed.general)
+    assert natural.gruebler == jointed.gruebler
 
 
 def test_rows_that_repeat_others_can_be_left_out() -> None:
@@ -107,7 +107,7 @@ def six_bar() -> da.System:
 
 
 @pytest.mark.parametrize("name", ["mechanisms.four_bar", "six_bars.watt_six_bar", "mechanisms.slider_crank"])
-def test_all_assemblies_are_those_of_hinges(name: str) -> None:
+def test_all_assemblies_are_those_of_joints(name: str) -> None:
     """The same number of ways, with bodies at the same places."""
     room, _, made = name.partition(".")
     system = getattr(import_module(f"dalembert.library.{room}"), made)()
@@ -116,7 +116,7 @@ def test_all_assemblies_are_those_of_hinges(name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_all_assemblies_of_random_linkages_are_those_of_hinges(seed: int) -> None:
+def test_all_assemblies_of_random_linkages_are_those_of_joints(seed: int) -> None:
     """A crank, and one or two pairs of bars that follow, each of which stands on either side."""
     rng = np.random.default_rng(seed)
 
@@ -135,7 +135,7 @@ def test_all_assemblies_of_random_linkages_are_those_of_hinges(seed: int) -> Non
 def same_assemblies(system: da.System) -> None:
     model = system.compile()
     q = da.assemble(model).q
-    first = model.forest.hinges[0].name
+    first = model.forest.joints[0].name
     at = float(q[model.q_slice(first)][0])
     wanted = da.assemble(model, q=q, fixed={first: at}, branches=True).branches
     driven = system.copy()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.connections.laws import Linear, third_rate
+from dalembert.connections.laws import LinearInterpolation, third_rate
 
 NaturalMotion = da.natural.NaturalMotion
 ANGLES = np.linspace(math.pi / 3, math.pi / 3 + 2.0, 11)
@@ -29,8 +29,8 @@ def by_points() -> da.natural.Mechanism:
     return m
 
 
-def by_hinges() -> da.System:
-    """Return the same by bodies and hinges."""
+def by_joints() -> da.System:
+    """Return the same by bodies and joints."""
     s = da.System("four-bar")
     crank, coupler, rocker = s.body("crank"), s.body("coupler"), s.body("rocker")
     s.connect("A", da.Revolute("z"), s.ground, crank)
@@ -43,27 +43,29 @@ def by_hinges() -> da.System:
 
 
 def test_both_forms_answer_to_one_call() -> None:
-    """Positions, speeds, accelerations and jerks of points, turns of bodies: by points as by hinges."""
+    """Positions, speeds, accelerations and jerks of points, turns of bodies: by points as by joints."""
     natural = da.kinematics(by_points(), drive="psi", values=ANGLES)
-    hinged = da.kinematics(by_hinges(), drive="A", values=ANGLES)
+    jointed = da.kinematics(by_joints(), drive="A", values=ANGLES)
     assert isinstance(natural, da.Result)
-    assert natural.t == pytest.approx(hinged.t, abs=1e-15)
+    assert natural.t == pytest.approx(jointed.t, abs=1e-15)
     # rounding of positions grows by the condition of J, about 10 near the last of them, with every rate
     for quantity, size in (("position", 1.0), ("velocity", 1.0), ("acceleration", 10.0), ("jerk", 100.0)):
-        wanted = hinged[f"coupler.at(2, 1.2, 0).{quantity}"][:, :2]
+        wanted = jointed[f"coupler.at(2, 1.2, 0).{quantity}"][:, :2]
         for name in ("3", "coupler.at(2, 1.2)"):
             assert natural[f"{name}.{quantity}"] == pytest.approx(wanted, abs=1e-12 * size)
     assert natural["3.velocity.norm"] == pytest.approx(np.hypot(*natural["3.velocity"].T), abs=1e-15)
-    assert natural["psi.speed"] == pytest.approx(hinged["A.speed"], abs=1e-14)
+    assert natural["psi.speed"] == pytest.approx(jointed["A.speed"], abs=1e-14)
     for body in ("crank", "coupler"):
-        assert natural[f"{body}.angular_velocity"] == pytest.approx(hinged[f"{body}.angular_velocity"][:, 2], abs=1e-13)
-        wanted = hinged[f"{body}.angular_acceleration"][:, 2]
+        assert natural[f"{body}.angular_velocity"] == pytest.approx(
+            jointed[f"{body}.angular_velocity"][:, 2], abs=1e-13
+        )
+        wanted = jointed[f"{body}.angular_acceleration"][:, 2]
         assert natural[f"{body}.angular_acceleration"] == pytest.approx(wanted, abs=1e-12)
-    assert natural["coupler.angle"] == pytest.approx(hinged["coupler.angle"], abs=1e-13)
+    assert natural["coupler.angle"] == pytest.approx(jointed["coupler.angle"], abs=1e-13)
 
 
 def test_turns_of_bodies_in_space() -> None:
-    """A body that roll, pitch and yaw lead turns as hinges in a row do."""
+    """A body that roll, pitch and yaw lead turns as joints in a row do."""
     laws = [da.Harmonic(0.4, 1.3), da.Polynomial((0.2, 0.5)), da.Polynomial((0.1, -0.7, 0.3))]
     m = da.natural.Mechanism(3)
     m.point("P", 0, 0, 0), m.vector("u", 1, 0, 0), m.vector("v", 0, 1, 0), m.point("T", 0.3, 0.2, 0.6)
@@ -78,11 +80,11 @@ def test_turns_of_bodies_in_space() -> None:
     ):
         s.connect(name, da.Revolute(axis), first, second)
         s.drive(name, position=law)
-    hinged = da.kinematics(s, times=times)
-    assert motion["plane.angular_velocity"] == pytest.approx(hinged["plane.angular_velocity"], abs=1e-12)
-    assert motion["plane.angular_acceleration"] == pytest.approx(hinged["plane.angular_acceleration"], abs=1e-12)
+    jointed = da.kinematics(s, times=times)
+    assert motion["plane.angular_velocity"] == pytest.approx(jointed["plane.angular_velocity"], abs=1e-12)
+    assert motion["plane.angular_acceleration"] == pytest.approx(jointed["plane.angular_acceleration"], abs=1e-12)
     for quantity in ("position", "velocity", "acceleration", "jerk"):
-        wanted = hinged[f"plane.at(0.1, -0.4, 0.2).{quantity}"]
+        wanted = jointed[f"plane.at(0.1, -0.4, 0.2).{quantity}"]
         assert motion[f"plane.at(0.1, -0.4, 0.2).{quantity}"] == pytest.approx(wanted, abs=1e-9)
     with pytest.raises(da.ModelError, match=r"plane\.angle"):
         motion["plane.angle"]
@@ -197,7 +199,7 @@ def test_pictures_of_points(tmp_path: Path) -> None:
 
 def test_arrows_at_points_of_systems() -> None:
     """`Result.draw` shows what points do: arrows along their velocities, to one scale."""
-    result = da.kinematics(by_hinges(), drive="A", values=ANGLES)
+    result = da.kinematics(by_joints(), drive="A", values=ANGLES)
     t = float(ANGLES[4])
     ax = result.draw(t, velocities=["crank.at(2, 0, 0)", "coupler.at(2, 1.2, 0)"], accelerations=["coupler"])
     arrows = [note for note in ax.texts if note.get_gid() == "velocities"]
@@ -217,9 +219,9 @@ def test_arrows_at_points_of_systems() -> None:
         da.Harmonic(0.4, 3.0, 0.2),
         da.Ramp(0.0, 2.0, 3.0),
         da.Spline(np.linspace(0, 3, 9), np.sin(np.linspace(0, 3, 9)), 5),
-        Linear([0.0, 1.0, 3.0], [0.0, 2.0, 1.0]),
+        LinearInterpolation([0.0, 1.0, 3.0], [0.0, 2.0, 1.0]),
         da.Integral(da.Harmonic(0.4, 3.0)),
-        da.Smoothed(da.Harmonic(0.4, 3.0), 0.3),
+        da.SmoothedLaw(da.Harmonic(0.4, 3.0), 0.3),
     ],
     ids=lambda law: type(law).__name__,
 )
@@ -234,7 +236,7 @@ def test_laws_of_the_library_know_their_third_rates(law: object) -> None:
 def test_third_rates_of_functions_are_taken_where_they_are_known() -> None:
     """Jerks of a mechanism driven by a function whose derivatives are given are exact."""
     functions = (math.sin, math.cos, lambda t: -math.sin(t))
-    exact = da.Function(*functions, third=lambda t: -math.cos(t))
+    exact = da.FunctionLaw(*functions, third=lambda t: -math.cos(t))
     m = by_points()
     given = [m.copy(), m.copy()]
     given[0].drive("psi", exact)

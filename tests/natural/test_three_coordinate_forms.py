@@ -14,7 +14,7 @@ from systems.random_trees import random_state, random_system
 import dalembert as da
 from dalembert.closure import RelativeEquations, find_position, find_rates
 from dalembert.connections.joints import Screw
-from dalembert.motion import follow
+from dalembert.motion import follow_branch
 from dalembert.natural import natural_model, reference_equations
 
 Array = NDArray[np.float64]
@@ -48,7 +48,7 @@ def test_example_3_5b_the_four_bar_by_centres_and_angles() -> None:
 
 
 def agree(system: da.System, q: Array, v: Array, a: Array, dimension: int | None = None) -> None:
-    """Rows hold, rates obey them, and rank and freedoms are those of hinges, at a closed state."""
+    """Rows hold, rates obey them, and rank and degrees of freedom are those of joints, at a closed state."""
     e = reference_equations(system, q=q, dimension=dimension)
     X, V, A = e.coordinates_of(q), e.coordinates_of(q, v), e.coordinates_of(q, v, a)
     size = max(1.0, float(np.abs(A).max()))
@@ -60,7 +60,7 @@ def agree(system: da.System, q: Array, v: Array, a: Array, dimension: int | None
         step = 1e-6 * np.eye(e.nv)[k]
         slope = (e.residual(X + step, 0.0) - e.residual(X - step, 0.0)) / 2e-6
         assert J[:, k] == pytest.approx(slope, abs=1e-8)
-    assert da.motion_space(e, q=X).freedoms == da.motion_space(system.compile(), q=q).freedoms
+    assert da.motion_space(e, q=X).dofs == da.motion_space(system.compile(), q=q).dofs
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -73,7 +73,7 @@ def test_planar_loops(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_loops_of_all_hinges_in_space(seed: int) -> None:
+def test_loops_of_all_joints_in_space(seed: int) -> None:
     closed = random_closed_system(np.random.default_rng(seed), 5, 2)
     if any(isinstance(c.element, Screw) for c in closed.system.connections.values()):
         with pytest.raises(da.ModelError, match="Screw has none"):
@@ -89,7 +89,7 @@ def test_loops_of_all_hinges_in_space(seed: int) -> None:
     "six_bars.watt_six_bar", "parallel_robots.three_rrr", "machines.cardan_shaft", "machines.quick_return",
 ])  # fmt: skip
 def test_positions_to_jerks_of_driven_mechanisms_in_three_forms(name: str) -> None:
-    """As many drives as freedoms: positions, speeds, accelerations, jerks and rank agree to rounding."""
+    """As many drives as degrees of freedom: positions, speeds, accelerations, jerks and rank agree to rounding."""
     room, _, made = name.partition(".")
     system: da.System = getattr(import_module(f"dalembert.library.{room}"), made)()
     system.drives.clear()
@@ -101,10 +101,10 @@ def test_positions_to_jerks_of_driven_mechanisms_in_three_forms(name: str) -> No
         system.drive(speed, position=da.Polynomial((float(q[single[speed]]), 1.0 - 0.3 * number, 0.4, 0.2)))
     driven = system.compile()
     swept = da.kinematics(driven, times=[0.0, 0.02], q=q)
-    hinges = RelativeEquations(driven)
+    joints = RelativeEquations(driven)
     natural, reference = natural_model(system, q=swept.q[0]), reference_equations(system, q=swept.q[0])
     t, at = 0.02, swept.q[1]
-    rates = find_rates(hinges, at, t)
+    rates = find_rates(joints, at, t)
     wanted_j = swept_jerk(driven, t, at)
     for e, coordinates_of in ((natural.equations(), natural.coordinates_of), (reference, reference.coordinates_of)):
         X = find_position(e, coordinates_of(swept.q[0]), t).q
@@ -113,14 +113,14 @@ def test_positions_to_jerks_of_driven_mechanisms_in_three_forms(name: str) -> No
         size = max(1.0, float(np.abs(rates.a).max()))
         assert found.v == pytest.approx(coordinates_of(at, rates.v), abs=1e-10)
         assert found.a == pytest.approx(coordinates_of(at, rates.v, rates.a), abs=1e-9 * size)
-        assert found.rank == e.nv and rates.rank == hinges.nv
-        # jerks: along the motion of hinges, second rates of coordinates change by them
+        assert found.rank == e.nv and rates.rank == joints.nv
+        # jerks: along the motion of joints, second rates of coordinates change by them
         h = 1e-3
         slopes = []
         for k in (-2, -1, 1, 2):
             there = driven.integrate(at, k * h * rates.v + (k * h) ** 2 / 2 * rates.a + (k * h) ** 3 / 6 * wanted_j)
-            there = find_position(hinges, there, t + k * h).q
-            r = find_rates(hinges, there, t + k * h, jerk=False)
+            there = find_position(joints, there, t + k * h).q
+            r = find_rates(joints, there, t + k * h, jerk=False)
             slopes.append(coordinates_of(there, r.v, r.a))
         slope = (slopes[0] - 8 * slopes[1] + 8 * slopes[2] - slopes[3]) / (12 * h)
         assert found.j is not None
@@ -128,7 +128,7 @@ def test_positions_to_jerks_of_driven_mechanisms_in_three_forms(name: str) -> No
 
 
 def swept_jerk(model: da.Model, t: float, q: Array) -> Array:
-    """Return jerks in hinge coordinates, from the core."""
+    """Return jerks in joint coordinates, from the core."""
     from dalembert.model.driven_kinematics import rates_at
 
     found = rates_at(model, np.array([t]), q[None], jerk=True)
@@ -152,13 +152,13 @@ def test_a_full_turn_is_followed_in_three_forms() -> None:
     """One routine, three forms: the crank goes round, and the coupler point takes one path."""
     s = four_bar()
     times = np.linspace(0.0, 2 * math.pi, 25)
-    hinges = da.kinematics(s, times=times)
-    e = reference_equations(s, q=hinges.q[0])
-    motion = follow(e, times, e.coordinates_of(hinges.q[0]), jerk=False)
+    joints = da.kinematics(s, times=times)
+    e = reference_equations(s, q=joints.q[0])
+    motion = follow_branch(e, times, e.coordinates_of(joints.q[0]), jerk=False)
     for k in range(len(times)):
         x = motion.q[k].copy()
-        wanted = e.coordinates_of(hinges.q[k])
+        wanted = e.coordinates_of(joints.q[k])
         angles = [i for i, name in enumerate(e.speed_names) if name.endswith("angle")]
         x[angles] -= 2 * math.pi * np.round((x[angles] - wanted[angles]) / (2 * math.pi))
         assert x == pytest.approx(wanted, abs=1e-10)
-        assert motion.a[k] == pytest.approx(e.coordinates_of(hinges.q[k], hinges.v[k], hinges.a[k]), abs=1e-9)
+        assert motion.a[k] == pytest.approx(e.coordinates_of(joints.q[k], joints.v[k], joints.a[k]), abs=1e-9)

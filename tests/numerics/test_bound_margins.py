@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from dalembert.numerics.bound_margins import MOST
-from dalembert.simulation.friction.holding_margin import together
+from dalembert.numerics.bound_margins import MAX_COUNT
+from dalembert.simulation.friction.holding_margin import coupled_margin
 
 
 def case(seed: int, balls: list[list[int]], states: int = 4) -> tuple:
@@ -25,7 +25,7 @@ def case(seed: int, balls: list[list[int]], states: int = 4) -> tuple:
 @pytest.mark.parametrize("seed", range(12))
 def test_boxes_leave_what_a_linear_programme_finds(seed: int) -> None:
     h, lower, upper, limits, share, scale, _ = case(seed, [])
-    found = together(h, lower, upper, limits, share, scale, [])
+    found = coupled_margin(h, lower, upper, limits, share, scale, [])
     wide, (n, m) = np.maximum(scale, limits), share.shape
     for k in range(len(h)):
         rows = np.vstack([np.eye(n + m), -np.eye(n + m)])
@@ -37,7 +37,7 @@ def test_boxes_leave_what_a_linear_programme_finds(seed: int) -> None:
             b_ub=bounds[known],
             A_eq=np.column_stack([np.eye(n), share, np.zeros(n)]),
             b_eq=h[k],
-            bounds=[(None, None)] * (n + m) + [(-MOST, None)],
+            bounds=[(None, None)] * (n + m) + [(-MAX_COUNT, None)],
         )
         assert found[k] == pytest.approx(-best.x[-1], abs=1e-8)
 
@@ -46,7 +46,7 @@ def test_boxes_leave_what_a_linear_programme_finds(seed: int) -> None:
 def test_ellipsoids_leave_what_a_search_finds(seed: int) -> None:
     balls = [[0, 1, 3], [4, 5]] if seed < 4 else [[2, 3, 4, 5]]
     h, lower, upper, limits, share, scale, _ = case(seed, balls)
-    found, n, wide = together(h, lower, upper, limits, share, scale, balls), len(share), np.maximum(scale, limits)
+    found, n, wide = coupled_margin(h, lower, upper, limits, share, scale, balls), len(share), np.maximum(scale, limits)
 
     for k in range(len(h)):
 
@@ -58,7 +58,7 @@ def test_ellipsoids_leave_what_a_search_finds(seed: int) -> None:
             bounds = [upper[k] + r * wide[k] - lam, lam - lower[k] + r * wide[k]]
             inside = [1.0 + r - np.linalg.norm(lam[ball] / limits[k, ball]) for ball in balls]
             known = np.concatenate(bounds)
-            return np.concatenate([known[np.isfinite(known)], inside, [r + MOST]])
+            return np.concatenate([known[np.isfinite(known)], inside, [r + MAX_COUNT]])
 
         start = np.append(np.full(share.shape[1], 0.01), 10.0 + np.abs(h[k] / limits[k, :n]).max() * 3)
         best = minimize(
@@ -75,5 +75,5 @@ def test_ellipsoids_leave_what_a_search_finds(seed: int) -> None:
 def test_a_ball_without_friction_about_one_axis_holds_nothing_about_it() -> None:
     share, limits = np.array([[1.0], [0.0]]), np.array([[1.0, 0.0, 0.5]])
     for h, holds in (((1.2, 0.0), True), ((1.2, 0.1), False)):
-        left = together(np.array([h]), -limits, limits, limits, share, np.ones(3), [[0, 1]])[0]
+        left = coupled_margin(np.array([h]), -limits, limits, limits, share, np.ones(3), [[0, 1]])[0]
         assert (left > 0.0) == holds

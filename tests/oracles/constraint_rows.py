@@ -1,6 +1,6 @@
-"""The constraint form of every hinge, and of contacts, in slow and obvious NumPy: the oracle of the compiled rows.
+"""The constraint form of every joint, and of contacts, in slow and obvious NumPy: the oracle of the compiled rows.
 
-Frame A is the first marker turned by ``hinge.frame()``, frame B the second one turned likewise. With R = R_AB and
+Frame A is the first marker turned by ``joint.frame()``, frame B the second one turned likewise. With R = R_AB and
 p = p_AB, both in axes of A, the motion of B seen from A is
 
     w  = R_WA^T (w_B - w_A)                                             R' = w x R
@@ -52,14 +52,20 @@ class Rows(NamedTuple):
 
 
 def names(model: Model) -> tuple[str, ...]:
-    """Return the names of all rows, chord by chord."""
-    return tuple(f"{chord.name}.{row}" for chord in model.forest.chords for row in ROWS[chord.element.kind])
+    """Return the names of all rows, loop constraint by loop constraint."""
+    return tuple(
+        f"{loop_constraint.name}.{row}"
+        for loop_constraint in model.forest.loop_constraints
+        for row in ROWS[loop_constraint.element.kind]
+    )
 
 
 def rows(model: Model, q: Array, v: Array | None = None) -> Rows:
-    """Return residual, Jacobian and bias of all chords of a model."""
+    """Return residual, Jacobian and bias of all loop constraints of a model."""
     speeds = np.zeros(model.nv) if v is None else v
-    parts = [_chord_rows(model, chord, q, speeds) for chord in model.forest.chords]
+    parts = [
+        _loop_constraint_rows(model, loop_constraint, q, speeds) for loop_constraint in model.forest.loop_constraints
+    ]
     return Rows(
         np.concatenate([np.zeros(0), *(p.residual for p in parts)]),
         np.vstack([np.zeros((0, model.nv)), *(p.jacobian for p in parts)]),
@@ -67,15 +73,18 @@ def rows(model: Model, q: Array, v: Array | None = None) -> Rows:
     )
 
 
-def _chord_rows(model: Model, chord: Connection, q: Array, v: Array) -> Rows:
-    contact = chord.element if isinstance(chord.element, (PointOnCurve, CamFollower)) else None
-    F = np.eye(3) if contact else chord.element.frame()
-    A, B = model.pose(chord.first, q), model.pose(chord.second, q)
+def _loop_constraint_rows(model: Model, loop_constraint: Connection, q: Array, v: Array) -> Rows:
+    contact = loop_constraint.element if isinstance(loop_constraint.element, (PointOnCurve, CamFollower)) else None
+    F = np.eye(3) if contact else loop_constraint.element.frame()
+    A, B = model.pose(loop_constraint.first, q), model.pose(loop_constraint.second, q)
     to_A = (A.rotation @ F).T
     R, d = to_A @ B.rotation @ F, B.position - A.position
     p = to_A @ d
-    J_A, J_B = model.jacobian(chord.first, q), model.jacobian(chord.second, q)
-    b_A, b_B = model.bias_acceleration(chord.first, q, v), model.bias_acceleration(chord.second, q, v)
+    J_A, J_B = model.jacobian(loop_constraint.first, q), model.jacobian(loop_constraint.second, q)
+    b_A, b_B = (
+        model.bias_acceleration(loop_constraint.first, q, v),
+        model.bias_acceleration(loop_constraint.second, q, v),
+    )
     V_A, V_B = J_A @ v, J_B @ v
 
     # relative motion, as matrices on v and as vectors for the bias
@@ -91,7 +100,7 @@ def _chord_rows(model: Model, chord: Connection, q: Array, v: Array) -> Rows:
         rest = contacts.bias(contact, R, p, np.concatenate([w, U @ v])) + rows @ np.concatenate([alpha, accel])
         return Rows(contacts.residual(contact, R, p), rows @ np.vstack([W, U]), rest)
     residual, jacobian, bias = [], [], []
-    for name in ROWS[chord.element.kind]:
+    for name in ROWS[loop_constraint.element.kind]:
         if name in ("x", "y", "z"):
             i = "xyz".index(name)
             value, row, rest = p[i], U[i], accel[i]
@@ -103,7 +112,9 @@ def _chord_rows(model: Model, chord: Connection, q: Array, v: Array) -> Rows:
             scalar_rate = -0.5 * w @ e[1:]
             rest = (scalar_rate * w + e[0] * alpha + np.cross(alpha, e[1:]) + np.cross(w, vector_rate))[i]
         elif name == "advance":
-            value, row, rest = _advance(float(getattr(chord.element, "pitch", 0.0)), R, p, W, U, w, alpha, accel)
+            value, row, rest = _advance(
+                float(getattr(loop_constraint.element, "pitch", 0.0)), R, p, W, U, w, alpha, accel
+            )
         else:
             # x.(R z), y.(R z), or x.(R y): u' = w x u, u'' = w' x u + w x (w x u) for an axis u of B
             u = R[:, 1] if name == "skew" else R[:, 2]

@@ -10,7 +10,7 @@ from dalembert.connections.connection import Connection
 from dalembert.connections.elements.built_in import (
     Effort,
     ForceConnection,
-    HingeSpring,
+    JointSpring,
     Limits,
     Load,
     SpringDamper,
@@ -36,7 +36,7 @@ def element_load(motion: Motion, force: ForceConnection, port: int = 0) -> Array
         case Load() as load:
             assert force.second is not None
             return _load(motion, load, force.second)
-        case HingeSpring():
+        case JointSpring():
             place, speed = _coordinate(motion, *force.places[0])
             return -numbers["stiffness"] * (place - numbers["rest"]) - numbers["damping"] * speed
         case Limits():
@@ -87,7 +87,7 @@ def _port(motion: Motion, force: ForceConnection, k: int) -> tuple[Array, Array]
     """Return what an element measures at one of its ports, and its rates, (n, measures) each."""
     element = force.element
     assert isinstance(element, Element)
-    if element.at_hinge:
+    if element.at_joint:
         place, speed = _coordinate(motion, *force.places[k])
         return place[:, None], speed[:, None]
     return _between(motion, element.each_measure[k], force.ends[0], force.ends[k + 1])
@@ -129,7 +129,7 @@ def _own_law(motion: Motion, element: Element, force: ForceConnection, port: int
     first_place = sum(len(MEASURES[m][0]) for m in element.each_measure[:port])
     size = len(MEASURES[measure][0])
     answer = element_answers(motion, force)[:, first_place : first_place + size]
-    if element.at_hinge:
+    if element.at_joint:
         return answer[:, 0]
     first, second = (motion.model.pose(end, motion.q) for end in (force.ends[0], force.ends[port + 1]))
     if measure == "distance":
@@ -173,9 +173,9 @@ def _limits(numbers: dict[str, Array], place: Array, speed: Array) -> Array:
     return effort
 
 
-def _coordinate(motion: Motion, hinge: Connection, k: int) -> tuple[Array, Array]:
-    """Return position and speed (n,) of a coordinate of a hinge of the tree."""
-    q, v = motion.model.q_slice(hinge.name).start, motion.model.v_slice(hinge.name).start
+def _coordinate(motion: Motion, joint: Connection, k: int) -> tuple[Array, Array]:
+    """Return position and speed (n,) of a coordinate of a joint of the tree."""
+    q, v = motion.model.q_slice(joint.name).start, motion.model.v_slice(joint.name).start
     return motion.q[:, q + k], motion.v[:, v + k]
 
 

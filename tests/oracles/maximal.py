@@ -1,7 +1,7 @@
-"""Dynamics in maximal coordinates: every body free, every hinge a constraint. Plain NumPy, no compiled core.
+"""Dynamics in maximal coordinates: every body free, every joint a constraint. Plain NumPy, no compiled core.
 
 Each body has six speeds U = [omega; velocity of its mass centre] in world axes. A connection between
-the markers 1 and 2 allows the relative motion H v of its hinge and forbids the orthogonal complement N
+the markers 1 and 2 allows the relative motion H v of its joint and forbids the orthogonal complement N
 of H (Sol 1983, section 3.3). With r from marker 1 to marker 2, and everything in axes of marker 1,
 
     V_rel = [w2 - w1; v2 - v1 - w1 x r]                                                         (1)
@@ -31,7 +31,7 @@ from dalembert.connections.joints import (
     Cylindrical,
     Fixed,
     Free,
-    Hinge,
+    Joint,
     Planar,
     Prismatic,
     Screw,
@@ -41,7 +41,7 @@ from dalembert.connections.joints import (
 from dalembert.rotation import quaternion_from_matrix
 from dalembert.system import System
 
-__all__ = ["Maximal", "hinge_coordinates"]
+__all__ = ["Maximal", "joint_coordinates"]
 
 Array = NDArray[np.float64]
 
@@ -49,22 +49,22 @@ Array = NDArray[np.float64]
 RANK = 1e-9
 
 
-def hinge_coordinates(hinge: Hinge, C: Array, c: Array) -> Array:
-    """Return the q (nq,) at which ``hinge.pose(q)`` is C (3, 3), c (3,): the inverse of `pose`.
+def joint_coordinates(joint: Joint, C: Array, c: Array) -> Array:
+    """Return the q (nq,) at which ``joint.pose(q)`` is C (3, 3), c (3,): the inverse of `pose`.
 
     Angles are within +-pi, except a screw's, whose whole turns follow from the displacement. Parts of
-    C and c that the hinge does not allow are left out of account.
+    C and c that the joint does not allow are left out of account.
     """
-    F = hinge.frame()
+    F = joint.frame()
     R, r = F.T @ C @ F, F.T @ c
     angle = np.arctan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1])
-    match hinge:
+    match joint:
         case Fixed():
             return np.zeros(0)
         case Prismatic():
             return np.array([r[2]])
         case Screw():
-            turns = np.round(r[2] / hinge.pitch - angle / (2 * np.pi)) if hinge.pitch else 0.0
+            turns = np.round(r[2] / joint.pitch - angle / (2 * np.pi)) if joint.pitch else 0.0
             return np.array([angle + 2 * np.pi * turns])
         case Cylindrical():
             return np.array([angle, r[2]])
@@ -97,11 +97,11 @@ class Relation:
     Attributes
     ----------
     q, v : (nq,), (nv,)
-        Coordinates and speeds of the hinge; a contact has none.
+        Coordinates and speeds of the joint; a contact has none.
     gap : float
-        Largest entry by which the markers' relative pose and ``hinge.pose(q)`` differ.
+        Largest entry by which the markers' relative pose and ``joint.pose(q)`` differ.
     H, N : (6, nv), (6, 6 - nv)
-        What the hinge allows, and the orthonormal rest.
+        What the joint allows, and the orthonormal rest.
     J : (6, 6 nb)
         V_rel = J U; also the load on the second marker about its origin acts on the bodies by J^T.
     G, g : (6 - nv, 6 nb), (6 - nv,)
@@ -185,15 +185,15 @@ class Maximal:
         loads : (nb, 6) N m and N
             [moment; force] on each body at its origin, world axes.
         efforts : mapping of connection names to (nv,) N m or N
-            Hinge forces along the hinge's speeds.
+            Joint forces along the joint's speeds.
         """
         A = self._solve(loads, efforts)[0].copy()
         w = self.U[:, :3]
         A[:, 3:] -= np.cross(A[:, :3], self.centre) + np.cross(w, np.cross(w, self.centre))
         return A
 
-    def hinge_loads(self, loads: Array | None = None, efforts: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Return [moment; force] (6,) of each hinge on its second marker, at its origin, world axes.
+    def joint_loads(self, loads: Array | None = None, efforts: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Return [moment; force] (6,) of each joint on its second marker, at its origin, world axes.
 
         It holds the effort too: H^T of it is the effort. Unique if no row repeats another.
         """
@@ -231,7 +231,7 @@ class Maximal:
     # ---- connections
 
     def _relation(self, connection: Connection) -> Relation:
-        hinge = connection.element
+        joint = connection.element
         one, two = self._point(connection.first), self._point(connection.second)
         to_one = np.kron(np.eye(2), one.R.T)
         r, w1 = two.p - one.p, one.V[:3]
@@ -248,19 +248,19 @@ class Maximal:
             ]
         )
         J, rest = to_one @ J, to_one @ rest
-        if isinstance(hinge, (PointOnCurve, CamFollower)):
-            N = contacts.gradient(hinge, C, c).T
+        if isinstance(joint, (PointOnCurve, CamFollower)):
+            N = contacts.gradient(joint, C, c).T
             H = np.linalg.qr(N, mode="complete")[0][:, N.shape[1] :]
-            gap = float(np.abs(contacts.residual(hinge, C, c)).max())
-            g = N.T @ rest + contacts.bias(hinge, C, c, to_one @ V_rel)
+            gap = float(np.abs(contacts.residual(joint, C, c)).max())
+            g = N.T @ rest + contacts.bias(joint, C, c, to_one @ V_rel)
             return Relation(np.zeros(0), np.zeros(0), gap, H, N, J, N.T @ J, g, one.R)
-        q = hinge_coordinates(hinge, C, c)
-        H = hinge.motion(q)
+        q = joint_coordinates(joint, C, c)
+        H = joint.motion(q)
         v = np.linalg.lstsq(H, to_one @ V_rel, rcond=None)[0]
-        N = np.linalg.qr(H, mode="complete")[0][:, hinge.nv :] if hinge.nv else np.eye(6)
-        C_hinge, c_hinge = hinge.pose(q)
-        gap = float(max(np.abs(C - C_hinge).max(), np.abs(c - c_hinge).max()))
-        return Relation(q, v, gap, H, N, J, N.T @ J, N.T @ (rest - hinge.bias(q, v)), one.R)
+        N = np.linalg.qr(H, mode="complete")[0][:, joint.nv :] if joint.nv else np.eye(6)
+        C_joint, c_joint = joint.pose(q)
+        gap = float(max(np.abs(C - C_joint).max(), np.abs(c - c_joint).max()))
+        return Relation(q, v, gap, H, N, J, N.T @ J, N.T @ (rest - joint.bias(q, v)), one.R)
 
     def _point(self, marker: Marker) -> _Point:
         J = np.zeros((6, 6 * self.nb))

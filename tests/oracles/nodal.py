@@ -1,7 +1,7 @@
 """Mass points: the equations of motion from nothing but positions.
 
 Every rigid body is six points on its principal axes, every flexible one its nodes. Positions of all points follow from
-the definitions of the hinges and of the modes; velocities, accelerations and partial velocities are differences of
+the definitions of the joints and of the modes; velocities, accelerations and partial velocities are differences of
 positions. Kane's equations for points, sum of m J* (x'' - g), then give mass matrix and bias. Slow, good to about 1e-8.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 from systems.random_trees import derivative
 
-from dalembert.oracles.operators import hinge_motion
+from dalembert.oracles.operators import joint_motion
 
 
 class Nodal:
@@ -55,20 +55,20 @@ class Nodal:
         """Return positions (k, 3) of all points in the world, and poses of the body frames."""
         frames, etas, at = [(np.eye(3), np.zeros(3))], [None], 0
         points = []
-        for name, hinge, parent in zip(self.forest.bodies[1:], self.forest.hinges, self.forest.parent, strict=True):
-            own = q[at : at + hinge.element.nq]
-            at += hinge.element.nq
+        for name, joint, parent in zip(self.forest.bodies[1:], self.forest.joints, self.forest.parent, strict=True):
+            own = q[at : at + joint.element.nq]
+            at += joint.element.nq
             flexible = self.system.bodies[name].flexible
             eta = None
             if flexible is not None:
                 eta = q[at : at + flexible.nm]
                 at += flexible.nm
-            motion = hinge_motion(hinge, own, np.zeros(hinge.element.nv))
+            motion = joint_motion(joint, own, np.zeros(joint.element.nv))
             R_P, p_P = frames[parent]
-            R_I, p_I = self._marker(hinge.inboard, etas[parent])
+            R_I, p_I = self._marker(joint.inboard, etas[parent])
             R, p = R_P @ R_I, p_P + R_P @ p_I
             R, p = R @ motion.rotation, p + R @ motion.displacement
-            R_O, p_O = self._marker(hinge.outboard, eta)
+            R_O, p_O = self._marker(joint.outboard, eta)
             R = R @ R_O.T
             p = p - R @ p_O
             frames.append((R, p))
@@ -95,8 +95,8 @@ class Nodal:
         acceleration = np.tensordot(weights, np.array(at), 1)
         force = np.einsum("k,kia,ki->a", self.masses, J, acceleration - self.system.gravity)
         at_q = at_v = 0
-        for name, hinge in zip(self.forest.bodies[1:], self.forest.hinges, strict=True):
-            at_q, at_v = at_q + hinge.element.nq, at_v + hinge.element.nv
+        for name, joint in zip(self.forest.bodies[1:], self.forest.joints, strict=True):
+            at_q, at_v = at_q + joint.element.nq, at_v + joint.element.nv
             flexible = self.system.bodies[name].flexible
             if flexible is not None:
                 span_q, span_v = slice(at_q, at_q + flexible.nm), slice(at_v, at_v + flexible.nm)

@@ -6,12 +6,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import dalembert as da
-from dalembert.motion.ik.target_checks import Goal
+from dalembert.motion.ik.target_checks import CheckedTarget
 
 Array = np.ndarray
 
 
-def goal_rows(model: da.Model, goal: Goal, q: Array, which: Array) -> tuple[Array, Array]:
+def goal_rows(model: da.Model, goal: CheckedTarget, q: Array, which: Array) -> tuple[Array, Array]:
     """Return r (b, 3), m or rad, and J (b, 3, nv) of one goal at q (b, nq) for targets `which` (b,)."""
     R, p, J = _seen(model, goal, q)
     wanted = goal.wanted if len(goal.wanted) == 1 else goal.wanted[which]
@@ -31,7 +31,7 @@ def goal_rows(model: da.Model, goal: Goal, q: Array, which: Array) -> tuple[Arra
     return np.where(meant, r, 0.0), rows * meant[..., None]
 
 
-def _seen(model: da.Model, goal: Goal, q: Array) -> tuple[Array, Array, Array]:
+def _seen(model: da.Model, goal: CheckedTarget, q: Array) -> tuple[Array, Array, Array]:
     """Return attitude, position and [w; v] by v of a marker, seen from and in axes of its frame of reference."""
     (R, p), J = model.pose(goal.marker, q), model.jacobian(goal.marker, q)
     if goal.reference is None:

@@ -1,6 +1,7 @@
 """Moreau's time stepping: rigid contacts with Newton's restitution and Coulomb's friction, in NumPy.
 
-Source: J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, Springer 1988, 1-82.
+Source: J. J. Moreau, "Unilateral contact and dry friction in finite degree of freedom dynamics", CISM 302, Springer
+1988, 1-82.
 """
 
 from __future__ import annotations

@@ -97,17 +97,17 @@ def block() -> da.System:
 
 def test_sums_of_many_terms_are_formulas() -> None:
     s = block()
-    s.connect("k", da.Element("hinge", "-(" + " + ".join(f"{k} * s" for k in range(1500)) + ")"), "X")
+    s.connect("k", da.Element("joint", "-(" + " + ".join(f"{k} * s" for k in range(1500)) + ")"), "X")
     m = s.compile()
     assert m.dynamics(0.0, [2.0], [0.0]).a[0] == pytest.approx(-2.0 * sum(range(1500)))
-    s.connect("j", da.Element("hinge", "8 - 4 - 2 - 1 + 2 ** 3 / 4 / 2"), "X")
+    s.connect("j", da.Element("joint", "8 - 4 - 2 - 1 + 2 ** 3 / 4 / 2"), "X")
     assert s.compile().dynamics(0.0, [0.0], [0.0]).a[0] == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("formula", ["-" * 5000 + "s", "+".join(["s"] * 100_000), "s" + "**s" * 2000])
 def test_formulas_that_are_too_deep_are_refused_by_name(formula: str) -> None:
     with pytest.raises(da.ModelError, match="nested too deeply: split it"):
-        da.Element("hinge", formula)
+        da.Element("joint", formula)
 
 
 def test_deep_formulas_of_sympy_are_refused_by_name() -> None:
@@ -119,7 +119,7 @@ def test_deep_formulas_of_sympy_are_refused_by_name() -> None:
     sys.setrecursionlimit(limit - 200)
     try:
         with pytest.raises(da.ModelError, match="nested too deeply"):
-            da.Element("hinge", formula)
+            da.Element("joint", formula)
     finally:
         sys.setrecursionlimit(limit)
 
@@ -133,7 +133,7 @@ class NoAddress:
 
 def test_compiled_laws_need_an_address() -> None:
     with pytest.raises(da.ModelError, match="address is 0"):
-        da.Element("hinge", NoAddress(), active=True)
+        da.Element("joint", NoAddress(), active=True)
 
 
 def test_private_doors_refuse_what_is_no_model() -> None:

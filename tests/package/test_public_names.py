@@ -42,7 +42,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     plain = [name for name in classes if not getattr(getattr(da, name), "__parameters__", ())]
     text = "import numpy as np\nimport dalembert as da\n" + "".join(f"da.{name}\n" for name in names)
     text += "".join(f"def f_{name}(x: da.{name}) -> None: ...\n" for name in plain)
-    text += "da.simulat\nda.Bushingg\nreveal_type(da.Linear([0, 1], [0, 1]))\n" + ANSWERS
+    text += "da.simulat\nda.Bushingg\nreveal_type(da.LinearInterpolation([0, 1], [0, 1]))\n" + ANSWERS
     (folder / "user.py").write_text(text)
     (folder / "mypy.ini").write_text("[mypy]\n")
     flags = ["--strict", "--follow-imports=silent", "--no-error-summary", "--cache-dir", str(folder / "cache")]

@@ -74,9 +74,9 @@ def test_inner_angles_of_a_chain_and_their_rates_are_those_of_the_same_chain_of_
     two = da.simulate(leg(None), 0.3, times=times, rtol=1e-10, atol=1e-12)
     one = da.simulate(leg(two), 0.3, times=times, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(one["hip.position"], two["hip.position"], atol=1e-8)
-    for inner, hinge in (("0.angle", "A"), ("2.angle", "B")):
-        np.testing.assert_allclose(one[f"leg.{inner}"], two[f"{hinge}.position"], atol=1e-7)
-        np.testing.assert_allclose(one[f"leg.{inner}.rate"], two[f"{hinge}.speed"], atol=1e-6)
+    for inner, joint in (("0.angle", "A"), ("2.angle", "B")):
+        np.testing.assert_allclose(one[f"leg.{inner}"], two[f"{joint}.position"], atol=1e-7)
+        np.testing.assert_allclose(one[f"leg.{inner}.rate"], two[f"{joint}.speed"], atol=1e-6)
 
 
 def test_momenta_of_bodies_add_up_to_those_of_the_system() -> None:

@@ -51,7 +51,7 @@ def test_bare_states_have_nodal_motion_with_angular_rates(run: da.Result) -> Non
 
 @pytest.mark.parametrize("mass", ["consistent", "lumped"])
 def test_loads_of_nodes_add_up_to_those_of_connections(mass: str) -> None:
-    """Over all nodes, inertia and elastic forces are what hinge, load and spring do to the body."""
+    """Over all nodes, inertia and elastic forces are what joint, load and spring do to the body."""
     run = swinging(da.CantileverModes(4), mass)
     R = run["arm.rotation"]
     found = np.einsum("nij,nkj->nki", R, da.nodal_loads(run, "arm")[..., 3:])  # forces, world axes
@@ -61,7 +61,7 @@ def test_loads_of_nodes_add_up_to_those_of_connections(mass: str) -> None:
 
 
 def test_loads_of_nodes_do_no_work_on_the_modes() -> None:
-    """Without anything attached but the hinge, what is left at nodes is orthogonal to every mode."""
+    """Without anything attached but the joint, what is left at nodes is orthogonal to every mode."""
     s = da.System("free arm")
     arm = s.body("arm", da.beam(1.0, SECTION, STEEL, elements=8, modes=da.CantileverModes(3)))
     s.connect("A", da.Revolute("y"), s.ground, arm)
@@ -90,13 +90,13 @@ def test_one_mode_is_enough_for_section_forces_in_balance_with_the_load() -> Non
     assert np.abs(by_modes - exact).max() > 0.05 * 20
 
 
-def test_section_forces_with_inertia_are_what_the_hinge_carries(run: da.Result) -> None:
-    """At the root of a swinging arm: force and moment of the hinge, whatever the modes miss."""
+def test_section_forces_with_inertia_are_what_the_joint_carries(run: da.Result) -> None:
+    """At the root of a swinging arm: force and moment of the joint, whatever the modes miss."""
     arm = run.model.system["arm"].flexible
     forces = da.section_forces(arm, displacements=da.mode_acceleration(run, "arm"))[:, 0, 0]  # root
     R = run["arm.rotation"]
     held = np.einsum("nji,nj->ni", R, run["A.force"])
-    # the part of the beam beyond the section acts on what is before it: minus what the hinge does to the beam; the
+    # the part of the beam beyond the section acts on what is before it: minus what the joint does to the beam; the
     # first node's own share of the mass, half an element's, stands between the two
     assert np.abs(forces[:, :3] + held).max() < 0.12 * np.abs(held).max()
     moment = np.einsum("nji,nj->ni", R, run["A.moment"])

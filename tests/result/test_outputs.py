@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from systems.cut_joints import read_by_the_core
-from systems.random_trees import HINGES, random_hinge, random_system
+from systems.random_trees import JOINTS, random_joint, random_system
 from systems.reference_trajectories import trajectory
 
 import dalembert as da
 from dalembert.connections.elements.built_in import (
     Effort,
-    HingeSpring,
+    JointSpring,
     Limits,
     Load,
     SpringDamper,
     TorsionSpring,
 )
-from dalembert.connections.joints import Hinge
+from dalembert.connections.joints import Joint
 from dalembert.library.mechanisms import four_bar, slider_crank
 from dalembert.result.outputs import describe, names
 
@@ -33,42 +33,42 @@ def slope(result: da.Result, name: str, at: Array, h: float = 1e-3) -> Array:
     return np.asarray((8 * (y[1] - y[-1]) - (y[2] - y[-2])) / (12 * h))
 
 
-def test_coordinates_of_a_cut_hinge_invert_its_definition() -> None:
+def test_coordinates_of_a_cut_joint_invert_its_definition() -> None:
     rng = np.random.default_rng(1)
-    for kind in HINGES:
-        hinge = random_hinge(kind, rng)
+    for kind in JOINTS:
+        joint = random_joint(kind, rng)
         n = 20
-        q, v, a = rng.uniform(-1.5, 1.5, (n, hinge.nq)), rng.normal(size=(n, hinge.nv)), rng.normal(size=(n, hinge.nv))
-        if "qw" in hinge.coordinates:
+        q, v, a = rng.uniform(-1.5, 1.5, (n, joint.nq)), rng.normal(size=(n, joint.nv)), rng.normal(size=(n, joint.nv))
+        if "qw" in joint.coordinates:
             q[:, 0] = np.abs(q[:, 0])
             q[:, :4] /= np.linalg.norm(q[:, :4], axis=1, keepdims=True)
-        C, c = (np.array(x) for x in zip(*(hinge.pose(row) for row in q), strict=True))
-        V = np.array([hinge.motion(x) @ y for x, y in zip(q, v, strict=True)])
-        A = np.array([hinge.motion(x) @ z + hinge.bias(x, y) for x, y, z in zip(q, v, a, strict=True)])
-        found = read_by_the_core(hinge, C, c, V, A)
-        # the motion goes through another hinge with six coordinates first
+        C, c = (np.array(x) for x in zip(*(joint.pose(row) for row in q), strict=True))
+        V = np.array([joint.motion(x) @ y for x, y in zip(q, v, strict=True)])
+        A = np.array([joint.motion(x) @ z + joint.bias(x, y) for x, y, z in zip(q, v, a, strict=True)])
+        found = read_by_the_core(joint, C, c, V, A)
+        # the motion goes through another joint with six coordinates first
         for part, expected in zip(found, (q, v, a), strict=True):
             assert np.allclose(part, expected, atol=1e-11), kind
-        by_definition = [hinge.coordinates_of(*pose) for pose in zip(C, c, strict=True)]
+        by_definition = [joint.coordinates_of(*pose) for pose in zip(C, c, strict=True)]
         assert np.allclose(by_definition, q, atol=1e-13), kind
 
 
 def test_a_screw_counts_its_turns_by_its_advance() -> None:
-    hinge = da.Screw("z", pitch=0.01)
+    joint = da.Screw("z", pitch=0.01)
     angles = np.array([-40.0, -3.0, 0.0, 7.0, 100.0])
-    C, c = (np.array(x) for x in zip(*(hinge.pose(np.array([angle])) for angle in angles), strict=True))
+    C, c = (np.array(x) for x in zip(*(joint.pose(np.array([angle])) for angle in angles), strict=True))
     still = np.zeros((len(c), 6))
-    assert np.allclose(read_by_the_core(hinge, C, c, still, still)[0][:, 0], angles, atol=1e-12)
-    assert np.allclose([hinge.coordinates_of(*pose)[0] for pose in zip(C, c, strict=True)], angles, atol=1e-12)
+    assert np.allclose(read_by_the_core(joint, C, c, still, still)[0][:, 0], angles, atol=1e-12)
+    assert np.allclose([joint.coordinates_of(*pose)[0] for pose in zip(C, c, strict=True)], angles, atol=1e-12)
 
 
 @pytest.fixture(scope="module")
 def spatial() -> da.Result:
-    """A tree with every hinge there is, under gravity."""
+    """A tree with every joint there is, under gravity."""
     system = random_system(np.random.default_rng(5), 8)
     for kind, name in ((da.Free, "loose"), (da.Spherical, "ball")):
         body = system.body(name, da.box(0.3, 0.4, 0.5, mass=2.0))
-        system.connect(f"{name}.hinge", kind(), system.ground.at(1, 2, 3), body.at(0.1, 0, 0.2))
+        system.connect(f"{name}.joint", kind(), system.ground.at(1, 2, 3), body.at(0.1, 0, 0.2))
     system.bodies["loose"].marker("tip", 0.2, -0.1, 0.3, rotation=da.bryant(0.3, 0.2, 0.1))
     model = system.compile()
     state = model.random_state(3)
@@ -109,10 +109,10 @@ def test_quaternions_are_continuous_and_stand_for_the_rotation(spatial: da.Resul
         assert np.array_equal(spatial[f"{name}.quaternion.w"], Q[:, 0])
 
 
-def test_hinges_give_their_coordinates_by_name(spatial: da.Result) -> None:
+def test_joints_give_their_coordinates_by_name(spatial: da.Result) -> None:
     model = spatial.model
     assert model is not None
-    for name in model.hinge_names:
+    for name in model.joint_names:
         q, v = spatial.q[:, model.q_slice(name)], spatial.v[:, model.v_slice(name)]
         if not v.shape[1]:
             with pytest.raises(da.ModelError, match="has force, moment"):
@@ -187,7 +187,7 @@ def started(system: da.System, speed: float = 3.0) -> tuple[Any, Array, Array]:
     q = da.assemble(model).q
     guess = np.zeros(model.nv)
     guess[model.v_slice("A")] = speed
-    return model, q, da.consistent_speeds(model, q, guess, fixed="A")
+    return model, q, da.consistent_velocities(model, q, guess, fixed="A")
 
 
 @pytest.fixture(scope="module")
@@ -199,10 +199,10 @@ def cut_at_D() -> da.Result:
 @pytest.mark.parametrize("order", ["BCDA", "CDAB", "DABC"])
 def test_no_output_depends_on_where_a_loop_is_cut(cut_at_D: da.Result, order: str) -> None:
     model = bar(order).compile()
-    assert [chord.name for chord in model.forest.chords] == [order[-1]]
+    assert [loop_constraint.name for loop_constraint in model.forest.loop_constraints] == [order[-1]]
     # the same motion in the coordinates of the other tree
-    q = np.stack([cut_at_D[f"{name}.position"] for name in model.hinge_names], axis=1)
-    v = np.stack([cut_at_D[f"{name}.speed"] for name in model.hinge_names], axis=1)
+    q = np.stack([cut_at_D[f"{name}.position"] for name in model.joint_names], axis=1)
+    v = np.stack([cut_at_D[f"{name}.speed"] for name in model.joint_names], axis=1)
     other = da.Result(model, cut_at_D.t, q, v)
     for joint in "ABCD":
         for quantity in ("position", "speed", "acceleration", "angle"):
@@ -225,7 +225,7 @@ def test_angles_count_turns(cut_at_D: da.Result) -> None:
 
 
 @pytest.mark.parametrize("speed", [1.0, -30.0, 250.0])
-def test_a_cut_hinge_that_spins_fast_counts_turns_between_stored_times(speed: float) -> None:
+def test_a_cut_joint_that_spins_fast_counts_turns_between_stored_times(speed: float) -> None:
     system = da.System(gravity=(0, 0, 0))
     first, second = (system.body(name, da.rod(1.0, 1.0, axis="z")) for name in ("first", "second"))
     first.inertia[2, 2] = second.inertia[2, 2] = 0.1
@@ -234,7 +234,7 @@ def test_a_cut_hinge_that_spins_fast_counts_turns_between_stored_times(speed: fl
     system.connect("C", da.Revolute("z"), system.ground.at(0, 0, 2), second.at(0, 0, 1))
     system.initial("C", position=7.0)
     model = system.compile()
-    assert model.forest.chords[0].name == "C"
+    assert model.forest.loop_constraints[0].name == "C"
     t = np.array([0.0, 0.1, 0.5, 2.0])
     turn = 1.0 + speed * t
     result = da.Result(model, t, turn[:, None], np.full((4, 1), speed))
@@ -342,7 +342,7 @@ def test_a_drive_works_against_gravity() -> None:
 
 @pytest.fixture(scope="module")
 def sprung() -> da.Result:
-    """A driven slider-crank with a spring and damper, a push, and a torsion spring at the driven hinge."""
+    """A driven slider-crank with a spring and damper, a push, and a torsion spring at the driven joint."""
     system = slider_crank()
     crank, slider = system.bodies["crank"], system.bodies["slider"]
     system.drive("A", position=da.Harmonic(0.9, 4.0, 0.3, 0.4))
@@ -392,7 +392,7 @@ def test_loads_of_force_elements_act_on_their_second_marker(sprung: da.Result) -
 
 
 def two_links(order: str) -> da.System:
-    """A slider-crank with dampers in its hinges, connected in the given order: the last revolute or slider is cut."""
+    """A slider-crank with dampers in its joints, connected in the given order: the last revolute or slider is cut."""
     s = da.System("two links", gravity=(0, 0, -9.81))
     first, second = s.body("first", da.rod(1.0, 1.0, radius=0.05)), s.body("second", da.rod(1.2, 2.0, radius=0.05))
     block = s.body("block", mass=0.7, inertia=(0.1, 0.1, 0.1))
@@ -411,17 +411,17 @@ def two_links(order: str) -> da.System:
 
 
 @pytest.mark.parametrize("order", ["ABDC", "BCDA", "ABCD"])
-def test_dampers_of_a_hinge_count_whether_or_not_it_is_cut(order: str) -> None:
+def test_dampers_of_a_joint_count_whether_or_not_it_is_cut(order: str) -> None:
     """The same motion with different cuts: efforts, loads and energies agree."""
     reference = two_links("DCAB").compile()  # cut at B, which has no damper
-    assert [chord.name for chord in reference.forest.chords] == ["B"]
+    assert [loop_constraint.name for loop_constraint in reference.forest.loop_constraints] == ["B"]
     q = da.assemble(reference).q
-    v = da.consistent_speeds(reference, q, [1.0, 0.3, -0.2])
+    v = da.consistent_velocities(reference, q, [1.0, 0.3, -0.2])
     run = trajectory(reference, np.linspace(0, 1.5, 9), q, v)
     assert np.abs(run["energy.balance"]).max() < 1e-8 and run["energy.dissipated"][-1] > 0.5
     model = two_links(order).compile()
-    assert [chord.name for chord in model.forest.chords] == [order[-1]]
-    columns = [np.stack([run[f"{h}.{level}"] for h in model.hinge_names], axis=1) for level in ("position", "speed")]
+    assert [loop_constraint.name for loop_constraint in model.forest.loop_constraints] == [order[-1]]
+    columns = [np.stack([run[f"{h}.{level}"] for h in model.joint_names], axis=1) for level in ("position", "speed")]
     other = da.Result(model, run.t, *columns)
     for joint in "ABCD":
         assert np.allclose(other[f"{joint}.effort"], run[f"{joint}.effort"], atol=1e-8)
@@ -440,7 +440,7 @@ def test_every_force_element_gives_its_load() -> None:
     s.connect("A", da.Revolute("z"), s.ground, arm)
     s.connect("B", da.Cylindrical("x"), arm.at(1.0), block)
     s.connect("stop", Limits(-0.2, 0.3, stiffness=50.0, damping=2.0), "B.slide")
-    s.connect("coil", HingeSpring(7.0, 0.1, rest=0.4), "B.angle")
+    s.connect("coil", JointSpring(7.0, 0.1, rest=0.4), "B.angle")
     s.connect("motor", Effort(da.Harmonic(2.0, 3.0)), "A")
     tip = block.at(0, 0.1, 0, rotation=da.bryant(0.3, 0.2, 0.1))
     s.connect("jet", Load(force=(1.0, 2.0, 3.0), moment=(0.1, 0.2, da.Polynomial((0.0, 1.0))), axes="body"), tip)
@@ -452,9 +452,9 @@ def test_every_force_element_gives_its_load() -> None:
     q, v, t = rng.uniform(-1, 1, (n, 3)), rng.normal(size=(n, 3)), np.linspace(0, 2, n)
     result = da.Result(model, t, q, v)
     # efforts add up to what the core applies at the coordinates
-    slide, angle, hinge = (result[name] for name in ("stop.effort", "coil.effort", "motor.effort"))
+    slide, angle, joint = (result[name] for name in ("stop.effort", "coil.effort", "motor.effort"))
     tau, loads = model.applied_loads(t, q, v)
-    assert np.allclose(tau, np.stack([hinge, angle, slide], axis=1), atol=1e-12) and (slide != 0).any()
+    assert np.allclose(tau, np.stack([joint, angle, slide], axis=1), atol=1e-12) and (slide != 0).any()
     assert (slide[np.abs(result["B.slide"] - 0.05) < 0.25] == 0).all()
     # forces and moments to what it applies to the block
     force = sum(result[f"{name}.force"] for name in ("jet", "wind", "rope"))
@@ -463,7 +463,7 @@ def test_every_force_element_gives_its_load() -> None:
     at_tip = result["jet.force"] + result["rope.force"]
     moment = result["jet.moment"] + result["rope.moment"] + np.cross(arm_of, at_tip)
     assert np.allclose(loads[:, 1, :3], moment, atol=1e-12)
-    assert np.allclose(result["A.effort"], hinge) and np.allclose(result["B.effort"], tau[:, 1:])
+    assert np.allclose(result["A.effort"], joint) and np.allclose(result["B.effort"], tau[:, 1:])
 
 
 @pytest.mark.parametrize("driven", ["length", "angle"])
@@ -532,7 +532,7 @@ def test_the_angle_of_a_free_body_that_keeps_to_one_axis_is_found() -> None:
 
 @pytest.mark.parametrize("axis", ["x", "y", "-z", (1.0, 2.0, -0.5)])
 @pytest.mark.parametrize("turned", [np.eye(3), da.euler((np.pi, 0, 0), "XYZ"), da.bryant(0.4, -0.8, 0.3)])
-def test_planar_angles_grow_with_the_hinge_whichever_way_the_body_is_turned(axis: Any, turned: Array) -> None:
+def test_planar_angles_grow_with_the_joint_whichever_way_the_body_is_turned(axis: Any, turned: Array) -> None:
     s = da.System()
     body = s.body("body", mass=1.0, inertia=(1, 1, 1))
     s.connect("A", da.Revolute(axis), s.ground.at(0, 0, 0, rotation=turned.T), body.at(0.1, 0, 0))
@@ -584,7 +584,7 @@ def test_units(sprung: da.Result, spatial: da.Result) -> None:
     units |= {"crank.angular_velocity": "rad/s", "k.force.norm": "N", "coil.effort": "N m", "power": "W"}
     for name, unit in units.items():
         assert da.Output.of(sprung.model, name).unit == unit, name  # type: ignore[arg-type]
-    assert da.Output.of(spatial.model, "loose.hinge.position").unit == "1, 1, 1, 1, m, m, m"  # type: ignore[arg-type]
+    assert da.Output.of(spatial.model, "loose.joint.position").unit == "1, 1, 1, 1, m, m, m"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -675,27 +675,27 @@ def test_functions_of_the_state_are_outputs(cut_at_D: da.Result) -> None:
         cut_at_D[3]  # type: ignore[index]
 
 
-def test_every_hinge_of_the_library_can_be_read_when_cut() -> None:
-    """Each hinge twice between two moving bodies: the second closes a loop that the first has closed already."""
+def test_every_joint_of_the_library_can_be_read_when_cut() -> None:
+    """Each joint twice between two moving bodies: the second closes a loop that the first has closed already."""
     rng = np.random.default_rng(8)
-    for kind in HINGES:
+    for kind in JOINTS:
         if kind is da.Fixed:
             continue
-        hinge: Hinge = random_hinge(kind, rng)
+        joint: Joint = random_joint(kind, rng)
         s = da.System()
         base, body = (s.body(name, da.box(0.2, 0.3, 0.4, mass=1.0)) for name in ("base", "body"))
         s.connect("tumble", da.Free() if kind is da.Free else da.Spherical(), s.ground, base.at(0.4, 0.1, 0))
         ends = base.at(0.1, 0.2, 0.3, rotation=da.bryant(0.2, 0.3, -0.4)), body.at(0.3, -0.1, 0)
-        s.connect("A", hinge, *ends)
-        s.connect("B", hinge, *ends)
+        s.connect("A", joint, *ends)
+        s.connect("B", joint, *ends)
         model = s.compile()
-        assert [c.name for c in model.forest.chords] == ["B"]
+        assert [c.name for c in model.forest.loop_constraints] == ["B"]
         state = model.random_state(4, size=6)
         result = da.Result(model, np.arange(6) * 1e-9, state.q, state.v)
         at_A, at_B = (result[f"{name}.position"].reshape(6, -1) for name in "AB")
-        if "qw" in hinge.coordinates:
+        if "qw" in joint.coordinates:
             at_A[:, :4] *= np.sign((at_A * at_B)[:, :4].sum(1))[:, None]
-        angles = [k for k, c in enumerate(hinge.coordinates) if c.startswith("angle")]
+        angles = [k for k, c in enumerate(joint.coordinates) if c.startswith("angle")]
         at_B[:, angles] -= 2 * np.pi * np.round((at_B - at_A)[:, angles] / (2 * np.pi))
         assert np.allclose(at_B, at_A, atol=1e-12), kind
         assert np.allclose(result["B.speed"], result["A.speed"], atol=1e-12), kind
@@ -707,10 +707,10 @@ def test_loads_of_elements_follow_numbers_that_events_change() -> None:
     slide = s.body("slide", da.box(0.1, 0.1, 0.1, mass=1.0))
     s.connect("P", da.Prismatic("x"), s.ground, slide)
     s.connect("k", da.SpringDamper(40.0, length=0.5), s.ground.at(-1, 0, 0), slide)
-    s.connect("h", da.HingeSpring(10.0), "P")
+    s.connect("h", da.JointSpring(10.0), "P")
     s.connect("stop", da.Limits(-0.01, 0.01, stiffness=50.0), "P")
 
-    def soften(now: da.Situation) -> None:
+    def soften(now: da.EventContext) -> None:
         now.set("k.stiffness", 4.0)
         now.set("h.rest", 0.2)
         now.set("stop.stiffness", 500.0)

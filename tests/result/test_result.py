@@ -21,7 +21,7 @@ from dalembert.library import chain
 from dalembert.library.mechanisms import four_bar
 from dalembert.model.interpolation import attitudes
 from dalembert.numerics.quadrature import over_intervals
-from dalembert.result import always
+from dalembert.result import single_period
 
 Array = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ def spinning() -> da.Result:
 def loop() -> da.Result:
     model = four_bar().compile()
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, [4.0, 0, 0], fixed="A")
+    v = da.consistent_velocities(model, q, [4.0, 0, 0], fixed="A")
     return trajectory(model, np.linspace(0.0, 0.5, 11), q, v)
 
 
@@ -121,7 +121,7 @@ def test_quaternions_of_either_sign_are_interpolated(spinning: da.Result) -> Non
     assert np.allclose(flipped.at(at).v, plain.at(at).v, atol=1e-12)
 
 
-def test_a_hinge_may_be_named_like_a_quaternion() -> None:
+def test_a_joint_may_be_named_like_a_quaternion() -> None:
     s = da.System()
     s.connect("odd.qw", da.Revolute("z"), s.ground, s.body("rod", da.rod(1.0, 1.0, radius=0.1)))
     model = s.compile()
@@ -205,14 +205,14 @@ def test_work_does_not_depend_on_where_states_are_stored() -> None:
 
 
 def test_what_control_did_counts_as_work() -> None:
-    """A run whose hinge forces came from outside the system has conditions of its own."""
+    """A run whose joint forces came from outside the system has conditions of its own."""
     s = da.System(gravity=(0, 0, 0))
     s.connect("A", da.Revolute("z", damping=0.5), s.ground, s.body("wheel", mass=1.0, inertia=(1, 1, 2.0)))
     model = s.compile()
 
     controlled = model.conditions(control=lambda state: 2.0 * 3.0 + 0.5 * state.v)  # accelerates by 3
     t = np.linspace(0, 2, 5)[:, None]
-    result = da.Result(model, t[:, 0], 1.5 * t**2, 3.0 * t, conditions=always(controlled))
+    result = da.Result(model, t[:, 0], 1.5 * t**2, 3.0 * t, conditions=single_period(controlled))
     assert np.allclose(result["A.acceleration"], 3.0)
     assert np.allclose(result["energy.dissipated"], 0.5 * 9 * t[:, 0] ** 3 / 3)
     assert np.allclose(result["energy.balance"], 0.0, atol=1e-12) and result["energy.work"][-1] > 36.0

@@ -41,7 +41,7 @@ def test_energies_of_runs_side_by_side_do_not_depend_on_stored_times() -> None:
 
 def test_energies_of_motions_that_make_much_of_rounding_are_those_of_the_run_itself() -> None:
     s = chain(4, axes="y")  # the last digits of a start are everything after 20 s
-    s.connect("d", da.TorsionSpring(1.0, 0.002), "hinge_2")
+    s.connect("d", da.TorsionSpring(1.0, 0.002), "joint_2")
     model = s.compile()
     runs = da.simulate(model, 40.0, state=model.random_state(0, size=2), times=np.linspace(0, 40, 9))
     assert abs(runs["energy.balance"]).max() < 1e-4 * abs(runs["energy.kinetic"]).max()
@@ -59,7 +59,7 @@ def test_energies_in_files_do_not_depend_on_stored_times(suffix: str, tmp_path: 
 def test_energies_in_files_are_those_of_the_run_also_at_its_own_steps(tmp_path: Path) -> None:
     s = da.System("block", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x", friction=1.0), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    s.connect("law", da.Element("hinge", "-3*sign(ds)", active=True), "X")
+    s.connect("law", da.Element("joint", "-3*sign(ds)", active=True), "X")
     s.connect("pull", da.Effort(da.Harmonic(5.0, 7.0)), "X")
     result = da.simulate(s, 2.0)
     result.save(tmp_path / "run.nc")
@@ -69,7 +69,7 @@ def test_energies_in_files_are_those_of_the_run_also_at_its_own_steps(tmp_path: 
 
 
 def test_energies_count_what_events_change_between_stored_times() -> None:
-    def stronger(now: da.Situation) -> None:
+    def stronger(now: da.EventContext) -> None:
         now.set("floor.damping", 40.0)
         now.impulse("b", force=(0, 0, -1.0))
 

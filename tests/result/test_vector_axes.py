@@ -36,7 +36,7 @@ def test_components_are_along_the_axes_asked_for() -> None:
     assert np.array_equal(result["arm.velocity in ground"], result["arm.velocity"])
 
 
-def test_a_hinge_passes_no_moment_along_its_own_axis() -> None:
+def test_a_joint_passes_no_moment_along_its_own_axis() -> None:
     result = da.simulate(tumbling(), 0.3, times=np.linspace(0, 0.3, 7))
     moment = result["H.moment in base.lug"]
     assert np.abs(moment @ np.array([1, 2, -1])).max() < 1e-12 * np.abs(moment).max()

@@ -204,7 +204,7 @@ def test_contradictions_are_refused(given: dict, words: str) -> None:
         spun().place("c", **given)
 
 
-def test_other_hinges_have_no_attitude_to_give() -> None:
+def test_other_joints_have_no_attitude_to_give() -> None:
     s = da.System("pendulum")
     s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=1.0)))
     with pytest.raises(da.ModelError, match="ball joints"):

@@ -16,13 +16,13 @@ def oscillators(*sizes: float) -> da.System:
     s = da.System("oscillators", gravity=(0, 0, 0))
     for k, size in enumerate(sizes):
         s.connect(f"X{k}", da.Prismatic("x"), s.ground, s.body(f"b{k}", da.box(0.1, 0.1, 0.1, mass=1.0)))
-        s.connect(f"k{k}", da.HingeSpring(stiffness=1.0), f"X{k}")
+        s.connect(f"k{k}", da.JointSpring(stiffness=1.0), f"X{k}")
         s.initial(f"X{k}", position=size)
     return s
 
 
 def machine() -> da.Model:
-    """Return hinges of several kinds, a flexible body and a state of an element."""
+    """Return joints of several kinds, a flexible body and a state of an element."""
     s = da.System("machine")
     cart = s.body("cart", da.box(0.1, 0.1, 0.1, mass=1.0))
     ball = s.body("ball", da.sphere(0.1, mass=1.0))
@@ -30,7 +30,7 @@ def machine() -> da.Model:
     s.connect("X", da.Planar("z"), s.ground, cart)
     s.connect("B", da.Spherical(), cart, ball)
     s.connect("A", da.Revolute("y"), cart, arm.at(node=0))
-    s.connect("valve", da.Element("hinge", "-p", states={"p": (1.0, "-p")}, active=True), "A")
+    s.connect("valve", da.Element("joint", "-p", states={"p": (1.0, "-p")}, active=True), "A")
     return s.compile()
 
 
@@ -79,7 +79,7 @@ def test_what_is_no_tolerance_is_refused(atol: object, said: str) -> None:
         da.simulate(machine(), 0.1, atol=atol)
 
 
-def test_hinges_that_close_loops_have_none() -> None:
+def test_joints_that_close_loops_have_none() -> None:
     m = four_bar().compile()
     cut = next(iter(m.compiled.names.cut_v))
     with pytest.raises(da.ModelError, match="closes a loop"):
@@ -111,7 +111,7 @@ def test_coarser_ones_save_steps() -> None:
     """A state in pascals need not be known to 1e-10 of them."""
     s = da.System("valve", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    law = da.Element("hinge", "0", states={"p": (0.0, "1e3 * cos(20 * t)")}, active=True)
+    law = da.Element("joint", "0", states={"p": (0.0, "1e3 * cos(20 * t)")}, active=True)
     s.connect("valve", law, "X")
     plain = da.simulate(s, 10.0, method="dopri5")
     coarse = da.simulate(s, 10.0, method="dopri5", atol={"valve.p": 1e-2})

@@ -13,7 +13,7 @@ def chain_with_states(rate: float) -> da.Model:
     system = chain(4)
     for k, joint in enumerate(list(system.connections)):
         law = da.Element(
-            "hinge", "-k*(s - m) - u", {"k": 2.0 + k, "r": rate}, {"m": (0.1, "r*(s - m)")}, "k*(s - m)**2/2",
+            "joint", "-k*(s - m) - u", {"k": 2.0 + k, "r": rate}, {"m": (0.1, "r*(s - m)")}, "k*(s - m)**2/2",
             inputs={"u": f"e{k - 1}.y" if k else 0.1}, signals={"y": "0.2*tanh(m) + 0.1*ds"},
         )  # fmt: skip
         system.connect(f"e{k}", law, joint)

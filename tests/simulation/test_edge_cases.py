@@ -176,7 +176,7 @@ def test_alpha_keeps_its_order_with_drives_in_loops(drive: str) -> None:
 @pytest.mark.parametrize("step", [0.02, 0.005])
 def test_alpha_starts_with_stiff_springs_under_tension(stiffness: float, step: float) -> None:
     s = planar_loop(angle=0.52)
-    s.connect("k", da.HingeSpring(stiffness=stiffness, damping=0.1 * stiffness**0.5), "B")
+    s.connect("k", da.JointSpring(stiffness=stiffness, damping=0.1 * stiffness**0.5), "B")
     result = da.simulate(s, 0.2, method="alpha", step=step)
     assert result.status == "finished"
     assert np.abs(result.model.constraint_residual(result.q)).max() < 1e-8
@@ -212,7 +212,7 @@ def test_runs_in_lanes_have_their_last_sample_wherever_they_begin() -> None:
 
 def test_stiff_runs_side_by_side_go_on_with_implicit_steps() -> None:
     s = planar_loop()
-    s.connect("k", da.HingeSpring(stiffness=10.0, damping=3000.0), "B")
+    s.connect("k", da.JointSpring(stiffness=10.0, damping=3000.0), "B")
     model = s.compile()
     single = da.simulate(model, 5.0, times=[0.0, 2.0, 5.0])
     assert single.stats.method == "dop853 then radau"
@@ -277,7 +277,7 @@ def test_a_constraint_that_is_far_open_is_not_switched_on() -> None:
 @pytest.mark.parametrize("value", [-5.0, np.nan, np.inf, "stiff"])
 def test_parameters_that_the_description_refuses_are_refused_at_events(value: Any) -> None:
     s = pendulum()
-    s.connect("k", da.HingeSpring(stiffness=10.0), "A")
+    s.connect("k", da.JointSpring(stiffness=10.0), "A")
     event = da.Event("e", "A.position", 0.2, action=lambda now: now.set("k.stiffness", value))
     with pytest.raises(ModelError, match=r"k\.stiffness"):
         da.simulate(s, 2.0, events=[event])

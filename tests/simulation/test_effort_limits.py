@@ -1,4 +1,4 @@
-"""What actuators can give at a hinge, all together."""
+"""What actuators can give at a joint, all together."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def arm(bound=2.0):
 def test_the_sum_of_actuators_is_clipped_and_shared_in_proportion():
     s = arm()
     s.connect("M", da.Effort(1.5), "A")
-    s.connect("N", da.Element("hinge", "2.5 + 0*ds", active=True), "A")
+    s.connect("N", da.Element("joint", "2.5 + 0*ds", active=True), "A")
     result = da.simulate(s, 1.0)
     assert result["A.position"][-1] == pytest.approx(1.0, rel=1e-9)  # 2 N m of the 4 that are asked for
     assert result["M.effort"] == pytest.approx(0.75)
@@ -54,7 +54,7 @@ def test_control_counts_with_motors(period):
 
 
 @pytest.mark.parametrize("last", ["A", "D"])
-def test_a_cut_hinge_has_the_same_bound(last):
+def test_a_cut_joint_has_the_same_bound(last):
     def run(bound):
         s = da.System("four-bar", gravity=(0, 0, 0))
         a, b, c = (s.body(n, da.rod(length=x, mass=1.0)) for n, x in (("a", 0.3), ("b", 0.8), ("c", 0.6)))
@@ -80,8 +80,8 @@ def test_a_cut_hinge_has_the_same_bound(last):
 
 def test_derivatives_know_what_is_clipped():
     s = arm()
-    s.connect("M", da.Element("hinge", "-3*s", active=True), "A")
-    s.connect("N", da.Element("hinge", "-ds", active=True), "A")
+    s.connect("M", da.Element("joint", "-3*s", active=True), "A")
+    s.connect("N", da.Element("joint", "-ds", active=True), "A")
     model = s.compile()
     for q, v in ((0.2, 0.3), (1.0, 0.3)):
         a = model.forward_dynamics([q], [v])[0]

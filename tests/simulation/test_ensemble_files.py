@@ -20,8 +20,8 @@ every_format = pytest.mark.parametrize("suffix", [".nc", ".zarr"])
 def springy(mass: float = 1.0) -> da.System:
     s = chain(2, axes="y")
     s.bodies["link_2"].mass = mass
-    s.connect("k", da.TorsionSpring(5.0), "hinge_2")
-    s.connect("wall", da.Element("hinge", "-k/(0.9 - s)**2", {"k": 0.0}), "hinge_1")
+    s.connect("k", da.TorsionSpring(5.0), "joint_2")
+    s.connect("wall", da.Element("joint", "-k/(0.9 - s)**2", {"k": 0.0}), "joint_1")
     return s
 
 
@@ -55,7 +55,7 @@ def test_ensembles_come_back_to_the_last_bit(suffix: str, runs: da.Ensemble, tmp
 def test_what_changed_on_the_way_comes_back(suffix: str, tmp_path: Path) -> None:
     s = da.System("rough")
     s.connect("A", da.Revolute("y", friction=1.0, upper=1.2), s.ground, s.body("a", da.rod(1.0, 1.0)))
-    control = da.Sampled(lambda state: {"A": float(np.sign(state.v[0]))}, period=0.1)
+    control = da.SampledControl(lambda state: {"A": float(np.sign(state.v[0]))}, period=0.1)
     runs = da.simulate(s, 2.0, state={"A": np.array([0.3, 0.8])}, times=np.linspace(0, 2, 11), control=control)
     runs.save(tmp_path / f"runs{suffix}")
     back = da.Ensemble.load(tmp_path / f"runs{suffix}", s)
@@ -75,7 +75,7 @@ def test_energies_of_ensembles_come_back(suffix: str, runs: da.Ensemble, tmp_pat
 @every_format
 def test_ensembles_with_loops_states_and_failures(suffix: str, tmp_path: Path) -> None:
     s = four_bar()
-    s.connect("lag", da.Element("hinge", "-z", states={"z": (0.1, "s - z")}), "A")
+    s.connect("lag", da.Element("joint", "-z", states={"z": (0.1, "s - z")}), "A")
     model = s.compile()
     first = da.simulate(model, 0.01).final
     v = np.array([first.v, 3 * first.v, -first.v])
@@ -91,7 +91,7 @@ def test_ensembles_with_loops_states_and_failures(suffix: str, tmp_path: Path) -
 def test_a_dataset_of_all_runs(runs: da.Ensemble) -> None:
     data = runs.to_xarray(["link_2.position", "a"])
     assert data["q"].dims == ("run", "time", "coordinate")
-    assert np.array_equal(data["q"].sel(coordinate="hinge_2"), runs.q[..., 1], equal_nan=True)
+    assert np.array_equal(data["q"].sel(coordinate="joint_2"), runs.q[..., 1], equal_nan=True)
     assert np.array_equal(data["link_2.position"].sel(axis="z"), runs["link_2.position"][..., 2], equal_nan=True)
     assert data["link_2.position"].attrs["units"] == "m" and data["a"].dims == ("run", "time", "speed")
     assert np.array_equal(data["parameters"].sel(parameter="k.stiffness"), np.linspace(1, 20, 4))

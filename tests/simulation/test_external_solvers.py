@@ -40,18 +40,18 @@ def driven_cart() -> da.System:
 
 
 def driven_bar() -> da.System:
-    """Two links whose end keeps a distance from ground that follows a law: a driven constraint with a freedom left."""
+    """Two links whose end keeps a distance from ground that follows a law: a driven constraint with a DOF left."""
     s = chain(2, axes="y", length=0.5)
     s.connect("bar", da.Distance(0.8), s.ground, s["link_2"].at(0.5, 0, 0))
     s.drive("bar", position=da.Harmonic(0.05, 3.0, offset=0.8))
-    s.initial("hinge_2", position=1.2)
+    s.initial("joint_2", position=1.2)
     return s
 
 
 SYSTEMS = {
     "a tree with quaternions": (top, 1.0),
     "a loop with a redundant row": (mechanisms.bricard, 1.0),
-    "a driven hinge": (driven_cart, 1.0),
+    "a driven joint": (driven_cart, 1.0),
     "a driven constraint": (driven_bar, 1.0),
 }
 
@@ -97,7 +97,7 @@ def test_wanted_times_are_given_and_the_rest_can_be_asked_for(method: str) -> No
 @pytest.mark.parametrize("method", ["scipy:LSODA", "cvode", "ida"])
 def test_a_control_acts_and_shows_in_the_outputs(method: str) -> None:
     def hold(state: da.State) -> dict[str, float]:
-        return {"hinge_1": -40.0 * state.q[0] - 4.0 * state.v[0]}
+        return {"joint_1": -40.0 * state.q[0] - 4.0 * state.v[0]}
 
     system = chain(2, axes="y")
     ours = da.simulate(system, 0.5, control=hold)
@@ -110,7 +110,7 @@ def test_a_control_acts_and_shows_in_the_outputs(method: str) -> None:
 @pytest.mark.parametrize("method", ["scipy:RK45", "ida"])
 def test_numbers_of_force_elements_are_obeyed(method: str) -> None:
     system = chain(1, axes="y")
-    system.connect("k", da.TorsionSpring(1.0), "hinge_1")
+    system.connect("k", da.TorsionSpring(1.0), "joint_1")
     ours = da.simulate(system, 0.5, parameters={"k.stiffness": 30.0})
     result = da.simulate(system, 0.5, parameters={"k.stiffness": 30.0}, method=method)
     assert np.allclose(result.final.q, ours.final.q, rtol=0, atol=1e-6)
@@ -155,7 +155,7 @@ def test_an_interrupt_keeps_what_there_is(monkeypatch: pytest.MonkeyPatch) -> No
     [
         ({"method": "scipy:RK4"}, "method"),
         ({"method": "scipy:"}, "method"),
-        ({"method": "cvode", "events": da.Event("e", "hinge_1.position")}, "events"),
+        ({"method": "cvode", "events": da.Event("e", "joint_1.position")}, "events"),
         ({"method": "ida", "step": 0.1}, "step"),
         ({"method": "scipy:BDF", "stream": "somewhere"}, "stream"),
         ({"method": "scipy:BDF", "resume": True}, "resume"),

@@ -39,7 +39,7 @@ def python_answers_ctrl_c() -> Iterator[None]:
 def block() -> da.System:
     s = da.System("block", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    s.connect("k", da.HingeSpring(stiffness=1.0), "X")
+    s.connect("k", da.JointSpring(stiffness=1.0), "X")
     s.initial("X", position=0.1)
     return s
 
@@ -79,7 +79,7 @@ def test_an_ensemble_of_runs_with_friction_keeps_its_finished_runs() -> None:
     """Runs that change their conditions on the way are made one after the other."""
     s = da.System("block", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x", friction=0.01), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    s.connect("k", da.HingeSpring(stiffness=1.0), "X")
+    s.connect("k", da.JointSpring(stiffness=1.0), "X")
     s.initial("X", position=0.1)
 
     def press(state: da.State) -> dict[str, float]:
@@ -109,7 +109,7 @@ def test_one_press_stops_a_loop_of_short_runs() -> None:
 
 def test_one_press_stops_a_loop_of_long_runs() -> None:
     s = block()
-    s.connect("stiff", da.HingeSpring(stiffness=ENDLESS), "X")
+    s.connect("stiff", da.JointSpring(stiffness=ENDLESS), "X")
     kept = []
     with pytest.raises(KeyboardInterrupt), press_after(0.5):
         while True:
@@ -160,7 +160,7 @@ def test_the_next_statement_at_a_prompt_begins_afresh() -> None:
 
 def test_live_goes_on_after_a_press() -> None:
     s = block()
-    s.connect("stiff", da.HingeSpring(stiffness=ENDLESS), "X")
+    s.connect("stiff", da.JointSpring(stiffness=ENDLESS), "X")
     live = da.Live(s, method="dop853")
     with pytest.raises(KeyboardInterrupt), press_after(0.3):
         live.advance(20.0)

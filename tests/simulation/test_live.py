@@ -16,7 +16,7 @@ def arm() -> da.System:
     body = s.body("arm", da.rod(length=1.0, mass=2.0))
     s.connect("A", da.Revolute("y"), s.ground, body)
     s.connect(
-        "motor", da.Element("hinge", "u - 0.3*m", states={"m": (0.0, "ds - m")}, inputs={"u": 0.0}, active=True), "A"
+        "motor", da.Element("joint", "u - 0.3*m", states={"m": (0.0, "ds - m")}, inputs={"u": 0.0}, active=True), "A"
     )
     return s
 
@@ -81,7 +81,7 @@ def test_bad_input_is_named() -> None:
 
 def test_a_failure_keeps_what_was_computed() -> None:
     s = arm()
-    s.connect("odd", da.Element("hinge", "sqrt(0.5 - t)"), "A")
+    s.connect("odd", da.Element("joint", "sqrt(0.5 - t)"), "A")
     live = da.Live(s)
     live.advance(0.3)
     with pytest.raises(da.UserFunctionError, match="odd") as caught:

@@ -10,7 +10,7 @@ def gimbals(law: object) -> da.System:
     """Return a body on three Bryant angles, of which the second is driven."""
     s = da.System("gimbals")
     body = s.body("b", mass=1.0, inertia=(0.1, 0.2, 0.3), com=(0.1, 0.05, 0.02))
-    angles = da.CustomHinge(("a", "b", "c"), rotation=[("x", "a"), ("y", "b"), ("z", "c")])
+    angles = da.CustomJoint(("a", "b", "c"), rotation=[("x", "a"), ("y", "b"), ("z", "c")])
     s.connect("S", angles, s.ground, body)
     s.drive("S.b", position=law)
     return s

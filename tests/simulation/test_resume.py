@@ -64,7 +64,7 @@ def interrupted(run: Callable[..., da.Result], *moments: float) -> da.Result:
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop soon after the key is pressed, in these short runs."""
-    monkeypatch.setattr("dalembert.simulation.run.MOST_STEPS", 4)
+    monkeypatch.setattr("dalembert.simulation.run.MAX_CHUNK_STEPS", 4)
 
 
 @pytest.mark.parametrize("method", ["auto", "dop853", "dopri5", "radau", "rk4", "euler", "alpha"])
@@ -103,7 +103,7 @@ def test_interrupted_runs_with_chosen_times() -> None:
     assert len(whole) == 23
 
 
-def bouncing(now: da.Situation) -> None:
+def bouncing(now: da.EventContext) -> None:
     now.bounce("body", (0, 0, 1), 0.9)
     now.set("k.stiffness", 5.0 + now.t)
 
@@ -112,7 +112,7 @@ def bouncer() -> tuple[da.Model, list[da.Event]]:
     """Return a body on a weak spring that bounces, and events: one that acts, one that is noted."""
     s = da.System("bouncer")
     s.connect("P", da.Prismatic("z"), s.ground, s.body("body", mass=1.0, inertia=(1, 1, 1)))
-    s.connect("k", da.HingeSpring(5.0, 0.01), "P")
+    s.connect("k", da.JointSpring(5.0, 0.01), "P")
     s.initial("P", position=1.0)
     events = [da.Event("floor", "P.position", direction=-1, action=bouncing), da.Event("top", "P.speed", direction=-1)]
     return s.compile(), events
@@ -321,7 +321,7 @@ def test_interrupted_runs_of_laws_with_branches(law: str, method: str) -> None:
     s = da.System("block", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
     s.initial("X", position=1.0)
-    s.connect("law", da.Element("hinge", law, active=True), "X")
+    s.connect("law", da.Element("joint", law, active=True), "X")
 
     def run(**options: Any) -> da.Result:
         return da.simulate(s, 4.0, method=method, **options)

@@ -40,7 +40,7 @@ class Press:
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop soon after the key is pressed, in these short runs."""
-    monkeypatch.setattr("dalembert.simulation.run.MOST_STEPS", 4)
+    monkeypatch.setattr("dalembert.simulation.run.MAX_CHUNK_STEPS", 4)
 
 
 OPTIONS: dict[str, Any] = {"max_step": 0.02}

@@ -86,7 +86,7 @@ def test_quaternions_stay_of_unit_length() -> None:
         assert np.abs(np.linalg.norm(result.q[:, :4], axis=1) - 1).max() < 1e-14
 
 
-def test_a_body_without_freedom_stands_still() -> None:
+def test_a_body_without_dof_stands_still() -> None:
     s = da.System("fixed")
     s.connect("F", da.Fixed(), s.ground, s.body("body", mass=1.0, inertia=(1, 1, 1)))
     result = da.simulate(s, 1.0)
@@ -126,8 +126,8 @@ def test_states_between_chosen_times() -> None:
 # ---- drives
 
 
-def test_driven_hinges_follow_their_laws_exactly() -> None:
-    result = da.simulate(MOTIONS["driven_hinges"]().model, 1.5)
+def test_driven_joints_follow_their_laws_exactly() -> None:
+    result = da.simulate(MOTIONS["driven_joints"]().model, 1.5)
     t = result.t
     assert np.abs(result["J0.position"] - 0.7 * np.sin(3 * t + 0.4)).max() < 1e-14
     assert np.abs(result["J0.speed"] - 2.1 * np.cos(3 * t + 0.4)).max() < 1e-13
@@ -151,7 +151,7 @@ def test_driven_rows_follow_their_laws_exactly() -> None:
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "radau"])
 def test_work_of_drives_is_the_energy(method: str) -> None:
-    for name in ("driven_hinges", "driven_loop", "driven_rows"):
+    for name in ("driven_joints", "driven_loop", "driven_rows"):
         m = MOTIONS[name]()
         result = da.simulate(m.model, m.span, method=method, rtol=1e-10, atol=1e-11)
         assert np.abs(result["energy.balance"]).max() < 1e-7 * (1 + np.abs(result["energy.work"]).max())
@@ -354,7 +354,7 @@ def test_what_a_control_returns_is_checked(bad: Any) -> None:
     assert 0.15 < caught.value.result.t[-1] <= 0.2
 
 
-def test_a_control_that_names_no_hinge_is_refused() -> None:
+def test_a_control_that_names_no_joint_is_refused() -> None:
     with pytest.raises(da.DalembertError, match="'A'"):
         da.simulate(pendulum(), 1.0, control=lambda state: {"B": 1.0})
 

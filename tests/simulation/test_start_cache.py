@@ -29,7 +29,7 @@ def test_the_start_of_a_model_is_worked_out_once_and_not_shared(monkeypatch):
 def test_a_drive_by_a_function_is_asked_in_every_run():
     s, height = pendulum(), [0.3]
     s.connect("B", da.Revolute("y"), "bob.at(1, 0, 0)", s.body("arm", da.rod(length=1.0, mass=1.0)))
-    s.drive("B", position=da.Function(lambda t: height[0] + 0.0 * t))
+    s.drive("B", position=da.FunctionLaw(lambda t: height[0] + 0.0 * t))
     model = s.compile()
     first = da.simulate(model, 0.05)
     height[0] = 0.8

@@ -30,7 +30,7 @@ def five_bar(a: float, b: float) -> da.System:
     return s
 
 
-# ---- hinges
+# ---- joints
 
 
 def test_a_five_bar_closes_from_everywhere_and_keeps_what_it_can() -> None:
@@ -51,12 +51,12 @@ def test_spatial_loops_close_from_far_with_a_wish_kept(seed: int) -> None:
     closed = random_loop(rng, [Revolute, Spherical, Universal, Universal])
     model = closed.system.compile()
     q, _ = closed.state(model)
-    hinge = next(name for name in model.hinge_names if len(range(*model.q_slice(name).indices(model.nq))) == 1)
+    joint = next(name for name in model.joint_names if len(range(*model.q_slice(name).indices(model.nq))) == 1)
     far = model.integrate(q, rng.uniform(-0.8, 0.8, model.nv))
-    value = float(q[model.q_slice(hinge)][0])
-    found = da.assemble(model, q=far, prefer={hinge: value})
+    value = float(q[model.q_slice(joint)][0])
+    found = da.assemble(model, q=far, prefer={joint: value})
     assert found.residual < 1e-10
-    assert found.q[model.q_slice(hinge)][0] == value
+    assert found.q[model.q_slice(joint)][0] == value
 
 
 def test_speeds_that_loops_permit_are_met() -> None:
@@ -76,8 +76,8 @@ def test_speeds_that_loops_do_not_permit_are_changed_least_and_said() -> None:
     assert "A was to start at 3 rad/s and starts at" in notes
     assert "D was to start at 3 m/s and starts at" in notes
     model, q, v = result.model, result.q[0], result.v[0]
-    # no other speed of the one freedom comes nearer, in the scales of the system
-    unit = da.consistent_speeds(model, q, np.zeros(model.nv), fixed={"A": 1.0})
+    # no other speed of the one degree of freedom comes nearer, in the scales of the system
+    unit = da.consistent_velocities(model, q, np.zeros(model.nv), fixed={"A": 1.0})
     rates = np.array([1.0, float(model.cut_motion(q, unit, 0 * unit)[1][0]) / model.length])
     best = rates @ np.array([3.0, 3.0 / model.length]) / (rates @ rates)
     assert v[model.v_slice("A")][0] == pytest.approx(best, rel=1e-9)
@@ -130,7 +130,7 @@ def test_the_end_of_an_arm_starts_where_it_is_placed() -> None:
     assert result.stats.notes == []
 
 
-def test_a_place_that_hinges_do_not_permit_is_said() -> None:
+def test_a_place_that_joints_do_not_permit_is_said() -> None:
     s = four_bar()
     s.initial("A", position=1.0, guess=True)
     s.place("coupler", position=(np.cos(2.0), np.sin(2.0), 0.0))  # the end of the crank
@@ -311,10 +311,10 @@ def test_a_free_joint_that_another_connection_holds_elsewhere_is_said() -> None:
 def test_a_drive_whose_position_jumps_is_refused() -> None:
     s = da.System("jump")
     s.connect("A", da.Revolute("y"), s.ground, s.body("a", da.rod(1.0, 1.0)))
-    s.drive("A", position=da.Function(lambda t: 0.2 * t if t < 0.5 else 1.0))
+    s.drive("A", position=da.FunctionLaw(lambda t: 0.2 * t if t < 0.5 else 1.0))
     with pytest.raises(da.ModelError, match=r"drive 'A': position at t = 0\.5 s is '0\.1 then 1'; it jumps"):
         da.simulate(s, 1.0)
-    s.drive("A", position=da.Function(lambda t: np.tanh(50 * (t - 0.5))))  # steep, but no jump
+    s.drive("A", position=da.FunctionLaw(lambda t: np.tanh(50 * (t - 0.5))))  # steep, but no jump
     assert da.simulate(s, 1.0).status == "finished"
 
 
@@ -331,7 +331,7 @@ def test_a_run_that_ends_with_a_loop_open_is_not_finished() -> None:
         assert np.abs(result.model.constraint_residual(result.final.q)).max() < 1e-6
 
 
-def test_one_number_from_a_control_of_several_hinges_is_refused() -> None:
+def test_one_number_from_a_control_of_several_joints_is_refused() -> None:
     with pytest.raises(da.UserFunctionError, match=r"returned 5\.0 .* give \(3,\) finite numbers"):
         da.simulate(chain(3), 0.1, control=lambda state: 5.0)
     assert da.simulate(chain(1), 0.1, control=lambda state: 5.0).status == "finished"
@@ -340,7 +340,7 @@ def test_one_number_from_a_control_of_several_hinges_is_refused() -> None:
 def test_a_lock_takes_no_values() -> None:
     model = slider_crank().compile()
     q = da.assemble(model).q
-    v = da.consistent_speeds(model, q, np.zeros(model.nv), fixed={"A": 2.0})
+    v = da.consistent_velocities(model, q, np.zeros(model.nv), fixed={"A": 2.0})
     with pytest.raises(da.ModelError, match="a lock brings speeds to zero"):
         da.impulse(model, q, v, lock={"A": 5.0})
     assert np.abs(da.impulse(model, q, v, {"slider": [1.0, 0, 0]}, lock="D").v).max() < 1e-12
@@ -377,10 +377,10 @@ def test_a_start_that_was_given_outside_limits_is_refused() -> None:
         da.simulate(calf(position=0.0), 0.1)
 
 
-def test_of_a_hinge_with_several_coordinates_only_those_not_given_move() -> None:
+def test_of_a_joint_with_several_coordinates_only_those_not_given_move() -> None:
     s = da.System("plate", gravity=(0, 0, 0))
-    hinge = da.Planar("z", lower=(0.2, -1.0, 0.3), upper=(2.0, 1.0, 0.5))
-    s.connect("ice", hinge, s.ground, s.body("plate", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    joint = da.Planar("z", lower=(0.2, -1.0, 0.3), upper=(2.0, 1.0, 0.5))
+    s.connect("ice", joint, s.ground, s.body("plate", da.box(0.1, 0.1, 0.1, mass=1.0)))
     s.initial("ice.x", position=1.5)
     result = da.simulate(s, 0.1)
     assert result.q[0] == pytest.approx([1.5, 0.0, 0.3], abs=1e-15)
@@ -397,7 +397,7 @@ def within_limits(s: da.System, state: da.State) -> bool:
     cut = model.cut_motion(state.q, state.v, np.zeros(model.nv))[0] if model.nc else np.zeros(0)
     for name, connection in s.connections.items():
         joint = connection.element
-        tree = name in model.hinge_names
+        tree = name in model.joint_names
         if isinstance(joint, da.Revolute) and joint.lower is not None:
             at = state.q[model.q_slice(name)] if tree else cut[model.compiled.names.cut_q[name]]
             if not (joint.lower - 1e-11 <= at).all() or not (at <= joint.upper + 1e-11).all():

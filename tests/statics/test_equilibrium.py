@@ -16,9 +16,9 @@ Array = NDArray[np.float64]
 G = 9.81
 
 
-def pendulum(**hinge: object) -> da.System:
+def pendulum(**joint: object) -> da.System:
     s = da.System("pendulum")
-    s.connect("A", da.Revolute("y", **hinge), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s.connect("A", da.Revolute("y", **joint), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
     return s
 
 
@@ -113,7 +113,7 @@ def _of_tree(closed: object, model: da.Model) -> tuple[Array, Array]:
 
 
 def _allowed(model: da.Model, q: Array, rng: np.random.Generator) -> Array:
-    v: Array = da.consistent_speeds(model, q, rng.normal(size=model.nv))
+    v: Array = da.consistent_velocities(model, q, rng.normal(size=model.nv))
     return v / np.abs(v).max()
 
 
@@ -157,13 +157,13 @@ def test_a_stiff_top_on_springs_is_found_in_space() -> None:
     assert z[:2] == pytest.approx([0, 0], abs=1e-9)
 
 
-def rubbing_four_bar(**hinges: dict[str, float]) -> da.System:
-    """A four-bar in the x-z plane, cut at D; with data for its hinges."""
+def rubbing_four_bar(**joints: dict[str, float]) -> da.System:
+    """A four-bar in the x-z plane, cut at D; with data for its joints."""
     s = da.System("four-bar")
     a, b, c = (s.body(name, da.rod(length, 1.0)) for name, length in (("a", 0.3), ("b", 0.8), ("c", 0.6)))
     ends = {"A": (s.ground, a), "B": (a.at(0.3, 0, 0), b), "C": (b.at(0.8, 0, 0), c.at(0.6, 0, 0))}
     for name, (first, second) in {**ends, "D": (s.ground.at(0.7, 0, 0), c)}.items():
-        s.connect(name, da.Revolute("y", **hinges.get(name, {})), first, second)
+        s.connect(name, da.Revolute("y", **joints.get(name, {})), first, second)
     return s
 
 
@@ -243,7 +243,7 @@ def test_a_rest_beside_a_held_joint_has_its_own_stiffness() -> None:
     assert eq.residual < 1e-14
 
 
-def test_friction_of_several_hinges_of_a_loop_shares_what_there_is_to_hold() -> None:
+def test_friction_of_several_joints_of_a_loop_shares_what_there_is_to_hold() -> None:
     rub = {"friction": 0.5}
     s = rubbing_four_bar(A=rub, B=rub, C=rub, D=rub)
     eq = da.equilibrium(s, state={"A": -0.5})
@@ -318,7 +318,7 @@ def test_the_speed_that_a_governor_needs_is_found() -> None:
 
 
 def test_a_top_precesses_steadily() -> None:
-    """Precession, tilt and spin by three hinges: across cos(tilt) w^2 - axial spin w + m g arm = 0."""
+    """Precession, tilt and spin by three joints: across cos(tilt) w^2 - axial spin w + m g arm = 0."""
     mass, arm, axial, across, tilt, spin = 0.5, 0.05, 6e-4, 1.6e-3, 0.6, 150.0
     s = da.System("top")
     yoke, ring = (s.body(n, mass=0.0, inertia=(0, 0, 0)) for n in ("yoke", "ring"))
@@ -338,22 +338,22 @@ def test_a_top_precesses_steadily() -> None:
     assert np.ptp(moved["tilt.position"]) < 1e-7
 
 
-@pytest.mark.parametrize("hinge", ["Free", "Planar"])
-def test_a_vehicle_goes_round_a_circle(hinge: str) -> None:
+@pytest.mark.parametrize("joint", ["Free", "Planar"])
+def test_a_vehicle_goes_round_a_circle(joint: str) -> None:
     """Two axles that do not slip sideways, the front one turned by a spring: rates follow from the wheelbase."""
     s = da.System("vehicle", gravity=(0, 0, 0))
     car, fork = s.body("car", mass=100.0, inertia=(30, 30, 50)), s.body("fork", mass=1.0, inertia=(0.1, 0.1, 0.1))
-    s.connect("P", getattr(da, hinge)(), s.ground, car)
+    s.connect("P", getattr(da, joint)(), s.ground, car)
     s.connect("steer", da.Revolute("z"), car.at(1.0, 0, 0), fork)
-    if hinge == "Free":
+    if joint == "Free":
         s.connect("floor", da.PointOnPlane("z"), s.ground, car)
         s.connect("upright", da.Parallel("z"), s.ground, car)
-    s.connect("rear", da.Skate("y"), s.ground, car.at(-1.0, 0, 0))
-    s.connect("front", da.Skate("y"), s.ground, fork)
+    s.connect("rear", da.KnifeEdge("y"), s.ground, car.at(-1.0, 0, 0))
+    s.connect("front", da.KnifeEdge("y"), s.ground, fork)
     s.connect("spring", da.TorsionSpring(100.0, 1.0, 0.2), "steer")
     s.initial("steer", position=0.2)
-    if hinge == "Planar":  # whose speeds are in axes that do not turn with the vehicle
-        with pytest.raises(EquilibriumError, match="Free hinge"):
+    if joint == "Planar":  # whose speeds are in axes that do not turn with the vehicle
+        with pytest.raises(EquilibriumError, match="Free joint"):
             da.equilibrium(s, speeds={"P.x": 5.0})
         return
     eq = da.equilibrium(s, speeds={"P.vx": 5.0})
@@ -409,7 +409,7 @@ def test_element_states_come_to_rest() -> None:
 
 def test_states_without_rest_are_named() -> None:
     s = pendulum()
-    s.connect("clock", da.Element("hinge", "0.1*z", {}, states={"z": (0.0, "1.0")}), "A")
+    s.connect("clock", da.Element("joint", "0.1*z", {}, states={"z": (0.0, "1.0")}), "A")
     with pytest.raises(EquilibriumError, match=r"'clock\.z' has no rest"):
         da.equilibrium(s)
 
@@ -485,7 +485,7 @@ def test_bad_questions_are_refused_by_name() -> None:
     with pytest.raises(da.ModelError, match=r"'motor\.effort'"):
         da.equilibrium(s, unknown="motor.effort")
     with pytest.raises(da.ModelError, match="sampled"):
-        da.equilibrium(s, control=da.Sampled(lambda state: [0.0], period=0.1))  # type: ignore[arg-type]
+        da.equilibrium(s, control=da.SampledControl(lambda state: [0.0], period=0.1))  # type: ignore[arg-type]
     with pytest.raises(da.ModelError, match="'B'"):
         da.equilibrium(s, hold="B")
     with pytest.raises(EquilibriumError, match="cannot be balanced"):
@@ -542,6 +542,6 @@ def test_a_strip_bent_to_a_semicircle_by_a_moment_is_found() -> None:
 def test_where_no_rest_is_found_the_way_by_growing_loads_is_named() -> None:
     s = pendulum()
     s.connect("P", da.Load(force=(3.0, 0, 0)), s.bodies["bob"].at(1.0, 0, 0))
-    s.connect("jump", da.Element("hinge", "where(s > 1.2, -30, 30)"), "A")
+    s.connect("jump", da.Element("joint", "where(s > 1.2, -30, 30)"), "A")
     with pytest.raises(EquilibriumError, match=r"da.equilibrium_path\(system, 'P.fx', 0.0, value\)"):
         da.equilibrium(s, max_steps=50)

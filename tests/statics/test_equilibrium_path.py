@@ -119,7 +119,7 @@ def test_a_toggle_with_a_loop_snaps(tmp_path: Path) -> None:
     s.connect("B", da.Revolute("-y"), a.at(1, 0, 0), b)
     s.connect("C", da.Revolute("-y"), b.at(1, 0, 0), slider)
     s.connect("rail", da.Prismatic("x"), s.ground, slider)
-    s.connect("k", da.HingeSpring(stiffness=200.0, rest=2 * np.cos(0.4)), "rail")
+    s.connect("k", da.JointSpring(stiffness=200.0, rest=2 * np.cos(0.4)), "rail")
     s.connect("P", da.Load(), a.at(1, 0, 0))
     path = da.equilibrium_path(s, {"P.fz": -1.0}, 0.0, 40.0, state={"A": 0.4, "B": -0.8})
     u = path["A.position"]

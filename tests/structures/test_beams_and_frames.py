@@ -8,7 +8,7 @@ import pytest
 import dalembert as da
 from dalembert.bodies.nodal_matrices import rigid_motions
 from dalembert.structures import frame_structure
-from dalembert.structures.supported_structure import Held
+from dalembert.structures.supported_structure import SupportedStructure
 
 STEEL = da.Material(E=210e9, nu=0.3, density=7850)
 SECTION = da.Section.rectangle(0.04, 0.02)
@@ -44,11 +44,11 @@ def test_tip_loads_give_exact_tip_deflections(theory: str) -> None:
     for component, compliance in wanted.values():
         loads = np.zeros((s.size, 1))
         loads[-6:, 0] = turn[:, component]
-        u = turn.T @ Held(s, s.fixed_at([0])).solve(loads)[-6:, 0]
+        u = turn.T @ SupportedStructure(s, s.fixed_at([0])).solve(loads)[-6:, 0]
         assert u[component] == pytest.approx(compliance, rel=1e-9)
     loads = np.zeros((s.size, 1))
     loads[-6:, 0] = turn[:, 1]
-    u = turn.T @ Held(s, s.fixed_at([0])).solve(loads)[-6:, 0]
+    u = turn.T @ SupportedStructure(s, s.fixed_at([0])).solve(loads)[-6:, 0]
     assert u[5] == pytest.approx(L**2 / (2 * E * Q.Iz), rel=1e-9)  # a force along +y turns the tip about +z
 
 
@@ -101,7 +101,7 @@ def test_a_bent_frame_carries_a_moment_around_its_corner() -> None:
     loads = np.zeros((s.size, 1))
     end = s.node((a, b, 0))
     loads[6 * end + 2] = P
-    u = Held(s, s.fixed_at([s.node((0, 0, 0))])).solve(loads)[6 * end + 2, 0]
+    u = SupportedStructure(s, s.fixed_at([s.node((0, 0, 0))])).solve(loads)[6 * end + 2, 0]
     EI, GJ = STEEL.E * SECTION.Iy, float(STEEL.G or 0) * SECTION.J
     assert u == pytest.approx(P * (a**3 / (3 * EI) + b**3 / (3 * EI) + a * b**2 / GJ), rel=1e-9)
 

@@ -102,7 +102,9 @@ def test_a_moment_at_the_end_rolls_a_rod_to_a_circle() -> None:
         assert np.allclose(held[first], 2 * np.pi * EI, rtol=1e-9)  # E I / h per radian of each segment
         assert np.linalg.norm(model.pose(rod.end, q)[1]) < 1e-12
         away = float(np.linalg.norm(model.pose(rod.at(0.5), q)[1])) - 1 / np.pi
-        assert abs(away) < 0.006 * (2 * np.pi / n) ** 4  # the chord's next term, h theta^4 / 1920, of n / 2 segments
+        assert (
+            abs(away) < 0.006 * (2 * np.pi / n) ** 4
+        )  # the loop constraint's next term, h theta^4 / 1920, of n / 2 segments
         assert model.jacobian(rod.end, q)[1, first] == pytest.approx(1.0)  # turns about y add up
 
 
@@ -128,7 +130,7 @@ def test_a_slack_cable_between_two_points_hangs_as_a_catenary() -> None:
 
 
 def test_a_falling_flexible_pendulum_keeps_its_energy_and_converges() -> None:
-    """Released level from a hinge, as soft as rubber: the tip's place at 0.5 s, more and more segments."""
+    """Released level from a joint, as soft as rubber: the tip's place at 0.5 s, more and more segments."""
 
     def tip(n: int) -> tuple[np.ndarray, da.Result]:
         s = da.System("pendulum")

@@ -9,7 +9,7 @@ from scipy.linalg import eigh, null_space
 import dalembert as da
 from dalembert.bodies.nodal_matrices import rigid_motions
 from dalembert.structures import frame_structure, supported_structure as held
-from dalembert.structures.supported_structure import Held, free_modes
+from dalembert.structures.supported_structure import SupportedStructure, free_modes
 
 STEEL = da.Material(E=210e9, nu=0.3, density=7850)
 SECTION = da.Section.rectangle(0.04, 0.02)
@@ -121,7 +121,7 @@ def test_guyan_keeps_mass_and_statics() -> None:
     assert np.allclose(body.inertia, full.inertia)
     loads = np.zeros((s.size, 1))
     loads[6 * kept[3] + 2] = 1.0
-    exact = Held(s, s.fixed_at([kept[0]])).solve(loads)[6 * kept[3] : 6 * kept[3] + 6, 0]
+    exact = SupportedStructure(s, s.fixed_at([kept[0]])).solve(loads)[6 * kept[3] : 6 * kept[3] + 6, 0]
     tip = body.modes[18:24]
     found = tip @ np.linalg.solve(body.modal_stiffness, tip[2])
     assert np.allclose(found, exact, rtol=1e-7, atol=1e-12)
@@ -171,7 +171,7 @@ def test_effective_masses_of_all_modes_are_the_mass() -> None:
     report = s.reduce(da.CantileverModes(36)).report
     B, M = rigid_motions(s.nodes), s.mass.toarray()
     free = ~s.fixed_at([0])
-    # all of the mass but what the held node carries: the part seen by the free freedoms
+    # all of the mass but what the held node carries: the part seen by the free degrees of freedom
     seen = M[np.ix_(free, free)]
     moved = B[free] + np.linalg.solve(seen, M[np.ix_(free, ~free)] @ B[~free])
     assert np.allclose(report.effective_masses.sum(0), np.diag(moved.T @ seen @ moved), rtol=1e-8)
@@ -182,7 +182,7 @@ def test_effective_masses_of_all_modes_are_the_mass() -> None:
 def test_the_report_reads_well() -> None:
     s = frame_structure([da.Member(1.0, SECTION, STEEL, elements=6)])
     text = str(s.reduce(da.CantileverModes(3)).report)
-    assert "CantileverModes, attached to node 0: 3 modes of 42 freedoms" in text
+    assert "CantileverModes, attached to node 0: 3 modes of 42 degrees of freedom" in text
     assert "at node 6" in text and " Hz" in text and "100%" in text  # no mode stretches the beam
     assert "effective" not in str(s.reduce(da.FreeModes(3)).report)
 

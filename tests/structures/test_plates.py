@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.structures.supported_structure import Held, free_modes
+from dalembert.structures.supported_structure import SupportedStructure, free_modes
 
 STEEL = da.Material(E=210e9, nu=0.3, density=7850)
 
@@ -24,7 +24,7 @@ def test_a_simply_supported_plate_has_navier_s_frequencies() -> None:
         fixed = np.zeros((len(s.nodes), 6), dtype=bool)
         fixed[:, :2] = True
         fixed[border, 2] = True
-        errors.append(np.abs(np.sqrt(Held(s, fixed.ravel()).modes(4)[0]) / exact - 1).max())
+        errors.append(np.abs(np.sqrt(SupportedStructure(s, fixed.ravel()).modes(4)[0]) / exact - 1).max())
     assert errors[1] < 0.03 and 1.7 < np.log2(errors[0] / errors[1]) < 2.3  # order two
 
 

@@ -39,7 +39,7 @@ def test_numpy_and_scipy_files(tmp_path: Path) -> None:
     assert same(da.read_structure(OWN.nodes, OWN.mass, OWN.stiffness.toarray(), total_mass=OWN.rigid_mass()[3, 3]))
 
 
-def test_freedoms_by_component() -> None:
+def test_dofs_by_component() -> None:
     order = np.arange(24).reshape(4, 6).T.ravel()  # ux of all nodes, uy of all, ...
     found = da.read_structure(
         OWN.nodes, OWN.mass[order][:, order], OWN.stiffness[order][:, order], numbering="components"
@@ -58,7 +58,7 @@ def test_displacements_alone() -> None:
             row = np.zeros(12)
             row[3 * i : 3 * i + 3], row[3 * j : 3 * j + 3] = d, -d
             K += 100 * np.outer(row, row)
-    structure = da.read_structure(nodes, 2 * np.eye(12), K, freedoms=3)
+    structure = da.read_structure(nodes, 2 * np.eye(12), K, dofs=3)
     body = structure.reduce(da.FreeModes(6))
     exact = np.sqrt(np.linalg.eigvalsh(K / 2)[6:])
     assert np.allclose(body.frequencies, exact)
@@ -78,12 +78,12 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
         (tmp_path / "K.bin", "its kind is not known; use .npy"),
         (tmp_path / "K.mtx", "cannot be read"),
         (tmp_path / "K.npy", "cannot be read"),
-        (np.eye(12), r"4 nodes with 6 freedoms each need \(24, 24\)"),
+        (np.eye(12), r"4 nodes with 6 degrees of freedom each need \(24, 24\)"),
     ):
         with pytest.raises(da.ModelError, match=words):
             da.read_structure(OWN.nodes, OWN.mass, stiffness)
     with pytest.raises(da.ModelError, match="6, or 3"):
-        da.read_structure(OWN.nodes, OWN.mass, OWN.stiffness, freedoms=2)
+        da.read_structure(OWN.nodes, OWN.mass, OWN.stiffness, dofs=2)
     with pytest.raises(da.ModelError, match="'components'"):
         da.read_structure(OWN.nodes, OWN.mass, OWN.stiffness, numbering="rows")
     with pytest.raises(da.ModelError, match="three columns"):

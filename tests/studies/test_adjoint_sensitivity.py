@@ -9,8 +9,8 @@ import pytest
 
 import dalembert as da
 from dalembert.simulation import start_state
-from dalembert.studies.sensitivities.initial_state import starts_by_loops
-from dalembert.studies.sensitivities.intermediate_states import states_between
+from dalembert.studies.sensitivities.initial_state import initial_state_derivatives
+from dalembert.studies.sensitivities.intermediate_states import interpolated_states
 
 
 def both(system: da.System, outputs: Any, by: list[str], t: float, **how: Any) -> da.studies.Sensitivity:
@@ -66,7 +66,7 @@ def rocker() -> da.System:
     s.connect("B", da.Revolute("z"), bars[0].at(lengths[0], 0, 0), bars[1])
     s.connect("D", da.Revolute("z"), s.ground.at(lengths[3], 0, 0), bars[2])
     s.connect("C", da.Revolute("z"), bars[1].at(lengths[1], 0, 0), bars[2].at(lengths[2], 0, 0))
-    law = da.Element("hinge", "-k*(s - z)", states={"z": (0.0, "(s - z)*k/c")}, parameters={"k": 5.0, "c": 2.0})
+    law = da.Element("joint", "-k*(s - z)", states={"z": (0.0, "(s - z)*k/c")}, parameters={"k": 5.0, "c": 2.0})
     s.connect("e", law, "D")
     return s
 
@@ -144,7 +144,7 @@ def test_starts_follow_lengths_and_start_values_as_new_starts_do() -> None:
     given = {"A": 0.7, "A.speed": 0.5}
     start = start_state(model, given, 0.0)[0]
     by = ["l1", "l4", "A", "A.speed", "crank.mass"]
-    found = starts_by_loops(model, start, given, by)
+    found = initial_state_derivatives(model, start, given, by)
     assert set(found) == set(by)
     for name in by:
         sides = []
@@ -165,7 +165,7 @@ def test_a_number_that_opens_a_loop_is_refused() -> None:
 def test_starts_that_loops_do_not_decide_are_left_to_others() -> None:
     model = rocker().compile()
     start = start_state(model, None, 0.0)[0]
-    assert starts_by_loops(model, start, None, ["l1"]) == {}
+    assert initial_state_derivatives(model, start, None, ["l1"]) == {}
 
 
 def test_states_between_steps_are_those_of_the_dense_output() -> None:
@@ -173,7 +173,7 @@ def test_states_between_steps_are_those_of_the_dense_output() -> None:
     run = da.simulate(s, 1.0, state={"H0": 1.0}, rtol=1e-10)
     t = np.linspace(0.01, 0.99, 37)
     known = run.at(t)
-    q, v, _ = states_between(run, run.steps)(t)
+    q, v, _ = interpolated_states(run, run.steps)(t)
     assert np.abs(q - known.q).max() < 1e-8 and np.abs(v - known.v).max() < 1e-7
 
 
@@ -224,7 +224,7 @@ def test_rest_without_a_derivative_is_refused() -> None:
     twins = da.System("twins", gravity=(0, 0, 0))
     for k in range(2):
         twins.connect(f"X{k}", da.Prismatic("x"), twins.ground, twins.body(f"b{k}", da.box(1, 1, 1, mass=1.0)))
-        twins.connect(f"k{k}", da.HingeSpring(stiffness=4.0), f"X{k}")
+        twins.connect(f"k{k}", da.JointSpring(stiffness=4.0), f"X{k}")
     with pytest.raises(da.errors.GradientError, match="the same eigenvalue"):
         da.sensitivity(twins, ["frequencies"], "b0.mass", task="modes")
     for more, said in (

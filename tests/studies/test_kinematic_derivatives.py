@@ -184,7 +184,7 @@ def test_a_skate_and_a_dead_point_have_no_derivative() -> None:
     s = da.System("skate", gravity=(0, 0, 0))
     runner = s.body("runner", da.box(0.4, 0.1, 0.1, mass=1.0))
     s.connect("P", da.Planar(), s.ground, runner)
-    s.connect("S", da.Skate(), s.ground, runner)
+    s.connect("S", da.KnifeEdge(), s.ground, runner)
     for name, pace in (("P.x", 1.0), ("P.angle", 0.3)):
         s.drive(name, speed=pace)
     with pytest.raises(da.ModelError, match="binds speeds alone"):

@@ -174,7 +174,7 @@ def test_limits_are_kept() -> None:
     [
         ({"end": {"Q": 1.0}}, "Q"),
         ({"efforts": {"P": (1.0, -1.0)}}, "cross"),
-        ({"efforts": {}}, "hinges and bounds"),
+        ({"efforts": {}}, "joints and bounds"),
         ({"time": (2.0, 1.0)}, "cross"),
         ({"time": -1.0}, "positive"),
         ({"minimize": "fuel"}, "fuel"),

@@ -47,14 +47,14 @@ WAYS = ("forward", "adjoint")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_random_trees(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    s, hinges = da.System("tree"), (da.Revolute("x"), da.Prismatic("z"), da.Universal(), da.Spherical())
+    s, joints = da.System("tree"), (da.Revolute("x"), da.Prismatic("z"), da.Universal(), da.Spherical())
     bodies: list[Any] = [s.ground]
     for k in range(4):
         body = s.body(
             f"b{k}", mass=rng.uniform(0.5, 2), com=rng.normal(size=3) / 10, inertia=rng.uniform(0.02, 0.03, 3)
         )
         parent = bodies[rng.integers(len(bodies))]
-        s.connect(f"H{k}", hinges[rng.integers(4)], parent.at(*rng.normal(size=3) * 0.3), body)
+        s.connect(f"H{k}", joints[rng.integers(4)], parent.at(*rng.normal(size=3) * 0.3), body)
         bodies.append(body)
     ends = bodies[1].at(*rng.normal(size=3) / 5), bodies[4].at(*rng.normal(size=3) / 5)
     s.connect("k", da.SpringDamper(rng.uniform(5, 40), 0.5, 0.4), *ends)
@@ -147,7 +147,7 @@ def test_a_block_on_a_belt_sticks_and_slips() -> None:
     s = da.System("belt", gravity=(0, 0, 0))
     rubbing = da.Prismatic("x", friction=2.0, static_friction=3.0)
     s.connect("X", rubbing, s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    pull = da.Element("hinge", "-K*(s - V*t)", parameters={"K": 30.0, "V": 0.5}, active=True)
+    pull = da.Element("joint", "-K*(s - V*t)", parameters={"K": 30.0, "V": 0.5}, active=True)
     s.connect("pull", pull, "X")
     agree(s, "X.position", ["X.static_friction", "pull.V", "b.mass"], 1.3, {})
 
@@ -169,7 +169,7 @@ def test_inputs_drives_and_their_numbers() -> None:
     s = da.System("pushed", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=2.0)))
     law = da.laws.Harmonic(3.0, 4.0, 0.2, 0.5)
-    s.connect("e", da.Element("hinge", "u + w", inputs={"u": law, "w": 0.7}, active=True), "X")
+    s.connect("e", da.Element("joint", "u + w", inputs={"u": law, "w": 0.7}, active=True), "X")
     by = ["e.u.amplitude", "e.u.frequency", "e.u.phase", "e.u.offset", "e.w", "b.mass"]
     for way in WAYS:
         found = da.sensitivity(s, {"x": ("X.position", "final")}, by, 1.3, way=way)

@@ -40,9 +40,9 @@ def agree(system: da.System, output: str, by: list[str], t: float, tolerance: fl
 def test_a_spatial_chain_with_springs_that_swings_far() -> None:
     s = da.System("chain")
     end = s.ground.origin
-    for k, hinge in enumerate((da.Revolute("y"), da.Universal(), da.Revolute("z"), da.Spherical())):
+    for k, joint in enumerate((da.Revolute("y"), da.Universal(), da.Revolute("z"), da.Spherical())):
         body = s.body(f"b{k}", mass=0.6 + 0.1 * k, com=(0.2, 0.01, 0.01), inertia=(2e-3, 6e-3, 7e-3))
-        s.connect(f"H{k}", hinge, end, body)
+        s.connect(f"H{k}", joint, end, body)
         end = body.at(0.4, 0, 0)
     s.connect("k", da.TorsionSpring(stiffness=3.0, damping=0.05), "H0")
     by = ["b0.mass", "b2.com.y", "b3.mass", "k.stiffness", "k.damping"]
@@ -66,7 +66,7 @@ def fourbar() -> da.System:
     s.connect("C", da.Revolute("z"), coupler.at(lengths[1], 0, 0), rocker.at(lengths[2], 0, 0))
     s.connect("spring", da.TorsionSpring(stiffness=s.parameter("k", 8.0), rest=1.2), "D")
     s.connect(
-        "motor", da.Element("hinge", "torque", parameters={"torque": s.parameter("torque", 6.0)}, active=True), "A"
+        "motor", da.Element("joint", "torque", parameters={"torque": s.parameter("torque", 6.0)}, active=True), "A"
     )
     return s
 
@@ -119,7 +119,7 @@ def test_attitudes_and_free_bodies() -> None:
 def test_element_states_and_their_numbers() -> None:
     s = da.System("maxwell")
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    law = da.Element("hinge", "-k*(s - z)", states={"z": (0.0, "(s - z)*k/c")}, parameters={"k": 20.0, "c": 2.0})
+    law = da.Element("joint", "-k*(s - z)", states={"z": (0.0, "(s - z)*k/c")}, parameters={"k": 20.0, "c": 2.0})
     s.connect("e", law, "X")
     agree(s, "X.position", ["e.k", "e.c", "b.mass", "X.speed"], 2.0, state={"X": 0.3, "X.speed": 1.0})
 
@@ -133,7 +133,7 @@ def test_flexible_bodies() -> None:
     agree(s, "A.position", ["arm.stiffness_factor", "gravity.z"], 0.2, 1e-6, state={"A": 0.3})
 
 
-def test_forces_in_loops_and_driven_hinges() -> None:
+def test_forces_in_loops_and_driven_joints() -> None:
     from dalembert.library.mechanisms import slider_crank
 
     s = slider_crank()
@@ -145,11 +145,11 @@ def test_forces_in_loops_and_driven_hinges() -> None:
 def test_friction_thresholds_and_events() -> None:
     s = da.System("rubbing", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x", friction=2.0), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    s.connect("k", da.HingeSpring(stiffness=30.0), "X")
+    s.connect("k", da.JointSpring(stiffness=30.0), "X")
     agree(s, "X.position", ["X.friction", "k.stiffness", "X"], 0.8, state={"X": 0.5})
     s = da.System("relay")
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    law = da.Element("hinge", "where(s > a, -F, F) - 0.3*ds", parameters={"a": 0.1, "F": 2.0}, active=True)
+    law = da.Element("joint", "where(s > a, -F, F) - 0.3*ds", parameters={"a": 0.1, "F": 2.0}, active=True)
     s.connect("e", law, "X")
     agree(s, "X.position", ["e.a", "e.F", "X"], 0.7, state={"X": 0.5})
 
@@ -188,7 +188,7 @@ def test_reductions() -> None:
 def test_an_event_that_is_grazed_has_no_derivative() -> None:
     s = da.System("graze", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(1, 1, 1, mass=1.0)))
-    s.connect("k", da.HingeSpring(stiffness=np.pi**2), "X")  # 0.4 cos(pi t), at its height again at t = 2
+    s.connect("k", da.JointSpring(stiffness=np.pi**2), "X")  # 0.4 cos(pi t), at its height again at t = 2
 
     def soften(now: Any) -> None:
         now.set("k.stiffness", 1.0)
@@ -238,7 +238,7 @@ def test_what_acts_by_the_past_is_refused() -> None:
     agree(s, "X.position", ["X"], 1.0, state={"X": 1.0}, control=control)
     with pytest.raises(da.ModelError, match="samples, whose changes are not followed"):
         da.sensitivity(s, ["X.position"], "X", 1.0, state={"X": 1.0}, control=control, period=0.1)
-    s.connect("d", da.Element("hinge", "-2*u", inputs={"u": da.Delay("X.position", 0.1)}, active=True), "X")
+    s.connect("d", da.Element("joint", "-2*u", inputs={"u": da.Delay("X.position", 0.1)}, active=True), "X")
     with pytest.raises(da.ModelError, match="changes of the past are not followed"):
         da.sensitivity(s, ["X.position"], "X", 1.0, state={"X": 1.0})
 
@@ -256,7 +256,7 @@ def test_a_reduced_vector_is_not_taken_for_one_over_time() -> None:
 def test_a_number_that_moves_a_jump_is_refused() -> None:
     s = da.System("pulse", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    law = da.Element("hinge", "where(t < T, F, 0)", parameters={"T": 0.5, "F": 2.0}, active=True)
+    law = da.Element("joint", "where(t < T, F, 0)", parameters={"T": 0.5, "F": 2.0}, active=True)
     s.connect("e", law, "X")
     found = da.sensitivity(s, {"x": ("X.position", "final")}, ["e.F"], 1.0)
     assert found["x"][0] == pytest.approx(0.375, abs=1e-9)

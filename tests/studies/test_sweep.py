@@ -133,7 +133,7 @@ def test_what_fails_is_recorded_and_stops_nothing(workers: int) -> None:
 
 def test_runs_that_cannot_begin_or_end_are_recorded_among_others() -> None:
     s = pendulum()
-    s.connect("x", da.Element("hinge", "where(s > a, 1/(s - s), 0)", parameters={"a": 10.0}), "A")
+    s.connect("x", da.Element("joint", "where(s > a, 1/(s - s), 0)", parameters={"a": 10.0}), "A")
     over = {"bob.mass": [1.0, -1.0], "x.a": [10.0, 0.05]}
     found = da.sweep(s, over, t_end=1.0, outputs=("A.position", "final"), state={"A": 0.01})
     assert found.status.values.tolist() == [["finished", "failed"], ["failed", "failed"]]

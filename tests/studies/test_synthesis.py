@@ -99,7 +99,7 @@ def test_most_four_bars_through_nine_points_have_defects() -> None:
 
 
 @pytest.mark.parametrize("count", [3, 4, 5])
-@pytest.mark.parametrize("names", [("crank.angle", "rocker.angle"), ("D", "A")], ids=["angles", "hinges"])
+@pytest.mark.parametrize("names", [("crank.angle", "rocker.angle"), ("D", "A")], ids=["angles", "joints"])
 def test_pairs_of_angles_obey_freudensteins_equation(count: int, names: tuple[str, str]) -> None:
     """The logarithm from 1 to 2 over sixty degrees each (Freudenstein 1955), from random starts."""
     s = da.System("function generator", gravity=(0, 0, 0))

@@ -1,4 +1,4 @@
-"""Hinges that turn freely, and bodies, driven wholly or by part."""
+"""Joints that turn freely, and bodies, driven wholly or by part."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def test_a_spline_passes_its_attitudes_smoothly_and_in_any_axes() -> None:
     np.testing.assert_allclose(B.T @ spline(0.5)[1], other(0.5)[1], atol=1e-12)
 
 
-# ---- a ball joint against three hinges in series
+# ---- a ball joint against three joints in series
 
 
 def double(driven: str) -> da.System:
-    """Return two bodies; the first turns about a point as Bryant angles say, by a ball joint or by three hinges."""
+    """Return two bodies; the first turns about a point as Bryant angles say, by a ball joint or by three joints."""
     s = da.System(driven)
     first, second = s.body("first", da.box(0.2, 0.3, 0.5, mass=2.0)), s.body("second", da.box(0.5, 0.1, 0.1, mass=1.0))
     foot = first.at(0.1, 0.1, -0.2)
@@ -93,7 +93,7 @@ def double(driven: str) -> da.System:
     elif driven == "own":
         s.connect(
             "S",
-            da.CustomHinge(
+            da.CustomJoint(
                 ("angle_1", "angle_2", "angle_3"), None, [("x", "angle_1"), ("y", "angle_2"), ("z", "angle_3")]
             ),
             s.ground,
@@ -124,7 +124,7 @@ def in_series() -> da.Result:
 
 @pytest.mark.parametrize(("method", "options", "near"), METHODS)
 @pytest.mark.parametrize("driven", ["ball", "reversed"])
-def test_a_ball_moves_as_three_hinges(
+def test_a_ball_moves_as_three_joints(
     in_series: da.Result, driven: str, method: str, options: dict[str, Any], near: float
 ) -> None:
     result = da.simulate(double(driven), 1.0, method=method, **options)
@@ -135,7 +135,7 @@ def test_a_ball_moves_as_three_hinges(
         np.testing.assert_allclose(sign * result[f"S.{part}"][-1], in_series[f"S.{part}"][-1], atol=100 * near)
 
 
-def test_a_hinge_in_bryant_angles_moves_alike(in_series: da.Result) -> None:
+def test_a_joint_in_bryant_angles_moves_alike(in_series: da.Result) -> None:
     result = da.simulate(double("own"), 1.0, **TIGHT)
     assert abs(result["R"][-1] - in_series["R"][-1]) < 1e-9
     power = (result["S.effort"] * result["S.speed"]).sum(1)
@@ -161,9 +161,9 @@ def newton_euler(body: da.Body, attitude: da.attitudes.Attitude, t: float) -> tu
 def lone(how: str) -> da.System:
     s = da.System("lone")
     body = s.body("stone", mass=3.0, com=(0.1, -0.05, 0.2), inertia=(0.2, 0.3, 0.4))
-    if how == "hinge":
+    if how == "joint":
         s.connect("stone.motion", da.Free(), s.ground, body)
-    target = "stone.motion" if how == "hinge" else body
+    target = "stone.motion" if how == "joint" else body
     if how == "one by one":
         s.drive(target, position=PLACE)
         s.drive(target, rotation=da.BryantAngles(*ANGLES))
@@ -172,7 +172,7 @@ def lone(how: str) -> da.System:
     return s
 
 
-@pytest.mark.parametrize("how", ["hinge", "body", "one by one"])
+@pytest.mark.parametrize("how", ["joint", "body", "one by one"])
 def test_a_driven_pose_takes_what_newton_and_euler_say(how: str) -> None:
     s = lone(how)
     model = s.compile()
@@ -198,7 +198,7 @@ def test_a_driven_pose_takes_what_newton_and_euler_say(how: str) -> None:
 
 
 def test_a_body_follows_measured_samples_seen_from_another() -> None:
-    """As the same motion relative to a turntable, built by hand from a driven free hinge on it."""
+    """As the same motion relative to a turntable, built by hand from a driven free joint on it."""
     points = np.column_stack([np.sin(TIMES), 0.2 * TIMES, TIMES**2])
 
     def machine(by_hand: bool) -> da.System:
@@ -252,7 +252,7 @@ PARTS: dict[str, dict[str, Any]] = {
 def test_a_ball_in_a_loop_is_driven_wholly_or_by_part(part: str) -> None:
     s = spatial_loop()
     s.drive("S", **PARTS[part])
-    assert "S" not in [chord.name for chord in s.forest().chords]
+    assert "S" not in [loop_constraint.name for loop_constraint in s.forest().loop_constraints]
     results = [da.simulate(s, 1.0, method=method, **options) for method, options, _ in METHODS]
     for result, (_, _, near) in zip(results, METHODS, strict=True):
         np.testing.assert_allclose(result["P"][-1], results[0]["P"][-1], atol=near)
@@ -275,13 +275,13 @@ def test_more_than_a_loop_allows_is_refused() -> None:
         da.simulate(s, 1.0)
 
 
-def test_a_driven_hinge_is_kept_where_others_are_acted_upon() -> None:
+def test_a_driven_joint_is_kept_where_others_are_acted_upon() -> None:
     s = spatial_loop()
     s.drive("S", rotation=WHOLE)
-    s.connect("spring", da.HingeSpring(3.0), "P")
-    s.connect("turner", da.HingeSpring(1.0), "U.angle_1")
-    s.connect("other", da.HingeSpring(1.0), "U.angle_2")
-    assert [chord.name for chord in s.forest().chords] == ["T"]
+    s.connect("spring", da.JointSpring(3.0), "P")
+    s.connect("turner", da.JointSpring(1.0), "U.angle_1")
+    s.connect("other", da.JointSpring(1.0), "U.angle_2")
+    assert [loop_constraint.name for loop_constraint in s.forest().loop_constraints] == ["T"]
     assert abs(da.simulate(s, 0.5, **TIGHT)["energy.balance"]).max() < 1e-9
 
 
@@ -312,7 +312,7 @@ def test_places_and_parts_of_them_are_held_by_rows(place: tuple[Any, ...]) -> No
         assert abs(two["energy.balance"]).max() < near
 
 
-def test_one_coordinate_of_a_free_hinge_joins_the_others() -> None:
+def test_one_coordinate_of_a_free_joint_joins_the_others() -> None:
     s = da.System()
     s.connect("F", da.Free(), s.ground, s.body("stone", da.box(0.1, 0.2, 0.3, mass=1.0)))
     s.drive("F.x", position=PLACE[0])
@@ -328,7 +328,7 @@ def test_one_coordinate_of_a_free_hinge_joins_the_others() -> None:
     assert not s.drives
 
 
-def test_drives_of_all_coordinates_of_other_hinges() -> None:
+def test_drives_of_all_coordinates_of_other_joints() -> None:
     s = da.System()
     s.connect("C", da.Cylindrical("z"), s.ground, s.body("nut", da.box(0.1, 0.2, 0.3, mass=1.0)))
     s.drive("C", position=(da.Harmonic(1.0, 2.0), None))

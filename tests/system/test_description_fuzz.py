@@ -16,20 +16,20 @@ from hypothesis import given, settings, strategies as st
 
 from dalembert import rotation
 from dalembert.bodies import Body, Marker, shapes
-from dalembert.connections import joints as hinges
+from dalembert.connections import joints as joints
 from dalembert.errors import DalembertError, ModelError, TopologyError
 from dalembert.system import System
 
-HINGES: tuple[type[hinges.Hinge], ...] = (
-    hinges.Fixed,
-    hinges.Revolute,
-    hinges.Prismatic,
-    hinges.Screw,
-    hinges.Cylindrical,
-    hinges.Universal,
-    hinges.Planar,
-    hinges.Spherical,
-    hinges.Free,
+JOINTS: tuple[type[joints.Joint], ...] = (
+    joints.Fixed,
+    joints.Revolute,
+    joints.Prismatic,
+    joints.Screw,
+    joints.Cylindrical,
+    joints.Universal,
+    joints.Planar,
+    joints.Spherical,
+    joints.Free,
 )
 
 
@@ -120,8 +120,8 @@ ODDITIES: list[Any] = [
     ((0, 0, 0), 1.0),
     (1.0, 0.0, 0.0, 0.0),
     shapes.sphere(0.1, 1.0),
-    hinges.Revolute,
-    hinges.Revolute("x"),
+    joints.Revolute,
+    joints.Revolute("x"),
     System,
     System("other"),
     System("other").ground,
@@ -235,22 +235,22 @@ def test_a_marker_is_made_or_refused(label: Any, x: Any, y: Any, z: Any, turn: A
 
 
 @quick
-@given(kind=st.sampled_from(HINGES), data=st.data())
-def test_a_hinge_is_made_or_refused(kind: type[hinges.Hinge], data: st.DataObject) -> None:
-    fields = [*kind.directions, *(["pitch"] if kind is hinges.Screw else [])]
+@given(kind=st.sampled_from(JOINTS), data=st.data())
+def test_a_joint_is_made_or_refused(kind: type[joints.Joint], data: st.DataObject) -> None:
+    fields = [*kind.directions, *(["pitch"] if kind is joints.Screw else [])]
     shared = ["lower", "upper", "max_speed", "max_effort", "damping", "friction", "armature"]
     keywords = data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys((*fields, *shared), junk)))
-    hinge = taken_or_refused(kind, **keywords)
-    if hinge is None:
+    joint = taken_or_refused(kind, **keywords)
+    if joint is None:
         return
     for field in kind.directions:
-        assert math.isclose(float(np.linalg.norm(getattr(hinge, field))), 1.0)
+        assert math.isclose(float(np.linalg.norm(getattr(joint, field))), 1.0)
     for field in shared:
-        value = getattr(hinge, field)
-        assert value is None or (value.shape == (hinge.nv,) and np.isfinite(value).all())
-    R = hinge.frame()
-    assert abs(R @ R.T - np.eye(3)).max() < 1e-8  # the axes of a universal hinge may be askew by 1e-9
-    C, c = hinge.pose(hinge.zero)
+        value = getattr(joint, field)
+        assert value is None or (value.shape == (joint.nv,) and np.isfinite(value).all())
+    R = joint.frame()
+    assert abs(R @ R.T - np.eye(3)).max() < 1e-8  # the axes of a universal joint may be askew by 1e-9
+    C, c = joint.pose(joint.zero)
     assert abs(C - np.eye(3)).max() < 1e-12 and not c.any()
 
 
@@ -259,17 +259,17 @@ def test_a_hinge_is_made_or_refused(kind: type[hinges.Hinge], data: st.DataObjec
 def test_a_connection_is_made_or_refused(name: Any, element: Any, first: Any, second: Any) -> None:
     system = System()
     a, b = system.body("a", mass=1.0), system.body("b", mass=1.0)
-    taken_or_refused(system.connect, name, hinges.Free(), a, b)
+    taken_or_refused(system.connect, name, joints.Free(), a, b)
     taken_or_refused(system.connect, "element", element, a, b)
-    taken_or_refused(system.connect, "first", hinges.Free(), first, b)
-    taken_or_refused(system.connect, "second", hinges.Free(), a, second)
+    taken_or_refused(system.connect, "first", joints.Free(), first, b)
+    taken_or_refused(system.connect, "second", joints.Free(), a, second)
     assert system.forest().nb == 2
 
 
 @quick
-@given(kind=st.sampled_from(HINGES), connection=junk, position=junk, speed=junk)
+@given(kind=st.sampled_from(JOINTS), connection=junk, position=junk, speed=junk)
 def test_start_values_are_taken_or_refused(
-    kind: type[hinges.Hinge], connection: Any, position: Any, speed: Any
+    kind: type[joints.Joint], connection: Any, position: Any, speed: Any
 ) -> None:
     system = System()
     system.connect("A", kind(), system.ground, system.body("a", mass=1.0))
@@ -286,7 +286,7 @@ def test_start_values_are_taken_or_refused(
 @given(name=junk)
 def test_names_are_found_or_refused(name: Any) -> None:
     system = System()
-    system.connect("A", hinges.Free(), system.ground, system.body("body", mass=1.0))
+    system.connect("A", joints.Free(), system.ground, system.body("body", mass=1.0))
     taken_or_refused(system.__getitem__, name)
     taken_or_refused(system.__contains__, name)
     taken_or_refused(system.remove, name)
@@ -329,7 +329,7 @@ def test_a_quaternion_is_read_off_or_refused(value: Any) -> None:
 @given(body=junk)
 def test_a_forest_knows_its_bodies(body: Any) -> None:
     system = System()
-    system.connect("A", hinges.Free(), system.ground, system.body("body", mass=1.0))
+    system.connect("A", joints.Free(), system.ground, system.body("body", mass=1.0))
     forest = system.forest()
     taken_or_refused(forest.children, body)
     taken_or_refused(forest.path, body)
@@ -401,16 +401,16 @@ def test_a_name_must_be_a_plain_string(name: Any) -> None:
     system = System()
     assert refusal(system.body, name).field == "name"
     body = system.body("b")
-    assert refusal(system.connect, name, hinges.Free(), system.ground, body).field == "name"
+    assert refusal(system.connect, name, joints.Free(), system.ground, body).field == "name"
 
 
 def test_a_name_is_given_once() -> None:
     system = System("mill")
     a = system.body("a")
-    system.connect("A", hinges.Free(), system.ground, a)
+    system.connect("A", joints.Free(), system.ground, a)
     for again in ("a", "A"):
         assert "'mill' has a part of that name" in refusal(system.body, again).remedy
-        assert "'mill' has a part of that name" in refusal(system.connect, again, hinges.Free(), a, a).remedy
+        assert "'mill' has a part of that name" in refusal(system.connect, again, joints.Free(), a, a).remedy
     a.marker("tip")
     assert refusal(a.marker, "tip").item == "body 'a'"
 
@@ -429,9 +429,9 @@ def test_a_marker_of_another_system_is_refused() -> None:
     here, there = System("here"), System("there")
     a, b = here.body("a"), there.body("a")
     for stranger in (b, b.at(1, 2, 3), b.marker("tip"), there.ground):
-        error = refusal(here.connect, "A", hinges.Free(), a, stranger)
+        error = refusal(here.connect, "A", joints.Free(), a, stranger)
         assert (error.item, error.field) == ("connection 'A'", "second") and "'here'" in error.remedy
-        assert refusal(here.connect, "A", hinges.Free(), stranger, a).field == "first"
+        assert refusal(here.connect, "A", joints.Free(), stranger, a).field == "first"
     assert not here.connections
 
 
@@ -439,34 +439,34 @@ def test_a_removed_body_cannot_be_connected() -> None:
     system = System()
     a, b = system.body("a"), system.body("b")
     system.remove("a")
-    assert refusal(system.connect, "A", hinges.Free(), a, b).field == "first"
+    assert refusal(system.connect, "A", joints.Free(), a, b).field == "first"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in HINGES if kind.directions])
+@pytest.mark.parametrize("kind", [kind for kind in JOINTS if kind.directions])
 @pytest.mark.parametrize("axis", [(0, 0, 0), (1, 0), (math.nan, 0, 1), (math.inf, 0, 0), "w", "", "xy", None, 1.0])
-def test_an_axis_needs_a_direction(kind: type[hinges.Hinge], axis: Any) -> None:
+def test_an_axis_needs_a_direction(kind: type[joints.Joint], axis: Any) -> None:
     error = refusal(kind, **{kind.directions[0]: axis})
     assert (error.item, error.field) == (kind.__name__, kind.directions[0])
 
 
-def test_the_axes_of_a_universal_hinge_are_perpendicular() -> None:
-    assert refusal(hinges.Universal, "x", (1, 1, 0)).field == "axis_2"
+def test_the_axes_of_a_universal_joint_are_perpendicular() -> None:
+    assert refusal(joints.Universal, "x", (1, 1, 0)).field == "axis_2"
 
 
-def test_a_hinge_connects_two_bodies() -> None:
+def test_a_joint_connects_two_bodies() -> None:
     system = System()
     a = system.body("a")
     for first, second in ((a, a), (a.at(1, 0, 0), a), (system.ground, system.ground.at(0, 1, 0))):
-        error = refusal(system.connect, "A", hinges.Revolute("z"), first, second)
+        error = refusal(system.connect, "A", joints.Revolute("z"), first, second)
         assert (error.item, error.field) == ("connection 'A'", "second") and "two different bodies" in error.remedy
 
 
 def test_an_element_must_be_called() -> None:
     system = System()
     a = system.body("a")
-    assert "Revolute()" in refusal(system.connect, "A", hinges.Revolute, system.ground, a).remedy
+    assert "Revolute()" in refusal(system.connect, "A", joints.Revolute, system.ground, a).remedy
     assert refusal(system.connect, "A", "revolute", system.ground, a).field == "element"
-    assert refusal(system.connect, "A", hinges.Free(), "grund", a).field == "first"
+    assert refusal(system.connect, "A", joints.Free(), "grund", a).field == "first"
 
 
 @pytest.mark.parametrize(
@@ -485,24 +485,24 @@ def test_an_element_must_be_called() -> None:
     ],
 )
 def test_bad_limits_are_refused(keywords: dict[str, Any]) -> None:
-    error = refusal(hinges.Revolute, "z", **keywords)
+    error = refusal(joints.Revolute, "z", **keywords)
     assert error.item == "Revolute" and error.field in keywords
 
 
 @pytest.mark.parametrize(
     "kind, position",
     [
-        (hinges.Revolute, math.nan),
-        (hinges.Revolute, (0.0, 0.0)),
-        (hinges.Revolute, "0"),
-        (hinges.Planar, 0.0),
-        (hinges.Planar, [[1, 2], [3]]),
-        (hinges.Spherical, (0, 0, 0, 0)),
-        (hinges.Spherical, (0, 0, 0)),
-        (hinges.Free, (1, 0, 0, 0)),
+        (joints.Revolute, math.nan),
+        (joints.Revolute, (0.0, 0.0)),
+        (joints.Revolute, "0"),
+        (joints.Planar, 0.0),
+        (joints.Planar, [[1, 2], [3]]),
+        (joints.Spherical, (0, 0, 0, 0)),
+        (joints.Spherical, (0, 0, 0)),
+        (joints.Free, (1, 0, 0, 0)),
     ],
 )
-def test_bad_start_values_are_refused(kind: type[hinges.Hinge], position: Any) -> None:
+def test_bad_start_values_are_refused(kind: type[joints.Joint], position: Any) -> None:
     system = System()
     system.connect("A", kind(), system.ground, system.body("a"))
     refusal(system.initial, "A", position=position)

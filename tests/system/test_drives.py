@@ -19,9 +19,9 @@ LAWS = {
     "ramp": (da.Ramp(1.0, 4.0, 2.0, begin=-0.5), 1e-9),
     "cubic": (da.Spline(np.linspace(-1, 3, 30), np.sin(np.linspace(-1, 3, 30))), 1e-7),
     "quintic": (da.Spline(np.linspace(-1, 3, 30), np.sin(np.linspace(-1, 3, 30)), degree=5), 1e-7),
-    "function": (da.Function(np.sin), 1e-7),
-    "function with rate": (da.Function(np.sin, np.cos), 1e-9),
-    "function with both": (da.Function(np.sin, np.cos, lambda t: -np.sin(t)), 1e-9),
+    "function": (da.FunctionLaw(np.sin), 1e-7),
+    "function with rate": (da.FunctionLaw(np.sin, np.cos), 1e-9),
+    "function with both": (da.FunctionLaw(np.sin, np.cos, lambda t: -np.sin(t)), 1e-9),
     "integral": (da.Integral(da.Harmonic(0.7, 3.0, 0.2, -1.0), 2.0), 1e-9),
 }
 
@@ -164,21 +164,23 @@ def test_an_open_chain_may_be_driven_too() -> None:
     assert np.allclose(model.inverse_dynamics(motion.q, motion.v, a), tau, atol=1e-9)
 
 
-def test_a_driven_hinge_is_never_cut() -> None:
+def test_a_driven_joint_is_never_cut() -> None:
     s = da.System()
     a, b = s.body("a", da.rod(1, 1)), s.body("b", da.rod(1, 1))
     s.connect("A", da.Revolute("y"), s.ground, a)
     s.connect("B", da.Revolute("y"), a.at(1), b)
     s.connect("C", da.Revolute("y"), s.ground.at(1), b.at(1))
     s.drive("C", position=0.1)
-    assert [chord.name for chord in s.forest().chords] == ["B"]
+    assert [loop_constraint.name for loop_constraint in s.forest().loop_constraints] == ["B"]
     s.drive("A", position=0.1)
     s.drive("B", position=0.1)
-    assert [chord.name for chord in s.forest().chords] == ["C.weld"]  # all are driven: what ends on a link is cut
+    assert [loop_constraint.name for loop_constraint in s.forest().loop_constraints] == [
+        "C.weld"
+    ]  # all are driven: what ends on a link is cut
 
 
 def led_parallelogram(driven: str, turn: float = 2.0, misfit: float = 0.0) -> da.System:
-    """Return one of rods of 1 kg; hinges of these names are driven, by laws that fit but for a misfit of C."""
+    """Return one of rods of 1 kg; joints of these names are driven, by laws that fit but for a misfit of C."""
     s = da.System("parallelogram")
     a, b, c = (s.body(name, da.rod(length, 1.0)) for name, length in (("a", 0.5), ("b", 1.0), ("c", 0.5)))
     s.connect("A", da.Revolute("y"), s.ground, a)
@@ -194,7 +196,7 @@ def led_parallelogram(driven: str, turn: float = 2.0, misfit: float = 0.0) -> da
     return s
 
 
-def test_all_hinges_of_a_loop_may_be_driven() -> None:
+def test_all_joints_of_a_loop_may_be_driven() -> None:
     s = led_parallelogram("ABCD")
     result = da.simulate(s, 0.5)
     alone = da.simulate(led_parallelogram("A"), 0.5)
@@ -221,7 +223,7 @@ def test_drives_that_repeat_each_other_say_that_their_efforts_are_not_unique() -
     assert alone.unique("A.effort").all() and alone.stats.notes == []
 
 
-def test_drives_of_all_hinges_that_contradict_each_other_are_named() -> None:
+def test_drives_of_all_joints_that_contradict_each_other_are_named() -> None:
     s = led_parallelogram("ABCD", misfit=0.01)
     for way in (lambda: da.simulate(s, 0.5), lambda: da.kinematics(s, times=np.linspace(0, 0.5, 6))):
         with pytest.raises(da.AssemblyError, match=r"open by 0\.01 rad .* release one of A, B, C, D"):
@@ -245,13 +247,15 @@ def test_contradictory_drives_are_named() -> None:
     s.drive(crank, speed=1.0)
     s.drive(other, speed=1.0)
     with pytest.raises(
-        da.AssemblyError, match=r"'A' 1 rad/s.*contradict.*would open at .* m/s.*1 freedom: prescribe fewer"
+        da.AssemblyError, match=r"'A' 1 rad/s.*contradict.*would open at .* m/s.*1 degree of freedom: prescribe fewer"
     ):
         da.driven_motion(s, 0.0)
     s = slider_crank()
     s.drive(crank, acceleration=1.0)
     s.drive(other, acceleration=1.0)
-    with pytest.raises(da.SingularityError, match=r"'A' 1 rad/s2.*would open at .* m/s2.*1 freedom: prescribe fewer"):
+    with pytest.raises(
+        da.SingularityError, match=r"'A' 1 rad/s2.*would open at .* m/s2.*1 degree of freedom: prescribe fewer"
+    ):
         da.driven_motion(s, 0.0)
 
 
@@ -297,7 +301,7 @@ def test_a_drive_at_a_dead_point_is_told_from_a_singular_position() -> None:
         da.driven_motion(flat)
 
 
-def test_drives_survive_copies_and_go_with_their_hinges() -> None:
+def test_drives_survive_copies_and_go_with_their_joints() -> None:
     s, crank = driven_slider_crank(speed=1.0)
     t = s.copy()
     assert t.drives[crank].connection is t[crank]
@@ -327,8 +331,8 @@ BAD = {
     "duration": (lambda s: da.Ramp(0, 1, 0), da.ModelError, "duration"),
     "empty": (lambda s: da.Polynomial(()), da.ModelError, "coefficients"),
     "raises": (lambda s: s.drive("A", position=broken), da.UserFunctionError, "broken.*oops"),
-    "nan": (lambda s: da.Function(lambda t: np.nan)(1.0), da.UserFunctionError, "finite"),
-    "not callable": (lambda s: da.Function(3.0), da.ModelError, "function of time"),
+    "nan": (lambda s: da.FunctionLaw(lambda t: np.nan)(1.0), da.UserFunctionError, "finite"),
+    "not callable": (lambda s: da.FunctionLaw(3.0), da.ModelError, "function of time"),
 }
 
 
@@ -460,7 +464,7 @@ def test_a_point_follows_a_prescribed_path() -> None:
     assert model.pose(tip, motion.q).position == pytest.approx([1.0 + c, 0.0, 0.5 + s], abs=1e-12)
     assert model.velocity(tip, motion.q, motion.v)[3:] == pytest.approx([-3 * s, 0.0, 3 * c], abs=1e-12)
     assert model.acceleration(tip, motion.q, motion.v, motion.a)[3:] == pytest.approx([-9 * c, 0.0, -9 * s], abs=1e-11)
-    # the force at the tip does what hinge torques would do
+    # the force at the tip does what joint torques would do
     free = model.system.copy()
     free.remove("tip")
     tau = free.compile().inverse_dynamics(motion.q, motion.v, motion.a)
@@ -503,7 +507,7 @@ def test_a_drive_winds_up_the_spring_beside_it() -> None:
     s = da.System(gravity=(0, 0, 0))
     wheel = s.body("wheel", da.cylinder(0.1, 0.1, 2.0))
     s.connect("axle", da.Revolute("z"), s.ground, wheel)
-    s.connect("spring", da.HingeSpring(stiffness=3.0, damping=0.5), "axle")
+    s.connect("spring", da.JointSpring(stiffness=3.0, damping=0.5), "axle")
     s.drive("axle", position=da.Polynomial((0.4, 2.0, 1.5)))
     model = s.compile()
     inertia = model.mass_matrix([0.0])[0, 0]

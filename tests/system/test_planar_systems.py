@@ -76,12 +76,12 @@ def test_what_is_redundant_in_the_plane_is_said() -> None:
     assert (report.mobility, report.gruebler, sum(report.redundant.values())) == (1, 0, 1)
 
 
-def test_parts_that_nothing_holds_have_three_freedoms() -> None:
+def test_parts_that_nothing_holds_have_three_dofs() -> None:
     s = da.System("thrown", planar="y")
     s.body("stick", da.rod(1.0, 2.0))
     model = s.compile()
     assert (model.nq, model.nv) == (3, 3)
-    assert model.forest.hinges[0].element.kind == "Planar"
+    assert model.forest.joints[0].element.kind == "Planar"
     v = np.array([1.0, 2.0, 3.0])
     result = da.simulate(model, 0.5, state=da.State(np.zeros(3), v))
     angle = v[2] * 0.5  # axes of a plane across y: z, then x; the centre of mass is 0.5 m along the stick
@@ -147,10 +147,10 @@ def test_heights_above_the_plane_are_of_no_matter() -> None:
         assert np.allclose(layered[name], flat[name], rtol=1e-6, atol=1e-6), name
 
 
-def test_hinges_of_ones_own_and_reversed_ones_fit_in() -> None:
+def test_joints_of_ones_own_and_reversed_ones_fit_in() -> None:
     s = four_bar("y")
     arm = s.body("arm", da.rod(0.5, 0.3))
-    path = da.CustomHinge(position=("0.3*s", 0, "0.1*s**2"), coordinates=("s",))
+    path = da.CustomJoint(position=("0.3*s", 0, "0.1*s**2"), coordinates=("s",))
     s.connect("path", path, arm, s["coupler"].at(1.0, 0, 0))  # from the end to the root
     assert da.mobility(s).mobility == 2
 
@@ -188,10 +188,10 @@ def test_a_beam_that_bends_in_the_plane_moves_as_in_space() -> None:
         (da.Free(), False),
         (da.Cylindrical("y"), False),
         (da.Fixed(), True),
-        (da.CustomHinge(position=(0, "s", 0), coordinates=("s",)), False),
+        (da.CustomJoint(position=(0, "s", 0), coordinates=("s",)), False),
     ],
 )
-def test_hinges_that_leave_the_plane_are_named(element: Any, fits: bool) -> None:
+def test_joints_that_leave_the_plane_are_named(element: Any, fits: bool) -> None:
     s = da.System("plane", planar="y")
     s.connect("J", element, s.ground, s.body("b", da.sphere(0.1, 1.0)))
     if fits:

@@ -35,14 +35,14 @@ def ball() -> da.System:
     return s
 
 
-def test_one_driven_angle_moves_as_a_hinge_of_three_turns_does() -> None:
+def test_one_driven_angle_moves_as_a_joint_of_three_turns_does() -> None:
     law = da.Polynomial((0.0, 0.0, 0.5, -0.2))  # at rest: what is left open starts alike
     s = ball()
     s.drive("S", rotation=da.BryantAngles(None, law, None))
     result = da.simulate(s, 2.0)
     other = da.System("turns")
     names = ("a", "b", "c")
-    turns = da.CustomHinge(names, None, [("x", "a"), ("y", "b"), ("z", "c")])
+    turns = da.CustomJoint(names, None, [("x", "a"), ("y", "b"), ("z", "c")])
     other.connect("S", turns, other.ground, other.body("top", mass=2.0, com=(0.1, 0.2, 0.3), inertia=[0.3, 0.4, 0.5]))
     other.drive("S.b", position=law)
     same = da.simulate(other, 2.0, times=result.t)

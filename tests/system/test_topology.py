@@ -1,4 +1,4 @@
-"""Spanning trees, chords, numbering, and the matrices of the literature."""
+"""Spanning trees, loop constraints, numbering, and the matrices of the literature."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from systems.random_trees import random_system
 import dalembert as da
 
 
-def test_loops_are_cut_where_the_most_freedoms_go() -> None:
+def test_loops_are_cut_where_the_most_dofs_go() -> None:
     s = da.System()
     a, b, c = (s.body(n, da.rod(1, 1)) for n in "abc")
     s.connect("ball", da.Spherical(), s.ground, a)
@@ -17,9 +17,9 @@ def test_loops_are_cut_where_the_most_freedoms_go() -> None:
     s.connect("pin2", da.Revolute("y"), b.at(1), c)
     s.connect("pin3", da.Revolute("y"), c.at(1), s.ground.at(1))
     forest = s.forest()
-    assert [chord.name for chord in forest.chords] == ["ball"]
+    assert [loop_constraint.name for loop_constraint in forest.loop_constraints] == ["ball"]
     assert forest.graph.independent_loops == 1
-    assert all(hinge.reversed for hinge in forest.hinges)  # the tree runs from pin3 back to pin1
+    assert all(joint.reversed for joint in forest.joints)  # the tree runs from pin3 back to pin1
 
 
 def test_among_equals_the_last_named_is_cut() -> None:
@@ -28,16 +28,16 @@ def test_among_equals_the_last_named_is_cut() -> None:
     s.connect("A", da.Revolute(), s.ground, a)
     s.connect("B", da.Revolute(), a.at(1), b)
     s.connect("C", da.Revolute(), s.ground.at(1), b.at(1))
-    assert [chord.name for chord in s.forest().chords] == ["C"]
+    assert [loop_constraint.name for loop_constraint in s.forest().loop_constraints] == ["C"]
 
 
-def test_isolated_parts_get_a_free_hinge_at_their_first_body() -> None:
+def test_isolated_parts_get_a_free_joint_at_their_first_body() -> None:
     s = da.System()
     a, b = s.body("a", da.box(1, 1, 1, 1)), s.body("b", da.box(1, 1, 1, 1))
     s.body("alone", da.box(1, 1, 1, 1))
     s.connect("ab", da.Revolute(), b, a)
     model = s.compile()
-    assert model.hinge_names == ("a.free", "ab", "alone.free")
+    assert model.joint_names == ("a.free", "ab", "alone.free")
     assert model.coordinate_names[:8] == (
         "a.free.qw",
         "a.free.qx",
@@ -48,7 +48,7 @@ def test_isolated_parts_get_a_free_hinge_at_their_first_body() -> None:
         "a.free.z",
         "ab",
     )
-    assert model.forest.hinges[1].reversed
+    assert model.forest.joints[1].reversed
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -81,7 +81,7 @@ def test_the_chart_tells_the_tree() -> None:
         "├─ A: Revolute → a",
         "│  └─ B: Revolute (reversed) → b",
         "└─ C: Spherical → c",
-        "chord D: Spherical, c.at(1, 0, 0) → b.at(1, 0, 0)",
+        "loop constraint D: Spherical, c.at(1, 0, 0) → b.at(1, 0, 0)",
     ]
 
 

@@ -77,7 +77,7 @@ def wrist_solutions(heights, R: Array, p: Array) -> Array:
 
 
 def seven_joints(limit: float = 2.4) -> da.System:
-    """Return an arm of seven hinges with limits; the marker is ``"link7.tool"``."""
+    """Return an arm of seven joints with limits; the marker is ``"link7.tool"``."""
     s = da.System("seven")
     body = s.ground.at(0, 0, 0.3)
     for k, (axis, length) in enumerate(zip("zyzyzyz", (0.0, 0.4, 0.0, 0.4, 0.0, 0.1, 0.1), strict=True)):

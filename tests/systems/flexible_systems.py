@@ -6,7 +6,7 @@ import numpy as np
 
 import dalembert as da
 from dalembert.rotation import quaternion
-from systems.random_trees import HINGES, coin, random_body, random_hinge, random_marker
+from systems.random_trees import JOINTS, coin, random_body, random_joint, random_marker
 
 
 def random_flexible(rng, *, nm=None, clamped=False, points=False, n=5, order="full", stiffening=False, damping=None):
@@ -48,10 +48,10 @@ def _inertia(rng):
     return np.trace(S) * np.eye(3) - S
 
 
-def random_flexible_tree(rng, nb=5, *, hinges=HINGES, gravity=True, base=None, share=0.6, **options):
-    """Return a tree of rigid and flexible bodies, hinged at random nodes, named in random directions.
+def random_flexible_tree(rng, nb=5, *, joints=JOINTS, gravity=True, base=None, share=0.6, **options):
+    """Return a tree of rigid and flexible bodies, jointed at random nodes, named in random directions.
 
-    base : Hinge type of the first body; share : of bodies that are flexible; options : of `random_flexible`
+    base : Joint type of the first body; share : of bodies that are flexible; options : of `random_flexible`
     """
     s = da.System("tree", gravity=rng.normal(size=3) * 5 if gravity else (0, 0, 0))
     placed = [s.ground]
@@ -63,11 +63,11 @@ def random_flexible_tree(rng, nb=5, *, hinges=HINGES, gravity=True, base=None, s
             body = s.body(f"b{k}", random_flexible(rng, clamped=coin(rng), **options))
         else:
             body = random_body(s, f"b{k}", rng)
-        kind = base if base is not None and k == 0 else hinges[int(rng.integers(len(hinges)))]
+        kind = base if base is not None and k == 0 else joints[int(rng.integers(len(joints)))]
         ends = [random_place(parent, rng), random_place(body, rng)]
         if coin(rng):
             ends.reverse()
-        s.connect(f"h{k}", random_hinge(kind, rng), *ends)
+        s.connect(f"h{k}", random_joint(kind, rng), *ends)
         placed.append(body)
     return s
 
@@ -114,7 +114,7 @@ def golden_body(free=False, order="source"):
 
 
 def golden_system(free=False, order="source"):
-    """Return the two bodies of the golden cases on their hinges: z at the base, y between them."""
+    """Return the two bodies of the golden cases on their joints: z at the base, y between them."""
     s = da.System("golden", gravity=(0, 0, 0))
     base, tip = s.body("base", golden_body(free, order)), s.body("tip", golden_body(free, order))
     s.connect("B", da.Revolute("z"), s.ground, base.at(node=0))

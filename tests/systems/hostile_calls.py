@@ -31,7 +31,7 @@ def machine() -> da.System:
 
 
 def bar() -> da.System:
-    """Return a flexible bar on a hinge."""
+    """Return a flexible bar on a joint."""
     s = da.System("bar")
     beam = da.beam(1.0, da.Section.circle(0.02), da.materials.steel, elements=4, modes=da.CraigBampton((0, 4), 2))
     s.connect("A", da.Revolute("y"), s.ground, s.body("bar", beam).at(node=0))
@@ -204,7 +204,7 @@ class _Valid:
     def _everywhere(self) -> dict[str, Any]:
         z2, z3, rising = np.zeros(2), np.zeros(3), np.linspace(0.0, 1.0, 4)
         named = {"name": "new", "item": "item", "field": "field", "marker": "bob", "body": "bob", "coordinate": "A"}
-        named |= {"connection": "A", "hinge": "A", "axes": "fixed", "axis": "x", "output": "B", "input": "A"}
+        named |= {"connection": "A", "joint": "A", "axes": "fixed", "axis": "x", "output": "B", "input": "A"}
         numbers = {"t": 0.0, "length": 0.5, "radius": 0.1, "stiffness": 100.0, "time": 0.5, "period": 0.1, "angle": 0.3}
         arrays = {"q": z2, "v": z2, "a": z2, "tau": z2, "angles": (0.1, 0.2, 0.3), "rates": z3, "omega": z3, "w": z3}
         arrays |= {"rotation": np.eye(3), "rotations": np.eye(3)[None], "times": rising, "values": rising}
@@ -240,7 +240,7 @@ class _Valid:
             "Contact": {"first": "bob", "second": "ground"},
             "CustomConstraint": {"residual": "x - 1"},
             "CustomCoupling": {"formula": "s1 - 2*s2"},
-            "CustomHinge": {"coordinates": ("a",), "position": ("a", 0, 0)},
+            "CustomJoint": {"coordinates": ("a",), "position": ("a", 0, 0)},
             "Delay": {"output": "A.speed", "time": 0.1},
             "Event": {"name": "e", "output": "A"},
             "Field": {"force": ("1", "2", "3")},
@@ -325,7 +325,7 @@ class _Valid:
             "transmission_angle": link | {"at": "C"},
             "tube": {"inner": 0.5},
             "velocity_ratio": link,
-            "with_attitude": {"hinge": da.Free(), "position": None, "speed": None, "R": np.eye(3), "omega": None},
+            "with_attitude": {"joint": da.Free(), "position": None, "speed": None, "R": np.eye(3), "omega": None},
             "workspace": {"target": "bob", "grid": ((0.1, 0.3), (0.1, 0.3))},
             "library.binary_tree": {"n": 3},
             "library.chain": {"n": 3},

@@ -21,10 +21,11 @@ Array = NDArray[np.float64]
 
 @dataclass
 class Differences:
-    """Largest differences relative to the largest number of each kind, and how many freedoms without inertia were held.
+    """Largest differences relative to the largest number of each kind, and how many DOF without inertia were
+    held.
 
-    `accelerations`: of M a + b from tau, relative to the largest of these forces, which does not depend on how well M
-    is conditioned.
+        `accelerations`: of M a + b from tau, relative to the largest of these forces, which does not depend on the
+        conditioning of M.
     """
 
     pose: float = 0.0
@@ -56,18 +57,18 @@ def compared(document: str, base: str, *, states: int = 5, seed: int = 0) -> Dif
     theirs = pin.buildModelFromXML(document, *root)
     model, data, rng = system.compile(), theirs.createData(), np.random.default_rng(seed)
     found = Differences()
-    hinges = [hinge for hinge in model.forest.hinges if hinge.element.nv]
+    joints = [joint for joint in model.forest.joints if joint.element.nv]
     assert theirs.nv == model.nv
     weight = 1e-3 * 9.81 * sum(body.mass for body in system.bodies.values())  # N m: bias forces of wheels are zero
     for _ in range(states):
         state, tau = model.random_state(rng), rng.normal(size=model.nv)
         q, order = pin.neutral(theirs), np.zeros(model.nv, dtype=int)  # ours for each of their speeds
-        for hinge in hinges:
-            name = hinge.name if theirs.existJointName(hinge.name) else hinge.name.removesuffix("_joint")
-            entry = theirs.joints[theirs.getJointId("root_joint" if hinge.name.endswith(".free") else name)]
-            at = np.arange(model.nv)[model.v_slice(hinge.name)]
-            own = state.q[model.q_slice(hinge.name)]
-            if hinge.element.kind == "Free":
+        for joint in joints:
+            name = joint.name if theirs.existJointName(joint.name) else joint.name.removesuffix("_joint")
+            entry = theirs.joints[theirs.getJointId("root_joint" if joint.name.endswith(".free") else name)]
+            at = np.arange(model.nv)[model.v_slice(joint.name)]
+            own = state.q[model.q_slice(joint.name)]
+            if joint.element.kind == "Free":
                 own, at = np.concatenate([own[4:], own[1:4], own[:1]]), np.roll(at, 3)
             elif entry.nq == 2:
                 own = np.array([math.cos(own[0]), math.sin(own[0])])
@@ -87,7 +88,7 @@ def compared(document: str, base: str, *, states: int = 5, seed: int = 0) -> Dif
         bias = pin.nonLinearEffects(theirs, data, q, v)
         found.bias = max(found.bias, _relative(model.bias_forces(state.q, state.v)[order], bias, least=weight))
         free, held = np.ones(model.nv, dtype=bool), None
-        idle = model.freedoms_without_inertia(state.q)
+        idle = model.massless_dof(state.q)
         found.held = max(found.held, len(idle))
         if idle:  # there are no accelerations, unless what has no inertia is held
             assert np.linalg.matrix_rank(M) < model.nv

@@ -29,15 +29,15 @@ def _stiffening(t: float, x: float, y: float, z: float, vx: float, vy: float, vz
 
 
 # by what they act on; u draws a number between two
-AT_HINGES: dict[str, Callable[[Number], Any]] = {
-    "HingeSpring": lambda u: da.HingeSpring(u(1, 10), u(0, 1), u(-1, 1)),
+AT_JOINTS: dict[str, Callable[[Number], Any]] = {
+    "JointSpring": lambda u: da.JointSpring(u(1, 10), u(0, 1), u(-1, 1)),
     "Limits": lambda u: da.Limits(u(-1.5, -0.5), u(0.5, 1.5), u(5, 20), u(0, 1)),
     "Effort": lambda u: da.Effort(da.Harmonic(u(1, 3), u(1, 5))),
     "NonlinearSpring": lambda u: da.NonlinearSpring((u(1, 4), u(0, 1), u(1, 9)), rest=u(-1, 1), damping=u(0, 1)),
     "KelvinVoigt": lambda u: da.KelvinVoigt(u(1, 10), u(0, 1), rest=u(-1, 1)),
     "Maxwell": lambda u: da.Maxwell(u(1, 10), u(0.5, 2), start=u(-1, 1)),
     "Zener": lambda u: da.Zener(u(1, 10), u(1, 10), u(0.5, 2)),
-    "GeneralisedMaxwell": lambda u: da.GeneralisedMaxwell(u(1, 5), [(u(1, 5), u(0.1, 1)), (u(1, 5), u(0.1, 1))]),
+    "GeneralisedMaxwell": lambda u: da.GeneralizedMaxwell(u(1, 5), [(u(1, 5), u(0.1, 1)), (u(1, 5), u(0.1, 1))]),
     "CoulombFriction": lambda u: da.CoulombFriction(u(0.2, 1), viscous=u(0, 1), slip_speed=u(0.1, 0.3)),
     "StribeckFriction": lambda u: da.StribeckFriction(u(0.6, 1), u(0.2, 0.6), u(0.3, 0.6), slip_speed=u(0.1, 0.2)),
     "LuGreFriction": lambda u: da.LuGreFriction(
@@ -49,9 +49,9 @@ AT_HINGES: dict[str, Callable[[Number], Any]] = {
     "StateSpace": lambda u: da.StateSpace([[-u(1, 3)]], [[u(1, 3)]], [[u(1, 3)]], [[u(-1, 1)]], ["0.3 - s"]),
     "TransferFunction": lambda u: da.TransferFunction([u(1, 2), u(1, 5)], [u(0.1, 0.5), 1.0], "0.2 - s"),
     "text": lambda u: da.Element(
-        "hinge", "-k*sinh(s - m) - c*ds", {"k": u(1, 3), "c": u(0, 1)}, {"m": (0.1, "tanh(s - m)")}, "k*cosh(s - m)"
+        "joint", "-k*sinh(s - m) - c*ds", {"k": u(1, 3), "c": u(0, 1)}, {"m": (0.1, "tanh(s - m)")}, "k*cosh(s - m)"
     ),
-    "function": lambda u: da.Element("hinge", _remembering, {"k": u(1, 3)}, {"m": (u(-1, 1), 0.0)}),
+    "function": lambda u: da.Element("joint", _remembering, {"k": u(1, 3)}, {"m": (u(-1, 1), 0.0)}),
 }
 ALONG_LINES: dict[str, Callable[[Number], Any]] = {
     "SpringDamper": lambda u: da.SpringDamper(u(1, 10), u(0, 1), u(0.5, 2)),
@@ -114,21 +114,21 @@ def add_random_elements(
         known = [system.ground, *system.bodies.values()]
         return [random_marker(known[int(k)], rng) for k in rng.choice(len(known), size=bodies, replace=False)]
 
-    hinges = [
+    joints = [
         c.name
         for c in system.connections.values()
-        if isinstance(c.element, (Revolute, Prismatic)) and c.name in model.hinge_names
+        if isinstance(c.element, (Revolute, Prismatic)) and c.name in model.joint_names
     ]
-    families = [(AT_HINGES, 0), (ALONG_LINES, 2), (AT_PLACES, 2), (NEARLY_ALIGNED, 2), (OF_THREE, 3)]
+    families = [(AT_JOINTS, 0), (ALONG_LINES, 2), (AT_PLACES, 2), (NEARLY_ALIGNED, 2), (OF_THREE, 3)]
     pool = [(kind, make, ends, family) for family, ends in families for kind, make in family.items()]
     kinds: list[str] = []
     while len(kinds) < count:
         kind, make, ends, family = pool[int(rng.integers(len(pool)))]
-        if (ends == 0 and not hinges) or ends > len(system.bodies) + 1:
+        if (ends == 0 and not joints) or ends > len(system.bodies) + 1:
             continue
         name = f"e{len(kinds)}"
         if ends == 0:
-            system.connect(name, make(number), hinges[int(rng.integers(len(hinges)))])
+            system.connect(name, make(number), joints[int(rng.integers(len(joints)))])
         else:
             markers = some(ends)
             if family is NEARLY_ALIGNED:

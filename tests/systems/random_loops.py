@@ -1,8 +1,8 @@
 """Random systems with closed loops, closed at a known configuration, for tests of identities.
 
-A random tree is put into a random configuration; chords are then added whose second marker is placed
-where the hinge, at random coordinates, wants it. So every loop is closed exactly, whichever of its
-hinges the forest cuts later. Velocities are random ones with the part removed that a hinge forbids.
+A random tree is put into a random configuration; loop constraints are then added whose second marker is placed
+where the joint, at random coordinates, wants it. So every loop is closed exactly, whichever of its
+joints the forest cuts later. Velocities are random ones with the part removed that a joint forbids.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from oracles.contacts import Contact
-from oracles.maximal import Maximal, hinge_coordinates
+from oracles.maximal import Maximal, joint_coordinates
 
 from dalembert.bodies.body import Body
 from dalembert.bodies.markers import Marker
-from dalembert.connections.joints import Hinge, Revolute, Spherical
+from dalembert.connections.joints import Joint, Revolute, Spherical
 from dalembert.model import Model
 from dalembert.system import System
 from dalembert.system.topology import Forest
 from systems.random_contacts import CONTACTS, contact_pose
-from systems.random_trees import HINGES, hang_on, random_body, random_hinge, random_marker, random_state, random_system
+from systems.random_trees import JOINTS, hang_on, random_body, random_joint, random_marker, random_state, random_system
 
 Array = NDArray[np.float64]
 
 __all__ = [
     "ClosedSystem",
     "close",
-    "hinge_coordinates",
     "isolated_loops",
+    "joint_coordinates",
     "planar_loop",
     "random_closed_system",
     "random_contacts",
@@ -67,7 +67,7 @@ class ClosedSystem:
         return [names.index(name) for name in model.body_names]
 
     def state(self, model: Model) -> tuple[Array, Array]:
-        """Return the model's coordinates q (nq,) and speeds v (nv,) at this state, by relative motion in each hinge."""
+        """Return the model's coordinates q (nq,) and speeds v (nv,) at this state, by relative motion in each joint."""
         return tree_state(self.system, model.forest, self.R, self.p, self.V)
 
     def moving(self, rng: np.random.Generator) -> ClosedSystem:
@@ -82,7 +82,7 @@ class ClosedSystem:
 
 
 def tree_state(system: System, forest: Forest, R: Array, p: Array, V: Array) -> tuple[Array, Array]:
-    """Return q (nq,) and v (nv,) of the forest's hinges for given poses and velocities of the bodies.
+    """Return q (nq,) and v (nv,) of the forest's joints for given poses and velocities of the bodies.
 
     The relative motion of a connection's second marker is looked at from its first one, whichever of
     them the tree has inboard. Bodies are in the order of ``system.bodies``.
@@ -90,38 +90,38 @@ def tree_state(system: System, forest: Forest, R: Array, p: Array, V: Array) -> 
     # a system whose only connections are the tree's, those that the forest added included
     twin = system.copy()
     twin.connections = {}
-    for hinge in forest.hinges:
+    for joint in forest.joints:
         ends = [
-            twin.body_called(m.body.name).at(*m.position, rotation=m.rotation) for m in (hinge.inboard, hinge.outboard)
+            twin.body_called(m.body.name).at(*m.position, rotation=m.rotation) for m in (joint.inboard, joint.outboard)
         ]
-        twin.connect(f"tree {hinge.name}", hinge.element, *(reversed(ends) if hinge.reversed else ends))
+        twin.connect(f"tree {joint.name}", joint.element, *(reversed(ends) if joint.reversed else ends))
     relations = Maximal(twin, R, p, V).relations.values()
     return np.concatenate([np.zeros(0), *(x.q for x in relations)]), np.concatenate(
         [np.zeros(0), *(x.v for x in relations)]
     )
 
 
-def random_coordinates(hinge: Hinge, rng: np.random.Generator) -> Array:
-    """Return random coordinates (nq,) of a hinge; a quaternion has unit length."""
-    q = rng.normal(size=hinge.nq)
-    if "qw" in hinge.coordinates:
+def random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
+    """Return random coordinates (nq,) of a joint; a quaternion has unit length."""
+    q = rng.normal(size=joint.nq)
+    if "qw" in joint.coordinates:
         q[:4] /= np.linalg.norm(q[:4])
     return q
 
 
 def close(
     system: System,
-    pairs: Iterable[tuple[Body | Marker, Body, Hinge | Contact]],
+    pairs: Iterable[tuple[Body | Marker, Body, Joint | Contact]],
     rng: np.random.Generator,
 ) -> ClosedSystem:
-    """Add chords to a tree so that it is closed at a random configuration, and return it with a state there.
+    """Add loop constraints to a tree so that it is closed at a random configuration, and return it with a state there.
 
     Parameters
     ----------
     system : System
         A tree; it is changed.
-    pairs : iterable of (first body or marker, second body, hinge or contact)
-        One for each chord; called ``c0``, ``c1`` ... A body stands for a random marker on it.
+    pairs : iterable of (first body or marker, second body, joint or contact)
+        One for each loop constraint; called ``c0``, ``c1`` ... A body stands for a random marker on it.
     """
     model = system.compile()
     q, _ = random_state(system, rng)
@@ -134,60 +134,60 @@ def close(
         k = names.index(body.name) if body.name != "ground" else None
         return (np.eye(3), np.zeros(3)) if k is None else (R[k], p[k])
 
-    for number, (first, second, hinge) in enumerate(pairs):
+    for number, (first, second, joint) in enumerate(pairs):
         marker = first if isinstance(first, Marker) else random_marker(first, rng)
-        C, c = hinge.pose(random_coordinates(hinge, rng)) if isinstance(hinge, Hinge) else contact_pose(hinge, rng)
+        C, c = joint.pose(random_coordinates(joint, rng)) if isinstance(joint, Joint) else contact_pose(joint, rng)
         (R1, p1), (R2, p2) = pose(marker.body), pose(second)
         attitude, place = R1 @ marker.rotation @ C, p1 + R1 @ (marker.position + marker.rotation @ c)
         other = second.at(*(R2.T @ (place - p2)), rotation=R2.T @ attitude)
-        system.connect(f"c{number}", hinge, marker, other)
+        system.connect(f"c{number}", joint, marker, other)
     return ClosedSystem(system, R, p, np.zeros((len(names), 6))).moving(rng)
 
 
 def random_closed_system(
     rng: np.random.Generator,
     nb: int,
-    chords: int,
+    loop_constraints: int,
     *,
-    hinges: Sequence[type[Hinge]] = HINGES,
-    chord_hinges: Sequence[type[Hinge]] = HINGES,
+    joints: Sequence[type[Joint]] = JOINTS,
+    loop_constraint_joints: Sequence[type[Joint]] = JOINTS,
     isolated: int = 0,
     mobile: bool = True,
 ) -> ClosedSystem:
-    """Return a random tree with up to `chords` random chords, closed, in a random state.
+    """Return a random tree with up to `loop_constraints` random loop constraints, closed, in a random state.
 
     Parameters
     ----------
     nb, isolated : int
-        Bodies of the tree with and without a path to ground; chords are between bodies of the same part.
-    hinges, chord_hinges : sequence of Hinge types
+        Bodies of the tree with and without a path to ground; loop constraints are between bodies of the same part.
+    joints, loop_constraint_joints : sequence of Joint types
     mobile : bool
-        Leave out chords that would demand more than the tree has freedoms.
+        Leave out loop constraints that would demand more than the tree has degrees of freedom.
     """
-    system = random_system(rng, nb, hinges=hinges, isolated=isolated)
+    system = random_system(rng, nb, joints=joints, isolated=isolated)
     grounded = [system.ground, *(b for name, b in system.bodies.items() if name.startswith("b"))]
     floating = [b for name, b in system.bodies.items() if name.startswith("f")]
-    left = sum(h.element.nv for h in system.forest().hinges) - (6 if floating else 0)
+    left = sum(h.element.nv for h in system.forest().joints) - (6 if floating else 0)
     pairs = []
-    for _ in range(chords):
+    for _ in range(loop_constraints):
         part = floating if len(grounded) == 1 or (len(floating) > 1 and rng.random() < 0.3) else grounded
         if len(part) < 2:
             continue
         i, j = rng.choice(len(part), 2, replace=False)
-        hinge = random_hinge(chord_hinges[int(rng.integers(len(chord_hinges)))], rng)
-        if mobile and 6 - hinge.nv >= left:
+        joint = random_joint(loop_constraint_joints[int(rng.integers(len(loop_constraint_joints)))], rng)
+        if mobile and 6 - joint.nv >= left:
             continue
-        left -= 6 - hinge.nv
-        pairs.append((part[i], part[j], hinge))
+        left -= 6 - joint.nv
+        pairs.append((part[i], part[j], joint))
     return close(system, pairs, rng)
 
 
 def random_contacts(rng: np.random.Generator, nb: int, contacts: int) -> ClosedSystem:
-    """Return a random tree whose bodies touch each other and ground along curves and cams, with a few hinges closed."""
+    """Return a random tree whose bodies touch each other and ground along curves and cams, with a few joints closed."""
     system = random_system(rng, nb)
     bodies = [system.ground, *system.bodies.values()]
-    left = sum(h.element.nv for h in system.forest().hinges)
-    pairs: list[tuple[Body, Body, Hinge | Contact]] = []
+    left = sum(h.element.nv for h in system.forest().joints)
+    pairs: list[tuple[Body, Body, Joint | Contact]] = []
     for k in range(contacts + 1):
         kind = list(CONTACTS)[int(rng.integers(len(CONTACTS)))]
         element = CONTACTS[kind](rng) if k else Spherical()
@@ -198,8 +198,8 @@ def random_contacts(rng: np.random.Generator, nb: int, contacts: int) -> ClosedS
     return close(system, pairs, rng)
 
 
-def random_loop(rng: np.random.Generator, kinds: Sequence[type[Hinge]], *, floating: bool = False) -> ClosedSystem:
-    """Return one closed loop with hinges of the given types in this order, the last of them ``c0``.
+def random_loop(rng: np.random.Generator, kinds: Sequence[type[Joint]], *, floating: bool = False) -> ClosedSystem:
+    """Return one closed loop with joints of the given types in this order, the last of them ``c0``.
 
     It starts and ends on ground, or if `floating` on a body that nothing holds.
     """
@@ -210,30 +210,30 @@ def random_loop(rng: np.random.Generator, kinds: Sequence[type[Hinge]], *, float
     ends = [body, start]
     if rng.random() < 0.5:
         ends.reverse()
-    return close(system, [(ends[0], ends[1], random_hinge(kinds[-1], rng))], rng)
+    return close(system, [(ends[0], ends[1], random_joint(kinds[-1], rng))], rng)
 
 
-def planar_loop(rng: np.random.Generator, hinges: int = 4) -> ClosedSystem:
-    """Return a loop of revolute hinges with parallel axes: it moves, though three of its rows repeat others."""
+def planar_loop(rng: np.random.Generator, joints: int = 4) -> ClosedSystem:
+    """Return a loop of revolute joints with parallel axes: it moves, though three of its rows repeat others."""
     system = System("planar loop", gravity=rng.normal(size=3) * 5)
 
     def pin(body: Body) -> Marker:
         return body.at(*rng.normal(size=3), rotation=("z", float(rng.normal())))
 
     body = system.ground
-    for k in range(hinges - 1):
+    for k in range(joints - 1):
         inner, body = body, random_body(system, f"b{k}", rng)
         system.connect(f"h_b{k}", Revolute("z"), pin(inner), pin(body))
     return close(system, [(pin(body), system.ground, Revolute("z"))], rng)
 
 
-def isolated_loops(rng: np.random.Generator, loops: Sequence[Sequence[type[Hinge]]]) -> ClosedSystem:
-    """Return several loops on ground that share no moving body, with hinges of the given types each."""
+def isolated_loops(rng: np.random.Generator, loops: Sequence[Sequence[type[Joint]]]) -> ClosedSystem:
+    """Return several loops on ground that share no moving body, with joints of the given types each."""
     system = System("isolated loops", gravity=rng.normal(size=3) * 5)
     pairs = []
     for number, kinds in enumerate(loops):
         body = system.ground
         for k, kind in enumerate(kinds[:-1]):
             body = hang_on(system, body, f"l{number}b{k}", kind, rng, backwards=bool(rng.random() < 0.5))
-        pairs.append((body, system.ground, random_hinge(kinds[-1], rng)))
+        pairs.append((body, system.ground, random_joint(kinds[-1], rng)))
     return close(system, pairs, rng)

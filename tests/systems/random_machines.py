@@ -1,7 +1,7 @@
 """Random machines with everything at once: stops, friction, armature, a driven ball joint, pulses, sampled control.
 
-Trees, planar loops and spatial loops stand on a base that a ball joint swings about. Hinges have dry friction, stops
-around where they start, armature and damping; pulses act at a hinge and at a body; a controller with noisy sensors is
+Trees, planar loops and spatial loops stand on a base that a ball joint swings about. Joints have dry friction, stops
+around where they start, armature and damping; pulses act at a joint and at a body; a controller with noisy sensors is
 asked at fixed times, jumps, and acts late.
 """
 
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 import dalembert as da
 from dalembert.bodies.body import Body
-from dalembert.connections.joints import Hinge
+from dalembert.connections.joints import Joint
 from systems.random_loops import ClosedSystem, close
-from systems.random_trees import hang_on, random_body, random_hinge
+from systems.random_trees import hang_on, random_body, random_joint
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ SPATIAL = (da.Revolute, da.Spherical, da.Revolute, da.Universal, da.Revolute, da
 
 
 def machine(seed: int) -> da.System:
-    """Return one of them: a tree, a planar loop of five pins, or a spatial loop with two freedoms, by turns."""
+    """Return one of them: a tree, a planar loop of five pins, or a spatial loop with two DOF, by turns."""
     rng = np.random.default_rng(seed)
     system = da.System(f"machine {seed}", gravity=rng.normal(size=3) * 5)
     base = random_body(system, "base", rng)
@@ -54,15 +54,15 @@ def machine(seed: int) -> da.System:
 
 
 def roughen(system: da.System, rng: np.random.Generator, *, balls: bool) -> None:
-    """Give hinges friction, damping and stops around where they start; the first of one freedom has armature, too."""
+    """Give joints friction, damping and stops around where they start; the first of one DOF has armature, too."""
     geared = False
     for name, connection in system.connections.items():
-        hinge, n = connection.element, connection.element.nv
-        if name == "S" or not isinstance(hinge, Hinge) or not n:
+        joint, n = connection.element, connection.element.nv
+        if name == "S" or not isinstance(joint, Joint) or not n:
             continue
-        if hinge.nq != n and not balls:
+        if joint.nq != n and not balls:
             continue
-        friction = rng.uniform(0.1, 1.5, n) if hinge.nq == n else float(rng.uniform(0.1, 1.0))
+        friction = rng.uniform(0.1, 1.5, n) if joint.nq == n else float(rng.uniform(0.1, 1.0))
         data: dict[str, Any] = {"friction": friction}
         if rng.random() < 0.5:
             data["static_friction"] = 1.4 * friction
@@ -70,14 +70,14 @@ def roughen(system: da.System, rng: np.random.Generator, *, balls: bool) -> None
             data["damping"] = rng.uniform(0.0, 0.3, n)
         if n == 1 and not geared:
             data["armature"], geared = float(rng.uniform(0.05, 0.5)), True
-        if hinge.nq == n and name in system.initials:
+        if joint.nq == n and name in system.initials:
             start = np.atleast_1d(np.asarray(system.initials[name].position, dtype=float))
             data |= {"lower": start - rng.uniform(0.1, 0.6, n), "upper": start + rng.uniform(0.1, 0.6, n)}
             data["restitution"] = float(rng.uniform(0.0, 0.7))
-        system.connections[name] = replace(connection, element=replace(hinge, **data))
+        system.connections[name] = replace(connection, element=replace(joint, **data))
 
 
-LAWS = (  # by s and ds of a hinge that starts at S
+LAWS = (  # by s and ds of a joint that starts at S
     "-3*sign(ds)",
     "-where(s - S < 0, 200, 50)*(s - S)",
     "-30*abs(s - S)*(s - S) - 0.5*ds*abs(ds)",
@@ -89,17 +89,17 @@ LAWS = (  # by s and ds of a hinge that starts at S
 
 
 def add_jumping_laws(system: da.System, seed: int) -> None:
-    """Let laws with jumps and kinks act at the first two hinges of one freedom, beside their friction and stops."""
+    """Let laws with jumps and kinks act at the first two joints of one DOF, beside their friction and stops."""
     rng = np.random.default_rng(seed + 77)
-    hinges = [n for n, c in system.connections.items() if isinstance(c.element, Hinge) and c.element.nv == 1]
-    for k, name in enumerate(hinges[:2]):
+    joints = [n for n, c in system.connections.items() if isinstance(c.element, Joint) and c.element.nv == 1]
+    for k, name in enumerate(joints[:2]):
         law = LAWS[rng.integers(len(LAWS))]
         start = system.initials.get(name)
         S = 0.0 if start is None or start.position is None else float(np.atleast_1d(start.position)[0])
         if rng.random() < 0.3:
             system.connect(f"law{k}", da.Limits(S - 0.02, S + 0.05, 2e3, 5.0), name)
         else:
-            system.connect(f"law{k}", da.Element("hinge", law, {"S": S} if "S" in law else {}, active=True), name)
+            system.connect(f"law{k}", da.Element("joint", law, {"S": S} if "S" in law else {}, active=True), name)
 
 
 def lead(system: da.System, kind: int, seed: int) -> None:
@@ -126,7 +126,7 @@ class Bang:
     """A controller that jumps with the sign of what it sees; it presses Ctrl-C once, if it is told when."""
 
     def __init__(self, model: da.Model, press: float = np.inf) -> None:
-        acted = next(h.name for h in model.forest.hinges if h.element.nv == 1)
+        acted = next(h.name for h in model.forest.joints if h.element.nv == 1)
         self.name, self.at, self.press = acted, model.v_slice(acted), press
 
     def __call__(self, state: da.State) -> dict[str, float]:
@@ -138,13 +138,13 @@ class Bang:
 
 def option(model: da.Model, seed: int, press: float = np.inf) -> dict[str, Any]:
     """Return what its runs are asked with."""
-    control = da.Sampled(Bang(model, press), period=0.02, delay=0.004, noise=(1e-3, 1e-2), seed=seed)
+    control = da.SampledControl(Bang(model, press), period=0.02, delay=0.004, noise=(1e-3, 1e-2), seed=seed)
     return {"control": control, "rtol": 1e-9, "atol": 1e-11}
 
 
 def _tree(system: da.System, base: Body, rng: np.random.Generator) -> None:
     placed: list[Body] = [base]
-    kinds: Sequence[type[Hinge]] = (da.Revolute, *(TREE[int(k)] for k in rng.integers(len(TREE), size=3)))
+    kinds: Sequence[type[Joint]] = (da.Revolute, *(TREE[int(k)] for k in rng.integers(len(TREE), size=3)))
     for k, kind in enumerate(kinds):
         parent = placed[int(rng.integers(len(placed)))]
         placed.append(hang_on(system, parent, f"b{k}", kind, rng, backwards=bool(rng.random() < 0.5)))
@@ -166,7 +166,7 @@ def _loop(system: da.System, base: Body, rng: np.random.Generator, *, planar: bo
         return close(system, [(pin(body), base, da.Revolute("z"))], rng)
     for k, kind in enumerate(SPATIAL[:-1]):
         body = hang_on(system, body, f"b{k}", kind, rng, backwards=bool(rng.random() < 0.5))
-    return close(system, [(body, base, random_hinge(SPATIAL[-1], rng))], rng)
+    return close(system, [(body, base, random_joint(SPATIAL[-1], rng))], rng)
 
 
 def _where(system: da.System, closed: ClosedSystem) -> Any:
@@ -175,13 +175,13 @@ def _where(system: da.System, closed: ClosedSystem) -> Any:
 
 
 def _start_closed(system: da.System, closed: ClosedSystem) -> None:
-    """Make the coordinates of hinges in the configuration in which the loop was closed their start values."""
+    """Make the coordinates of joints in the configuration in which the loop was closed their start values."""
     model = system.compile()
     q, v = closed.state(model)
-    for hinge in model.forest.hinges:
-        if hinge.name in system.connections and hinge.element.nq:
-            system.initial(hinge.name, position=q[model.q_slice(hinge.name)])
+    for joint in model.forest.joints:
+        if joint.name in system.connections and joint.element.nq:
+            system.initial(joint.name, position=q[model.q_slice(joint.name)])
     cut = model.cut_motion(q, v, np.zeros(model.nv))[0]
-    for chord in model.forest.chords:
-        if chord.element.nq == chord.element.nv:
-            system.initial(chord.name, position=cut[model.cut_slice(chord.name)])
+    for loop_constraint in model.forest.loop_constraints:
+        if loop_constraint.element.nq == loop_constraint.element.nv:
+            system.initial(loop_constraint.name, position=cut[model.cut_slice(loop_constraint.name)])

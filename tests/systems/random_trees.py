@@ -1,7 +1,7 @@
 """Random trees of rigid bodies and random states, for tests of identities.
 
 Everything that the description allows is random: which body hangs on which, in which direction the
-user named the two markers, where the markers are and how they are turned, the hinges' axes, the
+user named the two markers, where the markers are and how they are turned, the joints' axes, the
 bodies' inertias. Nothing here uses the compiled core.
 """
 
@@ -18,7 +18,7 @@ from dalembert.connections.joints import (
     Cylindrical,
     Fixed,
     Free,
-    Hinge,
+    Joint,
     Planar,
     Prismatic,
     Revolute,
@@ -31,7 +31,7 @@ from dalembert.system import System
 
 Array = NDArray[np.float64]
 
-HINGES: tuple[type[Hinge], ...] = (
+JOINTS: tuple[type[Joint], ...] = (
     Fixed,
     Revolute,
     Prismatic,
@@ -42,9 +42,9 @@ HINGES: tuple[type[Hinge], ...] = (
     Spherical,
     Free,
 )
-"""Every hinge of the library."""
+"""Every joint of the library."""
 
-COORDINATE_HINGES: tuple[type[Hinge], ...] = (Fixed, Revolute, Prismatic, Screw, Cylindrical, Universal, Planar)
+COORDINATE_JOINTS: tuple[type[Joint], ...] = (Fixed, Revolute, Prismatic, Screw, Cylindrical, Universal, Planar)
 """Those whose speeds are the rates of their coordinates."""
 
 
@@ -52,38 +52,38 @@ def random_system(
     rng: np.random.Generator,
     nb: int,
     *,
-    hinges: Sequence[type[Hinge]] = HINGES,
+    joints: Sequence[type[Joint]] = JOINTS,
     reversed_allowed: bool = True,
     isolated: int = 0,
     gravity: bool = True,
 ) -> System:
-    """Return a tree of `nb` bodies with random hinges of the given types.
+    """Return a tree of `nb` bodies with random joints of the given types.
 
     Parameters
     ----------
     rng : numpy.random.Generator
     nb : int
         Number of bodies, the isolated ones not counted.
-    hinges : sequence of Hinge types
+    joints : sequence of Joint types
         One is drawn for every body. A root gets one of them too, so the base need not be free.
     reversed_allowed : bool
         Whether the user may have named the outer marker first.
     isolated : int
-        Bodies without a path to ground; they hang on one another, the forest adds the free hinge.
+        Bodies without a path to ground; they hang on one another, the forest adds the free joint.
     gravity : bool
         Random gravity, or none.
     """
     system = System("random", gravity=rng.normal(size=3) * 5 if gravity else (0, 0, 0))
     placed = [system.ground]
     for k in range(nb):
-        kind = hinges[int(rng.integers(len(hinges)))]
+        kind = joints[int(rng.integers(len(joints)))]
         parent = placed[int(rng.integers(len(placed)))]
         placed.append(hang_on(system, parent, f"b{k}", kind, rng, backwards=reversed_allowed and coin(rng)))
     floating: list[Body] = []
     for k in range(isolated):
         name = f"f{k}"
         if floating:
-            kind = hinges[int(rng.integers(len(hinges)))]
+            kind = joints[int(rng.integers(len(joints)))]
             hang_on(system, floating[int(rng.integers(len(floating)))], name, kind, rng, backwards=coin(rng))
         else:
             random_body(system, name, rng)
@@ -92,14 +92,14 @@ def random_system(
 
 
 def hang_on(
-    system: System, parent: Body, name: str, kind: type[Hinge], rng: np.random.Generator, *, backwards: bool
+    system: System, parent: Body, name: str, kind: type[Joint], rng: np.random.Generator, *, backwards: bool
 ) -> Body:
-    """Add a random body to `parent` by a random hinge of type `kind`; `backwards` names the new body first."""
+    """Add a random body to `parent` by a random joint of type `kind`; `backwards` names the new body first."""
     body = random_body(system, name, rng)
     ends = [random_marker(parent, rng), random_marker(body, rng)]
     if backwards:
         ends.reverse()
-    system.connect(f"h_{name}", random_hinge(kind, rng), ends[0], ends[1])
+    system.connect(f"h_{name}", random_joint(kind, rng), ends[0], ends[1])
     return body
 
 
@@ -118,8 +118,8 @@ def random_marker(body: Body, rng: np.random.Generator) -> Marker:
     return body.at(*(0.6 * rng.normal(size=3)), rotation=quaternion(*rng.normal(size=4)))
 
 
-def random_hinge(kind: type[Hinge], rng: np.random.Generator) -> Hinge:
-    """Return a hinge of the given type with random axes."""
+def random_joint(kind: type[Joint], rng: np.random.Generator) -> Joint:
+    """Return a joint of the given type with random axes."""
     axis = rng.normal(size=3)
     if kind is Screw:
         return Screw(axis, float(rng.normal()))
@@ -134,7 +134,7 @@ def random_hinge(kind: type[Hinge], rng: np.random.Generator) -> Hinge:
 
 def random_state(system: System, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return coordinates q (nq,) and speeds v (nv,) in tree order; quaternions have unit length."""
-    elements = [hinge.element for hinge in system.forest().hinges]
+    elements = [joint.element for joint in system.forest().joints]
     q = [np.zeros(0)]
     for element in elements:
         x = rng.normal(size=element.nq)
@@ -147,8 +147,8 @@ def random_state(system: System, rng: np.random.Generator) -> tuple[Array, Array
 def coordinate_rates(system: System, q: Array, v: Array) -> Array:
     """Return q' = N(q) v, (nq,)."""
     rates, i, j = [np.zeros(0)], 0, 0
-    for hinge in system.forest().hinges:
-        element = hinge.element
+    for joint in system.forest().joints:
+        element = joint.element
         rates.append(element.rates(q[i : i + element.nq], v[j : j + element.nv]))
         i, j = i + element.nq, j + element.nv
     return np.concatenate(rates)
@@ -159,12 +159,12 @@ def coin(rng: np.random.Generator) -> bool:
     return bool(rng.random() < 0.5)
 
 
-def every_hinge_both_ways(rng: np.random.Generator, *, hinges: Sequence[type[Hinge]] = HINGES) -> System:
-    """Return a random tree that holds each hinge type twice: as the user named it, and walked backwards."""
-    system = System("every hinge", gravity=rng.normal(size=3) * 5)
+def every_joint_both_ways(rng: np.random.Generator, *, joints: Sequence[type[Joint]] = JOINTS) -> System:
+    """Return a random tree that holds each joint type twice: as the user named it, and walked backwards."""
+    system = System("every joint", gravity=rng.normal(size=3) * 5)
     placed = [system.ground]
-    for number in rng.permutation(2 * len(hinges)):
-        kind, backwards = hinges[number // 2], bool(number % 2)
+    for number in rng.permutation(2 * len(joints)):
+        kind, backwards = joints[number // 2], bool(number % 2)
         parent = placed[int(rng.integers(len(placed)))]
         placed.append(hang_on(system, parent, f"{kind.__name__}{'_back' * backwards}", kind, rng, backwards=backwards))
     return system

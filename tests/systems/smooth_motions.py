@@ -11,7 +11,7 @@ import numpy as np
 import dalembert as da
 from dalembert.library.mechanisms import andrews, bennett, four_bar, spherical_four_bar
 from systems.random_loops import random_loop
-from systems.random_trees import every_hinge_both_ways, random_state
+from systems.random_trees import every_joint_both_ways, random_state
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ def reversed_chain() -> Motion:
     return Motion(model, da.State(q, 0.8 * v), 3.0, 0.3)
 
 
-def every_hinge() -> Motion:
-    """Return a tree with every hinge of the library, as named and backwards."""
+def every_joint() -> Motion:
+    """Return a tree with every joint of the library, as named and backwards."""
     rng = np.random.default_rng(5)
-    s = every_hinge_both_ways(rng)
+    s = every_joint_both_ways(rng)
     q, v = random_state(s, rng)
     return Motion(s.compile(), da.State(q, 0.3 * v), 1.5, 0.2)
 
@@ -77,7 +77,7 @@ def spherical_loop() -> Motion:
 
 
 def spatial_loop() -> Motion:
-    """Return a random loop of a revolute, a universal, a ball and another revolute, one freedom."""
+    """Return a random loop of a revolute, a universal, a ball and another revolute, one degree of freedom."""
     rng = np.random.default_rng(11)
     closed = random_loop(rng, [da.Revolute, da.Spherical, da.Universal, da.Revolute])
     model = closed.system.compile()
@@ -97,7 +97,7 @@ def rolling_disc() -> Motion:
     s.connect("roll", da.RollingDisc(0.3), s.ground, disc)
     model = s.compile()
     q = da.assemble(model, q=[math.cos(0.65), math.sin(0.65), 0, 0, 0, 0, 0.3]).q
-    v = da.consistent_speeds(model, q, [0.3, 0.5, 6.0, 0.0, 0.0, 0.0])
+    v = da.consistent_velocities(model, q, [0.3, 0.5, 6.0, 0.0, 0.0, 0.0])
     return Motion(model, da.State(q, v), 0.8, 0.05)
 
 
@@ -113,14 +113,14 @@ def _arm(name: str, links: int = 4) -> da.System:
     return s
 
 
-def driven_hinges() -> Motion:
-    """Return an arm with hinges driven in position, speed and acceleration, by a library law, a table, a function."""
+def driven_joints() -> Motion:
+    """Return an arm with joints driven in position, speed and acceleration, by a library law, a table, a function."""
     s = _arm("driven arm", 5)
     times = np.linspace(-0.5, 2.5, 13)
     s.drive("J0", position=da.Harmonic(0.7, 3.0, phase=0.4))
     s.drive("J1", speed=da.Spline(times, 0.5 * times**3 - 0.2 * times**4, degree=5))
     s.drive("J2", acceleration=da.Polynomial((1.0, -2.0, 1.0)))
-    s.drive("J3", position=da.Function(lambda t: math.sin(2 * t), lambda t: 2 * math.cos(2 * t), _minus_four_sin))
+    s.drive("J3", position=da.FunctionLaw(lambda t: math.sin(2 * t), lambda t: 2 * math.cos(2 * t), _minus_four_sin))
     return Motion(s.compile(), None, 1.6, 0.1)
 
 
@@ -163,7 +163,7 @@ def springs_and_loads() -> Motion:
     s.connect("effort", da.Effort(lambda t: math.exp(-t) * math.cos(3 * t)), "J2")
     s.connect("world", da.Load(force=(da.Harmonic(2.0, 4.0), 0.5, da.Polynomial((0.0, 1.0)))), ball.at(0.1, 0.1, 0))
     s.connect("body", da.Load(moment=(0, da.Harmonic(0.5, 5.0), 0), force=(0, 0, 9.0), axes="body"), ball.at(0, 0, 0.3))
-    s.connect("stop", da.HingeSpring(1.0, 0.2), "J0")
+    s.connect("stop", da.JointSpring(1.0, 0.2), "J0")
     return Motion(s.compile(), None, 0.7, 0.02)
 
 
@@ -172,14 +172,14 @@ MOTIONS: dict[str, Callable[[], Motion]] = {
     for f in (
         top,
         reversed_chain,
-        every_hinge,
+        every_joint,
         planar_loop,
         bennetts_loop,
         spherical_loop,
         spatial_loop,
         squeezer,
         rolling_disc,
-        driven_hinges,
+        driven_joints,
         driven_loop,
         driven_rows,
         springs_and_loads,

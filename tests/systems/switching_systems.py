@@ -26,7 +26,7 @@ def switching_system(seed: int) -> tuple[da.System, float]:
         axis = (-np.sin(angle), np.cos(angle), 0.0)
         place = s.ground.at(0.2 * np.cos(angle), 0.2 * np.sin(angle), 0.0)
         s.connect(block, da.Prismatic(axis), place, body)
-        s.connect(f"k{k}", da.HingeSpring(float(rng.uniform(20, 80)), damping=float(rng.uniform(4, 12))), block)
+        s.connect(f"k{k}", da.JointSpring(float(rng.uniform(20, 80)), damping=float(rng.uniform(4, 12))), block)
         _KINDS[int(rng.integers(len(_KINDS)))](s, rng, k, wheel, body, angle)
     return s, float(rng.uniform(1.3, 2.6)) * 2 * np.pi / speed
 
@@ -58,7 +58,7 @@ def _branch(s: da.System, rng: np.random.Generator, k: int, wheel: da.Body, body
     """A force acts in a small part of each turn."""
     level = float(rng.choice([0.9, 0.99, 0.999]))
     law = f"where(cos(phi - {angle:.17g}) > {level}, 5.0, 0.0)"
-    s.connect(f"push{k}", da.Element("hinge", law, inputs={"phi": "A.position"}, active=True), f"P{k}")
+    s.connect(f"push{k}", da.Element("joint", law, inputs={"phi": "A.position"}, active=True), f"P{k}")
 
 
 def _bump(s: da.System, rng: np.random.Generator, k: int, wheel: da.Body, body: da.Body, angle: float) -> None:
@@ -71,7 +71,7 @@ def _bump(s: da.System, rng: np.random.Generator, k: int, wheel: da.Body, body: 
     law = "where(d < 0, 0, k*d + c*max(-ds, 0))"
     parameters = {"k": 1e4, "c": 20.0, "lash": float(rng.uniform(0.0005, 0.004))}
     names = {"definitions": {"d": "lift(phi) - lash - s"}, "inputs": {"phi": "A.position"}}
-    element = da.Element("hinge", law, parameters, **names, tables={"lift": table}, active=True)
+    element = da.Element("joint", law, parameters, **names, tables={"lift": table}, active=True)
     s.connect(f"cam{k}", element, f"P{k}")
 
 
@@ -80,7 +80,7 @@ def _table(s: da.System, rng: np.random.Generator, k: int, wheel: da.Body, body:
     width = float(rng.uniform(0.03, 0.2))
     knots = [0.0, angle - width, angle, angle + width, 2 * np.pi]
     tooth = da.Table(knots, values=[0.0, 0.0, 20.0, 0.0, 0.0], kind="linear", outside="repeat")
-    law = da.Element("hinge", "tooth(phi)", inputs={"phi": "A.position"}, tables={"tooth": tooth}, active=True)
+    law = da.Element("joint", "tooth(phi)", inputs={"phi": "A.position"}, tables={"tooth": tooth}, active=True)
     s.connect(f"tooth{k}", law, f"P{k}")
 
 
@@ -95,7 +95,7 @@ def _root(s: da.System, rng: np.random.Generator, k: int, wheel: da.Body, body: 
     """A force begins like a root, where no branch can be held."""
     level = float(rng.choice([0.95, 0.99]))
     law = f"10*sqrt(max(cos(phi - {angle:.17g}) - {level}, 0))"
-    s.connect(f"root{k}", da.Element("hinge", law, inputs={"phi": "A.position"}, active=True), f"P{k}")
+    s.connect(f"root{k}", da.Element("joint", law, inputs={"phi": "A.position"}, active=True), f"P{k}")
 
 
 _KINDS = (_strike, _strike, _branch, _bump, _table, _limit, _root)

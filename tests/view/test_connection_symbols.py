@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.connections import constraints, elements, joints as hinges
+from dalembert.connections import constraints, elements, joints as joints
 from dalembert.view.scene.projection import Placement
 from dalembert.view.scene.scene import Scene
 from dalembert.view.scene.solid_parts import parts_of
-from dalembert.view.scene.symbol_shapes import PATCHES, look_of
+from dalembert.view.scene.symbol_shapes import PATCHES, symbol_shape
 from dalembert.view.web.scenes import scene_of_system
 
 _CIRCLE = np.linspace(0.0, 2 * np.pi, 40)
@@ -32,14 +32,14 @@ def two(element: Any, *, first: Any = (0, 0, 0), second: Any = (0, 0, 0), apart:
     return s
 
 
-def hinged(hinge: Any, element: Any = None) -> da.System:
-    """Return a system with one hinge, and an element at it."""
-    s = da.System(type(element or hinge).__name__)
+def jointed(joint: Any, element: Any = None) -> da.System:
+    """Return a system with one joint, and an element at it."""
+    s = da.System(type(element or joint).__name__)
     box = s.body("box", da.box(0.4, 0.06, 0.06, mass=1.0))
     at = box.at(-0.2, 0, 0)
-    s.connect("hinge" if element else "it", hinge, s.ground, at)
+    s.connect("joint" if element else "it", joint, s.ground, at)
     if element is not None:
-        s.connect("it", element, "hinge")
+        s.connect("it", element, "joint")
     return s
 
 
@@ -74,16 +74,16 @@ def coupled(element: Any, second: Any, apart: tuple[float, float, float] = (0.6,
 _SPIN, _SLIDE = da.Revolute("y"), da.Prismatic("x")
 _PENDULUM = {"x": "x", "y": "y"}
 SYSTEMS: dict[str, Callable[[], da.System]] = {
-    # hinges
-    "Revolute": lambda: hinged(da.Revolute("y", lower=-0.6, upper=1.1)),
-    "Prismatic": lambda: hinged(da.Prismatic("x", lower=-0.3, upper=0.5)),
-    "Screw": lambda: hinged(da.Screw("x", 0.05)),
-    "Cylindrical": lambda: hinged(da.Cylindrical("x")),
-    "Spherical": lambda: hinged(da.Spherical()),
-    "Universal": lambda: hinged(da.Universal("x", "y")),
-    "Planar": lambda: hinged(da.Planar("y")),
-    "Fixed": lambda: hinged(da.Fixed()),
-    "CustomHinge": lambda: hinged(da.CustomHinge(("a",), ("0.2*cos(a)", "0.2*sin(a)", "0"))),
+    # joints
+    "Revolute": lambda: jointed(da.Revolute("y", lower=-0.6, upper=1.1)),
+    "Prismatic": lambda: jointed(da.Prismatic("x", lower=-0.3, upper=0.5)),
+    "Screw": lambda: jointed(da.Screw("x", 0.05)),
+    "Cylindrical": lambda: jointed(da.Cylindrical("x")),
+    "Spherical": lambda: jointed(da.Spherical()),
+    "Universal": lambda: jointed(da.Universal("x", "y")),
+    "Planar": lambda: jointed(da.Planar("y")),
+    "Fixed": lambda: jointed(da.Fixed()),
+    "CustomJoint": lambda: jointed(da.CustomJoint(("a",), ("0.2*cos(a)", "0.2*sin(a)", "0"))),
     # constraints
     "AxisAngle": lambda: two(constraints.AxisAngle("x", "y")),
     "Parallel": lambda: two(constraints.Parallel("z")),
@@ -97,10 +97,10 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "PointOnCurve": lambda: two(constraints.PointOnCurve(da.constraints.Curve(
         np.column_stack([0.6 * np.cos(_CIRCLE), 0 * _CIRCLE, 0.6 * np.sin(_CIRCLE)]), closed=True))),
     "CustomConstraint": lambda: two(da.CustomConstraint("z + 0.6")),
-    "PfaffConstraint": lambda: two(constraints.PfaffConstraint("vy")),
+    "PfaffConstraint": lambda: two(constraints.PfaffianConstraint("vy")),
     "RollingDisc": lambda: rolling(constraints.RollingDisc(0.2)),
     "RollingSphere": lambda: rolling(constraints.RollingSphere(0.2)),
-    "Skate": lambda: rolling(constraints.Skate("y"), 0.05),
+    "Skate": lambda: rolling(constraints.KnifeEdge("y"), 0.05),
     "CamFollower": lambda: cam(constraints.CamFollower(_CAM, "roller", 0.06), 0.6),
     "RollingCam": lambda: cam(constraints.RollingCam(_CAM, 0.06), 0.6),
     # couplings
@@ -110,15 +110,15 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "rack_and_pinion": lambda: coupled(constraints.rack_and_pinion(0.15), da.Prismatic("x"), (0.0, -0.15, 0)),
     "screw_coupling": lambda: coupled(constraints.screw_coupling(0.05), da.Prismatic("x")),
     "CustomCoupling": lambda: coupled(constraints.CustomCoupling("s2 - 0.3*sin(s1)"), da.Prismatic("x")),
-    # springs and their kin, between markers and at hinges
+    # springs and their kin, between markers and at joints
     "SpringDamper": lambda: two(da.SpringDamper(100.0, 1.0, 0.5)),
-    "HingeSpring": lambda: hinged(_SLIDE, da.HingeSpring(10.0, 1.0)),
-    "TorsionSpring": lambda: hinged(_SPIN, da.TorsionSpring(10.0)),
+    "JointSpring": lambda: jointed(_SLIDE, da.JointSpring(10.0, 1.0)),
+    "TorsionSpring": lambda: jointed(_SPIN, da.TorsionSpring(10.0)),
     "NonlinearSpring": lambda: two(elements.NonlinearSpring([10.0, 0, 3.0], rest=0.5, measure="distance")),
     "KelvinVoigt": lambda: two(elements.KelvinVoigt(10.0, 1.0, rest=0.5, measure="distance")),
     "Maxwell": lambda: two(elements.Maxwell(10.0, 1.0, measure="distance")),
     "Zener": lambda: two(elements.Zener(10.0, 5.0, 1.0, rest=0.5, measure="distance")),
-    "GeneralisedMaxwell": lambda: hinged(_SPIN, elements.GeneralisedMaxwell(10.0, [(5.0, 1.0)])),
+    "GeneralisedMaxwell": lambda: jointed(_SPIN, elements.GeneralizedMaxwell(10.0, [(5.0, 1.0)])),
     "BumpStop": lambda: two(elements.BumpStop(100.0, 0.4)),
     "GasSpring": lambda: two(elements.GasSpring(2e5, 1e-3, 1e-3, rest=0.6)),
     "HydraulicSpring": lambda: two(elements.HydraulicSpring(1e-3, 1e-3, rest=0.6)),
@@ -129,7 +129,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "ElasticBar": lambda: two(elements.ElasticBar(100.0, 0.6)),
     "BeamElement": lambda: two(elements.BeamElement(0.6, axial=100.0, bending=1.0)),
     "Bushing": lambda: two(elements.Bushing([100.0] * 6), second=(0, 0, 0.5)),
-    "Limits": lambda: hinged(_SPIN, elements.Limits(-0.5, 0.9, 100.0)),
+    "Limits": lambda: jointed(_SPIN, elements.Limits(-0.5, 0.9, 100.0)),
     # contacts, films, friction
     "PointPlaneContact": lambda: rolling(elements.PointPlaneContact(1e4), 0.05),
     "SpherePlaneContact": lambda: rolling(elements.SpherePlaneContact(0.2, 1e4)),
@@ -137,18 +137,18 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "SphereSphereContact": lambda: two(elements.SphereSphereContact(0.3, 0.25, 1e4)),
     "JournalBearing": lambda: two(elements.JournalBearing(0.2, 0.01, 0.2, 0.02), apart=0.0),
     "TractionFilm": lambda: two(elements.TractionFilm(0.3, 0.2, 0.1, load=10.0, **_OIL), apart=0.0, first=(-0.5, 0, 0)),
-    "CoulombFriction": lambda: hinged(_SPIN, elements.CoulombFriction(1.0)),
-    "StribeckFriction": lambda: hinged(_SPIN, elements.StribeckFriction(2.0, 1.0, 0.1)),
-    "LuGreFriction": lambda: hinged(_SPIN, elements.LuGreFriction(2.0, 1.0, 0.1, bristle_stiffness=100.0)),
-    "JointFriction": lambda: hinged(_SPIN, elements.JointFriction("hinge", 0.1, radius=0.02, axis="y")),
+    "CoulombFriction": lambda: jointed(_SPIN, elements.CoulombFriction(1.0)),
+    "StribeckFriction": lambda: jointed(_SPIN, elements.StribeckFriction(2.0, 1.0, 0.1)),
+    "LuGreFriction": lambda: jointed(_SPIN, elements.LuGreFriction(2.0, 1.0, 0.1, bristle_stiffness=100.0)),
+    "JointFriction": lambda: jointed(_SPIN, elements.JointFriction("joint", 0.1, radius=0.02, axis="y")),
     # motors, loads, fields, laws
-    "Effort": lambda: hinged(_SPIN, da.Effort(2.0)),
+    "Effort": lambda: jointed(_SPIN, da.Effort(2.0)),
     "Load": lambda: two(da.Load((0, 0, -10.0), (0, 2.0, 0))),
-    "DCMotor": lambda: hinged(_SPIN, elements.DCMotor(12.0, 1.0, 0.1, 0.01)),
-    "PositionServo": lambda: hinged(_SPIN, elements.PositionServo(0.5, 10.0)),
-    "VelocityServo": lambda: hinged(_SPIN, elements.VelocityServo(0.5, 10.0)),
-    "StateSpace": lambda: hinged(_SPIN, elements.StateSpace([[-1.0]], [[1.0]], [[1.0]], [[0.0]])),
-    "TransferFunction": lambda: hinged(_SPIN, elements.TransferFunction([1.0], [1.0, 1.0])),
+    "DCMotor": lambda: jointed(_SPIN, elements.DCMotor(12.0, 1.0, 0.1, 0.01)),
+    "PositionServo": lambda: jointed(_SPIN, elements.PositionServo(0.5, 10.0)),
+    "VelocityServo": lambda: jointed(_SPIN, elements.VelocityServo(0.5, 10.0)),
+    "StateSpace": lambda: jointed(_SPIN, elements.StateSpace([[-1.0]], [[1.0]], [[1.0]], [[0.0]])),
+    "TransferFunction": lambda: jointed(_SPIN, elements.TransferFunction([1.0], [1.0, 1.0])),
     "Drag": lambda: two(elements.Drag(1.0)),
     "Field": lambda: two(elements.Field(("-x", "-y", "-z"))),
     "InverseSquare": lambda: two(elements.InverseSquare(1.0)),
@@ -159,9 +159,9 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
          "damper": (da.Element("distance", "-c*ds", {"c": 5.0}), "n", "b")},
         nodes={"n": ("line", 0.3)})),
 }  # fmt: skip
-# names that are no connections, or that move without a trace: a free hinge, and signals
+# names that are no connections, or that move without a trace: a free joint, and signals
 _NOTHING = {
-    "Free", "Hinge", "Constraint", "ForceElement", "ForceConnection", "CoordinateConnection", "LoadFriction", "Arc",
+    "Free", "Joint", "Constraint", "ForceElement", "ForceConnection", "CoordinateConnection", "LoadFriction", "Arc",
     "Line", "Curve", "Offset", "Block", "Delay", "Reaction", "Sensor", "Table",
 }  # fmt: skip
 
@@ -169,7 +169,7 @@ _NOTHING = {
 def test_every_public_connection_is_looked_at() -> None:
     public = {
         name
-        for room in (hinges, constraints, elements)
+        for room in (joints, constraints, elements)
         for name in room.__all__
         if inspect.isclass(getattr(room, name)) and name not in _NOTHING
     }
@@ -199,15 +199,15 @@ def test_a_connection_has_a_look_in_scenes_and_drawings(kind: str) -> None:
 def test_patches_are_as_large_as_they_say(look: str) -> None:
     """Symbols scale with joints, what has a size of its own does not."""
     s = two(da.SpringDamper(1.0))
-    from dalembert.view.scene.attachments import End
+    from dalembert.view.scene.attachments import Attachment
     from dalembert.view.scene.figures import PatchFigure
 
-    end = End.of(s.compile(), s["box"].origin)
+    end = Attachment.of(s.compile(), s["box"].origin)
     outline = 0.3 * np.column_stack([np.cos(_CIRCLE), np.sin(_CIRCLE)]) if look in ("cam", "wheel") else None
     patch = PatchFigure("it", look, end, np.eye(3), (0.3, 0.2), (-0.2, 0.2), outline)
     sizes = []
     for r in (0.01, 0.02):
-        found = look_of(patch, r, 1.0)
+        found = symbol_shape(patch, r, 1.0)
         cloud = np.concatenate([solid.corners for solid in found.solids] + found.strokes)
         assert np.isfinite(cloud).all()
         sizes.append(float(np.abs(cloud[:, :2]).max()))
@@ -218,7 +218,7 @@ def test_patches_are_as_large_as_they_say(look: str) -> None:
 def test_a_spring_at_a_slide_has_a_length_where_it_rests() -> None:
     """Where its markers are together then, it is drawn from behind the body."""
     for rest, length in ((0.0, 0.4), (0.9, 0.0)):
-        model = hinged(_SLIDE, da.HingeSpring(10.0, 1.0, rest)).compile()
+        model = jointed(_SLIDE, da.JointSpring(10.0, 1.0, rest)).compile()
         placement = Placement.of(model, np.zeros(1))
         (spring,) = Scene(model).lines
         along = spring.second.point(placement) - spring.first.point(placement)
@@ -227,7 +227,7 @@ def test_a_spring_at_a_slide_has_a_length_where_it_rests() -> None:
 
 def test_ends_of_a_slide_are_in_the_picture_unless_they_are_far_away() -> None:
     for upper, seen in ((0.5, 0.5), (50.0, 0.4)):
-        model = hinged(da.Prismatic("x", lower=-0.3, upper=upper)).compile()
+        model = jointed(da.Prismatic("x", lower=-0.3, upper=upper)).compile()
         low, high = Scene(model).reach([Placement.of(model, np.zeros(1))])
         assert (low[0], high[0]) == pytest.approx((-0.3, seen))
 
@@ -240,7 +240,7 @@ def test_joints_in_bodies_are_seen_through_them_and_planes_are_not() -> None:
 
 
 def test_a_blade_stands_on_its_edge() -> None:
-    model = rolling(constraints.Skate("y"), 0.05).compile()
+    model = rolling(constraints.KnifeEdge("y"), 0.05).compile()
     (blade,) = Scene(model).patches
     np.testing.assert_allclose(np.abs(blade.axes[:, 0]), [1, 0, 0], atol=1e-12)
 

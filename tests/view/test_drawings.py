@@ -129,7 +129,7 @@ def driven_from_two(system: da.System, joint: str) -> da.System:
 
 @pytest.mark.parametrize(
     "system",
-    [driven_from_two(mechanisms.four_bar(), "A"), driven_from_two(chain(3, axes="y"), "hinge_1")],
+    [driven_from_two(mechanisms.four_bar(), "A"), driven_from_two(chain(3, axes="y"), "joint_1")],
     ids=["loop", "tree"],
 )
 def test_a_driven_system_is_drawn_where_a_run_starts(system: da.System) -> None:
@@ -519,8 +519,8 @@ def test_times_must_rise_and_match_the_rows() -> None:
 
 def test_outputs_are_plotted_with_their_values_and_components(tmp_path: Path) -> None:
     motion = da.simulate(chain(2, axes="y"), 1.0)
-    turning, places = motion.plot("hinge_1.speed", "link_2.position", path=tmp_path / "plot.png")
-    assert (turning.get_ylabel(), places.get_ylabel()) == ("hinge_1.speed [rad/s]", "position [m]")
+    turning, places = motion.plot("joint_1.speed", "link_2.position", path=tmp_path / "plot.png")
+    assert (turning.get_ylabel(), places.get_ylabel()) == ("joint_1.speed [rad/s]", "position [m]")
     lines = {line.get_label(): line for line in places.get_lines()}
     assert list(lines) == ["link_2.position.x", "link_2.position.y", "link_2.position.z"]
     height = lines["link_2.position.z"]
@@ -532,18 +532,18 @@ def test_outputs_are_plotted_with_their_values_and_components(tmp_path: Path) ->
 
 def test_curves_are_smooth_between_the_steps_that_were_taken() -> None:
     motion = da.simulate(chain(1, axes="y"), 2.0)
-    (panel,) = plot(motion, "hinge_1.position", ax=axes())
+    (panel,) = plot(motion, "joint_1.position", ax=axes())
     t, angle = panel.get_lines()[0].get_data()
     assert len(t) > 10 * len(motion) and np.diff(t).max() < 0.004
-    exact = da.simulate(motion.model, 2.0, times=t, rtol=1e-12, atol=1e-12)["hinge_1.position"]
+    exact = da.simulate(motion.model, 2.0, times=t, rtol=1e-12, atol=1e-12)["joint_1.position"]
     assert np.allclose(angle, exact, rtol=0, atol=1e-6)
 
 
 def test_both_sides_of_a_jump_are_plotted() -> None:
     system = chain(1, axes="y")
-    stop = da.Event("stop", "hinge_1.position", 1.0, action=lambda now: now.lock("hinge_1"))
+    stop = da.Event("stop", "joint_1.position", 1.0, action=lambda now: now.lock("joint_1"))
     motion = da.simulate(system, 1.0, events=[stop])
-    (panel,) = motion.plot("hinge_1.speed", ax=axes())
+    (panel,) = motion.plot("joint_1.speed", ax=axes())
     t, speed = panel.get_lines()[0].get_data()
     (k,) = np.flatnonzero(np.diff(t) == 0)
     assert t[k] == motion.events[0].t and speed[k] > 1.0 and speed[k + 1] == 0.0
@@ -593,7 +593,7 @@ def test_a_result_from_a_file_without_its_model_plots_what_it_has(tmp_path: Path
     da.simulate(chain(2, axes="y"), 1.0).save(tmp_path / "run.nc", ["energy.kinetic"])
     alone = da.Result.load(tmp_path / "run.nc")
     (panel,) = alone.plot(ax=axes())
-    assert [line.get_label() for line in panel.get_lines()] == ["hinge_1", "hinge_2"]
+    assert [line.get_label() for line in panel.get_lines()] == ["joint_1", "joint_2"]
     (panel,) = alone.plot("energy.kinetic", ax=axes())
     assert np.array_equal(panel.get_lines()[0].get_ydata(), alone["energy.kinetic"])
     with pytest.raises(ModelError, match="without a model"):
@@ -671,7 +671,7 @@ def test_a_tube_in_space_runs_round_the_deformed_nodes() -> None:
 
 
 def flexible_four_bar() -> tuple[da.System, Array]:
-    """A four-bar whose coupler is bent and a little shorter than its chord, closed."""
+    """A four-bar whose coupler is bent and a little shorter than its loop constraint, closed."""
     link = da.beam(1.0, da.Section.circle(0.004), ALUMINIUM, elements=8, modes=da.CraigBampton((0, 8), 2))
     s = da.System("four-bar")
     crank, coupler = s.body("crank", da.rod(length=0.3, mass=1)), s.body("coupler", link)
@@ -696,8 +696,8 @@ def test_where_there_are_loops_joints_stay_and_bodies_bend_more_between_them() -
     along = (true[-1] - true[0]) / np.linalg.norm(true[-1] - true[0])
     off, more = ((line - line[0]) @ (-along[1], along[0]) for line in (true, drawn))
     assert np.abs(off).max() > 1e-5 and np.allclose(more, 40 * off, rtol=1e-3, atol=1e-6)
-    (chord,) = by_gid(ax, "undeformed")[0].get_segments()
-    assert np.allclose((chord - chord[0]) @ (-along[1], along[0]), 0, atol=1e-6)
+    (loop_constraint,) = by_gid(ax, "undeformed")[0].get_segments()
+    assert np.allclose((loop_constraint - loop_constraint[0]) @ (-along[1], along[0]), 0, atol=1e-6)
     assert np.allclose(marks(ax, "trace")[-1], drawn[4], atol=1e-12)
 
 
@@ -709,7 +709,7 @@ def test_a_beam_that_bends_out_of_the_plane_is_shown_in_space() -> None:
     assert choose_view(model, Placement.of(model, scaled(model, q, 0.0))).name == "xz"
 
 
-def plate_on_a_hinge() -> tuple[da.System, Array]:
+def plate_on_a_joint() -> tuple[da.System, Array]:
     plate = da.plate_structure(1.0, 0.5, 0.004, ALUMINIUM, elements=(4, 2))
     plate = plate.rigid_region(plate.nodes[:, 0] < -0.49)
     foot = len(plate.nodes) - 1
@@ -721,7 +721,7 @@ def plate_on_a_hinge() -> tuple[da.System, Array]:
 
 
 def test_plates_are_drawn_by_their_elements() -> None:
-    system, q = plate_on_a_hinge()
+    system, q = plate_on_a_joint()
     model = system.compile()
     faces = by_gid(draw(system, q, exaggerate=5, ax=axes(solid=True)), "bodies")[0]._faces[:8]
     nodes = node_positions(model, system["plate"], scaled(model, q, 5.0))

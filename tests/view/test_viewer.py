@@ -19,11 +19,11 @@ import dalembert as da
 from dalembert.library.mechanisms import bricard, four_bar, slider_crank
 from dalembert.rotation import quaternion
 from dalembert.view.web import server
-from dalembert.view.web.drag_solver import Puppet
+from dalembert.view.web.drag_solver import DragSolver
 from dalembert.view.web.gltf import gltf_of
 from dalembert.view.web.scene_bytes import pack, unpack
-from dalembert.view.web.scene_document import Stage
-from dalembert.view.web.scenes import Wanted, scene_of_result
+from dalembert.view.web.scene_document import SceneBuilder
+from dalembert.view.web.scenes import SceneOptions, scene_of_result
 from dalembert.view.web.server import Viewer
 
 bundled = pytest.mark.skipif(
@@ -122,15 +122,15 @@ def test_everything_that_is_known_has_a_look() -> None:
     plate = s.body("plate", da.box(1, 1, 0.1, mass=5.0))
     wheel = s.body("wheel", da.cylinder(0.1, 0.3, mass=1.0))
     s.connect("slide", da.Prismatic("z"), s.ground, plate)
-    s.connect("hinge", da.Revolute("z"), plate.at(0, 0, 0.4), wheel)
+    s.connect("joint", da.Revolute("z"), plate.at(0, 0, 0.4), wheel)
     s.connect("spring", da.SpringDamper(stiffness=5.0, length=0.2), plate, wheel)
     s.connect("damper", da.SpringDamper(damping=1.0), plate.at(0.1, 0, 0), wheel)
     s.connect("rope", da.Cable(100.0, 0.3), plate.at(0.2, 0, 0), wheel)
     s.connect("floor", da.SpherePlaneContact(0.3, 1e4), s.ground.at(0, 0, -3), wheel)
-    s.connect("turning", da.TorsionSpring(1.0), "hinge")
+    s.connect("turning", da.TorsionSpring(1.0), "joint")
     s.connect("law", da.Element("distance", "-k*s", {"k": 1.0}), plate.at(0.3, 0, 0), wheel)
     model = s.compile()
-    scene = Stage(model, model.initial_state().q[None]).description()
+    scene = SceneBuilder(model, model.initial_state().q[None]).description()
     assert {line["name"]: line["look"] for line in scene["lines"]} == {
         "spring": "spring", "damper": "damper", "rope": "cable", "law": "line",
     }  # fmt: skip
@@ -139,14 +139,14 @@ def test_everything_that_is_known_has_a_look() -> None:
 
 
 def test_arrows_and_plots_are_the_outputs(motion: da.Result) -> None:
-    scene = scene_of_result(motion, Wanted(arrows=["D.force"], plots=["rocker.angle", "D.force"]))
+    scene = scene_of_result(motion, SceneOptions(arrows=["D.force"], plots=["rocker.angle", "D.force"]))
     np.testing.assert_array_equal(scene["arrows"][0]["values"], motion.output("D.force", scene["motion"]["times"]))
     shown = [track["name"] for track in scene["tracks"] if track.get("shown")]
     assert shown == ["rocker.angle", "D.force.x", "D.force.y", "D.force.z"]
     with pytest.raises(da.ModelError, match=r"view.*arrows.*rocker\.angle"):
-        scene_of_result(motion, Wanted(arrows=["rocker.angle"]))
+        scene_of_result(motion, SceneOptions(arrows=["rocker.angle"]))
     with pytest.raises(da.ModelError, match="same bodies"):
-        scene_of_result(motion, Wanted(beside={"other": da.simulate(slider_crank(), 0.1)}))
+        scene_of_result(motion, SceneOptions(beside={"other": da.simulate(slider_crank(), 0.1)}))
 
 
 # ---- by hand
@@ -155,7 +155,7 @@ def test_arrows_and_plots_are_the_outputs(motion: da.Result) -> None:
 def test_the_viewer_starts_where_drives_start() -> None:
     system = four_bar()
     system.drive("A", position=da.Polynomial((2.0, 1.0)))
-    puppet = Puppet(system.compile())
+    puppet = DragSolver(system.compile())
     assert puppet.q[0] == 2.0 and puppet.q == pytest.approx(da.simulate(system, 1e-3).q[0], abs=1e-9)
     assert puppet.set("A", 1.0)  # a hand takes over
     puppet.reset()
@@ -165,7 +165,7 @@ def test_the_viewer_starts_where_drives_start() -> None:
 @pytest.mark.parametrize("system", [four_bar(), slider_crank(), bricard()], ids=lambda s: s.name)
 def test_pulled_mechanisms_keep_their_loops_closed(system: da.System) -> None:
     model = system.compile()
-    puppet = Puppet(model)
+    puppet = DragSolver(model)
     random = np.random.default_rng(4)
     for _ in range(25):
         name = str(random.choice(model.body_names))
@@ -179,9 +179,9 @@ def test_pulled_mechanisms_keep_their_loops_closed(system: da.System) -> None:
 
 def test_wrong_names_of_bodies_and_motions_are_said(motion: da.Result) -> None:
     with pytest.raises(da.ModelError, match="pull: body is 'nobody'; there are 'crank'"):
-        Puppet(four_bar().compile()).pull("nobody", (0, 0, 0), (1, 0, 0))
+        DragSolver(four_bar().compile()).pull("nobody", (0, 0, 0), (1, 0, 0))
     with pytest.raises(da.ModelError, match="view: beside is 3; give results by name"):
-        scene_of_result(motion, Wanted(beside={"other": 3}))
+        scene_of_result(motion, SceneOptions(beside={"other": 3}))
 
 
 def test_one_name_is_as_good_as_a_list(motion: da.Result, tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_one_name_is_as_good_as_a_list(motion: da.Result, tmp_path: Path) -> Non
 def test_a_point_within_reach_is_brought_to_the_hand() -> None:
     s = four_bar()
     model = s.compile()
-    puppet = Puppet(model)
+    puppet = DragSolver(model)
     marker = s.bodies["coupler"].at(1.0, 0.2, 0)
     goal = model.pose(marker, da.assemble(model, q=np.r_[2.0, puppet.q[1:]], fixed="A").q).position
     for _ in range(40):
@@ -207,7 +207,7 @@ def test_a_point_within_reach_is_brought_to_the_hand() -> None:
 
 def test_coordinates_are_set_as_far_as_the_loops_go() -> None:
     model = four_bar().compile()
-    puppet = Puppet(model)
+    puppet = DragSolver(model)
     assert puppet.set("A", 2.5) and puppet.q[0] == 2.5
     name = model.coordinate_names[-1]
     assert not puppet.set(name, puppet.q[-1] + 50.0), "a rocker has an end"
@@ -221,7 +221,7 @@ def test_coordinates_are_set_as_far_as_the_loops_go() -> None:
 @pytest.mark.parametrize("value", [1e308, -1e308, 1e17, 1e3])
 def test_a_value_that_is_far_away_is_refused_at_once(value: float) -> None:
     """It would be walked to in steps of 0.35 rad, and some values are never reached."""
-    puppet = Puppet(four_bar().compile())
+    puppet = DragSolver(four_bar().compile())
     before = puppet.q.copy()
     with pytest.raises(da.ModelError, match=r"set: A is .*; it is at .*: give a value at most 70 from there"):
         puppet.set("A", value)
@@ -229,11 +229,11 @@ def test_a_value_that_is_far_away_is_refused_at_once(value: float) -> None:
     assert puppet.set("A", float(puppet.q[0]) + 50.0)
 
 
-def test_limits_of_hinges_hold_the_hand() -> None:
+def test_limits_of_joints_hold_the_hand() -> None:
     s = da.System("arm", gravity=(0, 0, 0))
     arm = s.body("arm", da.rod(length=1.0, mass=1.0))
     s.connect("A", da.Revolute("z", lower=-0.5, upper=0.5), s.ground, arm)
-    puppet = Puppet(s.compile())
+    puppet = DragSolver(s.compile())
     for _ in range(10):
         puppet.pull("arm", (1.0, 0, 0), (-1.0, 1.0, 0.0))
     assert 0.3 < puppet.q[0] <= 0.5 + 1e-9
@@ -361,7 +361,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
     """A server that needs no page."""
     monkeypatch.setattr(server, "served_page", lambda *_, **__: "page")
     monkeypatch.setattr(server._Handler, "timeout", 0.5)
-    puppet = Puppet(four_bar().compile())
+    puppet = DragSolver(four_bar().compile())
 
     def answer(question: dict[str, Any]) -> dict[str, Any]:
         return {"say": str(puppet.set(str(question.get("name")), question.get("value")))}  # type: ignore[arg-type]

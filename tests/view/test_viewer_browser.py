@@ -154,7 +154,7 @@ def test_a_live_run_moves_answers_its_slider_and_is_pulled(browser: Any) -> None
     s = da.System("motor", gravity=(0, 0, 0))
     arm = s.body("arm", da.rod(length=1.0, mass=1.0))
     s.connect("A", da.Revolute("y"), s.ground, arm)
-    s.connect("motor", da.Element("hinge", "u - 0.5*ds", inputs={"u": 0.0}, active=True), "A")
+    s.connect("motor", da.Element("joint", "u - 0.5*ds", inputs={"u": 0.0}, active=True), "A")
     with s.play({"motor.u": (-5.0, 5.0)}, open_browser=False) as viewer:
         shown = Page(browser, viewer.address)
         rest = shown.get("viewer.world.frames.matrices[1].elements")
@@ -216,7 +216,7 @@ def test_a_slider_lengthens_a_crank_and_a_button_finds_the_equilibrium(browser: 
     length = float(s.parameters[name].value)
     with s.view(parameters={name: (0.8 * length, 1.2 * length)}, open_browser=False) as viewer:
         shown = Page(browser, viewer.address)
-        assert "1 freedom" in shown.page.locator(".facts").inner_text()
+        assert "1 degree of freedom" in shown.page.locator(".facts").inner_text()
         shown.get(f"viewer.session.set('{name}', {1.1 * length})")
         shown.wait("!viewer.session.busy")
         hand: Any = viewer.answer
@@ -249,7 +249,7 @@ def test_pictures_of_scenes_have_what_drawings_lack(browser: Any, motion: da.Res
 def test_a_key_holds_an_input_while_it_is_pressed(browser: Any) -> None:
     s = da.System("motor", gravity=(0, 0, 0))
     s.connect("A", da.Revolute("y"), s.ground, s.body("arm", da.rod(length=1.0, mass=1.0)))
-    s.connect("motor", da.Element("hinge", "u - 0.5*ds", inputs={"u": 0.0}, active=True), "A")
+    s.connect("motor", da.Element("joint", "u - 0.5*ds", inputs={"u": 0.0}, active=True), "A")
     with s.play({"motor.u": (-5.0, 5.0)}, keys={"motor.u": ("a", "d")}, open_browser=False) as viewer:
         shown = Page(browser, viewer.address)
         shown.page.locator("canvas.scene").focus()
@@ -323,7 +323,7 @@ def test_a_live_run_that_leaves_the_page_is_shown_smaller(browser: Any) -> None:
     s.initial("A", position=0.4)
     with s.play(open_browser=False) as viewer:
         shown = Page(browser, viewer.address)
-        # it begins above its hinge, and swings below
+        # it begins above its joint, and swings below
         shown.wait("viewer.world.corners().some(({ z }) => z < -0.8)")
         shown.wait("viewer.eye.camera.zoom < 0.9")
         seen = "viewer.world.corners().map((p) => p.clone().project(viewer.eye.camera))"
@@ -333,7 +333,7 @@ def test_a_live_run_that_leaves_the_page_is_shown_smaller(browser: Any) -> None:
 
 def test_a_ring_stays_a_ring_where_it_is_drawn_coarsely(browser: Any, motion: da.Result, tmp_path: Path) -> None:
     file = tmp_path / "driven.html"
-    motion.export(file)  # about its driven hinge there is an arrow, bent to a ring
+    motion.export(file)  # about its driven joint there is an arrow, bent to a ring
     shown = Page(browser, file.as_uri())
     volumes = shown.get("""viewer.world.cast.rigid.filter(({ kind }) => kind === "element").map(({ crowd }) =>
         crowd.levels.map((geometry) => {

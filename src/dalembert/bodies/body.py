@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import a_name, finite_array, finite_number, shape_of
+from ..checks import finite_array, finite_number, shape_of, valid_name
 from ..errors import ModelError
-from ..parameters import Expression, plain, split
+from ..parameters import Expression, plain_value, split
 from ..rotation import as_rotation_matrix
 from .colors import as_color
 from .dyadics import inertia_of_dyadic
@@ -19,12 +19,12 @@ from .flexible_body import FlexibleBody
 from .markers import Marker
 from .nodal_matrices import check_total_mass
 from .shapes import Shape
-from .visuals import Visual, look_of
+from .visuals import Visual, visual_of_shape
 
 if TYPE_CHECKING:
     from ..system import System
 
-__all__ = ["Body", "fault_of"]
+__all__ = ["Body", "inertia_error"]
 
 # principal moments may miss the triangle inequality by this fraction of the largest: printed data are rounded
 _TRIANGLE_TOLERANCE = 1e-6
@@ -100,7 +100,7 @@ class Body:
         if inertia_axes is not None:
             axes = as_rotation_matrix(inertia_axes, item=item, field="inertia_axes")
             self.inertia = axes @ matrix @ axes.T
-        self._mind_possible(item)
+        self._check_physical(item)
 
     def _split(self, mass: Any, com: Any, inertia: Any, axes: Any) -> tuple[Any, Any, Any]:
         """Return plain numbers, and keep the expressions of parameters that they follow from."""
@@ -116,7 +116,7 @@ class Body:
             if labels is None or axes is not None:
                 remedy = "with parameters give three, six or 3 by 3 of them, in the body's axes"
                 raise ModelError("body", "inertia", inertia, remedy)
-            flat = np.array([plain(x) for x in rows.flat], dtype=float).reshape(rows.shape)
+            flat = np.array([plain_value(x) for x in rows.flat], dtype=float).reshape(rows.shape)
             by_inertia = {
                 f"inertia.{label}": x
                 for label, x in zip(labels.split(), rows.flat, strict=True)
@@ -131,9 +131,9 @@ class Body:
         self.mass = finite_number(self.mass, item=item, field="mass")
         self.com = finite_array(self.com, (3,), item=item, field="com")
         self.inertia = finite_array(self.inertia, (3, 3), item=item, field="inertia")
-        self._mind_possible(item)
+        self._check_physical(item)
 
-    def _mind_possible(self, item: str) -> None:
+    def _check_physical(self, item: str) -> None:
         if self.mass < 0:
             raise ModelError(item, "mass", self.mass, "a mass must not be negative")
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self.inertia.tolist()
@@ -147,7 +147,7 @@ class Body:
     @property
     def impossible(self) -> str:
         """Why no rigid body has this inertia, with its principal moments; empty if one may."""
-        return fault_of(self.mass, self.inertia)
+        return inertia_error(self.mass, self.inertia)
 
     def at(
         self,
@@ -188,7 +188,7 @@ class Body:
         weights: ArrayLike | None = None,
     ) -> Marker:
         """Add a marker that can be found again as ``"body.label"``; position in m, body axes, or by node as in `at`."""
-        a_name(label, item=f"body {self.name!r}", field="marker name")
+        valid_name(label, item=f"body {self.name!r}", field="marker name")
         if label in self.markers:
             raise ModelError(f"body {self.name!r}", "marker name", label, "this body has a marker of that name already")
         at = self.at(x, y, z, rotation=rotation, node=node, weights=weights)
@@ -217,7 +217,7 @@ class Body:
             )
         if not isinstance(shape, Shape):
             raise ModelError(item, "shape", shape, "give a shape such as cylinder(0.2, 0.1)")
-        look = look_of(shape)
+        look = visual_of_shape(shape)
         if look is None:
             raise ModelError(item, "radius", None, "a slender rod cannot be seen: give it a radius")
         R = as_rotation_matrix(rotation, item=item)
@@ -237,7 +237,7 @@ class Body:
         return f"<Body {self.name!r}: {self.mass:.6g} kg{modes}>"
 
 
-def fault_of(mass: float, inertia: NDArray[np.float64]) -> str:
+def inertia_error(mass: float, inertia: NDArray[np.float64]) -> str:
     """Return why no rigid body of a mass has an inertia (3, 3), with its principal moments; nothing if one may."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
     a, b, c = np.linalg.eigvalsh(inertia).tolist() if xy or xz or yz else sorted((xx, yy, zz))
@@ -282,7 +282,7 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
             j, k = ("xyz".index(axis) for axis in label[-2:])
             own[j, k] = own[k, j] = value
     if shape.mass is None:
-        finite_number(plain(mass), item=item, field="mass")
+        finite_number(plain_value(mass), item=item, field="mass")
         own = mass * own
     its_com = [by.get(f"com.{axis}", x) for axis, x in zip("xyz", shape.com.tolist(), strict=True)]
     return (

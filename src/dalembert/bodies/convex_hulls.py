@@ -12,7 +12,7 @@ from .._core import Solid
 from ..errors import ModelError
 from .body import Body
 from .shapes import Shape
-from .visuals import Visual, look_of, surface_of
+from .visuals import Visual, surface_of, visual_of_shape
 
 __all__ = ["Convex", "convex_parts"]
 
@@ -50,7 +50,7 @@ def convex_parts(body: Body) -> tuple[list[Convex], list[str]]:
     looks = [v for v in body.visuals if v.collision]
     given = looks or list(body.visuals)
     if body.shape is not None and not looks:
-        given.insert(0, look_of(body.shape) or _line(body.shape))
+        given.insert(0, visual_of_shape(body.shape) or _line(body.shape))
     for look in given:
         kind, size = look.kind, look.size
         if kind == "mesh":

@@ -67,7 +67,7 @@ class FlexibleBody:
     order : "full", "ruthless" or "source"
         Whether inertia terms follow the deformation, or stay those of the undeformed body ("ruthlessly linearised").
         "source", for comparison, are the integrals that Jain and Rodriguez (1990) printed, misprints corrected: they
-        do not keep energy where nodes have offsets or moments of inertia, nor where a hinge, force or constraint meets
+        do not keep energy where nodes have offsets or moments of inertia, nor where a joint, force or constraint meets
         a node that turns (its angular velocity is taken as the rate of its rotation vector). Only point masses that
         nothing but the clamped node connects keep it.
     stiffening : Stiffening
@@ -216,7 +216,7 @@ class FlexibleBody:
         if distance[nearest] <= 1e-9 * max(size, 1e-9):
             at_node: Array = self.shapes[nearest]
             return at_node
-        if self.structure is not None and not self.lacks_nodes:
+        if self.structure is not None and not self.nodes_removed:
             shape = self.structure.interpolate(position, self.modes)
             if shape is not None:
                 found: Array = shape
@@ -233,7 +233,7 @@ class FlexibleBody:
         )
 
     @property
-    def lacks_nodes(self) -> bool:
+    def nodes_removed(self) -> bool:
         """True if the finite-element model has nodes that this body has not."""
         return self.structure is not None and len(self.structure.nodes) != self.n
 

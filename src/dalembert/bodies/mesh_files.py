@@ -14,12 +14,12 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from ..errors import ModelError
-from .triangle_mesh import MOST_TRIANGLES, Surface
+from .triangle_mesh import MAX_TRIANGLES, Surface
 
-__all__ = ["ENDINGS", "find_surface", "read_surface", "searched_folders"]
+__all__ = ["SUFFIXES", "find_surface", "read_surface", "searched_folders"]
 
-ENDINGS = (".stl", ".obj", ".ply", ".off", ".dae", ".glb")
-LARGEST = 256 * 1024 * 1024  # bytes
+SUFFIXES = (".stl", ".obj", ".ply", ".off", ".dae", ".glb")
+MAX_BYTES = 256 * 1024 * 1024  # bytes
 _KEPT = 64  # surfaces that are not read again
 _UP = 8  # folders above that of a model file in which packages are looked for
 
@@ -93,13 +93,13 @@ def read_surface(path: str | os.PathLike[str], *, item: str = "mesh") -> Surface
     try:
         state = name.stat()
     except (OSError, ValueError) as error:
-        raise ModelError(item, "file", str(name), f"it cannot be read: {_said(error)}") from None
+        raise ModelError(item, "file", str(name), f"it cannot be read: {_error_text(error)}") from None
     if not name.is_file():
         raise ModelError(item, "file", str(name), "it cannot be read: it is no file")
-    if state.st_size > LARGEST:
-        raise ModelError(item, "file", str(name), f"it is too large: at most {LARGEST} bytes")
-    if name.suffix.lower() not in ENDINGS:
-        raise ModelError(item, "file", str(name), f"surfaces are read from {', '.join(ENDINGS)}: convert it")
+    if state.st_size > MAX_BYTES:
+        raise ModelError(item, "file", str(name), f"it is too large: at most {MAX_BYTES} bytes")
+    if name.suffix.lower() not in SUFFIXES:
+        raise ModelError(item, "file", str(name), f"surfaces are read from {', '.join(SUFFIXES)}: convert it")
     return _read(str(name.resolve()), state.st_mtime_ns, state.st_size, item)
 
 
@@ -112,7 +112,7 @@ def _read(path: str, changed: int, size: int, item: str) -> Surface:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise ModelError(item, "file", path, f"it cannot be read: {_said(error)}") from None
+        raise ModelError(item, "file", path, f"it cannot be read: {_error_text(error)}") from None
     ending = Path(path).suffix.lower()[1:]
     if ending == "dae" and (b"<!DOCTYPE" in data or b"<!ENTITY" in data):
         raise ModelError(item, "file", path, "it declares a document type or entities, which are refused")
@@ -140,8 +140,8 @@ def _read(path: str, changed: int, size: int, item: str) -> Surface:
 def _pieces(scene: Any) -> Iterable[tuple[Any, Any]]:
     """Yield corners (k, 3) m and triangles (m, 3) of the pieces of a scene, where it has them."""
     nodes = list(scene.graph.nodes_geometry)
-    if sum(len(getattr(scene.geometry[scene.graph[n][1]], "faces", ())) for n in nodes) > MOST_TRIANGLES:
-        raise ModelError("mesh", "triangles", "too many", f"at most {MOST_TRIANGLES}: simplify it in a CAD program")
+    if sum(len(getattr(scene.geometry[scene.graph[n][1]], "faces", ())) for n in nodes) > MAX_TRIANGLES:
+        raise ModelError("mesh", "triangles", "too many", f"at most {MAX_TRIANGLES}: simplify it in a CAD program")
     for node in nodes:
         placed, name = scene.graph[node]
         piece = scene.geometry[name]
@@ -151,5 +151,5 @@ def _pieces(scene: Any) -> Iterable[tuple[Any, Any]]:
             yield corners, faces[:, ::-1] if np.linalg.det(placed[:3, :3]) < 0 else faces
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)

@@ -318,22 +318,22 @@ def _source_integrals_of(body: FlexibleBody) -> SourceIntegrals:
     )
 
 
-def _parts(body: FlexibleBody) -> list[Points | _Matrix]:
+def _parts(body: FlexibleBody) -> list[PointMasses | _Matrix]:
     """Return what the mass of a body consists of."""
     if body.lumped:
         m, p, inertia = body.node_masses, body.node_centres, body.node_inertias
         assert m is not None and p is not None and inertia is not None
-        return [Points(body.nodes, m, p, inertia, body.shapes)]
+        return [PointMasses(body.nodes, m, p, inertia, body.shapes)]
     structure = body.structure
     points = getattr(getattr(structure, "elements", None), "points", None)
-    if points is None or body.lacks_nodes:
+    if points is None or body.nodes_removed:
         return [_Matrix(body.mass_matrix, body)]
     places, masses, inertias, shapes = points(body.nodes, body.modes)
     rest = (structure.full_mass - structure.elements.mass_matrix(body.n)).tocsr()
-    return [Points(places, masses, np.zeros_like(places), inertias, shapes), *_rest(rest, body)]
+    return [PointMasses(places, masses, np.zeros_like(places), inertias, shapes), *_rest(rest, body)]
 
 
-def _rest(rest: Any, body: FlexibleBody) -> list[Points | _Matrix]:
+def _rest(rest: Any, body: FlexibleBody) -> list[PointMasses | _Matrix]:
     """Return bodies at nodes that a mass matrix holds besides its elements, from their blocks (6, 6)."""
     found = rest.tocoo()
     large = np.abs(found.data) > 1e-12 * max(float(np.abs(body.mass_matrix.diagonal()).max()), 1e-300)
@@ -350,11 +350,11 @@ def _rest(rest: Any, body: FlexibleBody) -> list[Points | _Matrix]:
     centres = np.stack([moments[:, 2, 1], moments[:, 0, 2], moments[:, 1, 0]], axis=1)
     centres /= np.where(masses > 0, masses, 1.0)[:, None]
     kept = blocks.any(axis=(1, 2))
-    return [Points(body.nodes[kept], masses[kept], centres[kept], blocks[kept, 3:, 3:], body.shapes[kept])]
+    return [PointMasses(body.nodes[kept], masses[kept], centres[kept], blocks[kept, 3:, 3:], body.shapes[kept])]
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class PointMasses:
     """Small rigid bodies that move and turn with the material.
 
     places (n, 3) m, masses (n,) kg, centres (n, 3) m, inertias (n, 3, 3) kg m2, shapes (n, 6, nm)

@@ -1,4 +1,4 @@
-"""Matrices over nodes, six freedoms each: rigid motions, masses at nodes, and what makes a matrix fit for a body."""
+"""Matrices over nodes, six DOF each: rigid motions, masses at nodes, and what makes a matrix fit for a body."""
 
 from __future__ import annotations
 

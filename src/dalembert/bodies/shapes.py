@@ -19,15 +19,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import ModelError
-from ..parameters import Expression, plain, split
-from ..provenance import recorded
+from ..parameters import Expression, plain_value, split
+from ..provenance import record_call
 from .mesh_files import read_surface
 from .triangle_mesh import Surface
 
 __all__ = ["Shape", "box", "cylinder", "mesh", "plate", "prism", "rod", "sphere", "tube"]
 
 
-class Substance(Protocol):
+class HasDensity(Protocol):
     """What has a density, kg/m3: a material."""
 
     @property
@@ -75,14 +75,14 @@ class Shape:
     file: str | None = None
 
 
-@recorded
+@record_call
 def rod(
     length: float,
     mass: float | None = None,
     axis: str = "x",
     *,
     radius: float | None = None,
-    density: float | Substance | None = None,
+    density: float | HasDensity | None = None,
 ) -> Shape:
     """Return a straight rod from the body's origin along `axis`, centre of mass at half length.
 
@@ -100,8 +100,8 @@ def rod(
     return _solid("rod", size, m, com, _axial(k, r * r / 2, length * length / 12 + r * r / 4))
 
 
-@recorded
-def box(x: float, y: float, z: float, mass: float | None = None, *, density: float | Substance | None = None) -> Shape:
+@record_call
+def box(x: float, y: float, z: float, mass: float | None = None, *, density: float | HasDensity | None = None) -> Shape:
     """Return a box with edges `x`, `y`, `z` centred at the body's origin."""
     x, y, z = _length("box", "x", x), _length("box", "y", y), _length("box", "z", z)
     m = _mass("box", mass, density, x * y * z)
@@ -109,14 +109,14 @@ def box(x: float, y: float, z: float, mass: float | None = None, *, density: flo
     return _solid("box", {"x": x, "y": y, "z": z}, m, np.zeros(3), inertia)
 
 
-@recorded
+@record_call
 def cylinder(
     length: float,
     radius: float,
     mass: float | None = None,
     axis: str = "z",
     *,
-    density: float | Substance | None = None,
+    density: float | HasDensity | None = None,
 ) -> Shape:
     """Return a solid cylinder along `axis` centred at the body's origin."""
     length, radius = _length("cylinder", "length", length), _length("cylinder", "radius", radius)
@@ -128,22 +128,22 @@ def cylinder(
     return _solid("cylinder", size, m, np.zeros(3), inertia)
 
 
-@recorded
-def sphere(radius: float, mass: float | None = None, *, density: float | Substance | None = None) -> Shape:
+@record_call
+def sphere(radius: float, mass: float | None = None, *, density: float | HasDensity | None = None) -> Shape:
     """Return a solid sphere centred at the body's origin."""
     radius = _length("sphere", "radius", radius)
     m = _mass("sphere", mass, density, 4 / 3 * math.pi * radius * radius * radius)
     return _solid("sphere", {"radius": radius}, m, np.zeros(3), np.diag([0.4 * radius * radius] * 3))
 
 
-@recorded
+@record_call
 def plate(
     x: float,
     y: float,
     mass: float | None = None,
     *,
     thickness: float = 0.0,
-    density: float | Substance | None = None,
+    density: float | HasDensity | None = None,
 ) -> Shape:
     """Return a rectangular plate in the xy-plane centred at the body's origin.
 
@@ -158,7 +158,7 @@ def plate(
     return _solid("plate", {"x": x, "y": y, "thickness": t}, m, np.zeros(3), inertia)
 
 
-@recorded
+@record_call
 def tube(
     length: float,
     outer: float,
@@ -166,12 +166,12 @@ def tube(
     mass: float | None = None,
     axis: str = "z",
     *,
-    density: float | Substance | None = None,
+    density: float | HasDensity | None = None,
 ) -> Shape:
     """Return a hollow cylinder with radii `outer` > `inner`, along `axis`, centred at the body's origin."""
     length, outer = _length("tube", "length", length), _length("tube", "outer", outer)
     inner = _length("tube", "inner", inner, allow_zero=True)
-    if plain(inner) >= plain(outer):
+    if plain_value(inner) >= plain_value(outer):
         raise ModelError("tube", "inner", inner, f"it must be smaller than the outer radius {outer}")
     k = _axis("tube", axis)
     m = _mass("tube", mass, density, math.pi * (outer - inner) * (outer + inner) * length)
@@ -180,9 +180,9 @@ def tube(
     return _solid("tube", size, m, np.zeros(3), _axial(k, squares / 2, length * length / 12 + squares / 4))
 
 
-@recorded
+@record_call
 def prism(
-    outline: ArrayLike, thickness: float, mass: float | None = None, *, density: float | Substance | None = None
+    outline: ArrayLike, thickness: float, mass: float | None = None, *, density: float | HasDensity | None = None
 ) -> Shape:
     """Return a plate of any outline in the xy-plane, half its thickness above it and half below: a cam, a gear.
 
@@ -222,12 +222,12 @@ def prism(
 
 
 @checked("scale")
-@recorded
+@record_call
 def mesh(
     surface: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike],
     mass: float | None = None,
     *,
-    density: float | Substance | None = None,
+    density: float | HasDensity | None = None,
     scale: float | Sequence[float] = 1.0,
 ) -> Shape:
     """Return what a surface of triangles encloses, of uniform density, in the axes of its file.
@@ -295,7 +295,7 @@ def _solid(
     c, by_com = split(list(com), ("com.x", "com.y", "com.z"))
     moments, by_inertia = split(whole.ravel(), _MOMENTS)
     by_inertia = {label: x for label, x in by_inertia.items() if label[-2] <= label[-1]}
-    lengths = {name: float(plain(length)) for name, length in size.items()}
+    lengths = {name: float(plain_value(length)) for name, length in size.items()}
     J = np.reshape(moments, (3, 3))
     return Shape(
         kind, lengths, m, np.array(c, float), np.array(J, float), expressions={**by_mass, **by_com, **by_inertia}
@@ -303,7 +303,7 @@ def _solid(
 
 
 def _length(kind: str, field: str, value: float, *, allow_zero: bool = False) -> float:
-    number = finite_number(plain(value), item=kind, field=field)
+    number = finite_number(plain_value(value), item=kind, field=field)
     if number < 0 or (number == 0 and not allow_zero):
         raise ModelError(kind, field, value, "a length must be positive")
     return value if isinstance(value, Expression) else number
@@ -315,13 +315,13 @@ def _axis(kind: str, axis: str) -> int:
     return "xyz".index(axis)
 
 
-def _mass(kind: str, mass: float | None, density: float | Substance | None, volume: float) -> float | None:
+def _mass(kind: str, mass: float | None, density: float | HasDensity | None, volume: float) -> float | None:
     if mass is None and density is None:
         return None
     if mass is not None and density is not None:
         raise ModelError(kind, "mass", mass, f"give either mass or density (density is {density!r})")
     field, value = ("mass", mass) if mass is not None else ("density", getattr(density, "density", density))
-    number: Any = finite_number(plain(value), item=kind, field=field)
+    number: Any = finite_number(plain_value(value), item=kind, field=field)
     if number < 0:
         raise ModelError(kind, field, value, "it must not be negative")
     number = value if isinstance(value, Expression) else number

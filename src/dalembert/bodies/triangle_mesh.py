@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
 
-__all__ = ["MOST_TRIANGLES", "Surface"]
+__all__ = ["MAX_TRIANGLES", "Surface"]
 
 Array = NDArray[np.float64]
 
-MOST_TRIANGLES = 5_000_000
+MAX_TRIANGLES = 5_000_000
 _THIN = 1e-9  # a volume below this part of the box around a surface is round-off of a flat one
 
 
@@ -52,8 +52,8 @@ class Surface:
         faces = np.asarray(triangles)
         if faces.ndim != 2 or faces.shape[1] != 3 or not len(faces) or faces.dtype.kind not in "iu":
             raise ModelError(item, "triangles", faces.shape, "give them as rows of three whole numbers")
-        if len(faces) > MOST_TRIANGLES:
-            raise ModelError(item, "triangles", len(faces), f"at most {MOST_TRIANGLES}: simplify it in a CAD program")
+        if len(faces) > MAX_TRIANGLES:
+            raise ModelError(item, "triangles", len(faces), f"at most {MAX_TRIANGLES}: simplify it in a CAD program")
         if faces.min() < 0 or faces.max() >= len(places):
             raise ModelError(item, "triangles", int(faces.max()), f"corners are counted from 0 to {len(places) - 1}")
         return cls(places, faces.astype(np.int64))._joined()

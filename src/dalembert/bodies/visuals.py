@@ -12,7 +12,7 @@ from .mesh_files import read_surface
 from .shapes import Shape
 from .triangle_mesh import Surface
 
-__all__ = ["Visual", "look_of", "surface_of"]
+__all__ = ["Visual", "surface_of", "visual_of_shape"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Visual:
         return f"<Visual {self.kind} ({what}): {size}{'' if self.file is None else f', {self.file!r}'}>"
 
 
-def look_of(shape: Shape) -> Visual | None:
+def visual_of_shape(shape: Shape) -> Visual | None:
     """Return the picture of a shape where it stands in its body; None of a slender rod, which cannot be seen."""
     kind, size, place = shape.kind, dict(shape.size), np.zeros(3)
     if kind == "rod":

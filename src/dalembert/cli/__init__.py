@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import DalembertError, ModelError, TopologyError, UserFunctionError
-from .command_result import DONE, FAILED, INTERRUPTED, WRONG, Answer
+from .command_result import DONE, FAILED, INTERRUPTED, WRONG, CommandResult
 from .parser import parser
 
 __all__ = ["main"]
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
-            answer: Answer = chosen.run(chosen)
+            answer: CommandResult = chosen.run(chosen)
         _say(answer, quiet=chosen.quiet, as_json=chosen.json)
         return answer.status
     except KeyboardInterrupt:
@@ -51,7 +51,7 @@ def _warn(
     print(f"dalembert: {message}", file=sys.stderr)
 
 
-def _say(answer: Answer, *, quiet: bool, as_json: bool) -> None:
+def _say(answer: CommandResult, *, quiet: bool, as_json: bool) -> None:
     if as_json:
         print(answer.as_json())
     elif not quiet and answer.text:
@@ -65,6 +65,6 @@ def _failed(error: BaseException, status: int, with_traceback: bool, as_json: bo
     if with_traceback:
         traceback.print_exception(error)
     if as_json:
-        print(Answer("", {"error": said, "kind": type(error).__name__}, status).as_json())
+        print(CommandResult("", {"error": said, "kind": type(error).__name__}, status).as_json())
     print(f"dalembert: {said}", file=sys.stderr)
     return status

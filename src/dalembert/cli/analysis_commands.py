@@ -9,14 +9,14 @@ from ..closure import assemble as find_assembly, mobility
 from ..linear import linearize as find_linear, modes as find_modes
 from ..statics import equilibrium as find_rest
 from ..view.drawing.system_drawing import draw
-from .command_result import Answer
+from .command_result import CommandResult
 from .model_source import compiled, coordinates, loaded, setting
 
 __all__ = ["assemble", "check", "equilibrium", "linearize", "modes", "tree"]
 
 
-def check(chosen: argparse.Namespace) -> Answer:
-    """Count freedoms, find loops and redundant equations."""
+def check(chosen: argparse.Namespace) -> CommandResult:
+    """Count degrees of freedom, find loops and redundant equations."""
     model = compiled(chosen)
     system, found = model.system, mobility(model)
     text = str(found)
@@ -37,20 +37,26 @@ def check(chosen: argparse.Namespace) -> Answer:
         draw(model, path=chosen.draw)
         text += f"\ndrawn: {chosen.draw}"
         data["written"] = [chosen.draw]
-    return Answer(text, data)
+    return CommandResult(text, data)
 
 
-def tree(chosen: argparse.Namespace) -> Answer:
+def tree(chosen: argparse.Namespace) -> CommandResult:
     """Print the tree that the kernels walk."""
     model = loaded(chosen).compile()
     mass = sum(body.mass for body in model.system.bodies.values())
-    chords = len(model.forest.chords)
-    text = f"{model.forest.chart()}\n{model.nb} bodies, {mass:.4g} kg; {model.nq} coordinates, {model.nv} freedoms, "
-    data = {"bodies": model.nb, "mass": mass, "coordinates": model.nq, "freedoms": model.nv, "chords": chords}
-    return Answer(f"{text}{chords} chords", data)
+    loop_constraints = len(model.forest.loop_constraints)
+    text = f"{model.forest.chart()}\n{model.nb} bodies, {mass:.4g} kg; {model.nq} coordinates, {model.nv} DOF, "
+    data = {
+        "bodies": model.nb,
+        "mass": mass,
+        "coordinates": model.nq,
+        "dofs": model.nv,
+        "loop_constraints": loop_constraints,
+    }
+    return CommandResult(f"{text}{loop_constraints} loop constraints", data)
 
 
-def assemble(chosen: argparse.Namespace) -> Answer:
+def assemble(chosen: argparse.Namespace) -> CommandResult:
     """Close the loops and say where everything is."""
     model = compiled(chosen)
     found = find_assembly(model, branches=chosen.branches, fixed=chosen.hold or ())
@@ -68,10 +74,10 @@ def assemble(chosen: argparse.Namespace) -> Answer:
         "residual": found.residual, "coordinates": coordinates(model, found.q), "positions": places,
         "branches": [coordinates(model, q) for q in ways],
     }  # fmt: skip
-    return Answer("\n".join(lines), data)
+    return CommandResult("\n".join(lines), data)
 
 
-def equilibrium(chosen: argparse.Namespace) -> Answer:
+def equilibrium(chosen: argparse.Namespace) -> CommandResult:
     """Find where a system rests."""
     model = compiled(chosen)
     found = find_rest(model, hold=chosen.hold or (), unknown=chosen.unknown or (), stable=not chosen.nearest)
@@ -83,7 +89,7 @@ def equilibrium(chosen: argparse.Namespace) -> Answer:
         "coordinates": coordinates(model, found.q), "stable": found.stable, "residual": found.residual,
         "efforts": found.efforts, "unknown": dict(found.unknown), "notes": list(found.notes),
     }  # fmt: skip
-    return Answer("\n".join(lines), data)
+    return CommandResult("\n".join(lines), data)
 
 
 def _about(chosen: argparse.Namespace, model: Any) -> Any:
@@ -91,7 +97,7 @@ def _about(chosen: argparse.Namespace, model: Any) -> Any:
     return find_rest(model) if chosen.at == "rest" else None
 
 
-def modes(chosen: argparse.Namespace) -> Answer:
+def modes(chosen: argparse.Namespace) -> CommandResult:
     """Find frequencies, damping and shapes of small motions."""
     model = compiled(chosen)
     count = setting(chosen, model.system, "modes", "count")
@@ -104,10 +110,10 @@ def modes(chosen: argparse.Namespace) -> Answer:
         "frequencies": found.frequencies, "damping_ratios": found.damping_ratios,
         "eigenvalues": [complex(x) for x in found.eigenvalues], "notes": list(found.notes),
     }  # fmt: skip
-    return Answer("\n".join(lines), data)
+    return CommandResult("\n".join(lines), data)
 
 
-def linearize(chosen: argparse.Namespace) -> Answer:
+def linearize(chosen: argparse.Namespace) -> CommandResult:
     """Find the linear equations about a state."""
     model = compiled(chosen)
     inputs = setting(chosen, model.system, "linearize", "inputs")
@@ -121,9 +127,9 @@ def linearize(chosen: argparse.Namespace) -> Answer:
     if chosen.out is not None:
         from pathlib import Path
 
-        Path(chosen.out).write_text(Answer("", data).as_json() + "\n", encoding="utf-8")
+        Path(chosen.out).write_text(CommandResult("", data).as_json() + "\n", encoding="utf-8")
         text += f"\nwritten: {chosen.out}"
-    return Answer(text, data)
+    return CommandResult(text, data)
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:

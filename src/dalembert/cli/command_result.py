@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["DONE", "FAILED", "INTERRUPTED", "WRONG", "Answer"]
+__all__ = ["DONE", "FAILED", "INTERRUPTED", "WRONG", "CommandResult"]
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 
-class Answer(NamedTuple):
+class CommandResult(NamedTuple):
     """Text to print, data for ``--json``, the exit status, and what is said as an error."""
 
     text: str

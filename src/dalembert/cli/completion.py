@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import argparse
 
-from .command_result import Answer
+from .command_result import CommandResult
 
 __all__ = ["SHELLS", "completion"]
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-def completion(chosen: argparse.Namespace) -> Answer:
+def completion(chosen: argparse.Namespace) -> CommandResult:
     """Print a script that completes words in a shell."""
     from .parser import parser
 
     verbs = verbs_of(parser())
     made = {"bash": _bash, "zsh": _zsh, "fish": _fish}[chosen.shell](verbs)
-    return Answer(made, {"shell": chosen.shell, "script": made})
+    return CommandResult(made, {"shell": chosen.shell, "script": made})
 
 
 def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

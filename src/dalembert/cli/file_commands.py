@@ -10,7 +10,7 @@ from ..errors import ModelError
 from ..io import save
 from ..io.model_files.json_schema import schema as make_schema
 from ..io.model_files.library_systems import library_systems
-from .command_result import Answer
+from .command_result import CommandResult
 from .model_source import loaded
 
 __all__ = ["convert", "new", "schema"]
@@ -38,7 +38,7 @@ bodies:
     com: [150 mm, 0, 0]
     inertia: [1e-3, 6e-3, 6e-3]
 
-connections:              # hinges and constraints; loops close by themselves
+connections:              # joints and constraints; loops close by themselves
   A: {{type: Revolute, axis: y, between: [ground, crank]}}
   B: {{type: Revolute, axis: y, between: [crank.tip, coupler]}}
   C: {{type: Revolute, axis: y, between: [{{body: coupler, at: [= b, 0, 0]}}, {{body: rocker, at: [0.3, 0, 0]}}]}}
@@ -61,7 +61,7 @@ simulate:                 # what `dalembert simulate` does without further words
 """
 
 
-def new(chosen: argparse.Namespace) -> Answer:
+def new(chosen: argparse.Namespace) -> CommandResult:
     """Write a model file to begin with."""
     path = Path(chosen.file)
     if path.suffix.lower() not in (".yaml", ".yml"):
@@ -87,10 +87,10 @@ def new(chosen: argparse.Namespace) -> Answer:
             Path(chosen.schema).write_text(_schema_text(), encoding="utf-8")
     path.write_text(text, encoding="utf-8")
     said = f"written: {path}\nnext: dalembert simulate {path} --export motion.html"
-    return Answer(said, {"written": [str(path)]})
+    return CommandResult(said, {"written": [str(path)]})
 
 
-def convert(chosen: argparse.Namespace) -> Answer:
+def convert(chosen: argparse.Namespace) -> CommandResult:
     """Write a model in another format, which the ending of its name says."""
     system = loaded(chosen)
     if Path(chosen.to).exists() and not chosen.force:
@@ -98,15 +98,15 @@ def convert(chosen: argparse.Namespace) -> Answer:
     save(system, chosen.to)
     notes = list(system.notes)
     text = "".join([f"written: {chosen.to}", *(f"\nnote: {note}" for note in notes)])
-    return Answer(text, {"written": [chosen.to], "notes": notes})
+    return CommandResult(text, {"written": [chosen.to], "notes": notes})
 
 
-def schema(chosen: argparse.Namespace) -> Answer:
+def schema(chosen: argparse.Namespace) -> CommandResult:
     """Print the JSON Schema of model files, for editors."""
     if chosen.out is None:
-        return Answer(_schema_text().rstrip(), make_schema())
+        return CommandResult(_schema_text().rstrip(), make_schema())
     Path(chosen.out).write_text(_schema_text(), encoding="utf-8")
-    return Answer(f"written: {chosen.out}", {"written": [chosen.out]})
+    return CommandResult(f"written: {chosen.out}", {"written": [chosen.out]})
 
 
 def _schema_text() -> str:

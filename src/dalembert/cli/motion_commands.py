@@ -13,22 +13,22 @@ from ..model import Model
 from ..motion import kinematics as follow
 from ..result import Result
 from ..simulation import simulate as run
-from .command_result import DONE, FAILED, INTERRUPTED, Answer
+from .command_result import DONE, FAILED, INTERRUPTED, CommandResult
 from .model_source import compiled, coordinates, loaded, setting
-from .output_files import mind_files, write_files
+from .output_files import check_output_paths, write_files
 
 __all__ = ["kinematics", "plot", "simulate", "view"]
 
 ROWS, COLUMNS = 11, 6  # of the table that is printed
-_USUAL = {"t_end": 10.0, "t_start": 0.0, "times": None, "method": "auto", "rtol": 1e-8, "atol": 1e-10}
-_USUAL |= {"max_step": None, "step": None}
+DEFAULTS = {"t_end": 10.0, "t_start": 0.0, "times": None, "method": "auto", "rtol": 1e-8, "atol": 1e-10}
+DEFAULTS |= {"max_step": None, "step": None}
 
 
-def simulate(chosen: argparse.Namespace) -> Answer:
+def simulate(chosen: argparse.Namespace) -> CommandResult:
     """Compute the motion; write results, plots, animations."""
-    mind_files(chosen)
+    check_output_paths(chosen)
     model = compiled(chosen)
-    options = {name: setting(chosen, model.system, "simulate", name, usual) for name, usual in _USUAL.items()}
+    options = {name: setting(chosen, model.system, "simulate", name, usual) for name, usual in DEFAULTS.items()}
     given = model.system.settings.get("simulate", {}).get("parameters") if not chosen.parameter else None
     result = run(
         model,
@@ -38,12 +38,12 @@ def simulate(chosen: argparse.Namespace) -> Answer:
         progress=False if chosen.quiet or chosen.json else None,
         on_error="return",
     )
-    return _told(model, result, chosen, "simulate")
+    return _write_and_report(model, result, chosen, "simulate")
 
 
-def kinematics(chosen: argparse.Namespace) -> Answer:
+def kinematics(chosen: argparse.Namespace) -> CommandResult:
     """Follow the motion that drives prescribe, without forces."""
-    mind_files(chosen)
+    check_output_paths(chosen)
     model = compiled(chosen)
     if chosen.drive is not None:
         if chosen.values is None:
@@ -52,10 +52,10 @@ def kinematics(chosen: argparse.Namespace) -> Answer:
     else:
         times = setting(chosen, model.system, "kinematics", "times")
         result = follow(model, times=np.linspace(0.0, 1.0, 101) if times is None else times)
-    return _told(model, result, chosen, "kinematics")
+    return _write_and_report(model, result, chosen, "kinematics")
 
 
-def _told(model: Model, result: Result, chosen: argparse.Namespace, verb: str) -> Answer:
+def _write_and_report(model: Model, result: Result, chosen: argparse.Namespace, verb: str) -> CommandResult:
     """Write the files that were asked for, and say what there is."""
     names = setting(chosen, model.system, verb, "outputs") or chosen.plot or []
     written = write_files(result, chosen, names)
@@ -64,8 +64,8 @@ def _told(model: Model, result: Result, chosen: argparse.Namespace, verb: str) -
         text += f"\nwritten: {', '.join(written)}"
     data = _data(model, result, names, verb) | {"written": written}
     if result.status == "failed":
-        return Answer(text, data, FAILED, result.message)
-    return Answer(text, data, INTERRUPTED if result.status == "interrupted" else DONE)
+        return CommandResult(text, data, FAILED, result.message)
+    return CommandResult(text, data, INTERRUPTED if result.status == "interrupted" else DONE)
 
 
 def _report(model: Model, result: Result, names: list[str], verb: str) -> str:
@@ -102,14 +102,14 @@ def _data(model: Model, result: Result, names: list[str], verb: str) -> dict[str
     return data
 
 
-def plot(chosen: argparse.Namespace) -> Answer:
+def plot(chosen: argparse.Namespace) -> CommandResult:
     """Plot outputs of a result that was written before."""
     result = Result.load(chosen.result, None if chosen.model is None else loaded(chosen))
     result.plot(*(chosen.names or []), path=chosen.picture)
-    return Answer(f"written: {chosen.picture}", {"written": [chosen.picture]})
+    return CommandResult(f"written: {chosen.picture}", {"written": [chosen.picture]})
 
 
-def view(chosen: argparse.Namespace) -> Answer:
+def view(chosen: argparse.Namespace) -> CommandResult:
     """Show a system in a browser, to be pulled about."""
     system = loaded(chosen)
     shown = system.play if chosen.play else system.view
@@ -117,4 +117,4 @@ def view(chosen: argparse.Namespace) -> Answer:
         print(f"{system.name} is shown at {viewer.address}; Ctrl-C ends.", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             viewer.closed.wait()
-    return Answer("")
+    return CommandResult("")

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import ModelError
 from ..result import Result
 
-__all__ = ["mind_files", "write_files"]
+__all__ = ["check_output_paths", "write_files"]
 
 _KINDS = {
     "out": (".nc", ".csv", ".parquet", ".zarr", ".xlsx", ".mat"),
@@ -19,7 +19,7 @@ _KINDS = {
 }
 
 
-def mind_files(chosen: argparse.Namespace) -> None:
+def check_output_paths(chosen: argparse.Namespace) -> None:
     """Refuse names of files that could not be written, before anything is computed.
 
     Raises

@@ -102,7 +102,12 @@ def _about_files(verbs: Any) -> None:
 def _about_systems(verbs: Any) -> None:
     told = "dalembert check four_bar.yaml --draw four_bar.png"
     check = _verb(
-        verbs, "check", "analysis_commands", "count freedoms, find loops and redundant equations", told, _MODEL
+        verbs,
+        "check",
+        "analysis_commands",
+        "count degrees of freedom, find loops and redundant equations",
+        told,
+        _MODEL,
     )
     _add_model(check, numbers=True)
     check.add_argument("--draw", metavar="FILE", help="draw the system as it starts (.png, .pdf, .svg)")

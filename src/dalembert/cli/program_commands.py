@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .. import __version__
 from .._core import isa
-from .command_result import Answer
+from .command_result import CommandResult
 
 __all__ = ["demo", "doctor"]
 
@@ -28,7 +28,7 @@ _EXTRAS = {  # what they are for
 _BROWSERS = ("xdg-open", "chromium", "chromium-browser", "google-chrome", "firefox", "open")
 
 
-def demo(chosen: argparse.Namespace) -> Answer:
+def demo(chosen: argparse.Namespace) -> CommandResult:
     """Simulate a four-bar and a spatial loop; write a table, pictures and pages that play."""
     from .demo import run
 
@@ -45,10 +45,10 @@ def demo(chosen: argparse.Namespace) -> Answer:
             import webbrowser
 
             webbrowser.open(page.resolve().as_uri())
-    return Answer(text, {"folder": str(folder), "written": files, "seconds": seconds})
+    return CommandResult(text, {"folder": str(folder), "written": files, "seconds": seconds})
 
 
-def doctor(chosen: argparse.Namespace) -> Answer:
+def doctor(chosen: argparse.Namespace) -> CommandResult:
     """Say what is installed, and what works here."""
     del chosen
     versions = {name: _version(name) for name in ("numpy", *_EXTRAS)}
@@ -67,16 +67,16 @@ def doctor(chosen: argparse.Namespace) -> Answer:
         "ffmpeg": shutil.which("ffmpeg"),
         "works": _works(),
     }
-    lines = [f"{name:<13} {_said(value)}" for name, value in data.items() if name != "packages"]
+    lines = [f"{name:<13} {_format_value(value)}" for name, value in data.items() if name != "packages"]
     lines += ["", *(f"{name:<22} {version or '-':<12} {_EXTRAS.get(name, '')}" for name, version in versions.items())]
     if not data["viewer"]:
         lines.append(
             "\nThe viewer's page is missing: dalembert was built without Node.js; view() and export() need it."
         )
-    return Answer("\n".join(lines), data, 0 if data["works"] else 1)
+    return CommandResult("\n".join(lines), data, 0 if data["works"] else 1)
 
 
-def _said(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None else str(value)

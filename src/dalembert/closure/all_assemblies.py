@@ -6,27 +6,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from .branch_search import all_closed
-from .loop_solver import Closure, Outcome
+from .branch_search import all_closed_configurations
+from .loop_solver import LoopSolver, SolverOutcome
 
 __all__ = ["all_branches"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 
 class _ClosureRows:
-    """The equations of a `Closure`, held chords included, for batches."""
+    """The equations of a `LoopSolver`, held loop constraints included, for batches."""
 
-    def __init__(self, closure: Closure) -> None:
+    def __init__(self, closure: LoopSolver) -> None:
         model = closure.model
         self.closure, self.nv = closure, model.nv
         owners = np.array(model.constraint_connections)
         self.groups = [np.flatnonzero(owners == name) for name in dict.fromkeys(model.constraint_connections)]
         end = model.nc
-        for chord in closure.extra:
-            self.groups.append(np.arange(end, end + len(chord.turns)))
-            end += len(chord.turns)
+        for loop_constraint in closure.extra:
+            self.groups.append(np.arange(end, end + len(loop_constraint.turns)))
+            end += len(loop_constraint.turns)
 
     def residual(self, q: Array) -> Array:
         return self.closure.residual(q)
@@ -41,12 +41,12 @@ class _ClosureRows:
 
     def between(self, q0: Array, q1: Array) -> Array:
         nothing = np.zeros(self.nv, dtype=bool)
-        away: Array = self.closure.model.difference(q0, self.closure.unwound(q1, q0, nothing))
+        away: Array = self.closure.model.difference(q0, self.closure.unwrap_angles(q1, q0, nothing))
         return away / self.closure.scales.columns
 
 
 def all_branches(
-    closure: Closure, guess: Array, held: Marks, outcome: Outcome, random: np.random.Generator, starts: int
+    closure: LoopSolver, guess: Array, held: BoolArray, outcome: SolverOutcome, random: np.random.Generator, starts: int
 ) -> list[Array]:
     """Return the distinct closed configurations, nearest to the guess first."""
     model, scales = closure.model, closure.scales
@@ -58,7 +58,7 @@ def all_branches(
         picture = np.concatenate([R.ravel(), p.ravel() / scales.length])
         # the same branch from two starts agrees to the square root of rounding even at a double root
         if all(np.abs(picture - other).max() > 1e-6 for _, _, other in found):
-            q = closure.unwound(q, guess, held)
+            q = closure.unwrap_angles(q, guess, held)
             distance = float(np.linalg.norm(model.difference(guess, q) / scales.columns))
             found.append((distance, q, picture))
 
@@ -66,7 +66,7 @@ def all_branches(
         keep(outcome.q)
     base = outcome.q if outcome.closed else guess
     tries = starts if starts > 1 else 0
-    for q in all_closed(_ClosureRows(closure), base[None], held, random, starts=tries, tolerance=1e-9):
+    for q in all_closed_configurations(_ClosureRows(closure), base[None], held, random, starts=tries, tolerance=1e-9):
         trial = closure.iterate(q, ~held)
         if trial.closed:
             keep(trial.q)
@@ -74,7 +74,7 @@ def all_branches(
     return [q for _, q, _ in found]
 
 
-def _refuse_mobile(closure: Closure, q: Array, held: Marks) -> None:
+def _refuse_mobile(closure: LoopSolver, q: Array, held: BoolArray) -> None:
     """Refuse to list configurations that form a continuum."""
     free = ~held
     J = closure.jacobian(q, free)

@@ -19,19 +19,21 @@ from ..model import Model, State, as_model
 from ..system import System
 from .all_assemblies import all_branches
 from .limit_rows import hold_limits
-from .loop_solver import Closure, Outcome, Wishes
-from .named_velocities import freedoms_of, names_of
-from .redundancy import contradictions, loops
-from .starts.coordinate_targets import Held, hold_chord, hold_places
+from .loop_solver import LoopSolver, SoftTargets, SolverOutcome
+from .named_velocities import as_name_list, named_velocities
+from .redundancy import conflicting_constraints, loop_connections
+from .starts.coordinate_targets import CoordinateTarget, body_pose_targets, cut_joint_target
 from .starts.placements import nearest_closure
-from .starts.start_values import Starts
-from .velocity_projection import consistent_speeds
+from .starts.start_values import StartValues
+from .velocity_projection import consistent_velocities
 
 __all__ = ["Assembly", "assemble", "close_loops"]
 
 Array = NDArray[np.float64]
 
-_WISH_STARTS = 8  # starting points from which wishes may be met, unless there are more of them than freedoms
+MAX_PREFERENCE_STARTS = (
+    8  # starting points from which wishes may be met, unless there are more of them than degrees of freedom
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,7 @@ class Assembly:
             Connections or speeds that keep exactly what `v` says.
         """
         wanted = np.zeros(self.model.nv) if v is None else v
-        return State(q=self.q.copy(), v=consistent_speeds(self.model, self.q, wanted, fixed=fixed))
+        return State(q=self.q.copy(), v=consistent_velocities(self.model, self.q, wanted, fixed=fixed))
 
     def __repr__(self) -> str:
         name, more = self.model.system.name, f", {len(self.branches)} ways" if len(self.branches) > 1 else ""
@@ -126,11 +128,11 @@ def assemble(
     branches : bool
         Search for all closed configurations, loop after loop where they can be closed one after the other, from as many
         starts as it takes until nothing new is found. They must be isolated: hold as many coordinates by `fixed` as the
-        system has freedoms.
+        system has degrees of freedom.
     places : bool
         Whether bodies are wished for where `System.place` puts them; default only if `q` is left out.
     t : float, s
-        Time, for constraints that a drive prescribes. (For drives of hinges see `driven_motion`.)
+        Time, for constraints that a drive prescribes. (For drives of joints see `driven_motion`.)
 
     Returns
     -------
@@ -162,12 +164,12 @@ def assemble(
     model = as_model(system)
     if not isinstance(starts, (int, np.integer)) or starts < 1:
         raise ModelError("assemble", "starts", starts, "give the number of starting points, at least 1")
-    closure = Closure(model, tolerance, max_iterations, weights, t)
-    described = Starts.of(model)
+    closure = LoopSolver(model, tolerance, max_iterations, weights, t)
+    described = StartValues.of(model)
     if prefer is None:
         # start values that were given are meant; those that were not may move
         prefer = described.positions(model) if q is None else model.flexible_names  # as little deformed as can be
-    placed = hold_places(model, described.places) if (q is None if places is None else places) else []
+    placed = body_pose_targets(model, described.places) if (q is None if places is None else places) else []
     return close_loops(
         closure,
         closure.guess(q),
@@ -182,13 +184,13 @@ def assemble(
 
 
 def close_loops(
-    closure: Closure,
+    closure: LoopSolver,
     guess: Array,
     fixed: Mapping[str, Any],
     prefer: Mapping[str, Any],
-    placed: list[Held],
+    placed: list[CoordinateTarget],
     *,
-    firm: list[Held] | None = None,
+    firm: list[CoordinateTarget] | None = None,
     starts: int = 1,
     random: np.random.Generator | None = None,
     branches: bool = False,
@@ -216,11 +218,13 @@ def close_loops(
     closure.extra = [*closure.extra, *(firm or [])]
     preferred, wanted = _hold(model, prefer)
     wanted += placed
-    guess = closure.guess(_with_values(model, _with_values(model, guess, prefer), fixed))
-    hopes = Wishes(model, guess, preferred & ~held, wanted, closure.scales) if preferred.any() or wanted else None
+    guess = closure.guess(_with_target_values(model, _with_target_values(model, guess, prefer), fixed))
+    hopes = SoftTargets(model, guess, preferred & ~held, wanted, closure.scales) if preferred.any() or wanted else None
 
-    def found_by(equations: Closure) -> Outcome:
-        outcome = _granted(equations, guess, held, hopes, random, starts) if hopes is not None else None
+    def found_by(equations: LoopSolver) -> SolverOutcome:
+        outcome = (
+            _close_meeting_preferences(equations, guess, held, hopes, random, starts) if hopes is not None else None
+        )
         if placed and hopes is not None and outcome is not None and not outcome.closed:
             outcome = nearest_closure(equations, guess, held, hopes, placed, random)
         if outcome is None or not outcome.closed:
@@ -241,14 +245,19 @@ def close_loops(
     return Assembly(outcome.q, residual, outcome.iterations, model, outcome.history, found if branches else [outcome.q])
 
 
-def _granted(
-    closure: Closure, guess: Array, held: NDArray[np.bool_], hopes: Wishes, random: np.random.Generator, starts: int
-) -> Outcome | None:
+def _close_meeting_preferences(
+    closure: LoopSolver,
+    guess: Array,
+    held: NDArray[np.bool_],
+    hopes: SoftTargets,
+    random: np.random.Generator,
+    starts: int,
+) -> SolverOutcome | None:
     """Close the loops with every wish met exactly, if that can be."""
     all_held = held | hopes.columns
-    exact = closure.with_rows(hopes.chords)
-    rows = len(exact.scales.rows) + sum(chord.count for chord in exact.extra)
-    tries = starts if rows > (~all_held).sum() else max(starts, _WISH_STARTS)
+    exact = closure.with_rows(hopes.loop_constraints)
+    rows = len(exact.scales.rows) + sum(loop_constraint.count for loop_constraint in exact.extra)
+    tries = starts if rows > (~all_held).sum() else max(starts, MAX_PREFERENCE_STARTS)
     return exact.close(guess, all_held, random, starts=tries)
 
 
@@ -257,32 +266,32 @@ def _granted(
 
 def _values(names: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
     """Return names with values, None for those without."""
-    return dict(names) if isinstance(names, Mapping) else dict.fromkeys(names_of(names))
+    return dict(names) if isinstance(names, Mapping) else dict.fromkeys(as_name_list(names))
 
 
-def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], list[Held]]:
-    """Return which speeds of the tree rest, and what holds the chords, for names with values (None: the guess)."""
-    marks, chords = np.zeros(model.nv, dtype=bool), []
+def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], list[CoordinateTarget]]:
+    """Return the locked tree velocities and the loop constraint targets, for names with values (None: the guess)."""
+    marks, loop_constraints = np.zeros(model.nv, dtype=bool), []
     for name, value in values.items():
-        chord = hold_chord(model, name, value)
-        if chord is not None:
-            chords.append(chord)
+        loop_constraint = cut_joint_target(model, name, value)
+        if loop_constraint is not None:
+            loop_constraints.append(loop_constraint)
         else:
-            freedoms = freedoms_of(model, name, item="assemble")
-            if freedoms.cut:
+            dofs = named_velocities(model, name, item="assemble")
+            if dofs.cut:
                 remedy = "it cannot be held by itself where a loop is cut: name the connection"
                 raise ModelError("assemble", "name", name, remedy)
-            marks |= freedoms.marks
-    return marks, chords
+            marks |= dofs.marks
+    return marks, loop_constraints
 
 
-def _with_values(model: Model, guess: Array, values: Mapping[str, Any]) -> Array:
+def _with_target_values(model: Model, guess: Array, values: Mapping[str, Any]) -> Array:
     """Return the guess with the given values of tree coordinates put in."""
     guess = guess.copy()
     for name, value in values.items():
-        if value is None or hold_chord(model, name, value) is not None:
+        if value is None or cut_joint_target(model, name, value) is not None:
             continue
-        span = model.span_called(name)
+        span = model.index_range(name)
         if span is None:
             raise ModelError("assemble: prefer", "name", name, "only a coordinate can be given a value")
         size = span.stop - span.start
@@ -294,7 +303,7 @@ def _with_values(model: Model, guess: Array, values: Mapping[str, Any]) -> Array
 # ---- failing
 
 
-def _failure(closure: Closure, outcome: Outcome, held: NDArray[np.bool_]) -> AssemblyError:
+def _failure(closure: LoopSolver, outcome: SolverOutcome, held: NDArray[np.bool_]) -> AssemblyError:
     """Return the error that says which loops stay open, by how much, why, and what to try."""
     model, q = closure.model, outcome.q
     residual = np.abs(closure.gaps(q))
@@ -307,14 +316,14 @@ def _failure(closure: Closure, outcome: Outcome, held: NDArray[np.bool_]) -> Ass
         for name, row in list(worst.items())[:5]
         if closure.scales.rows[row] * residual[row] > closure.tolerance
     ]
-    for chord in closure.extra:
-        off = np.abs(chord.residual(model, q))
-        if (chord.scales(closure.scales.length) * off).max(initial=0.0) > closure.tolerance:
-            unit = "rad" if chord.turns[int(off.argmax())].any() else "m"
-            shown.append(f"{chord.name!r} is off by {off.max():.3g} {unit} from where it is held")
+    for loop_constraint in closure.extra:
+        off = np.abs(loop_constraint.residual(model, q))
+        if (loop_constraint.scales(closure.scales.length) * off).max(initial=0.0) > closure.tolerance:
+            unit = "rad" if loop_constraint.turns[int(off.argmax())].any() else "m"
+            shown.append(f"{loop_constraint.name!r} is off by {off.max():.3g} {unit} from where it is held")
     head = f"system {model.system.name!r} does not close"
     names = [name for name, mark in zip(model.speed_names, held, strict=True) if mark]
-    names += [chord.name for chord in closure.extra]
+    names += [loop_constraint.name for loop_constraint in closure.extra]
     holding = ", ".join(names)
     while_held = f" while {holding} {'is' if len(names) == 1 else 'are'} held" if names else ""
     if outcome.flipped:
@@ -328,10 +337,10 @@ def _failure(closure: Closure, outcome: Outcome, held: NDArray[np.bool_]) -> Ass
         text = f"{head}{while_held}: after {count} {', '.join(shown)}. "
         r, J = closure.scales.residual(model, q), closure.scales.jacobian(model, q)
         pull = float(np.linalg.norm(J.T @ r)) > 1e-4 * float(np.linalg.norm(J) * np.linalg.norm(r))
-        clash = contradictions(model, q, t=closure.t) if outcome.stationary and not pull else []
+        clash = conflicting_constraints(model, q, t=closure.t) if outcome.stationary and not pull else []
         if clash:
             text += " ".join(clash) + " "
-            text += "Correct the markers or lengths, or replace one connection by one with more freedoms."
+            text += "Correct the markers or lengths, or replace one connection by one with more degrees of freedom."
         elif outcome.stationary and names and (pull or closure.extra):
             release = f"one of {holding}" if len(names) > 1 else holding
             text += f"The values held keep it open: release {release}, or give it another value."
@@ -351,7 +360,9 @@ def _failure(closure: Closure, outcome: Outcome, held: NDArray[np.bool_]) -> Ass
     return error
 
 
-def _open_loops(closure: Closure, residuals: dict[str, float]) -> str:
+def _open_loops(closure: LoopSolver, residuals: dict[str, float]) -> str:
     """Return the loops whose own rows are open, in words; at most three."""
-    found = [", ".join(loop) for loop in loops(closure.model) if residuals.get(loop[-1], 0.0) > closure.tolerance]
+    found = [
+        ", ".join(loop) for loop in loop_connections(closure.model) if residuals.get(loop[-1], 0.0) > closure.tolerance
+    ]
     return "the loop " + " and the loop ".join(found[:3]) if found else "the loops"

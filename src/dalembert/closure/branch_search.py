@@ -23,17 +23,29 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Block", "ScaledRows", "all_closed", "blocks_of", "descend", "distinct", "solved", "spread", "ways_to_close"]
+__all__ = [
+    "EquationBlock",
+    "ScaledRows",
+    "all_closed_configurations",
+    "block_solutions",
+    "blocks_of",
+    "distinct_configurations",
+    "levenberg_marquardt",
+    "solve_small_systems",
+    "spread_starts",
+]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
-Places = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+IndexArray = NDArray[np.intp]
 
-_SAME = 1e-6  # scaled distance: the same root from two starts agrees to the square root of rounding, also a double one
-_ROUNDS = 12
-_LARGEST = 4  # connections that are looked at together, when blocks are sought
-_CONTINUUM = 40  # if most of more than so many ways were found once only, they are not isolated
-_AT_ONCE = 20000  # states in a batch
+DUPLICATE_TOL = (
+    1e-6  # scaled distance: the same root from two starts agrees to the square root of rounding, also a double one
+)
+MAX_ROUNDS = 12
+MAX_BLOCK_CONNECTIONS = 4  # connections that are looked at together, when blocks are sought
+MAX_ISOLATED_SINGLES = 40  # if most of more than so many ways were found once only, they are not isolated
+MAX_BATCH_SIZE = 20000  # states in a batch
 
 
 class ScaledRows(Protocol):
@@ -49,7 +61,7 @@ class ScaledRows(Protocol):
     nv: int
 
     @property
-    def groups(self) -> Sequence[Places]:
+    def groups(self) -> Sequence[IndexArray]:
         """Rows that belong together."""
         ...
 
@@ -71,7 +83,7 @@ class ScaledRows(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class EquationBlock:
     """Rows and columns that are closed together.
 
     Attributes
@@ -83,16 +95,16 @@ class Block:
         Whether its ways to close are isolated.
     """
 
-    rows: Places
-    columns: Places
-    after: Places
+    rows: IndexArray
+    columns: IndexArray
+    after: IndexArray
     determined: bool = True
 
 
-def descend(
+def levenberg_marquardt(
     system: ScaledRows,
     q: Array,
-    blocks: Sequence[tuple[Places, Places]],
+    blocks: Sequence[tuple[IndexArray, IndexArray]],
     *,
     tolerance: float = 1e-10,
     iterations: int = 60,
@@ -167,13 +179,13 @@ def _marquardt(J: Array, r: Array, mu: Array, norm: Array) -> tuple[Array, Array
     size = np.trace(H, axis1=1, axis2=2)
     H[:, range(n), range(n)] += ((mu + 1e-13) * size + 1e-30)[:, None]
     gradient = Jt @ r[:, :, None]
-    x = -solved(H, gradient)[:, :, 0]
+    x = -solve_small_systems(H, gradient)[:, :, 0]
     x /= np.maximum(1.0, np.abs(x).max(1))[:, None]
     left = r + (J @ x[:, :, None])[:, :, 0]
     return x, np.sqrt((left * left).sum(1)), (gradient[:, :, 0] ** 2).sum(1) < 1e-16 * size * norm**2
 
 
-def solved(H: Array, b: Array) -> Array:
+def solve_small_systems(H: Array, b: Array) -> Array:
     """Return the solutions (B, n, k) of H (B, n, n), with short formulas for one and two unknowns."""
     n = H.shape[1]
     if n == 1:
@@ -188,7 +200,9 @@ def solved(H: Array, b: Array) -> Array:
     return np.asarray(np.linalg.solve(H, b))
 
 
-def distinct(system: ScaledRows, q: Array, columns: Places | None = None) -> tuple[Places, Places]:
+def distinct_configurations(
+    system: ScaledRows, q: Array, columns: IndexArray | None = None
+) -> tuple[IndexArray, IndexArray]:
     """Return the places of configurations among q (B, nq) that differ, and for each of q which of them it is like."""
     chosen = np.arange(system.nv) if columns is None else columns
     first: list[int] = []
@@ -198,13 +212,13 @@ def distinct(system: ScaledRows, q: Array, columns: Places | None = None) -> tup
             continue
         others = np.flatnonzero(like < 0)
         away = np.abs(system.between(np.broadcast_to(q[k], (len(others), q.shape[1])), q[others])[:, chosen])
-        same = others[away.max(1, initial=0.0) < _SAME]
+        same = others[away.max(1, initial=0.0) < DUPLICATE_TOL]
         like[same] = len(first)
         first.append(k)
     return np.array(first, dtype=np.intp), like
 
 
-def blocks_of(system: ScaledRows, q: Array, held: Marks, random: np.random.Generator) -> list[Block]:
+def blocks_of(system: ScaledRows, q: Array, held: BoolArray, random: np.random.Generator) -> list[EquationBlock]:
     """Return what can be closed by itself, in the order in which it can be closed; around q (nq,).
 
     Rows that nothing moves are left out. What is not determined stands last, as one block.
@@ -216,17 +230,17 @@ def blocks_of(system: ScaledRows, q: Array, held: Marks, random: np.random.Gener
     groups = [rows for group in system.groups if len(rows := group[touched[group].any(1)])]
     solved, blocks = held.copy(), []
 
-    def block(chosen: Sequence[Places]) -> Block | None:
+    def block(chosen: Sequence[IndexArray]) -> EquationBlock | None:
         rows = np.concatenate(chosen)
         seen = touched[rows].any(0)
         columns = np.flatnonzero(seen & ~solved)
         rank = max(np.linalg.matrix_rank(one[np.ix_(rows, columns)], tol=1e-7) for one in signed)
         if rank < len(columns):
             return None
-        return Block(rows, columns, np.flatnonzero(seen & solved))
+        return EquationBlock(rows, columns, np.flatnonzero(seen & solved))
 
-    def next_block() -> tuple[Block, tuple[int, ...]] | None:
-        for size in range(1, min(_LARGEST, len(groups)) + 1):
+    def next_block() -> tuple[EquationBlock, tuple[int, ...]] | None:
+        for size in range(1, min(MAX_BLOCK_CONNECTIONS, len(groups)) + 1):
             for chosen in combinations(range(len(groups)), size):
                 found = block([groups[k] for k in chosen])
                 if found is not None:
@@ -239,7 +253,7 @@ def blocks_of(system: ScaledRows, q: Array, held: Marks, random: np.random.Gener
             rows = np.concatenate(groups)
             seen = touched[rows].any(0)
             columns = np.flatnonzero(seen & ~solved)
-            blocks.append(Block(rows, columns, np.flatnonzero(seen & solved), False))
+            blocks.append(EquationBlock(rows, columns, np.flatnonzero(seen & solved), False))
             break
         blocks.append(found[0])
         solved[found[0].columns] = True
@@ -247,14 +261,14 @@ def blocks_of(system: ScaledRows, q: Array, held: Marks, random: np.random.Gener
     return blocks
 
 
-def all_closed(
+def all_closed_configurations(
     system: ScaledRows,
     parents: Array,
-    held: Marks,
+    held: BoolArray,
     random: np.random.Generator,
     *,
     starts: int = 0,
-    blocks: Sequence[Block] | None = None,
+    blocks: Sequence[EquationBlock] | None = None,
     tolerance: float = 1e-10,
 ) -> Array:
     """Return the closed configurations (B, nq) that differ from each other, of each parent (P, nq).
@@ -272,19 +286,19 @@ def all_closed(
     for block in blocks:
         if not len(found):
             break
-        found = ways_to_close(system, found, block, random, starts=starts, tolerance=tolerance)[0]
+        found = block_solutions(system, found, block, random, starts=starts, tolerance=tolerance)[0]
     return found
 
 
-def ways_to_close(
+def block_solutions(
     system: ScaledRows,
     parents: Array,
-    block: Block,
+    block: EquationBlock,
     random: np.random.Generator,
     *,
     starts: int = 0,
     tolerance: float = 1e-10,
-) -> tuple[Array, Places]:
+) -> tuple[Array, IndexArray]:
     """Return the ways (B, nq) to close a block, and of which parent (P, nq) each is."""
     n = len(block.columns)
     if not n:  # nothing moves: what remains is whether it closes
@@ -294,14 +308,14 @@ def ways_to_close(
     ways = np.empty((0, parents.shape[1]))
     owners, seen = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
     searched = np.arange(len(parents))
-    for number in range(_ROUNDS):
+    for number in range(MAX_ROUNDS):
         owner = np.repeat(searched, each)
         kicks = np.zeros((len(owner), system.nv))
-        kicks[:, block.columns] = spread(n, each, len(searched), random)
+        kicks[:, block.columns] = spread_starts(n, each, len(searched), random)
         new = []
-        for part in np.array_split(np.arange(len(owner)), 1 + len(owner) // _AT_ONCE):
+        for part in np.array_split(np.arange(len(owner)), 1 + len(owner) // MAX_BATCH_SIZE):
             begin = system.moved(parents[owner[part]], kicks[part])
-            q, worst = descend(system, begin, [(block.rows, block.columns)], tolerance=tolerance)
+            q, worst = levenberg_marquardt(system, begin, [(block.rows, block.columns)], tolerance=tolerance)
             closed = worst[:, 0] <= tolerance
             new.append((q[closed], owner[part][closed]))
         q = np.concatenate([ways, *(item[0] for item in new)])
@@ -317,10 +331,10 @@ def ways_to_close(
                 kept_owner.append(owner[mine])
                 kept_seen.append(weight[mine])
                 continue
-            first, like = distinct(system, q[mine], block.columns)
+            first, like = distinct_configurations(system, q[mine], block.columns)
             count = np.bincount(like, weights=weight[mine], minlength=len(first)).astype(np.intp)
-            if len(first) > _CONTINUUM and (count < 2).mean() > 0.5:
-                first, count = first[:_CONTINUUM], np.full(_CONTINUUM, 2)
+            if len(first) > MAX_ISOLATED_SINGLES and (count < 2).mean() > 0.5:
+                first, count = first[:MAX_ISOLATED_SINGLES], np.full(MAX_ISOLATED_SINGLES, 2)
             kept_q.append(q[mine[first]])
             kept_owner.append(owner[mine[first]])
             kept_seen.append(count)
@@ -335,7 +349,7 @@ def ways_to_close(
     return ways, owners
 
 
-def spread(n: int, each: int, parents: int, random: np.random.Generator) -> Array:
+def spread_starts(n: int, each: int, parents: int, random: np.random.Generator) -> Array:
     """Return starts (parents * each, n) within half a turn: evenly spread for few unknowns, at random for many."""
     if n > 2:
         return random.uniform(-np.pi, np.pi, (parents * each, n))

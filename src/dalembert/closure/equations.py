@@ -5,10 +5,10 @@
     J a = c           c = b' - J' v                                  accelerations        (2)
     J j = d           d = c' - J' a                                  jerks                (3)
 
-Drives are equations like the others, so that a mechanism whose freedoms are all driven has as many independent
-equations as speeds. q moves on a manifold: `integrate` goes along v for a unit of time, `difference` finds the way
-back. Newton's method, rank, subspaces of motion, continuation and branches need nothing but this. Garcia de Jalon and
-Bayo 1994, (3.1)-(3.8); (3.8) is misprinted there.
+Drives are equations like the others, so that a mechanism whose degrees of freedom are all driven has as many
+independent equations as speeds. q moves on a manifold: `integrate` goes along v for a unit of time, `first_difference`
+finds the way back. Newton's method, rank, subspaces of motion, continuation and branches need nothing but this. Garcia
+de Jalon and Bayo 1994, (3.1)-(3.8); (3.8) is misprinted there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Model
-from .scaling import Scales
+from .scaling import Scaling
 
 __all__ = ["Equations", "RelativeEquations"]
 
@@ -74,25 +74,25 @@ class Equations(Protocol):
 
 
 class RelativeEquations:
-    """The equations of a model in hinge coordinates: rows of closures, then those of driven hinges.
+    """The equations of a model in joint coordinates: rows of closures, then those of driven joints.
 
     Parameters
     ----------
     model : Model
     driven : bool
-        Whether drives hold; if not, hinges are let go, and driven constraints too.
+        Whether drives hold; if not, joints are let go, and driven constraints too.
     """
 
     def __init__(self, model: Model, *, driven: bool = True) -> None:
         self.model, self._driven = model, driven
         self.nq, self.nv = model.nq, model.nv
-        drives = model.hinge_drives if driven else ()
-        self._places = [k for drive in drives for k in model.driven_freedoms(drive)]
-        self._levels = np.array([drive.level for drive in drives for _ in drive.freedoms], dtype=int)
+        drives = model.joint_drives if driven else ()
+        self._places = [k for drive in drives for k in model.driven_dof(drive)]
+        self._levels = np.array([drive.level for drive in drives for _ in drive.dofs], dtype=int)
         self.rows = model.nc + len(self._places)
         self.speed_names = tuple(model.speed_names)
         self.row_names = (*model.constraint_names, *(model.speed_names[k] for k in self._places))
-        scales = Scales.of(model, positions_only=True, prescribed=False)
+        scales = Scaling.of(model, positions_only=True, prescribed=False)
         let_go = ~model.compiled.names.closing
         if not driven:
             let_go = let_go | self._driven_rows()
@@ -104,7 +104,7 @@ class RelativeEquations:
     def _driven_rows(self) -> NDArray[np.bool_]:
         model = self.model
         rows = np.zeros(model.nc, dtype=bool)
-        rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.hinge_drives)]] = True
+        rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.joint_drives)]] = True
         return rows
 
     def residual(self, q: Array, t: float) -> Array:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model
-from .named_velocities import freedoms_of
+from .named_velocities import named_velocities
 
 __all__ = ["Bounds"]
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Limits of coordinates: of the tree by speed (nv,), of cut hinges by place (n,); infinite where there are none."""
+    """Limits of coordinates: of the tree by speed (nv,), of cut joints by place (n,); infinite where there are none."""
 
     lower: Array
     upper: Array
@@ -30,7 +30,7 @@ class Bounds:
 
     @classmethod
     def of(cls, model: Model, given: bool | Mapping[str, Any], item: str) -> Bounds:
-        """Read those of the hinges, with others given by name in their place; none with False."""
+        """Read those of the joints, with others given by name in their place; none with False."""
         cut = model.compiled.names.cut_v
         size = max((span.stop for span in cut.values()), default=0)
         found = cls(*(np.full(n, sign * np.inf) for n in (model.nv, size) for sign in (-1.0, 1.0)))
@@ -38,9 +38,12 @@ class Bounds:
             raise ModelError(item, "limits", given, 'use True, False, or a dict: {"A": (lower, upper)}')
         if given is False:
             return found
-        hinges = [(hinge.name, hinge.element) for hinge in model.forest.hinges]
-        for name, element in (*hinges, *((chord.name, chord.element) for chord in model.forest.chords)):
-            if not isinstance(element, Hinge) or (element.lower is None and element.upper is None):
+        joints = [(joint.name, joint.element) for joint in model.forest.joints]
+        for name, element in (
+            *joints,
+            *((loop_constraint.name, loop_constraint.element) for loop_constraint in model.forest.loop_constraints),
+        ):
+            if not isinstance(element, Joint) or (element.lower is None and element.upper is None):
                 continue
             inner = name not in cut
             span = model.v_slice(name) if inner else cut[name]
@@ -52,7 +55,7 @@ class Bounds:
         return found
 
     def _set(self, model: Model, name: str, pair: Any, item: str) -> None:
-        """Put limits (lower, upper) of a coordinate or hinge in."""
+        """Put limits (lower, upper) of a coordinate or joint in."""
         try:
             low, high = (
                 np.asarray(none if x is None else x, dtype=float)
@@ -60,10 +63,10 @@ class Bounds:
             )
         except (TypeError, ValueError):
             raise ModelError(item, f"limits[{name!r}]", pair, "give (lower, upper); None where there is none") from None
-        found = freedoms_of(model, name, item=f"{item}: limits")
+        found = named_velocities(model, name, item=f"{item}: limits")
         bad = [n for n in found.names if n.rpartition(".")[2] in ("wx", "wy", "wz", "vx", "vy", "vz")]
         if bad:
-            remedy = "an attitude has no coordinate that could be limited; limit another hinge"
+            remedy = "an attitude has no coordinate that could be limited; limit another joint"
             raise ModelError(item, f"limits[{name!r}]", pair, remedy)
         if np.isnan(low).any() or np.isnan(high).any() or (low > high).any():
             raise ModelError(item, f"limits[{name!r}]", pair, "the lower one must not exceed the upper one")

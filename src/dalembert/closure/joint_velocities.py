@@ -1,45 +1,45 @@
-"""Coordinates of hinges, cut or not, at many positions at once."""
+"""Coordinates of joints, cut or not, at many positions at once."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..model import Model
-from .named_velocities import Freedoms
-from .relative_pose import hinge_speeds
+from .named_velocities import NamedVelocities
+from .relative_pose import joint_speeds
 
 __all__ = ["cut_speeds_of_twist", "speed_rows"]
 
 Array = NDArray[np.float64]
 
 
-def speed_rows(freedoms: Freedoms, q: Array) -> Array:
+def speed_rows(dofs: NamedVelocities, q: Array) -> Array:
     """Return C (n, k, nv) at q (n, nq): how k named speeds follow from those of the tree, those of the tree first."""
-    model, n = freedoms.model, len(q)
-    rows = np.zeros((n, len(freedoms), model.nv))
-    count = len(freedoms.columns)
-    rows[:, np.arange(count), freedoms.columns] = 1.0
-    if freedoms.cut:
+    model, n = dofs.model, len(q)
+    rows = np.zeros((n, len(dofs), model.nv))
+    count = len(dofs.columns)
+    rows[:, np.arange(count), dofs.columns] = 1.0
+    if dofs.cut:
         still = np.zeros(model.nv)
         units = np.tile(np.vstack([still, np.eye(model.nv)]), (n, 1))
-        speeds = model.cut_motion(np.repeat(q, model.nv + 1, axis=0), units, still)[1][:, freedoms.cut]
+        speeds = model.cut_motion(np.repeat(q, model.nv + 1, axis=0), units, still)[1][:, dofs.cut]
         rates = speeds.reshape(n, model.nv + 1, -1)
         rows[:, count:] = (rates[:, 1:] - rates[:, :1]).swapaxes(1, 2)
     return rows
 
 
 def cut_speeds_of_twist(model: Model, q: Array, name: str) -> Array:
-    """Return the speeds of a cut hinge per motion of its second marker relative to the first, (n, nv of it, 6).
+    """Return the speeds of a cut joint per motion of its second marker relative to the first, (n, nv of it, 6).
 
     The motion is [rotation; translation] at the second marker, world axes. Transposed, it gives the load on the second
-    marker that an effort at the hinge is.
+    marker that an effort at the joint is.
     """
-    chord = model.system.connections[name]
-    assert isinstance(chord.element, Hinge)
+    loop_constraint = model.system.connections[name]
+    assert isinstance(loop_constraint.element, Joint)
     still = np.zeros(model.nv)
     at = model.cut_motion(q, np.tile(still, (len(q), 1)), still)[0][:, model.compiled.names.cut_q[name]]
-    local = np.array([hinge_speeds(chord.element, row) for row in at])
-    R = model.pose(chord.first, q).rotation
+    local = np.array([joint_speeds(loop_constraint.element, row) for row in at])
+    R = model.pose(loop_constraint.first, q).rotation
     return np.concatenate([local[:, :, :3] @ R.swapaxes(1, 2), local[:, :, 3:] @ R.swapaxes(1, 2)], axis=2)

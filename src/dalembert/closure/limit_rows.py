@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..model import Model
 from .joint_limits import Bounds
-from .named_velocities import Freedoms
+from .named_velocities import NamedVelocities
 
 __all__ = ["HeldLimits", "hold_limits"]
 
@@ -57,7 +57,7 @@ class HeldLimits:
 
     @property
     def turns(self) -> Array:
-        """As of `HeldChord`: a row each, not zero for an angle."""
+        """As of `CutJointTarget`: a row each, not zero for an angle."""
         return np.where(self.angles[:, None], 1.0, np.zeros((self.count, 3)))
 
     @property
@@ -85,7 +85,7 @@ class HeldLimits:
         """Return its rows on v, (n + m, nv); or (B, n + m, nv) at q (B, nq)."""
         if q.ndim > 1:
             return np.array([self.jacobian(model, one) for one in q]).reshape(len(q), -1, model.nv)
-        cut = Freedoms(model, [], self.cut_columns.tolist()).cut_rows(q)
+        cut = NamedVelocities(model, [], self.cut_columns.tolist()).cut_rows(q)
         rows = np.vstack([np.eye(model.nv)[self.columns], cut])
         return np.where(self.residual(model, q)[:, None] != 0.0, rows, 0.0)
 
@@ -105,9 +105,12 @@ def hold_limits(model: Model, q: Array, given: Collection[str]) -> HeldLimits | 
     """
     bounds, names, driven = Bounds.of(model, True, "limits"), model.compiled.names, model.driven_speeds(0)
     rows: list[tuple[bool, int, int, float, float, bool, bool]] = []
-    joints = [(hinge.name, hinge.element) for hinge in model.forest.hinges]
-    for name, element in (*joints, *((chord.name, chord.element) for chord in model.forest.chords)):
-        if not isinstance(element, Hinge) or (element.lower is None and element.upper is None):
+    joints = [(joint.name, joint.element) for joint in model.forest.joints]
+    for name, element in (
+        *joints,
+        *((loop_constraint.name, loop_constraint.element) for loop_constraint in model.forest.loop_constraints),
+    ):
+        if not isinstance(element, Joint) or (element.lower is None and element.upper is None):
             continue
         cut = name in names.cut_v
         places, columns = (names.cut_q, names.cut_v) if cut else (names.q, names.v)

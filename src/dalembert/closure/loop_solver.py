@@ -23,32 +23,43 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..connections.constraints.chains import KinematicChain
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model
-from ..model.cache import once_per_model
+from ..model.cache import cached_per_model
 from .limit_rows import HeldLimits
-from .named_velocities import freedoms_of
+from .named_velocities import named_velocities
 from .relative_pose import relative
-from .scaling import Scales
-from .starts.chain_closure import unfolded
-from .starts.chain_targets import WishedChain
-from .starts.coordinate_targets import Held, HeldChord
+from .scaling import Scaling
+from .starts.chain_closure import close_with_chain_unknowns
+from .starts.chain_targets import ChainPreference
+from .starts.coordinate_targets import CoordinateTarget, CutJointTarget
 
-__all__ = ["Closure", "Outcome", "Wishes", "axes_against", "chords_with_axes", "opposed", "rank_of", "turning"]
+__all__ = [
+    "LoopSolver",
+    "SoftTargets",
+    "SolverOutcome",
+    "axis_reversal_mask",
+    "loop_constraints_with_axes",
+    "periodic_angles",
+    "rank_of",
+    "reversed_axes",
+]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-_RANK = 1e-10  # singular values below this, relative to the largest, are rounding of a rank-deficient Jacobian
-_DENSE = 60  # rows and columns above which sparse factorisations are faster than the singular value decomposition
-_RELUCTANT = 0.1  # how much less a coordinate moves that is wished for where it is
-_NEAR = 1e-6  # rad, or characteristic lengths: steps whose gain, by their square, is rounding
-_RETRIES = 12  # fresh starts after a closure with opposed axes, or from where nothing closes better
+RANK_TOL = 1e-10  # singular values below this, relative to the largest, are rounding of a rank-deficient Jacobian
+MAX_DENSE_SIZE = (
+    60  # rows and columns above which sparse factorisations are faster than the singular value decomposition
+)
+PREFERENCE_WEIGHT = 0.1  # how much less a coordinate moves that is wished for where it is
+MIN_USEFUL_STEP = 1e-6  # rad, or characteristic lengths: steps whose gain, by their square, is rounding
+MAX_RETRIES = 12  # fresh starts after a closure with opposed axes, or from where nothing closes better
 
 
 @dataclass(eq=False)
-class Outcome:
+class SolverOutcome:
     """Where one start led: the configuration, its largest scaled residual, and how it got there."""
 
     q: Array
@@ -61,7 +72,7 @@ class Outcome:
 
 
 @dataclass(eq=False)
-class Wishes:
+class SoftTargets:
     """Positions that are wished for, not demanded.
 
     Attributes
@@ -71,36 +82,36 @@ class Wishes:
         With the wished values of coordinates of the tree.
     columns : (nv,)
         Which of its speeds are meant.
-    chords : list of Held
-        Wished values at hinges where loops are cut.
+    loop_constraints : list of Held
+        Wished values at joints where loops are cut.
     scales : Scales
     """
 
     model: Model
     q: Array
-    columns: Marks
-    chords: list[Held]
-    scales: Scales
+    columns: BoolArray
+    loop_constraints: list[CoordinateTarget]
+    scales: Scaling
 
     @property
-    def hopes(self) -> list[HeldChord | WishedChain | HeldLimits]:
-        """What is held at chords, as wishes."""
-        return [chord.wished for chord in self.chords]
+    def cut_targets(self) -> list[CutJointTarget | ChainPreference | HeldLimits]:
+        """What is held at loop constraints, as wishes."""
+        return [loop_constraint.wished for loop_constraint in self.loop_constraints]
 
     def residual(self, q: Array) -> Array:
         """Return how far each is missed, scaled, (k,)."""
         away = (self.model.difference(self.q, q) / self.scales.columns)[self.columns]
         length = self.scales.length
-        return np.concatenate([away, *(c.scales(length) * c.residual(self.model, q) for c in self.hopes)])
+        return np.concatenate([away, *(c.scales(length) * c.residual(self.model, q) for c in self.cut_targets)])
 
     def jacobian(self, q: Array) -> Array:
         """Return its derivatives by the speeds, (k, nv); of attitudes, near the wished ones."""
         rows = np.eye(self.model.nv)[self.columns] / self.scales.columns
         length = self.scales.length
-        return np.vstack([rows, *(c.scales(length)[:, None] * c.jacobian(self.model, q) for c in self.hopes)])
+        return np.vstack([rows, *(c.scales(length)[:, None] * c.jacobian(self.model, q) for c in self.cut_targets)])
 
 
-class Closure:
+class LoopSolver:
     """The closure equations of one model with tolerances and metric."""
 
     def __init__(
@@ -116,8 +127,8 @@ class Closure:
         if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
             raise ModelError("assemble", "max_iterations", max_iterations, "give a number of at least 1")
         self.model, self.t = model, t
-        self.scales = Scales.of(model, positions_only=True, t=t)
-        self.extra: list[Held] = []
+        self.scales = Scaling.of(model, positions_only=True, t=t)
+        self.extra: list[CoordinateTarget] = []
         self._inner: dict[str, Array] = {}
         self.tolerance = max(float(tolerance), self.scales.floor)
         self.max_iterations = int(max_iterations)
@@ -125,7 +136,7 @@ class Closure:
         for name, weight in dict(weights or {}).items():
             if not (np.isfinite(weight) and weight > 0.0):
                 raise ModelError("assemble", f"weights[{name!r}]", weight, "give a positive number")
-            self.metric[freedoms_of(model, name, item="assemble: weights").columns] = weight**-0.5
+            self.metric[named_velocities(model, name, item="assemble: weights").columns] = weight**-0.5
 
     def guess(self, q: ArrayLike | None) -> Array:
         """Return q, or the start values, as a configuration with unit quaternions."""
@@ -135,7 +146,7 @@ class Closure:
         start: Array = model.integrate(model._coordinates("assemble", q), np.zeros(model.nv))
         return start
 
-    def with_rows(self, rows: list[Held]) -> Closure:
+    def with_rows(self, rows: list[CoordinateTarget]) -> LoopSolver:
         """Return the same with more rows that hold something."""
         more = copy(self)
         more.extra = [*self.extra, *rows]
@@ -148,12 +159,12 @@ class Closure:
         return self.model.apart(self.model.constraint_residual(q, t=self.t), self.scales.targets[0])
 
     def residual(self, q: Array) -> Array:
-        """Return the scaled residual, rows of held chords last; of one configuration, or of a batch (B, nq)."""
+        """Return the scaled residual, rows of coordinate targets last; of one configuration, or of a batch (B, nq)."""
         r = self.scales.residual(self.model, q)
         length = self.scales.length
         return np.concatenate([r, *(held.scales(length) * held.residual(self.model, q) for held in self.extra)], -1)
 
-    def jacobian(self, q: Array, free: Marks) -> Array:
+    def jacobian(self, q: Array, free: BoolArray) -> Array:
         """Return J of (1), with a column for every free speed; of one configuration, or of a batch (B, nq)."""
         J = self.scales.rows[:, None] * self._rows_back(q)
         length = self.scales.length
@@ -167,15 +178,20 @@ class Closure:
         if q.ndim > 1 and _chains(self.model):
             return np.array([self._rows_back(one) for one in q])
         P: Array = self.model.constraint_jacobian(q, t=self.t)
-        for chord in _chains(self.model):
-            rows = [k for k, name in enumerate(self.model.constraint_connections) if name == chord.name]
+        for loop_constraint in _chains(self.model):
+            rows = [k for k, name in enumerate(self.model.constraint_connections) if name == loop_constraint.name]
             gaps = self.gaps(q)[rows]
-            if abs(gaps[-1]) < 1e-7 * chord.element.length:
+            if abs(gaps[-1]) < 1e-7 * loop_constraint.element.length:
                 continue
-            seen = relative(self.model, chord.first, chord.second, q)
-            e, inner = chord.element.beyond(seen.rotation, seen.position, self._inner.get(chord.name))
-            self._inner[chord.name] = inner  # where the next search begins
-            across = np.concatenate([chord.element.length * e[:3], e[3:]]) @ seen.jacobian - gaps[:-1] @ P[rows[:-1]]
+            seen = relative(self.model, loop_constraint.first, loop_constraint.second, q)
+            e, inner = loop_constraint.element.beyond(
+                seen.rotation, seen.position, self._inner.get(loop_constraint.name)
+            )
+            self._inner[loop_constraint.name] = inner  # where the next search begins
+            across = (
+                np.concatenate([loop_constraint.element.length * e[:3], e[3:]]) @ seen.jacobian
+                - gaps[:-1] @ P[rows[:-1]]
+            )
             if float(np.linalg.norm(across)) > 0.0:
                 P[rows[-1]] = across / gaps[-1]
         return P
@@ -185,13 +201,13 @@ class Closure:
     def close(
         self,
         guess: Array,
-        held: Marks,
+        held: BoolArray,
         random: np.random.Generator,
         *,
         starts: int,
-        wishes: Wishes | None = None,
+        wishes: SoftTargets | None = None,
         insist: bool = False,
-    ) -> Outcome:
+    ) -> SolverOutcome:
         """Try the guess, then random starts ever farther from it; a closure with opposed axes earns extra starts.
 
         So does, with `insist`, a place from which nothing closes better. Wishes are met as nearly as the loops allow.
@@ -200,59 +216,61 @@ class Closure:
         if not best.closed and _chains(self.model):
             best = self._with_chains_unfolded(best, guess, held)
         attempt, limit = 1, starts
-        while not best.closed and attempt < limit + (_RETRIES if best.flipped else 0):
+        while not best.closed and attempt < limit + (MAX_RETRIES if best.flipped else 0):
             attempt += 1
             spread = np.pi * min(1.0, attempt / max(4, limit))
-            trial = self.escape(self.iterate(self.kicked(guess, held, spread, random), ~held), held, random)
+            trial = self.escape(self.iterate(self.perturbed(guess, held, spread, random), ~held), held, random)
             if (not trial.closed, not trial.flipped, trial.worst) < (not best.closed, not best.flipped, best.worst):
                 best = trial
-        for spread in np.linspace(0.3, np.pi, _RETRIES) if insist and best.stationary and not best.flipped else ():
+        for spread in np.linspace(0.3, np.pi, MAX_RETRIES) if insist and best.stationary and not best.flipped else ():
             if best.closed:
                 break
             attempt += 1
-            trial = self.iterate(self.kicked(guess, held, float(spread), random), ~held)
+            trial = self.iterate(self.perturbed(guess, held, float(spread), random), ~held)
             best = trial if trial.closed else best
         if best.closed and attempt > 1:
-            best.q = self.unwound(best.q, guess, held)
+            best.q = self.unwrap_angles(best.q, guess, held)
         if best.closed and wishes is not None:
             best = self.settle(best, wishes, ~held)
         return best
 
-    def _first(self, guess: Array, held: Marks, random: np.random.Generator, wishes: Wishes | None) -> Outcome:
+    def _first(
+        self, guess: Array, held: BoolArray, random: np.random.Generator, wishes: SoftTargets | None
+    ) -> SolverOutcome:
         """Go from the guess: what is wished for moves less than the rest, unless that keeps the loops open."""
         if wishes is None or not wishes.columns.any():
             return self.escape(self.iterate(guess, ~held), held, random)
-        metric, self.metric = self.metric, np.where(wishes.columns, _RELUCTANT * self.metric, self.metric)
+        metric, self.metric = self.metric, np.where(wishes.columns, PREFERENCE_WEIGHT * self.metric, self.metric)
         best = self.iterate(guess, ~held)
         self.metric = metric
         return best if best.closed else self.escape(self.iterate(guess, ~held), held, random)
 
-    def _with_chains_unfolded(self, best: Outcome, guess: Array, held: Marks) -> Outcome:
-        """Close from where chains would close if they were hinges of the tree, if that can be."""
-        for q in unfolded(self, _chains(self.model), guess, ~held):
+    def _with_chains_unfolded(self, best: SolverOutcome, guess: Array, held: BoolArray) -> SolverOutcome:
+        """Close from where chains would close if they were joints of the tree, if that can be."""
+        for q in close_with_chain_unknowns(self, _chains(self.model), guess, ~held):
             trial = self.iterate(q, ~held)
             if trial.closed:
                 return trial
         return best
 
-    def kicked(self, q: Array, held: Marks, size: float, random: np.random.Generator) -> Array:
+    def perturbed(self, q: Array, held: BoolArray, size: float, random: np.random.Generator) -> Array:
         """Return a random configuration within `size` (rad, or characteristic lengths) of q, held coordinates kept."""
         kick = np.where(held, 0.0, random.uniform(-size, size, self.model.nv) * self.scales.columns)
         moved: Array = self.model.integrate(q, kick)
         return moved
 
-    def escape(self, best: Outcome, held: Marks, random: np.random.Generator) -> Outcome:
+    def escape(self, best: SolverOutcome, held: BoolArray, random: np.random.Generator) -> SolverOutcome:
         """Leave a position in which |r| is stationary but not least, such as all links of a loop in line."""
         size = 0.1
         while best.stationary and not best.closed and size < 0.5:
-            trial = self.iterate(self.kicked(best.q, held, size, random), ~held)
+            trial = self.iterate(self.perturbed(best.q, held, size, random), ~held)
             if trial.closed or (not trial.flipped and trial.worst < 0.999 * best.worst):
                 trial.iterations += best.iterations
                 best = trial
             size *= 2.0
         return best
 
-    def iterate(self, q: Array, free: Marks) -> Outcome:
+    def iterate(self, q: Array, free: BoolArray) -> SolverOutcome:
         """Reduce the scaled residual from one starting point (equation 1)."""
         model, scales = self.model, self.scales
         r = self.residual(q)
@@ -300,11 +318,11 @@ class Closure:
                 mu = max(4.0 * mu, 1e-4 * size * size)
             elif gained > 0.75 * hoped:
                 mu = 0.0 if mu < 1e-3 * size * size else 0.1 * mu
-        flipped = opposed(model, q) if history[-1] <= self.tolerance else ()
+        flipped = reversed_axes(model, q) if history[-1] <= self.tolerance else ()
         closed = history[-1] <= self.tolerance and not flipped
-        return Outcome(q, history[-1], count, history, closed, stationary, flipped)
+        return SolverOutcome(q, history[-1], count, history, closed, stationary, flipped)
 
-    def settle(self, found: Outcome, wishes: Wishes, free: Marks) -> Outcome:
+    def settle(self, found: SolverOutcome, wishes: SoftTargets, free: BoolArray) -> SolverOutcome:
         """Slide along the closed configurations to where wishes are missed least, by steps of Gauss and Newton."""
         columns = (self.scales.columns * self.metric)[free]
         missed, before = wishes.residual(found.q), np.inf
@@ -315,7 +333,7 @@ class Closure:
             way = null @ np.linalg.lstsq(G, -missed, rcond=1e-6)[0]
             size = float(np.abs(way).max(initial=0.0))
             # what is missed is stationary at the end: its length does not tell steps below the root of rounding
-            near = size < _NEAR
+            near = size < MIN_USEFUL_STEP
             if size < 1e-12 or float(np.linalg.norm(G.T @ missed)) < 1e-13 or (near and size > 0.5 * before):
                 break
             part, before = min(1.0, 0.3 / size), size
@@ -333,31 +351,31 @@ class Closure:
             found, missed = trial, still
         return found
 
-    def unwound(self, q: Array, guess: Array, held: Marks) -> Array:
+    def unwrap_angles(self, q: Array, guess: Array, held: BoolArray) -> Array:
         """Return q with full turns removed, so that angles are within half a turn of the guess."""
         q = q.copy()
-        places, columns = turning(self.model)
+        places, columns = periodic_angles(self.model)
         places = places[~held[columns]]
         q[..., places] -= 2 * np.pi * np.round((q[..., places] - guess[..., places]) / (2 * np.pi))
         return q
 
 
-@once_per_model
-def turning(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+@cached_per_model
+def periodic_angles(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return places in q and in v of the angles of the tree that mean the same after a whole turn.
 
     Those that couplings bind do not: a turn of a wheel is part of a turn of the other.
     """
     places: list[int] = []
     columns: list[int] = []
-    bound = {(hinge.name, part) for coupling in model.forest.couplings for hinge, part in coupling.places}
-    for hinge in model.forest.hinges:
-        element = hinge.element
+    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.places}
+    for joint in model.forest.joints:
+        element = joint.element
         if element.counts_turns or element.nq != element.nv:
             continue
-        span, rates = model.q_slice(hinge.name), model.v_slice(hinge.name)
+        span, rates = model.q_slice(joint.name), model.v_slice(joint.name)
         for k, name in enumerate(element.coordinates):
-            if name.startswith("angle") and (hinge.name, k) not in bound:
+            if name.startswith("angle") and (joint.name, k) not in bound:
                 places.append(span.start + k)
                 columns.append(rates.start + k)
     return np.array(places, dtype=np.intp), np.array(columns, dtype=np.intp)
@@ -366,11 +384,11 @@ def turning(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 def _shortest_step(J: Array, r: Array) -> tuple[Callable[[float], Array], float, float]:
     """Return the step of (1) as a function of mu, the norm of J, and the norm of the gradient J^T r."""
     gradient = float(np.linalg.norm(J.T @ r))
-    if min(J.shape) > _DENSE:
+    if min(J.shape) > MAX_DENSE_SIZE:
         return _sparse_step(J, r), _norm_estimate(J), gradient
     U, s, Vt = np.linalg.svd(J, full_matrices=False)
     size = float(s.max(initial=0.0))
-    kept = s > _RANK * size
+    kept = s > RANK_TOL * size
     U, s, Vt = U[:, kept], s[kept], Vt[kept]
     b = U.T @ -r
 
@@ -409,51 +427,57 @@ def _norm_estimate(J: Array) -> float:
 def rank_of(s: Array, size: float | None = None) -> int:
     """Return the number of singular values above rounding, relative to the largest or to `size`."""
     largest = (float(s.max(initial=0.0)) if size is None else size) or 1.0
-    return int((s > _RANK * largest).sum())
+    return int((s > RANK_TOL * largest).sum())
 
 
-def opposed(model: Model, q: Array) -> tuple[str, ...]:
-    """Return the chords whose second axis points against the first: closed for the rows, not for the hinge."""
-    return tuple(chords_with_axes(model)[k] for k in np.flatnonzero(axes_against(model, q)))
+def reversed_axes(model: Model, q: Array) -> tuple[str, ...]:
+    """Return the loop constraints whose axes are antiparallel: closed for the rows, not for the joint."""
+    return tuple(loop_constraints_with_axes(model)[k] for k in np.flatnonzero(axis_reversal_mask(model, q)))
 
 
-def chords_with_axes(model: Model) -> tuple[str, ...]:
-    """Return the names of chords whose rows also hold with opposed axes."""
-    return _chord_axes(model)[0]
+def loop_constraints_with_axes(model: Model) -> tuple[str, ...]:
+    """Return the names of loop constraints whose rows also hold with opposed axes."""
+    return _loop_constraint_axes(model)[0]
 
 
-def axes_against(model: Model, q: Array) -> Marks:
-    """Return for chords with two axes whether the second points against the first, (..., chords) at q (..., nq)."""
-    names, bodies, axes = _chord_axes(model)
+def axis_reversal_mask(model: Model, q: Array) -> BoolArray:
+    """Return the mask (..., k) of loop constraints with two axes whose axes are antiparallel at q (..., nq)."""
+    names, bodies, axes = _loop_constraint_axes(model)
     if not names:
         return np.zeros((*q.shape[:-1], 0), dtype=bool)
     if model.flexible_names:
-        chords = [chord for chord in model.forest.chords if chord.name in names]
-        ends = [[model.pose(end, q).rotation @ end.rotation.T for end in (c.first, c.second)] for c in chords]
-        turned = np.array(ends).reshape(len(chords), 2, *q.shape[:-1], 3, 3)
+        loop_constraints = [
+            loop_constraint for loop_constraint in model.forest.loop_constraints if loop_constraint.name in names
+        ]
+        ends = [[model.pose(end, q).rotation @ end.rotation.T for end in (c.first, c.second)] for c in loop_constraints]
+        turned = np.array(ends).reshape(len(loop_constraints), 2, *q.shape[:-1], 3, 3)
         first, second = np.einsum("ke...ij,ekj->e...ki", turned, axes)
     else:
         still = np.broadcast_to(np.eye(3), (*q.shape[:-1], 1, 3, 3))
         attitudes = np.concatenate([still, model.poses(q).rotation], -3)
         first, second = (np.einsum("...kij,kj->...ki", attitudes[..., bodies[e], :, :], axes[e]) for e in (0, 1))
-    against: Marks = (first * second).sum(-1) < 0.0
+    against: BoolArray = (first * second).sum(-1) < 0.0
     return against
 
 
-@once_per_model
+@cached_per_model
 def _chains(model: Model) -> list[Any]:
-    """Return the kinematic chains among the chords."""
-    return [chord for chord in model.forest.chords if isinstance(chord.element, KinematicChain)]
+    """Return the kinematic chains among the loop constraints."""
+    return [
+        loop_constraint
+        for loop_constraint in model.forest.loop_constraints
+        if isinstance(loop_constraint.element, KinematicChain)
+    ]
 
 
-@once_per_model
-def _chord_axes(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Array]:
-    """Return names (k), and for both ends of such chords the bodies (2, k) and the axes in body axes (2, k, 3)."""
+@cached_per_model
+def _loop_constraint_axes(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Array]:
+    """Return names (k), and for both ends of such constraints the bodies (2, k) and the axes in body axes (2, k, 3)."""
     names, bodies, axes = [], [], []
-    for chord in model.forest.chords:
-        if isinstance(chord.element, Hinge) and chord.element.flips:
-            axis, ends = chord.element.frame()[:, 2], (chord.first, chord.second)
-            names.append(chord.name)
+    for loop_constraint in model.forest.loop_constraints:
+        if isinstance(loop_constraint.element, Joint) and loop_constraint.element.flips:
+            axis, ends = loop_constraint.element.frame()[:, 2], (loop_constraint.first, loop_constraint.second)
+            names.append(loop_constraint.name)
             bodies.append([model.forest.number[end.body.name] for end in ends])
             axes.append([end.rotation @ axis for end in ends])
     return (

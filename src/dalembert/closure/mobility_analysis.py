@@ -1,12 +1,13 @@
-"""How a system can move: freedoms by counting, freedoms by rank, redundant rows and motions by name.
+"""How a system can move: DOF by counting, DOF by rank, redundant rows and motions by name.
 
 Counting (Grübler and Kutzbach) supposes that every closure row is independent: nv - nc. The true mobility is
 nv - rank P at a closed configuration (Sol 1983, section 8.2). The difference is the number of redundant rows, which
 repeat what other connections already demand.
 
-What moves by a law of time is told apart. The clock of a rheonomic hinge is no freedom. Drives, of hinges and of what
-constraints hold alike, are let go for the mobility, which is what they may prescribe; then it is asked how much of it
-they leave. Rows that bind speeds alone (a skate) take from the mobility, not from the positions that can be reached.
+What moves by a law of time is told apart. The clock of a rheonomic joint is no degree of freedom. Drives, of joints and
+of what constraints hold alike, are let go for the mobility, which is what they may prescribe; then it is asked how much
+of it they leave. Rows that bind speeds alone (a skate) take from the mobility, not from the positions that can be
+reached.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from ..system import System
 from .assembly import assemble
 from .driven.driven_state import driven_positions
 from .driven.prescribed_velocities import Prescribed
-from .named_velocities import freedoms_of
+from .named_velocities import named_velocities
 from .null_space import general_mobility, null_space
 from .planar_count import planar_count
-from .redundancy import independent_rows, loops, sharing
-from .scaling import Scales, closure_rank, singular_values
-from .ungrounded_parts import adrift
+from .redundancy import connections_sharing_load, independent_rows, loop_connections
+from .scaling import Scaling, closure_rank, singular_values
+from .ungrounded_parts import find_ungrounded_parts
 
 __all__ = ["Mobility", "mobility"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-_NEARLY = 1e-4
+NEARLY_TOL = 1e-4
 """Scaled singular values below this that are not zero (see `closure_rank`) are reported as nearly singular. Closing to
 1e-12 leaves 1e-6 of noise in a singular position."""
 
@@ -56,9 +57,10 @@ class Mobility:
     idle : tuple of str
         Drives without which as many motions would be left: too many, or at a dead point.
     gruebler : int
-        The count of freedoms minus closure rows, 6 nb - sum of (6 - freedoms) over all connections, drives let go.
+        The count of degrees of freedom minus closure rows, 6 nb - sum of (6 - degrees of freedom) over all connections,
+        drives let go.
     planar : int or None
-        The same count in the plane, 3 nb - sum of (3 - freedoms), if the system moves in one.
+        The same count in the plane, 3 nb - sum of (3 - degrees of freedom), if the system moves in one.
     redundant : dict of str to int
         Number of closure rows of a connection that repeat what others demand; connections without any are left out.
     redundant_rows : dict of str to tuple of str
@@ -112,16 +114,16 @@ class Mobility:
         closure equations is full there (Sol 1983, section 8.3; erratum: the text takes the one for the other).
         """
         model = self.model
-        chosen = freedoms_of(model, names, item="determines")
+        chosen = named_velocities(model, names, item="determines")
         if len(chosen) != self.mobility:
             return False
         prescribed = Prescribed.of(model)
-        scales = Scales.of(model, t=self.t).without(prescribed.rows)
+        scales = Scaling.of(model, t=self.t).without(prescribed.rows)
         N = null_space(scales.jacobian(model, self.q), model.nv, ~prescribed.clocks)
         moved = np.vstack(
             [N[chosen.columns], chosen.cut_scales[:, None] * (chosen.cut_rows(self.q) * scales.columns) @ N]
         )
-        return bool(np.linalg.svd(moved, compute_uv=False).min(initial=1.0) > _NEARLY)
+        return bool(np.linalg.svd(moved, compute_uv=False).min(initial=1.0) > NEARLY_TOL)
 
     @property
     def verdict(self) -> str:
@@ -134,12 +136,12 @@ class Mobility:
         smallest = s[self.rank - 1]
         zeros = f", then {s[self.rank]:.1e}" if self.rank < len(s) else ""
         text = f"singular values {s[0]:.4g} to {smallest:.4g}{zeros}"
-        if smallest < _NEARLY * max(1.0, s[0]):
+        if smallest < NEARLY_TOL * max(1.0, s[0]):
             return f"{text}: nearly singular, close to a position with mobility {self._nearby_mobility()}"
         return f"{text}: rank {self.rank} is clear"
 
     def _nearby_mobility(self) -> int:
-        near = self.singular_values[: self.rank] < _NEARLY * max(1.0, self.singular_values[0])
+        near = self.singular_values[: self.rank] < NEARLY_TOL * max(1.0, self.singular_values[0])
         return self.mobility + int(near.sum())
 
     def __repr__(self) -> str:
@@ -161,7 +163,7 @@ class Mobility:
         flat = "" if self.planar is None else f", in the plane {self.planar}"
         lines.append(f"mobility {self.mobility}, Grübler-Kutzbach count {self.gruebler} ({self._explained()}){flat}")
         lines += self._positions_text()
-        lines += adrift(model.system)
+        lines += find_ungrounded_parts(model.system)
         for name, number in self.redundant.items():
             owners = zip(model.constraint_connections, model.compiled.names.closing, strict=True)
             total = sum(owner == name and bool(closes) for owner, closes in owners)
@@ -190,9 +192,7 @@ class Mobility:
             return []
         model = self.model
         binding = [name for name, whole in zip(model.constraint_names, model.holonomic, strict=True) if not whole]
-        return [
-            f"  {self.positions} freedoms of position, {self.mobility} of speed: {', '.join(binding[:8])} bind speeds"
-        ]
+        return [f"  {self.positions} DOF of position, {self.mobility} of speed: {', '.join(binding[:8])} bind speeds"]
 
     def _drives_text(self) -> list[str]:
         """Say what drives leave, if there are any."""
@@ -200,7 +200,7 @@ class Mobility:
         if not names:
             return []
         listed = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
-        lines = [f"with {_count(len(names), 'drive')} ({listed}): {_count(self.left, 'freedom')} left"]
+        lines = [f"with {_count(len(names), 'drive')} ({listed}): {_count(self.left, 'dof')} left"]
         if self.idle:
             several = len(self.idle) > 1
             why = "each of them repeats or contradicts the others" if several else "what it prescribes cannot be chosen"
@@ -251,7 +251,7 @@ def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0
     t = finite_number(t, item="mobility", field="t")
     prescribed = Prescribed.of(model)
     at = _configuration(model, q, t, prescribed)
-    everything = Scales.of(model, t=t)
+    everything = Scaling.of(model, t=t)
     let_go = prescribed.rows | ~model.compiled.names.closing
     scales, free = everything.without(let_go), ~prescribed.clocks
     J = scales.jacobian(model, at)
@@ -277,7 +277,7 @@ def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0
         motions=_motions(model, scales, null_space(J, model.nv, free)),
         permanent=general == here,
         general=general,
-        loops=loops(model),
+        loops=loop_connections(model),
         q=at,
         t=t,
         model=model,
@@ -297,7 +297,7 @@ def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Pres
     return assemble(model, q=at, fixed=clocks, t=t).q if model.nc else at
 
 
-def _motions(model: Model, scales: Scales, N: Array) -> list[dict[str, float]]:
+def _motions(model: Model, scales: Scaling, N: Array) -> list[dict[str, float]]:
     """Return a readable basis of motions N (nv, k): each has one leading speed that all others leave at rest."""
     from scipy.linalg import qr
 
@@ -317,7 +317,7 @@ def _motions(model: Model, scales: Scales, N: Array) -> list[dict[str, float]]:
 
 
 def _redundancy(
-    model: Model, q: Array, scales: Scales, J: Array, rank: int
+    model: Model, q: Array, scales: Scaling, J: Array, rank: int
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Return number and names of redundant rows, and who shares them, by connection."""
     _, dropped, y = independent_rows(J, rank)
@@ -325,7 +325,7 @@ def _redundancy(
     shared: dict[str, set[str]] = {}
     counts = [k for k, row in enumerate(dropped) if scales.rows[row]]  # others are let go
     dropped, y = [dropped[k] for k in counts], y[counts]
-    for row, names in zip(dropped, sharing(model, q, y * scales.rows, t=scales.t), strict=True):
+    for row, names in zip(dropped, connections_sharing_load(model, q, y * scales.rows, t=scales.t), strict=True):
         owner = model.constraint_connections[row]
         rows[owner] = (*rows.get(owner, ()), model.constraint_names[row][len(owner) + 1 :])
         shared.setdefault(owner, {owner}).update(names)

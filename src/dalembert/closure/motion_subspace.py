@@ -77,7 +77,7 @@ class MotionSpace:
     _made: Any = field(default=None, repr=False)
 
     @property
-    def freedoms(self) -> int:
+    def dofs(self) -> int:
         """Return f."""
         return len(self.B)
 
@@ -108,7 +108,7 @@ class MotionSpace:
         """Return x (nv, ...) with J x = b (rows, ...) and B x = 0."""
         from scipy.linalg import lu_solve
 
-        below = np.zeros((self.freedoms, *b.shape[1:]))
+        below = np.zeros((self.dofs, *b.shape[1:]))
         return np.asarray(lu_solve(self._factors, np.concatenate([b[self.rows], below])))
 
     @cached_property
@@ -148,20 +148,20 @@ class MotionSpace:
 
     def velocity(self, z: ArrayLike) -> Array:
         """Return S b + R z (nv,) for z (f,)."""
-        given = finite_array(z, (self.freedoms,), item="motion_space", field="z")
+        given = finite_array(z, (self.dofs,), item="motion_space", field="z")
         return np.asarray(self.Sb + self.R @ given)
 
     def acceleration(self, z: ArrayLike, z_rate: ArrayLike | None = None) -> Array:
         """Return S c + R z' (nv,) at the speeds that z (f,) gives; z' = B a, with B as it is now."""
-        zd = np.zeros(self.freedoms) if z_rate is None else z_rate
-        given = finite_array(zd, (self.freedoms,), item="motion_space", field="z_rate")
+        zd = np.zeros(self.dofs) if z_rate is None else z_rate
+        given = finite_array(zd, (self.dofs,), item="motion_space", field="z_rate")
         c = self.equations.acceleration_terms(self.q, self.velocity(z), self.t)
         return np.asarray(self._particular(c) + self.R @ given)
 
     def jerk(self, z: ArrayLike, z_rate: ArrayLike | None = None, z_second: ArrayLike | None = None) -> Array:
         """Return the jerk (nv,) at the speeds and accelerations that z and z' (f,) give, with z'' (f,)."""
-        zdd = np.zeros(self.freedoms) if z_second is None else z_second
-        given = finite_array(zdd, (self.freedoms,), item="motion_space", field="z_second")
+        zdd = np.zeros(self.dofs) if z_second is None else z_second
+        given = finite_array(zdd, (self.dofs,), item="motion_space", field="z_second")
         d = jerk_terms(self.equations, self.q, self.velocity(z), self.acceleration(z, z_rate), self.t)
         return np.asarray(self._particular(d) + self.R @ given)
 
@@ -172,8 +172,8 @@ class MotionSpace:
     def at(self, q: ArrayLike, t: float = 0.0, v: ArrayLike | None = None, *, limit: float = 100.0) -> MotionSpace:
         """Return the space at another position, with the same B while the condition stays below `limit`.
 
-        Beyond it, or where freedoms appear or vanish, B is chosen anew and `refreshed` is True: z means something else,
-        ``new.coordinates(v)``.
+        Beyond it, or where degrees of freedom appear or vanish, B is chosen anew and `refreshed` is True: z means
+        something else, ``new.coordinates(v)``.
         """
         positive("motion_space", limit=limit)
         if self.method != "gram-schmidt":
@@ -276,14 +276,17 @@ def _independent(equations: Equations, J: Array) -> NDArray[np.intp]:
     return independent_rows(speed_scales(equations, J)[:, None] * J * equations.column_scales)
 
 
-def _chosen(equations: Equations, names: Sequence[str], freedoms: int) -> tuple[int, ...]:
+def _chosen(equations: Equations, names: Sequence[str], dofs: int) -> tuple[int, ...]:
     known = equations.speed_names
     for name in names:
         if name not in known:
             raise ModelError("motion_space", "independent", name, f"name speeds: {', '.join(known[:12])}")
-    if len(names) != freedoms or len(set(names)) != len(names):
+    if len(names) != dofs or len(set(names)) != len(names):
         raise ModelError(
-            "motion_space", "independent", tuple(names), f"there are {freedoms} freedoms here: name as many speeds"
+            "motion_space",
+            "independent",
+            tuple(names),
+            f"there are {dofs} degrees of freedom here: name as many speeds",
         )
     return tuple(known.index(name) for name in names)
 
@@ -326,7 +329,7 @@ def _space(
 
     speeds = None if v is None else finite_array(v, (equations.nv,), item="motion_space", field="v")
     if len(rows) + len(B) != equations.nv:
-        raise SingularityError(f"{equations.nv - len(rows)} freedoms here, but {len(B)} rows in B")
+        raise SingularityError(f"{equations.nv - len(rows)} degrees of freedom here, but {len(B)} rows in B")
     made = _factored(np.vstack([J[rows], B]))
     if not np.abs(np.diag(made[0])).min(initial=1.0) > 0.0:
         raise _dependent(equations, columns)

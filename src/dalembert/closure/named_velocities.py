@@ -1,6 +1,6 @@
-"""Speeds by name: of hinges of the tree, of modes, and of hinges at which loops were cut.
+"""Speeds by name: of joints of the tree, of modes, and of joints at which loops were cut.
 
-The speeds u of a cut hinge follow from those of the tree, u = C(q) v; so holding one, driving it, or letting an effort
+The speeds u of a cut joint follow from those of the tree, u = C(q) v; so holding one, driving it, or letting an effort
 act there means the same for the mechanism wherever its loops were cut.
 """
 
@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.names import full_names
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model
 
-__all__ = ["Freedoms", "freedoms_of", "names_of"]
+__all__ = ["NamedVelocities", "as_name_list", "named_velocities"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Freedoms:
+class NamedVelocities:
     """Named speeds of a model.
 
     Attributes
@@ -32,7 +32,7 @@ class Freedoms:
     columns : list of int
         Places in v of those of the tree, in order.
     cut : list of int
-        Places of those of cut hinges among the speeds of all cut hinges.
+        Places of those of cut joints among the speeds of all cut joints.
     """
 
     model: Model
@@ -82,22 +82,22 @@ class Freedoms:
     @property
     def cut_scales(self) -> Array:
         """What makes the speeds of the cut ones dimensionless: 1, or 1 / length, (k,)."""
-        units = [unit for hinge in _cut_hinges(self.model).values() for unit in hinge.speed_units]
+        units = [unit for joint in _cut_joints(self.model).values() for unit in joint.speed_units]
         return np.array([1.0 / self.model.length if units[k] == "m" else 1.0 for k in self.cut])
 
 
-def names_of(names: str | Iterable[str] | Mapping[str, object]) -> list[str]:
+def as_name_list(names: str | Iterable[str] | Mapping[str, object]) -> list[str]:
     """Return names as a list."""
     return [names] if isinstance(names, str) else list(names)
 
 
-def freedoms_of(model: Model, names: str | Iterable[str], *, item: str) -> Freedoms:
-    """Return the speeds of hinges, of modes of flexible bodies, or single speeds, by name."""
+def named_velocities(model: Model, names: str | Iterable[str], *, item: str) -> NamedVelocities:
+    """Return the speeds of joints, of modes of flexible bodies, or single speeds, by name."""
     columns: set[int] = set()
     cut: set[int] = set()
     cut_names = _cut_names(model)
-    for name in names_of(names):
-        if name in (*model.hinge_names, *model.flexible_names):
+    for name in as_name_list(names):
+        if name in (*model.joint_names, *model.flexible_names):
             columns.update(range(*model.v_slice(name).indices(model.nv)))
         elif name in model.speed_names:
             columns.add(model.speed_names.index(name))
@@ -107,16 +107,20 @@ def freedoms_of(model: Model, names: str | Iterable[str], *, item: str) -> Freed
             cut.add(cut_names.index(name))
         else:
             raise ModelError(item, "name", name, _remedy(model, name))
-    return Freedoms(model, sorted(columns), sorted(cut))
+    return NamedVelocities(model, sorted(columns), sorted(cut))
 
 
-def _cut_hinges(model: Model) -> dict[str, Hinge]:
-    return {chord.name: chord.element for chord in model.forest.chords if isinstance(chord.element, Hinge)}
+def _cut_joints(model: Model) -> dict[str, Joint]:
+    return {
+        loop_constraint.name: loop_constraint.element
+        for loop_constraint in model.forest.loop_constraints
+        if isinstance(loop_constraint.element, Joint)
+    }
 
 
 def _cut_names(model: Model) -> list[str]:
-    """Return the names of the speeds of all cut hinges."""
-    return [name for owner, hinge in _cut_hinges(model).items() for name in full_names(owner, hinge.speeds)]
+    """Return the names of the speeds of all cut joints."""
+    return [name for owner, joint in _cut_joints(model).items() for name in full_names(owner, joint.speeds)]
 
 
 def _remedy(model: Model, name: str) -> str:

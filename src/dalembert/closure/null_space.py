@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Model
-from .loop_solver import Closure
-from .scaling import Scales, closure_rank, singular_values
+from .loop_solver import LoopSolver
+from .scaling import Scaling, closure_rank, singular_values
 
-__all__ = ["general_mobility", "neighbours", "null_space"]
+__all__ = ["closed_neighbours", "general_mobility", "null_space"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-_NEIGHBOURS = 5
+N_NEIGHBOURS = 5
 
 
-def null_space(J: Array, nv: int, free: Marks | None = None) -> Array:
+def null_space(J: Array, nv: int, free: BoolArray | None = None) -> Array:
     """Return an orthonormal basis (nv, mobility) of the scaled speeds that keep the loops closed.
 
     Speeds that are not among the `free` ones (nv,) rest.
@@ -38,16 +38,16 @@ def null_space(J: Array, nv: int, free: Marks | None = None) -> Array:
     return basis
 
 
-def neighbours(model: Model, q: Array, scales: Scales, free: Marks) -> Iterator[Array]:
+def closed_neighbours(model: Model, q: Array, scales: Scaling, free: BoolArray) -> Iterator[Array]:
     """Yield closed configurations near q (nq,) that a few random motions of the `free` speeds (nv,) lead to.
 
     Rows that count for nothing in `scales` are let go. A motion that exists only to first order leads back to where it
     started: it yields none.
     """
-    closure = Closure(model, 1e-12, 60, t=scales.t)
+    closure = LoopSolver(model, 1e-12, 60, t=scales.t)
     closure.scales = scales.of_positions(model)
     N, random = null_space(scales.jacobian(model, q), model.nv, free), np.random.default_rng(0)
-    for _ in range(_NEIGHBOURS if N.shape[1] else 0):
+    for _ in range(N_NEIGHBOURS if N.shape[1] else 0):
         direction = N @ random.normal(size=N.shape[1])
         direction /= np.abs(direction).max()
         for size in (0.1, 0.02):
@@ -59,13 +59,13 @@ def neighbours(model: Model, q: Array, scales: Scales, free: Marks) -> Iterator[
 
 
 def general_mobility(
-    model: Model, q: Array, here: int, *, scales: Scales | None = None, free: Marks | None = None
+    model: Model, q: Array, here: int, *, scales: Scaling | None = None, free: BoolArray | None = None
 ) -> int:
     """Return the mobility at closed configurations near q: the least found at a few neighbours; 0 without any."""
-    scales = Scales.of(model) if scales is None else scales
+    scales = Scaling.of(model) if scales is None else scales
     moving = np.ones(model.nv, dtype=bool) if free is None else free
     found = [
         int(moving.sum()) - closure_rank(singular_values(scales.jacobian(model, near)[:, moving]))
-        for near in neighbours(model, q, scales, moving)
+        for near in closed_neighbours(model, q, scales, moving)
     ]
     return min(here, *found) if found else 0

@@ -2,7 +2,7 @@
 
     3 nb - sum of (3 - f) over all connections                                                                     (1)
 
-with f the freedoms in the plane that a connection leaves between two bodies; a coupling takes one.
+with f the degrees of freedom in the plane that a connection leaves between two bodies; a coupling takes one.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..connections.connection import Connection
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..model import Model
 from ..model.connection_loads import weightless_loads
-from .null_space import neighbours, null_space
-from .scaling import Scales
+from .null_space import closed_neighbours, null_space
+from .scaling import Scaling
 
 __all__ = ["planar_count"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-_ROUNDING = 1e-9
+ROUNDOFF_TOL = 1e-9
 
 
-def planar_count(model: Model, q: Array, scales: Scales, free: Marks) -> int | None:
+def planar_count(model: Model, q: Array, scales: Scaling, free: BoolArray) -> int | None:
     """Return (1), or None if the system does not move in a plane.
 
     Parameters
@@ -41,11 +41,11 @@ def planar_count(model: Model, q: Array, scales: Scales, free: Marks) -> int | N
     if model.flexible_names or not model.nb:
         return None
     n = _normal(model, q, scales.columns[:, None] * np.eye(model.nv)[:, free])
-    if n is None:  # freedoms that loops take away may lead out of the plane
+    if n is None:  # degrees of freedom that loops take away may lead out of the plane
         n = _normal_of_motions(model, q, scales, free)
     if n is None:
         return None
-    count = 3 * model.nb - sum(3 - freedoms for freedoms in _in_plane(model, q, scales, n))
+    count = 3 * model.nb - sum(3 - dofs for dofs in _in_plane(model, q, scales, n))
     return count - sum(bool(scales.rows[k]) for k in _coupling_rows(model))
 
 
@@ -59,16 +59,16 @@ def _normal(model: Model, q: Array, motions: Array) -> Array | None:
     size = max(float(s.max(initial=0.0)), float(np.abs(shifts).max(initial=0.0)))
     if not size:
         return None
-    if s[0] < _ROUNDING * size:
+    if s[0] < ROUNDOFF_TOL * size:
         U, s, _ = np.linalg.svd(shifts, full_matrices=False)
         U = U[:, ::-1]  # the direction in which nothing slides
-        flat = s[2] < _ROUNDING * size
+        flat = s[2] < ROUNDOFF_TOL * size
     else:
-        flat = s[1] < _ROUNDING * size and float(np.abs(U[:, 0] @ shifts).max(initial=0.0)) < _ROUNDING * size
+        flat = s[1] < ROUNDOFF_TOL * size and float(np.abs(U[:, 0] @ shifts).max(initial=0.0)) < ROUNDOFF_TOL * size
     return np.asarray(U[:, 0]) if flat else None
 
 
-def _normal_of_motions(model: Model, q: Array, scales: Scales, free: Marks) -> Array | None:
+def _normal_of_motions(model: Model, q: Array, scales: Scaling, free: BoolArray) -> Array | None:
     """Return the normal of the plane in which all bodies move, here and at configurations nearby."""
 
     def at(place: Array) -> Array | None:
@@ -78,48 +78,48 @@ def _normal_of_motions(model: Model, q: Array, scales: Scales, free: Marks) -> A
     n = at(q)
     if n is None:
         return None
-    for near in neighbours(model, q, scales, free):
+    for near in closed_neighbours(model, q, scales, free):
         other = at(near)
         if other is None or float(np.linalg.norm(np.cross(n, other))) > 1e-6:
             return None
     return n
 
 
-def _in_plane(model: Model, q: Array, scales: Scales, n: Array) -> list[int]:
-    """Return the freedoms in the plane that every hinge and every chord leaves."""
+def _in_plane(model: Model, q: Array, scales: Scaling, n: Array) -> list[int]:
+    """Return the degrees of freedom in the plane that every joint and every loop constraint leaves."""
     cut_q = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0]
     found = []
-    for hinge in model.forest.hinges:
-        first = hinge.outboard if hinge.reversed else hinge.inboard
-        found.append(_of_hinge(hinge.element, q[model.q_slice(hinge.name)], model.pose(first, q).rotation.T @ n))
-    for chord in model.forest.chords:
-        if isinstance(chord.element, Hinge):
-            place = cut_q[model.compiled.names.cut_q[chord.name]]
-            found.append(_of_hinge(chord.element, place, model.pose(chord.first, q).rotation.T @ n))
+    for joint in model.forest.joints:
+        first = joint.outboard if joint.reversed else joint.inboard
+        found.append(_of_joint(joint.element, q[model.q_slice(joint.name)], model.pose(first, q).rotation.T @ n))
+    for loop_constraint in model.forest.loop_constraints:
+        if isinstance(loop_constraint.element, Joint):
+            place = cut_q[model.compiled.names.cut_q[loop_constraint.name]]
+            found.append(_of_joint(loop_constraint.element, place, model.pose(loop_constraint.first, q).rotation.T @ n))
         else:
-            found.append(3 - _taken(model, q, scales, chord, n))
+            found.append(3 - _taken(model, q, scales, loop_constraint, n))
     return found
 
 
-def _of_hinge(hinge: Hinge, q: Array, n: Array) -> int:
-    """Return how many motions in the plane across n a hinge at q (nq,) leaves; n in axes of its first marker."""
-    H = hinge.motion(q)[:, [unit != "s" for unit in hinge.speed_units]]
+def _of_joint(joint: Joint, q: Array, n: Array) -> int:
+    """Return how many motions in the plane across n a joint at q (nq,) leaves; n in axes of its first marker."""
+    H = joint.motion(q)[:, [unit != "s" for unit in joint.speed_units]]
     if not H.size:
         return 0
     size = float(np.abs(H[3:]).max()) or 1.0
     H = np.vstack([H[:3], H[3:] / size])
     both = np.hstack([H, _plane(n)])
-    return int(np.linalg.matrix_rank(H, _ROUNDING) + 3 - np.linalg.matrix_rank(both, _ROUNDING))
+    return int(np.linalg.matrix_rank(H, ROUNDOFF_TOL) + 3 - np.linalg.matrix_rank(both, ROUNDOFF_TOL))
 
 
-def _taken(model: Model, q: Array, scales: Scales, chord: Connection, n: Array) -> int:
+def _taken(model: Model, q: Array, scales: Scaling, loop_constraint: Connection, n: Array) -> int:
     """Return how many motions in the plane the rows of a constraint forbid."""
-    rows = [k for k, name in enumerate(model.constraint_connections) if name == chord.name and scales.rows[k]]
+    rows = [k for k, name in enumerate(model.constraint_connections) if name == loop_constraint.name and scales.rows[k]]
     if not rows:
         return 0
     lam = np.eye(model.nc)[rows]
     loads = weightless_loads(model, np.tile(q, (len(rows), 1)), np.zeros((len(rows), model.nv)), lam, t=scales.t)
-    mine = loads[:, model.connection_names.index(chord.name)]
+    mine = loads[:, model.connection_names.index(loop_constraint.name)]
     sizes = np.array([1.0 / model.length] * 3 + [1.0] * 3)  # rows of either unit on one footing
     wrenches = mine * sizes
     wrenches /= np.maximum(np.linalg.norm(wrenches, axis=1), 1e-300)[:, None]

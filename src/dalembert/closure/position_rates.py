@@ -19,13 +19,13 @@ from ..numerics.factorization import Factors, factor
 from .equations import Equations
 from .position_solver import start_of
 
-__all__ = ["Rates", "find_rates", "jerk_terms", "speed_scales"]
+__all__ = ["RateResult", "find_rates", "jerk_terms", "speed_scales"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rates:
+class RateResult:
     """Rates of a position.
 
     Attributes
@@ -35,7 +35,7 @@ class Rates:
     rank : int
         Of J, rows that bind speeds alone included.
     free : int
-        Freedoms that nothing drives; rates of those are the shortest possible.
+        Degrees of freedom that nothing drives; rates of those are the shortest possible.
     """
 
     v: Array
@@ -84,7 +84,7 @@ def find_rates(
     jerk: bool = True,
     free: bool = False,
     solver: str = "auto",
-) -> Rates:
+) -> RateResult:
     """Return speeds, accelerations and jerks at a closed position.
 
     Parameters
@@ -95,14 +95,14 @@ def find_rates(
     jerk : bool
         Whether jerks are wanted.
     free : bool
-        Whether freedoms may be left: rates are the shortest then. See `motion_space` for all of them.
+        Whether degrees of freedom may be left: rates are the shortest then. See `motion_space` for all of them.
     solver : str
         ``"auto"``, ``"qr"``, ``"normal"``, ``"elimination"`` or ``"sparse"``.
 
     Raises
     ------
     ModelError
-        If freedoms are left that nothing drives.
+        If degrees of freedom are left that nothing drives.
     SingularityError
         If the speeds asked for contradict each other: a dead point, or too many drives.
     """
@@ -114,7 +114,7 @@ def find_rates(
     left = equations.nv - factors.rank
     if left and not free:
         raise ModelError(
-            "find_rates", "equations", f"{left} freedom{'s' * (left > 1)} more than drives",
+            "find_rates", "equations", f"{left} degree of freedom{'s' * (left > 1)} more than drives",
             f"drive as many, or take them all from da.motion_space; free now: {_free_names(equations, J, rows)}",
         )  # fmt: skip
 
@@ -129,14 +129,14 @@ def find_rates(
             name = equations.row_names[int(np.abs(missed).argmax())]
             raise SingularityError(
                 f"{what} asked for at t = {t:.6g} s contradict each other, most of all in {name!r} (by {size:.3g} of a "
-                "length per s): a dead point, or more drives than freedoms; drive another coordinate"
+                "length per s): a dead point, or more drives than degrees of freedom; drive another coordinate"
             )
         return rate
 
     v = solve(equations.velocity_terms(at, t), "speeds")
     a = solve(equations.acceleration_terms(at, v, t), "accelerations")
     j = solve(jerk_terms(equations, at, v, a, t), "jerks") if jerk else None
-    return Rates(v, a, j, factors.rank, left, factors)
+    return RateResult(v, a, j, factors.rank, left, factors)
 
 
 def _free_names(equations: Equations, J: Array, rows: Array) -> str:

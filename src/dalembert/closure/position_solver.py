@@ -21,15 +21,15 @@ from ..errors import AssemblyError, ModelError, SingularityError
 from ..numerics.factorization import SOLVERS, Factors, factor
 from .equations import Equations
 
-__all__ = ["Position", "find_position", "start_of"]
+__all__ = ["PositionResult", "find_position", "start_of"]
 
 Array = NDArray[np.float64]
 
-_TRIES = (1.0, 1 / 2, 1 / 3, 1 / 6, 1 / 12, 1 / 24, 1 / 100, 1 / 1000)
+STEP_FRACTIONS = (1.0, 1 / 2, 1 / 3, 1 / 6, 1 / 12, 1 / 24, 1 / 100, 1 / 1000)
 
 
 @dataclass(eq=False)
-class Position:
+class PositionResult:
     """Where Newton's method led, and how.
 
     Attributes
@@ -114,7 +114,7 @@ def find_position(
     scaled: bool = True,
     factors: Factors | None = None,
     check: bool = True,
-) -> Position:
+) -> PositionResult:
     """Solve Phi(q, t) = 0 from a guess.
 
     Parameters
@@ -178,7 +178,7 @@ def find_position(
                 made, fresh = made + 1, True
             assert factors is not None
             x = columns * factors.solve(-r)
-            for s in _TRIES if damped else (1.0,):
+            for s in STEP_FRACTIONS if damped else (1.0,):
                 trial = equations.integrate(at, s * x)
                 r_trial = rows * equations.residual(trial, t)
                 size = float(np.linalg.norm(r_trial))
@@ -199,7 +199,7 @@ def find_position(
     raw = equations.residual(at, t)
     order = np.argsort(-np.abs(r))
     missed = {equations.row_names[k]: float(raw[k]) for k in order if abs(r[k]) > tolerance / np.sqrt(max(len(r), 1))}
-    found = Position(
+    found = PositionResult(
         at, float(t), status == "closed", status, history[-1], len(history) - 1, made, np.array(iterates), history,
         missed if status != "closed" else {}, factors, steps[-1] if steps else 0.0,
     )  # fmt: skip

@@ -1,9 +1,9 @@
 """Who shares a redundancy: from dependent closure rows to the connections that demand the same thing.
 
 A combination y of closure rows that vanishes for every motion, y^T P = 0, is a state of self-stress: loads with which
-the loops can press against each other while nothing moves. The connections that carry such a load, chords and tree
-hinges alike, are the ones that share the redundancy. The same loads with y = r, the residual at a configuration where
-the loops cannot be closed any better, tell which connections contradict each other.
+the loops can press against each other while nothing moves. The connections that carry such a load, loop constraints and
+tree joints alike, are the ones that share the redundancy. The same loads with y = r, the residual at a configuration
+where the loops cannot be closed any better, tell which connections contradict each other.
 """
 
 from __future__ import annotations
@@ -13,28 +13,39 @@ from numpy.typing import NDArray
 
 from ..model import Model
 from ..model.connection_loads import weightless_loads
-from .scaling import Scales, closure_rank, singular_values
+from .scaling import Scaling, closure_rank, singular_values
 
-__all__ = ["contradictions", "independent_rows", "loops", "misfits", "near_dependence", "sharing"]
+__all__ = [
+    "conflicting_constraints",
+    "connections_sharing_load",
+    "independent_rows",
+    "loop_connections",
+    "near_dependence",
+    "nearly_conflicting_constraints",
+]
 
 Array = NDArray[np.float64]
 
-_ROUNDINGS = 8.0  # times what rounding may leave
-_CLEAR = (1e-13, 1e-8)  # singular values, of the largest: zero below, and clearly not zero above
+ROUNDOFF_FACTOR = 8.0  # times what rounding may leave
+RANK_GAP = (1e-13, 1e-8)  # singular values, of the largest: zero below, and clearly not zero above
 
 
-def loops(model: Model) -> tuple[tuple[str, ...], ...]:
-    """Return for each chord the names of the connections on its loop, the chord last; ropes close none."""
+def loop_connections(model: Model) -> tuple[tuple[str, ...], ...]:
+    """Return for each loop constraint the names of the connections on its loop, itself last; ropes close none."""
     forest = model.forest
     result = []
-    for chord in (chord for chord in forest.chords if chord.element.kind != "Rope"):
-        first, second = (set(forest.path(end.body.name)) for end in (chord.first, chord.second))
+    for loop_constraint in (
+        loop_constraint for loop_constraint in forest.loop_constraints if loop_constraint.element.kind != "Rope"
+    ):
+        first, second = (set(forest.path(end.body.name)) for end in (loop_constraint.first, loop_constraint.second))
         on_loop = sorted(first ^ second)
-        result.append((*(model.hinge_names[j - 1] for j in on_loop), chord.name))
+        result.append((*(model.joint_names[j - 1] for j in on_loop), loop_constraint.name))
     return tuple(result)
 
 
-def sharing(model: Model, q: Array, lam: Array, *, t: float = 0.0, cutoff: float = 1e-7) -> list[tuple[str, ...]]:
+def connections_sharing_load(
+    model: Model, q: Array, lam: Array, *, t: float = 0.0, cutoff: float = 1e-7
+) -> list[tuple[str, ...]]:
     """Return, for each set of multipliers (k, nc), the names of the connections that carry its load."""
     still = np.zeros((len(lam), model.nv))
     loads = weightless_loads(model, np.tile(q, (len(lam), 1)), still, lam, t=t)
@@ -42,7 +53,7 @@ def sharing(model: Model, q: Array, lam: Array, *, t: float = 0.0, cutoff: float
     names, owners = np.array(model.connection_names), np.array(model.constraint_connections)
     couplings = {coupling.name for coupling in model.forest.couplings}
     found = []
-    for size, row in zip(sizes, lam / Scales.of(model, prescribed=False).rows, strict=True):
+    for size, row in zip(sizes, lam / Scaling.of(model, prescribed=False).rows, strict=True):
         carrying = names[size > cutoff * size.max(initial=0.0)]
         acting = owners[np.abs(row) > cutoff * float(np.abs(row).max(initial=0.0))]
         found.append((*map(str, carrying), *dict.fromkeys(str(name) for name in acting if name in couplings)))
@@ -83,19 +94,19 @@ def independent_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
     return sorted(int(i) for i in kept), [int(i) for i in dropped[sequence]], y
 
 
-def contradictions(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-11) -> list[str]:
+def conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-11) -> list[str]:
     """Say which connections demand incompatible things at q, where the residual cannot be reduced any more.
 
     A residual that no small displacement begins to reduce belongs to rows that repeat one
     another with different numbers. (Where a link is merely too short, turning it a little does change the residual.)
     Time t (s) is for constraints that a drive prescribes.
     """
-    scales = Scales.of(model, t=t)
+    scales = Scaling.of(model, t=t)
     r = scales.residual(model, q)
     owners = np.array(model.constraint_connections)
     random, size = np.random.default_rng(0), 1e-2
     sentences = []
-    for group in _coupled_chords(model):
+    for group in _coupled_loop_constraints(model):
         mine = np.isin(owners, list(group))
         y = np.where(mine, r, 0.0)
         gap = float(np.abs(y).max(initial=0.0))
@@ -110,7 +121,7 @@ def contradictions(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-
         if give > 0.1 * size:
             continue
         worst = int(np.abs(y).argmax())
-        names = sharing(model, q, (y * scales.rows)[None], t=t)[0]
+        names = connections_sharing_load(model, q, (y * scales.rows)[None], t=t)[0]
         others = [name for name in names if name != owners[worst]]
         amount = f"{abs(r[worst]) / scales.rows[worst]:.6g} {scales.units[worst]}"
         sentences.append(
@@ -120,21 +131,23 @@ def contradictions(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-
     return sentences
 
 
-def misfits(model: Model, q: Array, *, t: float = 0.0) -> list[str]:
+def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) -> list[str]:
     """Say which connections demand the same thing but for a little, at q (nq,) where loops are closed.
 
     Rows that depend on others are left to them; what these leave open beyond rounding is the misfit.
     """
-    scales = Scales.of(model, positions_only=True, t=t)
+    scales = Scaling.of(model, positions_only=True, t=t)
     r = scales.residual(model, q)
-    if float(np.abs(r).max(initial=0.0)) <= _ROUNDINGS * scales.floor:
+    if float(np.abs(r).max(initial=0.0)) <= ROUNDOFF_FACTOR * scales.floor:
         return []
     J = scales.jacobian(model, q)
     _, dropped, y = independent_rows(J, closure_rank(singular_values(J)))
     gaps = np.abs(y @ r)
     worst: dict[tuple[str, ...], tuple[float, str]] = {}
-    for k, (row, names) in enumerate(zip(dropped, sharing(model, q, y * scales.rows, t=t), strict=True)):
-        if scales.rows[row] and gaps[k] > _ROUNDINGS * scales.floor * float(np.abs(y[k]).sum()):
+    for k, (row, names) in enumerate(
+        zip(dropped, connections_sharing_load(model, q, y * scales.rows, t=t), strict=True)
+    ):
+        if scales.rows[row] and gaps[k] > ROUNDOFF_FACTOR * scales.floor * float(np.abs(y[k]).sum()):
             amount = gaps[k] / scales.rows[row]
             worst[names] = max(
                 worst.get(names, (0.0, "")),
@@ -149,36 +162,36 @@ def misfits(model: Model, q: Array, *, t: float = 0.0) -> list[str]:
 
 def near_dependence(model: Model, t: Array, q: Array) -> list[str]:
     """Say where, among states at t (n,), q (n, nq), loops are next to dependent, and who would share the loads."""
-    scales = Scales.of(model, prescribed=False)
+    scales = Scaling.of(model, prescribed=False)
     P = np.array([model.constraint_jacobian(place, t=time) for place, time in zip(q, t.tolist(), strict=True)])
     J = scales.rows[:, None] * P * scales.columns
     s = np.linalg.svd(J, compute_uv=False)
     part = s / np.maximum(s[:, :1], 1.0)
-    near = (part > _CLEAR[0]) & (part < _CLEAR[1])
+    near = (part > RANK_GAP[0]) & (part < RANK_GAP[1])
     if not near.any():
         return []
     k, place = np.unravel_index(int(np.where(near, part, 1.0).argmin()), part.shape)
     smallest, y = float(part[k, place]), np.linalg.svd(J[k])[0][:, place]
-    names = sharing(model, q[k], (y * scales.rows)[None], t=float(t[k]), cutoff=1e-3)[0]
+    names = connections_sharing_load(model, q[k], (y * scales.rows)[None], t=float(t[k]), cutoff=1e-3)[0]
     return [
         f"at t = {t[k]:.6g} s the loops are next to dependent (condition {1 / smallest:.2g}): reactions of "
         f"{_join(list(names))} there are decided by rounding and by misfits of their markers"
     ]
 
 
-def _coupled_chords(model: Model) -> list[set[str]]:
-    """Return the chords in groups whose loops share tree hinges."""
+def _coupled_loop_constraints(model: Model) -> list[set[str]]:
+    """Return the loop constraints in groups whose loops share tree joints."""
     groups: list[tuple[set[str], set[str]]] = []
-    for loop in loops(model):
-        hinges, chords = set(loop[:-1]), {loop[-1]}
+    for loop in loop_connections(model):
+        joints, loop_constraints = set(loop[:-1]), {loop[-1]}
         rest = []
         for others, members in groups:
-            if others & hinges:
-                hinges, chords = hinges | others, chords | members
+            if others & joints:
+                joints, loop_constraints = joints | others, loop_constraints | members
             else:
                 rest.append((others, members))
-        groups = [*rest, (hinges, chords)]
-    return [chords for _, chords in groups]
+        groups = [*rest, (joints, loop_constraints)]
+    return [loop_constraints for _, loop_constraints in groups]
 
 
 def _join(names: list[str]) -> str:

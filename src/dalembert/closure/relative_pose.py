@@ -5,7 +5,7 @@ With d from marker 1 to marker 2 and everything in axes of marker 1 (Sol 1983, s
     V_rel = [w2 - w1; v2 - v1 - w1 x d] = J v                                                                       (1)
 
 A load F = [moment; force] on marker 2, about its origin, with its opposite on the other body at the same place, does
-the work F . V_rel: its generalised force is J^T F. A hinge allows V_rel = H u; its speeds are u = H^+ V_rel, and a load
+the work F . V_rel: its generalised force is J^T F. A joint allows V_rel = H u; its speeds are u = H^+ V_rel, and a load
 that does the work x . u is F = (H^+)^T x.
 """
 
@@ -17,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..model import Model
 
-__all__ = ["Relative", "gap_of", "hinge_speeds", "relative"]
+__all__ = ["RelativeMotion", "joint_pose_error", "joint_speeds", "relative"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Relative:
+class RelativeMotion:
     """Marker 2 seen from marker 1.
 
     Attributes
@@ -56,7 +56,7 @@ class Relative:
         return np.concatenate([self.axes @ load[:3], self.axes @ load[3:]])
 
 
-def relative(model: Model, first: Marker, second: Marker, q: Array) -> Relative:
+def relative(model: Model, first: Marker, second: Marker, q: Array) -> RelativeMotion:
     """Return the relative motion of two markers at q (nq,)."""
     one, two = model.pose(first, q), model.pose(second, q)
     J_1, J_2 = model.jacobian(first, q), model.jacobian(second, q)
@@ -65,16 +65,16 @@ def relative(model: Model, first: Marker, second: Marker, q: Array) -> Relative:
     near = np.vstack([R.T @ J_1[:3], R.T @ (J_1[3:] + np.cross(J_1[:3], d, axis=0))])
     terms = np.abs(far) + np.abs(near)
     J = np.where(np.abs(far - near) > 1e-13 * terms.max(1, initial=0.0)[:, None], far - near, 0.0)
-    return Relative(first, second, R, two.position, R.T @ two.rotation, R.T @ d, J, terms)
+    return RelativeMotion(first, second, R, two.position, R.T @ two.rotation, R.T @ d, J, terms)
 
 
-def gap_of(hinge: Hinge, q: Array, motion: Relative) -> float:
-    """Return by how much a relative pose misses that of a hinge at q (nq,), m or rad."""
-    C, c = hinge.pose(q)
+def joint_pose_error(joint: Joint, q: Array, motion: RelativeMotion) -> float:
+    """Return by how much a relative pose misses that of a joint at q (nq,), m or rad."""
+    C, c = joint.pose(q)
     return float(max(np.abs(C - motion.rotation).max(), np.abs(c - motion.position).max()))
 
 
-def hinge_speeds(hinge: Hinge, q: Array) -> Array:
-    """Return H^+ (nv, 6): speeds of a hinge at q (nq,) from the relative velocity of its markers."""
-    H = hinge.motion(q)
+def joint_speeds(joint: Joint, q: Array) -> Array:
+    """Return H^+ (nv, 6): speeds of a joint at q (nq,) from the relative velocity of its markers."""
+    H = joint.motion(q)
     return np.asarray(np.linalg.pinv(H), dtype=np.float64) if H.size else np.zeros((0, 6))

@@ -3,7 +3,7 @@
     r = S Phi(q, t),   J = S Phi_q D,   v = D x                                                                     (1)
 
 and below them one row for each coordinate that is held. Equations of any form serve: those that take no batches are
-asked state by state. What coordinates a user may name is a `Measure`: of the tree, or of a hinge at which a
+asked state by state. What coordinates a user may name is a `CoordinateMeasure`: of the tree, or of a joint at which a
 loop was cut.
 """
 
@@ -19,22 +19,22 @@ from numpy.typing import NDArray
 from ..checks import finite_number
 from ..compile.names import full_names
 from ..connections.constraints.ropes import Rope
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model
 from .equations import Equations, RelativeEquations
-from .loop_solver import axes_against, chords_with_axes, turning
+from .loop_solver import axis_reversal_mask, loop_constraints_with_axes, periodic_angles
 
-__all__ = ["Closed", "Measure", "held_values", "measures_of", "named", "ropes_of"]
+__all__ = ["CoordinateMeasure", "ScaledEquations", "held_values", "measures_of", "named", "ropes_of"]
 
 Array = NDArray[np.float64]
-Places = NDArray[np.intp]
+IndexArray = NDArray[np.intp]
 
-_TURN = 2 * np.pi
+TWO_PI = 2 * np.pi
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
+class CoordinateMeasure:
     """A coordinate of a mechanism by name.
 
     Attributes
@@ -43,7 +43,7 @@ class Measure:
     name, unit : str
         ``"rad"``, ``"m"``, or empty where it is not known.
     place : int
-        Where it stands in q; of a hinge at which a loop was cut, among the coordinates of those.
+        Where it stands in q; of a joint at which a loop was cut, among the coordinates of those.
     column : int
         Where its speed stands in v; -1 if a loop was cut there.
     period : float
@@ -65,7 +65,7 @@ class Measure:
     upper: float = np.inf
 
     def values(self, q: Array) -> Array:
-        """Return its values (...) at q (..., nq), rad or m; of cut hinges, within half a turn."""
+        """Return its values (...) at q (..., nq), rad or m; of cut joints, within half a turn."""
         if self.column >= 0:
             return np.asarray(q[..., self.place])
         model = self.equations.model  # type: ignore[attr-defined]
@@ -106,80 +106,84 @@ class Measure:
         return np.unwrap(values, period=self.period) if self.period else values
 
 
-def _turning(model: Model) -> Places:
+def _turning(model: Model) -> IndexArray:
     """Return the columns of angles after a whole turn of which a body is where it was.
 
     Wheels that couplings bind are among them unless they have stops: closed configurations that differ by whole turns
     of such angles are the same to the eye, and lie on one way.
     """
-    columns = set(turning(model)[1].tolist())
-    bound = {(hinge.name, part) for coupling in model.forest.couplings for hinge, part in coupling.places}
-    for hinge in model.forest.hinges:
-        element, start = hinge.element, model.v_slice(hinge.name).start
+    columns = set(periodic_angles(model)[1].tolist())
+    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.places}
+    for joint in model.forest.joints:
+        element, start = joint.element, model.v_slice(joint.name).start
         if element.counts_turns or element.nq != element.nv:
             continue
         for k, name in enumerate(element.coordinates):
             stops = element.lower is not None or element.upper is not None
-            if (hinge.name, k) in bound and name.startswith("angle") and not stops:
+            if (joint.name, k) in bound and name.startswith("angle") and not stops:
                 columns.add(start + k)
     return np.array(sorted(columns), dtype=np.intp)
 
 
-def measures_of(equations: Equations) -> dict[str, Measure]:
+def measures_of(equations: Equations) -> dict[str, CoordinateMeasure]:
     """Return the coordinates by name; attitudes of balls are none."""
     if not isinstance(equations, RelativeEquations):
         scales = equations.column_scales
         return {
-            name: Measure(equations, name, "", k, k, 0.0, float(scales[k]))
+            name: CoordinateMeasure(equations, name, "", k, k, 0.0, float(scales[k]))
             for k, name in enumerate(equations.speed_names)
         }
     model, found = equations.model, {}
     turns = set(_turning(model).tolist())
-    for hinge in model.forest.hinges:
-        element = hinge.element
+    for joint in model.forest.joints:
+        element = joint.element
         if element.nq != element.nv:
             continue
-        place, column = model.q_slice(hinge.name).start, model.v_slice(hinge.name).start
-        for k, name in enumerate(full_names(hinge.name, element.coordinates)):
-            period = _TURN if column + k in turns else 0.0
+        place, column = model.q_slice(joint.name).start, model.v_slice(joint.name).start
+        for k, name in enumerate(full_names(joint.name, element.coordinates)):
+            period = TWO_PI if column + k in turns else 0.0
             found[name] = _measure(equations, name, element, k, place + k, column + k, period)
-    for chord in model.forest.chords:
-        closing = chord.element
-        if not isinstance(closing, Hinge) or closing.nq != closing.nv:
+    for loop_constraint in model.forest.loop_constraints:
+        closing = loop_constraint.element
+        if not isinstance(closing, Joint) or closing.nq != closing.nv:
             continue
-        place = model.cut_slice(chord.name).start
-        for k, name in enumerate(full_names(chord.name, closing.coordinates)):
+        place = model.cut_slice(loop_constraint.name).start
+        for k, name in enumerate(full_names(loop_constraint.name, closing.coordinates)):
             turn = closing.coordinate_units[k] == "rad" and not closing.counts_turns
-            found[name] = _measure(equations, name, closing, k, place + k, -1, _TURN if turn else 0.0)
+            found[name] = _measure(equations, name, closing, k, place + k, -1, TWO_PI if turn else 0.0)
     order = {name: k for k, name in enumerate(model.system.connections)}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0].split(".")[0], len(order))))
 
 
-def ropes_of(equations: RelativeEquations) -> list[Measure]:
+def ropes_of(equations: RelativeEquations) -> list[CoordinateMeasure]:
     """Return the distances that ropes bound: no coordinates, but with stops as those have them."""
     model, found = equations.model, []
-    for chord in model.forest.chords:
-        rope = chord.element
+    for loop_constraint in model.forest.loop_constraints:
+        rope = loop_constraint.element
         if isinstance(rope, Rope):
-            place, _ = model.compiled.names.ropes[chord.name]
+            place, _ = model.compiled.names.ropes[loop_constraint.name]
             stops = rope.lower, rope.upper
-            found.append(Measure(equations, chord.name, "m", place, -1, 0.0, float(model.length), *stops))
+            found.append(
+                CoordinateMeasure(equations, loop_constraint.name, "m", place, -1, 0.0, float(model.length), *stops)
+            )
     return found
 
 
 def _measure(
-    equations: RelativeEquations, name: str, element: Hinge, k: int, place: int, column: int, period: float
-) -> Measure:
+    equations: RelativeEquations, name: str, element: Joint, k: int, place: int, column: int, period: float
+) -> CoordinateMeasure:
     unit = element.coordinate_units[k]
     stops = [
         -np.inf if element.lower is None else element.lower[k],
         np.inf if element.upper is None else element.upper[k],
     ]
     scale = equations.model.length if unit == "m" else 1.0
-    return Measure(equations, name, unit, place, column, period, float(scale), float(stops[0]), float(stops[1]))
+    return CoordinateMeasure(
+        equations, name, unit, place, column, period, float(scale), float(stops[0]), float(stops[1])
+    )
 
 
-class Closed:
+class ScaledEquations:
     """The scaled equations (1) of a mechanism with some coordinates held.
 
     Parameters
@@ -195,7 +199,7 @@ class Closed:
     def __init__(
         self,
         equations: Equations,
-        held: Mapping[Measure, float] | None = None,
+        held: Mapping[CoordinateMeasure, float] | None = None,
         t: float = 0.0,
         clocks: NDArray[np.bool_] | None = None,
     ) -> None:
@@ -209,12 +213,12 @@ class Closed:
         names = [name.rsplit(".", 1)[0] if self._batches else name for name in equations.row_names]
         self._owners = [names[k] for k in self._rows]
         owners = np.array(self._owners)
-        self.groups: list[Places] = [np.flatnonzero(owners == name) for name in dict.fromkeys(owners.tolist())]
+        self.groups: list[IndexArray] = [np.flatnonzero(owners == name) for name in dict.fromkeys(owners.tolist())]
         self.groups += [np.array([len(self._rows) + k]) for k in range(len(self.held))]
         self.rows = len(self._rows) + len(self.held)
         self.periods = np.zeros(self.nv)
         if isinstance(equations, RelativeEquations):
-            self.periods[_turning(equations.model)] = _TURN
+            self.periods[_turning(equations.model)] = TWO_PI
 
     # ---- equations
 
@@ -277,20 +281,20 @@ class Closed:
             pairs = zip(q0, q1, strict=True)
             x = np.array([self.equations.difference(a, b) for a, b in pairs]).reshape(len(q1), self.nv) / self.scales
         turns = self.periods > 0
-        x[..., turns] -= _TURN * np.round(x[..., turns] / _TURN)
+        x[..., turns] -= TWO_PI * np.round(x[..., turns] / TWO_PI)
         return np.asarray(x)
 
-    def genuine(self, q: Array, rows: Places | None = None) -> NDArray[np.bool_]:
-        """Return which configurations (..., nq) close for hinges too: no axis points against its other.
+    def genuine(self, q: Array, rows: IndexArray | None = None) -> NDArray[np.bool_]:
+        """Return which configurations (..., nq) close for joints too: no axis points against its other.
 
-        With `rows`, only hinges that these belong to are looked at.
+        With `rows`, only joints that these belong to are looked at.
         """
         if not isinstance(self.equations, RelativeEquations):
             return np.ones(q.shape[:-1], dtype=bool)
-        against = axes_against(self.equations.model, q)
+        against = axis_reversal_mask(self.equations.model, q)
         if rows is not None:
             owners = {self._owners[k] for k in rows if k < len(self._owners)}
-            against = against[..., [name in owners for name in chords_with_axes(self.equations.model)]]
+            against = against[..., [name in owners for name in loop_constraints_with_axes(self.equations.model)]]
         return np.asarray(~against.any(-1))
 
     def shift(self, q: Array, near: Array) -> Array:
@@ -300,7 +304,7 @@ class Closed:
 
 def held_values(
     equations: Equations, q: Array, fixed: str | Iterable[str] | Mapping[str, Any], *, item: str
-) -> dict[Measure, float]:
+) -> dict[CoordinateMeasure, float]:
     """Return the coordinates that are held with their values, those of q (nq,) where none is given."""
     known = measures_of(equations)
     values = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys([fixed] if isinstance(fixed, str) else fixed)
@@ -313,7 +317,7 @@ def held_values(
     return held
 
 
-def named(known: Mapping[str, Measure], name: Any, *, item: str, field: str) -> Measure:
+def named(known: Mapping[str, CoordinateMeasure], name: Any, *, item: str, field: str) -> CoordinateMeasure:
     """Return the coordinate of that name.
 
     Raises

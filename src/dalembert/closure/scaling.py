@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from ..compile.loop_constraints import characteristic_lengths
 from ..model import Model
-from ..model.cache import once_per_model
+from ..model.cache import cached_per_model
 
-__all__ = ["Scales", "closure_rank", "singular_values"]
+__all__ = ["Scaling", "closure_rank", "singular_values"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Scales:
+class Scaling:
     """Row and column scales of a model's closure equations.
 
     Attributes
@@ -53,7 +53,7 @@ class Scales:
     t: float = 0.0
 
     @classmethod
-    def of(cls, model: Model, *, positions_only: bool = False, t: float = 0.0, prescribed: bool = True) -> Scales:
+    def of(cls, model: Model, *, positions_only: bool = False, t: float = 0.0, prescribed: bool = True) -> Scaling:
         """Read the scales off a model at time t; unless `prescribed`, without targets.
 
         With `positions_only`, rows that bind velocities count for nothing.
@@ -63,11 +63,11 @@ class Scales:
         scales = cls(length, rows, columns, units, floor, targets, t)
         return scales.of_positions(model) if positions_only else scales
 
-    def of_positions(self, model: Model) -> Scales:
+    def of_positions(self, model: Model) -> Scaling:
         """Return the same with rows that bind velocities counting for nothing."""
         return replace(self, rows=np.where(model.holonomic, self.rows, 0.0))
 
-    def without(self, rows: NDArray[np.bool_]) -> Scales:
+    def without(self, rows: NDArray[np.bool_]) -> Scaling:
         """Return the same with marked rows (nc,) counting for nothing."""
         return replace(self, rows=np.where(rows, 0.0, self.rows))
 
@@ -108,14 +108,14 @@ def closure_rank(s: Array, tolerance: float = 1e-8) -> int:
     return int((s > tolerance * max(1.0, float(s.max(initial=0.0)))).sum())
 
 
-_WORST = 1e-6  # what rounding may leave open at most: places so far away that it leaves more are none
+MAX_ROUNDOFF_GAP = 1e-6  # what rounding may leave open at most: places so far away that it leaves more are none
 
 
-@once_per_model
+@cached_per_model
 def _constants(model: Model) -> tuple[float, Array, Array, tuple[str, ...], float]:
     """Return length, rows, columns, units and floor of a model."""
     tables = model.compiled.tables
     reach = characteristic_lengths(model.forest)[1]
     floor = 16 * np.finfo(float).eps * (1.0 + reach / model.length) * max(1.0, model.nb**0.5)
-    floor = floor if floor < _WORST else _WORST
+    floor = floor if floor < MAX_ROUNDOFF_GAP else MAX_ROUNDOFF_GAP
     return model.length, tables["row_scale"], tables["column_scale"], model.compiled.names.row_units, floor

@@ -5,23 +5,23 @@ from __future__ import annotations
 from ..system import System
 from ..system.topology import Graph
 
-__all__ = ["adrift"]
+__all__ = ["find_ungrounded_parts"]
 
 
-def adrift(system: System) -> list[str]:
+def find_ungrounded_parts(system: System) -> list[str]:
     """Say which parts of a system fall freely though nobody said so.
 
-    Such a part has no hinge, constraint or force element between it and anything else, and no place
+    Such a part has no joint, constraint or force element between it and anything else, and no place
     (`System.place`) or load of its own, under gravity. A body that is to fly is connected to ground by `Free`, or
     placed.
     """
     if not system.gravity.any():
         return []
-    return [_said(part) for part in Graph.of(system).parts()[1:] if not _meant(system, set(part))]
+    return [_message(part) for part in Graph.of(system).parts()[1:] if not _is_intended(system, set(part))]
 
 
-def _meant(system: System, part: set[str]) -> bool:
-    """Return whether something else than hinges acts on a part, or someone said where it starts."""
+def _is_intended(system: System, part: set[str]) -> bool:
+    """Return whether something else than joints acts on a part, or someone said where it starts."""
     if part & set(system.places):
         return True
     ends = [{c.first.body.name, c.second.body.name} for c in system.connections.values()]
@@ -30,7 +30,7 @@ def _meant(system: System, part: set[str]) -> bool:
     return any(bodies & part and (len(bodies) == 1 or bodies - part) for bodies in ends)
 
 
-def _said(part: list[str]) -> str:
+def _message(part: list[str]) -> str:
     listed = ", ".join(map(repr, part[:6])) + (f" and {len(part) - 6} more" if len(part) > 6 else "")
     verb = "is" if len(part) == 1 else "are"
     return (

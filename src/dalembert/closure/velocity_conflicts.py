@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .named_velocities import Freedoms
+from .named_velocities import NamedVelocities
 from .null_space import general_mobility
-from .scaling import Scales, closure_rank
+from .scaling import Scaling, closure_rank
 
-__all__ = ["why_speeds_clash"]
+__all__ = ["explain_velocity_conflict"]
 
 Array = NDArray[np.float64]
 
-_STILL = 1e-6  # share of a motion below which a speed takes no part in it
+MIN_PARTICIPATION = 1e-6  # share of a motion below which a speed takes no part in it
 
 
-def why_speeds_clash(held: Freedoms, q: Array, t: float = 0.0) -> str:
+def explain_velocity_conflict(held: NamedVelocities, q: Array, t: float = 0.0) -> str:
     """Return a sentence or two on why the held speeds cannot be had at q (nq,), and the way out."""
     model = held.model
-    scales = Scales.of(model, t=t)
+    scales = Scaling.of(model, t=t)
     _, s, Vt = np.linalg.svd(scales.jacobian(model, q))
     motions = Vt[closure_rank(s) :]
     text, here = "", len(motions)
@@ -28,15 +28,15 @@ def why_speeds_clash(held: Freedoms, q: Array, t: float = 0.0) -> str:
         text = f"The position is singular: mobility {here} here, {nearby} nearby; start beside it, or from rest. "
     part = np.linalg.norm(motions, axis=0)
     moved = np.linalg.norm(held.rows(q) @ (motions * scales.columns).T, axis=1)
-    if (moved < _STILL).any() and len(motions):
-        stuck = [name for name, p in zip(held.names, moved, strict=True) if p < _STILL]
+    if (moved < MIN_PARTICIPATION).any() and len(motions):
+        stuck = [name for name, p in zip(held.names, moved, strict=True) if p < MIN_PARTICIPATION]
         able = [name for name, p in zip(model.speed_names, part, strict=True) if p > 0.1]
         return (
             f"{text}At this configuration {_listed(stuck)} cannot move: a dead point; drive another coordinate, "
             f"such as {_listed(able)}."
         )
     if len(held) > len(motions):
-        count = f"{len(motions)} freedom{'s' * (len(motions) != 1)}"
+        count = f"{len(motions)} degree of freedom{'s' * (len(motions) != 1)}"
         return f"{text}The system has {count}: prescribe fewer, or values that agree (see da.mobility(...).motions)."
     return text or "Prescribe fewer, or values that agree (see da.mobility(...).motions)."
 

@@ -12,23 +12,23 @@ from ..checks import checked, finite_array
 from ..errors import AssemblyError, SingularityError
 from ..model import Model, as_model
 from ..system import System
-from ..system.initial_values import Place
+from ..system.initial_values import BodyPlacement
 from .loop_solver import rank_of
-from .named_velocities import Freedoms, freedoms_of, names_of
-from .scaling import Scales, closure_rank, singular_values
-from .starts.chain_targets import PacedChain
-from .velocity_conflicts import why_speeds_clash
+from .named_velocities import NamedVelocities, as_name_list, named_velocities
+from .scaling import Scaling, closure_rank, singular_values
+from .starts.chain_targets import ChainRateTarget
+from .velocity_conflicts import explain_velocity_conflict
 
-__all__ = ["consistent_accelerations", "consistent_speeds", "shortest", "wished_speeds"]
+__all__ = ["consistent_accelerations", "consistent_velocities", "minimum_norm_solution", "preferred_velocities"]
 
 Array = NDArray[np.float64]
 Fixed = str | Iterable[str] | Mapping[str, ArrayLike]
 
-RANK = 1e-9  # singular values of scaled rows below this are rounding
+RANK_TOL = 1e-9  # singular values of scaled rows below this are rounding
 
 
 @checked("q", "fixed")
-def consistent_speeds(
+def consistent_velocities(
     system: System | Model, q: ArrayLike, v: ArrayLike, fixed: Fixed = (), *, t: float = 0.0
 ) -> Array:
     """Return the speeds nearest to `v` that keep the loops closed, (nv,).
@@ -43,7 +43,7 @@ def consistent_speeds(
         A closed configuration.
     v : (nv,) rad/s or m/s
     fixed : names, or dict of name to value
-        Connections or speeds, also of a hinge at which a loop was cut, that keep the value that `v` gives them, or take
+        Connections or speeds, also of a joint at which a loop was cut, that keep the value that `v` gives them, or take
         the value.
     t : float, s
         Time, for constraints that a drive prescribes.
@@ -56,8 +56,8 @@ def consistent_speeds(
     model, item = as_model(system), "consistent_speeds"
     v = finite_array(v, (model.nv,), item=item, field="v").copy()
     q = model._coordinates(item, q)
-    held = freedoms_of(model, fixed, item=f"{item}: fixed")
-    scales = Scales.of(model, t=t)
+    held = named_velocities(model, fixed, item=f"{item}: fixed")
+    scales = Scaling.of(model, t=t)
     wanted = _with_values(held, fixed, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return v
@@ -77,25 +77,25 @@ def consistent_speeds(
         x[free] += np.linalg.solve(low.T, step)
     gap = J @ x - rates
     if np.abs(gap).max(initial=0.0) > 1e-9 * (size * np.linalg.norm(v / scales.columns) + np.linalg.norm(rates)):
-        names = names_of(fixed)
+        names = as_name_list(fixed)
         what = f"the speeds held at {', '.join(map(repr, names))}" if names else "the rates of driven constraints"
         raise AssemblyError(
             f"{item}: {what} contradict the closed loops: {_widest(held, scales, gap, '/s')}. "
-            f"{why_speeds_clash(held, q, t)}"
+            f"{explain_velocity_conflict(held, q, t)}"
         )
     result: Array = x * scales.columns
     result[~free] = v[~free]
     return result
 
 
-def wished_speeds(
+def preferred_velocities(
     model: Model,
     q: Array,
     fixed: Mapping[str, ArrayLike],
     wishes: Mapping[str, ArrayLike],
-    places: Mapping[str, Place] | None = None,
+    places: Mapping[str, BodyPlacement] | None = None,
     *,
-    chains: Sequence[PacedChain] = (),
+    chains: Sequence[ChainRateTarget] = (),
     t: float = 0.0,
 ) -> Array:
     """Return speeds (nv,) that keep the loops closed and meet wishes: exactly if they can, else by least change.
@@ -108,7 +108,7 @@ def wished_speeds(
     q : (nq,) rad or m
         A closed configuration.
     fixed, wishes : dict of name to value
-        Connections or speeds, also of hinges at which loops were cut; those in `fixed` are met or refused. No speed is
+        Connections or speeds, also of joints at which loops were cut; those in `fixed` are met or refused. No speed is
         in both.
     places : dict of str to Place
         Bodies whose velocities are wished for.
@@ -117,17 +117,17 @@ def wished_speeds(
     t : float, s
     """
     rest = np.zeros(model.nv)
-    placed, rates, units = _placed_rates(model, q, places or {}, chains)
+    placed, rates, units = _body_velocity_targets(model, q, places or {}, chains)
     try:
-        found = consistent_speeds(model, q, rest, fixed={**fixed, **wishes}, t=t)
+        found = consistent_velocities(model, q, rest, fixed={**fixed, **wishes}, t=t)
         if not len(placed):
             return found
     except AssemblyError:
         if not wishes:
             raise
-    base = consistent_speeds(model, q, rest, fixed=fixed, t=t)
-    scales = Scales.of(model, t=t)
-    held, wished = (freedoms_of(model, names, item="start speeds") for names in (fixed, wishes))
+    base = consistent_velocities(model, q, rest, fixed=fixed, t=t)
+    scales = Scaling.of(model, t=t)
+    held, wished = (named_velocities(model, names, item="start speeds") for names in (fixed, wishes))
     rows = [scales.jacobian(model, q), held.rows(q) * scales.columns]
     _, s, Vt = np.linalg.svd(np.vstack(rows))
     allowed = scales.columns[:, None] * Vt[rank_of(s) :].T
@@ -137,7 +137,7 @@ def wished_speeds(
     G = np.vstack([wished.rows(q), placed])
     gap = sizes * (np.concatenate([v[wished.columns], cut, rates]) - G @ base)
     U, s, Vt = np.linalg.svd(sizes[:, None] * (G @ allowed))
-    rank = closure_rank(s, RANK)
+    rank = closure_rank(s, RANK_TOL)
     met: Array = base + allowed @ (Vt[:rank].T @ ((U[:, :rank].T @ gap) / s[:rank]))
     left = allowed @ Vt[rank:].T  # what no wish speaks of
     M = model.mass_matrix(q)
@@ -145,8 +145,8 @@ def wished_speeds(
     return met
 
 
-def _placed_rates(
-    model: Model, q: Array, places: Mapping[str, Place], chains: Sequence[PacedChain]
+def _body_velocity_targets(
+    model: Model, q: Array, places: Mapping[str, BodyPlacement], chains: Sequence[ChainRateTarget]
 ) -> tuple[Array, Array, Array]:
     """Return rows (k, nv) on v, rates (k,) and scales (k,) of velocities of bodies and within chains."""
     rows, rates, units = [np.zeros((0, model.nv))], [np.zeros(0)], [np.zeros(0)]
@@ -180,7 +180,7 @@ def consistent_accelerations(
     v : (nv,) rad/s or m/s
     a : (nv,) rad/s2 or m/s2
     fixed : names, or dict of name to value
-        Connections or speeds, also of a hinge at which a loop was cut, that keep exactly what `a` gives them, or take
+        Connections or speeds, also of a joint at which a loop was cut, that keep exactly what `a` gives them, or take
         the value.
     t : float, s
         Time, for constraints that a drive prescribes.
@@ -193,8 +193,8 @@ def consistent_accelerations(
     model, item = as_model(system), "consistent_accelerations"
     q, v = finite_array(q, (model.nq,), item=item, field="q"), finite_array(v, (model.nv,), item=item, field="v")
     a = finite_array(a, (model.nv,), item=item, field="a").copy()
-    held = freedoms_of(model, fixed, item=f"{item}: fixed")
-    scales = Scales.of(model, t=t)
+    held = named_velocities(model, fixed, item=f"{item}: fixed")
+    scales = Scaling.of(model, t=t)
     wanted = _with_values(held, fixed, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return a
@@ -208,41 +208,41 @@ def consistent_accelerations(
     if (np.abs(gap) <= np.finfo(float).eps * terms).all():
         return a
     J = (rows[:, None] * np.vstack([P, C]) * scales.columns)[:, free]
-    step = shortest(J, -gap)
+    step = minimum_norm_solution(J, -gap)
     rest = np.abs(J @ step + gap)
     if rest.max() > 1e-9 * float(np.abs(gap).max()) + 1e-12 * (1.0 + float(terms.max())):
         given = f"with the accelerations given for {_listed(held.names)}, " if len(held) else ""
         raise SingularityError(
             f"{item}: {given}no motion keeps the loops closed: {_widest(held, scales, rest, '/s2')}. "
-            f"{why_speeds_clash(held, q, t)}"
+            f"{explain_velocity_conflict(held, q, t)}"
         )
     a[free] += scales.columns[free] * step
     return a
 
 
-def shortest(A: Array, b: Array) -> Array:
+def minimum_norm_solution(A: Array, b: Array) -> Array:
     """Return the shortest x with A x = b as nearly as can be."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    rank = closure_rank(s, RANK)
+    rank = closure_rank(s, RANK_TOL)
     x: Array = Vt[:rank].T @ ((U[:, :rank].T @ b) / s[:rank])
     return x
 
 
-def _with_values(held: Freedoms, fixed: Fixed, speeds: Array, cut: Array, item: str) -> Array:
-    """Put given values into the speeds (nv,), or accelerations; return those that cut hinges are to have, (k,)."""
+def _with_values(held: NamedVelocities, fixed: Fixed, speeds: Array, cut: Array, item: str) -> Array:
+    """Put given values into the speeds (nv,), or accelerations; return those that cut joints are to have, (k,)."""
     if not isinstance(fixed, Mapping):
         return cut
     wanted = cut.copy()
     for name, value in fixed.items():
-        one = freedoms_of(held.model, name, item=item)
+        one = named_velocities(held.model, name, item=item)
         numbers = finite_array(np.atleast_1d(np.asarray(value, dtype=float)), (len(one),), item=item, field=name)
         speeds[one.columns] = numbers[: len(one.columns)]
         wanted[[held.cut.index(k) for k in one.cut]] = numbers[len(one.columns) :]
     return wanted
 
 
-def _root_of_inertia(model: Model, q: Array, scales: Scales, free: NDArray[np.bool_]) -> Array:
-    """Return L of M = L L^T in scaled free speeds; freedoms without inertia get a little, so that they follow."""
+def _root_of_inertia(model: Model, q: Array, scales: Scaling, free: NDArray[np.bool_]) -> Array:
+    """Return L of M = L L^T in scaled free speeds; DOF without inertia get a little, so that they follow."""
     M = scales.columns[:, None] * model.mass_matrix(q) * scales.columns
     M = M[np.ix_(free, free)]
     try:
@@ -252,7 +252,7 @@ def _root_of_inertia(model: Model, q: Array, scales: Scales, free: NDArray[np.bo
         return np.asarray(np.linalg.cholesky(M + little * np.eye(len(M))))
 
 
-def _widest(held: Freedoms, scales: Scales, gap: Array, per: str) -> str:
+def _widest(held: NamedVelocities, scales: Scaling, gap: Array, per: str) -> str:
     """Say which row opens fastest, or which held coordinate is missed."""
     worst, rows = int(np.abs(gap).argmax()), len(scales.rows)
     if worst >= rows:

@@ -1,7 +1,7 @@
 """Where bodies stand in the core's list, and what flexible ones bring to it.
 
-A rigid body takes one place. A flexible one takes several (core/flexible/body.hpp): a carrier at the end of its hinge,
-the modal body with its frame and mass, and a node frame for each hinge and each marker on it, so that everything that
+A rigid body takes one place. A flexible one takes several (core/flexible/body.hpp): a carrier at the end of its joint,
+the modal body with its frame and mass, and a node frame for each joint and each marker on it, so that everything that
 attaches meets a plain body.
 """
 
@@ -25,7 +25,7 @@ from .schema import Rows
 if TYPE_CHECKING:
     from ..system import System
 
-__all__ = ["ModalTables", "Place", "Places", "modes_of", "refuse_flexible", "second_order"]
+__all__ = ["BodyLayout", "BodySlot", "ModalTables", "modes_of", "refuse_flexible", "second_order"]
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def refuse_flexible(system: System, oracle: str) -> None:
 
 
 @dataclass(frozen=True)
-class Place:
+class BodySlot:
     """One place in the core's list.
 
     Attributes
@@ -87,7 +87,7 @@ class ModalTables:
         return {"modal": self.rows.array(), "modal_numbers": np.concatenate([np.zeros(0), *self._numbers])}
 
 
-class Places:
+class BodyLayout:
     """The core's list for a forest.
 
     Attributes
@@ -95,15 +95,15 @@ class Places:
     rows : list of Place
         ``rows[i - 1]`` is place i.
     frame, carrier : (nb + 1,) int
-        Of the user's bodies: the place of the frame, and that at the end of the hinge.
+        Of the user's bodies: the place of the frame, and that at the end of the joint.
     inboard : (nb,) int
-        Of the user's bodies: the place that their hinge starts from.
+        Of the user's bodies: the place that their joint starts from.
     tables : ModalTables
     """
 
     def __init__(self, forest: Forest, markers: Iterable[Marker]) -> None:
         self.forest = forest
-        self.rows: list[Place] = []
+        self.rows: list[BodySlot] = []
         self.tables = ModalTables()
         nb = forest.nb
         self.frame, self.carrier = np.zeros(nb + 1, dtype=np.int32), np.zeros(nb + 1, dtype=np.int32)
@@ -116,39 +116,39 @@ class Places:
         if not any(modes_of(body) for body in bodies):
             self.frame[:] = self.carrier[:] = np.arange(nb + 1)
             self.inboard[:] = forest.parent
-            self.rows = [Place(int(parent), k, "rigid") for k, parent in enumerate(forest.parent, start=1)]
+            self.rows = [BodySlot(int(parent), k, "rigid") for k, parent in enumerate(forest.parent, start=1)]
             return
         on: dict[int, list[Marker]] = {}
         for marker in markers:
             on.setdefault(forest.number.get(marker.body.name, 0), []).append(marker)
         carried = {
-            self._key(int(parent), hinge.inboard)
-            for parent, hinge in zip(forest.parent, forest.hinges, strict=True)
-            if modes_of(hinge.inboard.body)
+            self._key(int(parent), joint.inboard)
+            for parent, joint in zip(forest.parent, forest.joints, strict=True)
+            if modes_of(joint.inboard.body)
         }
-        for k, hinge in enumerate(forest.hinges, start=1):
+        for k, joint in enumerate(forest.joints, start=1):
             parent = int(forest.parent[k - 1])
             start = int(self.frame[parent])
-            if modes_of(bodies[parent]) and self._moves(hinge.inboard):
-                start = self._add(Place(start, parent, "node", self.tables.add(self.shapes_of(hinge.inboard))))
-                self._nodes.setdefault(self._key(parent, hinge.inboard), start)
+            if modes_of(bodies[parent]) and self._moves(joint.inboard):
+                start = self._add(BodySlot(start, parent, "node", self.tables.add(self.shapes_of(joint.inboard))))
+                self._nodes.setdefault(self._key(parent, joint.inboard), start)
             self.inboard[k - 1] = start
             body = bodies[k]
             if not modes_of(body):
-                self.frame[k] = self.carrier[k] = self._add(Place(start, k, "rigid"))
+                self.frame[k] = self.carrier[k] = self._add(BodySlot(start, k, "rigid"))
                 continue
             assert body.flexible is not None
-            self.carrier[k] = self._add(Place(start, k, "carrier"))
+            self.carrier[k] = self._add(BodySlot(start, k, "carrier"))
             self._take(k, body.flexible)
-            shape, clamped = self.tables.add(self.shapes_of(hinge.outboard)), not self._moves(hinge.outboard)
-            self.frame[k] = self._add(Place(int(self.carrier[k]), k, "modal", shape, clamped))
+            shape, clamped = self.tables.add(self.shapes_of(joint.outboard)), not self._moves(joint.outboard)
+            self.frame[k] = self._add(BodySlot(int(self.carrier[k]), k, "modal", shape, clamped))
             if not clamped:
-                self._nodes[self._key(k, hinge.outboard)] = int(self.carrier[k])
+                self._nodes[self._key(k, joint.outboard)] = int(self.carrier[k])
             for marker in on.get(k, ()):
                 key = self._key(k, marker)
                 if self._moves(marker) and key not in self._nodes and key not in carried:
                     self._nodes[key] = self._add(
-                        Place(int(self.frame[k]), k, "node", self.tables.add(self.shapes_of(marker)))
+                        BodySlot(int(self.frame[k]), k, "node", self.tables.add(self.shapes_of(marker)))
                     )
 
     def find(self, marker: Marker) -> int:
@@ -164,7 +164,7 @@ class Places:
             return True
         return self._key(self.forest.number[marker.body.name], marker) in self._nodes
 
-    def _add(self, place: Place) -> int:
+    def _add(self, place: BodySlot) -> int:
         self.rows.append(place)
         return len(self.rows)
 

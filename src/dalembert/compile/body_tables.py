@@ -1,4 +1,4 @@
-"""From bodies and hinges of a forest to the rows of the core's list."""
+"""From bodies and joints of a forest to the rows of the core's list."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import ModelError
-from ..system.topology import Forest, TreeHinge
-from .body_layout import Place
+from ..system.topology import Forest, TreeJoint
+from .body_layout import BodySlot
 from .frames import FrameMap
 from .names import Names
-from .program_tables import JointTables
+from .program_tables import ConnectionProgramTables
 from .schema import Rows, number, table
 
-__all__ = ["flatten_bodies", "hinge_markers"]
+__all__ = ["flatten_bodies", "joint_markers"]
 
 Array = NDArray[np.float64]
 
 _LOWER = [0, 1, 2, 4, 5, 8]  # of a symmetric 3 x 3: xx xy xz yy yz zz
 
 
-def flatten_bodies(forest: Forest, frames: FrameMap, joints: JointTables, names: Names) -> dict[str, NDArray[Any]]:
+def flatten_bodies(
+    forest: Forest, frames: FrameMap, joints: ConnectionProgramTables, names: Names
+) -> dict[str, NDArray[Any]]:
     """Return the tables of bodies, of second markers, and of armatures."""
     places = frames.places
     own = _inertias(forest, frames)
@@ -32,30 +34,30 @@ def flatten_bodies(forest: Forest, frames: FrameMap, joints: JointTables, names:
         k = place.user
         row["parent"], row["owner"] = place.parent, k
         if place.kind in ("rigid", "carrier"):
-            hinge = forest.hinges[k - 1]
+            joint = forest.joints[k - 1]
             row["R_PJ"], row["p_PJ"] = frames.R_PJ[k - 1].ravel(), frames.p_PJ[k - 1]
             row["R_FB"], row["p_FB"] = frames.R_FB[k].ravel(), frames.p_FB[k]
-            row["hinge"] = k
-            _set_hinge(row, hinge, joints)
+            row["joint"] = k
+            _set_joint(row, joint, joints)
         if place.kind == "rigid":
             row["user"] = k
             row["mass"], row["h"], row["J"] = own[0][k - 1], own[1][k - 1], own[2][k - 1]
         elif place.kind != "carrier":
             _set_flexible(row, place, forest, frames)
-    return {"bodies": rows, "markers": hinge_markers(forest, frames), "armature": _armatures(forest, names)}
+    return {"bodies": rows, "markers": joint_markers(forest, frames), "armature": _armatures(forest, names)}
 
 
-def _set_hinge(row: Any, hinge: TreeHinge, joints: JointTables) -> None:
-    element = hinge.element
-    row["reversed"], row["pitch"] = hinge.reversed, element.parameter
+def _set_joint(row: Any, joint: TreeJoint, joints: ConnectionProgramTables) -> None:
+    element = joint.element
+    row["reversed"], row["pitch"] = joint.reversed, element.parameter
     if element.kernel:
-        row["kind"] = _core.hinges[element.kernel, hinge.reversed]
+        row["kind"] = _core.joints[element.kernel, joint.reversed]
     else:
         row["form"], row["nv"] = number("form", "custom"), element.nv
-        row["program"] = joints.of_hinge(hinge.name, element, reversed=hinge.reversed)
+        row["program"] = joints.of_joint(joint.name, element, reversed=joint.reversed)
 
 
-def _set_flexible(row: Any, place: Place, forest: Forest, frames: FrameMap) -> None:
+def _set_flexible(row: Any, place: BodySlot, forest: Forest, frames: FrameMap) -> None:
     """Fill the row of a modal body or a node; both rest parallel to the user's frame."""
     k = place.user
     row["form"] = number("form", place.kind)
@@ -63,9 +65,9 @@ def _set_flexible(row: Any, place: Place, forest: Forest, frames: FrameMap) -> N
     row["R_PJ"] = row["R_FB"] = np.eye(3).ravel()
     if place.kind == "node":
         return
-    # the node that the hinge holds, in F of the carrier
+    # the node that the joint holds, in F of the carrier
     row["R_PJ"] = frames.R_FB[k].ravel()
-    row["p_PJ"] = frames.R_FB[k] @ forest.hinges[k - 1].outboard.foot + frames.p_FB[k]
+    row["p_PJ"] = frames.R_FB[k] @ forest.joints[k - 1].outboard.foot + frames.p_FB[k]
     row["user"], row["mass"] = k, forest.system.bodies[forest.bodies[k]].mass
 
 
@@ -87,21 +89,21 @@ def _inertias(forest: Forest, frames: FrameMap) -> tuple[Array, Array, Array]:
     return mass, h, J
 
 
-def hinge_markers(forest: Forest, frames: FrameMap) -> NDArray[Any]:
-    """Return the table of second markers of the hinges."""
+def joint_markers(forest: Forest, frames: FrameMap) -> NDArray[Any]:
+    """Return the table of second markers of the joints."""
     rows = Rows("markers")
-    for k, hinge in enumerate(forest.hinges, start=1):
-        body, R, p = frames.place(hinge.inboard if hinge.reversed else hinge.outboard)
+    for k, joint in enumerate(forest.joints, start=1):
+        body, R, p = frames.place(joint.inboard if joint.reversed else joint.outboard)
         place = frames.places.carrier[k]
-        # loads are told about the end of the hinge itself, which is where its frame F is
-        rows.add(R_FM=R, p_FM=p, place=place, body=body, outboard=not hinge.reversed)
+        # loads are told about the end of the joint itself, which is where its frame F is
+        rows.add(R_FM=R, p_FM=p, place=place, body=body, outboard=not joint.reversed)
     return rows.array()
 
 
 def _armatures(forest: Forest, names: Names) -> Array:
     """Return the armatures (nv,), or none if there are none."""
     armature = np.zeros(len(names.speeds))
-    for hinge in forest.hinges:
-        if hinge.element.armature is not None:
-            armature[names.v[hinge.name]] = hinge.element.armature
+    for joint in forest.joints:
+        if joint.element.armature is not None:
+            armature[names.v[joint.name]] = joint.element.armature
     return armature if armature.any() else np.zeros(0)

@@ -16,17 +16,17 @@ from ..connections.constraints.ropes import Rope
 from ..connections.drives import Drive
 from ..errors import SingularityError
 from ..system import System
-from ..system.topology import Forest, with_links
+from ..system.topology import Forest, with_massless_links
 from .body_tables import flatten_bodies
-from .driven_angles import with_turns
+from .driven_angles import replace_driven_angles
 from .element_tables import ElementTables
 from .elements import flatten_elements
 from .frames import FrameMap
-from .loop_constraints import chord_order, flatten_chords, lean_rows, scales
-from .massless_dof import has_modes, lent_inertia, needs_no_inertia, refuse_idle_freedoms
+from .loop_constraints import flatten_loop_constraints, loop_constraint_order, nonredundant_rows, scales
+from .massless_dof import check_massless_dof, has_modes, needs_no_inertia, regularizing_inertia
 from .names import Names, rows_of
-from .parameters import OwnNumbers, collect_numbers
-from .program_tables import JointTables
+from .parameters import ParameterRegistry, collect_parameters
+from .program_tables import ConnectionProgramTables
 from .time_laws import LawTables, flatten_drives
 
 __all__ = ["Compiled", "compile_system", "random_coordinates"]
@@ -53,7 +53,7 @@ class Compiled:
     drives : tuple of Drive
         In the order of the core.
     lean : (nc,) bool
-        Rows that do not repeat others of their chord in every configuration.
+        Rows that do not repeat others of their loop constraint in every configuration.
     numbers : OwnNumbers
         What may have other values without compiling again.
     """
@@ -68,7 +68,7 @@ class Compiled:
     hosted: tuple[Any, ...]
     drives: tuple[Drive, ...]
     lean: NDArray[np.bool_]
-    numbers: OwnNumbers
+    numbers: ParameterRegistry
 
 
 def _from_starts(system: System) -> System:
@@ -80,7 +80,7 @@ def _from_starts(system: System) -> System:
     return system
 
 
-def _with_ties(system: System) -> System:
+def _with_chain_limits(system: System) -> System:
     """Return the system with ropes beside every chain that can be stretched or folded: they hold it there."""
     for name, connection in list(system.connections.items()):
         reach = reach_of(connection.element) if isinstance(connection.element, KinematicChain) else None
@@ -104,17 +104,17 @@ def compile_system(origin: System) -> Compiled:
     TopologyError
         If there are no bodies.
     ModelError
-        If a body's data are impossible, or a hinge that carries mass moves none along one of its
-        freedoms.
+        If a body's data are impossible, or a joint that carries mass moves none along one of its
+        degrees of freedom.
     """
     for body in origin.bodies.values():
         body.validate()
-    system = _with_ties(with_turns(_from_starts(with_links(origin.copy()))))
+    system = _with_chain_limits(replace_driven_angles(_from_starts(with_massless_links(origin.copy()))))
     forest = Forest(system)
-    names, frames, joints = Names(forest), FrameMap.of(forest), JointTables()
+    names, frames, joints = Names(forest), FrameMap.of(forest), ConnectionProgramTables()
     tables = {
         **flatten_bodies(forest, frames, joints, names),
-        **flatten_chords(forest, frames, joints, names),
+        **flatten_loop_constraints(forest, frames, joints, names),
         **joints.arrays(),
         **frames.places.tables.arrays(),
         **scales(forest, names),
@@ -125,17 +125,17 @@ def compile_system(origin: System) -> Compiled:
     skeleton = _Skeleton(tables, np.zeros(0), [], [], None)
     if names.rows:
         generic = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
-        tables["lent"] = lent_inertia(skeleton, forest, names, generic)
+        tables["lent"] = regularizing_inertia(skeleton, forest, names, generic)
         skeleton = _Skeleton(tables, np.zeros(0), [], [], None) if len(tables["lent"]) else skeleton
-        rows, lean = _settle_rows(skeleton, forest, names)
+        rows, lean = _row_elimination_order(skeleton, forest, names)
         tables |= rows
     else:  # in a loop, what closes it may bring the inertia that a branch lacks
-        _mind_inertia(skeleton, tables, forest, names, drives)
+        _check_inertia(skeleton, tables, forest, names, drives)
     laws = LawTables()
     elements = flatten_elements(forest, frames, names, laws, joints.programs.tables)
     tables["drives"] = flatten_drives(drives, names, laws, elements.drive_laws)
     tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
-    numbers = collect_numbers(forest, frames, names, elements, drives, joints.own)
+    numbers = collect_parameters(forest, frames, names, elements, drives, joints.own)
     tables |= {**laws.arrays(), **elements.arrays(), **numbers.tables}
     hosted = tuple(laws.hosted)
     return Compiled(system, origin.key, forest, frames, names, tables, elements, hosted, drives, lean, numbers)
@@ -145,20 +145,20 @@ class _Skeleton(_core.Model):
     """Bodies and closures alone, to ask the core about them."""
 
     def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        raise SingularityError("a freedom without inertia")
+        raise SingularityError("a degree of freedom without inertia")
 
 
-def _mind_inertia(
+def _check_inertia(
     skeleton: _Skeleton, tables: dict[str, NDArray[Any]], forest: Forest, names: Names, drives: tuple[Drive, ...]
 ) -> None:
-    """Refuse freedoms of a tree that move no inertia and need some."""
+    """Refuse degrees of freedom of a tree that move no inertia and need some."""
     held = needs_no_inertia(forest, names, drives)
     flexible = has_modes(forest)
     if held.any() and flexible:  # an armature without end holds them
         own = tables["armature"] if len(tables["armature"]) else np.zeros(len(held))
         skeleton = _Skeleton({**tables, "armature": np.where(held, 1e60, own)}, np.zeros(0), [], [], None)
     generic = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
-    refuse_idle_freedoms(skeleton, forest, names, generic, None if flexible else held)
+    check_massless_dof(skeleton, forest, names, generic, None if flexible else held)
 
 
 def random_coordinates(forest: Forest, names: Names, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
@@ -167,9 +167,9 @@ def random_coordinates(forest: Forest, names: Names, rng: np.random.Generator, s
     Quaternions are not normalised; flexible bodies are not deformed.
     """
     q = np.zeros((*shape, len(names.coordinates)))
-    for hinge in forest.hinges:
-        span = names.q[hinge.name]
-        for column, name in zip(range(span.start, span.stop), hinge.element.coordinates, strict=True):
+    for joint in forest.joints:
+        span = names.q[joint.name]
+        for column, name in zip(range(span.start, span.stop), joint.element.coordinates, strict=True):
             if name.startswith("angle"):
                 q[..., column] = rng.uniform(-np.pi, np.pi, shape)
             elif name.startswith("q"):
@@ -179,17 +179,19 @@ def random_coordinates(forest: Forest, names: Names, rng: np.random.Generator, s
     return q
 
 
-def _settle_rows(
+def _row_elimination_order(
     skeleton: _Skeleton, forest: Forest, names: Names
 ) -> tuple[dict[str, NDArray[np.int32]], NDArray[np.bool_]]:
     """Return the order in which constraint rows are eliminated, and which of them are needed everywhere."""
     starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
-    order = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in chord_order(forest)]).astype(np.int32)
+    order = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in loop_constraint_order(forest)]).astype(
+        np.int32
+    )
     rng, still = np.random.default_rng(2), np.zeros(skeleton.nv)
     samples = [skeleton.integrate(random_coordinates(forest, names, rng), still) for _ in range(3)]
     try:
-        lean = lean_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
-    except SingularityError:  # a tree with freedoms that only the loops hold: nothing is left out
+        lean = nonredundant_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
+    except SingularityError:  # a tree with degrees of freedom that only the loops hold: nothing is left out
         lean = names.closing.copy()
     return {"all_rows": order, "lean_rows": order[lean[order]]}, lean
 
@@ -198,6 +200,6 @@ def _holonomic(names: Names, drives: Iterable[Drive]) -> NDArray[np.bool_]:
     """Return which rows bind positions: not those that a drive gives a speed or an acceleration."""
     bound = names.holonomic.copy()
     for drive in drives:
-        if drive.level and not drive.of_hinge:
+        if drive.level and not drive.of_joint:
             bound[names.row_connections.index(drive.connection.name) + drive.coordinate] = False
     return bound

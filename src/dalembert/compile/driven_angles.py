@@ -1,6 +1,6 @@
 """Driven angles between two axes whose bodies can turn about one axis only: turns about that axis.
 
-From the body of one marker the hinges are followed that do not turn, or turn about one and the same axis n; all of them
+From the body of one marker the joints are followed that do not turn, or turn about one and the same axis n; all of them
 leave n where it is in either body. If they lead to the other body, an axis perpendicular to n turns about n by a
 number that any motion changes smoothly, while the angle between two axes has a kink at 0 and at half a turn.
 """
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from ..connections.connection import Connection
 from ..connections.constraints.geometric import AxisAngle
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..system import System
 
-__all__ = ["with_turns"]
+__all__ = ["replace_driven_angles"]
 
 Array = NDArray[np.float64]
 
-ALIKE = 1e-9  # components of unit vectors
+PARALLEL_TOL = 1e-9  # components of unit vectors
 
 
-def with_turns(system: System) -> System:
+def replace_driven_angles(system: System) -> System:
     """Make driven angles turns where they can be; changes the system."""
     for key, drive in system.drives.items():
         connection, element = drive.connection, drive.connection.element
@@ -35,12 +35,12 @@ def with_turns(system: System) -> System:
         if found is None:
             continue
         n, R = found
-        if max(abs(float(n @ element.axis_1)), abs(float(n @ R @ element.axis_2))) > ALIKE:
+        if max(abs(float(n @ element.axis_1)), abs(float(n @ R @ element.axis_2))) > PARALLEL_TOL:
             continue
         b = R @ element.axis_2
         at, wanted = float(np.arctan2(np.cross(n, element.axis_1) @ b, element.axis_1 @ b)), float(drive.law(0.0)[0])
         away = [abs(np.angle(np.exp(1j * (side * at - wanted)))) for side in (1.0, -1.0)]
-        about = -n if away[1] < away[0] - ALIKE else n
+        about = -n if away[1] < away[0] - PARALLEL_TOL else n
         system.connections[connection.name] = new = replace(connection, element=element.turning(about))
         system.drives[key] = replace(drive, connection=new)
     return system
@@ -51,8 +51,8 @@ def _turned(system: System, connection: Connection) -> tuple[Array, Array] | Non
     first, second = connection.first, connection.second
     if first.shape is not None or second.shape is not None:
         return None
-    hinges = [c for c in system.connections.values() if isinstance(c.element, Hinge)]
-    axes = {c.name: _axis(c.element) for c in hinges if isinstance(c.element, Hinge)}
+    joints = [c for c in system.connections.values() if isinstance(c.element, Joint)]
+    axes = {c.name: _axis(c.element) for c in joints if isinstance(c.element, Joint)}
     ways: list[tuple[str, Array, Array | None]] = [(first.body.name, first.rotation.T, None)]
     seen = set()
     for body, R, n in ways:  # grows on the way
@@ -62,16 +62,16 @@ def _turned(system: System, connection: Connection) -> tuple[Array, Array] | Non
         seen.add(key)
         if body == second.body.name and n is not None:
             return n, R @ second.rotation
-        ways += _onward(system, hinges, axes, (body, R, n))
+        ways += _onward(system, joints, axes, (body, R, n))
     return None
 
 
 def _onward(
-    system: System, hinges: list[Connection], axes: dict[str, Array | None], way: tuple[str, Array, Array | None]
+    system: System, joints: list[Connection], axes: dict[str, Array | None], way: tuple[str, Array, Array | None]
 ) -> Iterator[tuple[str, Array, Array | None]]:
-    """Yield bodies behind hinges at a body, their attitude, and the axis that bodies turn about on the way."""
+    """Yield bodies behind joints at a body, their attitude, and the axis that bodies turn about on the way."""
     body, R, n = way
-    for c in hinges:
+    for c in joints:
         axis, ends = axes[c.name], (c.first, c.second)
         if (
             axis is None
@@ -87,35 +87,35 @@ def _onward(
             yield there.body.name, beyond, n
             continue
         along = (R if forward else beyond) @ c.first.rotation @ axis * (1.0 if forward else -1.0)
-        if n is None or np.linalg.norm(np.cross(n, along)) < ALIKE:
+        if n is None or np.linalg.norm(np.cross(n, along)) < PARALLEL_TOL:
             yield there.body.name, beyond, along if n is None else n
 
 
-def _axis(hinge: Hinge) -> Array | None:
-    """Return the axis (3,) of the first marker that a hinge turns about, zero if it does not turn; None if several."""
-    if hinge.nq != hinge.nv:
+def _axis(joint: Joint) -> Array | None:
+    """Return the axis (3,) of the first marker that a joint turns about, zero if it does not turn; None if several."""
+    if joint.nq != joint.nv:
         return None
-    zero, rng = hinge.zero, np.random.default_rng(0)
-    start = hinge.pose(zero)[0]
-    moved = [*(zero + 0.1 * row for row in np.eye(hinge.nq)), *(zero + rng.uniform(0.2, 1.2, (3, hinge.nq)))]
+    zero, rng = joint.zero, np.random.default_rng(0)
+    start = joint.pose(zero)[0]
+    moved = [*(zero + 0.1 * row for row in np.eye(joint.nq)), *(zero + rng.uniform(0.2, 1.2, (3, joint.nq)))]
     found = None
     for q in moved:
-        D = np.asarray(hinge.pose(q)[0] @ start.T, dtype=float)
+        D = np.asarray(joint.pose(q)[0] @ start.T, dtype=float)
         axis = np.array([D[2, 1] - D[1, 2], D[0, 2] - D[2, 0], D[1, 0] - D[0, 1]])
         size = np.linalg.norm(axis)
-        if size < ALIKE:
+        if size < PARALLEL_TOL:
             continue
-        if found is not None and np.linalg.norm(np.cross(found, axis / size)) > ALIKE:
+        if found is not None and np.linalg.norm(np.cross(found, axis / size)) > PARALLEL_TOL:
             return None
         found = axis / size if found is None else found
     return np.zeros(3) if found is None else found
 
 
 def _attitude(system: System, connection: Connection) -> Array:
-    """Return the attitude (3, 3) of the second marker of a hinge at its start values."""
-    hinge, initial = connection.element, system.initials.get(connection.name)
-    assert isinstance(hinge, Hinge)
-    q = hinge.zero
+    """Return the attitude (3, 3) of the second marker of a joint at its start values."""
+    joint, initial = connection.element, system.initials.get(connection.name)
+    assert isinstance(joint, Joint)
+    q = joint.zero
     if initial is not None and initial.position is not None:
         q = np.where(np.isnan(initial.position), q, initial.position)
-    return np.asarray(hinge.pose(q)[0], dtype=float)
+    return np.asarray(joint.pose(q)[0], dtype=float)

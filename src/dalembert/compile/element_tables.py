@@ -14,18 +14,18 @@ from ..bodies.markers import Marker
 from ..connections.elements.element import Element
 from ..connections.laws import Law
 from ..errors import UserFunctionError
-from .joint_elements import DryPlace
+from .joint_elements import FrictionSlot
 from .program_tables import ProgramTables, table_arrays
 from .schema import Rows, number
 from .time_laws import LawTables
 
-__all__ = ["ElementPlace", "ElementTables", "guarded_law"]
+__all__ = ["ElementIndices", "ElementTables", "checked_python_law"]
 
-_HINGE = number("measure", "hinge")
+_JOINT = number("measure", "joint")
 
 
 @dataclass(frozen=True)
-class ElementPlace:
+class ElementIndices:
     """Where what an element measures and does stands among that of all elements.
 
     Attributes
@@ -70,7 +70,7 @@ class ElementTables:
     dry : dict of str to DryPlace
         Of speeds that have dry friction.
     actuated : dict of (str, int) to int
-        Hinges and their speeds at which actuators are bounded, in the order of the core.
+        Joints and their speeds at which actuators are bounded, in the order of the core.
     port_ends : dict of int to (Marker, Marker)
         Of ports between markers.
     drive_laws : dict of str to int
@@ -92,8 +92,8 @@ class ElementTables:
     starts: list[float] = field(default_factory=list)
     signals: dict[str, int] = field(default_factory=dict)
     inputs_by_law: list[str] = field(default_factory=list)
-    places: dict[str, ElementPlace] = field(default_factory=dict)
-    dry: dict[str, DryPlace] = field(default_factory=dict)
+    places: dict[str, ElementIndices] = field(default_factory=dict)
+    dry: dict[str, FrictionSlot] = field(default_factory=dict)
     actuated: dict[tuple[str, int], int] = field(default_factory=dict)
     port_ends: dict[int, tuple[Marker, Marker]] = field(default_factory=dict)
     drive_laws: dict[str, int] = field(default_factory=dict)
@@ -127,8 +127,8 @@ class ElementTables:
         if hasattr(function, "address"):
             self.functions.append(int(function.address))
         else:
-            self.functions.append(guarded_law(name, function, element.gives, bool(element.signals)))
-        self.function_sizes.append((len(element.takes), element.gives))
+            self.functions.append(checked_python_law(name, function, element.output_count, bool(element.signals)))
+        self.function_sizes.append((len(element.input_names), element.output_count))
         return len(self.functions) - 1
 
     def add_element(self, name: str, ports: list[int], measures: int, **fields: Any) -> None:
@@ -139,12 +139,12 @@ class ElementTables:
             span = slice(self.measured, self.measured + measures)
             taken = slice(fields.get("input", 0), fields.get("input", 0) + fields.get("inputs", 0))
             numbers = range(ports[0], ports[0] + len(ports)) if ports else range(0)
-            self.places[name] = ElementPlace(row, numbers, span, taken)
+            self.places[name] = ElementIndices(row, numbers, span, taken)
         self.measured += measures
 
-    def add_hinge_port(self, *, actuator: int = 0, **fields: Any) -> int:
-        """Add a port at a speed of a hinge; `actuator`: from 1, whose bound what is given there counts to."""
-        number = self.ports.add(measure=_HINGE, actuator=actuator, **fields)
+    def add_joint_port(self, *, actuator: int = 0, **fields: Any) -> int:
+        """Add a port at a speed of a joint; `actuator`: from 1, whose bound what is given there counts to."""
+        number = self.ports.add(measure=_JOINT, actuator=actuator, **fields)
         if actuator:
             self._bounded.add(number)
         return number
@@ -161,7 +161,9 @@ class ElementTables:
         return self._feedback[connection, part]
 
 
-def guarded_law(name: str, function: Callable[..., Any], gives: int, signals: bool = False) -> Callable[..., Any]:
+def checked_python_law(
+    name: str, function: Callable[..., Any], gives: int, signals: bool = False
+) -> Callable[..., Any]:
     """Return a law in Python that names its element and the time if it fails or gives what is no answer."""
     alone = gives == 2
     allowed = (gives,) if signals else (gives - 1, gives)

@@ -15,22 +15,22 @@ from ..connections.formulas.expressions import Program
 from ..connections.formulas.program_algebra import extracted
 from ..connections.formulas.switching_functions import thresholds_of
 from ..connections.formulas.tables import Table
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..errors import ModelError
 from ..system.topology import Forest
 from .element_tables import ElementTables
 from .frames import FrameMap
-from .joint_elements import add_hinge_elements
+from .joint_elements import add_joint_elements
 from .names import Names
 from .schema import number
-from .signal_graph import SignalGraph, Wire
+from .signal_graph import SignalGraph, SignalSource
 from .time_laws import LawTables
 
-__all__ = ["Site", "flatten_elements"]
+__all__ = ["CompileContext", "flatten_elements"]
 
 
 @dataclass(frozen=True, eq=False)
-class Site:
+class CompileContext:
     """Where elements are: what their ports need to know."""
 
     forest: Forest
@@ -38,28 +38,30 @@ class Site:
     names: Names
     tables: ElementTables
 
-    def at_hinge(self, hinge: Connection, part: int, *, actuated: bool = False) -> int:
-        """Return the number of a new port at a speed of a hinge, and at its coordinate if it has one of its own."""
-        element = hinge.element
-        assert isinstance(element, Hinge)
-        actuator = self.actuator(hinge, part) if actuated else 0
-        if hinge.name in self.names.cut_v:
-            chord = self.names.chords.index(hinge.name)
-            return self.tables.add_hinge_port(actuator=actuator, freedom=-1, coordinate=-1, chord=chord, part=part)
-        coordinate = self.names.q[hinge.name].start + part if element.nq == element.nv else -1
-        freedom = self.names.v[hinge.name].start + part
-        return self.tables.add_hinge_port(actuator=actuator, freedom=freedom, coordinate=coordinate, chord=-1)
+    def at_joint(self, joint: Connection, part: int, *, actuated: bool = False) -> int:
+        """Return the number of a new port at a speed of a joint, and at its coordinate if it has one of its own."""
+        element = joint.element
+        assert isinstance(element, Joint)
+        actuator = self.actuator(joint, part) if actuated else 0
+        if joint.name in self.names.cut_v:
+            loop_constraint = self.names.loop_constraints.index(joint.name)
+            return self.tables.add_joint_port(
+                actuator=actuator, dof=-1, coordinate=-1, loop_constraint=loop_constraint, part=part
+            )
+        coordinate = self.names.q[joint.name].start + part if element.nq == element.nv else -1
+        dof = self.names.v[joint.name].start + part
+        return self.tables.add_joint_port(actuator=actuator, dof=dof, coordinate=coordinate, loop_constraint=-1)
 
-    def actuator(self, hinge: Connection, part: int) -> int:
-        """Return the number, from 1, of the bound of actuators at a speed of a hinge; 0: there is none."""
-        element, tables = hinge.element, self.tables
-        assert isinstance(element, Hinge)
+    def actuator(self, joint: Connection, part: int) -> int:
+        """Return the number, from 1, of the bound of actuators at a speed of a joint; 0: there is none."""
+        element, tables = joint.element, self.tables
+        assert isinstance(element, Joint)
         if element.max_effort is None:
             return 0
-        if (hinge.name, part) not in tables.actuated:
-            port = self.at_hinge(hinge, part)
-            tables.actuated[hinge.name, part] = tables.actuators.add(bound=float(element.max_effort[part]), port=port)
-        return tables.actuated[hinge.name, part] + 1
+        if (joint.name, part) not in tables.actuated:
+            port = self.at_joint(joint, part)
+            tables.actuated[joint.name, part] = tables.actuators.add(bound=float(element.max_effort[part]), port=port)
+        return tables.actuated[joint.name, part] + 1
 
     def between(self, measure: str, first: Marker, second: Marker) -> int:
         """Return the number of a new port between two markers."""
@@ -67,15 +69,15 @@ class Site:
         body_b, R_B, p_B = self.frames.place(second)
         ends = {"body_a": body_a, "R_FA": R_A, "p_FA": p_A, "body_b": body_b, "R_FB": R_B, "p_FB": p_B}
         kind = number("measure", measure)
-        port = self.tables.ports.add(measure=kind, **ends, freedom=-1, coordinate=-1, chord=-1)
+        port = self.tables.ports.add(measure=kind, **ends, dof=-1, coordinate=-1, loop_constraint=-1)
         self.tables.port_ends[port] = first, second
         return port
 
     def ports_of(self, connection: ForceConnection) -> list[int]:
         """Return the numbers of new ports, one for each thing that an element measures."""
         measures = connection.element.each_measure
-        if measures[:1] == ("hinge",):
-            return [self.at_hinge(*place, actuated=connection.actuates) for place in connection.places]
+        if measures[:1] == ("joint",):
+            return [self.at_joint(*place, actuated=connection.actuates) for place in connection.places]
         if len(connection.ends) == 1:  # a load: its opposite goes to ground
             return [self.between(measures[0], self.forest.system.ground.origin, connection.ends[0])]
         return [
@@ -87,31 +89,31 @@ class Site:
 def flatten_elements(
     forest: Forest, frames: FrameMap, names: Names, laws: LawTables, looked_up: Sequence[Table] = ()
 ) -> ElementTables:
-    """Return the tables of all elements: plain ones, dampers of hinges, those with laws of their own.
+    """Return the tables of all elements: plain ones, dampers of joints, those with laws of their own.
 
     looked_up : tables of numbers that other programs have taken before
     """
     tables = ElementTables(laws)
     tables.programs.tables += looked_up
-    site = Site(forest, frames, names, tables)
-    for hinge in forest.hinges:  # where a control may act
-        if hinge.connection is not None:
-            for part in range(hinge.element.nv):
-                site.actuator(hinge.connection, part)
+    site = CompileContext(forest, frames, names, tables)
+    for joint in forest.joints:  # where a control may act
+        if joint.connection is not None:
+            for part in range(joint.element.nv):
+                site.actuator(joint.connection, part)
     connections = list(forest.system.forces.values())
     for connection in connections:
         if connection.element.law_form:
             _add_plain(site, connection)
-    for hinge in forest.hinges:
-        if hinge.connection is not None:
-            add_hinge_elements(site, hinge.connection)
-    for chord in forest.chords:
-        add_hinge_elements(site, chord)
+    for joint in forest.joints:
+        if joint.connection is not None:
+            add_joint_elements(site, joint.connection)
+    for loop_constraint in forest.loop_constraints:
+        add_joint_elements(site, loop_constraint)
     _add_own_laws(site, [c for c in connections if isinstance(c.element, Element)])
     return tables
 
 
-def _add_plain(site: Site, connection: ForceConnection) -> None:
+def _add_plain(site: CompileContext, connection: ForceConnection) -> None:
     """Add an element whose law the core knows by name."""
     element, name, tables = connection.element, connection.name, site.tables
     values = [getattr(element, label) for label in element.fields]
@@ -132,7 +134,7 @@ def _add_plain(site: Site, connection: ForceConnection) -> None:
     )
 
 
-def _add_own_laws(site: Site, connections: list[ForceConnection]) -> None:
+def _add_own_laws(site: CompileContext, connections: list[ForceConnection]) -> None:
     """Add elements with laws of their own, in causal order."""
     tables = site.tables
     for connection in connections:
@@ -158,7 +160,7 @@ def _add_own_laws(site: Site, connections: list[ForceConnection]) -> None:
 class _Row:
     """One element with a law of its own on its way into the tables."""
 
-    def __init__(self, site: Site, connection: ForceConnection) -> None:
+    def __init__(self, site: CompileContext, connection: ForceConnection) -> None:
         element = connection.element
         assert isinstance(element, Element)
         self.site, self.tables = site, site.tables
@@ -188,7 +190,7 @@ class _Row:
             forces = element.measures + len(element.states)
             residuals = program.outputs[forces + 1 : forces + 1 + len(element.unknowns)]
             matter = [*program.outputs[:forces], *residuals]
-            form, law = "program", tables.programs.take(program, self._thresholds(program, element.takes, matter))
+            form, law = "program", tables.programs.take(program, self._thresholds(program, element.input_names, matter))
         tables.add_element(
             self.name,
             self.ports,
@@ -212,8 +214,8 @@ class _Row:
         """Add a row that computes one signal, from what it depends on."""
         element, tables = self.element, self.tables
         assert element.program is not None
-        program, takes = element.program, element.takes
-        n, gives, m = len(element.unknowns), element.gives, element.measures
+        program, takes = element.program, element.input_names
+        n, gives, m = len(element.unknowns), element.output_count, element.measures
         place = program.outputs[m + len(element.states) + 1 + list(element.signals).index(signal)]
         needed = inputs_of(program, [place])
         solves = any(k >= len(takes) for k in needed)
@@ -271,12 +273,12 @@ class _Row:
                     return
                 part -= size
         if k <= 2 * m + len(element.states):
-            place = tables.state_names.index(f"{self.name}.{element.takes[k]}")
+            place = tables.state_names.index(f"{self.name}.{element.input_names[k]}")
             tables.inputs.add(source=number("source", "state"), place=place)
             return
-        self._input(element.takes[k], graph.wires[self.name][element.takes[k]])
+        self._input(element.input_names[k], graph.wires[self.name][element.input_names[k]])
 
-    def _input(self, name: str, wire: Wire) -> None:
+    def _input(self, name: str, wire: SignalSource) -> None:
         """Add an input of the law."""
         source, tables, site = wire.source, self.tables, self.site
         if wire.signal:
@@ -284,7 +286,7 @@ class _Row:
         elif wire.state:
             tables.inputs.add(source=number("source", "state"), place=tables.state_names.index(wire.state))
         elif wire.place is not None:
-            tables.inputs.add(source=number("source", "port"), place=site.at_hinge(*wire.place), part=wire.rate)
+            tables.inputs.add(source=number("source", "port"), place=site.at_joint(*wire.place), part=wire.rate)
         elif isinstance(source, Sensor):
             port = site.between(source.measure, source.first, source.second)
             tables.inputs.add(source=number("source", "port"), place=port, part=source.part)
@@ -309,10 +311,12 @@ def _without_signals(element: Element) -> Program:
     assert program is not None
     if not n:
         return program
-    first = element.gives - n
+    first = element.output_count - n
     inputs = {k: k for k in range(len(program.inputs))}
     into = Program(program.inputs)
     for k in inputs:
         into.emit("input", k)
-    into.outputs = extracted(program, into, [*program.outputs[:first], *program.outputs[element.gives :]], inputs)
+    into.outputs = extracted(
+        program, into, [*program.outputs[:first], *program.outputs[element.output_count :]], inputs
+    )
     return into

@@ -1,7 +1,7 @@
 """Frames of the kernels, and how they meet the user's.
 
-The kernels work in frames of their own: frame F of a body sits at the outboard end of its hinge,
-frame J at the inboard end, both turned so that the hinge's axis is local z. `FrameMap` is the one
+The kernels work in frames of their own: frame F of a body sits at the outboard end of its joint,
+frame J at the inboard end, both turned so that the joint's axis is local z. `FrameMap` is the one
 place where these frames and the user's body frames meet.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..bodies.markers import Marker
 from ..connections.elements.signals import Sensor
 from ..system.topology import Forest
-from .body_layout import Places, modes_of
+from .body_layout import BodyLayout, modes_of
 
 __all__ = ["FrameMap"]
 
@@ -33,10 +33,10 @@ class FrameMap:
     R_FB : (nb + 1, 3, 3)
     p_FB : (nb + 1, 3) m
         The user's body frame in F: ``x_F = R_FB @ x_B + p_FB``. Of a flexible body, in F of the place at the end of
-        its hinge, undeformed.
+        its joint, undeformed.
     R_PJ : (nb, 3, 3)
     p_PJ : (nb, 3) m
-        The inboard hinge frame J in F of the place that the hinge starts from.
+        The inboard joint frame J in F of the place that the joint starts from.
     places : Places
     """
 
@@ -44,21 +44,21 @@ class FrameMap:
     p_FB: Array
     R_PJ: Array
     p_PJ: Array
-    places: Places
+    places: BodyLayout
 
     @classmethod
     def of(cls, forest: Forest) -> FrameMap:
         """Compute the frames of a forest."""
         nb = forest.nb
-        places = Places(forest, markers_in_use(forest))
+        places = BodyLayout(forest, markers_in_use(forest))
         flexible = [False, *(bool(modes_of(forest.system.bodies[name])) for name in forest.bodies[1:])]
         R_FB, p_FB = np.tile(np.eye(3), (nb + 1, 1, 1)), np.zeros((nb + 1, 3))
         R_PJ, p_PJ = np.empty((nb, 3, 3)), np.empty((nb, 3))
-        for k, (hinge, parent) in enumerate(zip(forest.hinges, forest.parent, strict=True)):
-            axes = hinge.element.frame()
-            if hinge.reversed:
-                axes = axes @ np.array(hinge.element.reversal)
-            inboard, outboard = hinge.inboard, hinge.outboard
+        for k, (joint, parent) in enumerate(zip(forest.joints, forest.parent, strict=True)):
+            axes = joint.element.frame()
+            if joint.reversed:
+                axes = axes @ np.array(joint.element.reversal)
+            inboard, outboard = joint.inboard, joint.outboard
             if flexible[parent]:
                 at_node = places.rows[places.inboard[k] - 1].kind == "node"
                 R_PJ[k], p_PJ[k] = inboard.rotation @ axes, _arm(inboard) if at_node else inboard.position
@@ -97,12 +97,12 @@ def _arm(marker: Marker) -> Array:
 
 
 def markers_in_use(forest: Forest) -> list[Marker]:
-    """Return the markers at which chords, force elements and users look at bodies."""
+    """Return the markers at which loop constraints, force elements and users look at bodies."""
     system = forest.system
-    used = [marker for c in forest.chords for marker in (c.first, c.second)]
+    used = [marker for c in forest.loop_constraints for marker in (c.first, c.second)]
     for force in system.forces.values():
         used += force.ends
         sensors = [source for source in getattr(force.element, "inputs", {}).values() if isinstance(source, Sensor)]
         used += [marker for sensor in sensors for marker in (sensor.first, sensor.second)]
-    used += [marker for c in forest.hinges for marker in (c.inboard, c.outboard)]
+    used += [marker for c in forest.joints for marker in (c.inboard, c.outboard)]
     return used + [marker for body in system.bodies.values() for marker in body.markers.values()]

@@ -1,4 +1,4 @@
-"""What acts in hinges themselves, as elements of the core: viscous dampers, dry friction."""
+"""What acts in joints themselves, as elements of the core: viscous dampers, dry friction."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..connections.connection import Connection
-from ..connections.elements.built_in import HingeSpring
+from ..connections.elements.built_in import JointSpring
 from ..connections.elements.signals import Reaction, parts_in
 from ..connections.formulas.expressions import compile_expressions
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from .names import full_names
 from .schema import number
 
 if TYPE_CHECKING:
-    from .elements import Site
+    from .elements import CompileContext
 
-__all__ = ["BY_SIGN", "DryPlace", "add_hinge_elements"]
+__all__ = ["SIGN_MODE", "FrictionSlot", "add_joint_elements"]
 
-BY_SIGN = 2.0  # the mode of dry friction that goes by the sign of the speed; what is within one of zero is given
+SIGN_MODE = 2.0  # the mode of dry friction that goes by the sign of the speed; what is within one of zero is given
 
 
 @dataclass(frozen=True)
-class DryPlace:
+class FrictionSlot:
     """Where the dry friction of a speed stands.
 
     Attributes
@@ -45,52 +45,52 @@ class DryPlace:
     load: int
 
 
-def add_hinge_elements(site: Site, connection: Connection) -> None:
-    """Add what acts in a hinge itself, at its speeds."""
-    hinge = connection.element
-    if not isinstance(hinge, Hinge):
+def add_joint_elements(site: CompileContext, connection: Connection) -> None:
+    """Add what acts in a joint itself, at its speeds."""
+    joint = connection.element
+    if not isinstance(joint, Joint):
         return
-    speeds = tuple(full_names(connection.name, hinge.speeds))
-    if hinge.damping is not None:
+    speeds = tuple(full_names(connection.name, joint.speeds))
+    if joint.damping is not None:
         for part, speed in enumerate(speeds):
             labels = ("", f"{speed}.damping", "")
-            parameter = site.tables.add_parameters(labels, (0.0, float(hinge.damping[part]), 0.0))
-            form = number("law_form", HingeSpring.law_form)
+            parameter = site.tables.add_parameters(labels, (0.0, float(joint.damping[part]), 0.0))
+            form = number("law_form", JointSpring.law_form)
             site.tables.add_element(
-                "", [site.at_hinge(connection, part)], 1, form=form, parameter=parameter, parameters=3
+                "", [site.at_joint(connection, part)], 1, form=form, parameter=parameter, parameters=3
             )
-    if not hinge.rubs:
+    if not joint.rubs:
         return
-    given = [f for f in (hinge.friction, hinge.static_friction) if f is not None]
-    parts = [k for k in range(hinge.nv) if hinge.load_friction is not None or any(f[k] for f in given)]
-    for chosen in [parts] if hinge.rubs_together else [[part] for part in parts]:
+    given = [f for f in (joint.friction, joint.static_friction) if f is not None]
+    parts = [k for k in range(joint.nv) if joint.load_friction is not None or any(f[k] for f in given)]
+    for chosen in [parts] if joint.has_vector_friction else [[part] for part in parts]:
         _add_dry(site, connection, chosen, speeds)
 
 
-def _add_dry(site: Site, connection: Connection, parts: list[int], speeds: tuple[str, ...]) -> None:
-    """Add dry friction at one speed of a hinge, or at several together."""
-    hinge, tables = connection.element, site.tables
-    assert isinstance(hinge, Hinge)
-    n, law = len(parts), hinge.load_friction
+def _add_dry(site: CompileContext, connection: Connection, parts: list[int], speeds: tuple[str, ...]) -> None:
+    """Add dry friction at one speed of a joint, or at several together."""
+    joint, tables = connection.element, site.tables
+    assert isinstance(joint, Joint)
+    n, law = len(parts), joint.load_friction
     loads = [] if law is None else [_load(site, connection, part) for part in parts]
-    friction = np.zeros(hinge.nv) if hinge.friction is None else hinge.friction
+    friction = np.zeros(joint.nv) if joint.friction is None else joint.friction
     labels = (
         *(f"{speeds[part]}.friction" for part in parts),
         *[""] * n,
         f"{connection.name}.coefficient" * bool(law),
         "",
     )
-    numbers = (*friction[parts], *[BY_SIGN] * n, 0.0 if law is None else law.coefficient, 0.0)
+    numbers = (*friction[parts], *[SIGN_MODE] * n, 0.0 if law is None else law.coefficient, 0.0)
     first = tables.add_parameters(labels, numbers)
     signal = number("source", "signal")
     taken = [tables.inputs.add(source=signal, place=load) for load in loads]
     for k, part in enumerate(parts):
         load = loads[k] if loads else -1
-        place = DryPlace(first + k, first + n + k, first + 2 * n, first + 2 * n + 1, tables.measured + k, load)
+        place = FrictionSlot(first + k, first + n + k, first + 2 * n, first + 2 * n + 1, tables.measured + k, load)
         tables.dry[speeds[part]] = place
     tables.add_element(
         "",
-        [site.at_hinge(connection, part) for part in parts],
+        [site.at_joint(connection, part) for part in parts],
         n,
         form=number("law_form", "dry"),
         parameter=first,
@@ -100,16 +100,16 @@ def _add_dry(site: Site, connection: Connection, parts: list[int], speeds: tuple
     )
 
 
-def _load(site: Site, connection: Connection, part: int) -> int:
+def _load(site: CompileContext, connection: Connection, part: int) -> int:
     """Return the number of the signal that is the friction at a speed per coefficient."""
-    hinge, tables, name = connection.element, site.tables, connection.name
-    assert isinstance(hinge, Hinge) and hinge.load_friction is not None
-    turns = hinge.speed_units[part] == "rad"
+    joint, tables, name = connection.element, site.tables, connection.name
+    assert isinstance(joint, Joint) and joint.load_friction is not None
+    turns = joint.speed_units[part] == "rad"
     known = f"{name}.{'turning' if turns else 'sliding'} load"
     if known in tables.signals:
         return tables.signals[known]
-    law = hinge.load_friction
-    formula = law.effort(hinge.presses, hinge.frame(), turns=turns)
+    law = joint.load_friction
+    formula = law.effort(joint.presses, joint.frame(), turns=turns)
     parts = parts_in(formula)
     places = [tables.feedback(site.names.connections.index(name), Reaction(name, p).number) for p in parts.values()]
     taken = [tables.inputs.add(source=number("source", "feedback"), place=place) for place in places]

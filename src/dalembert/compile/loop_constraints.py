@@ -14,62 +14,69 @@ from ..connections.connection import Connection
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.geometric import Constraint
 from ..connections.constraints.ropes import Rope
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..system.topology import Forest
 from .frames import FrameMap
 from .names import Names, holds_of, rows_of
-from .program_tables import JointTables
+from .program_tables import ConnectionProgramTables
 from .schema import Rows, number
 
-__all__ = ["characteristic_lengths", "chord_order", "flatten_chords", "lean_rows", "scales"]
+__all__ = ["characteristic_lengths", "flatten_loop_constraints", "loop_constraint_order", "nonredundant_rows", "scales"]
 
 Array = NDArray[np.float64]
 
 
-def flatten_chords(forest: Forest, frames: FrameMap, joints: JointTables, names: Names) -> dict[str, NDArray[Any]]:
-    """Return the tables of chords, couplings last, of coupled coordinates, and of curves."""
-    rows, curves, pieces = Rows("chords"), Rows("curves"), Rows("pieces")
-    for chord in forest.chords:
-        element = chord.element
+def flatten_loop_constraints(
+    forest: Forest, frames: FrameMap, joints: ConnectionProgramTables, names: Names
+) -> dict[str, NDArray[Any]]:
+    """Return the tables of loop constraints, couplings last, of coupled coordinates, and of curves."""
+    rows, curves, pieces = Rows("loop_constraints"), Rows("curves"), Rows("pieces")
+    for loop_constraint in forest.loop_constraints:
+        element = loop_constraint.element
         curve = element.table() if isinstance(element, Constraint) else None
         if curve is not None:
             curves.add(first=len(pieces), count=len(curve.coefficients), degree=curve.degree, closed=curve.closed)
             for c, centre, radius in zip(curve.coefficients, *curve.spheres(), strict=True):
                 pieces.add(c=c, centre=centre, radius=radius)
         rows.add(
-            **_ends(chord, frames),
+            **_ends(loop_constraint, frames),
             **_kind(element),
-            **joints.of_chord(chord.name, element),
+            **joints.of_loop_constraint(loop_constraint.name, element),
             curve=len(curves) - 1 if curve is not None else -1,
-            rows=len(rows_of(chord)),
-            held=bool(holds_of(chord)),
+            rows=len(rows_of(loop_constraint)),
+            held=bool(holds_of(loop_constraint)),
         )
     coupled = Rows("coupled")
     for coupling in forest.couplings:
         law = coupling.element
-        fields: dict[str, Any] = {"form": number("chord_form", "coupling"), "curve": -1, "rows": 1}
+        fields: dict[str, Any] = {"form": number("loop_constraint_form", "coupling"), "curve": -1, "rows": 1}
         if isinstance(law, CustomCoupling):
-            k = rows.add(**fields, **joints.of_chord(coupling.name, law))
+            k = rows.add(**fields, **joints.of_loop_constraint(coupling.name, law))
             factors = (1.0,) * len(coupling.places)
         else:
             k = rows.add(**fields, parameter=law.offset, program=-1)
             factors = (-law.ratio, 1.0)
-        for (hinge, part), factor in zip(coupling.places, factors, strict=True):
+        for (joint, part), factor in zip(coupling.places, factors, strict=True):
             if factor:
-                coupled.add(factor=factor, chord=k, freedom=names.v[hinge.name].start + part)
-    return {"chords": rows.array(), "coupled": coupled.array(), "curves": curves.array(), "pieces": pieces.array()}
+                coupled.add(factor=factor, loop_constraint=k, dof=names.v[joint.name].start + part)
+    return {
+        "loop_constraints": rows.array(),
+        "coupled": coupled.array(),
+        "curves": curves.array(),
+        "pieces": pieces.array(),
+    }
 
 
-def _ends(chord: Connection, frames: FrameMap) -> dict[str, Any]:
-    """Return the fields of a chord's two frames."""
-    element = chord.element
-    if isinstance(element, Hinge):
+def _ends(loop_constraint: Connection, frames: FrameMap) -> dict[str, Any]:
+    """Return the fields of a loop constraint's two frames."""
+    element = loop_constraint.element
+    if isinstance(element, Joint):
         axes = (element.frame(), element.frame()) if element.kernel else (np.eye(3), np.eye(3))
     else:
         axes = element.frames()
-    body_a, R_A, p_A = frames.place(chord.first, axes[0])
-    body_b, R_B, p_B = frames.place(chord.second, axes[1])
-    marker = frames.place(chord.second)[1]
+    body_a, R_A, p_A = frames.place(loop_constraint.first, axes[0])
+    body_b, R_B, p_B = frames.place(loop_constraint.second, axes[1])
+    marker = frames.place(loop_constraint.second)[1]
     return {
         "body_a": body_a,
         "R_FA": R_A,
@@ -81,36 +88,36 @@ def _ends(chord: Connection, frames: FrameMap) -> dict[str, Any]:
     }
 
 
-def _kind(element: Hinge | Constraint) -> dict[str, Any]:
-    """Return the fields that say what a chord is."""
-    if isinstance(element, Hinge):
+def _kind(element: Joint | Constraint) -> dict[str, Any]:
+    """Return the fields that say what a loop constraint is."""
+    if isinstance(element, Joint):
         sizes = {"nq": element.nq, "nv": element.nv}
         if not element.kernel:
-            return {"form": number("chord_form", "chain"), "parameter": element.length, **sizes}
-        kind = _core.hinges[element.kernel, False]
+            return {"form": number("loop_constraint_form", "chain"), "parameter": element.length, **sizes}
+        kind = _core.joints[element.kernel, False]
         return {
-            "form": number("chord_form", "hinge"),
+            "form": number("loop_constraint_form", "joint"),
             "kind": kind,
             "parameter": element.parameter,
             "kept": element.kept,
             **sizes,
         }
     kind = 0
-    if element.form == "hinge":
-        kind = _core.hinges[element.kernel, False]
+    if element.form == "joint":
+        kind = _core.joints[element.kernel, False]
     elif element.form == "constraint":
         kind = _core.constraints[element.kernel]
     sizes = {"nq": 1, "nv": 1} if isinstance(element, Rope) else {}
-    return {"form": number("chord_form", element.form), "kind": kind, "parameter": element.parameter, **sizes}
+    return {"form": number("loop_constraint_form", element.form), "kind": kind, "parameter": element.parameter, **sizes}
 
 
 # ---- which rows, in which order
 
 
-def lean_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
-    """Return which rows do not repeat others of their chord in every configuration, (nc,).
+def nonredundant_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
+    """Return which rows do not repeat others of their loop constraint in every configuration, (nc,).
 
-    A planar loop of spatial hinges has three such rows: they depend on the others in every
+    A planar loop of spatial joints has three such rows: they depend on the others in every
     configuration, closed or not, so a few random ones tell. Only repetitions within one loop are
     looked for; those that several loops bring about together are found at each evaluation.
 
@@ -122,22 +129,22 @@ def lean_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
     starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
     kept = pivots > 0.0
     lean = np.zeros(len(names.rows), dtype=bool)
-    for start, stop in pairwise(starts):  # for each chord, the rows of the sample that found the most
+    for start, stop in pairwise(starts):  # for each loop constraint, the rows of the sample that found the most
         lean[start:stop] = max((sample[start:stop] for sample in kept), key=np.count_nonzero)
     return lean
 
 
-def chord_order(forest: Forest) -> NDArray[np.int32]:
-    """Return the chords in an order that keeps those that share a tree close together."""
-    ends = [{c.first.body.name, c.second.body.name} for c in forest.chords]
-    ends += [{m.body.name for h in c.hinges for m in (h.first, h.second)} for c in forest.couplings]
+def loop_constraint_order(forest: Forest) -> NDArray[np.int32]:
+    """Return the loop constraints in an order that keeps those that share a tree close together."""
+    ends = [{c.first.body.name, c.second.body.name} for c in forest.loop_constraints]
+    ends += [{m.body.name for h in c.joints for m in (h.first, h.second)} for c in forest.couplings]
     count = len(ends)
     natural = np.arange(count, dtype=np.int32)
     trees: dict[int, list[int]] = {}
     for k, names in enumerate(ends):
         for root in {forest.path(name)[-1] for name in names if forest.number[name]}:
             trees.setdefault(root, []).append(k)
-    # few chords, or all of them on one tree: any order is as good
+    # few loop constraints, or all of them on one tree: any order is as good
     if count < 3 or max(map(len, trees.values()), default=0) > max(8, count // 2):
         return natural
     from scipy.sparse import coo_array
@@ -157,8 +164,8 @@ def scales(forest: Forest, names: Names) -> dict[str, Array]:
     length = characteristic_lengths(forest)[0]
     rows = np.where(np.array(names.row_units, dtype=str) == "m", 1.0 / length, 1.0)
     columns = np.ones(len(names.speeds))
-    for hinge in forest.hinges:
-        columns[names.v[hinge.name]] = [length if unit == "m" else 1.0 for unit in hinge.element.speed_units]
+    for joint in forest.joints:
+        columns[names.v[joint.name]] = [length if unit == "m" else 1.0 for unit in joint.element.speed_units]
     for name in names.flexible:  # one unit: the largest displacement is the length, or the largest slope 1 rad
         flexible = forest.system.bodies[name].flexible
         assert flexible is not None

@@ -1,4 +1,4 @@
-"""Freedoms that move nothing: where the mass matrix is singular, and which bodies are at fault."""
+"""Degrees of freedom that move nothing: where the mass matrix is singular, and which bodies are at fault."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..connections.drives import Drive
-from ..connections.joints import CustomHinge, Hinge
+from ..connections.joints import CustomJoint, Joint
 from ..errors import ModelError
 from ..rotation.euler_angles import skew
-from ..system.topology import Forest, TreeHinge
+from ..system.topology import Forest, TreeJoint
 from .names import Names
 
 __all__ = [
-    "freedoms_without_inertia",
+    "check_massless_dof",
     "has_modes",
-    "lent_inertia",
+    "massless_dof",
     "motions_without_inertia",
     "needs_no_inertia",
-    "refuse_idle_freedoms",
+    "regularizing_inertia",
 ]
 
 Array = NDArray[np.float64]
 
-_NOTHING = 1e-13  # of the largest inertia that a freedom could have with the same bodies: round-off of an exact zero
+ZERO_INERTIA_TOL = (
+    1e-13  # of the largest inertia that a degree of freedom could have with the same bodies: round-off of an exact zero
+)
 _ROUNDING = 1e-14  # of the terms that a pivot is made of: 3e-16 were found for exact zeros
 
-_LENT = 1e-7  # of the inertia of the whole system: what is lent to freedoms whose loops bring theirs, and taken back
+REGULARIZATION = 1e-7  # relative to the inertia of the whole system; added to massless DOF in loops and corrected for
 
 
-def freedoms_without_inertia(
+def massless_dof(
     model: _core.Model,
     forest: Forest,
     names: Names,
@@ -51,15 +53,15 @@ def freedoms_without_inertia(
         Constraint rows: what they prevent needs no inertia, and they may bring that of other branches.
     """
     pivots = _core.Factor(model, q).pivots()
-    whole = _Whole.of(model, forest, q)
-    if (pivots > _NOTHING * whole.bound).all():
+    whole = _PointBodies.of(model, forest, q)
+    if (pivots > ZERO_INERTIA_TOL * whole.bound).all():
         return []
-    scale = np.maximum(whole.along_freedoms(forest, names, q), model._composite_diagonal(q))
-    weak = ~(pivots > _NOTHING * scale)
+    scale = np.maximum(whole.along_dof(forest, names, q), model._composite_diagonal(q))
+    weak = ~(pivots > ZERO_INERTIA_TOL * scale)
     if not weak.any():
         return []
     if not has_modes(forest):  # long chains have composite inertias beside which what is locally enough looks like none
-        local = whole.idle_freedoms(forest, names, q, held)
+        local = whole.idle_dofs(forest, names, q, held)
         if not local or rows is None or not len(rows):
             return [names.speeds[j] for j in sorted(_outermost(local, forest, names, scale))]
     M = np.asarray(model.mass_matrix(q))
@@ -67,39 +69,39 @@ def freedoms_without_inertia(
     if (held is not None and held.any()) or (rows is not None and len(rows)):
         free = np.flatnonzero(np.ones(len(scale), dtype=bool) if held is None else ~held)
         return [names.speeds[j] for j in sorted(_idle(M, scale, free, turns, rows))]
-    hinges = {k for k, name in enumerate(names.hinges) if weak[names.v[name]].any()}
+    joints = {k for k, name in enumerate(names.joints) if weak[names.v[name]].any()}
     # a vanishing pivot spoils those further in: at fault are the outermost, and those that carry nothing at all
-    spoilt = {ancestor - 1 for k in hinges for ancestor in forest.path(k + 1)[1:]}
+    spoilt = {ancestor - 1 for k in joints for ancestor in forest.path(k + 1)[1:]}
     found = set(np.flatnonzero(weak & (scale == 0.0)).tolist())
-    for k in hinges - spoilt:
+    for k in joints - spoilt:
         outboard = [j for name in _carried(forest, names, k) for j in range(*names.v[name].indices(len(scale)))]
         own = np.zeros(len(scale))
-        own[names.v[names.hinges[k]]] = turns[names.v[names.hinges[k]]]
+        own[names.v[names.joints[k]]] = turns[names.v[names.joints[k]]]
         found |= _idle(M, scale, np.array(outboard), own, None)
     return [names.speeds[j] for j in sorted(found)]
 
 
 def _outermost(idle: set[int], forest: Forest, names: Names, scale: Array) -> set[int]:
-    """Return those of idle freedoms that are at fault: the outermost, and those that carry nothing at all.
+    """Return those of idle degrees of freedom that are at fault: the outermost, and those that carry nothing at all.
 
     One that moves nothing spoils those further in.
     """
-    own = [{*range(*names.v[name].indices(len(scale)))} for name in names.hinges]
+    own = [{*range(*names.v[name].indices(len(scale)))} for name in names.joints]
     spoilt = {ancestor - 1 for k, mine in enumerate(own) if mine & idle for ancestor in forest.path(k + 1)[1:]}
     return idle - {j for k in spoilt for j in own[k] if scale[j] > 0.0}
 
 
 def motions_without_inertia(model: _core.Model, names: Names, q: Array, weak: list[str]) -> list[dict[str, float]]:
-    """Return the motions of a tree at q (nq,) that move no inertia, speeds by name: one for each of `weak` freedoms.
+    """Return the motions of a tree at q (nq,) that move no inertia, speeds by name: one for each of `weak` DOF.
 
-    The weak freedom has the speed 1, the others of them none; what moves with it is named with it. Two angles whose
-    axes coincide, as the first and the third of three at a quarter turn of the second, are one such motion.
+    The weak degree of freedom has the speed 1, the others of them none; what moves with it is named with it. Two angles
+    whose axes coincide, as the first and the third of three at a quarter turn of the second, are one such motion.
     """
     M = np.asarray(model.mass_matrix(q))
     scale = np.sqrt(np.diag(M))
     unit = 1.0 / np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0)
     sizes, vectors = np.linalg.eigh(M * unit * unit[:, None])
-    idle = vectors.T[sizes < _NOTHING * len(M)] * unit
+    idle = vectors.T[sizes < ZERO_INERTIA_TOL * len(M)] * unit
     columns = [names.speeds.index(name) for name in weak]
     if len(idle) != len(columns):
         return [{name: 1.0} for name in weak]
@@ -110,11 +112,11 @@ def motions_without_inertia(model: _core.Model, names: Names, q: Array, weak: li
 
 
 def _carried(forest: Forest, names: Names, k: int) -> list[str]:
-    """Return the names of hinge k, of all hinges outboard of it, and of the flexible bodies there."""
+    """Return the names of joint k, of all joints outboard of it, and of the flexible bodies there."""
     numbers, found = [k + 1], []
     while numbers:
         number = numbers.pop()
-        found.append(names.hinges[number - 1])
+        found.append(names.joints[number - 1])
         if forest.system.bodies[forest.bodies[number]].flexible is not None:
             found.append(forest.bodies[number])
         numbers += forest.children(number)
@@ -124,15 +126,16 @@ def _carried(forest: Forest, names: Names, k: int) -> list[str]:
 def _turns(forest: Forest, names: Names) -> NDArray[np.bool_]:
     """Return (nv,) which speeds are rates of turning."""
     turns = np.zeros(len(names.speeds), dtype=bool)
-    for hinge in forest.hinges:
-        turns[names.v[hinge.name]] = [unit == "rad" for unit in hinge.element.speed_units]
+    for joint in forest.joints:
+        turns[names.v[joint.name]] = [unit == "rad" for unit in joint.element.speed_units]
     return turns
 
 
 def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: Array | None) -> set[int]:
-    """Return freedoms, of some of them, without which there are no motions that the rows permit and that move nothing.
+    """Return degrees of freedom, of some of them, without which there are no motions that the rows permit and that move
+    nothing.
 
-    As few as possible: as many as there are independent motions of this kind; first those with a large `prefer` (nv,).
+        As few as possible, one for each independent motion of this kind; first those with a large `prefer` (nv,).
     """
     # where nothing at all moves, any unit serves
     unit = 1.0 / np.sqrt(np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0))[some]
@@ -143,14 +146,14 @@ def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: A
         _, s, Vt = np.linalg.svd(P)
         motions = Vt[int((s > 1e-9 * s.max(initial=0.0)).sum()) :]
     sizes, vectors = np.linalg.eigh(motions @ (M[np.ix_(some, some)] * unit * unit[:, None]) @ motions.T)
-    idle = vectors.T[sizes < _NOTHING * len(some)] @ motions * prefer[some]
+    idle = vectors.T[sizes < ZERO_INERTIA_TOL * len(some)] @ motions * prefer[some]
     return {int(some[column]) for column in _most_moved(idle)}
 
 
 def _most_moved(idle: Array) -> set[int]:
-    """Return as many freedoms as there are independent motions (k, n): those that move most, one after the other."""
+    """Return as many DOF as there are independent motions (k, n): those that move most, one after the other."""
     found = set()
-    for _ in range(len(idle)):  # the freedom that moves most; then the motions that leave it at rest
+    for _ in range(len(idle)):  # the degree of freedom that moves most; then the motions that leave it at rest
         lengths = np.linalg.norm(idle, axis=0)
         column = int(lengths.argmax())
         if not lengths[column]:
@@ -162,7 +165,7 @@ def _most_moved(idle: Array) -> set[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Whole:
+class _PointBodies:
     """Bodies as points with a moment: attitude (nb, 3, 3), origin and centre (nb, 3), mass and moment (nb,)."""
 
     R: Array
@@ -172,7 +175,7 @@ class _Whole:
     moment: Array
 
     @classmethod
-    def of(cls, model: _core.Model, forest: Forest, q: Array) -> _Whole:
+    def of(cls, model: _core.Model, forest: Forest, q: Array) -> _PointBodies:
         raw = np.asarray(model._poses(q))
         R, p = raw[:, :9].reshape(-1, 3, 3), raw[:, 9:]
         bodies = [forest.system.bodies[name] for name in forest.bodies[1:]]
@@ -183,22 +186,22 @@ class _Whole:
 
     @property
     def bound(self) -> float:
-        """No inertia along a freedom of unit speed is larger, kg m2 or kg."""
+        """No inertia along a degree of freedom of unit speed is larger, kg m2 or kg."""
         places = np.concatenate([self.centre, self.p])
         reach = float(np.ptp(places, axis=0) @ np.ptp(places, axis=0))
         return float(self.moment.sum() + self.mass.sum() * (1.0 + 4.0 * reach))
 
-    def along_freedoms(self, forest: Forest, names: Names, q: Array) -> Array:
-        """Return (nv,) what the inertia along each freedom could be at most, however what is outboard were turned."""
+    def along_dof(self, forest: Forest, names: Names, q: Array) -> Array:
+        """Return (nv,) what the inertia along each DOF could be at most, however what is outboard were turned."""
         mass, centre, moment = self.mass.tolist(), list(self.centre), self.moment.tolist()
         sizes = np.zeros(len(names.speeds))
         for k in range(len(mass) - 1, -1, -1):  # everything outboard, as one body, from the tips inward
-            hinge, parent = forest.hinges[k], int(forest.parent[k]) - 1
-            if hinge.element.nv:
-                arm = centre[k] - self.p[k] - self.R[k] @ hinge.outboard.position
-                H = hinge.element.motion(q[names.q[hinge.name]])
+            joint, parent = forest.joints[k], int(forest.parent[k]) - 1
+            if joint.element.nv:
+                arm = centre[k] - self.p[k] - self.R[k] @ joint.outboard.position
+                H = joint.element.motion(q[names.q[joint.name]])
                 turning, sliding = (H[:3] ** 2).sum(0), (H[3:] ** 2).sum(0)
-                sizes[names.v[hinge.name]] = turning * (moment[k] + mass[k] * (arm @ arm)) + sliding * mass[k]
+                sizes[names.v[joint.name]] = turning * (moment[k] + mass[k] * (arm @ arm)) + sliding * mass[k]
             if parent >= 0:
                 both, apart = mass[k] + mass[parent], centre[k] - centre[parent]
                 share = mass[k] / both if both else 0.0
@@ -207,33 +210,34 @@ class _Whole:
                 mass[parent] = both
         return sizes
 
-    def idle_freedoms(self, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None) -> set[int]:
-        """Return the freedoms of rigid bodies along which nothing resists, judged by what their own pivots are made of.
+    def idle_dofs(self, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None) -> set[int]:
+        """Return the DOF of rigid bodies along which nothing resists, judged by what their own pivots are made of.
 
         Articulated inertias P, from the tips inward, and N, the size of all terms whose rounding is in P:
 
             D = H' P H,     P+ = P - P H D^-1 H' P,     N+ = A N A' + |P|,     A = 1 - P H D^-1 H'                  (1)
 
-        freedom by freedom, and both are added to those of the parent. |P| is diagonal in axes of the joint, to which
-        kernels keep; the own inertia of a body counts in all directions, as it is turned. A pivot is none if it is
-        below the rounding of H' N H. It depends on what the joint carries as far as that is felt there: joints farther
-        out relieve it of what they carry. Freedoms that are `held` (nv,) bool relieve nothing.
+        degree of freedom by degree of freedom, and both are added to those of the parent. |P| is diagonal in axes of
+        the joint, to which kernels keep; the own inertia of a body counts in all directions, as it is turned. A pivot
+        is none if it is below the rounding of H' N H. It depends on what the joint carries as far as that is felt
+        there: joints farther out relieve it of what they carry. Degrees of freedom that are `held` (nv,) bool relieve
+        nothing.
         """
         nb = len(self.mass)
         P, N = np.zeros((nb, 6, 6)), np.zeros((nb, 6, 6))
         found: set[int] = set()
         for k in range(nb - 1, -1, -1):
-            hinge, parent = forest.hinges[k], int(forest.parent[k]) - 1
+            joint, parent = forest.joints[k], int(forest.parent[k]) - 1
             own = self._inertia(forest, k)
             P[k] += own
             N[k] += _in_all_directions(own)
-            span = names.v[hinge.name]
+            span = names.v[joint.name]
             free = [j for j in range(span.stop - span.start) if held is None or not held[span.start + j]]
             if free:
-                H, axes = self._motion(forest, k, q[names.q[hinge.name]])
+                H, axes = self._motion(forest, k, q[names.q[joint.name]])
                 H = H[:, free]
-                armature = np.zeros(hinge.element.nv) if hinge.element.armature is None else hinge.element.armature
-                weights = [2.0 if hinge.element.speed_units[j] == "rad" else 1.0 for j in free]
+                armature = np.zeros(joint.element.nv) if joint.element.armature is None else joint.element.armature
+                weights = [2.0 if joint.element.speed_units[j] == "rad" else 1.0 for j in free]
                 idle = _eliminate(P[k], N[k], H, axes, armature[free], np.array(weights))
                 found |= {span.start + free[j] for j in idle}
             if parent >= 0:
@@ -256,23 +260,23 @@ class _Whole:
 
         In world axes; the third axis is that of the joint, if it has one.
         """
-        hinge = forest.hinges[k]
+        joint = forest.joints[k]
         ends = []
-        for marker in (hinge.inboard, hinge.outboard):
+        for marker in (joint.inboard, joint.outboard):
             number = forest.number[marker.body.name] - 1
             R, p = (self.R[number], self.p[number]) if number >= 0 else (np.eye(3), np.zeros(3))
             ends.append((R @ marker.rotation, p + R @ marker.position))
-        first, second = reversed(ends) if hinge.reversed else ends
-        H = hinge.element.motion(q)
+        first, second = reversed(ends) if joint.reversed else ends
+        H = joint.element.motion(q)
         turning = first[0] @ H[:3]
         sliding = first[0] @ H[3:] + np.cross(turning, self.p[k] - second[1], axis=0)
-        return np.vstack([turning, sliding]), first[0] @ hinge.element.frame()
+        return np.vstack([turning, sliding]), first[0] @ joint.element.frame()
 
 
 def _eliminate(P: Array, N: Array, H: Array, axes: Array, armature: Array, prefer: Array) -> set[int]:
-    """Relieve P and N (6, 6) of the freedoms H (6, n), in place, by (1); return those along which nothing resists.
+    """Relieve P and N (6, 6) of the DOF H (6, n), in place, by (1); return those along which nothing resists.
 
-    One freedom after the other, the best determined first, so that rounding is that of P alone.
+    One degree of freedom after the other, the best determined first, so that rounding is that of P alone.
     """
     D, scale = H.T @ P @ H + np.diag(armature), np.diag(H.T @ N @ H) + armature
     open_ones = list(range(H.shape[1]))
@@ -312,72 +316,73 @@ def has_modes(forest: Forest) -> bool:
 
 
 def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) -> NDArray[np.bool_]:
-    """Return (nv,) which freedoms may move nothing: those that drives or the time give, and hinges without any mass.
+    """Return (nv,) which DOF may move nothing: those that drives or the time give, and joints without any mass.
 
-    Hinges that carry no mass at all have poses, and kernels that ask for their accelerations say that there are none.
+    Joints that carry no mass at all have poses, and kernels that ask for their accelerations say that there are none.
     """
     held = np.zeros(len(names.speeds), dtype=bool)
     for drive in drives:
-        if isinstance(drive.connection.element, Hinge):
+        if isinstance(drive.connection.element, Joint):
             held[names.v[drive.connection.name].start + drive.coordinate] = True
     empty = [True] * (forest.nb + 1)  # whether a body and all that it carries have neither mass nor armature
     for k in range(forest.nb, 0, -1):
-        body, hinge = forest.system.bodies[forest.bodies[k]], forest.hinges[k - 1]
-        armature = hinge.element.armature
+        body, joint = forest.system.bodies[forest.bodies[k]], forest.joints[k - 1]
+        armature = joint.element.armature
         empty[k] &= not (body.mass or body.inertia.any() or (armature is not None and np.any(armature)))
         empty[int(forest.parent[k - 1])] &= empty[k]
-        held[names.v[hinge.name]] |= empty[k]
-        if isinstance(hinge.element, CustomHinge) and hinge.element.clock is not None:
-            held[names.v[hinge.name].start + hinge.element.clock] = True
+        held[names.v[joint.name]] |= empty[k]
+        if isinstance(joint.element, CustomJoint) and joint.element.clock is not None:
+            held[names.v[joint.name].start + joint.element.clock] = True
     return held
 
 
-def lent_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> Array:
-    """Return inertia (nv,) that is lent to freedoms of trees which have none of their own at a generic q, or none (0,).
+def regularizing_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> Array:
+    """Return inertia (nv,) that is lent to DOF of trees which have none of their own at a generic q, or none
+    (0,).
 
-    Loops may bring what they lack: core/closures/loops.hpp.
+        Loops may bring what they lack: core/closures/loops.hpp.
     """
     pivots = _core.Factor(model, q).pivots()
-    whole = _Whole.of(model, forest, q)
-    own = np.maximum(whole.along_freedoms(forest, names, q), model._composite_diagonal(q))
-    weak = ~(pivots > _NOTHING * own)
-    if weak.any() and not has_modes(forest) and not whole.idle_freedoms(forest, names, q, None):
+    whole = _PointBodies.of(model, forest, q)
+    own = np.maximum(whole.along_dof(forest, names, q), model._composite_diagonal(q))
+    weak = ~(pivots > ZERO_INERTIA_TOL * own)
+    if weak.any() and not has_modes(forest) and not whole.idle_dofs(forest, names, q, None):
         return np.zeros(0)
     if not weak.any():
         return np.zeros(0)
     lent = np.zeros(len(names.speeds))
     mass, turned = whole.mass.sum() or 1.0, whole.bound or 1.0
-    for hinge in forest.hinges:
-        if hinge.element.nv:
-            H = hinge.element.motion(q[names.q[hinge.name]])
-            lent[names.v[hinge.name]] = _LENT * ((H[:3] ** 2).sum(0) * turned + (H[3:] ** 2).sum(0) * mass)
+    for joint in forest.joints:
+        if joint.element.nv:
+            H = joint.element.motion(q[names.q[joint.name]])
+            lent[names.v[joint.name]] = REGULARIZATION * ((H[:3] ** 2).sum(0) * turned + (H[3:] ** 2).sum(0) * mass)
     return np.where(weak, lent, 0.0)
 
 
-def refuse_idle_freedoms(
+def check_massless_dof(
     skeleton: _core.Model, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None = None
 ) -> None:
-    """Refuse freedoms without inertia, except `held` (nv,), found as vanishing pivots at a generic configuration q."""
-    weak = freedoms_without_inertia(skeleton, forest, names, q, held=held)
-    for body, hinge in zip(names.bodies, forest.hinges, strict=True):
-        span = names.v[hinge.name]
+    """Refuse DOF without inertia, except `held` (nv,), found as vanishing pivots at a generic configuration q."""
+    weak = massless_dof(skeleton, forest, names, q, held=held)
+    for body, joint in zip(names.bodies, forest.joints, strict=True):
+        span = names.v[joint.name]
         idle = [name for name in names.speeds[span.start : span.stop] if name in weak]
         if idle:
-            raise _no_inertia(forest, body, hinge, idle)
+            raise _no_inertia(forest, body, joint, idle)
 
 
-def _no_inertia(forest: Forest, body: str, hinge: TreeHinge, idle: list[str]) -> ModelError:
+def _no_inertia(forest: Forest, body: str, joint: TreeJoint, idle: list[str]) -> ModelError:
     found = forest.system.bodies[body]
     listed = ", ".join(map(repr, idle))
     several = "s" * (len(idle) > 1)
-    moves = f"freedom{several} {listed} of hinge {hinge.name!r} ({hinge.element.kind}) move{'s' * (len(idle) == 1)}"
+    moves = f"DOF{several} {listed} of joint {joint.name!r} ({joint.element.kind}) move{'s' * (len(idle) == 1)}"
     remedy = (
         f"{moves} no inertia: give the body, or one it carries, mass away from the axis or a moment of inertia about "
         "it (inertia=, or a shape), drive what has none, or use Fixed()"
     )
     if found.mass and not found.inertia.any():
         remedy += (
-            "; a point mass has no attitude: use hinges that only slide it, such as Prismatic, "
-            "or CustomHinge(['x', 'y', 'z'], position=['x', 'y', 'z'])"
+            "; a point mass has no attitude: use joints that only slide it, such as Prismatic, "
+            "or CustomJoint(['x', 'y', 'z'], position=['x', 'y', 'z'])"
         )
     return ModelError(f"body {body!r}", "inertia", found.inertia.tolist(), remedy)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
 from ..connections.constraints.ropes import Rope
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..errors import ModelError
 from ..system.topology import Forest
 from .body_layout import modes_of
@@ -19,14 +19,14 @@ from .body_layout import modes_of
 __all__ = ["Names", "full_names", "holds_of", "rows_of"]
 
 
-def full_names(hinge: str, parts: Sequence[str]) -> list[str]:
-    """Return the names of a hinge's coordinates: its own if there is one, else with endings."""
-    return [hinge] if len(parts) == 1 else [f"{hinge}.{part}" for part in parts]
+def full_names(joint: str, parts: Sequence[str]) -> list[str]:
+    """Return the names of a joint's coordinates: its own if there is one, else with endings."""
+    return [joint] if len(parts) == 1 else [f"{joint}.{part}" for part in parts]
 
 
 def holds_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
-    """Return the rows that hold the coordinates of a cut hinge while it sticks, or a rope while it is taut."""
-    return closure.element.holds if isinstance(closure.element, (Hinge, Rope)) else ()
+    """Return the rows that hold the coordinates of a cut joint while it sticks, or a rope while it is taut."""
+    return closure.element.holds if isinstance(closure.element, (Joint, Rope)) else ()
 
 
 def rows_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
@@ -40,36 +40,36 @@ class Names:
 
     Attributes
     ----------
-    bodies, hinges : tuple of str, (nb,)
+    bodies, joints : tuple of str, (nb,)
     coordinates, speeds : tuple of str, (nq,) and (nv,)
     coordinate_kinds, speed_kinds : tuple of str
-        Endings that the hinge gives (``"angle"``, ``"qw"``), or ``"eta"`` of modes.
+        Endings that the joint gives (``"angle"``, ``"qw"``), or ``"eta"`` of modes.
     coordinate_units, speed_units : tuple of str, (nq,) and (nv,)
         Of coordinates, and of what speeds are rates of: ``"rad"``, ``"m"``, ``"s"``, ``"1"``.
     q, v : dict of str to slice
-        Where coordinates and speeds of a hinge, or of the modes of a flexible body, stand.
+        Where coordinates and speeds of a joint, or of the modes of a flexible body, stand.
     flexible : tuple of str
     closures : tuple of Connection and CoordinateConnection
-        What closes loops: chords, then couplings.
-    chords : tuple of str
+        What closes loops: loop constraints, then couplings.
+    loop_constraints : tuple of str
         Names of the closures.
     cut_q, cut_v : dict of str to slice
-        Where coordinates and speeds of a hinge that closes a loop stand among those of all such hinges.
+        Where coordinates and speeds of a joint that closes a loop stand among those of all such joints.
     ropes : dict of str to (int, int)
         Where lengths of ropes and their rates stand among these.
     cut_nv : int
-        How many speeds there are, of such hinges and of ropes.
+        How many speeds there are, of such joints and of ropes.
     rows, row_connections : tuple of str, (nc,)
     holonomic : (nc,) bool
     closing : (nc,) bool
-        Rows that close loops; the others hold coordinates of cut hinges while these stick.
+        Rows that close loops; the others hold coordinates of cut joints while these stick.
     connections : tuple of str
-        All hinges of the trees and all closures: in this order loads are told.
+        All joints of the trees and all closures: in this order loads are told.
     """
 
     forest: Forest
     bodies: tuple[str, ...] = field(init=False)
-    hinges: tuple[str, ...] = field(init=False)
+    joints: tuple[str, ...] = field(init=False)
     coordinates: tuple[str, ...] = field(init=False)
     speeds: tuple[str, ...] = field(init=False)
     coordinate_kinds: tuple[str, ...] = field(init=False)
@@ -80,7 +80,7 @@ class Names:
     v: dict[str, slice] = field(init=False)
     flexible: tuple[str, ...] = field(init=False)
     closures: tuple[Connection | CoordinateConnection, ...] = field(init=False)
-    chords: tuple[str, ...] = field(init=False)
+    loop_constraints: tuple[str, ...] = field(init=False)
     cut_q: dict[str, slice] = field(init=False)
     ropes: dict[str, tuple[int, int]] = field(init=False)
     cut_v: dict[str, slice] = field(init=False)
@@ -95,20 +95,20 @@ class Names:
         forest = self.forest
         put = object.__setattr__
         put(self, "bodies", forest.bodies[1:])
-        put(self, "hinges", tuple(hinge.name for hinge in forest.hinges))
-        closures: tuple[Connection | CoordinateConnection, ...] = (*forest.chords, *forest.couplings)
+        put(self, "joints", tuple(joint.name for joint in forest.joints))
+        closures: tuple[Connection | CoordinateConnection, ...] = (*forest.loop_constraints, *forest.couplings)
         put(self, "closures", closures)
-        put(self, "chords", tuple(c.name for c in closures))
+        put(self, "loop_constraints", tuple(c.name for c in closures))
         put(self, "rows", tuple(f"{c.name}.{row}" for c in closures for row in rows_of(c)))
         put(self, "row_connections", tuple(c.name for c in closures for _ in rows_of(c)))
         holonomic = [f for c in closures for f in (*c.element.holonomic, *(False for _ in holds_of(c)))]
         put(self, "holonomic", np.array(holonomic, dtype=np.bool_))
         closing = [f for c in closures for f in (*(True for _ in c.element.rows), *(False for _ in holds_of(c)))]
         put(self, "closing", np.array(closing, dtype=np.bool_))
-        put(self, "connections", (*self.hinges, *self.chords))
+        put(self, "connections", (*self.joints, *self.loop_constraints))
         self._name_trees()
         self._name_cuts()
-        self._mind_names()
+        self._check_names()
 
     def _name_trees(self) -> None:
         coordinates: list[str] = []
@@ -120,13 +120,13 @@ class Names:
         flexible: list[str] = []
         q: dict[str, slice] = {}
         v: dict[str, slice] = {}
-        for hinge in self.forest.hinges:
-            element, body = hinge.element, hinge.outboard.body
+        for joint in self.forest.joints:
+            element, body = joint.element, joint.outboard.body
             modes = modes_of(body)
             units += [*element.coordinate_units, *["1"] * modes]  # shapes have the units of modal coordinates
             speed_units += [*element.speed_units, *["1"] * modes]
             for owner, positions, rates in (
-                (hinge.name, tuple(element.coordinates), tuple(element.speeds)),
+                (joint.name, tuple(element.coordinates), tuple(element.speeds)),
                 (body.name, ("eta",) * modes, ("eta",) * modes),
             ):
                 if owner == body.name and not modes:
@@ -161,26 +161,26 @@ class Names:
         v: dict[str, slice] = {}
         ropes: dict[str, tuple[int, int]] = {}
         nq = nv = 0
-        for chord in self.forest.chords:
-            hinge = chord.element
-            if isinstance(hinge, Rope):
-                ropes[chord.name] = nq, nv
+        for loop_constraint in self.forest.loop_constraints:
+            joint = loop_constraint.element
+            if isinstance(joint, Rope):
+                ropes[loop_constraint.name] = nq, nv
                 nq, nv = nq + 1, nv + 1
-            if not isinstance(hinge, Hinge):
+            if not isinstance(joint, Joint):
                 continue
-            q[chord.name], v[chord.name] = slice(nq, nq + hinge.nq), slice(nv, nv + hinge.nv)
-            nq, nv = nq + hinge.nq, nv + hinge.nv
+            q[loop_constraint.name], v[loop_constraint.name] = slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
+            nq, nv = nq + joint.nq, nv + joint.nv
         object.__setattr__(self, "cut_q", q)
         object.__setattr__(self, "cut_v", v)
         object.__setattr__(self, "ropes", ropes)
         object.__setattr__(self, "cut_nv", nv)
 
-    def _mind_names(self) -> None:
-        """Refuse two coordinates, or two speeds, of one name: ``"F.qw"`` of a free hinge F and a hinge ``"F.qw"``."""
-        cuts = [(c.name, c.element) for c in self.forest.chords if isinstance(c.element, Hinge)]
+    def _check_names(self) -> None:
+        """Refuse two coordinates, or two speeds, of one name: ``"F.qw"`` of a free joint F and a joint ``"F.qw"``."""
+        cuts = [(c.name, c.element) for c in self.forest.loop_constraints if isinstance(c.element, Joint)]
         for what, names, places in (("coordinates", self.coordinates, self.q), ("speeds", self.speeds, self.v)):
             parts = [(owner, names[span]) for owner, span in places.items()]
-            parts += [(owner, tuple(full_names(owner, getattr(hinge, what)))) for owner, hinge in cuts]
+            parts += [(owner, tuple(full_names(owner, getattr(joint, what)))) for owner, joint in cuts]
             owners: dict[str, str] = {}
             for owner, own in parts:
                 for name in own:
@@ -196,7 +196,7 @@ class Names:
         for closure in self.closures:
             owner = closure if isinstance(closure, CoordinateConnection) else closure.element
             units += owner.row_units
-            if isinstance(closure.element, Hinge) and closure.element.holds:
+            if isinstance(closure.element, Joint) and closure.element.holds:
                 units += closure.element.speed_units
             elif isinstance(closure.element, Rope):
                 units.append("m")

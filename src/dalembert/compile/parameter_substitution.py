@@ -18,17 +18,19 @@ from ..connections.laws import Polynomial, Ramp
 from ..errors import ModelError
 from ..parameters import Parameter
 from ..rotation import from_rotation_vector
-from .parameters import Group, OwnNumbers, law_fields
+from .parameters import ParameterGroup, ParameterRegistry, law_fields
 
 if TYPE_CHECKING:
     from ..system import System
 
-__all__ = ["refuse_values", "rewritten"]
+__all__ = ["check_values", "substitute_parameters"]
 
 Array = NDArray[np.float64]
 
 
-def rewritten(system: System, numbers: OwnNumbers, values: Array, *, physical: bool = True) -> System:
+def substitute_parameters(
+    system: System, numbers: ParameterRegistry, values: Array, *, physical: bool = True
+) -> System:
     """Return a copy of a description with other own numbers, (n,); `physical`: such that bodies can have them.
 
     Raises
@@ -50,18 +52,18 @@ def _put(owner: Any, field: str, value: Any) -> None:
     object.__setattr__(owner, field, value)
 
 
-def _gravity(system: System, group: Group, values: Array, _: Array) -> None:
+def _gravity(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
     system.gravity = values.copy()
 
 
-def _body(system: System, group: Group, values: Array, _: Array) -> None:
+def _body(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
     body = system.bodies[group.key[0]]
     xx, xy, xz, yy, yz, zz = values[4:]
     body.mass, body.com = float(values[0]), values[1:4].copy()
     body.inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _marker(system: System, group: Group, values: Array, before: Array) -> None:
+def _marker(system: System, group: ParameterGroup, values: Array, before: Array) -> None:
     kind, owner, which = group.key
     marker: Marker
     if kind == "named":
@@ -75,7 +77,7 @@ def _marker(system: System, group: Group, values: Array, before: Array) -> None:
         marker.rotation[:] = from_rotation_vector(values[3:])
 
 
-def _hinge(system: System, group: Group, values: Array, _: Array) -> None:
+def _joint_fields(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
     name, field = group.key
     connection = system.connections[name]
     value = float(values[0]) if field == "pitch" else values.copy()
@@ -83,7 +85,7 @@ def _hinge(system: System, group: Group, values: Array, _: Array) -> None:
     _put(connection, "element", replace(element, **{field: value}))
 
 
-def _constraint(system: System, group: Group, values: Array, _: Array) -> None:
+def _constraint(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
     name, field = group.key
     connection = system.connections[name]
     element: Any = connection.element
@@ -91,7 +93,7 @@ def _constraint(system: System, group: Group, values: Array, _: Array) -> None:
     _put(connection, "element", replace(element, **{field: value}))
 
 
-def _coupling(system: System, group: Group, values: Array, _: Array) -> None:
+def _coupling(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
     name = group.key[0]
     ratio, offset = map(float, values)
     if name in system.couplings:
@@ -102,7 +104,7 @@ def _coupling(system: System, group: Group, values: Array, _: Array) -> None:
     system.mimics[follower] = replace(system.mimics[follower], multiplier=ratio, offset=offset)
 
 
-def _joint(system: System, group: Group, values: Array, _: Array) -> None:
+def _program(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
     name = group.key[0]
     owner: Any = system.couplings[name] if name in system.couplings else system.connections[name]
     numbers = {label[len(name) + 1 :]: float(x) for label, x in zip(group.names, values, strict=True)}
@@ -118,7 +120,7 @@ def _renewed(law: Any, values: Array) -> Any:
     return replace(law, **dict(zip(law_fields(law), numbers, strict=True)))
 
 
-def _law(system: System, group: Group, values: Array, _: Array) -> None:
+def _law(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
     kind, name, which = group.key
     if kind == "drive":
         drive: Any = system.drives[name]
@@ -154,7 +156,7 @@ def _law(system: System, group: Group, values: Array, _: Array) -> None:
         element.inputs[which] = law  # type: ignore[index]
 
 
-def _modes(system: System, group: Group, values: Array, _: Array) -> None:
+def _modes(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
     name, field = group.key
     body = system.bodies[name]
     flexible = object.__new__(type(body.flexible))
@@ -167,7 +169,7 @@ def _modes(system: System, group: Group, values: Array, _: Array) -> None:
     body.flexible = flexible
 
 
-def _named(system: System, group: Group, values: Array, _: Array) -> None:
+def _named(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
     for name, value in zip(group.names, values.tolist(), strict=True):
         old = system.named[name]
         system.named[name] = Parameter(name, value, old.unit, old.meaning)
@@ -178,17 +180,17 @@ _WRITE = {
     "gravity": _gravity,
     "body": _body,
     "marker": _marker,
-    "hinge": _hinge,
+    "joint": _joint_fields,
     "constraint": _constraint,
     "coupling": _coupling,
-    "joint": _joint,
+    "program": _program,
     "law": _law,
     "modes": _modes,
 }
 
 
-def refuse_values(system: System, group: Group, values: Array, item: str) -> None:
-    """Refuse numbers that a hinge, constraint, coupling or law cannot have."""
+def check_values(system: System, group: ParameterGroup, values: Array, item: str) -> None:
+    """Refuse numbers that a joint, constraint, coupling or law cannot have."""
     names = ", ".join(group.names)
     field = f"parameter {names!r}" if len(group.names) == 1 else f"parameters {names}"
     try:
@@ -197,12 +199,12 @@ def refuse_values(system: System, group: Group, values: Array, item: str) -> Non
         raise ModelError(item, field, [float(x) for x in values], error.remedy) from None
 
 
-def _try(system: System, group: Group, values: Array) -> None:
+def _try(system: System, group: ParameterGroup, values: Array) -> None:
     """Make a part with other numbers, for what it says of them."""
-    if group.what == "hinge":
+    if group.what == "joint":
         name, label = group.key
-        hinge: Any = system.connections[name].element
-        replace(hinge, **{label: values.copy() if label != "pitch" else float(values[0])})
+        joint: Any = system.connections[name].element
+        replace(joint, **{label: values.copy() if label != "pitch" else float(values[0])})
     elif group.what == "constraint":
         name, label = group.key
         value = float(values[0])

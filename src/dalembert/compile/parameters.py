@@ -30,7 +30,7 @@ from ..connections.constraints.geometric import (
 )
 from ..connections.constraints.ropes import Rope
 from ..connections.drives import Drive
-from ..connections.joints import Hinge, Screw
+from ..connections.joints import Joint, Screw
 from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp
 from ..parameters import Expression, Parameter, expressions_of
 from ..rotation import rotation_vectors
@@ -41,7 +41,7 @@ from .frames import FrameMap
 from .names import Names, full_names
 from .schema import number, table
 
-__all__ = ["Group", "OwnNumbers", "collect_numbers", "law_fields"]
+__all__ = ["ParameterGroup", "ParameterRegistry", "collect_parameters", "law_fields"]
 
 Array = NDArray[np.float64]
 
@@ -50,17 +50,17 @@ _PLACE_UNITS = ("m", "m", "m", "rad", "rad", "rad")
 _BODY = ("mass", "com.x", "com.y", "com.z", *(f"inertia.{ij}" for ij in ("xx", "xy", "xz", "yy", "yz", "zz")))
 _BODY_UNITS = ("kg", "m", "m", "m", *["kg m2"] * 6)
 _ENDS = ("first", "second", "third", *(f"end_{k}" for k in range(4, 12)))
-_STOPS = ("lower", "upper", "static_friction", "restitution", "max_speed")
+JOINT_DATA_FIELDS = ("lower", "upper", "static_friction", "restitution", "max_speed")
 
 
 @dataclass(frozen=True)
-class Group:
+class ParameterGroup:
     """Numbers of one part of a description.
 
     Attributes
     ----------
     what : str
-        ``"gravity"``, ``"body"``, ``"marker"``, ``"hinge"``, ``"joint"``, ``"constraint"``, ``"coupling"``, ``"law"``,
+        ``"gravity"``, ``"body"``, ``"marker"``, ``"joint"``, ``"program"``, ``"constraint"``, ``"coupling"``, ``"law"``,
         ``"modes"``.
     key : tuple
         Which part: names that find it in a description again.
@@ -86,7 +86,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnNumbers:
+class ParameterRegistry:
     """Own numbers of a description, and the recipes of the core.
 
     Attributes
@@ -100,7 +100,7 @@ class OwnNumbers:
         What numbers follow from named parameters, by their places: parameters of elements first, then own numbers.
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[ParameterGroup, ...]
     values: Array
     tables: dict[str, NDArray[Any]]
     named: dict[str, Parameter]
@@ -129,7 +129,7 @@ class OwnNumbers:
         """Where the groups begin."""
         return np.array([group.first for group in self.groups], dtype=np.intp)
 
-    def group_of(self, place: int) -> Group:
+    def group_of(self, place: int) -> ParameterGroup:
         """Return the group that a number belongs to."""
         return self.groups[int(np.searchsorted(self.firsts, place, side="right")) - 1]
 
@@ -172,7 +172,7 @@ class _Collector:
 
     def __init__(self, forest: Forest, frames: FrameMap, names: Names) -> None:
         self.forest, self.frames, self.names = forest, frames, names
-        self.groups: list[Group] = []
+        self.groups: list[ParameterGroup] = []
         self.values: list[float] = []
         self._markers: dict[Marker, int] = {}  # which recipe
         self._recipes: list[tuple[Array, Array, int]] = []
@@ -194,7 +194,7 @@ class _Collector:
         first = len(self.values)
         self.follows.update({first + k: expression for k, expression in (follow or {}).items()})
         self.values += [float(x) for x in values]
-        self.groups.append(Group(what, key, tuple(names), tuple(units), first))
+        self.groups.append(ParameterGroup(what, key, tuple(names), tuple(units), first))
         return first
 
     def scalar(self, target: str, row: int, place: int, factor: float = 1.0, second: int = -1) -> None:
@@ -266,81 +266,81 @@ class _Collector:
             self.scalar("gravity", k, first + k)
 
     def bodies(self) -> dict[str, NDArray[Any]]:
-        """Add mass properties of rigid bodies, hinges and what sits in them; return tables of frames and inertias."""
+        """Add mass properties of rigid bodies, joints and what sits in them; return tables of frames and inertias."""
         forest, frames = self.forest, self.frames
         places, nb = frames.places, forest.nb
         axes_of, markers, inertias = np.zeros((nb, 9)), np.zeros(nb, dtype=np.int32), []
-        for k, (hinge, parent) in enumerate(zip(forest.hinges, forest.parent, strict=True), start=1):
+        for k, (joint, parent) in enumerate(zip(forest.joints, forest.parent, strict=True), start=1):
             body = forest.system.bodies[forest.bodies[k]]
-            axes = hinge.element.frame()
-            if hinge.reversed:
-                axes = axes @ np.array(hinge.element.reversal)
-            axes_of[k - 1], markers[k - 1] = axes.ravel(), self.marker(hinge.outboard)
+            axes = joint.element.frame()
+            if joint.reversed:
+                axes = axes @ np.array(joint.element.reversal)
+            axes_of[k - 1], markers[k - 1] = axes.ravel(), self.marker(joint.outboard)
             carrier, start = int(places.carrier[k]), int(places.inboard[k - 1])
             kind = places.rows[start - 1].kind if start else "rigid"
             base = -1 if kind in ("node", "modal") else int(parent)
-            inboard = self._arm(hinge.inboard) if kind == "node" else self.marker(hinge.inboard)
-            self._pose("hinge", carrier, inboard, base, axes)
+            inboard = self._arm(joint.inboard) if kind == "node" else self.marker(joint.inboard)
+            self._pose("joint", carrier, inboard, base, axes)
             self._pose("body", carrier, -1, k, None)
-            self.pose("marker", k - 1, hinge.inboard if hinge.reversed else hinge.outboard)
+            self.pose("marker", k - 1, joint.inboard if joint.reversed else joint.outboard)
             if not modes_of(body):
                 J = body.inertia
                 values = (body.mass, *body.com, J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2])
                 names = [f"{body.name}.{label}" for label in _BODY]
                 follow = _at(_BODY, body.expressions)
                 inertias.append((carrier, k, self.add("body", (body.name,), names, _BODY_UNITS, values, follow)))
-            self._hinge_data(hinge.name, hinge.element, carrier, tree=True)
+            self._joint_data(joint.name, joint.element, carrier, tree=True)
         frame_rows, inertia_rows = table("frame_recipes", nb), table("inertia_recipes", len(inertias))
         frame_rows["axes"], frame_rows["marker"] = axes_of, markers
         for field, column in zip(("body", "user", "number"), zip(*inertias, strict=True), strict=False):
             inertia_rows[field] = column
         return {"frame_recipes": frame_rows, "inertia_recipes": inertia_rows}
 
-    def _hinge_data(self, name: str, hinge: Hinge, row: int, *, tree: bool) -> None:
-        if isinstance(hinge, Screw):
-            follow = _at(("pitch",), expressions_of(hinge))
-            place = self.add("hinge", (name, "pitch"), [f"{name}.pitch"], ["m"], [hinge.pitch], follow)
-            self.scalar("pitch" if tree else "chord", row, place, 1.0 / (2 * math.pi))
-        speeds = full_names(name, hinge.speeds)
-        if tree and hinge.armature is not None and hinge.armature.all():
-            units = ["kg" if unit == "m" else "kg m2" for unit in hinge.speed_units]
-            names, follow = [f"{s}.armature" for s in speeds], self._each(hinge, "armature")
-            first = self.add("hinge", (name, "armature"), names, units, hinge.armature, follow)
-            for k in range(hinge.nv):
+    def _joint_data(self, name: str, joint: Joint, row: int, *, tree: bool) -> None:
+        if isinstance(joint, Screw):
+            follow = _at(("pitch",), expressions_of(joint))
+            place = self.add("joint", (name, "pitch"), [f"{name}.pitch"], ["m"], [joint.pitch], follow)
+            self.scalar("pitch" if tree else "loop_constraint", row, place, 1.0 / (2 * math.pi))
+        speeds = full_names(name, joint.speeds)
+        if tree and joint.armature is not None and joint.armature.all():
+            units = ["kg" if unit == "m" else "kg m2" for unit in joint.speed_units]
+            names, follow = [f"{s}.armature" for s in speeds], self._each(joint, "armature")
+            first = self.add("joint", (name, "armature"), names, units, joint.armature, follow)
+            for k in range(joint.nv):
                 self.scalar("armature", self.names.v[name].start + k, first + k)
-        for field in _STOPS:
-            value = getattr(hinge, field)
+        for field in JOINT_DATA_FIELDS:
+            value = getattr(joint, field)
             if value is not None and np.isfinite(value).all():
-                effort = ["N" if unit == "m" else "N m" for unit in hinge.speed_units]
+                effort = ["N" if unit == "m" else "N m" for unit in joint.speed_units]
                 units = {
                     "static_friction": effort,
-                    "restitution": ["1"] * hinge.nv,
-                    "max_speed": [f"{unit}/s" for unit in hinge.speed_units],
-                }.get(field, list(hinge.speed_units))
-                names, follow = [f"{s}.{field}" for s in speeds], self._each(hinge, field)
-                self.add("hinge", (name, field), names, units, value, follow)
+                    "restitution": ["1"] * joint.nv,
+                    "max_speed": [f"{unit}/s" for unit in joint.speed_units],
+                }.get(field, list(joint.speed_units))
+                names, follow = [f"{s}.{field}" for s in speeds], self._each(joint, field)
+                self.add("joint", (name, field), names, units, value, follow)
 
     @staticmethod
-    def _each(hinge: Hinge, field: str) -> dict[int, Expression]:
-        return _at([f"{field}[{k}]" for k in range(hinge.nv)], expressions_of(hinge))
+    def _each(joint: Joint, field: str) -> dict[int, Expression]:
+        return _at([f"{field}[{k}]" for k in range(joint.nv)], expressions_of(joint))
 
     def closures(self, drives: Sequence[Drive]) -> None:
         """Add ends and numbers of what closes loops."""
-        driven = {drive.connection.name: k for k, drive in enumerate(drives) if not drive.of_hinge}
-        for k, chord in enumerate(self.forest.chords):
-            element = chord.element
-            if isinstance(element, Hinge):
+        driven = {drive.connection.name: k for k, drive in enumerate(drives) if not drive.of_joint}
+        for k, loop_constraint in enumerate(self.forest.loop_constraints):
+            element = loop_constraint.element
+            if isinstance(element, Joint):
                 axes = (element.frame(), element.frame()) if element.kernel else (np.eye(3), np.eye(3))
             else:
                 axes = element.frames()
-            self.pose("chord_a", k, chord.first, axes[0])
-            self.pose("chord_b", k, chord.second, axes[1])
-            self.pose("chord_marker", k, chord.second)
-            if isinstance(element, Hinge):
-                self._hinge_data(chord.name, element, k, tree=False)
+            self.pose("loop_constraint_a", k, loop_constraint.first, axes[0])
+            self.pose("loop_constraint_b", k, loop_constraint.second, axes[1])
+            self.pose("loop_constraint_marker", k, loop_constraint.second)
+            if isinstance(element, Joint):
+                self._joint_data(loop_constraint.name, element, k, tree=False)
             else:
-                self._constraint(chord, element, k, driven.get(chord.name))
-        coupled, row = 0, len(self.forest.chords)
+                self._constraint(loop_constraint, element, k, driven.get(loop_constraint.name))
+        coupled, row = 0, len(self.forest.loop_constraints)
         for coupling in self.forest.couplings:
             law = coupling.element
             if isinstance(law, CustomCoupling):
@@ -352,24 +352,24 @@ class _Collector:
                     follow = _at(("ratio", "offset"), expressions_of(law))
                     first = self.add("coupling", (coupling.name,), names, units, (law.ratio, law.offset), follow)
                     self.scalar("coupled", coupled, first, -1.0)
-                    self.scalar("chord", row, first + 1)
+                    self.scalar("loop_constraint", row, first + 1)
                 coupled += 1 + bool(law.ratio)
             row += 1
 
     def joints(self, own: Mapping[str, Mapping[str, Sequence[int]]]) -> None:
-        """Add parameters of formulas of hinges, constraints and couplings."""
+        """Add parameters of formulas of joints, constraints and couplings."""
         system = self.forest.system
         for name, places in own.items():
             owner: Any = system.couplings[name] if name in system.couplings else system.connections[name]
             values = owner.element.parameters
             follow = _at(tuple(places), expressions_of(owner.element))
             names = [f"{name}.{label}" for label in places]
-            first = self.add("joint", (name,), names, ["1"] * len(names), [values[p] for p in places], follow)
+            first = self.add("program", (name,), names, ["1"] * len(names), [values[p] for p in places], follow)
             for k, rows in enumerate(places.values()):
                 for row in rows:
                     self.scalar("joint", row, first + k)
 
-    def _constraint(self, chord: Connection, element: Constraint, row: int, drive: int | None) -> None:
+    def _constraint(self, loop_constraint: Connection, element: Constraint, row: int, drive: int | None) -> None:
         lengths = ((Distance, "length"), (Rope, "length"))
         fields = (*lengths, (RollingSphere, "radius"), (RollingDisc, "radius"), (CamFollower, "radius"))
         field = next((label for kind, label in fields if isinstance(element, kind)), "")
@@ -382,13 +382,13 @@ class _Collector:
         cosine = isinstance(element, AxisAngle) and element.about is None  # of which the core has the cosine
         place = self.add(
             "constraint",
-            (chord.name, field),
-            [f"{chord.name}.{field}"],
+            (loop_constraint.name, field),
+            [f"{loop_constraint.name}.{field}"],
             [unit],
             [element.parameter if field == "angle" else value],
             _at((field,), {k: Expression("cos", x) if cosine else x for k, x in expressions_of(element).items()}),
         )
-        self.scalar("chord", row, place)
+        self.scalar("loop_constraint", row, place)
         if drive is not None and isinstance(element, (Distance, AxisAngle)):
             self.scalar("offset", drive, place)
 
@@ -479,7 +479,7 @@ class _Collector:
             "scalar_recipes": scalars,
         }
 
-    def with_aliases(self) -> tuple[Group, ...]:
+    def with_aliases(self) -> tuple[ParameterGroup, ...]:
         """Return the groups; markers with names are known by the connections at them, too."""
         also: dict[int, list[str]] = {}
         for key, recipe in self._markers.items():
@@ -495,7 +495,7 @@ class _Collector:
         return tuple(
             group
             if group.first not in also
-            else Group(
+            else ParameterGroup(
                 group.what, group.key, group.names, group.units, group.first, tuple(dict.fromkeys(also[group.first]))
             )
             for group in self.groups
@@ -514,7 +514,7 @@ def _of_elements(forest: Forest, elements: ElementTables) -> dict[int, Expressio
     for force in forest.system.forces.values():
         follows.update({places[f"{force.name}.{k}"]: x for k, x in expressions_of(force.element).items()})
     for c in forest.system.connections.values():
-        if isinstance(c.element, Hinge) and expressions_of(c.element):
+        if isinstance(c.element, Joint) and expressions_of(c.element):
             for k, speed in enumerate(full_names(c.name, c.element.speeds)):
                 for field in ("damping", "friction"):
                     expression = expressions_of(c.element).get(f"{field}[{k}]")
@@ -529,9 +529,9 @@ def _turn(rotation: Array) -> Array:
 
 
 def _coordinate_unit(place: tuple[Connection, int]) -> str:
-    hinge, part = place
-    assert isinstance(hinge.element, Hinge)
-    units = hinge.element.speed_units  # a mimic rule may lead from a joint that does not move
+    joint, part = place
+    assert isinstance(joint.element, Joint)
+    units = joint.element.speed_units  # a mimic rule may lead from a joint that does not move
     return units[part] if part < len(units) else "1"
 
 
@@ -541,7 +541,7 @@ def _drive_units(drive: Drive) -> list[str]:
     if len(drive.laws) > 1:
         turns = len(drive.laws) - len(getattr(drive, "place", ()))
         return ["rad" if turns == 3 else "1"] * turns + ["m"] * (len(drive.laws) - turns)
-    if isinstance(element, Hinge):
+    if isinstance(element, Joint):
         unit = element.speed_units[drive.coordinate]
     else:
         owner: Any = element if isinstance(element, Constraint) else drive.connection
@@ -549,15 +549,15 @@ def _drive_units(drive: Drive) -> list[str]:
     return [unit + ("", "/s", "/s2")[drive.level]]
 
 
-def collect_numbers(
+def collect_parameters(
     forest: Forest,
     frames: FrameMap,
     names: Names,
     elements: ElementTables,
     drives: Sequence[Drive],
     joints: Mapping[str, Mapping[str, Sequence[int]]],
-) -> OwnNumbers:
-    """Return the own numbers of a description and the recipes of the core; joints: see `JointTables.own`."""
+) -> ParameterRegistry:
+    """Return the parameters of a description and the maps of the core; joints: see `ConnectionProgramTables.own`."""
     collector = _Collector(forest, frames, names)
     collector.gravity()
     tables = collector.bodies()
@@ -576,4 +576,4 @@ def collect_numbers(
     follows |= _of_elements(forest, elements)
     values = np.array(collector.values, dtype=float)
     values.flags.writeable = False
-    return OwnNumbers(collector.with_aliases(), values, {**tables, **collector.arrays()}, named, follows)
+    return ParameterRegistry(collector.with_aliases(), values, {**tables, **collector.arrays()}, named, follows)

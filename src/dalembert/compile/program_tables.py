@@ -1,4 +1,4 @@
-"""Programs of hinges without a compiled twin, custom constraints and chains."""
+"""Programs of joints without a compiled twin, custom constraints and chains."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from ..connections.constraints.chains import KinematicChain
 from ..connections.constraints.couplings import CustomCoupling
-from ..connections.constraints.custom import CustomConstraint, PfaffConstraint
+from ..connections.constraints.custom import CustomConstraint, PfaffianConstraint
 from ..connections.constraints.geometric import Constraint
 from ..connections.formulas.expressions import Program
 from ..connections.formulas.tables import Table
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from .schema import Rows, number
 
-__all__ = ["JointTables", "ProgramTables", "table_arrays"]
+__all__ = ["ConnectionProgramTables", "ProgramTables", "table_arrays"]
 
 NONE: Mapping[int, int] = MappingProxyType({})
 
@@ -92,7 +92,7 @@ def table_arrays(tables: Sequence[Table]) -> dict[str, NDArray[Any]]:
     return {"tables": rows.array(), "table_numbers": np.concatenate(numbers)}
 
 
-class JointTables:
+class ConnectionProgramTables:
     """Programs of all joints, and the sets of inner coordinates that chains are searched from.
 
     own : of each connection, the constants of programs that its numbers are, by name
@@ -107,7 +107,7 @@ class JointTables:
     def _add(self, name: str, *programs: Program) -> int:
         """Take programs that belong together, once; return the number of the first. Own numbers belong to a name."""
         own = any(program.own for program in programs)
-        key = id(programs[0]), name if own else ""  # kept by its hinge or constraint as long as the system
+        key = id(programs[0]), name if own else ""  # kept by its joint or constraint as long as the system
         if key not in self._known:
             rows = [self.programs.take(program) for program in programs]
             self._known[key] = rows[0]
@@ -116,18 +116,18 @@ class JointTables:
                     self.own.setdefault(name, {}).setdefault(label, []).append(place)
         return self._known[key]
 
-    def of_hinge(self, name: str, hinge: Hinge, *, reversed: bool) -> int:
-        """Return the first program of a tree's hinge."""
-        programs = hinge.programs[int(reversed)]
+    def of_joint(self, name: str, joint: Joint, *, reversed: bool) -> int:
+        """Return the first program of a tree's joint."""
+        programs = joint.programs[int(reversed)]
         return self._add(name, programs.pose, programs.bias)
 
-    def of_chord(self, name: str, element: Hinge | Constraint | CustomCoupling) -> dict[str, int]:
-        """Return the fields of a chord that has programs: the first of these, inner coordinates, where they start."""
-        if isinstance(element, (CustomConstraint, PfaffConstraint, CustomCoupling)):
+    def of_loop_constraint(self, name: str, element: Joint | Constraint | CustomCoupling) -> dict[str, int]:
+        """Return the fields of a loop constraint with programs: the first program, inner coordinates, their start."""
+        if isinstance(element, (CustomConstraint, PfaffianConstraint, CustomCoupling)):
             return {"program": self._add(name, *element.programs)}
         if isinstance(element, KinematicChain):
             programs = element.programs
-        elif isinstance(element, Hinge) and not element.kernel:
+        elif isinstance(element, Joint) and not element.kernel:
             programs = element.programs[0]
         else:
             return {}

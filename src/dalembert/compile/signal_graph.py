@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..connections.elements.built_in import ForceConnection
     from ..system.topology import Forest
 
-__all__ = ["OutputInput", "SignalGraph", "Wire"]
+__all__ = ["OutputInput", "SignalGraph", "SignalSource"]
 
 Node = tuple[str, str]  # an element and one of its signals; "": the element as a whole
 
@@ -42,7 +42,7 @@ class OutputInput:
 
 
 @dataclass
-class Wire:
+class SignalSource:
     """What an input of an element is connected with.
 
     Attributes
@@ -51,7 +51,7 @@ class Wire:
     signal, state : str
         Of another element, ``"controller.u"``.
     place : (Connection, int) or None
-        A coordinate of a hinge; `rate`: its speed.
+        A coordinate of a joint; `rate`: its speed.
     hosted : OutputInput or None
         What Python has to compute at every evaluation.
     """
@@ -83,17 +83,17 @@ class SignalGraph:
             for name, element in self.elements.items()
         }
 
-    def _wire(self, element: str, key: str, source: Source) -> Wire:
+    def _wire(self, element: str, key: str, source: Source) -> SignalSource:
         if isinstance(source, Delay):
-            return Wire(source, hosted=OutputInput(source.output, element, source))
+            return SignalSource(source, hosted=OutputInput(source.output, element, source))
         if not isinstance(source, str):
-            return Wire(source)
+            return SignalSource(source)
         owner, _, quantity = source.rpartition(".")
         other = self.elements.get(owner)
         if other is not None and quantity in other.signals:
-            return Wire(source, signal=source)
+            return SignalSource(source, signal=source)
         if other is not None and quantity in other.states:
-            return Wire(source, state=source)
+            return SignalSource(source, state=source)
         if other is not None and quantity in other.parameters:
             raise ModelError(
                 f"element {element!r}",
@@ -104,11 +104,11 @@ class SignalGraph:
         if quantity in ("position", "speed"):
             place = self._coordinate(owner)
             if place is not None:
-                return Wire(source, place=place, rate=int(quantity == "speed"))
-        return Wire(source, hosted=OutputInput(source, element))
+                return SignalSource(source, place=place, rate=int(quantity == "speed"))
+        return SignalSource(source, hosted=OutputInput(source, element))
 
     def _coordinate(self, owner: str) -> tuple[Connection, int] | None:
-        """Return a hinge and its coordinate, if a name means one with a speed of its own."""
+        """Return a joint and its coordinate, if a name means one with a speed of its own."""
         try:
             return self.forest.system.coordinate("input", "name", owner)
         except ModelError:
@@ -140,15 +140,15 @@ class SignalGraph:
         owner, _, name = signal.rpartition(".")
         return (owner, name) if self.elements[owner].program is not None else (owner, "")
 
-    def _wires_into(self, node: Node) -> list[Wire]:
+    def _wires_into(self, node: Node) -> list[SignalSource]:
         """Return the wires that a signal, or an element, depends on at the same instant."""
         name, signal = node
         element, wires = self.elements[name], self.wires[name]
         if not signal or element.program is None:
             return list(wires.values())
-        program, takes = element.program, element.takes
+        program, takes = element.program, element.input_names
         place = program.outputs[element.measures + len(element.states) + 1 + list(element.signals).index(signal)]
         needed = inputs_of(program, [place])
         if any(k >= len(takes) for k in needed):
-            needed = inputs_of(program, [place, *program.outputs[element.gives :]])
+            needed = inputs_of(program, [place, *program.outputs[element.output_count :]])
         return [wires[takes[k]] for k in sorted(needed) if k < len(takes) and takes[k] in wires]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.geometric import AxisAngle, Constraint
 from ..connections.drives import Drive, PoseDrive
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp, Spline
 from ..connections.piecewise_laws import Piecewise
 from .names import Names
@@ -78,14 +78,14 @@ def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables, first
             axes = drive.attitude.axes
             rows.add(
                 row=-1,
-                freedom=names.v[name].start,
+                dof=names.v[name].start,
                 coordinate=names.q[name].start,
                 law=law,
                 turns=len(drive.attitude.laws),
                 axes=axes or (0, 0, 0),
                 moves=len(drive.place),
             )
-        elif not isinstance(element, Hinge):
+        elif not isinstance(element, Joint):
             assert isinstance(element, (Constraint, CustomCoupling))
             # the law's value less the residual it asks for
             wraps = isinstance(element, AxisAngle) and element.about is not None
@@ -93,9 +93,9 @@ def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables, first
             offset = np.cos(1.0) - element.target(1.0, 0.0, 0.0)[0] if cosine else -element.target(0.0, 0.0, 0.0)[0]
             row = names.row_connections.index(name) + drive.coordinate
             how = {"cosine": cosine, "wraps": wraps, "offset": float(offset)}
-            rows.add(row=row, freedom=-1, coordinate=-1, law=law, level=drive.level, **how)
+            rows.add(row=row, dof=-1, coordinate=-1, law=law, level=drive.level, **how)
         else:
-            freedom = names.v[name].start + drive.coordinate
+            dof = names.v[name].start + drive.coordinate
             coordinate = names.q[name].start + drive.coordinate if element.nq == element.nv else -1
-            rows.add(row=-1, freedom=freedom, coordinate=coordinate, law=law, level=drive.level)
+            rows.add(row=-1, dof=dof, coordinate=coordinate, law=law, level=drive.level)
     return rows.array()

@@ -1,4 +1,4 @@
-"""Attitudes as functions of time, for drives of hinges that turn freely.
+"""Attitudes as functions of time, for drives of joints that turn freely.
 
 An attitude is called with a time (s) and returns the unit quaternion (scalar first) of the second marker in the first,
 and angular velocity and acceleration in axes of the second. Behind it stand laws of time: three angles, or the four
@@ -23,7 +23,7 @@ from ..rotation import as_rotation_matrix, euler, euler_velocity, quaternion_fro
 from .laws import Constant, Law, Spline, as_law
 
 if TYPE_CHECKING:
-    from .joints import Hinge
+    from .joints import Joint
 
 __all__ = [
     "Attitude",
@@ -195,9 +195,9 @@ class AttitudeSpline(Attitude):
             self.laws = tuple(Spline(self.times, column, degree) for column in q.T)
         except ModelError as error:
             raise ModelError(item, error.field, error.value, error.remedy) from None
-        self._mind_length()
+        self._check_length()
 
-    def _mind_length(self) -> None:
+    def _check_length(self) -> None:
         """Refuse attitudes so far apart that the spline between them comes near to zero."""
         fine = np.linspace(self.times[0], self.times[-1], 20 * len(self.times))
         length = np.linalg.norm([law._curves[0](fine) for law in self.laws], axis=0)  # type: ignore[attr-defined]
@@ -258,26 +258,26 @@ def attitude_start(
     return euler(angles, convention), euler_velocity(angles, rates, convention, axes=axes)
 
 
-@checked("hinge", "position", "speed", "omega")
+@checked("joint", "position", "speed", "omega")
 def with_attitude(
-    hinge: Hinge, position: Array | None, speed: Array | None, R: Array, omega: Array | None
+    joint: Joint, position: Array | None, speed: Array | None, R: Array, omega: Array | None
 ) -> tuple[Array, Array | None]:
-    """Return position (nq,) and speed (nv,) of a hinge that turns freely with an attitude and an angular velocity.
+    """Return position (nq,) and speed (nv,) of a joint that turns freely with an attitude and an angular velocity.
 
     What is not given otherwise is NaN.
     """
-    if "qw" not in hinge.coordinates:
-        raise ModelError("attitude", "hinge", hinge.kind, "give one that turns freely: Spherical or Free")
-    for name, given, size in (("position", position, hinge.nq), ("speed", speed, hinge.nv), ("omega", omega, 3)):
+    if "qw" not in joint.coordinates:
+        raise ModelError("attitude", "joint", joint.kind, "give one that turns freely: Spherical or Free")
+    for name, given, size in (("position", position, joint.nq), ("speed", speed, joint.nv), ("omega", omega, 3)):
         if given is not None and np.shape(given) != (size,):
             raise ModelError("attitude", f"the shape of {name}", np.shape(given), f"give ({size},)")
-    places = np.full(hinge.nq, np.nan) if position is None else position
-    k = hinge.coordinates.index("qw")
+    places = np.full(joint.nq, np.nan) if position is None else position
+    k = joint.coordinates.index("qw")
     places[k : k + 4] = quaternion_from_matrix(R)
     if omega is None:
         return places, speed
-    speeds = np.full(hinge.nv, np.nan) if speed is None else speed
-    k = hinge.speeds.index("wx")
+    speeds = np.full(joint.nv, np.nan) if speed is None else speed
+    k = joint.speeds.index("wx")
     speeds[k : k + 3] = omega
     return places, speeds
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..bodies.markers import Marker
 from .constraints.geometric import Constraint
-from .joints import Hinge
+from .joints import Joint
 
 __all__ = ["Connection"]
 
@@ -18,12 +18,12 @@ class Connection:
     Attributes
     ----------
     name : str
-    element : Hinge or Constraint
+    element : Joint or Constraint
     first, second : Marker
     """
 
     name: str
-    element: Hinge | Constraint
+    element: Joint | Constraint
     first: Marker
     second: Marker
 

@@ -1,4 +1,4 @@
-"""From what a user asks of a hinge to drives: of all its coordinates, of its attitude, of its place."""
+"""From what a user asks of a joint to drives: of all its coordinates, of its attitude, of its place."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .connection import Connection
 from .constraints.custom import CustomConstraint
 from .constraints.geometric import Constraint, PointOnPoint
 from .drives import Drive, PoseDrive
-from .joints import Hinge
-from .joints.custom import CustomHinge
+from .joints import Joint
+from .joints.custom import CustomJoint
 from .laws import Law, as_law
 
 __all__ = [
     "LEVELS",
     "AngleConstraint",
-    "Place",
+    "PositionLaws",
     "angle_rows",
-    "is_several",
+    "is_sequence_of_laws",
     "place_rows",
     "pose_drives",
     "several_drives",
@@ -31,17 +31,17 @@ __all__ = [
 ]
 
 LEVELS = ("position", "speed", "acceleration")
-Place = tuple[Law | None, Law | None, Law | None]
+PositionLaws = tuple[Law | None, Law | None, Law | None]
 
 
-def is_several(value: Any) -> bool:
+def is_sequence_of_laws(value: Any) -> bool:
     """Return whether a value is a law for each of several coordinates."""
     return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def turns_freely(hinge: Any) -> bool:
-    """Return whether the coordinates of a hinge are a quaternion, and maybe a place."""
-    return isinstance(hinge, Hinge) and "qw" in hinge.coordinates
+def turns_freely(joint: Any) -> bool:
+    """Return whether the coordinates of a joint are a quaternion, and maybe a place."""
+    return isinstance(joint, Joint) and "qw" in joint.coordinates
 
 
 def several_laws(item: str, field: str, given: Any, names: Sequence[str]) -> list[Law | None]:
@@ -57,22 +57,24 @@ def several_laws(item: str, field: str, given: Any, names: Sequence[str]) -> lis
 
 
 def several_drives(item: str, connection: Connection, level: int, given: Any) -> list[Drive]:
-    """Return drives of all coordinates of a hinge, or of those for which a law is given."""
-    hinge = connection.element
-    assert isinstance(hinge, Hinge)
-    if level == 0 and turns_freely(hinge):
+    """Return drives of all coordinates of a joint, or of those for which a law is given."""
+    joint = connection.element
+    assert isinstance(joint, Joint)
+    if level == 0 and turns_freely(joint):
         raise ModelError(item, "position", given, "its coordinates are an attitude: give rotation=")
-    clock = hinge.clock if isinstance(hinge, CustomHinge) else None
-    numbers = [k for k in range(hinge.nv) if k != clock]
-    laws = several_laws(item, LEVELS[level], given, [hinge.speeds[k] for k in numbers])
+    clock = joint.clock if isinstance(joint, CustomJoint) else None
+    numbers = [k for k in range(joint.nv) if k != clock]
+    laws = several_laws(item, LEVELS[level], given, [joint.speeds[k] for k in numbers])
     return [Drive(connection, k, law, level) for k, law in zip(numbers, laws, strict=True) if law is not None]
 
 
-def pose_drives(connection: Connection, attitude: Attitude | None, place: Place) -> tuple[list[Drive], Place]:
+def pose_drives(
+    connection: Connection, attitude: Attitude | None, place: PositionLaws
+) -> tuple[list[Drive], PositionLaws]:
     """Return the drive of an attitude, with the place if all of it is given, and what is left of the place.
 
-    The speeds of a free hinge are in axes that turn with it. So a place without an attitude, or a part of one, is not
-    a matter of its freedoms: it takes rows (see `place_rows`).
+    The speeds of a free joint are in axes that turn with it. So a place without an attitude, or a part of one, is not
+    a matter of its degrees of freedom: it takes rows (see `place_rows`).
     """
     if attitude is None:
         return [], place
@@ -133,7 +135,7 @@ def angle_rows(attitude: Attitude | None) -> list[tuple[str, AngleConstraint, La
     ]
 
 
-def place_rows(place: Place) -> tuple[Constraint | None, list[Law]]:
+def place_rows(place: PositionLaws) -> tuple[Constraint | None, list[Law]]:
     """Return the constraint whose rows are the given parts of a place, and their laws; None if there is none."""
     names = [name for name, law in zip("xyz", place, strict=True) if law is not None]
     laws = [law for law in place if law is not None]

@@ -1,4 +1,4 @@
-"""Drives: coordinates of a hinge, or what a constraint or coupling holds, follow laws of time."""
+"""Drives: coordinates of a joint, or what a constraint or coupling holds, follow laws of time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..rotation import quaternion
 from .attitudes import Attitude
-from .joints import Hinge
+from .joints import Joint
 from .laws import Constant, Law
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ class Drive:
     Attributes
     ----------
     connection : Connection or CoordinateConnection
-        The hinge, constraint or coupling.
+        The joint, constraint or coupling.
     coordinate : int
-        Which of its coordinates, or of its rows; of a hinge whose coordinates have no speeds of their own, which speed.
+        Which of its coordinates, or of its rows; of a joint whose coordinates have no speeds of their own, which speed.
     law : Law
     level : int
-        What the law gives: 0 position, 1 speed, 2 acceleration; always 0 for what is no hinge.
+        What the law gives: 0 position, 1 speed, 2 acceleration; always 0 for what is no joint.
     """
 
     connection: Connection | CoordinateConnection
@@ -43,15 +43,15 @@ class Drive:
     level: int
 
     @property
-    def of_hinge(self) -> bool:
-        """Whether a hinge is driven, not a row."""
-        return isinstance(self.connection.element, Hinge)
+    def of_joint(self) -> bool:
+        """Whether a joint is driven, not a row."""
+        return isinstance(self.connection.element, Joint)
 
     @property
     def name(self) -> str:
         """Name of the driven coordinate or row."""
         element = self.connection.element
-        names = element.speeds if isinstance(element, Hinge) else element.rows
+        names = element.speeds if isinstance(element, Joint) else element.rows
         return self.connection.name if len(names) == 1 else f"{self.connection.name}.{names[self.coordinate]}"
 
     @property
@@ -60,18 +60,18 @@ class Drive:
         return (self.law,)
 
     @property
-    def freedoms(self) -> tuple[int, ...]:
-        """Which speeds of a hinge it prescribes."""
+    def dofs(self) -> tuple[int, ...]:
+        """Which speeds of a joint it prescribes."""
         return (self.coordinate,)
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Which coordinates of a hinge it prescribes."""
+        """Which coordinates of a joint it prescribes."""
         return () if self.level else (self.coordinate,)
 
     @property
     def speed_names(self) -> list[str]:
-        """Names of the speeds of a hinge that it prescribes."""
+        """Names of the speeds of a joint that it prescribes."""
         return [self.name]
 
     def on(self, connection: Connection | CoordinateConnection) -> Drive:
@@ -88,7 +88,7 @@ class Drive:
         return None, None, value
 
     def given(self, t: float) -> tuple[Array, Array, Array]:
-        """Return positions at `places`, speeds and accelerations at `freedoms` at t; NaN for speeds left open."""
+        """Return positions at `places`, speeds and accelerations at `dofs` at t; NaN for speeds left open."""
         position, speed, acceleration = self.motion(t)
         places = np.zeros(0) if position is None else np.array([position])
         return places, np.array([np.nan if speed is None else speed]), np.array([acceleration])
@@ -96,7 +96,7 @@ class Drive:
 
 @dataclass(frozen=True, eq=False)
 class PoseDrive(Drive):
-    """The attitude of a hinge that turns freely, and the place of one that is free, follow laws of time.
+    """The attitude of a joint that turns freely, and the place of one that is free, follow laws of time.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class PoseDrive(Drive):
     def of(
         cls, connection: Connection | CoordinateConnection, attitude: Attitude, place: tuple[Law, ...] = ()
     ) -> PoseDrive:
-        """Return the drive of a hinge."""
+        """Return the drive of a joint."""
         return cls(connection, 0, Constant(0.0), 0, attitude, place)
 
     @property
@@ -127,21 +127,21 @@ class PoseDrive(Drive):
         return (*self.attitude.laws, *self.place)
 
     @property
-    def freedoms(self) -> tuple[int, ...]:
-        """Which speeds of the hinge it prescribes."""
+    def dofs(self) -> tuple[int, ...]:
+        """Which speeds of the joint it prescribes."""
         return tuple(range(3 + len(self.place)))
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Which coordinates of the hinge it prescribes."""
+        """Which coordinates of the joint it prescribes."""
         return tuple(range(4 + len(self.place)))
 
     @property
     def speed_names(self) -> list[str]:
         """Names of the speeds that it prescribes."""
         element = self.connection.element
-        assert isinstance(element, Hinge)
-        return [f"{self.connection.name}.{element.speeds[k]}" for k in self.freedoms]
+        assert isinstance(element, Joint)
+        return [f"{self.connection.name}.{element.speeds[k]}" for k in self.dofs]
 
     def on(self, connection: Connection | CoordinateConnection) -> PoseDrive:
         """Return the same drive of another connection."""

@@ -17,32 +17,41 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import ModelError
-from ..parameters import Expression, keep, split
-from .piecewise_laws import Hold, Linear, Monotone, Piecewise, Pulse, Step
-from .user_functions import LOOKS, area, break_times, called, derivative, evaluated, quadrature, steps_of
+from ..parameters import Expression, keep_expression, split
+from .piecewise_laws import LinearInterpolation, MonotoneSpline, Piecewise, Pulse, Step, ZeroOrderHold
+from .user_functions import (
+    N_SAMPLES,
+    area,
+    break_times,
+    call_user_function,
+    derivative,
+    evaluated,
+    find_jumps,
+    quadrature,
+)
 
 __all__ = [
-    "LOOKS",
+    "N_SAMPLES",
     "Constant",
-    "Function",
+    "FunctionLaw",
     "Harmonic",
-    "Hold",
     "Integral",
     "Law",
-    "Linear",
-    "Monotone",
+    "LinearInterpolation",
+    "MonotoneSpline",
     "Piecewise",
     "Polynomial",
     "Pulse",
     "Ramp",
-    "Smoothed",
+    "SmoothedLaw",
     "Spline",
     "Step",
+    "ZeroOrderHold",
     "as_law",
     "break_times",
     "breaks_of",
+    "find_jumps",
     "integrated",
-    "steps_of",
     "third_rate",
 ]
 
@@ -63,7 +72,7 @@ class Constant:
     value: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", finite_number(keep(self, "value"), item="Constant", field="value"))
+        object.__setattr__(self, "value", finite_number(keep_expression(self, "value"), item="Constant", field="value"))
 
     def __call__(self, t: float) -> Triple:
         return self.value, 0.0, 0.0
@@ -132,7 +141,7 @@ class Harmonic:
 
     def __post_init__(self) -> None:
         for name in ("amplitude", "frequency", "phase", "offset"):
-            object.__setattr__(self, name, finite_number(keep(self, name), item="Harmonic", field=name))
+            object.__setattr__(self, name, finite_number(keep_expression(self, name), item="Harmonic", field=name))
 
     def __call__(self, t: float) -> Triple:
         A, w = self.amplitude, self.frequency
@@ -164,7 +173,7 @@ class Ramp:
 
     def __post_init__(self) -> None:
         for name in ("start", "end", "duration", "begin"):
-            object.__setattr__(self, name, finite_number(keep(self, name), item="Ramp", field=name))
+            object.__setattr__(self, name, finite_number(keep_expression(self, name), item="Ramp", field=name))
         if self.duration <= 0:
             raise ModelError("Ramp", "duration", self.duration, "it must be positive")
 
@@ -295,7 +304,7 @@ class Spline:
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class FunctionLaw:
     """A law from a callable of time; derivatives that are not given are computed.
 
     Parameters
@@ -387,7 +396,7 @@ class Integral:
 
 
 @dataclass(frozen=True, eq=False)
-class Smoothed:
+class SmoothedLaw:
     """The mean of a law over a window: what jumps becomes steep, corners become round.
 
     Parameters
@@ -423,7 +432,7 @@ class Smoothed:
         if own:
             whole = own(b) - own(a)
         else:
-            value = self.law.value if isinstance(self.law, Function) else lambda s: self.law(s)[0]
+            value = self.law.value if isinstance(self.law, FunctionLaw) else lambda s: self.law(s)[0]
             whole = area(value, breaks_of(self.law, a, b).tolist(), a, b)
         return whole / self.width, (last[0] - first[0]) / self.width, (last[1] - first[1]) / self.width
 
@@ -452,7 +461,7 @@ def integrated(law: Law, start: float) -> Law:
     return Integral(law, start)
 
 
-def before_integration(law: Law) -> Law | None:
+def integrand_of(law: Law) -> Law | None:
     """Return the law that `integrated` made this one from, or None if it was made otherwise."""
     if isinstance(law, Polynomial):
         return Polynomial(tuple(k * c for k, c in enumerate(law.coefficients) if k)) if law.coefficients[1:] else None
@@ -463,28 +472,28 @@ def before_integration(law: Law) -> Law | None:
 def third_rate(law: Law, t: float) -> float:
     """Return the third derivative of a law: exact where the law knows it, else by differences of what it knows.
 
-    Laws of the library know it, integrals and means of laws too; `Function` does with `third`, laws of the user with a
-    method of this name. At a break it is that of what follows.
+    Laws of the library know it, integrals and means of laws too; `FunctionLaw` does with `third`, laws of the user with
+    a method of this name. At a break it is that of what follows.
     """
     own = getattr(law, "third", None)
     if callable(own):
         return evaluated(own, t)
-    inside = law._inside(t) if isinstance(law, Function) else (-math.inf, math.inf)
-    if isinstance(law, Function) and law.second is None and law.rate is not None:
+    inside = law._inside(t) if isinstance(law, FunctionLaw) else (-math.inf, math.inf)
+    if isinstance(law, FunctionLaw) and law.second is None and law.rate is not None:
         return derivative(law.rate, t, 2, 3e-3, inside)
     return derivative(lambda s: law(s)[2], t, 1, 1e-3, inside)
 
 
 def as_law(value: Any, *, item: str, field: str) -> Law:
     """Return a law from a law, a number or a callable of time."""
-    if isinstance(value, (Constant, Polynomial, Harmonic, Ramp, Spline, Function, Integral, Piecewise, Smoothed)):
+    if isinstance(value, (Constant, Polynomial, Harmonic, Ramp, Spline, FunctionLaw, Integral, Piecewise, SmoothedLaw)):
         return value
     if callable(value):
-        result = called(value, 0.0)
+        result = call_user_function(value, 0.0)
         if isinstance(result, tuple) and len(result) == 3:
             law: Law = value
             return law
-        return Function(value, breaks=getattr(value, "breaks", ()))
+        return FunctionLaw(value, breaks=getattr(value, "breaks", ()))
     return Constant(value if isinstance(value, Expression) else finite_number(value, item=item, field=field))  # type: ignore[arg-type]
 
 
@@ -495,9 +504,9 @@ def scaled(law: Any, factor: float) -> Any:
     """Return a number, a function of t or a law, times a factor."""
     if isinstance(law, (int, float, np.number)):
         return factor * float(law)
-    if not is_dataclass(law) or isinstance(law, (type, Function)):
-        value = law.value if isinstance(law, Function) else law
-        return Function(lambda t: factor * value(t), breaks=getattr(law, "breaks", ()))
+    if not is_dataclass(law) or isinstance(law, (type, FunctionLaw)):
+        value = law.value if isinstance(law, FunctionLaw) else law
+        return FunctionLaw(lambda t: factor * value(t), breaks=getattr(law, "breaks", ()))
     given = {f.name: getattr(law, f.name) for f in fields(law) if f.init and f.name in _VALUES}
     if not given or getattr(law, "expressions", None):
         raise ModelError("law", "law", law, "it cannot be multiplied with a number: give a function of t, or numbers")

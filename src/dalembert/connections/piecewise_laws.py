@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
 
-__all__ = ["Hold", "Linear", "Monotone", "Piecewise", "Pulse", "Step"]
+__all__ = ["LinearInterpolation", "MonotoneSpline", "Piecewise", "Pulse", "Step", "ZeroOrderHold"]
 
 Array = NDArray[np.float64]
 Triple = tuple[float, float, float]
 
-FAR = 1e300  # s: where the first and the last piece of a law that is held outside end
+OUTER_TIME = 1e300  # s: where the first and the last piece of a law that is held outside end
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Piecewise:
             last = _value(coefficients[-1], ends[-1] - ends[-2])
             sides = np.zeros((2, coefficients.shape[1]))
             sides[:, 0] = coefficients[0, 0], last
-            ends = np.concatenate([[-FAR], ends, [FAR]])
+            ends = np.concatenate([[-OUTER_TIME], ends, [OUTER_TIME]])
             coefficients = np.vstack([sides[:1], coefficients, sides[1:]])
         object.__setattr__(self, "ends", ends)
         object.__setattr__(self, "coefficients", np.ascontiguousarray(coefficients))
@@ -105,7 +105,7 @@ class Piecewise:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(Piecewise):
+class LinearInterpolation(Piecewise):
     """Straight lines from point to point; the first and the last value are held outside.
 
     Parameters
@@ -140,7 +140,7 @@ class Linear(Piecewise):
 
 
 @dataclass(frozen=True, eq=False)
-class Hold(Piecewise):
+class ZeroOrderHold(Piecewise):
     """Values that hold from their time to the next: what a sampler gives. The first holds before it too.
 
     Parameters
@@ -162,7 +162,7 @@ class Hold(Piecewise):
         t, x = _points("Hold", self.times, self.values, strictly=True, least=1)
         object.__setattr__(self, "times", t)
         object.__setattr__(self, "values", x)
-        self._take(np.concatenate([[-FAR], t[1:], [FAR]]), x[:, None], held=False)
+        self._take(np.concatenate([[-OUTER_TIME], t[1:], [OUTER_TIME]]), x[:, None], held=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +182,7 @@ class Step(Piecewise):
     def __post_init__(self) -> None:
         for name in ("time", "before", "after"):
             object.__setattr__(self, name, finite_number(getattr(self, name), item="Step", field=name))
-        self._take(np.array([-FAR, self.time, FAR]), np.array([[self.before], [self.after]]), held=False)
+        self._take(np.array([-OUTER_TIME, self.time, OUTER_TIME]), np.array([[self.before], [self.after]]), held=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,12 +213,12 @@ class Pulse(Piecewise):
             object.__setattr__(self, name, finite_number(getattr(self, name), item="Pulse", field=name))
         if self.duration <= 0:
             raise ModelError("Pulse", "duration", self.duration, "it must be positive")
-        ends = np.array([-FAR, self.begin, self.begin + self.duration, FAR])
+        ends = np.array([-OUTER_TIME, self.begin, self.begin + self.duration, OUTER_TIME])
         self._take(ends, np.array([[self.rest], [self.value], [self.rest]]), held=False)
 
 
 @dataclass(frozen=True, eq=False)
-class Monotone(Piecewise):
+class MonotoneSpline(Piecewise):
     """A smooth curve through points that never overshoots them (Fritsch and Carlson 1980): cubics with a common slope.
 
     Parameters

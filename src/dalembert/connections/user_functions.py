@@ -13,9 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import checked, finite_array, shape_of
 from ..errors import ModelError, UserFunctionError
 
-__all__ = ["LOOKS", "area", "break_times", "called", "derivative", "evaluated", "quadrature", "steps_of"]
+__all__ = [
+    "N_SAMPLES",
+    "area",
+    "break_times",
+    "call_user_function",
+    "derivative",
+    "evaluated",
+    "find_jumps",
+    "quadrature",
+]
 
-LOOKS = 400  # times of a run at which functions are looked at for jumps
+N_SAMPLES = 400  # times of a run at which functions are looked at for jumps
 
 
 def break_times(given: Any, *, item: str) -> NDArray[np.float64]:
@@ -31,7 +40,7 @@ def break_times(given: Any, *, item: str) -> NDArray[np.float64]:
     return times
 
 
-def called(function: Callable[[float], Any], t: float) -> Any:
+def call_user_function(function: Callable[[float], Any], t: float) -> Any:
     """Return what a function gives at t, s; its failure says which it was, and when."""
     try:
         return function(t)
@@ -41,7 +50,7 @@ def called(function: Callable[[float], Any], t: float) -> Any:
 
 def evaluated(function: Callable[[float], Any], t: float) -> float:
     """Return the number that a function gives at t, s."""
-    result = called(function, t)
+    result = call_user_function(function, t)
     try:
         number = float(result)
     except (TypeError, ValueError):
@@ -97,7 +106,7 @@ def quadrature(value: Callable[[float], float], t: float) -> float:
 
 
 @checked("value", "times")
-def steps_of(value: Callable[[float], Any], times: ArrayLike) -> list[tuple[float, float, float, float]]:
+def find_jumps(value: Callable[[float], Any], times: ArrayLike) -> list[tuple[float, float, float, float]]:
     """Return where a function jumps: last time before, first time after, values there.
 
     It is looked at at some times; where it changes between two of them, intervals are halved as long as the change
@@ -130,7 +139,7 @@ def area(value: Callable[[float], float], breaks: list[float], a: float, b: floa
     """Return the integral from a to b, s, of a function that may jump, at its breaks or where a look at it shows."""
     from scipy.integrate import quad
 
-    jumps = breaks or [step[1] for step in steps_of(value, np.linspace(a, b, 9))]
+    jumps = breaks or [step[1] for step in find_jumps(value, np.linspace(a, b, 9))]
     ends = [a, *(t for t in jumps if a < t < b), b]
     parts = [quad(value, *piece, epsabs=1e-14, epsrel=1e-10, limit=100, full_output=1)[0] for piece in pairwise(ends)]
     return float(sum(parts))

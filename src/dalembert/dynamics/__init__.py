@@ -1,22 +1,22 @@
 """Inverse dynamics, force terms, operational space, identification."""
 
-from .effort_result import Efforts
+from .effort_result import InverseDynamicsResult
 from .element_check import ElementReport, check_element
-from .force_terms import ForceParts, coriolis_forces, coriolis_matrix, force_parts, gravity_forces
-from .identification import Identified, identify
+from .force_terms import ForceTerms, coriolis_forces, coriolis_matrix, force_terms, gravity_forces
+from .identification import IdentifiedParameters, identify
 from .inverse_problem import inverse_dynamics
 from .line_moment_arms import MomentArms, moment_arms
 from .measurement import measured_motion
-from .regressor import BaseParameters, base_parameters, inertial_names, inertial_parameters, regressor
+from .regressor import BaseParameters, base_parameters, inertial_parameter_names, inertial_parameters, regressor
 from .task_space import Ellipsoid, Manipulability, OperationalSpace, manipulability, operational_space
 
 __all__ = [
     "BaseParameters",
-    "Efforts",
     "ElementReport",
     "Ellipsoid",
-    "ForceParts",
-    "Identified",
+    "ForceTerms",
+    "IdentifiedParameters",
+    "InverseDynamicsResult",
     "Manipulability",
     "MomentArms",
     "OperationalSpace",
@@ -24,10 +24,10 @@ __all__ = [
     "check_element",
     "coriolis_forces",
     "coriolis_matrix",
-    "force_parts",
+    "force_terms",
     "gravity_forces",
     "identify",
-    "inertial_names",
+    "inertial_parameter_names",
     "inertial_parameters",
     "inverse_dynamics",
     "manipulability",

@@ -1,4 +1,4 @@
-"""Who may act: efforts at speeds of hinges, of the tree or cut, inputs of elements, states of elements."""
+"""Who may act: efforts at speeds of joints, of the tree or cut, inputs of elements, states of elements."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import finite_array
-from ..closure.named_velocities import Freedoms, freedoms_of, names_of
+from ..closure.named_velocities import NamedVelocities, as_name_list, named_velocities
 from ..connections.elements import HillMuscle
 from ..errors import ModelError
 from ..model import Model
 
-__all__ = ["Actuators", "Samples"]
+__all__ = ["Actuators", "StateSamples"]
 
 Array = NDArray[np.float64]
 
-_STEP = 1e-6  # of differences, in sizes of an input or a state
+DIFFERENCE_STEP = 1e-6  # of differences, in sizes of an input or a state
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class StateSamples:
     """States of a motion: t (n,), q (n, nq), v and a (n, nv), x (n, nx), loads (n, nb, 6), (nb, 6) or None."""
 
     model: Model
@@ -38,34 +38,36 @@ class Samples:
     def __len__(self) -> int:
         return len(self.q)
 
-    def row(self, k: int) -> Samples:
+    def row(self, k: int) -> StateSamples:
         """Return one of them."""
         one = slice(k, k + 1)
         loads = None if self.loads is None else self.loads[one] if self.loads.ndim == 3 else self.loads
-        return Samples(self.model, self.t[one], self.q[one], self.v[one], self.a[one], self.x[one], loads, self.bare)
+        return StateSamples(
+            self.model, self.t[one], self.q[one], self.v[one], self.a[one], self.x[one], loads, self.bare
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Actuators:
-    """What may act, in this order: speeds of hinges, inputs of elements, states of elements.
+    """What may act, in this order: speeds of joints, inputs of elements, states of elements.
 
     Attributes
     ----------
-    freedoms : Freedoms
+    dofs : Degrees of freedom
     inputs, states : tuple of str
     """
 
-    freedoms: Freedoms
+    dofs: NamedVelocities
     inputs: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, model: Model, names: str | Iterable[str] | None, item: str) -> Actuators:
-        """Find them by name; every hinge of the tree if none is named. Modes of flexible bodies act only if named."""
+        """Find them by name; every joint of the tree if none is named. Modes of flexible bodies act only if named."""
         if names is None:
-            return cls(freedoms_of(model, model.hinge_names, item=item))
-        hinges, inputs, states = [], [], []
-        for name in names_of(names):
+            return cls(named_velocities(model, model.joint_names, item=item))
+        joints, inputs, states = [], [], []
+        for name in as_name_list(names):
             if name in model.input_names:
                 inputs.append(name)
             elif name in model.state_names:
@@ -73,16 +75,18 @@ class Actuators:
             elif name in model.system.forces:
                 _of_element(model, name, inputs, states, item)
             else:
-                hinges.append(name)
-        return cls(freedoms_of(model, hinges, item=item), tuple(dict.fromkeys(inputs)), tuple(dict.fromkeys(states)))
+                joints.append(name)
+        return cls(
+            named_velocities(model, joints, item=item), tuple(dict.fromkeys(inputs)), tuple(dict.fromkeys(states))
+        )
 
     def __len__(self) -> int:
-        return len(self.freedoms) + len(self.inputs) + len(self.states)
+        return len(self.dofs) + len(self.inputs) + len(self.states)
 
     @property
     def names(self) -> list[str]:
         """Of all of them, in order."""
-        return [*self.freedoms.names, *self.inputs, *self.states]
+        return [*self.dofs.names, *self.inputs, *self.states]
 
     @property
     def further(self) -> int:
@@ -92,7 +96,7 @@ class Actuators:
     @property
     def muscles(self) -> dict[str, HillMuscle]:
         """Muscles whose activations are among the states, by the name of the state."""
-        forces = self.freedoms.model.system.forces
+        forces = self.dofs.model.system.forces
         found = {}
         for state in self.states:
             element = forces[state.rpartition(".")[0]].element
@@ -133,7 +137,7 @@ class Actuators:
         return low, high
 
     def places(self, name: str, item: str, field: str) -> list[int]:
-        """Return where an actuator, or those of a hinge or an element, stand."""
+        """Return where an actuator, or those of a joint or an element, stand."""
         found = [k for k, known in enumerate(self.names) if name in (known, known.rpartition(".")[0])]
         if not found:
             raise ModelError(item, field, name, f"the actuators are {', '.join(map(repr, self.names[:12]))}")
@@ -142,20 +146,20 @@ class Actuators:
     # ---- mechanics
 
     def rows(self, q: Array) -> Array:
-        """Return C (n, k, nv) of the speeds of hinges at q (n, nq)."""
-        model, freedoms = self.freedoms.model, self.freedoms
+        """Return C (n, k, nv) of the speeds of joints at q (n, nq)."""
+        model, dofs = self.dofs.model, self.dofs
         units = np.eye(model.nv)
-        rows = np.zeros((len(q), len(freedoms), model.nv))
-        rows[:, : len(freedoms.columns)] = units[freedoms.columns]
-        if freedoms.cut:
+        rows = np.zeros((len(q), len(dofs), model.nv))
+        rows[:, : len(dofs.columns)] = units[dofs.columns]
+        if dofs.cut:
             speeds = np.vstack([np.zeros(model.nv), units])
             every = np.repeat(q, len(speeds), axis=0)
-            cut = model.cut_motion(every, np.tile(speeds, (len(q), 1)), np.zeros(model.nv))[1][:, freedoms.cut]
+            cut = model.cut_motion(every, np.tile(speeds, (len(q), 1)), np.zeros(model.nv))[1][:, dofs.cut]
             cut = cut.reshape(len(q), len(speeds), -1)
-            rows[:, len(freedoms.columns) :] = (cut[:, 1:] - cut[:, :1]).swapaxes(1, 2)
+            rows[:, len(dofs.columns) :] = (cut[:, 1:] - cut[:, :1]).swapaxes(1, 2)
         return rows
 
-    def needed(self, s: Samples, values: Array) -> Array:
+    def needed(self, s: StateSamples, values: Array) -> Array:
         """Return the generalised forces (n, nv) that are needed beside elements with values (n, further)."""
         more: dict[str, Any] = {"t": s.t, "x": self.states_with(s.x, values), "loads": s.loads, "bare": s.bare}
         if self.inputs:
@@ -167,26 +171,28 @@ class Actuators:
         if not self.states:
             return x
         x = x.copy()
-        model = self.freedoms.model
+        model = self.dofs.model
         x[:, [model.state_names.index(name) for name in self.states]] = values[:, len(self.inputs) :]
         return x
 
-    def starts(self, s: Samples, low: Array, high: Array) -> Array:
+    def starts(self, s: StateSamples, low: Array, high: Array) -> Array:
         """Return inputs and states (n, further) to begin with: within bounds, those of the motion if it has any."""
         model = s.model
         values = np.zeros((len(s), self.further))
         for k, name in enumerate(self.states):
             values[:, len(self.inputs) + k] = s.x[:, model.state_names.index(name)]
-        return np.clip(values, low[len(self.freedoms) :], high[len(self.freedoms) :])
+        return np.clip(values, low[len(self.dofs) :], high[len(self.dofs) :])
 
-    def slopes(self, s: Samples, values: Array, force: Array, low: Array, high: Array) -> Array:
+    def slopes(self, s: StateSamples, values: Array, force: Array, low: Array, high: Array) -> Array:
         """Return the derivatives of what elements supply, (n, nv, further), by differences inward."""
-        low, high = low[len(self.freedoms) :], high[len(self.freedoms) :]
+        low, high = low[len(self.dofs) :], high[len(self.dofs) :]
         columns = np.zeros((len(s), s.model.nv, self.further))
         for k in range(self.further):
             width = high[k] - low[k]
             size = width if np.isfinite(width) and width > 0.0 else np.maximum(1.0, np.abs(values[:, k]))
-            step = np.where(values[:, k] + _STEP * size > high[k], -_STEP * size, _STEP * size)
+            step = np.where(
+                values[:, k] + DIFFERENCE_STEP * size > high[k], -DIFFERENCE_STEP * size, DIFFERENCE_STEP * size
+            )
             moved = values.copy()
             moved[:, k] += step
             step = moved[:, k] - values[:, k]

@@ -9,45 +9,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure.relative_pose import hinge_speeds, relative
+from ..closure.relative_pose import joint_speeds, relative
 from ..errors import ModelError
 from ..model import ConnectionLoads, Model
 from ..result import Motion, Result, Stats
-from .actuators import Samples
+from .actuators import StateSamples
 
-__all__ = ["Efforts"]
+__all__ = ["InverseDynamicsResult"]
 
 Array = NDArray[np.float64]
 
-_SHOWN = 30  # lines of a table
+MAX_LISTED = 30  # lines of a table
 
 _FROM_MOTION = ("a", "tau", "lam", "loads", "held", "cut_a")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Efforts:
+class InverseDynamicsResult:
     """Efforts that go with a motion; without the axis n if they are those of one state.
 
     Attributes
     ----------
     names : tuple of str
-        The actuators: speeds of hinges, inputs and states of elements.
+        The actuators: speeds of joints, inputs and states of elements.
     values : (n, m) N m or N, or what inputs are
     tau : (n, nv) N m or N
-        Hinge forces beside those of elements; zero where there is no actuator.
+        Joint forces beside those of elements; zero where there is no actuator.
     cut : dict of str to (n, number of speeds) N m or N
-        Efforts at hinges at which loops were cut.
+        Efforts at joints at which loops were cut.
     multipliers : (n, nc) N or N m
         Of the loops; where rows repeat each other, those that go with the loads of least norm.
     missing : (n, nv) N m or N
         Generalised forces that no actuator supplies; zero unless they were to be told.
     unique : bool
-        False if the actuators are more than the freedoms, so that other efforts would do as well.
+        False if the actuators are more than the degrees of freedom, so that other efforts would do as well.
     excitations : dict of str to (n,)
         With dynamics of activation: what each muscle gets from the sample before to this one.
     """
 
-    samples: Samples = field(repr=False)
+    samples: StateSamples = field(repr=False)
     names: tuple[str, ...]
     values: Array
     tau: Array
@@ -72,21 +72,21 @@ class Efforts:
         values, n = self.every("values"), len(self.samples)
         when = f"{n} states" if n > 1 else "one state"
         lines = [f"efforts of {self.model.system.name!r}, {when}{'' if self.unique else ', others would do as well'}"]
-        width = max([8, *(len(name) for name in self.names[:_SHOWN])])
+        width = max([8, *(len(name) for name in self.names[:MAX_LISTED])])
         lines.append(f"  {'':<{width}}  {'least':>12}  {'largest':>12}  {'rms':>12}")
-        for name, column in zip(self.names[:_SHOWN], values.T, strict=False):
+        for name, column in zip(self.names[:MAX_LISTED], values.T, strict=False):
             rms = float(np.sqrt(np.mean(column**2)))
             lines.append(
                 f"  {name:<{width}}  {column.min():12.5g}  {column.max():12.5g}  {rms:12.5g} {self._unit(name)}"
             )
-        lines += [f"  ... and {len(self.names) - _SHOWN} more"] if len(self.names) > _SHOWN else []
+        lines += [f"  ... and {len(self.names) - MAX_LISTED} more"] if len(self.names) > MAX_LISTED else []
         lacking = np.abs(self.every("missing")).max(axis=0, initial=0.0)
-        for k in np.flatnonzero(lacking)[:_SHOWN]:
+        for k in np.flatnonzero(lacking)[:MAX_LISTED]:
             lines.append(f"  missing along {self.model.speed_names[k]!r}: up to {lacking[k]:.5g}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def _unit(self, name: str) -> str:
-        """Return the unit of a hinge force; empty for inputs and states of elements."""
+        """Return the unit of a joint force; empty for inputs and states of elements."""
         names = self.model.speed_names
         if name not in names:
             return ""
@@ -101,9 +101,9 @@ class Efforts:
         joint = name.removesuffix(".effort") if isinstance(name, str) else name
         if joint in self.cut:
             return _alone(self.cut[joint])
-        if joint in self.model.hinge_names or joint in self.model.flexible_names:
+        if joint in self.model.joint_names or joint in self.model.flexible_names:
             found = self.tau[..., self.model.v_slice(joint)]
-            return _alone(found) if joint in self.model.hinge_names else found
+            return _alone(found) if joint in self.model.joint_names else found
         if name in self.names:
             return self.values[..., self.names.index(name)]
         mine = [k for k, known in enumerate(self.names) if known.rpartition(".")[0] == name]
@@ -140,7 +140,7 @@ class Efforts:
             return value
         return {name: one[None] for name, one in value.items()} if isinstance(value, dict) else value[None]
 
-    def at(self, t: Array) -> Efforts:
+    def at(self, t: Array) -> InverseDynamicsResult:
         """Return the efforts at other times (k,) s, along straight lines between samples."""
         s = self.samples
 
@@ -149,10 +149,12 @@ class Efforts:
 
         loads = s.loads if s.loads is None or s.loads.ndim == 2 else between(s.loads)
         q, v, a, x = map(between, (s.q, s.v, s.a, s.x))
-        there = Samples(self.model, t, q, v, a, x, loads, s.bare)
+        there = StateSamples(self.model, t, q, v, a, x, loads, s.bare)
         cut = {name: between(one) for name, one in self.cut.items()}
         values, tau, lam, missing = map(between, (self.values, self.tau, self.multipliers, self.missing))
-        return Efforts(there, self.names, values, tau, lam, self.unique, cut, missing, between(self.inputs))
+        return InverseDynamicsResult(
+            there, self.names, values, tau, lam, self.unique, cut, missing, between(self.inputs)
+        )
 
 
 def _alone(efforts: Array) -> Array:
@@ -169,7 +171,7 @@ def _between(t: Array, known: Array, values: Array) -> Array:
 class ActuatedMotion(Motion):
     """States whose accelerations and efforts are known: loads follow from them without forward dynamics."""
 
-    def __init__(self, efforts: Efforts, t: Array, q: Array, v: Array, x: Array) -> None:
+    def __init__(self, efforts: InverseDynamicsResult, t: Array, q: Array, v: Array, x: Array) -> None:
         super().__init__(efforts.model, t, q, v, x)
         self.efforts = efforts
         self.given: dict[str, Any] = {"inputs": efforts.every("inputs"), "loads": self._outer_loads()}
@@ -180,7 +182,7 @@ class ActuatedMotion(Motion):
         return True
 
     def _outer_loads(self) -> Array | None:
-        """Return loads on bodies (n, nb, 6): those given, and the efforts at cut hinges."""
+        """Return loads on bodies (n, nb, 6): those given, and the efforts at cut joints."""
         e = self.efforts
         loads, cut = e.samples.loads, e.every("cut")
         self.passed = np.zeros((len(self), len(self.model.connection_names), 6))
@@ -235,7 +237,7 @@ class ActuatedMotion(Motion):
 class ActuatedResult(Result):
     """A motion with the efforts that it takes."""
 
-    def __init__(self, efforts: Efforts) -> None:
+    def __init__(self, efforts: InverseDynamicsResult) -> None:
         s = efforts.samples
         stats = Stats(method="inverse dynamics", notes=list(efforts.notes))
         super().__init__(s.model, s.t, s.q, s.v, s.x, stats=stats, stored={"a": s.a})
@@ -256,23 +258,26 @@ class ActuatedResult(Result):
 
     def _like(self, t: Array, q: Array, v: Array, x: Array) -> Result:
         e = self.efforts.at(t)
-        there = Samples(e.model, t, q, v, e.samples.a, x, e.samples.loads, e.samples.bare)
+        there = StateSamples(e.model, t, q, v, e.samples.a, x, e.samples.loads, e.samples.bare)
         return ActuatedResult(
-            Efforts(there, e.names, e.values, e.tau, e.multipliers, e.unique, e.cut, e.missing, e.inputs)
+            InverseDynamicsResult(there, e.names, e.values, e.tau, e.multipliers, e.unique, e.cut, e.missing, e.inputs)
         )
 
 
 def _cut_loads(model: Model, q: Array, cut: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
-    """Return efforts at cut hinges as loads on bodies (nb, 6), and as loads that these hinges pass on, (6,) each."""
+    """Return efforts at cut joints as loads on bodies (nb, 6), and as loads that these joints pass on, (6,) each."""
     on_bodies, passed = np.zeros((model.nb, 6)), {}
-    for chord in model.forest.chords:
-        if chord.name not in cut:
+    for loop_constraint in model.forest.loop_constraints:
+        if loop_constraint.name not in cut:
             continue
-        motion, span = relative(model, chord.first, chord.second, q), model.compiled.names.cut_q[chord.name]
+        motion, span = (
+            relative(model, loop_constraint.first, loop_constraint.second, q),
+            model.compiled.names.cut_q[loop_constraint.name],
+        )
         at = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0][span]
-        world = motion.in_world(hinge_speeds(chord.element, at).T @ cut[chord.name])  # type: ignore[arg-type]
-        passed[chord.name] = world
-        for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
+        world = motion.in_world(joint_speeds(loop_constraint.element, at).T @ cut[loop_constraint.name])  # type: ignore[arg-type]
+        passed[loop_constraint.name] = world
+        for marker, sign in ((loop_constraint.first, -1.0), (loop_constraint.second, 1.0)):
             number = model.forest.number[marker.body.name]
             if number:
                 arm = motion.point - model.pose(marker.body, q).position

@@ -122,9 +122,9 @@ def check_element(
     Examples
     --------
     >>> import dalembert as da
-    >>> da.check_element(da.Element("hinge", "-k*s - c*ds", {"k": 4.0, "c": 0.1}, energy="k*s**2/2")).ok
+    >>> da.check_element(da.Element("joint", "-k*s - c*ds", {"k": 4.0, "c": 0.1}, energy="k*s**2/2")).ok
     True
-    >>> print(da.check_element(da.Element("hinge", "-4*s")).problems[0])  # doctest: +ELLIPSIS
+    >>> print(da.check_element(da.Element("joint", "-4*s")).problems[0])  # doctest: +ELLIPSIS
     it creates energy: ...
     """
     if not isinstance(element, Element):
@@ -158,7 +158,7 @@ class _Check:
         self.m, self.n = element.measures, len(element.states)
         self.problems: list[str] = []
         self.notes: list[str] = []
-        self.inputs = np.zeros((points, len(element.takes)))
+        self.inputs = np.zeros((points, len(element.input_names)))
         m, n = self.m, self.n
         self.inputs[:, 0] = rng.uniform(0, 1, size=points)
         centre = np.array([around.get(name, 0.0) for name in element.measured[0]])
@@ -174,7 +174,7 @@ class _Check:
         self.inputs[:, 1 + 2 * m : 1 + 2 * m + n] = starts + (0.1 + np.abs(starts)) * rng.uniform(-1, 1, (points, n))
         known = 1 + 2 * m + n + len(element.parameters)
         self.inputs[:, 1 + 2 * m + n : known] = list(element.parameters.values())
-        self.inputs[:, known:] = rng.uniform(-1, 1, size=(points, len(element.takes) - known))
+        self.inputs[:, known:] = rng.uniform(-1, 1, size=(points, len(element.input_names) - known))
         self.stored = m + n  # place of the energy among the answers
 
     def report(self) -> ElementReport:
@@ -194,7 +194,7 @@ class _Check:
         remainder = self._static_remainder()
         rank, idle = self._rank(answers, slopes)
         derivatives, objectivity = self._in_the_core(~rough)
-        self._look_at_half_turns()
+        self._check_rotation_wrap()
         return ElementReport(
             self.problems,
             self.notes,
@@ -210,7 +210,7 @@ class _Check:
         )
 
     def _where(self, row: Array) -> str:
-        return ", ".join(f"{name} = {value:.4g}" for name, value in zip(self.element.takes, row, strict=True))
+        return ", ".join(f"{name} = {value:.4g}" for name, value in zip(self.element.input_names, row, strict=True))
 
     def _answers(self, inputs: Array, when: str) -> Array | None:
         rows = []
@@ -382,7 +382,7 @@ class _Check:
             self.problems.append(f"it is not objective: a rigid motion changes its loads by {objectivity:.2g}")
         return derivatives, objectivity
 
-    def _look_at_half_turns(self) -> None:
+    def _check_rotation_wrap(self) -> None:
         """Note forces that differ on both sides of half a turn, where the rotation vector jumps."""
         for turn in self._turns():
             rows, place = self.inputs[:20].copy(), slice(1 + turn.start, 1 + turn.stop)

@@ -42,7 +42,7 @@ class Trial:
         s = System("trial", gravity=(0, 0, 0))
         ports = len(self.element.each_measure)
         bodies = [s.body(f"body {k}", mass=1.0, inertia=(1, 1, 1)) for k in range(ports + 1)]
-        if self.element.at_hinge:
+        if self.element.at_joint:
             from ..connections.joints import Prismatic
 
             for k, body in enumerate(bodies):
@@ -55,7 +55,7 @@ class Trial:
     def state(self, row: int) -> tuple[Array, Array]:
         """Return q and v at which the element measures what a row of inputs says."""
         given, rates = self.inputs[row, 1 : 1 + self.m], self.inputs[row, 1 + self.m : 1 + 2 * self.m]
-        if self.element.at_hinge:
+        if self.element.at_joint:
             return np.append(given, 0.0), np.append(rates, 0.0)
         rng, first = self.rng, 0
         R, p = _rotation(rng.normal(size=3)), rng.normal(size=3)
@@ -74,7 +74,7 @@ class Trial:
 
     def objectivity_error(self, rows: Sequence[int]) -> float:
         """Return by how much loads miss action and reaction, and the loads before a rigid motion, relative."""
-        if self.element.at_hinge:
+        if self.element.at_joint:
             return 0.0
         worst = 0.0
         for row in rows:

@@ -7,7 +7,7 @@ that are no rates of coordinates. With d_k the derivative along the motion of sp
 
     C = M'/2 + (d_j M_ik - d_i M_jk) v_k / 2 + W(p),   W_ij = -W_ji                                                  (2)
 
-so that M' - 2 C is skew. W has blocks at ball joints, w x p of the moments of momentum, and at free hinges.
+so that M' - 2 C is skew. W has blocks at ball joints, w x p of the moments of momentum, and at free joints.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from ..model import Model, as_model
 from ..model.interpolation import attitudes
 from ..system import System
 
-__all__ = ["ForceParts", "coriolis_forces", "coriolis_matrix", "force_parts", "gravity_forces"]
+__all__ = ["ForceTerms", "coriolis_forces", "coriolis_matrix", "force_terms", "gravity_forces"]
 
 Array = NDArray[np.float64]
 
 
-class ForceParts(NamedTuple):
+class ForceTerms(NamedTuple):
     """The terms of (1), (nv,) or (n, nv) N m or N each.
 
     inertia, coriolis, gravity, elastic : what moves bodies, bends them
-    damping, friction : of hinges, positive along the motion
+    damping, friction : of joints, positive along the motion
     elements : what all other elements do
-    total : hinge forces that the motion needs
+    total : joint forces that the motion needs
     """
 
     inertia: Array
@@ -47,7 +47,7 @@ class ForceParts(NamedTuple):
 
 
 def gravity_forces(system: System | Model, q: ArrayLike) -> Array:
-    """Return g of (1): the hinge forces that hold the weights at q (nq,) or (n, nq), (nv,) or (n, nv) N m or N.
+    """Return g of (1): the joint forces that hold the weights at q (nq,) or (n, nq), (nv,) or (n, nv) N m or N.
 
     Examples
     --------
@@ -102,10 +102,10 @@ def coriolis_matrix(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array
     lean = np.einsum("ikj,k->ij", D, speeds)
     C: Array = 0.5 * (rate + lean - lean.T)
     momenta = model.mass_matrix(q) @ speeds
-    for hinge in attitudes(model.coordinate_names, model.speed_names):
-        turn, slide = slice(hinge.speed, hinge.speed + 3), slice(hinge.speed + 3, hinge.speed + 6)
+    for joint in attitudes(model.coordinate_names, model.speed_names):
+        turn, slide = slice(joint.speed, joint.speed + 3), slice(joint.speed + 3, joint.speed + 6)
         C[turn, turn] -= _cross(momenta[turn])
-        if hinge.free:
+        if joint.free:
             C[turn, slide] -= _cross(momenta[slide])
             C[slide, turn] -= _cross(momenta[slide])
     return C
@@ -124,7 +124,7 @@ def _cross(p: Array) -> Array:
 
 
 @checked("v", "a")
-def force_parts(
+def force_terms(
     system: System | Model,
     q: ArrayLike,
     v: ArrayLike,
@@ -132,7 +132,7 @@ def force_parts(
     *,
     t: ArrayLike = 0.0,
     x: ArrayLike | None = None,
-) -> ForceParts:
+) -> ForceTerms:
     """Return the terms of the equations of motion by name, for one state or many.
 
     Parameters
@@ -150,8 +150,8 @@ def force_parts(
     --------
     >>> import dalembert as da
     >>> s = da.System()
-    >>> hinge = da.Revolute("-y", damping=0.5, friction=0.2)
-    >>> _ = s.connect("A", hinge, s.ground, s.body("arm", da.rod(length=2.0, mass=3.0)))
+    >>> joint = da.Revolute("-y", damping=0.5, friction=0.2)
+    >>> _ = s.connect("A", joint, s.ground, s.body("arm", da.rod(length=2.0, mass=3.0)))
     >>> parts = force_parts(s, [0.0], [2.0], [1.0])
     >>> [round(float(part[0]), 3) for part in (parts.damping, parts.friction, parts.total)]
     [1.0, 0.2, 34.63]
@@ -167,11 +167,11 @@ def force_parts(
     without = {end: _without(model, q, v, a, end, total, more) for end in ("damping", "friction")}
     damping, friction = total - without["damping"], total - without["friction"]
     elastic = bare - inertia - coriolis - gravity
-    return ForceParts(inertia, coriolis, gravity, elastic, damping, friction, bare + damping + friction - total, total)
+    return ForceTerms(inertia, coriolis, gravity, elastic, damping, friction, bare + damping + friction - total, total)
 
 
 def _without(model: Model, q: ArrayLike, v: Array, a: Array, end: str, total: Array, more: dict[str, Any]) -> Array:
-    """Return what is needed while damping or friction of hinges is off."""
+    """Return what is needed while damping or friction of joints is off."""
     ends = {end} | ({"coefficient"} if end == "friction" else set())
     speeds = {*model.speed_names, *model.connection_names}
     off = {

@@ -21,7 +21,7 @@ from ..checks import checked, finite_array, positive
 from ..errors import ModelError
 from ..numerics.column_selection import base_columns
 
-__all__ = ["Identified", "identify"]
+__all__ = ["IdentifiedParameters", "identify"]
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ _ITEM = "identify"
 
 
 @dataclass(frozen=True, eq=False)
-class Identified:
+class IdentifiedParameters:
     """Base parameters and what is known of them.
 
     Attributes
@@ -81,7 +81,7 @@ def identify(
     *,
     noise: float | None = None,
     rank: float = 1e-8,
-) -> Identified:
+) -> IdentifiedParameters:
     """Return base parameters from measured efforts, with their confidence.
 
     Parameters
@@ -130,4 +130,4 @@ def identify(
     errors = spread * np.linalg.norm(inverse, axis=1) / units
     s = np.linalg.svd(R, compute_uv=False)
     chosen = tuple(labels[k] for k in first)
-    return Identified(chosen, values, errors, found.combinations, spread, residual, float(s[0] / s[-1]))
+    return IdentifiedParameters(chosen, values, errors, found.combinations, spread, residual, float(s[0] / s[-1]))

@@ -1,13 +1,13 @@
 """Inverse dynamics: the efforts that a motion needs, at chosen actuators, of one state, of many, of a whole motion.
 
 A motion that keeps the loops closed needs generalised forces f = M a + b, b with all that elements do. Actuators supply
-u along some speeds C v, of hinges of the tree or of cut ones, the loops any combination of the rows of P:
+u along some speeds C v, of joints of the tree or of cut ones, the loops any combination of the rows of P:
 
     C^T u + P^T lam = f                                                                                            (1)
 
 With Q the projector onto the motions that the loops allow (P Q = 0), the efforts alone follow from Q C^T u = Q f: as
-many equations as the mechanism has freedoms. Fewer actuators cannot do it; more can in many ways, the cheapest is
-taken. Sol 1983, (6.3.7)-(6.3.8) with what erratum 22 adds; Slaats 1991, section 4.1.
+many equations as the mechanism has degrees of freedom. Fewer actuators cannot do it; more can in many ways, the
+cheapest is taken. Sol 1983, (6.3.7)-(6.3.8) with what erratum 22 adds; Slaats 1991, section 4.1.
 
 Inputs and states of elements (muscles) enter f by their laws. There (1) is solved by Newton's method, each step with
 the cheapest shares of the linear equations: static optimisation, R. D. Crowninshield and R. A. Brand, J. Biomech. 14
@@ -24,16 +24,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_number, one_of
-from ..closure.velocity_projection import RANK
+from ..closure.velocity_projection import RANK_TOL
 from ..errors import ModelError, SingularityError
 from ..model import Model, as_model
 from ..result import Result
 from ..system import System
-from .actuators import Actuators, Samples
-from .effort_result import Efforts
-from .load_sharing import shared
-from .loop_multipliers import Loops, mind_closed
-from .muscle_activation import Reachable
+from .actuators import Actuators, StateSamples
+from .effort_result import InverseDynamicsResult
+from .load_sharing import share_efforts
+from .loop_multipliers import LoopProjection, check_closed
+from .muscle_activation import ActivationLimits
 from .sample_checks import samples_of
 
 __all__ = ["inverse_dynamics"]
@@ -41,9 +41,9 @@ __all__ = ["inverse_dynamics"]
 Array = NDArray[np.float64]
 
 _ITEM = "inverse_dynamics"
-_REACHED = 1e-8  # part of the needed force that may be missing
-_ROUNDED = 1e-10  # the same, of the largest in the motion
-_SETTLED = 1e-6  # change of inputs and states, relative, after which one step of Newton leaves rounding
+MAX_MISSING_FORCE = 1e-8  # part of the needed force that may be missing
+ROUNDOFF_FORCE = 1e-10  # the same, of the largest in the motion
+CONVERGENCE_TOL = 1e-6  # change of inputs and states, relative, after which one step of Newton leaves rounding
 _STEPS = 40
 
 
@@ -64,7 +64,7 @@ def inverse_dynamics(
     t: ArrayLike | None = None,
     x: ArrayLike | None = None,
     bare: bool = False,
-) -> Efforts:
+) -> InverseDynamicsResult:
     """Return the efforts that chosen actuators add to elements for a motion that keeps all loops closed.
 
     Parameters
@@ -75,11 +75,11 @@ def inverse_dynamics(
         `simulate`, which brings v, a, t and x along.
     v : (nv,) or (n, nv) rad/s or m/s
     a : (nv,) or (n, nv) rad/s2 or m/s2
-        Consistent with the loops: see `consistent_speeds` and `consistent_accelerations`.
+        Consistent with the loops: see `consistent_velocities` and `consistent_accelerations`.
     actuators : names
-        Hinges or single speeds at which efforts act, a hinge at which a loop was cut is as good as others; inputs of
+        Joints or single speeds at which efforts act, a joint at which a loop was cut is as good as others; inputs of
         elements (``"motor.effort"``) or elements with one input; states of elements (``"biceps.a"``), or muscles.
-        Every hinge of the tree if left out; modes of flexible bodies are passive unless they are named.
+        Every joint of the tree if left out; modes of flexible bodies are passive unless they are named.
     weights : (m,), or dict of name to float
         Price of each when there is a choice: the sum of weight times size to the `power` is least.
     power : float
@@ -87,10 +87,11 @@ def inverse_dynamics(
     bounds : (lowest, highest), or dict of name to such pairs
         Of each actuator. Activations of muscles stay within 0.01 and 1.
     activation_dynamics : bool
-        Activations of muscles follow each other as fast as their time constants allow; see `Efforts.excitations`.
+        Activations of muscles follow each other as fast as their time constants allow; see
+        `InverseDynamicsResult.excitations`.
     missing : str
         ``"raise"`` where actuators cannot produce the motion, or ``"tell"``: what is missing, by least squares, is in
-        `Efforts.missing`.
+        `InverseDynamicsResult.missing`.
     loads : (nb, 6) or (n, nb, 6) N m and N
         Further loads, on bodies.
     t : float or (n,) s
@@ -140,7 +141,7 @@ def _other_numbers(model: Model, motion: Result) -> list[str]:
     """Return a note if a run had numbers that the model has not: other forces made its motion."""
     if motion.conditions is None or motion.model is None:
         return []
-    other = list(motion.conditions(motion.t[:1])[0][1].other_numbers(model))
+    other = list(motion.conditions(motion.t[:1])[0][1].changed_parameters(model))
     if not other:
         return []
     shown = ", ".join(map(repr, other[:6]))
@@ -153,36 +154,36 @@ def _other_numbers(model: Model, motion: Result) -> list[str]:
 class Problem:
     """Equations (1) at many states, and the prices and bounds of actuators."""
 
-    samples: Samples
+    samples: StateSamples
     acting: Actuators
-    loops: Loops
+    loops: LoopProjection
     weights: Array
     power: float
     low: Array  # (n, m)
     high: Array
 
     @classmethod
-    def of(cls, samples: Samples, acting: Actuators, weights: Any, power: float, bounds: Any) -> Problem:
+    def of(cls, samples: StateSamples, acting: Actuators, weights: Any, power: float, bounds: Any) -> Problem:
         prices = acting.values_of(weights, 1.0, _ITEM, "weights")
         if (prices <= 0).any():
             raise ModelError(_ITEM, "weights", weights, "every weight must be positive")
         power = finite_number(power, item=_ITEM, field="power")
         if power < 2.0:
             raise ModelError(_ITEM, "power", power, "give 2 or more: below it the cheapest shares jump")
-        mind_closed(samples, _ITEM)
+        check_closed(samples, _ITEM)
         low, high = (np.tile(side, (len(samples), 1)) for side in acting.bounds_of(bounds, _ITEM))
-        return cls(samples, acting, Loops.of(samples), prices, power, low, high)
+        return cls(samples, acting, LoopProjection.of(samples), prices, power, low, high)
 
     def row(self, k: int) -> Problem:
         """Return the problem of one state."""
         one, samples = slice(k, k + 1), self.samples.row(k)
-        return replace(self, samples=samples, loops=Loops.of(samples), low=self.low[one], high=self.high[one])
+        return replace(self, samples=samples, loops=LoopProjection.of(samples), low=self.low[one], high=self.high[one])
 
     @property
     def plain(self) -> bool:
-        """Whether every freedom of a tree has its own effort, so that nothing is to be solved."""
+        """Whether every degree of freedom of a tree has its own effort, so that nothing is to be solved."""
         bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()
-        whole = self.acting.freedoms.columns == [*range(self.samples.model.nv)]
+        whole = self.acting.dofs.columns == [*range(self.samples.model.nv)]
         return bool(whole and not self.samples.model.nc and not self.acting.further and not bounded)
 
     def solved(self, guess: Array | None = None) -> Array:
@@ -190,7 +191,7 @@ class Problem:
         acting, s = self.acting, self.samples
         if self.plain:
             return acting.needed(s, np.zeros((len(s), 0)))
-        k = len(acting.freedoms)
+        k = len(acting.dofs)
         C = acting.rows(s.q)
         u = np.zeros((len(s), len(acting)))
         u[:, k:] = acting.starts(s, self.low[0], self.high[0]) if guess is None else guess[k:]
@@ -203,10 +204,10 @@ class Problem:
             # what is needed is force, linear in inputs: (C^T, slopes) u = force + slopes u_now
             wanted = force + np.einsum("nvk,nk->nv", supplied[:, :, k:], u[:, k:])
             A, b = self.loops.allowed(supplied), self.loops.allowed(wanted[..., None])[..., 0]
-            new = shared(A, b, self.weights, self.power, self.low, self.high, RANK)
+            new = share_efforts(A, b, self.weights, self.power, self.low, self.high, RANK_TOL)
             change = np.abs(new - u)[:, k:] / np.maximum(1.0, np.abs(new[:, k:]))
             u = new
-            if change.max(initial=0.0) < _SETTLED:
+            if change.max(initial=0.0) < CONVERGENCE_TOL:
                 break
         return u
 
@@ -214,7 +215,7 @@ class Problem:
 def _one_after_another(problem: Problem) -> tuple[Array, dict[str, Array]]:
     """Return what the actuators do where activations follow each other with the time constants of muscles."""
     s, acting = problem.samples, problem.acting
-    reachable = Reachable.of(acting, s.t, _ITEM)
+    reachable = ActivationLimits.of(acting, s.t, _ITEM)
     values = np.zeros((len(s), len(acting)))
     for k in range(len(s)):
         one = problem.row(k)
@@ -225,9 +226,11 @@ def _one_after_another(problem: Problem) -> tuple[Array, dict[str, Array]]:
     return values, reachable.excitations(values)
 
 
-def _efforts(problem: Problem, u: Array, excitations: dict[str, Array], single: bool, tell: bool) -> Efforts:
+def _efforts(
+    problem: Problem, u: Array, excitations: dict[str, Array], single: bool, tell: bool
+) -> InverseDynamicsResult:
     s, acting, loops = problem.samples, problem.acting, problem.loops
-    model, k = s.model, len(acting.freedoms)
+    model, k = s.model, len(acting.dofs)
     tau, lack, lam = np.zeros((len(s), model.nv)), np.zeros((len(s), model.nv)), np.zeros((len(s), model.nc))
     unique = True
     if problem.plain:
@@ -237,17 +240,19 @@ def _efforts(problem: Problem, u: Array, excitations: dict[str, Array], single: 
         force = acting.needed(s, u[:, k:])
         given = np.einsum("nkv,nk->nv", C, u[:, :k])
         rest = force - given
-        lack = loops.lacking(rest)
-        _mind_missing(problem, u, np.abs(force) + np.abs(given), lack, tell)
+        lack = loops.unsupplied_forces(rest)
+        _check_missing(problem, u, np.abs(force) + np.abs(given), lack, tell)
         lam = loops.multipliers(rest - lack, np.abs(force).max(initial=0.0))
-        tau[:, acting.freedoms.columns] = u[:, : len(acting.freedoms.columns)]
+        tau[:, acting.dofs.columns] = u[:, : len(acting.dofs.columns)]
         unique = loops.determines(C, acting, s, u)
     if not tell:
         lack = np.zeros_like(lack)
-    cut = _by_cut_hinge(acting, u[:, len(acting.freedoms.columns) : k])
+    cut = _by_cut_joint(acting, u[:, len(acting.dofs.columns) : k])
     inputs = model.input_values(dict(zip(acting.inputs, u[:, k:].T, strict=False))) if acting.inputs else None
     samples = replace(s, x=acting.states_with(s.x, u[:, k:]))
-    found = Efforts(samples, tuple(acting.names), u, tau, lam, unique, cut, lack, inputs, False, excitations)
+    found = InverseDynamicsResult(
+        samples, tuple(acting.names), u, tau, lam, unique, cut, lack, inputs, False, excitations
+    )
     if model.nc and loops.redundant:
         loads = found._motion.loads_with(lam)
         shares = [
@@ -271,23 +276,23 @@ def _efforts(problem: Problem, u: Array, excitations: dict[str, Array], single: 
     )
 
 
-def _by_cut_hinge(acting: Actuators, efforts: Array) -> dict[str, Array]:
-    """Return efforts (n, number of speeds) at cut hinges by their names."""
-    spans = acting.freedoms.model.compiled.names.cut_v
-    chosen = acting.freedoms.cut
+def _by_cut_joint(acting: Actuators, efforts: Array) -> dict[str, Array]:
+    """Return efforts (n, number of speeds) at cut joints by their names."""
+    spans = acting.dofs.model.compiled.names.cut_v
+    chosen = acting.dofs.cut
     every = np.zeros((len(efforts), max((span.stop for span in spans.values()), default=0)))
     every[:, chosen] = efforts
     return {name: every[:, span] for name, span in spans.items() if {*range(span.start, span.stop)} & {*chosen}}
 
 
-def _mind_missing(problem: Problem, u: Array, terms: Array, lack: Array, tell: bool) -> None:
+def _check_missing(problem: Problem, u: Array, terms: Array, lack: Array, tell: bool) -> None:
     """Refuse what the actuators cannot do, or forget what is rounding."""
     scales = problem.loops.columns
     acting, s = problem.acting, problem.samples
     if acting.further:  # what elements supply is no longer in what is needed beside them
         terms = terms + np.abs(acting.needed(s, acting.starts(s, problem.low[0], problem.high[0])))
     size = (terms * scales).sum(axis=1)
-    allowed = _REACHED * size + _ROUNDED * size.max(initial=0.0)
+    allowed = MAX_MISSING_FORCE * size + ROUNDOFF_FORCE * size.max(initial=0.0)
     short = np.abs(lack * scales).max(axis=1, initial=0.0)
     worst = int(np.argmax(short / np.maximum(allowed, 1e-300)))
     lack[short <= np.maximum(allowed, 1e-300)] = 0.0
@@ -300,12 +305,12 @@ def _out_of_reach(problem: Problem, u: Array, lack: Array, worst: int) -> Singul
     model, s, motion = problem.samples.model, problem.samples, lack[worst] * problem.loops.columns**2
     places = np.argsort(-np.abs(motion))[:4]
     along = ", ".join(f"{model.speed_names[k]!r}" for k in places if abs(motion[k]) > 0.1 * abs(motion[places[0]]))
-    freedoms = int(problem.loops.freedoms[worst])
+    dofs = int(problem.loops.dofs[worst])
     count = int((np.abs(lack).max(axis=1) > 0).sum())
     when = f" at t = {s.t[worst]:.6g} s, and at {count} of {len(s)} states" if len(s) > 1 else ""
     return SingularityError(
         f"{_ITEM}: actuators at {_listed(problem.acting.names)} cannot produce this motion{when}; the system has "
-        f"{freedoms} freedom{'s' * (freedoms != 1)}, and what is missing acts along {along}."
+        f"{dofs} degree of freedom{'s' * (dofs != 1)}, and what is missing acts along {along}."
         f"{_at_bounds(problem, u, worst)}{_idle(problem)} Add an actuator there, move the others out of a dead point, "
         'or ask for what is missing with missing="tell".'
     )
@@ -334,4 +339,4 @@ def _idle(problem: Problem) -> str:
 
 def _listed(given: list[str]) -> str:
     names = list(map(repr, given))
-    return ", ".join(names[:8]) + (" and others" if len(names) > 8 else "") if names else "no freedom"
+    return ", ".join(names[:8]) + (" and others" if len(names) > 8 else "") if names else "no degree of freedom"

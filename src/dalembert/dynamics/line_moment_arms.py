@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array
-from ..closure.named_velocities import names_of
-from ..closure.velocity_projection import RANK
+from ..closure.named_velocities import as_name_list
+from ..closure.velocity_projection import RANK_TOL
 from ..errors import ModelError, SingularityError
 from ..model import Model, as_model
 from ..system import System
-from .actuators import Actuators, Samples
-from .loop_multipliers import Loops
+from .actuators import Actuators, StateSamples
+from .loop_multipliers import LoopProjection
 
 __all__ = ["MomentArms", "moment_arms"]
 
@@ -68,9 +68,9 @@ def moment_arms(
         Closed configurations.
     elements : names
         Springs, cables, muscles, cylinders between two markers; all that there are if left out.
-    coordinates : names of hinges or speeds
-        About which; those of the tree if left out. With loops give as many as there are freedoms, cut hinges or others:
-        when one moves, the others of them rest and what is not named follows.
+    coordinates : names of joints or speeds
+        About which; those of the tree if left out. With loops give as many as there are degrees of freedom, cut joints
+        or others: when one moves, the others of them rest and what is not named follows.
     t : float, s
         For loops that depend on time.
 
@@ -90,11 +90,11 @@ def moment_arms(
     every = every.reshape(-1, model.nq)
     names = _lines(model, elements)
     zeros = np.zeros((len(every), model.nv))
-    x = np.tile(model.state_starts(), (len(every), 1))
-    samples = Samples(model, np.full(len(every), float(t)), every, zeros, zeros, x)
+    x = np.tile(model.element_start_values(), (len(every), 1))
+    samples = StateSamples(model, np.full(len(every), float(t)), every, zeros, zeros, x)
     about = Actuators.of(model, coordinates, _ITEM)
     if about.further:
-        raise ModelError(_ITEM, "coordinates", about.names[-1], "name hinges or their speeds")
+        raise ModelError(_ITEM, "coordinates", about.names[-1], "name joints or their speeds")
     lengths, slopes = _lengths(samples, names)
     arms = -slopes @ _motions(samples, about)
     return MomentArms(tuple(names), tuple(about.names), arms if many else arms[0], lengths if many else lengths[0])
@@ -104,7 +104,7 @@ def _lines(model: Model, given: str | Iterable[str] | None) -> list[str]:
     """Return elements that measure one distance."""
     places, forces = model.compiled.elements.places, model.system.forces
     known = [name for name in places if getattr(forces[name].element, "each_measure", ()) == ("distance",)]
-    names = known if given is None else names_of(given)
+    names = known if given is None else as_name_list(given)
     for name in names:
         if name not in known:
             remedy = f"elements along lines are {', '.join(map(repr, known[:12])) or 'none of this system'}"
@@ -112,7 +112,7 @@ def _lines(model: Model, given: str | Iterable[str] | None) -> list[str]:
     return names
 
 
-def _lengths(s: Samples, names: list[str]) -> tuple[Array, Array]:
+def _lengths(s: StateSamples, names: list[str]) -> tuple[Array, Array]:
     """Return lengths (n, k), and how they change with speeds, (n, k, nv)."""
     model, n = s.model, len(s)
     columns = [model.compiled.elements.places[name].measures.start for name in names]
@@ -124,17 +124,17 @@ def _lengths(s: Samples, names: list[str]) -> tuple[Array, Array]:
     return lengths, (rates[:, 1:] - rates[:, :1]).swapaxes(1, 2)
 
 
-def _motions(s: Samples, about: Actuators) -> Array:
+def _motions(s: StateSamples, about: Actuators) -> Array:
     """Return the speeds (n, nv, k) with which each coordinate moves alone, the loops closed."""
-    C, loops, model = about.rows(s.q), Loops.of(s), s.model
+    C, loops, model = about.rows(s.q), LoopProjection.of(s), s.model
     if not model.nc:
         return C.swapaxes(1, 2)
-    freedoms = int(loops.freedoms.max())
-    if len(about.names) != freedoms:
-        remedy = f"the loops leave {freedoms} freedom{'s' * (freedoms != 1)}: name as many coordinates"
+    dofs = int(loops.dofs.max())
+    if len(about.names) != dofs:
+        remedy = f"the loops leave {dofs} degree of freedom{'s' * (dofs != 1)}: name as many coordinates"
         raise ModelError(_ITEM, "coordinates", len(about.names), remedy)
     N = loops.columns[:, None] * loops.projector
-    found: Array = N @ np.linalg.pinv(C @ N, rcond=RANK)
+    found: Array = N @ np.linalg.pinv(C @ N, rcond=RANK_TOL)
     gap = np.abs(C @ found - np.eye(len(about.names))).max(axis=(1, 2))
     if gap.max() > 1e-6:
         worst = int(np.argmax(gap))

@@ -19,18 +19,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["shared"]
+__all__ = ["share_efforts"]
 
 Array = NDArray[np.float64]
 
-_SOFT = 1e-11  # e of (2), in scaled equations
+REGULARIZATION = 1e-11  # e of (2), in scaled equations
 _STEPS = 80
 _DONE = 1e-13  # of products in (2), scaled
-_LOST = 1e6  # multipliers of equations beyond which bounds are in the way
+INFEASIBLE_MULTIPLIER = 1e6  # multipliers of equations beyond which bounds are in the way
 _MISSED = 1e-9  # of equations, scaled
 
 
-def shared(A: Array, b: Array, weights: Array, power: float, lower: Array, upper: Array, rank: float) -> Array:
+def share_efforts(A: Array, b: Array, weights: Array, power: float, lower: Array, upper: Array, rank: float) -> Array:
     """Return the cheapest u (n, m) of (1).
 
     Parameters
@@ -83,7 +83,7 @@ def _interior(A: Array, b: Array, weights: Array, power: float, lower: Array, up
         products = sum((z[side] * gap[side]).sum(axis=1) for side in (0, 1)) / count
         slope = w * np.abs(u) ** (power - 1) * np.sign(u)
         dual = slope - z[0] + z[1] + np.einsum("nkm,nk->nm", A, y)
-        primal = np.einsum("nkm,nm->nk", A, u) - b - _SOFT * y
+        primal = np.einsum("nkm,nm->nk", A, u) - b - REGULARIZATION * y
         going = ~lost
         if not going.any():
             break
@@ -96,7 +96,7 @@ def _interior(A: Array, b: Array, weights: Array, power: float, lower: Array, up
         right = -(dual + z[0] - z[1] - np.where(bounded[0], mu / gap[0], 0.0) + np.where(bounded[1], mu / gap[1], 0.0))
         # eliminate du: (A D^-1 A^T + e) dy = A D^-1 right + primal
         scaled = A / D[:, None, :]
-        S = scaled @ A.swapaxes(1, 2) + _SOFT * np.eye(k)
+        S = scaled @ A.swapaxes(1, 2) + REGULARIZATION * np.eye(k)
         dy = np.linalg.solve(S, (np.einsum("nkm,nm->nk", scaled, right) + primal)[..., None])[..., 0]
         du = (right - np.einsum("nkm,nk->nm", A, dy)) / D
         dz = [
@@ -105,7 +105,7 @@ def _interior(A: Array, b: Array, weights: Array, power: float, lower: Array, up
         ]
         step = _longest(gap[0], np.where(bounded[0], du, 0.0)) & _longest(gap[1], np.where(bounded[1], -du, 0.0))
         step = step & _longest(z[0] + ~bounded[0], dz[0]) & _longest(z[1] + ~bounded[1], dz[1])
-        lost |= np.abs(y).max(axis=1, initial=0.0) > _LOST
+        lost |= np.abs(y).max(axis=1, initial=0.0) > INFEASIBLE_MULTIPLIER
         h = np.where(lost, 0.0, step.length)[:, None]
         u, y = u + h * du, y + h * dy
         z = [z[side] + h * dz[side] for side in (0, 1)]
@@ -127,17 +127,17 @@ def _nearest(A: Array, b: Array, low: Array, high: Array, u: Array) -> Array:
     return found
 
 
-class _Longest:
+class _StepLimit:
     """How far each sample may go before something positive vanishes; ``&`` takes the shorter."""
 
     def __init__(self, length: Array) -> None:
         self.length = length
 
-    def __and__(self, other: _Longest) -> _Longest:
-        return _Longest(np.minimum(self.length, other.length))
+    def __and__(self, other: _StepLimit) -> _StepLimit:
+        return _StepLimit(np.minimum(self.length, other.length))
 
 
-def _longest(positive: Array, change: Array) -> _Longest:
+def _longest(positive: Array, change: Array) -> _StepLimit:
     with np.errstate(divide="ignore"):
         ratio = np.where(change < 0.0, -positive / np.where(change < 0.0, change, -1.0), np.inf)
-    return _Longest(np.minimum(1.0, 0.995 * ratio.min(axis=1, initial=np.inf)))
+    return _StepLimit(np.minimum(1.0, 0.995 * ratio.min(axis=1, initial=np.inf)))

@@ -7,25 +7,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure.scaling import Scales
-from ..closure.velocity_projection import RANK
+from ..closure.scaling import Scaling
+from ..closure.velocity_projection import RANK_TOL
 from ..errors import ModelError
 from ..model import Model
-from .actuators import Actuators, Samples
+from .actuators import Actuators, StateSamples
 
-__all__ = ["Loops", "mind_closed", "row_targets"]
+__all__ = ["LoopProjection", "check_closed", "row_targets"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Loops:
+class LoopProjection:
     """Rows S P D = U s V^T of the loops at n states.
 
     Attributes
     ----------
     rows, columns : (nc,), (nv,)
-        S and D; see `Scales`.
+        S and D; see `Scaling`.
     U, inverse, V : (n, nc, r), (n, r), (n, r, nv)
         Singular vectors, and inverse singular values, zero where these are rounding.
     projector : (n, nv, nv)
@@ -40,10 +40,10 @@ class Loops:
     projector: Array
 
     @classmethod
-    def of(cls, s: Samples) -> Loops:
+    def of(cls, s: StateSamples) -> LoopProjection:
         """Read them off a motion."""
         model = s.model
-        scales = Scales.of(model, prescribed=False)
+        scales = Scaling.of(model, prescribed=False)
         n = len(s)
         if not model.nc:
             eye = np.broadcast_to(np.eye(model.nv), (n, model.nv, model.nv))
@@ -52,13 +52,13 @@ class Loops:
             )
         J = scales.rows[:, None] * model.constraint_jacobian(s.q, t=s.t) * scales.columns
         U, size, V = np.linalg.svd(J, full_matrices=False)
-        counts = size > RANK * np.maximum(1.0, size[:, :1])
+        counts = size > RANK_TOL * np.maximum(1.0, size[:, :1])
         inverse = np.where(counts, 1.0 / np.where(counts, size, 1.0), 0.0)
         Vr = V * counts[..., None]
         return cls(scales.rows, scales.columns, U, inverse, V, np.eye(model.nv) - Vr.swapaxes(1, 2) @ Vr)
 
     @property
-    def freedoms(self) -> NDArray[np.intp]:
+    def dofs(self) -> NDArray[np.intp]:
         """How many motions the loops allow, (n,)."""
         left: NDArray[np.intp] = len(self.columns) - (self.inverse > 0).sum(axis=1)
         return left
@@ -73,7 +73,7 @@ class Loops:
         scaled = self.columns[:, None] * forces
         return scaled if not self.V.shape[1] else self.projector @ scaled
 
-    def lacking(self, rest: Array) -> Array:
+    def unsupplied_forces(self, rest: Array) -> Array:
         """Return the part (n, nv) of forces (n, nv) that loops do not supply."""
         return self.allowed(rest[..., None])[..., 0] / self.columns
 
@@ -91,11 +91,11 @@ class Loops:
         lam: Array = self.rows * np.einsum("ncr,nr->nc", self.U, along)
         return lam
 
-    def determines(self, C: Array, acting: Actuators, s: Samples, u: Array) -> bool:
+    def determines(self, C: Array, acting: Actuators, s: StateSamples, u: Array) -> bool:
         """Return whether no other values of the actuators would do, without a look at bounds."""
         supplied = C.swapaxes(1, 2)
         if acting.further:
-            values = u[:, len(acting.freedoms) :]
+            values = u[:, len(acting.dofs) :]
             none = np.full(len(acting), np.inf)
             slopes = acting.slopes(s, values, acting.needed(s, values), -none, none)
             supplied = np.concatenate([supplied, slopes], axis=2)
@@ -104,17 +104,17 @@ class Loops:
             return True
         norms = np.linalg.norm(A, axis=1, keepdims=True)
         size = np.linalg.svd(A / np.where(norms > 0.0, norms, 1.0), compute_uv=False)
-        return bool(A.shape[2] <= A.shape[1] and (size > RANK).all())
+        return bool(A.shape[2] <= A.shape[1] and (size > RANK_TOL).all())
 
 
 def row_targets(model: Model, t: Array) -> Array:
     """Return residual, rate and second rate (3, n, nc) that drives of constraints prescribe at t (n,); else zero."""
-    if all(drive.of_hinge for drive in model.drives):
+    if all(drive.of_joint for drive in model.drives):
         return np.zeros((3, len(t), model.nc))
     return np.array([model.row_motion(float(one)) for one in t]).swapaxes(0, 1)
 
 
-def mind_closed(s: Samples, item: str) -> None:
+def check_closed(s: StateSamples, item: str) -> None:
     """Refuse positions, speeds or accelerations that open the loops."""
     model = s.model
     if not model.nc:
@@ -122,7 +122,7 @@ def mind_closed(s: Samples, item: str) -> None:
     P, bias = model.constraint_jacobian(s.q, t=s.t), model.constraint_bias(s.q, s.v, t=s.t)
     target, rate, second = row_targets(model, s.t)
     rate = rate - model.constraint_drift(s.q, t=s.t)
-    scales = Scales.of(model, prescribed=False)
+    scales = Scaling.of(model, prescribed=False)
     size = np.abs(P)
     size_v = np.einsum("ncv,nv->nc", size, np.abs(s.v)) + np.abs(rate)
     size_a = np.einsum("ncv,nv->nc", size, np.abs(s.a)) + np.abs(bias) + np.abs(second)

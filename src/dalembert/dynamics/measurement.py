@@ -5,9 +5,9 @@ speeds and accelerations are theirs, put onto the loops by the shortest way,
 
     q <- q + D (S P D)^+ S r,   v <- v - D (S P D)^+ S (P v - c),   a likewise                                       (1)
 
-If some coordinates are not given, those given become drives: where these and the loops leave no freedom the rest
-follows, otherwise it is integrated under the forces of the description (Passerello and Huston 1972, (3.30); Sol 1983,
-chapter 6).
+If some coordinates are not given, those given become drives: where these and the loops leave no degree of freedom the
+rest follows, otherwise it is integrated under the forces of the description (Passerello and Huston 1972, (3.30); Sol
+1983, chapter 6).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..closure.scaling import Scales
+from ..closure.scaling import Scaling
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..motion import inverse_kinematics
 from ..result import Motion, Result, Stats
 from ..system import System
-from .actuators import Samples
-from .loop_multipliers import Loops, row_targets
-from .motion_samples import Given
+from .actuators import StateSamples
+from .loop_multipliers import LoopProjection, row_targets
+from .motion_samples import MotionSamples
 from .partial_motion import driven_motion_of
 from .smoothing_splines import Smoothing, times_of
 
@@ -59,7 +59,7 @@ def measured_motion(
     times : (n,) s
         In order; they need not be uniform.
     coordinates : dict of name to samples
-        Hinges or single coordinates: (n,), or (n, nq) of a hinge with several (quaternions first); or a number, a law
+        Joints or single coordinates: (n,), or (n, nq) of a joint with several (quaternions first); or a number, a law
         or a function of time, as drives take. NaN where a sample is missing. What is not given follows from the loops,
         or is integrated under the forces of the description.
     markers : dict of marker to places
@@ -109,11 +109,11 @@ def measured_motion(
         raise ModelError(_ITEM, "coordinates", None, "give coordinates= or markers=, one of them")
     if markers is not None:
         placed = _by_markers(model, t, markers, q, options)
-        columns = {name: placed.q[:, model.q_slice(name)] for name in (*model.hinge_names, *model.flexible_names)}
-        given = Given.of(model, t, {name: c for name, c in columns.items() if c.shape[1]}, smoothing)
+        columns = {name: placed.q[:, model.q_slice(name)] for name in (*model.joint_names, *model.flexible_names)}
+        given = MotionSamples.of(model, t, {name: c for name, c in columns.items() if c.shape[1]}, smoothing)
         return _settled(given, placed.notes)
     assert coordinates is not None
-    given = Given.of(model, t, coordinates, smoothing)
+    given = MotionSamples.of(model, t, coordinates, smoothing)
     if given.complete:
         if options:
             raise ModelError(_ITEM, next(iter(options)), options, "all coordinates are given: nothing is left to solve")
@@ -142,7 +142,7 @@ def _by_markers(model: Model, t: Array, markers: Mapping[Any, Any], q: Any, opti
 
 
 def _untold(model: Model, markers: Mapping[Any, Any], q: Array, t: float) -> list[str]:
-    """Return a note on freedoms that places of markers do not tell; targets of other kinds count as whole poses."""
+    """Return a note on DOF that places of markers do not tell; targets of other kinds count as whole poses."""
     rows = []
     for marker, told in markers.items():
         place = not hasattr(told, "position") and np.shape(told)[-1:] == (3,)
@@ -155,21 +155,21 @@ def _untold(model: Model, markers: Mapping[Any, Any], q: Array, t: float) -> lis
         return []
     moving = np.flatnonzero(free)[np.abs(loose).max(axis=0) > 0.1]
     shown = ", ".join(repr(model.speed_names[k]) for k in moving[:6])
-    count = f"{len(loose)} freedom{'s' * (len(loose) > 1)}"
+    count = f"{len(loose)} degree of freedom{'s' * (len(loose) > 1)}"
     return [f"the markers leave {count} untold, along {shown}: there the posture nearest to the start is taken"]
 
 
 # ---- loops, and what comes out
 
 
-def _settled(given: Given, notes: list[str]) -> Result:
+def _settled(given: MotionSamples, notes: list[str]) -> Result:
     """Return the motion with its loops closed."""
     model, t = given.model, given.t
     q, v, a = given.speeds()
     if model.nc:
         q, v, a, moved = _closed(model, t, q, v, a)
         notes = [*notes, f"put onto the loops: coordinates moved by up to {moved:.3g} rad or characteristic lengths"]
-    samples = Samples(model, t, q, v, a, np.tile(model.state_starts(), (len(t), 1)))
+    samples = StateSamples(model, t, q, v, a, np.tile(model.element_start_values(), (len(t), 1)))
     notes = [*given.notes, *notes]
     if model.nx:
         samples, note = _with_states(samples)
@@ -179,13 +179,13 @@ def _settled(given: Given, notes: list[str]) -> Result:
 
 def _closed(model: Model, t: Array, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, float]:
     """Return (1)."""
-    scales = Scales.of(model, prescribed=False)
+    scales = Scaling.of(model, prescribed=False)
     target, rate, second = row_targets(model, t)
     start = q
     still = np.zeros((len(t), 0))
     for _ in range(20):
         r = np.where(model.holonomic, model.apart(model.constraint_residual(q, t=t), target), 0.0) * scales.rows
-        loops = Loops.of(Samples(model, t, q, v, a, still))
+        loops = LoopProjection.of(StateSamples(model, t, q, v, a, still))
         if np.abs(r).max() < 1e-13:
             break
         q = model.integrate(q, -scales.columns * loops.shortest(r))
@@ -203,7 +203,7 @@ def _closed(model: Model, t: Array, q: Array, v: Array, a: Array) -> tuple[Array
     return q, v, a, moved
 
 
-def _with_states(s: Samples) -> tuple[Samples, str]:
+def _with_states(s: StateSamples) -> tuple[StateSamples, str]:
     """Return the samples with states of elements integrated along the motion, from their start values."""
     from scipy.integrate import solve_ivp
 
@@ -215,12 +215,12 @@ def _with_states(s: Samples) -> tuple[Samples, str]:
         return found
 
     span = (float(s.t[0]), float(s.t[-1]))
-    found = solve_ivp(rates, span, model.state_starts(), "LSODA", t_eval=s.t, rtol=1e-7, atol=1e-9)
+    found = solve_ivp(rates, span, model.element_start_values(), "LSODA", t_eval=s.t, rtol=1e-7, atol=1e-9)
     if not found.success:
         raise ModelError(_ITEM, "states of elements", found.message, "give them: da.inverse_dynamics(..., x=)")
     listed = ", ".join(map(repr, model.state_names[:6])) + (", ..." if model.nx > 6 else "")
     note = f"states of elements integrated along the motion from their start values: {listed}"
-    return Samples(model, s.t, s.q, s.v, s.a, np.ascontiguousarray(found.y.T), s.loads, s.bare), note
+    return StateSamples(model, s.t, s.q, s.v, s.a, np.ascontiguousarray(found.y.T), s.loads, s.bare), note
 
 
 class MeasuredMotion(Motion):
@@ -239,7 +239,7 @@ class MeasuredMotion(Motion):
 class MeasuredResult(Result):
     """A motion without forces."""
 
-    def __init__(self, samples: Samples, notes: list[str], dense: Callable[..., Any] | None = None) -> None:
+    def __init__(self, samples: StateSamples, notes: list[str], dense: Callable[..., Any] | None = None) -> None:
         s = samples
         stats = Stats(method="measured motion", notes=notes)
         super().__init__(s.model, s.t, s.q, s.v, s.x, stats=stats, stored={"a": s.a}, dense=dense)
@@ -254,4 +254,4 @@ class MeasuredResult(Result):
 
     def _like(self, t: Array, q: Array, v: Array, x: Array) -> Result:
         a = self._motion_at(t).part("a")
-        return MeasuredResult(Samples(self._model(), t, q, v, a, x), self.stats.notes, self.dense or self._states)
+        return MeasuredResult(StateSamples(self._model(), t, q, v, a, x), self.stats.notes, self.dense or self._states)

@@ -15,7 +15,7 @@ from ..model import Model
 from ..model.interpolation import attitudes
 from .smoothing_splines import Smoothing
 
-__all__ = ["Given"]
+__all__ = ["MotionSamples"]
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ _WHITE = 1.5  # third differences by second ones, of noise: 1.83
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class MotionSamples:
     """Positions, rates and second rates (n, nq) of coordinates, NaN where they are not given; what smoothing did."""
 
     model: Model
@@ -36,7 +36,7 @@ class Given:
     plain: dict[int, Any] = field(default_factory=dict)  # laws as they were given, by coordinate
 
     @classmethod
-    def of(cls, model: Model, t: Array, coordinates: Mapping[str, Any], smoothing: Smoothing) -> Given:
+    def of(cls, model: Model, t: Array, coordinates: Mapping[str, Any], smoothing: Smoothing) -> MotionSamples:
         if not isinstance(coordinates, Mapping) or not coordinates:
             raise ModelError(_ITEM, "coordinates", coordinates, 'give a dict: {"A": samples}')
         parts = [np.full((len(t), model.nq), np.nan) for _ in range(3)]
@@ -54,9 +54,9 @@ class Given:
 
     def _take(self, name: str, values: Any, smoothing: Smoothing) -> None:
         model, t = self.model, self.t
-        span = model.span_called(name)
+        span = model.index_range(name)
         if span is None:
-            known = ", ".join(map(repr, model.hinge_names[:12]))
+            known = ", ".join(map(repr, model.joint_names[:12]))
             remedy = (
                 "it was cut to close a loop: name another" if name in model.connection_names else f"there are {known}"
             )
@@ -76,7 +76,7 @@ class Given:
             if 0 <= place < width:
                 samples[:, place : place + 4] = _continuous(name, samples[:, place : place + 4])
         if smoothing.cutoff is None and smoothing.residual is None:
-            self.notes.extend(_noisy(name, t, samples))
+            self.notes.extend(_looks_noisy(name, t, samples))
         *smooth, off = smoothing(name, t, samples, _ITEM)
         for part, column in zip((self.positions, self.rates, self.seconds), smooth, strict=True):
             part[:, span] = column
@@ -89,10 +89,10 @@ class Given:
         return not np.isnan(self.positions).any()
 
     def laws(self) -> dict[str, Any]:
-        """Return what drives take: laws by coordinate, (n, nq) arrays of hinges with quaternions."""
+        """Return what drives take: laws by coordinate, (n, nq) arrays of joints with quaternions."""
         model, laws = self.model, {}
         turned = {a.place for a in attitudes(model.coordinate_names, model.speed_names)}
-        for name in (*model.hinge_names, *model.flexible_names):
+        for name in (*model.joint_names, *model.flexible_names):
             span = model.q_slice(name)
             mine = self.positions[:, span]
             if not mine.size or np.isnan(mine).all():
@@ -130,7 +130,7 @@ class Given:
         return q, v, a
 
 
-def _noisy(name: str, t: Array, samples: Array) -> list[str]:
+def _looks_noisy(name: str, t: Array, samples: Array) -> list[str]:
     """Return a note if second differences of samples (n, width) are those of noise, which accelerations then are too.
 
     From one difference to the next white noise grows by sqrt(20 / 6); a motion that samples follow shrinks.

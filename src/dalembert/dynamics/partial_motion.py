@@ -25,7 +25,7 @@ def driven_motion_of(
 ) -> Result:
     """Return the motion at t (n,) of a system with drives for what is given: laws, (n,), or (n, 4 or 7)."""
     if not laws:
-        raise ModelError(item, "coordinates", "none", "name at least one coordinate of a hinge")
+        raise ModelError(item, "coordinates", "none", "name at least one coordinate of a joint")
     described = model.system.copy()
     for name, law in laws.items():
         if not isinstance(law, np.ndarray):
@@ -36,7 +36,7 @@ def driven_motion_of(
             place = tuple(Spline(t, column, 5) for column in law[:, 4:].T) or None
             described.drive(name, position=place, rotation=AttitudeSpline(t, law[:, :4], 5))
     driven = described.compile()
-    left = _freedom(driven, t)
+    left = _dof(driven, t)
     if left == 0 and not driven.flexible_names:
         if options:
             raise ModelError(item, next(iter(options)), options, "nothing is left to integrate")
@@ -48,7 +48,7 @@ def driven_motion_of(
     result: Result = simulate(driven, float(t[-1]), **{"t_start": float(t[0]), "times": t, **options})
     given = ", ".join(map(repr, list(laws)[:8]))
     result.stats.notes.extend(
-        [*notes, f"given are {given}; {left} freedoms were integrated under the forces described"]
+        [*notes, f"given are {given}; {left} degrees of freedom were integrated under the forces described"]
     )
     return result
 
@@ -59,15 +59,15 @@ def _start(model: Model, q: Any) -> dict[str, Any]:
         raise ModelError(
             "measured_motion", "the shape of q", rows.shape, f"give ({model.nq},), as the driven system has"
         )
-    return {name: rows[model.q_slice(name)] for name in model.hinge_names if rows[model.q_slice(name)].size}
+    return {name: rows[model.q_slice(name)] for name in model.joint_names if rows[model.q_slice(name)].size}
 
 
-def _freedom(model: Model, t: Array) -> int:
-    """Return how many freedoms drives and loops leave."""
+def _dof(model: Model, t: Array) -> int:
+    """Return how many degrees of freedom drives and loops leave."""
     from ..closure.driven.driven_state import driven_positions
     from ..closure.driven.prescribed_velocities import Prescribed
-    from ..closure.scaling import Scales
+    from ..closure.scaling import Scaling
 
     prescribed = Prescribed.of(model)
     q = driven_positions(model, float(t[0]))
-    return prescribed.leave(Scales.of(model, t=float(t[0])).jacobian(model, q))[0]
+    return prescribed.leave(Scaling.of(model, t=float(t[0])).jacobian(model, q))[0]

@@ -6,7 +6,7 @@ same axes (Atkeson, An and Hollerbach 1986),
 
     n = J alpha + omega x J omega + h x a        f = m a + alpha x h + omega x (omega x h)             (1)
 
-so that the hinge forces, sum of (Jacobian of the frame)^T [n; f], are Y pi with ten numbers pi of each body. Loops
+so that the joint forces, sum of (Jacobian of the frame)^T [n; f], are Y pi with ten numbers pi of each body. Loops
 leave N^T Y, with N a basis of the speeds that they permit. Which combinations of pi a set of motions tells is found by
 a QR decomposition of the stacked Y with column pivoting (Gautier 1991).
 """
@@ -26,14 +26,14 @@ from ..model import Model, as_model
 from ..numerics.column_selection import base_columns
 from ..system import System
 
-__all__ = ["BaseParameters", "base_parameters", "inertial_names", "inertial_parameters", "regressor"]
+__all__ = ["BaseParameters", "base_parameters", "inertial_parameter_names", "inertial_parameters", "regressor"]
 
 Array = NDArray[np.float64]
 
 _LABELS = ("mass", "moment.x", "moment.y", "moment.z", "J.xx", "J.xy", "J.xz", "J.yy", "J.yz", "J.zz")
 
 
-def inertial_names(model: Model | System) -> tuple[str, ...]:
+def inertial_parameter_names(model: Model | System) -> tuple[str, ...]:
     """Return the names of the inertial parameters, ten of each body: ``"crank.mass"``, ``"crank.moment.x"``, ...
 
     ``moment`` is mass times centre of mass, kg m; ``J`` the inertia about the origin of the body's frame, kg m2.
@@ -42,7 +42,7 @@ def inertial_names(model: Model | System) -> tuple[str, ...]:
 
 
 def inertial_parameters(model: Model | System) -> Array:
-    """Return the inertial parameters (10 nb,), as the system has them, in the order of `inertial_names`."""
+    """Return the inertial parameters (10 nb,), as the system has them, in the order of `inertial_parameter_names`."""
     model = as_model(model)
     values = []
     for name in model.body_names:
@@ -57,7 +57,7 @@ def inertial_parameters(model: Model | System) -> Array:
 def regressor(
     system: System | Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, t: float = 0.0, reduced: bool | None = None
 ) -> Array:
-    """Return Y with Y pi the hinge forces of a motion, linear in the inertial parameters pi of all bodies.
+    """Return Y with Y pi the joint forces of a motion, linear in the inertial parameters pi of all bodies.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def regressor(
     Returns
     -------
     Y : (nv, 10 nb) or (B, nv, 10 nb)
-        In the order of `inertial_names`. Hinge forces are those without elements, dampers and armatures.
+        In the order of `inertial_parameter_names`. Joint forces are those without elements, dampers and armatures.
 
     Examples
     --------
@@ -106,11 +106,11 @@ def regressor(
         own = np.concatenate([turn @ jacobian[:, :3], turn @ jacobian[:, 3:]], axis=1)
         Y[:, :, 10 * k : 10 * k + 10] = own.transpose(0, 2, 1) @ wrench
     if model.nc if reduced is None else reduced:
-        Y = permitted(model, q, t).transpose(0, 2, 1) @ Y
+        Y = admissible_velocity_basis(model, q, t).transpose(0, 2, 1) @ Y
     return Y[0] if single else Y
 
 
-def permitted(model: Model, q: ArrayLike, t: float = 0.0) -> Array:
+def admissible_velocity_basis(model: Model, q: ArrayLike, t: float = 0.0) -> Array:
     """Return an orthonormal basis N (B, nv, nv) of the speeds that loops permit, zero beyond its rank."""
     q = np.ascontiguousarray(np.atleast_2d(np.asarray(q, dtype=float)))
     if not model.nc:
@@ -162,14 +162,14 @@ class BaseParameters:
         Those that lead a combination each.
     combinations : (rank, n)
         Base parameters are ``combinations @ pi``.
-    unseen : tuple of str
+    unidentifiable : tuple of str
         Those that no motion depends on.
     """
 
     names: tuple[str, ...]
     independent: NDArray[np.intp]
     combinations: Array
-    unseen: tuple[str, ...]
+    unidentifiable: tuple[str, ...]
 
     @property
     def rank(self) -> int:
@@ -193,8 +193,8 @@ class BaseParameters:
     def __repr__(self) -> str:
         lines = [f"{self.rank} combinations of {len(self.names)} inertial parameters can be identified"]
         lines += [f"  {self.text(k)}" for k in range(self.rank)]
-        if self.unseen:
-            lines.append(f"  no motion depends on {', '.join(self.unseen)}")
+        if self.unidentifiable:
+            lines.append(f"  no motion depends on {', '.join(self.unidentifiable)}")
         return "\n".join(lines)
 
 
@@ -202,7 +202,7 @@ class BaseParameters:
 def base_parameters(
     system: System | Model, states: Sequence[ArrayLike] | None = None, *, tolerance: float = 1e-9
 ) -> BaseParameters:
-    """Return which combinations of inertial parameters can be identified from hinge forces, by name.
+    """Return which combinations of inertial parameters can be identified from joint forces, by name.
 
     Parameters
     ----------
@@ -234,9 +234,9 @@ def base_parameters(
     q, v, a = states
     Y = regressor(model, q, v, a)
     stacked = Y.reshape(-1, Y.shape[-1])
-    found, names = base_columns(stacked, tolerance), inertial_names(model)
+    found, names = base_columns(stacked, tolerance), inertial_parameter_names(model)
     combinations = found.combinations
     combinations[np.abs(combinations) < 1e-10] = 0.0
     largest = np.abs(stacked).max(axis=0)
-    unseen = tuple(name for name, size in zip(names, largest, strict=True) if size <= tolerance * largest.max())
-    return BaseParameters(names, found.order[: found.rank], combinations, unseen)
+    unidentifiable = tuple(name for name, size in zip(names, largest, strict=True) if size <= tolerance * largest.max())
+    return BaseParameters(names, found.order[: found.rank], combinations, unidentifiable)

@@ -11,7 +11,7 @@ from ..checks import finite_array
 from ..errors import ModelError
 from ..model import Model
 from ..result import Result
-from .actuators import Samples
+from .actuators import StateSamples
 
 __all__ = ["samples_of"]
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 def samples_of(
     model: Model, q: Any, v: Any, a: Any, t: Any, x: Any, loads: Any, bare: bool, item: str
-) -> tuple[Samples, bool]:
+) -> tuple[StateSamples, bool]:
     """Return checked states, and whether it is one without a batch axis."""
     if isinstance(q, Result):
         for name, value in (("v", v), ("a", a), ("t", t), ("x", x)):
@@ -37,8 +37,8 @@ def samples_of(
         for value, size, name in ((q, model.nq, "q"), (v, model.nv, "v"), (a, model.nv, "a"))
     )
     times = np.zeros(n) if t is None else _rows(t, n, 0, item, "t")
-    states = np.tile(model.state_starts(), (n, 1)) if x is None else _rows(x, n, model.nx, item, "x")
-    return Samples(model, times, q, v, a, states, _loads(model, loads, n, item), bool(bare)), single
+    states = np.tile(model.element_start_values(), (n, 1)) if x is None else _rows(x, n, model.nx, item, "x")
+    return StateSamples(model, times, q, v, a, states, _loads(model, loads, n, item), bool(bare)), single
 
 
 def _rows(value: Any, n: int, size: int, item: str, field: str) -> Array:
@@ -59,27 +59,27 @@ def _loads(model: Model, loads: Any, n: int, item: str) -> Array | None:
     return finite_array(loads, (n, *each) if np.ndim(loads) == 3 else each, item=item, field="loads")
 
 
-def _of_motion(model: Model, motion: Result, loads: Any, bare: bool, item: str) -> Samples:
+def _of_motion(model: Model, motion: Result, loads: Any, bare: bool, item: str) -> StateSamples:
     """Return the states of a motion of this system, or of one with the same coordinates (with other drives, say)."""
     labels, names = motion.labels, model.compiled.names
     if motion.model is not None and motion.model is not model:
         return _of_other(model, motion, loads, bare, item)
     if tuple(labels.coordinates) != tuple(names.coordinates) or tuple(labels.speeds) != tuple(names.speeds):
         raise ModelError(item, "motion", motion, f"its coordinates are not those of {model.system.name!r}")
-    x = motion.x if motion.x.shape[1] == model.nx else np.tile(model.state_starts(), (len(motion), 1))
+    x = motion.x if motion.x.shape[1] == model.nx else np.tile(model.element_start_values(), (len(motion), 1))
     t, q, v, a = map(np.ascontiguousarray, (motion.t, motion.q, motion.v, motion.a))
-    return Samples(model, t, q, v, a, np.ascontiguousarray(x), _loads(model, loads, len(motion), item), bool(bare))
+    return StateSamples(model, t, q, v, a, np.ascontiguousarray(x), _loads(model, loads, len(motion), item), bool(bare))
 
 
-def _of_other(model: Model, motion: Result, loads: Any, bare: bool, item: str) -> Samples:
-    """Return the states of a motion of a system with the same hinges, wherever its loops were cut."""
+def _of_other(model: Model, motion: Result, loads: Any, bare: bool, item: str) -> StateSamples:
+    """Return the states of a motion of a system with the same joints, wherever its loops were cut."""
     other = motion.model
     assert other is not None
     n = len(motion)
     q, v, a = np.zeros((n, model.nq)), np.zeros((n, model.nv)), np.zeros((n, model.nv))
-    for name in (*model.hinge_names, *model.flexible_names):
+    for name in (*model.joint_names, *model.flexible_names):
         if name not in (*other.connection_names, *other.flexible_names):
-            raise ModelError(item, "motion", motion, f"it has no hinge {name!r}: it is one of another system")
+            raise ModelError(item, "motion", motion, f"it has no joint {name!r}: it is one of another system")
         for whole, span, level in (
             (q, model.q_slice(name), "position"),
             (v, model.v_slice(name), "speed"),
@@ -95,11 +95,11 @@ def _of_other(model: Model, motion: Result, loads: Any, bare: bool, item: str) -
                 values = motion[f"{name}.{level}"].reshape(n, -1)
             if values.shape[1] != span.stop - span.start:
                 raise ModelError(
-                    item, "motion", motion, f"hinge {name!r} is another there: it is one of another system"
+                    item, "motion", motion, f"joint {name!r} is another there: it is one of another system"
                 )
             whole[:, span] = values
-    x = np.tile(model.state_starts(), (n, 1))
+    x = np.tile(model.element_start_values(), (n, 1))
     for k, name in enumerate(model.state_names):
         if name in other.state_names:
             x[:, k] = motion.x[:, other.state_names.index(name)]
-    return Samples(model, motion.t.copy(), q, v, a, x, _loads(model, loads, n, item), bool(bare))
+    return StateSamples(model, motion.t.copy(), q, v, a, x, _loads(model, loads, n, item), bool(bare))

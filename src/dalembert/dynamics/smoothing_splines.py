@@ -75,7 +75,7 @@ class Smoothing:
         times, samples = t[known], values[known]
         basis = _Basis(times)
         if self.cutoff is not None:
-            self._mind_cutoff(name, times, item)
+            self._check_cutoff(name, times, item)
             strength = 1.0 / (basis.step * (2 * np.pi * self.cutoff) ** 6)
         elif self.residual is not None:
             strength = basis.strength_of(samples, self.residual, name, item)
@@ -106,7 +106,7 @@ class Smoothing:
             raise ModelError(item, what, f"a gap of {length:.6g} s from t = {begin:.6g} s on", remedy)
         return known
 
-    def _mind_cutoff(self, name: str, times: Array, item: str) -> None:
+    def _check_cutoff(self, name: str, times: Array, item: str) -> None:
         assert self.cutoff is not None
         widest = float(np.diff(times).max())
         if self.cutoff >= 0.5 / widest:

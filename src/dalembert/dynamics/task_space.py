@@ -1,6 +1,6 @@
-"""A marker's own equations of motion, and how well hinges move it.
+"""A marker's own equations of motion, and how well joints move it.
 
-With accelerations a = a_0 + Y tau, Y the response of the system to hinge forces, loops obeyed, and J the Jacobian of a
+With accelerations a = a_0 + Y tau, Y the response of the system to joint forces, loops obeyed, and J the Jacobian of a
 marker, forces f at the marker and its accelerations obey
 
     L x'' + h = f,    L = (J Y J^T)^+,    J# = Y J^T L,    h = -L (J a_0 + J' v)                                     (1)
@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_array
-from ..closure.named_velocities import freedoms_of
-from ..closure.scaling import Scales, closure_rank
+from ..closure.named_velocities import named_velocities
+from ..closure.scaling import Scaling, closure_rank
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..system import System
@@ -32,7 +32,7 @@ __all__ = ["Ellipsoid", "Manipulability", "OperationalSpace", "manipulability", 
 Array = NDArray[np.float64]
 
 _ROWS = {"pose": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
-_RANK = 1e-10
+RANK_TOL = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +44,12 @@ class OperationalSpace:
     inertia : (k, k)
         L: kg m2 and kg; zero along directions in which the marker cannot move.
     inverse : (nv, k)
-        J#: speeds, or hinge forces by its transpose, that disturb nothing else.
+        J#: speeds, or joint forces by its transpose, that disturb nothing else.
     bias : (k,) N m and N
         h: forces at the marker at which it does not accelerate.
     jacobian : (k, nv)
     null_projector : (nv, nv)
-        1 - J# J: what is left of speeds; its transpose takes hinge forces that do not accelerate the marker.
+        1 - J# J: what is left of speeds; its transpose takes joint forces that do not accelerate the marker.
     rank : int, or (n,)
         In how many directions it can move.
     """
@@ -112,7 +112,7 @@ def operational_space(
     response = 0.5 * (response + np.swapaxes(response, -1, -2))
     scale = np.where(np.arange(6)[part] < 3, 1.0, 1.0 / model.length)  # angles and lengths on one footing
     size, axes = np.linalg.eigh(scale[:, None] * response * scale)
-    counts = size > _RANK * np.maximum(size[..., -1:], 1e-300)
+    counts = size > RANK_TOL * np.maximum(size[..., -1:], 1e-300)
     inverse = np.where(counts, 1.0 / np.where(counts, size, 1.0), 0.0)
     L = scale[:, None] * ((axes * inverse[..., None, :]) @ np.swapaxes(axes, -1, -2)) * scale
     back = Y @ Jt @ L
@@ -183,7 +183,7 @@ def manipulability(
     q : (nq,) or (n, nq) rad or m
         Closed configurations.
     actuators : names
-        Hinges or speeds, cut ones as well; those of the tree if left out. In a mechanism with loops others follow.
+        Joints or speeds, cut ones as well; those of the tree if left out. In a mechanism with loops others follow.
     dynamic : bool
         Of accelerations by efforts of the actuators instead of velocities by speeds.
     t : float, s
@@ -209,13 +209,13 @@ def manipulability(
 
 def _jacobian(model: Model, marker: Any, q: Array, actuators: Any, dynamic: bool, t: float) -> Array:
     """Return J (6, m) from actuated speeds, or efforts, to the marker's velocity, or acceleration."""
-    acting = freedoms_of(model, model.hinge_names if actuators is None else actuators, item="manipulability")
+    acting = named_velocities(model, model.joint_names if actuators is None else actuators, item="manipulability")
     C, J = acting.rows(q), model.jacobian(marker, q)
     if dynamic:
         return np.asarray(J @ model._d_dynamics([9], q, np.zeros(model.nv), t=t)[0] @ C.T)
     if not model.nc and not acting.cut:
         return np.asarray(J[:, acting.columns])
-    scales = Scales.of(model, prescribed=False, t=t)
+    scales = Scaling.of(model, prescribed=False, t=t)
     _, s, Vt = np.linalg.svd(scales.jacobian(model, q))
     N = scales.columns[:, None] * Vt[closure_rank(s) :].T
     return np.asarray(J @ N @ np.linalg.pinv(C @ N, rcond=1e-9))

@@ -4,29 +4,29 @@ For reading, teaching and checking: each gives its own arrays by name, and the a
 are dense and slow; the kernels of a model are recursive and fast, and must agree.
 """
 
-from .comparison import Compared, Comparison, compare
+from .comparison import ComparedFormulation, Comparison, compare
 from .gibbs_appell_equations import GibbsAppell, gibbs_appell
 from .kane_equations import KaneEquations, kane
 from .lagrange_equations import Lagrange, lagrange
 from .newton_euler_equations import NewtonEuler, newton_euler
-from .operation_counts import Flops, flops
+from .operation_counts import OperationCounts, operation_counts
 from .sol import SolArrays, partial_velocities, sol_arrays
 
 __all__ = [
-    "Compared",
+    "ComparedFormulation",
     "Comparison",
-    "Flops",
     "GibbsAppell",
     "KaneEquations",
     "Lagrange",
     "NewtonEuler",
+    "OperationCounts",
     "SolArrays",
     "compare",
-    "flops",
     "gibbs_appell",
     "kane",
     "lagrange",
     "newton_euler",
+    "operation_counts",
     "partial_velocities",
     "sol_arrays",
 ]

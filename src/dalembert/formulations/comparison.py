@@ -18,7 +18,7 @@ from .lagrange_equations import lagrange
 from .newton_euler_equations import newton_euler
 from .setting import setting
 
-__all__ = ["Compared", "Comparison", "compare", "deviations"]
+__all__ = ["ComparedFormulation", "Comparison", "compare", "deviations"]
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ _AGREES = 1e-6  # of the largest acceleration: differences of order eight and re
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedFormulation:
     """One formulation.
 
     Attributes
@@ -59,7 +59,7 @@ class Comparison:
     """
 
     system: str
-    rows: tuple[Compared, ...]
+    rows: tuple[ComparedFormulation, ...]
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -105,12 +105,12 @@ def compare(
     given: dict[str, Any] = {"tau": here.tau, "loads": here.loads}
     reference, spent = _timed(lambda: model.dynamics(here.t, here.q, here.v, here.x, **given), 20)
     scale = max(float(np.abs(reference.a).max(initial=0.0)), 1e-12)
-    rows = [Compared("recursive", model.nv + len(here.rows[0]), spent, 0.0)]
+    rows = [ComparedFormulation("recursive", model.nv + len(here.rows[0]), spent, 0.0)]
 
     def add(name: str, make: Callable[[], Any], unknowns: Callable[[Any], int]) -> None:
         found, seconds = _timed(make, 1)
         difference = float(np.abs(found.v_dot - reference.a).max(initial=0.0)) / scale
-        rows.append(Compared(name, unknowns(found), seconds, difference))
+        rows.append(ComparedFormulation(name, unknowns(found), seconds, difference))
 
     add("Kane", lambda: kane(model, at, speeds=speeds, **given), lambda found: len(found.names))
     add("Newton-Euler", lambda: newton_euler(model, at, **given), lambda found: len(found.U) + len(found.lam))
@@ -118,7 +118,7 @@ def compare(
     return Comparison(model.system.name, tuple(rows), tuple(deviations(rows)))
 
 
-def deviations(rows: list[Compared]) -> list[str]:
+def deviations(rows: list[ComparedFormulation]) -> list[str]:
     """Return a note for each formulation that differs by more than rounding."""
     return [
         f"{row.name} differs from the kernels by {row.difference:.1e} of the largest acceleration, more than the "

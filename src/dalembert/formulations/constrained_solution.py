@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SingularityError
-from .setting import RANK
+from .setting import RANK_TOL
 
 __all__ = ["constrained"]
 
 Array = NDArray[np.float64]
 
-_SINGULAR = 1e-12  # of inertia along what the rows leave free, relative to the largest
+SINGULAR_TOL = 1e-12  # of inertia along what the rows leave free, relative to the largest
 
 
 def constrained(M: Array, f: Array, G: Array, g: Array) -> tuple[Array, Array]:
@@ -32,15 +32,15 @@ def constrained(M: Array, f: Array, G: Array, g: Array) -> tuple[Array, Array]:
     A, rhs = M / np.outer(size, size), f / size
     B = G / size
     norms = np.linalg.norm(B, axis=1)
-    scale = 1 / np.where(norms > RANK * norms.max(initial=0.0), norms, np.inf)  # rows of nothing but rounding
+    scale = 1 / np.where(norms > RANK_TOL * norms.max(initial=0.0), norms, np.inf)  # rows of nothing but rounding
     B = scale[:, None] * B
     W, s, V = np.linalg.svd(B) if len(G) else (np.zeros((0, 0)), np.zeros(0), np.eye(len(M)))
-    rank = int((s > RANK * s.max(initial=0.0)).sum())
+    rank = int((s > RANK_TOL * s.max(initial=0.0)).sum())
     taken, free = V[:rank], V[rank:]
     given = taken.T @ (W[:, :rank].T @ (-scale * g) / s[:rank])
     inertia = free @ A @ free.T
     values, modes = np.linalg.eigh(inertia) if len(free) else (np.ones(1), np.zeros((0, 0)))
-    if len(free) and values[0] < _SINGULAR * max(values[-1], 1.0):
+    if len(free) and values[0] < SINGULAR_TOL * max(values[-1], 1.0):
         raise SingularityError("something can move without any inertia: the equations of motion have no solution")
     a = given + free.T @ (modes @ ((modes.T @ (free @ (rhs - A @ given))) / values)) if len(free) else given
     lam = W[:, :rank] @ (taken @ (A @ a - rhs) / s[:rank])

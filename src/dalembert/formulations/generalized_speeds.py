@@ -13,10 +13,10 @@ from ..checks import finite_array, shape_of
 from ..connections.formulas.differentiation import Rate
 from ..connections.formulas.expressions import Program
 from ..connections.formulas.named_parameters import TIME, checked_parameters, compile_into
-from ..connections.formulas.program_algebra import Calculus
+from ..connections.formulas.program_algebra import ProgramBuilder
 from ..connections.formulas.row_programs import row_programs
 from ..errors import ModelError
-from .setting import Setting
+from .setting import ModelAtState
 
 __all__ = ["Speeds", "chosen_speeds"]
 
@@ -36,7 +36,7 @@ class Speeds:
     bias: Array
 
 
-def chosen_speeds(here: Setting, speeds: Any, parameters: Mapping[str, float]) -> Speeds:
+def chosen_speeds(here: ModelAtState, speeds: Any, parameters: Mapping[str, float]) -> Speeds:
     """Return the speeds that a user chose: by name, by formulas, or as a matrix."""
     nv = here.model.nv
     if isinstance(speeds, Mapping):
@@ -62,7 +62,7 @@ def _has_text(speeds: Any) -> bool:
     )
 
 
-def _by_name(here: Setting, one: Any) -> tuple[Array, float]:
+def _by_name(here: ModelAtState, one: Any) -> tuple[Array, float]:
     """Return the row of Y and the bias of a speed by name; a pair, or ``"... in B"``: in axes of a body or marker."""
     name, axes = one if isinstance(one, (tuple, list)) and len(one) == 2 else (one, None)
     if axes is None and isinstance(name, str) and " in " in name:  # as outputs are named
@@ -75,7 +75,7 @@ def _by_name(here: Setting, one: Any) -> tuple[Array, float]:
     owner, _, quantity = owner.rpartition(".")
     if quantity not in _PARTS or rest not in ("x", "y", "z"):
         near = ", ".join(map(repr, model.speed_names[:4]))
-        raise ModelError(_ITEM, "name", name, f"give a hinge speed ({near}, ...) or 'body.velocity.x' and the like")
+        raise ModelError(_ITEM, "name", name, f"give a joint speed ({near}, ...) or 'body.velocity.x' and the like")
     frame, at = here.kane.marker(model.system.frame(owner)), _PARTS[quantity]
     k = "xyz".index(rest)
     J, rate = frame.J[at : at + 3], (frame.J_dot @ here.v)[at : at + 3]
@@ -87,15 +87,15 @@ def _by_name(here: Setting, one: Any) -> tuple[Array, float]:
     return other.R[:, k] @ J, float(other.R[:, k] @ rate)
 
 
-def _by_formulas(here: Setting, formulas: Mapping[str, Any], parameters: Mapping[str, float]) -> Speeds:
-    """Return the speeds that formulas in coordinates and hinge speeds give; derivatives by the chain rule."""
+def _by_formulas(here: ModelAtState, formulas: Mapping[str, Any], parameters: Mapping[str, float]) -> Speeds:
+    """Return the speeds that formulas in coordinates and joint speeds give; derivatives by the chain rule."""
     model = here.model
     coordinates = [_identifier(name) for name in model.coordinate_names]
     rates_too = {name for name in model.speed_names if name in model.coordinate_names}
     speeds = [f"d{_identifier(name)}" if name in rates_too else _identifier(name) for name in model.speed_names]
     program = Program((*coordinates, TIME, *speeds, *(f"_rate_of_{name}" for name in coordinates)))
     inputs = [program.emit("input", k) for k in range(len(program.inputs))]
-    k, nq, nv = Calculus(program), model.nq, model.nv
+    k, nq, nv = ProgramBuilder(program), model.nq, model.nv
     names = dict(zip(program.inputs[: nq + 1 + nv], inputs[: nq + 1 + nv], strict=True))
     numbers = checked_parameters(_ITEM, parameters)
     places = compile_into(k, list(formulas.values()), names, numbers, item=_ITEM)

@@ -94,7 +94,7 @@ class GibbsAppell:
 
     @property
     def v_dot(self) -> Array:
-        """The same in hinge speeds, (nv,)."""
+        """The same in joint speeds, (nv,)."""
         return self.kane.Gamma @ self.u_dot + self.kane.beta
 
 

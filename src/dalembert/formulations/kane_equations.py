@@ -1,17 +1,17 @@
 """Kane's equations in speeds of one's own choice, for trees, loops, drives and flexible bodies.
 
-Speeds u are linear in the hinge speeds v (Slaats 1991, (A.1); Kane and Levinson 1985), and loops and drives demand
+Speeds u are linear in the joint speeds v (Slaats 1991, (A.1); Kane and Levinson 1985), and loops and drives demand
 
     u = Y v + z,    S v = s,    S v' + c = 0                                                                       (1)
 
-As many u as freedoms are left are solved for v, so that constraints vanish from everything that follows:
+As many u as degrees of freedom are left are solved for v, so that constraints vanish from everything that follows:
 
     v = Gamma u + gamma,    v' = Gamma u' + beta                                                                   (2)
     partial velocities of body i   omega_i,r = omega_i Gamma_r,   V_i,r = V_i Gamma_r                              (3)
     K_r + K*_r = 0                                                                                                 (4)
 
 with K_r the generalised active forces (weights, elements, elasticity, what is given from outside; reactions of loops,
-hinges and drives do not appear) and K*_r = -sum_i (m a_i . V_i,r + (I alpha_i + omega_i x I omega_i) . omega_i,r)
+joints and drives do not appear) and K*_r = -sum_i (m a_i . V_i,r + (I alpha_i + omega_i x I omega_i) . omega_i,r)
 the generalised inertia forces.
 """
 
@@ -30,7 +30,7 @@ from ..errors import SingularityError
 from ..model import Model, State
 from ..system import System
 from .generalized_speeds import Speeds, chosen_speeds
-from .setting import RANK, Setting, setting
+from .setting import RANK_TOL, ModelAtState, setting
 
 __all__ = ["KaneEquations", "kane"]
 
@@ -51,7 +51,7 @@ class KaneEquations:
         Of (2).
     """
 
-    setting: Setting
+    setting: ModelAtState
     names: tuple[str, ...]
     Y: Array
     z: Array
@@ -128,7 +128,7 @@ class KaneEquations:
 
     @property
     def v_dot(self) -> Array:
-        """The same in hinge speeds, (nv,)."""
+        """The same in joint speeds, (nv,)."""
         return self.Gamma @ self.u_dot + self.beta
 
     @property
@@ -143,7 +143,7 @@ class KaneEquations:
         """
         here = self.setting
         left = here.kane.inverse_dynamics(self.v_dot) - here.forces
-        lam = np.linalg.lstsq(here.rows[0].T, left, rcond=RANK)[0]
+        lam = np.linalg.lstsq(here.rows[0].T, left, rcond=RANK_TOL)[0]
         return dict(zip(here.row_names, lam.tolist(), strict=True))
 
 
@@ -162,16 +162,16 @@ def kane(
     Parameters
     ----------
     system : System or Model
-        Rigid and flexible bodies, all hinges, loops, drives, elements.
+        Rigid and flexible bodies, all joints, loops, drives, elements.
     state : State, or dict of name to value
         Start values as described if left out.
     speeds : names, dict of name to formula, or (nu, nv)
-        As many as freedoms. Names of hinge speeds (``"A"``, ``"ball.wx"``) and of components of velocities
+        As many as degrees of freedom. Names of joint speeds (``"A"``, ``"ball.wx"``) and of components of velocities
         (``"bob.angular_velocity.x"``, ``"rod.tip.velocity.z"``; in axes of a body as outputs are named,
         ``"bob.angular_velocity.x in bob"``, or as a pair, ``("bob.angular_velocity.x", "bob")``); formulas linear in
         speeds, text or SymPy, ``{"u1": "dA*cos(A) + L*dB"}``, in coordinates ``A``,
         ``C_slide``, their rates ``dA``, ``dC_slide``, speeds of ball joints ``ball_wx``, the time ``t`` and parameters;
-        or a constant matrix of coefficients of the hinge speeds. If left out, hinge speeds: all, or where loops and
+        or a constant matrix of coefficients of the joint speeds. If left out, joint speeds: all, or where loops and
         drives leave fewer free those that depend on the others least.
     parameters : dict of str to float
         Numbers in formulas.
@@ -199,7 +199,7 @@ def kane(
     default = speeds is None
     chosen = _default_speeds(here, S[basis], free) if default else chosen_speeds(here, speeds, parameters or {})
     B = np.vstack([S[basis], chosen.Y])
-    _mind_choice(here, chosen, B, free)
+    _check_choice(here, chosen, B, free)
     inverse = np.linalg.inv(B)
     r = len(basis)
     gamma = inverse @ np.concatenate([s[basis], -chosen.z])
@@ -214,15 +214,15 @@ def _independent(S: Array) -> NDArray[np.intp]:
     from scipy.linalg import qr
 
     norms = np.linalg.norm(S, axis=1)
-    size = np.where(norms > RANK * norms.max(), norms, np.inf)  # rows of nothing but rounding
+    size = np.where(norms > RANK_TOL * norms.max(), norms, np.inf)  # rows of nothing but rounding
     R, pivots = qr((S / size[:, None]).T, mode="r", pivoting=True)
     diagonal = np.abs(np.diag(R[: min(R.shape)]))
-    rank = int((diagonal > RANK * max(diagonal.max(initial=0.0), 1e-300)).sum())
+    rank = int((diagonal > RANK_TOL * max(diagonal.max(initial=0.0), 1e-300)).sum())
     return np.sort(np.asarray(pivots[:rank], dtype=np.intp))
 
 
-def _default_speeds(here: Setting, S: Array, free: int) -> Speeds:
-    """Return hinge speeds: those that are left when the rows take those that they hold best."""
+def _default_speeds(here: ModelAtState, S: Array, free: int) -> Speeds:
+    """Return joint speeds: those that are left when the rows take those that they hold best."""
     nv = here.model.nv
     if len(S):
         from scipy.linalg import qr
@@ -235,16 +235,16 @@ def _default_speeds(here: Setting, S: Array, free: int) -> Speeds:
     return Speeds(names, np.eye(nv)[kept], np.zeros(len(kept)), np.zeros(len(kept)))
 
 
-def _mind_choice(here: Setting, chosen: Speeds, B: Array, free: int) -> None:
+def _check_choice(here: ModelAtState, chosen: Speeds, B: Array, free: int) -> None:
     """Refuse speeds that are too many, too few, or depend on each other where loops and drives hold."""
     if len(chosen.names) != free:
         raise SingularityError(
             f"Kane's equations: {len(chosen.names)} speeds are chosen ({', '.join(chosen.names)}), but "
-            f"{free} are free here: {here.model.nv} hinge speeds less {here.model.nv - free} that loops and drives take"
+            f"{free} are free here: {here.model.nv} joint speeds less {here.model.nv - free} that loops and drives take"
         )
     size = np.maximum(np.linalg.norm(B, axis=1), 1e-300)
     values, V = np.linalg.svd(B / size[:, None])[1:] if B.size else (np.ones(1), np.zeros((1, 1)))
-    if values[-1] < RANK:
+    if values[-1] < RANK_TOL:
         involved = [name for name, x in zip(here.model.speed_names, V[-1], strict=True) if abs(x) > 0.1]
         raise SingularityError(
             f"Kane's equations: the speeds {', '.join(chosen.names)} do not determine the motion here: "

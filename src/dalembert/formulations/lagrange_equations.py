@@ -33,7 +33,7 @@ from ..errors import ModelError
 from ..model import Model, State
 from ..system import System
 from .constrained_solution import constrained
-from .setting import Setting, setting
+from .setting import ModelAtState, setting
 
 __all__ = ["Lagrange", "lagrange"]
 
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 
 # of order eight: offsets in steps, and weights
 _STENCIL = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
-_STEP = 2e-2  # rad or m times a length: truncation h^8 and rounding 1e-16 / h are both near 1e-14
+DIFFERENCE_STEP = 2e-2  # rad or m times a length: truncation h^8 and rounding 1e-16 / h are both near 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Lagrange:
         Accelerations and multipliers found; least norm where rows repeat each other.
     """
 
-    setting: Setting
+    setting: ModelAtState
     A: Array
     dA: Array
     dU: Array
@@ -108,14 +108,14 @@ def lagrange(
     *,
     tau: ArrayLike | None = None,
     loads: ArrayLike | None = None,
-    step: float = _STEP,
+    step: float = DIFFERENCE_STEP,
 ) -> Lagrange:
     """Return Lagrange's equations of a system, found by differentiating its energies, and solve them.
 
     Parameters
     ----------
     system : System or Model
-        Rigid and flexible bodies, all hinges, loops, drives, elements. Flexible bodies of order ``"ruthless"`` or
+        Rigid and flexible bodies, all joints, loops, drives, elements. Flexible bodies of order ``"ruthless"`` or
         ``"source"`` are refused: their equations leave terms out and come from no energy.
     state, tau, loads
         As in `newton_euler`.
@@ -177,8 +177,8 @@ def _lengths(model: Model) -> Array:
     Modal coordinates have the size that their shapes give them: one of a mode normalised by mass may be many rad.
     """
     found: list[float] = []
-    for hinge, name in zip(model.forest.hinges, model.body_names, strict=True):
-        found += [model.length if unit == "m" else 1.0 for unit in hinge.element.speed_units]
+    for joint, name in zip(model.forest.joints, model.body_names, strict=True):
+        found += [model.length if unit == "m" else 1.0 for unit in joint.element.speed_units]
         body = model.system.bodies[name].flexible
         if body is not None:
             turns, moves = (np.abs(body.shapes[:, part]).max(axis=(0, 1)) for part in (slice(3), slice(3, 6)))
@@ -187,16 +187,16 @@ def _lengths(model: Model) -> Array:
     return np.array(found)
 
 
-def _bracket(here: Setting) -> Array:
+def _bracket(here: ModelAtState) -> Array:
     """Return C (nv, nv) of (2)."""
     C = np.zeros((here.model.nv, here.model.nv))
-    for hinge, span in zip(here.model.forest.hinges, here.kane.v_spans, strict=True):
-        own = slice(span.start, span.start + hinge.element.nv)
-        C[own, own] = hinge.element.bracket(here.v[own])
+    for joint, span in zip(here.model.forest.joints, here.kane.v_spans, strict=True):
+        own = slice(span.start, span.start + joint.element.nv)
+        C[own, own] = joint.element.bracket(here.v[own])
     return C
 
 
-def _damping(here: Setting) -> Array:
+def _damping(here: ModelAtState) -> Array:
     """Return what damping in flexible bodies takes, (nv,)."""
     found = np.zeros(here.model.nv)
     for k, body in enumerate(here.kane.bodies, start=1):

@@ -1,7 +1,7 @@
 """Newton and Euler for each body, with the forces of all constraints: maximal coordinates.
 
 Every body has six speeds of its own, and its modal speeds, U = [eta'; omega; velocity of its origin], world axes;
-every connection, open or closing a loop, is a constraint. A hinge between the markers 1 and 2 allows its motion H v
+every connection, open or closing a loop, is a constraint. A joint between the markers 1 and 2 allows its motion H v
 and forbids the rest, the orthonormal complement N of H (Sol 1983, section 3.3). With r from marker 1 to marker 2,
 
     V_rel = [w2 - w1; v2 - v1 - w1 x r] = H v                                                                      (1)
@@ -26,13 +26,13 @@ from numpy.typing import ArrayLike, NDArray
 from ..bodies.markers import Marker
 from ..checks import checked
 from ..connections.connection import Connection
-from ..connections.joints import Free, Hinge
+from ..connections.joints import Free, Joint
 from ..model import Model, State
 from ..oracles.flexible_operators import body_inertia, node_motion, turned
 from ..rotation import skew, to_quaternion
 from ..system import System
 from .constrained_solution import constrained
-from .setting import Setting, setting
+from .setting import ModelAtState, setting
 
 __all__ = ["NewtonEuler", "newton_euler"]
 
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class _Relation:
-    """A hinge in axes of its first marker: V_rel = J U, A_rel = J U' + rest."""
+    """A joint in axes of its first marker: V_rel = J U, A_rel = J U' + rest."""
 
     J: Array  # (6, N)
     rest: Array  # (6,)
@@ -66,7 +66,7 @@ class NewtonEuler:
     speed_names : tuple of str, (N,)
         ``"crank.wx"``, ``"crank.vz"``, ``"arm.eta[0]"``: of U.
     row_names : tuple of str, (n,)
-        ``"A.closure_1"``: rows of hinges, then of other constraints, couplings and drives.
+        ``"A.closure_1"``: rows of joints, then of other constraints, couplings and drives.
     M : (N, N), b, F : (N,)
         Masses, gyroscopic and elastic loads, applied loads with weights.
     G : (n, N), g : (n,)
@@ -75,11 +75,11 @@ class NewtonEuler:
     lam : (n,)
         Multipliers of the rows.
     loads : dict of str to (6,) N m and N
-        [moment; force] of each hinge on its second marker, world axes, drives and elements at it included.
+        [moment; force] of each joint on its second marker, world axes, drives and elements at it included.
     body_names : tuple of str
     """
 
-    setting: Setting
+    setting: ModelAtState
     speed_names: tuple[str, ...]
     row_names: tuple[str, ...]
     M: Array
@@ -105,7 +105,7 @@ class NewtonEuler:
 
     @property
     def v_dot(self) -> Array:
-        """The same motion in hinge speeds, (nv,): U' = J v' + J' v solved for v'."""
+        """The same motion in joint speeds, (nv,): U' = J v' + J' v solved for v'."""
         kane, starts = self.setting.kane, _starts(self.setting)
         J, rest = np.zeros((len(self.U), kane.nv)), np.zeros(len(self.U))
         for frame, (at, nm), k in zip(kane.frames[1:], starts, range(1, kane.nb + 1), strict=True):
@@ -127,11 +127,11 @@ def newton_euler(
     Parameters
     ----------
     system : System or Model
-        Rigid and flexible bodies, all hinges and constraints, loops, drives, elements.
+        Rigid and flexible bodies, all joints and constraints, loops, drives, elements.
     state : State, or dict of name to value
         Start values as described if left out.
     tau : (nv,) N m or N
-        Further hinge forces.
+        Further joint forces.
     loads : (nb, 6) N m and N
         Further [moment; force] on each body, at its origin, world axes.
 
@@ -154,17 +154,21 @@ def newton_euler(
     model, kane = here.model, here.kane
     U, M, b, F = _inertia(here)
     relations = {h.name: _relation(here, h.connection or _added(h), kane.q[span][: h.element.nq], U)
-                 for h, span in zip(model.forest.hinges, kane.q_spans, strict=True)}  # fmt: skip
-    cut = model._cut_motion(here.q, here.v, np.zeros(model.nv))[0] if model.forest.chords else np.zeros(0)
-    for chord in model.forest.chords:
-        if isinstance(chord.element, Hinge):
-            relations[chord.name] = _relation(here, chord, cut[model.compiled.names.cut_q[chord.name]], U)
+                 for h, span in zip(model.forest.joints, kane.q_spans, strict=True)}  # fmt: skip
+    cut = model._cut_motion(here.q, here.v, np.zeros(model.nv))[0] if model.forest.loop_constraints else np.zeros(0)
+    for loop_constraint in model.forest.loop_constraints:
+        if isinstance(loop_constraint.element, Joint):
+            relations[loop_constraint.name] = _relation(
+                here, loop_constraint, cut[model.compiled.names.cut_q[loop_constraint.name]], U
+            )
 
-    # efforts at hinges, inertia of drive trains
+    # efforts at joints, inertia of drive trains
     efforts = _efforts(here, relations)
     for name, (x, effort) in efforts.items():
         S, s = x.speeds
-        if name not in {chord.name for chord in model.forest.chords}:  # what acts at cut ones is among the body loads
+        if name not in {
+            loop_constraint.name for loop_constraint in model.forest.loop_constraints
+        }:  # what acts at cut ones is among the body loads
             F += S.T @ effort
         armature = _armature(model, name)
         if armature is not None:
@@ -193,13 +197,13 @@ def newton_euler(
 # ---- bodies
 
 
-def _starts(here: Setting) -> list[tuple[int, int]]:
+def _starts(here: ModelAtState) -> list[tuple[int, int]]:
     """Return where each body's speeds begin in U, and how many modes come first."""
     ends = np.cumsum([0, *(nm + 6 for nm in here.kane.modes)])
     return [(int(at), nm) for at, nm in zip(ends, here.kane.modes, strict=False)]
 
 
-def _speed_names(here: Setting) -> tuple[str, ...]:
+def _speed_names(here: ModelAtState) -> tuple[str, ...]:
     parts = ("wx", "wy", "wz", "vx", "vy", "vz")
     return tuple(
         f"{body.name}.{part}"
@@ -208,8 +212,8 @@ def _speed_names(here: Setting) -> tuple[str, ...]:
     )
 
 
-def _inertia(here: Setting) -> tuple[Array, Array, Array, Array]:
-    """Return U, M, b and F of (4), F without what acts at hinges."""
+def _inertia(here: ModelAtState) -> tuple[Array, Array, Array, Array]:
+    """Return U, M, b and F of (4), F without what acts at joints."""
     kane, starts = here.kane, _starts(here)
     N = sum(nm + 6 for nm in kane.modes)
     U, M, b, F = np.zeros(N), np.zeros((N, N)), np.zeros(N), np.zeros(N)
@@ -223,19 +227,19 @@ def _inertia(here: Setting) -> tuple[Array, Array, Array, Array]:
         M[own, own], b[own] = X @ M_k @ X.T, X @ (b_k + elastic)
         F[own] = M[own, own][:, -3:] @ here.model.system.gravity
         F[at + nm : own.stop] += here.body_loads[k - 1]
-        F[at : at + nm] += here.hinge_forces[span]
+        F[at : at + nm] += here.joint_forces[span]
     return U, M, b, F
 
 
-# ---- hinges
+# ---- joints
 
 
-def _added(hinge: Any) -> Connection:
-    """Return the connection of a hinge that the forest added: a body in flight."""
-    return Connection(hinge.name, hinge.element, hinge.inboard, hinge.outboard)
+def _added(joint: Any) -> Connection:
+    """Return the connection of a joint that the forest added: a body in flight."""
+    return Connection(joint.name, joint.element, joint.inboard, joint.outboard)
 
 
-def _point(here: Setting, marker: Marker, U: Array) -> tuple[Array, Array, Array, Array]:
+def _point(here: ModelAtState, marker: Marker, U: Array) -> tuple[Array, Array, Array, Array]:
     """Return R, p of a marker, J (6, N) with [w; v] = J U, and what is left of their rates (6,)."""
     J = np.zeros((6, len(U)))
     number = here.model.forest.number[marker.body.name]
@@ -256,10 +260,10 @@ def _point(here: Setting, marker: Marker, U: Array) -> tuple[Array, Array, Array
     return frame.R @ node.R @ marker.rotation, frame.p + d, J, left
 
 
-def _relation(here: Setting, connection: Connection, q: Array, U: Array) -> _Relation:
-    """Return a hinge by (1) and (2)."""
-    hinge = connection.element
-    assert isinstance(hinge, Hinge)
+def _relation(here: ModelAtState, connection: Connection, q: Array, U: Array) -> _Relation:
+    """Return a joint by (1) and (2)."""
+    joint = connection.element
+    assert isinstance(joint, Joint)
     (R, p1, J1, left1), (_, p2, J2, left2) = (
         _point(here, marker, U) for marker in (connection.first, connection.second)
     )
@@ -270,33 +274,33 @@ def _relation(here: Setting, connection: Connection, q: Array, U: Array) -> _Rel
     rest = left2 - left1
     rest[:3] -= np.cross(w1, V[:3])
     rest[3:] -= np.cross(left1[:3], r) + np.cross(w1, np.cross(w1, r)) + 2 * np.cross(w1, V[3:])
-    H = hinge.motion(q)
+    H = joint.motion(q)
     v = np.asarray(np.linalg.lstsq(H, to_one @ V, rcond=None)[0], dtype=float)
-    N = np.linalg.qr(H, mode="complete")[0][:, hinge.nv :] if hinge.nv else np.eye(6)
-    return _Relation(to_one @ J, to_one @ rest, H, hinge.bias(q, v), N, R)
+    N = np.linalg.qr(H, mode="complete")[0][:, joint.nv :] if joint.nv else np.eye(6)
+    return _Relation(to_one @ J, to_one @ rest, H, joint.bias(q, v), N, R)
 
 
-def _efforts(here: Setting, relations: Mapping[str, _Relation]) -> dict[str, tuple[_Relation, Array]]:
-    """Return what acts along the speeds of each hinge."""
+def _efforts(here: ModelAtState, relations: Mapping[str, _Relation]) -> dict[str, tuple[_Relation, Array]]:
+    """Return what acts along the speeds of each joint."""
     model, found = here.model, {}
-    for hinge, span in zip(model.forest.hinges, here.kane.v_spans, strict=True):
-        found[hinge.name] = (relations[hinge.name], here.hinge_forces[span][: hinge.element.nv])
-    for chord in model.forest.chords:
-        if chord.name in relations:
-            effort = here.reported["cut_effort"][model.compiled.names.cut_v[chord.name]]
-            found[chord.name] = (relations[chord.name], effort)
+    for joint, span in zip(model.forest.joints, here.kane.v_spans, strict=True):
+        found[joint.name] = (relations[joint.name], here.joint_forces[span][: joint.element.nv])
+    for loop_constraint in model.forest.loop_constraints:
+        if loop_constraint.name in relations:
+            effort = here.reported["cut_effort"][model.compiled.names.cut_v[loop_constraint.name]]
+            found[loop_constraint.name] = (relations[loop_constraint.name], effort)
     return found
 
 
 def _armature(model: Model, name: str) -> Array | None:
-    hinge = next((h.element for h in model.forest.hinges if h.name == name), None)
-    return None if hinge is None else hinge.armature
+    joint = next((h.element for h in model.forest.joints if h.name == name), None)
+    return None if joint is None else joint.armature
 
 
 # ---- rows
 
 
-def _rows(here: Setting, relations: Mapping[str, _Relation], U: Array) -> tuple[tuple[str, ...], Array, Array]:
+def _rows(here: ModelAtState, relations: Mapping[str, _Relation], U: Array) -> tuple[tuple[str, ...], Array, Array]:
     """Return names, G and g of (4)."""
     names: list[str] = []
     G, g = [np.zeros((0, len(U)))], [np.zeros(0)]
@@ -308,8 +312,8 @@ def _rows(here: Setting, relations: Mapping[str, _Relation], U: Array) -> tuple[
     names += flying[0]
     G.append(flying[1])
     g.append(flying[2])
-    # rows of couplings, and drives, in speeds of hinges and modes
-    S, s = _hinge_speeds(here, relations, U)
+    # rows of couplings, and drives, in speeds of joints and modes
+    S, s = _joint_speeds(here, relations, U)
     rows, _, c = here.rows
     coupled = {coupling.name for coupling in here.model.forest.couplings}
     for k, (name, owner) in enumerate(zip(here.row_names, here.row_owners, strict=True)):
@@ -320,25 +324,29 @@ def _rows(here: Setting, relations: Mapping[str, _Relation], U: Array) -> tuple[
     return tuple(names), np.vstack(G), np.concatenate(g)
 
 
-def _hinge_speeds(here: Setting, relations: Mapping[str, _Relation], U: Array) -> tuple[Array, Array]:
+def _joint_speeds(here: ModelAtState, relations: Mapping[str, _Relation], U: Array) -> tuple[Array, Array]:
     """Return S (nv, N) and s (nv,): v = S U, v' = S U' + s."""
     kane = here.kane
     S, s = np.zeros((kane.nv, len(U))), np.zeros(kane.nv)
-    for hinge, span, (at, nm) in zip(here.model.forest.hinges, kane.v_spans, _starts(here), strict=True):
-        own = slice(span.start, span.start + hinge.element.nv)
-        S[own], s[own] = relations[hinge.name].speeds
+    for joint, span, (at, nm) in zip(here.model.forest.joints, kane.v_spans, _starts(here), strict=True):
+        own = slice(span.start, span.start + joint.element.nv)
+        S[own], s[own] = relations[joint.name].speeds
         S[own.stop : span.stop, at : at + nm] = np.eye(nm)
     return S, s
 
 
-def _flying_rows(here: Setting, U: Array) -> tuple[list[str], Array, Array]:
-    """Return names, G and g of constraints that are no hinges: of the same bodies, all in flight."""
+def _flying_rows(here: ModelAtState, U: Array) -> tuple[list[str], Array, Array]:
+    """Return names, G and g of constraints that are no joints: of the same bodies, all in flight."""
     model, kane = here.model, here.kane
-    chords = [chord for chord in model.forest.chords if not isinstance(chord.element, Hinge)]
-    if not chords:
+    loop_constraints = [
+        loop_constraint
+        for loop_constraint in model.forest.loop_constraints
+        if not isinstance(loop_constraint.element, Joint)
+    ]
+    if not loop_constraints:
         return [], np.zeros((0, len(U))), np.zeros(0)
     free = model.system.copy()
-    keep = {chord.name for chord in chords}
+    keep = {loop_constraint.name for loop_constraint in loop_constraints}
     for name in [*free.forces, *free.couplings, *free.mimics]:
         free.forces.pop(name, None)
         free.couplings.pop(name, None)
@@ -351,12 +359,12 @@ def _flying_rows(here: Setting, U: Array) -> tuple[list[str], Array, Array]:
     to_U = np.zeros((len(U), flying.nv))
     for name, (at, nm) in zip(model.body_names, _starts(here), strict=True):
         number = model.forest.number[name]
-        frame, hinge = kane.frames[number], flying.forest.hinges[flying.forest.number[name] - 1]
-        assert isinstance(hinge.element, Free)
-        place, span = flying.q_slice(hinge.name), flying.v_slice(hinge.name)
-        at_hinge = np.concatenate([to_quaternion(frame.R), frame.p])
-        q[place.start : place.start + 7], own = at_hinge, slice(span.start, span.start + 6)
-        to_U[at + nm : at + nm + 6, own] = hinge.element.motion(at_hinge)
+        frame, joint = kane.frames[number], flying.forest.joints[flying.forest.number[name] - 1]
+        assert isinstance(joint.element, Free)
+        place, span = flying.q_slice(joint.name), flying.v_slice(joint.name)
+        at_joint = np.concatenate([to_quaternion(frame.R), frame.p])
+        q[place.start : place.start + 7], own = at_joint, slice(span.start, span.start + 6)
+        to_U[at + nm : at + nm + 6, own] = joint.element.motion(at_joint)
         if nm:
             modes_q, modes_v = flying.q_slice(name), flying.v_slice(name)
             q[modes_q] = kane.modal(number)[0]
@@ -381,15 +389,15 @@ def _loads(
     efforts: Mapping[str, tuple[_Relation, Array]],
     U_dot: Array,
     lam: Array,
-    here: Setting,
+    here: ModelAtState,
 ) -> dict[str, Array]:
-    """Return what each hinge does to its second marker, world axes."""
-    along = np.zeros(here.kane.nv)  # multipliers of couplings and drives, in speeds of hinges
+    """Return what each joint does to its second marker, world axes."""
+    along = np.zeros(here.kane.nv)  # multipliers of couplings and drives, in speeds of joints
     rows = here.rows[0]
     for k, name in enumerate(here.row_names):
         if name in names:
             along += rows[k] * lam[names.index(name)]
-    spans = {hinge.name: span for hinge, span in zip(here.model.forest.hinges, here.kane.v_spans, strict=True)}
+    spans = {joint.name: span for joint, span in zip(here.model.forest.joints, here.kane.v_spans, strict=True)}
     found, at = {}, 0
     for name, x in relations.items():
         n = x.N.shape[1]

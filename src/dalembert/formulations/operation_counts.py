@@ -1,9 +1,9 @@
 """How much work forward dynamics is: operation counts of Jain and Rodriguez (1990), chapter 8, and of the kernels.
 
 Two ways to accelerations: the mass matrix from composite bodies, solved as a dense system, and the articulated-body
-recursion. The counts of the source are for hinges with one freedom and bodies whose inertia does not follow the
-deformation. Errata: additions for the composite inertia have n^2 / 2 where n^2 is printed (odd n would give halves);
-table 1 has 19591 for 19959 multiplications at 9 bodies of 5 modes; the velocity stage, n^2 + 24 n + 100 and
+recursion. The counts of the source are for joints with one degree of freedom and bodies whose inertia does not follow
+the deformation. Errata: additions for the composite inertia have n^2 / 2 where n^2 is printed (odd n would give
+halves); table 1 has 19591 for 19959 multiplications at 9 bodies of 5 modes; the velocity stage, n^2 + 24 n + 100 and
 n^2 + 20 n + 59, is in the table and not among the formulas; nor is what bodies at the ends of a chain save. All nine
 entries of the table are N times a body in the middle, less
 
@@ -13,7 +13,7 @@ which is how ends are counted here; of a tree, (7.10) once for each tip, and the
 
 The kernels keep the inertia of the deformed body, eliminate modes by factors of low rank where they win
 (core/flexible/low_rank.hpp), and work in body axes. `kernel` counts the loops over modes of core/flexible and 400
-multiplications and additions each for the 6 by 6 work of a body and its hinge.
+multiplications and additions each for the 6 by 6 work of a body and its joint.
 """
 
 from __future__ import annotations
@@ -28,7 +28,15 @@ if TYPE_CHECKING:
     from ..model import Model
     from ..system import System
 
-__all__ = ["Count", "Flops", "articulated_count", "composite_count", "crossover", "flops", "kernel_count"]
+__all__ = [
+    "Count",
+    "OperationCounts",
+    "articulated_count",
+    "composite_count",
+    "crossover",
+    "kernel_count",
+    "operation_counts",
+]
 
 _EXPLICIT = 7  # up to this many modes their block is inverted directly
 
@@ -51,7 +59,7 @@ class Count(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Flops:
+class OperationCounts:
     """Operation counts of one evaluation of forward dynamics.
 
     Attributes
@@ -60,7 +68,7 @@ class Flops:
         As the source counts: by the mass matrix of composite bodies, and by the articulated-body recursion.
     kernel : Count
         As the kernels do the recursion.
-    bodies, modes, freedoms : int
+    bodies, modes, dofs : int
     """
 
     composite: Count
@@ -68,7 +76,7 @@ class Flops:
     kernel: Count
     bodies: int
     modes: int
-    freedoms: int
+    dofs: int
 
     @property
     def ratio(self) -> float:
@@ -76,19 +84,19 @@ class Flops:
         return self.composite.total / self.articulated.total
 
     def __str__(self) -> str:
-        lines = [f"{self.bodies} bodies, {self.modes} modes, {self.freedoms} freedoms"]
+        lines = [f"{self.bodies} bodies, {self.modes} modes, {self.dofs} degrees of freedom"]
         for name in ("articulated", "composite", "kernel"):
             m, a = getattr(self, name)
             lines.append(f"{name:11} {m:12.0f} multiplications {a:12.0f} additions")
         return "\n".join([*lines, f"composite / articulated: {self.ratio:.2f}"])
 
 
-def composite_count(modes: list[int], hinge_freedoms: list[int], depths: list[int]) -> Count:
+def composite_count(modes: list[int], joint_dofs: list[int], depths: list[int]) -> Count:
     """Return the count of the composite-body way, section 8.1.
 
     Parameters
     ----------
-    modes, hinge_freedoms : of each body
+    modes, joint_dofs : of each body
     depths : of each body, the number of bodies from ground to it, itself included
     """
     count = Count(0.0, 0.0)
@@ -96,7 +104,7 @@ def composite_count(modes: list[int], hinge_freedoms: list[int], depths: list[in
         count = count.plus(Count(48 * n + 90, n * n / 2 + 97 * n / 2 + 116))
         count = count.plus(Count(12 * n * n + 34 * n + 13, 11 * n * n + 24 * n + 13), depth)
         count = count.plus(Count(2 * n * n + 54 * n + 206, 2 * n * n + 50 * n + 143))
-    N = sum(modes) + sum(hinge_freedoms)
+    N = sum(modes) + sum(joint_dofs)
     solve = Count(N**3 / 6 + 3 * N * N / 2 - 2 * N / 3, N**3 / 6 + N * N - 7 * N / 6)
     return count.plus(solve).plus(Count(0.0, N))
 
@@ -132,7 +140,7 @@ def _elimination(n: int) -> Count:
 
 
 def kernel_count(modes: list[int], children: list[int], *, second: bool = False, ruthless: bool = False) -> Count:
-    """Return the count of the loops over modes in the kernels, for bodies that are clamped at their hinge.
+    """Return the count of the loops over modes in the kernels, for bodies that are clamped at their joint.
 
     Parameters
     ----------
@@ -170,22 +178,22 @@ def crossover(modes: int) -> int:
         bodies += 1
 
 
-def flops(system: System | Model) -> Flops:
+def operation_counts(system: System | Model) -> OperationCounts:
     """Return the operation counts of forward dynamics for a system's tree.
 
     Examples
     --------
     >>> import dalembert as da
     >>> from dalembert.library import chain
-    >>> count = da.flops(chain(12))
+    >>> count = da.operation_counts(chain(12))
     >>> count.bodies, count.ratio > 1.0
     (12, True)
     """
     forest = as_model(system).forest
     modes = [modes_of(forest.system.bodies[name]) for name in forest.bodies[1:]]
-    hinges = [hinge.element.nv for hinge in forest.hinges]
+    joints = [joint.element.nv for joint in forest.joints]
     depths = [len(forest.path(k)) for k in range(1, forest.nb + 1)]
-    freedoms = sum(modes) + sum(hinges)
+    dofs = sum(modes) + sum(joints)
     children = [0] * forest.nb
     for parent in forest.parent:
         if parent:
@@ -194,11 +202,11 @@ def flops(system: System | Model) -> Flops:
     bodies = [forest.system.bodies[name].flexible for name in forest.bodies[1:]]
     second = any(body is not None and body.stiffening is not None for body in bodies)
     ruthless = all(body is None or body.order == "ruthless" for body in bodies)
-    return Flops(
-        composite_count(modes, hinges, depths),
+    return OperationCounts(
+        composite_count(modes, joints, depths),
         articulated_count(modes, tips),
         kernel_count(modes, children, second=second, ruthless=ruthless),
         forest.nb,
         sum(modes),
-        freedoms,
+        dofs,
     )

@@ -1,7 +1,7 @@
 """A system at one state: what all formulations begin from.
 
-Inertia comes from bodies, hinges and modes in readable NumPy (`oracles.kane`), not from the recursions of the core.
-What elements do, and the rows of closed loops in hinge speeds,
+Inertia comes from bodies, joints and modes in readable NumPy (`oracles.kane`), not from the recursions of the core.
+What elements do, and the rows of closed loops in joint speeds,
 
     P v' + c = 0                                                                                                   (1)
 
@@ -26,17 +26,17 @@ from ..oracles.kane import Kane
 from ..simulation import start_state
 from ..system import System
 
-__all__ = ["Setting", "setting"]
+__all__ = ["ModelAtState", "setting"]
 
 Array = NDArray[np.float64]
 
-RANK = 1e-9
+RANK_TOL = 1e-9
 """Singular values below this share of the largest are those of rows that repeat others."""
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
-    """A model at one state, with hinge forces and loads from outside.
+class ModelAtState:
+    """A model at one state, with joint forces and loads from outside.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Setting:
 
     @cached_property
     def reported(self) -> dict[str, Array]:
-        """What elements do: ``applied`` (nv) at hinges and modes, ``body_loads`` (nb, 6) at origins, ``cut_effort``."""
+        """What elements do: ``applied`` (nv) at joints and modes, ``body_loads`` (nb, 6) at origins, ``cut_effort``."""
         parts = ["applied", "body_loads", "cut_effort"]
         return self.model.report(parts, self.t, self.q, self.v, self.x, tau=self.tau, loads=self.loads)
 
@@ -72,23 +72,27 @@ class Setting:
         return self.reported["body_loads"] + self.loads
 
     @property
-    def hinge_forces(self) -> Array:
-        """(nv,) of elements and from outside at hinges and modes."""
+    def joint_forces(self) -> Array:
+        """(nv,) of elements and from outside at joints and modes."""
         return self.reported["applied"] + self.tau
 
     @cached_property
     def forces(self) -> Array:
-        """Generalised forces (nv,) of elements and from outside, along the hinge speeds; without weights."""
-        Q = self.hinge_forces.copy()
+        """Generalised forces (nv,) of elements and from outside, along the joint speeds; without weights."""
+        Q = self.joint_forces.copy()
         for frame, load in zip(self.kane.frames[1:], self.body_loads, strict=True):
             Q += frame.J.T @ load
         return Q
 
     @cached_property
     def closures(self) -> NDArray[np.intp]:
-        """Rows of the model's loops that hold at all times; others hold hinges only while they stick."""
+        """Rows of the model's loops that hold at all times; others hold joints only while they stick."""
         model = self.model
-        holds = {f"{chord.name}.{row}" for chord in model.forest.chords for row in holds_of(chord)}
+        holds = {
+            f"{loop_constraint.name}.{row}"
+            for loop_constraint in model.forest.loop_constraints
+            for row in holds_of(loop_constraint)
+        }
         return np.array([k for k, name in enumerate(model.constraint_names) if name not in holds], dtype=np.intp)
 
     @cached_property
@@ -129,7 +133,7 @@ def setting(
     *,
     tau: ArrayLike | None = None,
     loads: ArrayLike | None = None,
-) -> Setting:
+) -> ModelAtState:
     """Return a system at a state: one, start values by name, or those described if there is none."""
     model = as_model(system)
     found = state if isinstance(state, State) else start_state(model, state)[0]
@@ -138,9 +142,11 @@ def setting(
     item = "formulation"
     q = finite_array(found.q, (model.nq,), item=item, field="state.q")
     v = finite_array(found.v, (model.nv,), item=item, field="state.v")
-    x = finite_array(found.x if np.size(found.x) else model.state_starts(), (model.nx,), item=item, field="state.x")
+    x = finite_array(
+        found.x if np.size(found.x) else model.element_start_values(), (model.nx,), item=item, field="state.x"
+    )
     forces = finite_array(np.zeros(model.nv) if tau is None else tau, (model.nv,), item=item, field="tau")
     on_bodies = finite_array(
         np.zeros((model.nb, 6)) if loads is None else loads, (model.nb, 6), item=item, field="loads"
     )
-    return Setting(model, q, v, x, float(found.t), forces, on_bodies)
+    return ModelAtState(model, q, v, x, float(found.t), forces, on_bodies)

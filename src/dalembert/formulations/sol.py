@@ -1,8 +1,8 @@
 """The arrays of Sol (1983, section 5.2): W, V, U, B, C of the tree, in vectors.
 
-Rows are speeds, columns hinges k in the order of the bodies that they carry; i = parent(k), j = k. With the location
+Rows are speeds, columns joints k in the order of the bodies that they carry; i = parent(k), j = k. With the location
 matrix L = [S0; S] and the path matrix T of the forest (4.3), b_ik and b_jk from the origins of the bodies to the ends
-of the hinge, c_k between these, w_k and v_k the columns of its own motion, all outward, and L = +1 or -1 where a hinge
+of the joint, c_k between these, w_k and v_k the columns of its own motion, all outward, and L = +1 or -1 where a joint
 arrives or leaves:
 
     B_jk = +b_jk,  B_ik = -b_ik,    C_jk = 0,  C_ik = -c_k                                                    (5.2.14)
@@ -10,7 +10,7 @@ arrives or leaves:
     omega = (W T)^T v,    r' = (U T)^T v,    U = V - (W T) x (B + C)                                  (5.2.7), (5.2.23)
     omega' = (W T)^T v' + T^T W_oo,    r'' = (U T)^T v' + T^T U_oo,    U_oo = V_oo + (B + C)^T x (T^T W_oo)   (5.2.27)
 
-W and V have one block of entries for each hinge; W T and U T are the partial angular velocities of all bodies and the
+W and V have one block of entries for each joint; W T and U T are the partial angular velocities of all bodies and the
 partial velocities of their origins.
 """
 
@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import checked, finite_array
 from ..compile.body_layout import refuse_flexible
 from ..model import Model, State, as_model
-from ..oracles.operators import hinge_motion
+from ..oracles.operators import joint_motion
 from ..system import System
-from .setting import RANK, setting
+from .setting import RANK_TOL, setting
 
 __all__ = ["SolArrays", "partial_velocities", "sol_arrays"]
 
@@ -82,7 +82,7 @@ class SolArrays:
         """Of Z = [U T, W T]: as many motions of the bodies as the coordinates can make here (5.2, M-08)."""
         Z = np.concatenate([self.UT, self.WT], axis=1).reshape(len(self.W), -1)
         s = np.linalg.svd(Z, compute_uv=False)
-        return int((s > RANK * s.max(initial=0.0)).sum())
+        return int((s > RANK_TOL * s.max(initial=0.0)).sum())
 
 
 @checked("state")
@@ -113,11 +113,11 @@ def sol_arrays(system: System | Model, state: State | Mapping[str, Any] | None =
     W, V = np.zeros((2, nv, nb, 3))
     B, C = np.zeros((2, nb + 1, nb, 3))
     W_oo, V_oo = np.zeros((2, nb, 3))
-    for k, (hinge, span) in enumerate(zip(forest.hinges, kane.v_spans, strict=True)):
+    for k, (joint, span) in enumerate(zip(forest.joints, kane.v_spans, strict=True)):
         parent, own = kane.frames[forest.parent[k]], kane.frames[k + 1]
-        motion = hinge_motion(hinge, here.q[kane.q_spans[k]], here.v[span])
-        R = parent.R @ hinge.inboard.rotation
-        b_i, b_j, c = parent.R @ hinge.inboard.position, own.R @ hinge.outboard.position, R @ motion.displacement
+        motion = joint_motion(joint, here.q[kane.q_spans[k]], here.v[span])
+        R = parent.R @ joint.inboard.rotation
+        b_i, b_j, c = parent.R @ joint.inboard.position, own.R @ joint.outboard.position, R @ motion.displacement
         W[span, k], V[span, k] = (R @ motion.H[:3]).T, (R @ motion.H[3:]).T
         B[k + 1, k], B[forest.parent[k], k], C[forest.parent[k], k] = b_j, -b_i, -c
         w_i, w_j = here.v @ parent.omega, here.v @ own.omega
@@ -134,7 +134,7 @@ def sol_arrays(system: System | Model, state: State | Mapping[str, Any] | None =
 
 
 def partial_velocities(system: System | Model, q: ArrayLike) -> Array:
-    """Return [omega; V] per hinge speed of all mass centres, (nb, 6, nv), or (n, nb, 6, nv) of many q (n, nq).
+    """Return [omega; V] per joint speed of all mass centres, (nb, 6, nv), or (n, nb, 6, nv) of many q (n, nq).
 
     From the kernels, world axes; of flexible bodies, of their origins. Bodies and speeds in the order of the model.
     """

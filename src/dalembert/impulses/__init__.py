@@ -1,6 +1,6 @@
 """Impulses and impulsive contact: velocity jumps at a fixed configuration."""
 
-from .contact import Contact, Touch
+from .contact import Contact, ContactOutcome
 from .impact import Impact, impulse
 
-__all__ = ["Contact", "Impact", "Touch", "impulse"]
+__all__ = ["Contact", "ContactOutcome", "Impact", "impulse"]

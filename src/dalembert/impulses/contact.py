@@ -30,14 +30,14 @@ from ..connections.joints.joint import frame_with_z
 from ..errors import ModelError, SingularityError
 from ..rotation import unit_vector
 
-__all__ = ["Contact", "Touch", "collide"]
+__all__ = ["Contact", "ContactOutcome", "collide"]
 
 Array = NDArray[np.float64]
 
-_ROUNDS = 200  # impacts one after the other before the rest of them are taken as plastic
-_RATTLE = 1e-9  # part of the first approach below which they are taken so too
-_SWEEPS = 5000
-_HOLDS = 1e-9  # part of its terms by which (2) and (3) may be missed
+MAX_SUCCESSIVE_IMPACTS = 200  # impacts one after the other before the rest of them are taken as plastic
+MIN_APPROACH_RATIO = 1e-9  # part of the first approach below which they are taken so too
+MAX_GAUSS_SEIDEL_SWEEPS = 5000
+COMPLEMENTARITY_TOL = 1e-9  # part of its terms by which (2) and (3) may be missed
 
 
 @checked("name")
@@ -86,7 +86,7 @@ class Contact:
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
+class ContactOutcome:
     """What happened at a contact; with a leading batch axis if the states have one.
 
     Attributes
@@ -126,13 +126,13 @@ def collide(D: Array, u: Array, contacts: list[Contact], floor: float) -> Array:
     u, total = u.copy(), np.zeros_like(u)
     e, mu = np.array([c.restitution for c in contacts]), np.array([c.friction for c in contacts])
     approach = -float(u[:, 2].min())
-    for k in range(_ROUNDS):
+    for k in range(MAX_SUCCESSIVE_IMPACTS):
         rounding = floor + 1e-12 * float((np.abs(D) @ np.abs(total.ravel())).max())
         u[np.abs(u[:, 2]) <= rounding, 2] = 0.0
         if not (u[:, 2] < 0.0).any():
             break
         # what is left of a rattle between contacts is plastic
-        last = k == _ROUNDS - 1 or -float(u[:, 2].min()) < _RATTLE * approach
+        last = k == MAX_SUCCESSIVE_IMPACTS - 1 or -float(u[:, 2].min()) < MIN_APPROACH_RATIO * approach
         closed = np.flatnonzero((u[:, 2] <= 0.0) | last)
         part = (3 * closed[:, None] + np.arange(3)).ravel()
         W, before = D[np.ix_(part, part)], u[closed].ravel()
@@ -143,7 +143,7 @@ def collide(D: Array, u: Array, contacts: list[Contact], floor: float) -> Array:
         if (mu[closed] > 0.0).any():
             lam = _with_friction(W, b, names)
             gain, terms = 0.5 * lam * (2 * before + W @ lam), np.abs(lam * before)
-            if gain.sum() > _HOLDS * terms.sum():
+            if gain.sum() > COMPLEMENTARITY_TOL * terms.sum():
                 worst = max(names, key=lambda c: c.restitution)
                 raise ModelError(
                     f"contact {worst.name!r}",
@@ -181,7 +181,7 @@ def _smooth(W: Array, b: Array, contacts: list[Contact], rounding: float) -> Arr
             lam = lam + step
             missed = -(W @ lam + b)
     size = np.abs(W) @ lam + np.abs(b)
-    if (missed > _HOLDS * size.max() + rounding).any():
+    if (missed > COMPLEMENTARITY_TOL * size.max() + rounding).any():
         raise _immovable(contacts[int(missed.argmax())])
     return lam
 
@@ -191,7 +191,7 @@ def _with_friction(W: Array, b: Array, contacts: list[Contact]) -> Array:
     m = len(contacts)
     lam, mu = np.zeros(3 * m), np.array([c.friction for c in contacts])
     blocks = [slice(3 * k, 3 * k + 3) for k in range(m)]
-    for _ in range(_SWEEPS):
+    for _ in range(MAX_GAUSS_SEIDEL_SWEEPS):
         old = lam.copy()
         for k, at in enumerate(blocks):
             rest = b[at] + W[at] @ lam - W[at, at] @ lam[at]
@@ -206,9 +206,9 @@ def _with_friction(W: Array, b: Array, contacts: list[Contact]) -> Array:
         wrong = -min(u[at][2], 0.0) / speed
         if normal > 0.0:
             wrong += abs(u[at][2]) / speed
-        if slip > _HOLDS * speed and normal > 0.0:
+        if slip > COMPLEMENTARITY_TOL * speed and normal > 0.0:
             wrong += float(np.linalg.norm(tangential + mu[k] * normal * u[at][:2] / slip)) / push * slip / speed
-        if wrong > 10 * _HOLDS:
+        if wrong > 10 * COMPLEMENTARITY_TOL:
             raise SingularityError(
                 f"contact {contacts[k].name!r}: no impulses found that obey Coulomb's law at all contacts at once; "
                 "take a smaller friction, or the contacts one after the other"
@@ -225,9 +225,9 @@ def _one_contact(W: Array, b: Array, mu: float, contact: Contact) -> Array:
     if mu == 0.0:
         return np.array([0.0, 0.0, -b[2] / W[2, 2]])
     stick: Array = -np.linalg.pinv(W, rcond=1e-11, hermitian=True) @ b
-    if np.linalg.norm(stick[:2]) <= mu * stick[2] * (1 + 1e-14) and np.abs(W @ stick + b).max() <= _HOLDS * np.abs(
-        b
-    ).max(initial=0.0):
+    if np.linalg.norm(stick[:2]) <= mu * stick[2] * (1 + 1e-14) and np.abs(
+        W @ stick + b
+    ).max() <= COMPLEMENTARITY_TOL * np.abs(b).max(initial=0.0):
         return stick
 
     # slipping along d: lam = -b_n (-mu d, 1) / stops has to leave a slip along d; all times `stops`, without poles

@@ -5,7 +5,7 @@
 Passerello and Huston 1972, (4.9), with loops, drives (Sol 1983, (6.3.7)) and locks: I are the applied impulses, Lam
 those of the loops, E those of drives and locks. A loop that v- violates is closed by its own impulse.
 
-What is not in the model's own rows (locks of cut hinges, connections that close) are further rows, G v+ = 0. Contacts
+What is not in the model's own rows (locks of cut joints, connections that close) are further rows, G v+ = 0. Contacts
 respond after everything else, with all rows obeyed: see `contact`. How (1) is solved is in `jumps`.
 """
 
@@ -25,8 +25,8 @@ from ..errors import ModelError
 from ..model import ConnectionLoads, Model, as_model
 from ..model.connection_loads import weightless_loads
 from ..system import System
-from .contact import Contact, Touch
-from .impulse_equations import ImpulseState, PassedLoad
+from .contact import Contact, ContactOutcome
+from .impulse_equations import ImpulseState, TransmittedLoad
 from .impulse_request import Request, find_applied, find_closing, find_contacts, find_locks, find_states
 
 __all__ = ["Impact", "impulse"]
@@ -66,12 +66,14 @@ class Impact:
     impulse: Array
     multipliers: Array
     efforts: dict[str, Array]
-    contacts: dict[str, Touch]
+    contacts: dict[str, ContactOutcome]
     energy_before: Any
     energy_after: Any
     model: Model = field(repr=False)
     q: Array = field(repr=False)
-    _loads: list[list[PassedLoad]] = field(repr=False, default_factory=list)  # by state, contacts and further rows too
+    _loads: list[list[TransmittedLoad]] = field(
+        repr=False, default_factory=list
+    )  # by state, contacts and further rows too
     _on_bodies: Array = field(repr=False, default_factory=lambda: np.zeros(0))
 
     @property
@@ -150,11 +152,11 @@ def impulse(
         along its speeds. (B, ...) for a batch.
     tau : (nv,) or (B, nv) N m s or N s
         Generalised impulse along all speeds of the tree.
-    lock : names of hinges or of single speeds
-        Hinges that lock: their speeds are zero after.
+    lock : names of joints or of single speeds
+        Joints that lock: their speeds are zero after.
     close : Connections
-        Hinges that close suddenly and are not part of the model: ``Connection("grip", Spherical(), hand, ball)``. The
-        markers have to be where the hinge wants them.
+        Joints that close suddenly and are not part of the model: ``Connection("grip", Spherical(), hand, ball)``. The
+        markers have to be where the joint wants them.
     contact : Contacts
         Unilateral contacts between markers, or of a marker with a plane; see `Contact`.
     axes : str
@@ -207,7 +209,7 @@ def impulse(
         multipliers=joined([r[0] for r in results]),
         efforts={name: joined([r[1][name] for r in results]) for name in results[0][1]},
         contacts={
-            c.name: Touch(*(joined([s.touches[k][part] for s in states]) for part in range(6)))
+            c.name: ContactOutcome(*(joined([s.touches[k][part] for s in states]) for part in range(6)))
             for k, c in enumerate(contacts)
         },
         energy_before=before if batch else float(before[0]),
@@ -223,7 +225,7 @@ def impulse(
 
 
 def _state_reactions(
-    model: Model, q: Array, dv: Array, lam: Array, on_bodies: Array, loads: list[PassedLoad], axes: str
+    model: Model, q: Array, dv: Array, lam: Array, on_bodies: Array, loads: list[TransmittedLoad], axes: str
 ) -> dict[str, Array]:
     on_bodies = on_bodies.copy()
     passed: dict[str, Array] = {}

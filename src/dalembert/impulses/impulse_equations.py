@@ -12,28 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
-from ..closure.relative_pose import Relative, gap_of, hinge_speeds, relative
+from ..closure.relative_pose import RelativeMotion, joint_pose_error, joint_speeds, relative
 from ..connections.connection import Connection
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..errors import ModelError, SingularityError
 from ..model import Model
 from .contact import Contact, collide
-from .impulse_request import Applied, Request, Speeds
-from .velocity_jump import Jumps
+from .impulse_request import AppliedImpulse, Request, VelocitySelection
+from .velocity_jump import VelocityJumpSolver
 
-__all__ = ["ImpulseState", "PassedLoad"]
+__all__ = ["ImpulseState", "TransmittedLoad"]
 
 Array = NDArray[np.float64]
 
 _ITEM = "impulse"
-_CLOSED = 1e-6  # scaled residual up to which a configuration counts as closed
+CLOSURE_TOL = 1e-6  # scaled residual up to which a configuration counts as closed
 
 
 @dataclass(frozen=True, eq=False)
-class PassedLoad:
+class TransmittedLoad:
     """A load between two markers: F (6,) on the second about its origin, in axes of the first."""
 
-    motion: Relative
+    motion: RelativeMotion
     load: Array
     connection: str | None = None
 
@@ -56,7 +56,7 @@ class _Rows:
 
     name: str
     connection: str | None
-    motion: Relative
+    motion: RelativeMotion
     loads: Array
     is_lock: bool = False
 
@@ -66,9 +66,9 @@ class _Rows:
         J: Array = self.loads @ self.motion.jacobian
         return J
 
-    def passed(self, lam: Array) -> PassedLoad:
+    def passed(self, lam: Array) -> TransmittedLoad:
         """Return the load of impulses lam (k,)."""
-        return PassedLoad(self.motion, self.loads.T @ lam, self.connection)
+        return TransmittedLoad(self.motion, self.loads.T @ lam, self.connection)
 
 
 class ImpulseState:
@@ -85,7 +85,7 @@ class ImpulseState:
     def __init__(self, request: Request, q: Array, v: Array, tau: Array, number: int) -> None:
         self.request, self.q, self.v = request, q, v
         model = request.model
-        self.applied, self.on_bodies, self.loads = tau.copy(), np.zeros((model.nb, 6)), list[PassedLoad]()
+        self.applied, self.on_bodies, self.loads = tau.copy(), np.zeros((model.nb, 6)), list[TransmittedLoad]()
         for a in request.applied:
             self._apply(a, a.values[min(number, len(a.values) - 1)])
         speeds = np.where(np.isnan(request.speeds), v, request.speeds)
@@ -96,16 +96,16 @@ class ImpulseState:
             self._check_closed()
             self.P = model.constraint_jacobian(q, t=request.t)
             self.rows = request.scales.rates(model, q) - self.P @ v
-        self.further = [_speed_rows(model, lock, q) for lock in request.locks if lock.chord]
+        self.further = [_speed_rows(model, lock, q) for lock in request.locks if lock.loop_constraint]
         self.further += [_closing_rows(model, c, q) for c in request.closing]
         self.touches: list[tuple[Any, ...]] = []
         self.contact_impulse = np.zeros(model.nv)
         self.after = v
 
-    def _apply(self, a: Applied, value: Array) -> None:
+    def _apply(self, a: AppliedImpulse, value: Array) -> None:
         model = self.request.model
-        if isinstance(a.where, Speeds):
-            if a.where.chord is None:
+        if isinstance(a.where, VelocitySelection):
+            if a.where.loop_constraint is None:
                 self.applied[a.where.columns] += value
                 return
             rows = _speed_rows(model, a.where, self.q)
@@ -126,7 +126,7 @@ class ImpulseState:
         model, scales = self.request.model, self.request.scales
         gap = np.where(model.holonomic, np.abs(scales.residual(model, self.q)), 0.0)
         self.opening = float(gap.max())
-        if self.opening > _CLOSED:
+        if self.opening > CLOSURE_TOL:
             worst = int(gap.argmax())
             amount = gap[worst] / scales.rows[worst]
             raise ModelError(
@@ -140,7 +140,7 @@ class ImpulseState:
         """Find the speeds after all impulses: rows and held speeds together, then the contacts."""
         request, model, q, v = self.request, self.request.model, self.q, self.v
         G = np.vstack([np.zeros((0, model.nv)), *(rows.jacobian for rows in self.further)])
-        jumps = Jumps(model, q, request.given, np.vstack([self.P, G]))
+        jumps = VelocityJumpSolver(model, q, request.given, np.vstack([self.P, G]))
         wanted = np.concatenate([self.rows, -G @ v])
         dv = jumps.respond(self.applied[None], self.jump[None], wanted[None])[0]
         if request.contacts:
@@ -148,7 +148,7 @@ class ImpulseState:
         self.after = v + dv
         self.after[request.given] = (v + self.jump)[request.given]
 
-    def _collide(self, jumps: Jumps, v_1: Array) -> Array:
+    def _collide(self, jumps: VelocityJumpSolver, v_1: Array) -> Array:
         """Return what the contacts add to the jump, from the speeds v_1 that everything else leaves."""
         request, model = self.request, self.request.model
         contacts = [_contact_rows(model, c, self.q) for c in request.contacts]
@@ -201,7 +201,7 @@ class ImpulseState:
             E[given] = rest[given]
         efforts = {name: E[columns] for name, columns in request.efforts.items()}
         for drive in model.drives:
-            if drive not in model.hinge_drives:
+            if drive not in model.joint_drives:
                 row = model.constraint_connections.index(drive.connection.name) + drive.coordinate
                 efforts[drive.name] = lam[[row]]
         ends = np.cumsum([len(g) for g in G])
@@ -240,31 +240,33 @@ class ImpulseState:
 # ---- rows between markers
 
 
-def _speed_rows(model: Model, speeds: Speeds, q: Array) -> _Rows:
-    """Return the rows that speeds of a cut hinge are."""
-    chord = speeds.chord
-    assert chord is not None and isinstance(chord.element, Hinge)
-    motion = relative(model, chord.first, chord.second, q)
+def _speed_rows(model: Model, speeds: VelocitySelection, q: Array) -> _Rows:
+    """Return the rows that speeds of a cut joint are."""
+    loop_constraint = speeds.loop_constraint
+    assert loop_constraint is not None and isinstance(loop_constraint.element, Joint)
+    motion = relative(model, loop_constraint.first, loop_constraint.second, q)
     still = np.zeros(model.nv)
-    at = model.cut_motion(q, still, still)[0][model.compiled.names.cut_q[chord.name]]
-    return _Rows(speeds.name, chord.name, motion, hinge_speeds(chord.element, at)[speeds.columns], True)
+    at = model.cut_motion(q, still, still)[0][model.compiled.names.cut_q[loop_constraint.name]]
+    return _Rows(
+        speeds.name, loop_constraint.name, motion, joint_speeds(loop_constraint.element, at)[speeds.columns], True
+    )
 
 
 def _closing_rows(model: Model, connection: Connection, q: Array) -> _Rows:
-    """Return the rows of a hinge that closes: what it forbids."""
-    hinge = connection.element
-    assert isinstance(hinge, Hinge)
+    """Return the rows of a joint that closes: what it forbids."""
+    joint = connection.element
+    assert isinstance(joint, Joint)
     motion = relative(model, connection.first, connection.second, q)
-    at = hinge.coordinates_of(motion.rotation, motion.position)
-    gap = gap_of(hinge, at, motion)
-    if gap > _CLOSED * max(1.0, float(np.abs(motion.position).max())):
+    at = joint.coordinates_of(motion.rotation, motion.position)
+    gap = joint_pose_error(joint, at, motion)
+    if gap > CLOSURE_TOL * max(1.0, float(np.abs(motion.position).max())):
         raise ModelError(
             f"{_ITEM}: close {connection.name!r}",
             "gap",
             f"{gap:.3g} m or rad",
-            "its markers are not where the hinge wants them; close it when they are",
+            "its markers are not where the joint wants them; close it when they are",
         )
-    forbidden = np.linalg.qr(hinge.motion(at), mode="complete")[0][:, hinge.nv :].T if hinge.nv else np.eye(6)
+    forbidden = np.linalg.qr(joint.motion(at), mode="complete")[0][:, joint.nv :].T if joint.nv else np.eye(6)
     return _Rows(connection.name, connection.name, motion, forbidden)
 
 

@@ -12,14 +12,23 @@ from numpy.typing import ArrayLike, NDArray
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import finite_array
-from ..closure.scaling import Scales
+from ..closure.scaling import Scaling
 from ..connections.connection import Connection
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model, argument_errors as refusals
 from .contact import Contact
 
-__all__ = ["Applied", "Request", "Speeds", "find_applied", "find_closing", "find_contacts", "find_locks", "find_states"]
+__all__ = [
+    "AppliedImpulse",
+    "Request",
+    "VelocitySelection",
+    "find_applied",
+    "find_closing",
+    "find_contacts",
+    "find_locks",
+    "find_states",
+]
 
 Array = NDArray[np.float64]
 
@@ -27,19 +36,19 @@ _ITEM = "impulse"
 
 
 @dataclass(frozen=True, eq=False)
-class Speeds:
-    """Speeds of a connection: places in v, or parts of a cut hinge."""
+class VelocitySelection:
+    """Speeds of a connection: places in v, or parts of a cut joint."""
 
     name: str
     columns: list[int]
-    chord: Connection | None = None
+    loop_constraint: Connection | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Applied:
+class AppliedImpulse:
     """An impulse at a marker, or along speeds; values (1 or B, k)."""
 
-    where: Marker | Speeds
+    where: Marker | VelocitySelection
     values: Array
     in_marker: bool
 
@@ -49,24 +58,24 @@ class Request:
     """What holds for all states: marks of prescribed speeds, their values, rates of rows."""
 
     model: Model
-    applied: list[Applied]
-    locks: list[Speeds]
+    applied: list[AppliedImpulse]
+    locks: list[VelocitySelection]
     closing: list[Connection]
     contacts: list[Contact]
     t: float
     given: NDArray[np.bool_] = field(init=False)
     speeds: Array = field(init=False)
-    scales: Scales = field(init=False)
+    scales: Scaling = field(init=False)
 
     def __post_init__(self) -> None:
         model = self.model
         given, speeds = np.zeros(model.nv, dtype=bool), np.zeros(model.nv)
         prescribed = model.drive_motion(self.t)[1]
-        driven = {column: drive for drive in model.hinge_drives for column in model.driven_freedoms(drive)}
+        driven = {column: drive for drive in model.joint_drives for column in model.driven_dof(drive)}
         for column in driven:
             given[column], speeds[column] = True, prescribed[column]  # NaN: the speed stays as it is
         for lock in self.locks:
-            for column in lock.columns if lock.chord is None else []:
+            for column in lock.columns if lock.loop_constraint is None else []:
                 if column in driven and speeds[column] != 0.0:
                     raise ModelError(
                         f"{_ITEM}: lock",
@@ -77,58 +86,58 @@ class Request:
                 given[column] = True
         object.__setattr__(self, "given", given)
         object.__setattr__(self, "speeds", speeds)
-        object.__setattr__(self, "scales", Scales.of(model, t=self.t))
+        object.__setattr__(self, "scales", Scaling.of(model, t=self.t))
 
     @property
     def efforts(self) -> dict[str, list[int]]:
-        """Places in v of tree locks and hinge drives, by name."""
-        result = {drive.name: self.model.driven_freedoms(drive) for drive in self.model.hinge_drives}
-        return result | {lock.name: lock.columns for lock in self.locks if lock.chord is None}
+        """Places in v of tree locks and joint drives, by name."""
+        result = {drive.name: self.model.driven_dof(drive) for drive in self.model.joint_drives}
+        return result | {lock.name: lock.columns for lock in self.locks if lock.loop_constraint is None}
 
 
-def _speeds_of(model: Model, name: str) -> Speeds | None:
+def _speeds_of(model: Model, name: str) -> VelocitySelection | None:
     """Return the speeds that a name of a connection or of a speed means, or None."""
-    if name in model.hinge_names:
+    if name in model.joint_names:
         span = model.v_slice(name)
-        return Speeds(name, list(range(span.start, span.stop)))
+        return VelocitySelection(name, list(range(span.start, span.stop)))
     if name in model.speed_names:
-        return Speeds(name, [model.speed_names.index(name)])
-    for chord in model.forest.chords:
-        hinge = chord.element
-        if not isinstance(hinge, Hinge):
+        return VelocitySelection(name, [model.speed_names.index(name)])
+    for loop_constraint in model.forest.loop_constraints:
+        joint = loop_constraint.element
+        if not isinstance(joint, Joint):
             continue
-        if name == chord.name:
-            return Speeds(name, list(range(hinge.nv)), chord)
-        ending = name[len(chord.name) + 1 :] if name.startswith(chord.name + ".") else ""
-        if ending in hinge.speeds:
-            return Speeds(name, [hinge.speeds.index(ending)], chord)
+        if name == loop_constraint.name:
+            return VelocitySelection(name, list(range(joint.nv)), loop_constraint)
+        ending = name[len(loop_constraint.name) + 1 :] if name.startswith(loop_constraint.name + ".") else ""
+        if ending in joint.speeds:
+            return VelocitySelection(name, [joint.speeds.index(ending)], loop_constraint)
     return None
 
 
-def find_locks(model: Model, lock: Any) -> list[Speeds]:
+def find_locks(model: Model, lock: Any) -> list[VelocitySelection]:
     """Return the speeds that names of locks mean."""
     if isinstance(lock, Mapping):
         remedy = "a lock brings speeds to zero: give names only; a speed to jump to is for drives or initial"
         raise ModelError(f"{_ITEM}: lock", "values", dict(lock), remedy)
     names = [lock] if isinstance(lock, (str, Connection)) else lock
     if not isinstance(names, Iterable):
-        raise ModelError(f"{_ITEM}: lock", "names", lock, "give names of hinges or of single speeds")
+        raise ModelError(f"{_ITEM}: lock", "names", lock, "give names of joints or of single speeds")
     result = {}
     for entry in names:
         name = entry.name if isinstance(entry, Connection) else entry
         found = _speeds_of(model, name) if isinstance(name, str) else None
         if found is None:
-            known = ", ".join(map(repr, (*model.hinge_names, *(c.name for c in model.forest.chords))[:12]))
-            raise ModelError(f"{_ITEM}: lock", "name", name, f"give a hinge or one of its speeds; there are {known}")
+            known = ", ".join(map(repr, (*model.joint_names, *(c.name for c in model.forest.loop_constraints))[:12]))
+            raise ModelError(f"{_ITEM}: lock", "name", name, f"give a joint or one of its speeds; there are {known}")
         result[name] = found
     return list(result.values())
 
 
-def find_applied(model: Model, impulses: Mapping[Any, ArrayLike], axes: str) -> list[Applied]:
+def find_applied(model: Model, impulses: Mapping[Any, ArrayLike], axes: str) -> list[AppliedImpulse]:
     """Return where impulses act, and their values."""
     if not isinstance(impulses, Mapping):
         raise ModelError(
-            _ITEM, "impulses", impulses, "give a dict of marker or hinge to impulse, or tau=... along all speeds"
+            _ITEM, "impulses", impulses, "give a dict of marker or joint to impulse, or tau=... along all speeds"
         )
     result = []
     for key, value in impulses.items():
@@ -140,16 +149,16 @@ def find_applied(model: Model, impulses: Mapping[Any, ArrayLike], axes: str) -> 
         if speeds is not None:
             k = len(speeds.columns)
             scalar = np.ndim(value) == 0 and k == 1
-            result.append(Applied(speeds, _rows([value] if scalar else value, (k,), item), False))
+            result.append(AppliedImpulse(speeds, _rows([value] if scalar else value, (k,), item), False))
             continue
         found = model.system[key] if isinstance(key, str) else key
         marker = found.origin if isinstance(found, Body) else found
         if not isinstance(marker, Marker):
-            raise ModelError(_ITEM, "place", key, "give a body, a marker, a hinge, or the name of one")
+            raise ModelError(_ITEM, "place", key, "give a body, a marker, a joint, or the name of one")
         model._found(item, marker)
         if marker.body is model.system.ground:
             raise ModelError(item, "body", "ground", "ground does not move; strike a body")
-        result.append(Applied(marker, _rows(value, (3, 6), item), axes == "marker"))
+        result.append(AppliedImpulse(marker, _rows(value, (3, 6), item), axes == "marker"))
     return result
 
 
@@ -178,13 +187,13 @@ def _listed(value: Any, kind: type[Any], field_name: str, remedy: str) -> list[A
 
 
 def find_closing(model: Model, close: Any) -> list[Connection]:
-    """Return the hinges that close suddenly, checked."""
-    connections: list[Connection] = _listed(close, Connection, "close", "give Connection(name, hinge, first, second)")
+    """Return the joints that close suddenly, checked."""
+    connections: list[Connection] = _listed(close, Connection, "close", "give Connection(name, joint, first, second)")
     for c in connections:
         item = f"{_ITEM}: close {c.name!r}"
-        if not isinstance(c.element, Hinge):
-            raise ModelError(item, "element", c.element, "give a hinge; connect constraints in the system")
-        if c.name in (*model.hinge_names, *model.constraint_connections):
+        if not isinstance(c.element, Joint):
+            raise ModelError(item, "element", c.element, "give a joint; connect constraints in the system")
+        if c.name in (*model.joint_names, *model.constraint_connections):
             raise ModelError(item, "name", c.name, "the model has a connection of that name, which closes by itself")
         for end in (c.first, c.second):
             model._found(item, end)
@@ -207,7 +216,7 @@ def find_contacts(model: Model, contact: Any) -> list[Contact]:
 
 
 def find_states(
-    model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, applied: list[Applied]
+    model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, applied: list[AppliedImpulse]
 ) -> tuple[Array, Array, Array, bool]:
     """Return q (B, nq), v (B, nv), tau (B, nv) and whether there is a batch axis at all."""
     arrays, sizes, batch = [], set(), False
@@ -218,7 +227,7 @@ def find_states(
             array = np.empty(0)
         fits = array.ndim in (1, 2) and array.shape[-1] == size and len(array) > 0
         if size and not (fits and np.isfinite(array).all()):
-            refusals.refuse_argument(model, _ITEM, name, value)
+            refusals.raise_argument_error(model, _ITEM, name, value)
         batch |= array.ndim == 2
         arrays.append(np.atleast_2d(array))
         sizes.add(len(arrays[-1]))

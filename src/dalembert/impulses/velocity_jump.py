@@ -16,21 +16,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure.scaling import Scales
+from ..closure.scaling import Scaling
 from ..errors import SingularityError
 from ..model import Model
 
-__all__ = ["Jumps"]
+__all__ = ["VelocityJumpSolver"]
 
 Array = NDArray[np.float64]
 
-_ROUNDING = 1e-13  # of scaled entries of rows
-_WEAK = 1e-10  # of the inertia along a freedom: with less left for it alone, jumps are rounding of where axes lie, ...
+ROUNDOFF_TOL = 1e-13  # of scaled entries of rows
+_WEAK = 1e-10  # of the inertia along a DOF: with less left for it alone, jumps are rounding of where axes lie, ...
 _LENT = 1e-7  # ... and this part is lent to it
-_RANK = 1e-11  # singular values of B, its columns of length one, below this part of the largest are rounding
+RANK_TOL = 1e-11  # singular values of B, its columns of length one, below this part of the largest are rounding
 
 
-class Jumps:
+class VelocityJumpSolver:
     """The equations (1) at one configuration, factored.
 
     Parameters
@@ -42,8 +42,8 @@ class Jumps:
     rows : (m, nv)
         R: constraint rows of the model first, then others.
     lend : bool
-        Whether motions with hardly any inertia beside that of their freedoms are lent some, so that their speeds jump
-        by no more than impulses and rounding ask for.
+        Whether motions with hardly any inertia beside that of their degrees of freedom are lent some, so that their
+        speeds jump by no more than impulses and rounding ask for.
     """
 
     def __init__(self, model: Model, q: Array, held: NDArray[np.bool_], rows: Array, *, lend: bool = False) -> None:
@@ -54,7 +54,7 @@ class Jumps:
         try:
             self.L = cholesky(self.M[np.ix_(self.free, self.free)], lower=True)
         except np.linalg.LinAlgError:
-            raise SingularityError(f"impulse: {_unresisted(model, q)}") from None
+            raise SingularityError(f"impulse: {_explain_massless_motion(model, q)}") from None
         inertia = np.diag(self.M)[self.free]
         weak = np.diag(self.L) ** 2 < _WEAK * inertia
         if lend and weak.any():
@@ -64,7 +64,7 @@ class Jumps:
         self.length = np.linalg.norm(B, axis=0)
         self.length[self.length == 0.0] = 1.0
         U, s, Vt = np.linalg.svd(B / self.length, full_matrices=False)
-        rank = int((s > _RANK * s.max(initial=0.0)).sum())
+        rank = int((s > RANK_TOL * s.max(initial=0.0)).sum())
         self.B, self.U, self.s, self.Vt = B / self.length, U[:, :rank], s[:rank], Vt[:rank]
 
     def _solved(self, x: Array, trans: int = 0) -> Array:
@@ -97,13 +97,13 @@ class Jumps:
 def _without_rounding(model: Model, rows: Array) -> Array:
     """Return rows with zeros for entries that are rounding; those of the model know their size."""
     cleaned = rows.copy()
-    scales = Scales.of(model, prescribed=False)
+    scales = Scaling.of(model, prescribed=False)
     own = cleaned[: model.nc]
-    own[np.abs(own) * scales.columns < _ROUNDING / scales.rows[:, None]] = 0.0
+    own[np.abs(own) * scales.columns < ROUNDOFF_TOL / scales.rows[:, None]] = 0.0
     return cleaned
 
 
-def _unresisted(model: Model, q: Array) -> str:
+def _explain_massless_motion(model: Model, q: Array) -> str:
     """Return what moves without inertia, and the way out."""
     motions = model.motions_without_inertia(q)
     if all(len(motion) == 1 for motion in motions):

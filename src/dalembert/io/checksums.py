@@ -14,25 +14,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["block_seal", "mind_seal", "sealed"]
+__all__ = ["block_checksum", "check_checksum", "with_checksum"]
 
 _KEY = "seal"
 
 
-def sealed(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]] | None = None) -> str:
+def with_checksum(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]] | None = None) -> str:
     """Return a note as JSON, with the seal of it and of the arrays (any shape) that go with it."""
     plain = json.loads(json.dumps(note))
     return json.dumps({**plain, _KEY: _digest(plain, arrays or {})})
 
 
-def mind_seal(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]] | None = None) -> None:
+def check_checksum(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]] | None = None) -> None:
     """Raise ValueError unless a note, as read back, and its arrays are what was sealed."""
     plain = {key: value for key, value in note.items() if key != _KEY}
     if _digest(plain, arrays or {}) != note.get(_KEY):
         raise ValueError("its checksum is that of other contents")
 
 
-def block_seal(block: bytes, start: int) -> bytes:
+def block_checksum(block: bytes, start: int) -> bytes:
     """Return the seal (8 bytes) of bytes that stand at a place of a file."""
     return hashlib.blake2b(block, digest_size=8, salt=start.to_bytes(16, "little")).digest()
 

@@ -16,12 +16,12 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-__all__ = ["Lock"]
+__all__ = ["FileLock"]
 
-_FAR = 1 << 40  # beyond what stands in the file: on Windows nobody can read what is locked
+MAX_DISTANCE = 1 << 40  # beyond what stands in the file: on Windows nobody can read what is locked
 
 
-class Lock:
+class FileLock:
     """A file that one holds at a time; it says who.
 
     Parameters
@@ -62,7 +62,7 @@ class Lock:
         self.file.close()
 
 
-_held: weakref.WeakSet[Lock] = weakref.WeakSet()
+_held: weakref.WeakSet[FileLock] = weakref.WeakSet()
 
 
 def _leave_to_parent() -> None:
@@ -79,7 +79,7 @@ def _taken(descriptor: int) -> bool:
     """Lock an open file until it is closed; returns whether that is possible at all, raises if another has done so."""
     try:
         if sys.platform == "win32":
-            os.lseek(descriptor, _FAR, os.SEEK_SET)
+            os.lseek(descriptor, MAX_DISTANCE, os.SEEK_SET)
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -45,7 +45,7 @@ _WRITERS: dict[str, Callable[[System, Path], None]] = {
 }
 _ENDINGS = {**dict.fromkeys(SUFFIXES, "model"), ".urdf": "URDF", ".mjcf": "MJCF", ".sdf": "SDF", ".world": "SDF"}
 _ROOTS = {"robot": "URDF", "mujoco": "MJCF", "sdf": "SDF"}
-_WRITTEN = {**_ENDINGS, ".xml": "MJCF"}
+WRITE_FORMATS = {**_ENDINGS, ".xml": "MJCF"}
 _SUPPORTED = (
     "supported are model files, .yaml and .json, and URDF, SDF and MJCF files: .urdf, .sdf, .mjcf, or .xml whose root "
     "element is <robot>, <sdf> or <mujoco>"
@@ -94,7 +94,7 @@ def load(
     -------
     System
         Names of bodies and joints kept; see `load_urdf`, `load_sdf`, `load_mjcf` for what is read.
-        ``system.notes`` says what had to be left out; where that changes the motion, a `LeftOutWarning` says so too.
+        ``system.notes`` says what had to be left out; where that changes the motion, a `OmissionWarning` says so too.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def save(system: System, path: str | os.PathLike[str], *, schema: str | None = N
         A YAML file begins with a line that names this JSON Schema, for editors; ``dalembert schema`` prints it.
 
     Formats for robots hold less than a system has: what would close no loop or move otherwise is refused, forces and
-    drives that they have no word for are left out, with a `LeftOutWarning` that lists them.
+    drives that they have no word for are left out, with a `OmissionWarning` that lists them.
 
     Raises
     ------
@@ -164,9 +164,9 @@ def save(system: System, path: str | os.PathLike[str], *, schema: str | None = N
     if not isinstance(path, (str, os.PathLike)):
         raise ModelError("save", "path", path, "give the name of a file")
     name = Path(os.fsdecode(path))
-    kind = _WRITTEN.get(name.suffix.lower())
+    kind = WRITE_FORMATS.get(name.suffix.lower())
     if kind not in _WRITERS:
-        endings = ", ".join(ending for ending, kind in _WRITTEN.items() if kind in _WRITERS)
+        endings = ", ".join(ending for ending, kind in WRITE_FORMATS.items() if kind in _WRITERS)
         raise ModelError("save", "path", str(name), f"use a name that ends in {endings}")
     if schema is None:
         _WRITERS[kind](system, name)

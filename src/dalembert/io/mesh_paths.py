@@ -7,18 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..bodies.mesh_files import Packages, find_surface, searched_folders
-from ..errors import LeftOutWarning, warn_user
+from ..errors import OmissionWarning, warn_user
 from ..system import System
 
-__all__ = ["Packages", "place_meshes", "way_to"]
+__all__ = ["Packages", "relative_path", "resolve_mesh_paths"]
 
-_SHOWN = 4
+MAX_LISTED = 4
 
 
-def place_meshes(system: System, folder: Path | None, packages: Packages) -> None:
+def resolve_mesh_paths(system: System, folder: Path | None, packages: Packages) -> None:
     """Note with every mesh of a system where its file lies.
 
-    Those that are not found are told in the system's notes, and by a `LeftOutWarning`: which, where they were looked
+    Those that are not found are told in the system's notes, and by a `OmissionWarning`: which, where they were looked
     for, and what to do.
     """
     wanted: dict[str, Path | None] = {}
@@ -31,20 +31,20 @@ def place_meshes(system: System, folder: Path | None, packages: Packages) -> Non
                 body.visuals[k] = replace(look, path=None if found is None else str(found))
     missing = [file for file, found in wanted.items() if found is None]
     if missing:
-        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+        more = f" and {len(missing) - MAX_LISTED} more" if len(missing) > MAX_LISTED else ""
         said = (
             f"{len(missing)} of {len(wanted)} meshes are not found, their bodies are drawn as sticks: "
-            f"{', '.join(missing[:_SHOWN])}{more}; packages= tells where packages are"
+            f"{', '.join(missing[:MAX_LISTED])}{more}; packages= tells where packages are"
         )
         system.notes.append(said)
         looked = searched_folders(missing[0], folder, packages)
-        places = ", ".join(looked[:_SHOWN]) + f" and {len(looked) - _SHOWN} more" * (len(looked) > _SHOWN)
+        places = ", ".join(looked[:MAX_LISTED]) + f" and {len(looked) - MAX_LISTED} more" * (len(looked) > MAX_LISTED)
         where = f"the first was looked for in {places}" if looked else "there is no folder to look in"
         remedy = "put the files there, or name the folder that holds the packages: da.load(..., packages=FOLDER)"
-        warn_user(LeftOutWarning(f"{said}\n  {where}\n  {remedy}", tuple(missing)))
+        warn_user(OmissionWarning(f"{said}\n  {where}\n  {remedy}", tuple(missing)))
 
 
-def way_to(file: str, folder: Path | None) -> str:
+def relative_path(file: str, folder: Path | None) -> str:
     """Return the way to a file from a folder, as model files write it; without a folder, the file as it is given."""
     if folder is None:
         return file

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import LeftOutWarning, warn_user
+from ..errors import OmissionWarning, warn_user
 
-__all__ = ["say_left_out"]
+__all__ = ["warn_omitted"]
 
-_SHOWN = 12
+MAX_LISTED = 12
 
 
-def say_left_out(source: str, items: Sequence[str]) -> None:
+def warn_omitted(source: str, items: Sequence[str]) -> None:
     """Warn of what was left out or is taken otherwise; `source` is the file."""
     if not items:
         return
-    listed = "\n  ".join([*items[:_SHOWN], *([f"and {len(items) - _SHOWN} more"] * (len(items) > _SHOWN))])
+    listed = "\n  ".join([*items[:MAX_LISTED], *([f"and {len(items) - MAX_LISTED} more"] * (len(items) > MAX_LISTED))])
     message = f"{source}: left out, or taken otherwise\n  {listed}"
-    warn_user(LeftOutWarning(message, tuple(items)))
+    warn_user(OmissionWarning(message, tuple(items)))

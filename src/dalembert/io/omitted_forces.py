@@ -1,23 +1,23 @@
-"""Forces of a system that formats of robots have no word for, and springs at hinges that they have."""
+"""Forces of a system that formats of robots have no word for, and springs at joints that they have."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..connections.elements.built_in import HingeSpring
+from ..connections.elements.built_in import JointSpring
 from ..system import System
 
-__all__ = ["forces_at_hinges", "say_forces"]
+__all__ = ["forces_at_joints", "note_omitted_forces"]
 
 
-def forces_at_hinges(system: System, hinge: str, number: int) -> tuple[float, float, float]:
+def forces_at_joints(system: System, joint: str, number: int) -> tuple[float, float, float]:
     """Return stiffness, rest and damping of all springs at a coordinate, which are one spring together."""
     springs = [
         force.element
         for force in system.forces.values()
-        if isinstance(force.element, HingeSpring)
-        and force.hinge is not None
-        and force.hinge.name == hinge
+        if isinstance(force.element, JointSpring)
+        and force.joint is not None
+        and force.joint.name == joint
         and force.coordinate == number
     ]
     stiffness = sum(spring.stiffness for spring in springs)
@@ -25,7 +25,7 @@ def forces_at_hinges(system: System, hinge: str, number: int) -> tuple[float, fl
     return stiffness, rest, sum(spring.damping for spring in springs)
 
 
-def say_forces(system: System, left: list[str], taken: Collection[str]) -> None:
+def note_omitted_forces(system: System, left: list[str], taken: Collection[str]) -> None:
     """Say which forces, drives and parameters a file does not hold."""
     for force in system.forces.values():
         if force.element.kind not in taken:

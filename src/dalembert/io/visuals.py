@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..bodies.body import Body
-from ..bodies.visuals import Visual, look_of
+from ..bodies.visuals import Visual, visual_of_shape
 
-__all__ = ["looks_of"]
+__all__ = ["visuals_of"]
 
 
-def looks_of(body: Body) -> list[Visual]:
+def visuals_of(body: Body) -> list[Visual]:
     """Return the pictures of a body, that of its shape first; a rod without thickness has none."""
-    own = None if body.shape is None else look_of(body.shape)
+    own = None if body.shape is None else visual_of_shape(body.shape)
     looks = list(body.visuals) if own is None else [own, *body.visuals]
     return [replace(look, color=body.color) if look.color is None else look for look in looks]

@@ -18,7 +18,7 @@ _NOTHING = 1e-9  # kg: frames of the coordinates, beside 94 kg
 def bicycle(speed: float = 5.0) -> System:
     """Return a bicycle that rolls upright along x: rear frame with rider, front frame, two wheels that do not slip.
 
-    Hinges x, y, z, yaw, lean and pitch place the rear frame, so that steady motions have constant coefficients;
+    Joints x, y, z, yaw, lean and pitch place the rear frame, so that steady motions have constant coefficients;
     ``rear`` and ``front`` turn the wheels, ``steer`` the fork. Parameters are those of Meijaard, Papadopoulos, Ruina
     and Schwab 2007, table 1, with z upward here. It has seven coordinates and three speeds; between 4.292 and
     6.024 m/s it is stable by itself.
@@ -38,16 +38,16 @@ def bicycle(speed: float = 5.0) -> System:
     v = finite_number(speed, item="bicycle", field="speed")
     s = System("bicycle")
     last = s.ground.origin
-    hinges = {
+    joints = {
         "x": Prismatic("x"),
         "y": Prismatic("y"),
         "z": Prismatic("z"),
         "yaw": Revolute("z"),
         "lean": Revolute("x"),
     }
-    for name, hinge in hinges.items():
+    for name, joint in joints.items():
         frame = s.body(f"frame_{name}", mass=_NOTHING, inertia=(_NOTHING,) * 3)
-        s.connect(name, hinge, last, frame)
+        s.connect(name, joint, last, frame)
         last = frame.origin
     rider = s.body("rider", mass=85.0, com=(0.3, 0, 0.9), inertia=((9.2, 0, -2.4), (0, 11, 0), (-2.4, 0, 2.8)))
     fork = s.body(

@@ -29,7 +29,7 @@ __all__ = ["CamGeometry", "ProfilePiece"]
 
 Array = NDArray[np.float64]
 
-_STEP = math.radians(0.75)
+DIFFERENCE_STEP = math.radians(0.75)
 
 
 class ProfilePiece(NamedTuple):
@@ -129,7 +129,7 @@ class CamGeometry:
     def _piece(self, k: int, begin: float, end: float) -> ProfilePiece:
         """Return the profile between two angles of a segment."""
         start, span = float(self.motion.starts[k]), end - begin
-        local = np.linspace(begin, end, max(12, 2 * math.ceil(span / (2 * _STEP))) + 1)
+        local = np.linspace(begin, end, max(12, 2 * math.ceil(span / (2 * DIFFERENCE_STEP))) + 1)
         inside = np.clip(local, begin + 1e-12 * span, end - 1e-12 * span)  # derivatives jump at the ends
         lift = from_derivatives(self.motion.within(k, inside)).astype(complex)
         theta = np.zeros_like(lift)

@@ -199,7 +199,7 @@ class Cam:
 def cam_drive(cam: Cam, *, width: float | None = None, density: float = 7850.0, mass: float = 0.1) -> System:
     """Return a cam and its follower, held in touch. Mobility 1.
 
-    Bodies cam and follower; hinges shaft, about z, and guide, whose coordinate is the lift: a slide along y, or a turn
+    Bodies cam and follower; joints shaft, about z, and guide, whose coordinate is the lift: a slide along y, or a turn
     about the pivot. The constraint contact is a `CamFollower`; its multiplier is the force between the two, positive if
     they press on each other.
 

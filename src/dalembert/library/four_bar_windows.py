@@ -15,9 +15,9 @@ def windows(n: int) -> System:
     """Return `n` square windows of rods in the xy-plane: n + 1 upright ones on pins, n level ones between their tops.
 
     Rods are 1 m and 1 kg, gravity is 9.81 m/s2 along -y. All coordinates zero is the upright
-    position, closed. The mechanism has one freedom, and n more each time the cranks lie level.
+    position, closed. The mechanism has one degree of freedom, and n more each time the cranks lie level.
 
-    Hinges: ``"A0"`` ... ``"An"`` at the ground, ``"B0"`` ... at the left and ``"C0"`` ... at the right end of the
+    Joints: ``"A0"`` ... ``"An"`` at the ground, ``"B0"`` ... at the left and ``"C0"`` ... at the right end of the
     level rods, all about z.
 
     Examples

@@ -194,7 +194,7 @@ class GearPair:
 
     @property
     def coupling(self) -> Coupling:
-        """The coupling of the two hinges: connect it between them."""
+        """The coupling of the two joints: connect it between them."""
         return gear(self.first.teeth, self.second.teeth, internal=self.second.internal)
 
 

@@ -25,7 +25,7 @@ def spur_gears(
 ) -> System:
     """Return two gears in mesh on fixed axes, about z. Mobility 1.
 
-    Bodies first, at the origin, and second, at (centre, 0, 0) or, if it is a ring, (-centre, 0, 0); hinges shaft_1 and
+    Bodies first, at the origin, and second, at (centre, 0, 0) or, if it is a ring, (-centre, 0, 0); joints shaft_1 and
     shaft_2, coupling mesh. Teeth are in mesh at zero angles, with a tooth of the first along x.
 
     Parameters
@@ -60,7 +60,7 @@ def spur_gears(
 def rack_drive(pinion: Gear, teeth: int = 20, *, width: float | None = None, density: float = _STEEL) -> System:
     """Return a pinion and a rack below it, which slides along x. Mobility 1.
 
-    Bodies pinion, at the origin, and rack; hinges shaft and slide, coupling mesh.
+    Bodies pinion, at the origin, and rack; joints shaft and slide, coupling mesh.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def planetary(
 ) -> System:
     """Return a planetary gear set: sun, ring and carrier about z, with planets between them.
 
-    Bodies sun, ring, carrier, planet_1 ...; hinges sun_shaft, ring_shaft, carrier_shaft on ground, planet_1_pin ...
+    Bodies sun, ring, carrier, planet_1 ...; joints sun_shaft, ring_shaft, carrier_shaft on ground, planet_1_pin ...
     on the carrier; couplings sun_mesh_1, ring_mesh_1 ... Willis: (sun - carrier) / (ring - carrier) = - ring teeth
     / sun teeth. Mobility 2, or 1 with one member held.
 
@@ -170,7 +170,7 @@ def _check_set(item: str, inner: GearPair, outer: GearPair, planets: int) -> Non
 def differential(side: int = 16, pinion: int = 10, *, module: float = 0.004, mass: float = 1.0) -> System:
     """Return a bevel differential: left + right = 2 case. Mobility 2.
 
-    Bodies case, left, right, all about x, and pinion, about z of the case; hinges case_shaft, left_shaft, right_shaft,
+    Bodies case, left, right, all about x, and pinion, about z of the case; joints case_shaft, left_shaft, right_shaft,
     pinion_pin; couplings left_mesh, right_mesh.
 
     Parameters
@@ -211,7 +211,7 @@ def cardan_gears(
 ) -> System:
     """Return Cardan's gears: in a ring of twice its teeth, every point of the planet's pitch circle runs straight.
 
-    Bodies crank, ring (fixed) and planet; hinges crank_shaft about z at the origin, planet_pin; coupling mesh. The
+    Bodies crank, ring (fixed) and planet; joints crank_shaft about z at the origin, planet_pin; coupling mesh. The
     marker ``planet.P`` runs along x, as 2 r cos(crank), r the radius of the pitch circle. Mobility 1.
 
     Parameters

@@ -17,14 +17,14 @@ Vector = tuple[float, float, float]
 
 
 class _Segment(NamedTuple):
-    """One body and the hinge that carries it, on the segment before it.
+    """One body and the joint that carries it, on the segment before it.
 
-    The hinge turns about `axis` at `place` (m) on the carrier; the body is a solid box with edges
-    `size` (m) and its centre at `center` (m) from the hinge.
+    The joint turns about `axis` at `place` (m) on the carrier; the body is a solid box with edges
+    `size` (m) and its centre at `center` (m) from the joint.
     """
 
     body: str
-    hinge: str
+    joint: str
     axis: str
     place: Vector
     mass: float
@@ -64,12 +64,12 @@ _ARM = (
 
 
 def humanoid() -> System:
-    """Return a humanoid of 75 kg with a free pelvis and 29 hinges: 35 freedoms, 30 bodies.
+    """Return a humanoid of 75 kg with a free pelvis and 29 joints: 35 degrees of freedom, 30 bodies.
 
-    Each leg has 6 hinges (hip 3, knee, ankle 2), each arm 7 (shoulder 3, elbow, wrist 3), the
+    Each leg has 6 joints (hip 3, knee, ankle 2), each arm 7 (shoulder 3, elbow, wrist 3), the
     waist 3; the head is part of the torso. x points forward, y to the left, z up, and in the
     reference placement it stands upright with its arms down. Names of the two sides begin with
-    ``"left_"`` and ``"right_"``; the pelvis hangs on the hinge ``"base"``. Segments are solid boxes
+    ``"left_"`` and ``"right_"``; the pelvis hangs on the joint ``"base"``. Segments are solid boxes
     of human proportions; the numbers are nobody's in particular.
 
     Examples
@@ -92,13 +92,13 @@ def humanoid() -> System:
 def _limb(carrier: Body, segments: tuple[_Segment, ...], side: str = "", left: float = 1.0) -> Body:
     """Hang a row of segments on `carrier`, mirrored if `left` is -1, and return the last body.
 
-    Hinge axes are not mirrored: roll and yaw turn right-handed on both sides.
+    Joint axes are not mirrored: roll and yaw turn right-handed on both sides.
     """
     mirror = np.array([1.0, left, 1.0])
     for segment in segments:
         solid = box(*segment.size, mass=segment.mass)
         system = carrier.system
         body = system.body(side + segment.body, mass=segment.mass, com=segment.center * mirror, inertia=solid.inertia)
-        system.connect(side + segment.hinge, Revolute(segment.axis), carrier.at(*(segment.place * mirror)), body)
+        system.connect(side + segment.joint, Revolute(segment.axis), carrier.at(*(segment.place * mirror)), body)
         carrier = body
     return carrier

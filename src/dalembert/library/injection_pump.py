@@ -13,7 +13,7 @@ from .. import tribology
 from ..checks import checked, finite_number
 from ..connections.constraints.cams import CamFollower, RollingCam
 from ..connections.constraints.curves import Arc, Curve, Line
-from ..connections.elements.built_in import HingeSpring
+from ..connections.elements.built_in import JointSpring
 from ..connections.elements.element import Element
 from ..connections.elements.lubrication import JournalBearing, TractionFilm
 from ..connections.joints import Planar, Prismatic, Revolute
@@ -209,7 +209,7 @@ def fuel_injection_pump(films: bool = True, data: PumpData | None = None, *, loa
     roller = s.body("roller", mass=data.roller_mass, inertia=data.roller_inertia * inertia)
     s.connect("shaft", Revolute("z"), s.ground, cam)
     s.connect("guide", Prismatic("y"), s.ground.at(0, data.reach, 0), plunger)
-    s.connect("spring", HingeSpring(data.spring_stiffness, rest=-data.spring_preload / data.spring_stiffness), "guide")
+    s.connect("spring", JointSpring(data.spring_stiffness, rest=-data.spring_preload / data.spring_stiffness), "guide")
     s.connect("fuel", _fuel(data), "guide")
     s.drive("shaft", speed=data.speed)
     s.initial("shaft", position=data.angle, speed=data.speed)
@@ -313,7 +313,7 @@ def _traction(data: PumpData, load: str | float) -> TractionFilm:
 def _fuel(data: PumpData) -> Element:
     """Return the fuel's force on the plunger: a squared sine over the angles at which the pump delivers."""
     return Element(
-        "hinge",
+        "joint",
         "-area*pressure*where(abs(turn) < width, cos(pi*turn/(2*width))**2, 0)",
         {
             "area": data.plunger_area,

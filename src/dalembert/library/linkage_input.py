@@ -1,4 +1,4 @@
-"""What a drawing of a linkage says, checked: points by name, links between them, what slides, how links are hinged."""
+"""What a drawing of a linkage says, checked: points by name, links between them, what slides, how links are jointed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import a_name, finite_array, shape_of
-from ..connections.joints import Hinge
+from ..checks import finite_array, shape_of, valid_name
+from ..connections.joints import Joint
 from ..errors import ModelError
 
 __all__ = ["Drawing"]
@@ -18,7 +18,7 @@ __all__ = ["Drawing"]
 Array = NDArray[np.float64]
 
 _ITEM = "linkage"
-_SAME = 1e-9  # of the drawing's size: what counts as the same point
+DUPLICATE_TOL = 1e-9  # of the drawing's size: what counts as the same point
 _PLANES = ("xy", "xz", "yz")
 
 
@@ -29,7 +29,7 @@ class Drawing:
     points: dict[str, Array]
     links: dict[str, tuple[str, ...]]
     sliders: dict[str, tuple[str, Any]]
-    joints: dict[str, tuple[Hinge, Array]]
+    joints: dict[str, tuple[Joint, Array]]
     axes: Array  # (3, 2) or (3, 3): world axes of the drawing
     size: float = 0.0
     at: dict[str, list[str]] = field(default_factory=dict)  # links that have a point
@@ -44,16 +44,16 @@ class Drawing:
             raise ModelError(_ITEM, "plane", plane, "use 'xy', 'xz' or 'yz'")
         n = 3 if spatial else 2
         places = {
-            a_name(p, item=_ITEM, field="point"): finite_array(x, (n,), item=f"point {p!r}", field="position")
+            valid_name(p, item=_ITEM, field="point"): finite_array(x, (n,), item=f"point {p!r}", field="position")
             for p, x in points.items()
         }
         axes = np.eye(3) if spatial else np.eye(3)[:, ["xyz".index(letter) for letter in plane]]
         if "ground" in links:
             raise ModelError(_ITEM, "links", "ground", "ground is there already: name its points by ground=")
         members = {"ground": _names("ground", ground, places)}
-        members |= {a_name(k, item=_ITEM, field="link"): _names(k, v, places) for k, v in links.items()}
-        hinges = {p: _hinge(p, joint) for p, joint in joints.items()}
-        new = cls(places, members, dict(sliders), hinges, axes)
+        members |= {valid_name(k, item=_ITEM, field="link"): _names(k, v, places) for k, v in links.items()}
+        elements = {p: _joint(p, joint) for p, joint in joints.items()}
+        new = cls(places, members, dict(sliders), elements, axes)
         new.size = float(max(np.ptp(list(places.values()), axis=0).max(), 0.0))
         for link, own in members.items():
             for p in own:
@@ -79,7 +79,7 @@ class Drawing:
                 raise ModelError(
                     f"point {p!r}", "links", None, "no link has it, nor ground: name it there or leave out"
                 )
-            if self.spatial and len(self.hinged(p)) > 1 and p not in self.joints:
+            if self.spatial and len(self.joined(p)) > 1 and p not in self.joints:
                 remedy = f"in space say how {', '.join(self.at[p])} meet: joints={{{p!r}: da.Spherical()}} or another"
                 raise ModelError(f"point {p!r}", "joint", None, remedy)
 
@@ -90,7 +90,7 @@ class Drawing:
             for k, p in enumerate(own):
                 for q in own[:k]:
                     length = float(np.linalg.norm(self.points[p] - self.points[q]))
-                    if length <= _SAME * self.size:
+                    if length <= DUPLICATE_TOL * self.size:
                         remedy = (
                             f"{q} and {p} are in one place ({length:.3g} m apart): a link needs length between them"
                         )
@@ -116,7 +116,7 @@ class Drawing:
 
     def check_joints(self) -> None:
         for p in self.joints:
-            if p not in self.points or len(self.hinged(p)) < 2:
+            if p not in self.points or len(self.joined(p)) < 2:
                 raise ModelError(_ITEM, "joints", p, "give points at which links meet")
 
     def check_ties(self) -> None:
@@ -134,8 +134,8 @@ class Drawing:
                 remedy = "nothing ties it to ground: let it share a point with a link that does, or name one by ground="
                 raise ModelError(f"link {link!r}", "points", self.links[link], remedy)
 
-    def hinged(self, p: str) -> list[str]:
-        """Return what is hinged together at a point: links in order, a block before them."""
+    def joined(self, p: str) -> list[str]:
+        """Return what is jointed together at a point: links in order, a block before them."""
         return [*([f"{p}_block"] if p in self.sliders else []), *self.at[p]]
 
     def reference(self, what: str) -> Array:
@@ -148,7 +148,7 @@ class Drawing:
         item = f"slider {what!r}"
         if isinstance(towards, str):
             along = self.reference(what) - self.points[towards]
-            if np.linalg.norm(along) <= _SAME * self.size:
+            if np.linalg.norm(along) <= DUPLICATE_TOL * self.size:
                 remedy = f"{towards} of {guide!r} lies under it: the line has no direction; name another point"
                 raise ModelError(item, "direction", towards, remedy)
         else:
@@ -186,17 +186,17 @@ def _names(link: str, given: Any, points: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _hinge(p: str, given: Any) -> tuple[Hinge, Array]:
-    """Return a hinge and its coordinates in the drawing."""
+def _joint(p: str, given: Any) -> tuple[Joint, Array]:
+    """Return a joint and its coordinates in the drawing."""
     item = f"point {p!r}"
-    hinge, start = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
-    if not isinstance(hinge, Hinge):
-        raise ModelError(item, "joint", given, "give a hinge such as da.Spherical(), or a hinge and its position")
+    joint, start = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
+    if not isinstance(joint, Joint):
+        raise ModelError(item, "joint", given, "give a joint such as da.Spherical(), or a joint and its position")
     if start is None:
-        q = np.zeros(hinge.nq)
-        q[[k for k, name in enumerate(hinge.coordinates) if name == "qw"]] = 1.0
+        q = np.zeros(joint.nq)
+        q[[k for k, name in enumerate(joint.coordinates) if name == "qw"]] = 1.0
     else:
-        q = finite_array([start] if shape_of(start) == () else start, (hinge.nq,), item=item, field="position")
-    if np.abs(hinge.pose(q)[1]).max(initial=0.0) > 0:
+        q = finite_array([start] if shape_of(start) == () else start, (joint.nq,), item=item, field="position")
+    if np.abs(joint.pose(q)[1]).max(initial=0.0) > 0:
         raise ModelError(item, "position", start, "the links meet at the point: a displacement must be zero there")
-    return hinge, q
+    return joint, q

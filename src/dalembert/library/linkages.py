@@ -1,4 +1,4 @@
-"""Linkages from a drawing: points with names, links between them, hinges where links meet."""
+"""Linkages from a drawing: points with names, links between them, joints where links meet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_number
-from ..connections.joints import Hinge, Prismatic, Revolute
+from ..connections.joints import Joint, Prismatic, Revolute
 from ..errors import ModelError
 from ..rotation import axis_angle
 from ..system import System
@@ -35,7 +35,7 @@ def linkage(
     ground: Sequence[str] = (),
     sliders: Mapping[str, tuple[str, Any]] | None = None,
     lengths: Mapping[Any, float] | None = None,
-    joints: Mapping[str, Hinge | tuple[Hinge, Any]] | None = None,
+    joints: Mapping[str, Joint | tuple[Joint, Any]] | None = None,
     mass: float | Mapping[str, float] | None = None,
     plane: str = "xy",
     gravity: ArrayLike | None = None,
@@ -49,7 +49,7 @@ def linkage(
         Where the points are at the start; (3,) m for a linkage in space.
     links : dict of str to sequence of str
         Points of each link, one or more: a sequence of names, or a string of points with one letter each. A point of
-        several links is a hinge between them; a point of one link alone is a marker.
+        several links is a joint between them; a point of one link alone is a marker.
     ground : sequence of str
         Points that do not move.
     sliders : dict of str to (str, direction)
@@ -59,9 +59,9 @@ def linkage(
     lengths : dict of (str, str) to float, m
         Distances of points of one link, or, by the name of a link of two points, its length. They rule: the drawing is
         then a sketch, from which the nearest position is found that has these and, for the rest, its own distances.
-    joints : dict of str to Hinge or (Hinge, position)
-        Hinges other than revolutes across the plane, with axes in the drawing (world axes). Their coordinates are zero
-        there, or what is given with the hinge: ``(da.Revolute("y"), 0.3)``. In space all points of several links need
+    joints : dict of str to Joint or (Joint, position)
+        Joints other than revolutes across the plane, with axes in the drawing (world axes). Their coordinates are zero
+        there, or what is given with the joint: ``(da.Revolute("y"), 0.3)``. In space all points of several links need
         one.
     mass : float or dict of str to float
         A number: kg/m, of slender rods between successive points of a link (three points and more: around them). By
@@ -78,13 +78,13 @@ def linkage(
     ============================  ===============================================================================
     body ``a``                    origin at its first point; at angle zero the second one is to the right of it
     marker ``a.P``, ``ground.P``  every point of every link, so that ``"a.P.position"`` is an output
-    hinge ``P``                   where two meet; from ground, or from the first link, to the other
-    hinges ``P_b``, ``P_c``       where more meet: from ground, or from the first link, to each other
-    hinge ``P_slide``             of a sliding point, from the guide to the body ``P_block``, on which links are hinged
-    hinge ``a_slide``             of a sliding link
+    joint ``P``                   where two meet; from ground, or from the first link, to the other
+    joints ``P_b``, ``P_c``       where more meet: from ground, or from the first link, to each other
+    joint ``P_slide``             of a sliding point, from the guide to the body ``P_block``, on which links are jointed
+    joint ``a_slide``             of a sliding link
     ============================  ===============================================================================
 
-    Angles are counterclockwise in the drawing: that of a hinge on ground is the angle of its link from the first axis.
+    Angles are counterclockwise in the drawing: that of a joint on ground is the angle of its link from the first axis.
     A slide is counted from the point that was named, towards where it is drawn; with a direction, from where the
     guide's first point (the origin of the drawing, for ground) is level with it. In space bodies start with axes along
     the world's. The start values are guesses that close the loops, so that ``s.initial("A", position=...)`` moves the
@@ -166,19 +166,19 @@ def _bodies(system: System, drawing: Drawing) -> dict[str, _Placed]:
 def _connect(system: System, drawing: Drawing, bodies: dict[str, _Placed]) -> None:
     E = drawing.axes
     for p, x in drawing.points.items():
-        first, *others = drawing.hinged(p)
+        first, *others = drawing.joined(p)
         for other in others:
-            hinge, joint = (p if len(others) == 1 else f"{p}_{other}"), drawing.joints.get(p)
+            name, joint = (p if len(others) == 1 else f"{p}_{other}"), drawing.joints.get(p)
             if joint is not None:
                 element, start = joint
                 turn = element.pose(start)[0]
-                system.connect(hinge, element, bodies[first].at(E @ x, np.eye(3)), bodies[other].at(E @ x, turn))
-                system.initial(hinge, position=start, guess=True)
+                system.connect(name, element, bodies[first].at(E @ x, np.eye(3)), bodies[other].at(E @ x, turn))
+                system.initial(name, position=start, guess=True)
                 continue
             ends = (_named(bodies[first], p, E @ x), _named(bodies[other], p, E @ x))
-            system.connect(hinge, Revolute(drawing.normal), *ends)
+            system.connect(name, Revolute(drawing.normal), *ends)
             angle = math.remainder(bodies[other].angle - bodies[first].angle, 2 * math.pi)
-            system.initial(hinge, position=angle, guess=True)
+            system.initial(name, position=angle, guess=True)
     for what, (guide, _) in drawing.sliders.items():
         here, along, zero = drawing.reference(what), drawing.direction(what), drawing.zero(what)
         mover = bodies[f"{what}_block" if what in drawing.points else what]

@@ -48,7 +48,7 @@ def quick_return(
     The crank OA turns about O at (0, base); its block A slides in the lever, which turns about C at the origin and
     moves the ram F, at a height, by the rod EF. With the crank shorter than the base the lever swings, and forth takes
     (pi + 2 b) / (pi - 2 b) times as long as back, sin b = crank / base; with a longer crank the lever turns round
-    (Whitworth). Hinges O, A, A_slide (from C), C, E, F, F_slide. Mobility 1.
+    (Whitworth). Joints O, A, A_slide (from C), C, E, F, F_slide. Mobility 1.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def pantograph(
 def oldham(offset: float = 0.02, radius: float = 0.05, *, mass: float = 1.0) -> System:
     """Return Oldham's coupling: two parallel shafts turn alike, though their axes are apart. Mobility 1.
 
-    Bodies input, disc, output. Hinges about z: input_shaft at the origin and output_shaft at (offset, 0, 0); the disc
+    Bodies input, disc, output. Joints about z: input_shaft at the origin and output_shaft at (offset, 0, 0); the disc
     slides on both, tongue_1 along x of the input and tongue_2 along y of the disc. Its centre runs twice as fast on the
     circle over the distance of the axes.
 
@@ -211,7 +211,7 @@ def cardan_shaft(
 ) -> System:
     """Return shafts with universal joints: one, whose output is uneven, or two, which make up for each other.
 
-    Bodies input, output and, between two joints, tube and slide. Hinges: input_bearing and output_bearing on ground,
+    Bodies input, output and, between two joints, tube and slide. Joints: input_bearing and output_bearing on ground,
     joint_1 and joint_2, and the spline along which the middle shaft changes its length. The input turns about x, all
     shafts are in the plane of x and z, where the input's fork is at the start. One joint: tan(output) = tan(input) /
     cos(angle), so that the speed varies between cos(angle) and 1 / cos(angle) times that of the input. Two: output =
@@ -265,8 +265,8 @@ def cardan_shaft(
 def geneva(slots: int = 4, centre: float = 0.1, *, mass: float = 1.0) -> System:
     """Return a Geneva drive: every turn of the crank moves the wheel on by one slot, and holds it for the rest.
 
-    The crank turns about z at the origin, hinge crank_shaft, zero where it points at the wheel; the wheel turns about
-    (centre, 0, 0), hinge wheel_shaft. The pin is in a slot while the crank is within pi/2 - pi/slots of the line of
+    The crank turns about z at the origin, joint crank_shaft, zero where it points at the wheel; the wheel turns about
+    (centre, 0, 0), joint wheel_shaft. The pin is in a slot while the crank is within pi/2 - pi/slots of the line of
     centres. The coupling ``law`` holds the wheel to `geneva_angle`. The pin enters and leaves slots along their length,
     so that the wheel's speed does not jump; its acceleration does. Mobility 1.
 

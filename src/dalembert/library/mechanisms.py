@@ -1,6 +1,6 @@
 """Closed mechanisms: planar, spherical, and the classic spatial ones that counting calls immobile.
 
-All hinges are spatial ones, as a user would name them; that many closure rows are then redundant is the point. The
+All joints are spatial ones, as a user would name them; that many closure rows are then redundant is the point. The
 start values close the loops wherever a formula gives them.
 """
 
@@ -249,16 +249,16 @@ def sarrus(link: float = 1.0, *, angle: float = 0.6, half_width: float = 0.5) ->
 
 @checked("height", "width", "mass", largest=LARGEST_SIZE)
 def door(height: float = 1.5, width: float = 0.9, *, misfit: ArrayLike = (0.0, 0.0, 0.0), mass: float = 30.0) -> System:
-    """Return a door on two hinges about the vertical, `low` and `high`.
+    """Return a door on two joints about the vertical, `low` and `high`.
 
-    Mobility 1, Grübler count -4: five rows of the second hinge repeat the first.
+    Mobility 1, Grübler count -4: five rows of the second joint repeat the first.
 
     Parameters
     ----------
     height, width : float, m
-        Distance of the hinges; width of the leaf.
+        Distance of the joints; width of the leaf.
     misfit : (3,) m
-        Error of place of the upper hinge on the frame: other than zero contradicts the lower hinge.
+        Error of place of the upper joint on the frame: other than zero contradicts the lower joint.
     mass : float, kg
     """
     system = System("door")

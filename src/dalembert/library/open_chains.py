@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..bodies.shapes import Shape, rod
 from ..checks import checked, finite_number, one_of
-from ..connections.joints import Free, Hinge, Revolute, Spherical, Universal
+from ..connections.joints import Free, Joint, Revolute, Spherical, Universal
 from ..errors import ModelError
 from ..rotation import axis_angle
 from ..system import System
@@ -32,22 +32,22 @@ def chain(
 ) -> System:
     """Return a chain of `n` equal links, each turning in the tip of the one before.
 
-    Links are solid rods along their x-axis, with the hinge at their origin. Bodies are named
-    ``"link_1"`` ... and hinges ``"hinge_1"`` ..., the latter by the link they carry.
+    Links are solid rods along their x-axis, with the joint at their origin. Bodies are named
+    ``"link_1"`` ... and joints ``"joint_1"`` ..., the latter by the link they carry.
 
     Parameters
     ----------
     n : int
         Number of links.
     axes : str or sequence of axes
-        Directions of the hinge axes, in link axes, repeated along the chain. The default turns
+        Directions of the joint axes, in link axes, repeated along the chain. The default turns
         about z, y, x, z, ... so that the chain moves in space; ``"y"`` gives a planar one.
     length, mass : float, m and kg
         Of one link.
     floating : bool
-        If true, the first link is free instead of hinged to ground: 6 + n - 1 freedoms.
+        If true, the first link is free instead of jointed to ground: 6 + n - 1 degrees of freedom.
     joints : str
-        ``"pin"``, hinges about `axes`; ``"ball"``, for cables, tethers and limbs: `axes` are then of no use; or
+        ``"pin"``, joints about `axes`; ``"ball"``, for cables, tethers and limbs: `axes` are then of no use; or
         ``"universal"``, about y and z of the links, so that none can spin by itself.
 
     Raises
@@ -67,12 +67,12 @@ def chain(
     one_of("chain", "joints", joints, ("pin", "ball", "universal"))
     system = System(f"{'floating ' if floating else ''}chain of {n}")
     shape = _link(length, mass)
-    hinges = _hinges("chain", axes) if joints == "pin" else [Spherical() if joints == "ball" else Universal("y", "z")]
+    elements = _joints("chain", axes) if joints == "pin" else [Spherical() if joints == "ball" else Universal("y", "z")]
     tip = system.ground.origin
     for k in range(1, n + 1):
         link = system.body(f"link_{k}", shape)
-        element = Free() if floating and k == 1 else hinges[(k - 1) % len(hinges)]
-        system.connect(f"hinge_{k}", element, tip, link)
+        element = Free() if floating and k == 1 else elements[(k - 1) % len(elements)]
+        system.connect(f"joint_{k}", element, tip, link)
         tip = link.at(shape.size["length"], 0.0, 0.0)
     return system
 
@@ -88,7 +88,7 @@ def binary_tree(
 ) -> System:
     """Return a tree of `n` equal links in which every link carries two others.
 
-    Link k hangs on link k // 2, the first on ground; ``n = 2**d - 1`` fills d levels. The hinge
+    Link k hangs on link k // 2, the first on ground; ``n = 2**d - 1`` fills d levels. The joint
     axes change from level to level. Links and names are those of `chain`.
 
     Parameters
@@ -96,7 +96,7 @@ def binary_tree(
     n : int
         Number of links.
     axes : str or sequence of axes
-        Directions of the hinge axes, one for each level, repeated.
+        Directions of the joint axes, one for each level, repeated.
     length, mass : float, m and kg
         Of one link.
     fork : float, rad
@@ -117,7 +117,7 @@ def binary_tree(
     n = _count("binary_tree", n)
     system = System(f"binary tree of {n}")
     shape = _link(length, mass)
-    hinges = _hinges("binary_tree", axes)
+    joints = _joints("binary_tree", axes)
     turns = (axis_angle("z", fork), axis_angle("z", -fork))
     links = [system.ground]
     for k in range(1, n + 1):
@@ -125,7 +125,7 @@ def binary_tree(
         parent = links[k // 2]
         tip = parent.origin if k == 1 else parent.at(shape.size["length"], 0.0, 0.0, rotation=turns[k % 2])
         level = k.bit_length() - 1
-        system.connect(f"hinge_{k}", hinges[level % len(hinges)], tip, link)
+        system.connect(f"joint_{k}", joints[level % len(joints)], tip, link)
         links.append(link)
     return system
 
@@ -141,7 +141,7 @@ def _link(length: float, mass: float) -> Shape:
     return rod(length, mass, radius=_SLIMNESS * length)
 
 
-def _hinges(item: str, axes: str | Sequence[str | ArrayLike]) -> list[Hinge]:
+def _joints(item: str, axes: str | Sequence[str | ArrayLike]) -> list[Joint]:
     if len(axes) == 0:
         raise ModelError(item, "axes", axes, "give at least one axis, such as 'y' or 'zyx'")
     return [Revolute(axis) for axis in axes]

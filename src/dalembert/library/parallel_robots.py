@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import LARGEST_SIZE, checked, finite, finite_array, one_of, positive, shape_of
-from ..connections.joints import Hinge, Revolute, Spherical, Universal
+from ..connections.joints import Joint, Revolute, Spherical, Universal
 from ..errors import ModelError
 from ..rotation import as_rotation_matrix
 from ..system import System
@@ -37,7 +37,7 @@ def stewart(
 ) -> System:
     """Return the Stewart-Gough platform: six legs of variable length between ground and a platform.
 
-    Leg k: bodies lower{k} and upper{k}, hinges B{k} on ground, ``upper{k}_slide``, whose coordinate is the length of
+    Leg k: bodies lower{k} and upper{k}, joints B{k} on ground, ``upper{k}_slide``, whose coordinate is the length of
     the leg, and P{k} on the platform. Joints go in pairs around both circles. Mobility 6, that of the platform; 12 with
     ball joints at both ends, which let the legs spin.
 
@@ -70,7 +70,7 @@ def stewart(
     R = as_rotation_matrix(rotation, item=item)
     points: dict[str, Array] = {}
     links: dict[str, tuple[str, ...]] = {}
-    hinges: dict[str, Hinge | tuple[Hinge, Any]] = {}
+    elements: dict[str, Joint | tuple[Joint, Any]] = {}
     sliders = {}
     for k in range(1, 7):
         pair, side = divmod(k - 1, 2)
@@ -84,12 +84,12 @@ def stewart(
         points |= {f"B{k}": B, f"P{k}": P, f"L{k}": B + 0.55 * (P - B), f"U{k}": B + 0.45 * (P - B)}
         links |= {f"lower{k}": (f"B{k}", f"L{k}"), f"upper{k}": (f"P{k}", f"U{k}")}
         sliders[f"upper{k}"] = (f"lower{k}", f"B{k}")
-        hinges |= {f"B{k}": _across(P - B) if joints == "UPS" else Spherical(), f"P{k}": Spherical()}
+        elements |= {f"B{k}": _across(P - B) if joints == "UPS" else Spherical(), f"P{k}": Spherical()}
     points["C"] = x
     links = {"platform": ("C", *(f"P{k}" for k in range(1, 7))), **links}
     ground = [f"B{k}" for k in range(1, 7)]
     name = "Stewart platform"
-    return linkage(points, links, ground=ground, sliders=sliders, joints=hinges, mass=mass, name=name)
+    return linkage(points, links, ground=ground, sliders=sliders, joints=elements, mass=mass, name=name)
 
 
 @checked("system")
@@ -125,7 +125,7 @@ def delta(
 ) -> System:
     """Return Clavel's delta robot: three arms move a platform that never turns.
 
-    Arm k turns about hinge H{k}, positive downwards from the horizontal; two rods, rod{k}a and rod{k}b, carry the
+    Arm k turns about joint H{k}, positive downwards from the horizontal; two rods, rod{k}a and rod{k}b, carry the
     platform, with universal joints E{k}a, E{k}b at the elbow and ball joints P{k}a, P{k}b. Mobility 3, the place of the
     platform.
 
@@ -153,7 +153,7 @@ def delta(
     x = finite_array(position, (3,), item=item, field="position")
     angles = _delta_angles(base, platform, arm, forearm, x, item)
     points, links = {"C": x}, {"platform": ["C"]}
-    hinges: dict[str, Hinge | tuple[Hinge, Any]] = {}
+    elements: dict[str, Joint | tuple[Joint, Any]] = {}
     for k, theta in enumerate(angles, start=1):
         out = np.array([*turned((k - 1) * _THIRD), 0.0])
         side = np.array([-out[1], out[0], 0.0])
@@ -161,15 +161,15 @@ def delta(
         elbow = hip + arm * (math.cos(theta) * out - math.sin(theta) * np.array([0.0, 0.0, 1.0]))
         wrist = x + platform * out
         points[f"H{k}"] = hip
-        hinges[f"H{k}"] = (Revolute(side), theta)
+        elements[f"H{k}"] = (Revolute(side), theta)
         links[f"arm{k}"] = [f"H{k}", f"E{k}a", f"E{k}b"]
         for letter, sign in (("a", -0.5), ("b", 0.5)):
             E, P = f"E{k}{letter}", f"P{k}{letter}"
             points |= {E: elbow + sign * width * side, P: wrist + sign * width * side}
             links[f"rod{k}{letter}"] = [E, P]
             links["platform"].append(P)
-            hinges |= {E: _across(wrist - elbow), P: Spherical()}
-    return linkage(points, links, ground=("H1", "H2", "H3"), joints=hinges, mass=mass, name="delta robot")
+            elements |= {E: _across(wrist - elbow), P: Spherical()}
+    return linkage(points, links, ground=("H1", "H2", "H3"), joints=elements, mass=mass, name="delta robot")
 
 
 @checked("system")
@@ -232,7 +232,7 @@ def three_rrr(
 ) -> System:
     """Return the planar 3-RRR platform: three legs of two links each. Mobility 3, x, y and angle of the platform.
 
-    Leg k: hinge A{k} on ground, link proximal{k} to the elbow B{k}, link distal{k} to C{k} of the platform.
+    Leg k: joint A{k} on ground, link proximal{k} to the elbow B{k}, link distal{k} to C{k} of the platform.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def three_rrr(
 
 @checked("system")
 def three_rrr_angles(system: System, position: ArrayLike, angle: float = 0.0) -> Array:
-    """Return the angles (3,) rad of the hinges A1, A2, A3 of a `three_rrr` for a pose, elbows as at its start.
+    """Return the angles (3,) rad of the joints A1, A2, A3 of a `three_rrr` for a pose, elbows as at its start.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def five_bar(
 ) -> System:
     """Return the parallel five-bar, a SCARA robot with both motors on ground. Mobility 2, the place of P.
 
-    Left: hinge A at the origin, link left_arm to B, link left_rod to P; right: hinge E at (base, 0), right_arm to D,
+    Left: joint A at the origin, link left_arm to B, link left_rod to P; right: joint E at (base, 0), right_arm to D,
     right_rod to P. Elbows are outward.
 
     Parameters

@@ -17,8 +17,8 @@ __all__ = ["closed_drawing", "meet", "turned"]
 
 Array = NDArray[np.float64]
 
-_ROUNDS = 200
-_CLOSED = 1e-12  # of the drawing's size
+MAX_ROUNDS = 200
+CLOSED_TOL = 1e-12  # of the drawing's size
 
 
 def closed_drawing(
@@ -81,9 +81,9 @@ def closed_drawing(
                 J.append(row.ravel())
         return np.array(residual), np.array(J)
 
-    for _ in range(_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         residual, J = rows()
-        if not residual.size or np.abs(residual).max() < _CLOSED * size:
+        if not residual.size or np.abs(residual).max() < CLOSED_TOL * size:
             return x
         step = np.linalg.lstsq(J, -residual, rcond=1e-10)[0].reshape(len(free), n)
         step *= min(1.0, 0.2 * size / max(float(np.abs(step).max()), 1e-300))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..bodies.body import Body
 from ..checks import checked
-from ..connections.joints import CustomHinge, Fixed, Free, Revolute, Spherical
+from ..connections.joints import CustomJoint, Fixed, Free, Revolute, Spherical
 from ..errors import ModelError
 from ..system import System
 from ..units import si
@@ -45,7 +45,7 @@ def space_manipulator(*, angles: bool = False, units: str = "SI") -> System:
     ========= ====== =============== ===================== ========================
 
     Both arms hang on the same point. Shoulders are ball joints, elbows turn about y, the disks are
-    fixed: 14 freedoms. At the reference placement all axes are parallel and the arms point along -z.
+    fixed: 14 degrees of freedom. At the reference placement all axes are parallel and the arms point along -z.
     The links are slender, without inertia about their own axes; the disks supply it.
 
     With `angles`, coordinates are the paper's own, x1 to x14: the place of the main body and dextral (Bryant) angles in
@@ -87,10 +87,10 @@ def space_manipulator(*, angles: bool = False, units: str = "SI") -> System:
     return system
 
 
-def _by_angles(*place: str) -> CustomHinge:
+def _by_angles(*place: str) -> CustomJoint:
     """Return a ball joint, or a free one, by three dextral angles."""
     turns = [("x", "a"), ("y", "b"), ("z", "c")]
-    return CustomHinge((*place, "a", "b", "c"), position=place or None, rotation=turns)
+    return CustomJoint((*place, "a", "b", "c"), position=place or None, rotation=turns)
 
 
 def _link(system: System, name: str, mass: float, length: float) -> Body:

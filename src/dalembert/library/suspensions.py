@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite, finite_array, positive
-from ..connections.joints import Hinge, Revolute, Spherical, Universal
+from ..connections.joints import Joint, Revolute, Spherical, Universal
 from ..errors import ModelError
 from ..system import System
 from .linkages import linkage
@@ -39,7 +39,7 @@ def double_wishbone(points: Mapping[str, ArrayLike] | None = None, *, mass: floa
     """Return a double wishbone suspension with a steering rack. Mobility 2: the wheel's travel and the steering.
 
     Bodies lower (LF, LR on the car, ball joint LB), upper (UF, UR, UB), upright (LB, UB, TO, wheel centre W, a point S
-    further along the spindle), tie_rod (TI, TO) and rack. Hinges LF and UF turn the wishbones about the lines through
+    further along the spindle), tie_rod (TI, TO) and rack. Joints LF and UF turn the wishbones about the lines through
     both of their pivots, upward positive; ``rack_slide`` is the place of TI along y.
 
     Parameters
@@ -61,7 +61,7 @@ def double_wishbone(points: Mapping[str, ArrayLike] | None = None, *, mass: floa
         "upper": ("UF", "UR", "UB"),
         "upright": ("LB", "UB", "TO", "W", "S"),
     }
-    joints: dict[str, Hinge] = {"LB": Spherical(), "UB": Spherical()}
+    joints: dict[str, Joint] = {"LB": Spherical(), "UB": Spherical()}
     joints |= {"LF": _wishbone(p, "LF", "LR", "LB"), "UF": _wishbone(p, "UF", "UR", "UB")}
     return _steered("double wishbone", p, links, joints, {}, ("LF", "UF"), mass)
 
@@ -72,7 +72,7 @@ def macpherson(points: Mapping[str, ArrayLike] | None = None, *, mass: float | N
 
     Bodies lower (LF, LR on the car, ball joint LB), upright with the tube of the strut (LB, TO, wheel centre W, a point
     S further along the spindle), strut, which slides in it towards the mount M and turns there, tie_rod (TI, TO) and
-    rack. Hinges LF, upward positive, ``strut_slide``, the distance of M from LB, and ``rack_slide``, the place of TI
+    rack. Joints LF, upward positive, ``strut_slide``, the distance of M from LB, and ``rack_slide``, the place of TI
     along y. It steers about the line from LB to M.
 
     Parameters
@@ -85,7 +85,7 @@ def macpherson(points: Mapping[str, ArrayLike] | None = None, *, mass: float | N
     p = _hard_points("macpherson", _STRUT, points)
     p["N"] = p["LB"] + 0.6 * (p["M"] - p["LB"])
     links = {"lower": ("LF", "LR", "LB"), "upright": ("LB", "TO", "W", "S"), "strut": ("M", "N")}
-    joints: dict[str, Hinge] = {"LF": _wishbone(p, "LF", "LR", "LB"), "LB": Spherical(), "M": Spherical()}
+    joints: dict[str, Joint] = {"LF": _wishbone(p, "LF", "LR", "LB"), "LB": Spherical(), "M": Spherical()}
     return _steered("MacPherson strut", p, links, joints, {"strut": ("upright", "LB")}, ("LF", "M"), mass)
 
 
@@ -93,7 +93,7 @@ def _steered(
     name: str,
     p: dict[str, Array],
     links: dict[str, tuple[str, ...]],
-    joints: dict[str, Hinge],
+    joints: dict[str, Joint],
     sliders: dict[str, tuple[str, object]],
     ground: tuple[str, ...],
     mass: float | None,
@@ -115,7 +115,7 @@ def _steered(
 
 
 def _wishbone(p: dict[str, Array], front: str, rear: str, ball: str) -> Revolute:
-    """Return the hinge of a wishbone about the line through its pivots, so that the ball goes up."""
+    """Return the joint of a wishbone about the line through its pivots, so that the ball goes up."""
     axis = p[front] - p[rear]
     up = np.cross(axis, p[ball] - p[rear])[2]
     if np.linalg.norm(np.cross(axis, p[ball] - p[rear])) < 1e-9 * max(float(axis @ axis), 1e-12):
@@ -144,7 +144,7 @@ def ackermann(
     """Return a steering trapezoid, seen from above: its wheels turn about (nearly) one point on the rear axle.
 
     Kingpins K1 (left, at y = track / 2) and K2, links left K1-A and right K2-B with their steering arms to the rear,
-    tie_rod A-B. The steering angle of a wheel is how far the hinge of its kingpin has turned from the start. The
+    tie_rod A-B. The steering angle of a wheel is how far the joint of its kingpin has turned from the start. The
     condition of Ackermann is cot(outer) - cot(inner) = track / wheelbase. Mobility 1.
 
     Parameters

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import pi
 
 from ..checks import LARGEST_SIZE, checked, positive
-from ..connections.elements import HingeSpring, PointPlaneContact
+from ..connections.elements import JointSpring, PointPlaneContact
 from ..connections.joints import Prismatic, Revolute
 from ..impulses import Contact, impulse
 from ..rotation import bryant
-from ..simulation import Event, Situation
+from ..simulation import Event, EventContext
 from ..system import System
 
 __all__ = ["woodpecker", "woodpecker_impacts"]
@@ -58,7 +58,7 @@ def woodpecker(scale: float = 1.0) -> System:
     s.connect("fall", Prismatic("z"), s.ground, carriage)
     s.connect("tilt", Revolute((0, -1, 0)), carriage, sleeve)
     s.connect("swing", Revolute((0, -1, 0)), sleeve.at(JOINT * scale, 0, 0), bird)
-    s.connect("spring", HingeSpring(STIFFNESS * scale**2), "swing")
+    s.connect("spring", JointSpring(STIFFNESS * scale**2), "swing")
     upright = bryant(0, pi / 2, 0)  # the normal of a pole's surface is along x
     s.ground.marker("beak", (JOINT + CENTRE - BEAK) * (scale - 1) + POLE, 0, 0, rotation=upright)
     bird.marker("beak", (CENTRE - BEAK) * scale, 0, BEAK_HEIGHT * scale)
@@ -82,7 +82,7 @@ def _impact(system: System, name: str) -> Event:
     surface = system[f"ground.{name.partition('.')[2]}"]
     pole = Contact(surface, system[name], normal="z", restitution=RESTITUTION[name], friction=FRICTION)
 
-    def strike(now: Situation) -> None:
+    def strike(now: EventContext) -> None:
         hit = impulse(now.model, now.q, now.v, contact=pole)
         now.impulse(name, force=hit.contacts[pole.name].impulse)
 

@@ -2,7 +2,7 @@
 
 from .eigenvalue_loci import Campbell, RootLocus, campbell, root_locus
 from .frequency_response import FrequencyResponse
-from .linear_system import Linear
+from .linear_system import LinearSystem
 from .linearization import linearize
 from .periodic_orbits import Floquet, PeriodicOrbit, floquet, periodic_orbit
 from .tangent import Tangent, tangent_space
@@ -13,7 +13,7 @@ __all__ = [
     "Campbell",
     "Floquet",
     "FrequencyResponse",
-    "Linear",
+    "LinearSystem",
     "Modes",
     "PeriodicOrbit",
     "RootLocus",

@@ -23,9 +23,9 @@ from ..checks import checked, finite_array
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
 from ..system import System
-from .operating_point import about, conditions_of, inputs_of, plain
+from .operating_point import as_plain_state, conditions_of, inputs_of, operating_point
 from .rotor_axes import in_common_axes
-from .state_constraints import Rows
+from .state_constraints import StateConstraints
 from .tangent import Tangent, tangent_space
 from .vibration_modes import frame_motions
 
@@ -252,7 +252,7 @@ def root_locus(
     system : System, Model, or function of the value
         A function gives the system for a value: any parameter at all.
     parameter : str
-        A number of an element (``"k.stiffness"``); or a start value (``"spin.speed"``, ``"fork"``), of a hinge whose
+        A number of an element (``"k.stiffness"``); or a start value (``"spin.speed"``, ``"fork"``), of a joint whose
         speed is driven too. For a function, what to call it.
     values : (m,)
         In order.
@@ -267,14 +267,14 @@ def root_locus(
     >>> s = da.System("wall", gravity=(0, 0, 0))
     >>> block = s.body("block", da.box(1, 1, 1, mass=2.0))
     >>> _ = s.connect("X", da.Prismatic("x"), s.ground, block)
-    >>> _ = s.connect("k", da.HingeSpring(stiffness=8.0, damping=1.0), "X")
+    >>> _ = s.connect("k", da.JointSpring(stiffness=8.0, damping=1.0), "X")
     >>> locus = da.root_locus(s, "k.damping", [0.0, 4.0, 7.9])
     >>> abs(locus.eigenvalues).round(9).tolist()
     [[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]
     """
     along = _along("root_locus", system, [parameter], values, state, conditions, independent, speeds)
     numbers, spaces, matrices = along
-    eigenvalues, vectors = _followed(matrices)
+    eigenvalues, vectors = _match_eigenvalues(matrices)
     return RootLocus(parameter, numbers, eigenvalues, vectors, tuple(spaces))
 
 
@@ -295,7 +295,7 @@ def campbell(
     ----------
     system : System, Model, or function of the speed
     spin : str or names
-        The hinge about which the rotor turns, or its speed: ``"bearing"``, ``"bearing.speed"``; driven at a speed, or
+        The joint about which the rotor turns, or its speed: ``"bearing"``, ``"bearing.speed"``; driven at a speed, or
         free. Several turn at the same speed.
     values : (m,) rad/s
     state, conditions, independent
@@ -311,7 +311,7 @@ def campbell(
     those in axes that turn with the rotor. `axes` tells which, and `notes` why.
     """
     if not isinstance(spin, str) and not len(spin):
-        raise ModelError("campbell", "spin", spin, "name the hinge about which the rotor turns")
+        raise ModelError("campbell", "spin", spin, "name the joint about which the rotor turns")
     names = [f"{each.removesuffix('.speed')}.speed" for each in ([spin] if isinstance(spin, str) else spin)]
     name = names[0]
     numbers, spaces, matrices = _along("campbell", system, names, values, state, conditions, independent, None)
@@ -321,7 +321,7 @@ def campbell(
         raise ModelError("campbell", "axis", axis, "an axis must have a length")
     turned = turned / length
     matrices, axes, notes = in_common_axes(spaces, matrices, numbers, turned)
-    eigenvalues, vectors = _followed(matrices)
+    eigenvalues, vectors = _match_eigenvalues(matrices)
     whirl = np.array([_whirl(space, S, turned) for space, S in zip(spaces, vectors, strict=True)])
     whirl *= np.where(numbers < 0, -1.0, 1.0)[:, None] * np.sign(eigenvalues.imag)
     return Campbell(name, numbers, eigenvalues, vectors, tuple(spaces), whirl, axes, notes)
@@ -387,36 +387,36 @@ def _at_value(
 ) -> tuple[Model, State, Conditions | None]:  # fmt: skip
     """Return the model with its numbers, the state and the conditions at one value of the parameter."""
     if made:
-        at = about(model, state, None, conditions, item=item)
+        at = operating_point(model, state, None, conditions, item=item)
         return at.model, at.state, at.conditions
     conditions = conditions_of(model, state, conditions, item)
-    state = plain(state)
+    state = as_plain_state(state)
     if conditions is not None and conditions.model.family is model.family:
         model = conditions.model
     if parameters[0] in model.parameter_names:
         now = model.conditions() if conditions is None else conditions
-        at = about(model, state, None, now.with_parameter(parameters[0], value, item=item), item=item)
+        at = operating_point(model, state, None, now.with_parameter(parameters[0], value, item=item), item=item)
         return at.model, at.state, at.conditions
     owners = {parameter.removesuffix(".speed") for parameter in parameters}
-    paced = [d for d in model.hinge_drives if d.name in owners and d.level == 1]
+    paced = [d for d in model.joint_drives if d.name in owners and d.level == 1]
     free = [parameter for parameter in parameters if parameter.removesuffix(".speed") not in {d.name for d in paced}]
     if free and isinstance(state, State):
         remedy = "give start values by name as state, so that this one can be set among them"
         raise ModelError(item, "state", state, remedy)
     if free or base is None or state is not None:
         named = {**(state or {}), **dict.fromkeys(free, value)} if free else state
-        at = about(model, named, None, conditions, item=item)
+        at = operating_point(model, named, None, conditions, item=item)
         model, base, conditions = at.model, at.state, at.conditions
     for drive in paced:
-        base = _paced(model, base, conditions, model.driven_freedoms(drive)[0], value)
+        base = _paced(model, base, conditions, model.driven_dof(drive)[0], value)
     return model, base, conditions
 
 
-def _paced(model: Model, state: State, conditions: Conditions | None, freedom: int, value: float) -> State:
-    """Return a state with another speed at a freedom whose speed is driven; what loops tie to it follows."""
+def _paced(model: Model, state: State, conditions: Conditions | None, dof: int, value: float) -> State:
+    """Return a state with another speed at a degree of freedom whose speed is driven; what loops tie to it follows."""
     v = state.v.copy()
-    v[freedom] = value
-    rows = Rows.of(model, conditions, state.t)
+    v[dof] = value
+    rows = StateConstraints.of(model, conditions, state.t)
     if rows.held.any():
         P = model.constraint_jacobian(state.q, t=state.t)[rows.held]
         loose = ~rows.paced
@@ -428,7 +428,7 @@ def _paced(model: Model, state: State, conditions: Conditions | None, freedom: i
 # ---- following
 
 
-def _followed(matrices: Array) -> tuple[Complex, Complex]:
+def _match_eigenvalues(matrices: Array) -> tuple[Complex, Complex]:
     """Return eigenvalues (m, n) and eigenvectors (m, n, n) of matrices, columns paired by (1)."""
     from scipy.optimize import linear_sum_assignment
 
@@ -467,13 +467,13 @@ def _axis(space: Tangent, name: str) -> Array:
     """Return the axis (3,) of the spin, world axes."""
     model = space.model
     owner = name.removesuffix(".speed")
-    hinge = owner if owner in model.hinge_names else owner.rpartition(".")[0]
-    body = model.body_names[model.hinge_names.index(hinge)] if hinge in model.hinge_names else model.body_names[-1]
+    joint = owner if owner in model.joint_names else owner.rpartition(".")[0]
+    body = model.body_names[model.joint_names.index(joint)] if joint in model.joint_names else model.body_names[-1]
     turn = np.zeros(model.nv)
     if owner in model.speed_names:
         turn[model.speed_names.index(owner)] = 1.0
     else:
-        turn[model.v_slice(hinge)] = 1.0
+        turn[model.v_slice(joint)] = 1.0
     w = (model.jacobian(body, space.state.q) @ turn)[:3]
     return np.asarray(w / (np.linalg.norm(w) or 1.0))
 

@@ -14,7 +14,7 @@ from ..errors import ModelError
 from .inputs import LEVELS
 
 if TYPE_CHECKING:
-    from .linear_system import Linear
+    from .linear_system import LinearSystem
 
 __all__ = ["FrequencyResponse", "frequency_response"]
 
@@ -76,7 +76,7 @@ class FrequencyResponse:
 
 
 def frequency_response(
-    lin: Linear, inputs: Names = None, outputs: Names = None, frequencies: ArrayLike | None = None
+    lin: LinearSystem, inputs: Names = None, outputs: Names = None, frequencies: ArrayLike | None = None
 ) -> FrequencyResponse:
     """Return the response of a linear system; see `Linear.frequency_response`."""
     names_in, columns = _inputs(lin, inputs)
@@ -118,7 +118,7 @@ def _solved(A: Array, s: Complex, B: Complex) -> Complex:
     return X
 
 
-def _inputs(lin: Linear, asked: Names) -> tuple[tuple[str, ...], list[list[tuple[int, int]]]]:
+def _inputs(lin: LinearSystem, asked: Names) -> tuple[tuple[str, ...], list[list[tuple[int, int]]]]:
     """Return names of inputs, and the columns that each is made of with powers of s: three for a drive."""
     names = list(lin.inputs) if asked is None else [asked] if isinstance(asked, str) else list(asked)
     columns = []
@@ -152,7 +152,7 @@ def _places(known: tuple[str, ...], asked: Names, what: str) -> list[int]:
     return places
 
 
-def _around(lin: Linear) -> Array:
+def _around(lin: LinearSystem) -> Array:
     """Return frequencies (Hz) around those of the system, finer near its poles."""
     values = lin.eigenvalues
     size = np.abs(values)

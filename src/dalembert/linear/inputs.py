@@ -1,4 +1,4 @@
-"""What acts on a linear system, by name: inputs of elements, hinge forces, loads, drives, numbers of elements.
+"""What acts on a linear system, by name: inputs of elements, joint forces, loads, drives, numbers of elements.
 
 Each input is a direction: what it changes directly, beside the independent states. Of a drive with position u,
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure.named_velocities import freedoms_of
+from ..closure.named_velocities import named_velocities
 from ..compile.schema import number
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.geometric import Constraint
@@ -27,10 +27,10 @@ from ..connections.drives import Drive, PoseDrive
 from ..errors import DalembertError, ModelError
 from ..model import DynamicsDerivatives, Model
 from ..model.conditions import parameter_value
-from .state_constraints import Rows
+from .state_constraints import StateConstraints
 from .tangent import Tangent, rate_slopes
 
-__all__ = ["Change", "changes_of", "input_names", "present_inputs"]
+__all__ = ["InputEffect", "changes_of", "input_names", "present_inputs"]
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ _PARTS = {"moment": 0, "force": 3}
 
 
 @dataclass(eq=False)
-class Change:
+class InputEffect:
     """What one input changes directly, per unit.
 
     Attributes
@@ -49,7 +49,7 @@ class Change:
     xi, dv, da : (nv,)
         Of positions, speeds and accelerations; da only of what drives prescribe, with what follows it.
     tau : (nv,)
-        Hinge forces.
+        Joint forces.
     loads : (nb, 6)
         On bodies, [moment; force] at their origins, world axes.
     laws : (n,)
@@ -78,7 +78,7 @@ class Change:
     level: int = 0
 
     def force(self, space: Tangent) -> Array:
-        """Return hinge forces (nv,) with those that loads amount to."""
+        """Return joint forces (nv,) with those that loads amount to."""
         tau = self.tau
         model = space.model
         for k in np.flatnonzero(self.loads.any(1)):
@@ -110,7 +110,7 @@ def input_names(model: Model) -> list[str]:
     return [*model.input_names, *efforts, *drives, *model.parameter_names, *loads]
 
 
-def changes_of(space: Tangent, names: Sequence[str]) -> list[Change]:
+def changes_of(space: Tangent, names: Sequence[str]) -> list[InputEffect]:
     """Return what inputs of these names change."""
     found = []
     for name in names:
@@ -123,12 +123,13 @@ def changes_of(space: Tangent, names: Sequence[str]) -> list[Change]:
     return found
 
 
-def mind_fixed_rows(
+def check_fixed_rows(
     model: Model, names: Sequence[str], q: Array, t: float, item: str, *, loops: bool = True
 ) -> None:  # fmt: skip
     """Refuse numbers that move what loops and drives prescribe: a position that obeys them changes with such a number.
 
-    Derivatives by numbers are those at a position that stays. With `loops` False, only what moves drives is refused.
+    Derivatives by numbers are those at a position that stays. With `loop_connections` False, only what moves drives is
+    refused.
     """
     for name in names:
         value = parameter_value(model, name, model.parameters)
@@ -148,14 +149,14 @@ def mind_fixed_rows(
             break
 
 
-def _nothing(space: Tangent, name: str, unit: str) -> Change:
+def _nothing(space: Tangent, name: str, unit: str) -> InputEffect:
     model = space.model
     nv, laws = model.nv, len(model.compiled.elements.inputs_by_law)
     xi, dv, da, tau = np.zeros((4, nv))
-    return Change(name, unit, xi, dv, da, tau, np.zeros((model.nb, 6)), np.zeros(laws))
+    return InputEffect(name, unit, xi, dv, da, tau, np.zeros((model.nb, 6)), np.zeros(laws))
 
 
-def _found(space: Tangent, name: str) -> Change | None:
+def _found(space: Tangent, name: str) -> InputEffect | None:
     model = space.model
     if name in model.input_names:
         change = _nothing(space, name, "")
@@ -175,18 +176,18 @@ def _found(space: Tangent, name: str) -> Change | None:
     return None
 
 
-def _number(space: Tangent, name: str) -> Change:
+def _number(space: Tangent, name: str) -> InputEffect:
     """Return what a number of the system changes; where it moves loops, what depends follows the independent ones.
 
     With rows phi(q, p) and their rates w(q, v, p), P xi = -phi_p and P dv = -(w_q xi + w_p), independent ones at rest.
     """
     model, s = space.model, space.state
-    mind_fixed_rows(model, [name], s.q, float(s.t), "linearize: inputs", loops=False)
+    check_fixed_rows(model, [name], s.q, float(s.t), "linearize: inputs", loops=False)
     change = _nothing(space, name, "")
     change.parameter = name
     if not model.nc:
         return change
-    rows = Rows.of(model, space.conditions, s.t)
+    rows = StateConstraints.of(model, space.conditions, s.t)
     P = model.constraint_jacobian(s.q, t=s.t)
     base = model.conditions() if space.conditions is None else space.conditions
     now = parameter_value(model, name, base.parameters)
@@ -205,25 +206,25 @@ def _number(space: Tangent, name: str) -> Change:
     return change
 
 
-def _effort(space: Tangent, owner: str, name: str) -> Change | None:
+def _effort(space: Tangent, owner: str, name: str) -> InputEffect | None:
     model = space.model
     try:
-        freedoms = freedoms_of(model, owner, item="linearize")
+        dofs = named_velocities(model, owner, item="linearize")
     except ModelError:
         return None
-    if len(freedoms) != 1:
-        single = ", ".join(repr(f"{each}.effort") for each in freedoms.names)
+    if len(dofs) != 1:
+        single = ", ".join(repr(f"{each}.effort") for each in dofs.names)
         raise ModelError("linearize", "input", name, f"name one of {single}")
     names = model.compiled.names
     unit = "N m"
-    if freedoms.columns:
-        unit = "N m" if names.speed_units[freedoms.columns[0]] == "rad" else "N"
+    if dofs.columns:
+        unit = "N m" if names.speed_units[dofs.columns[0]] == "rad" else "N"
     change = _nothing(space, name, unit)
-    change.tau[:] = freedoms.rows(space.state.q)[0]
+    change.tau[:] = dofs.rows(space.state.q)[0]
     return change
 
 
-def _load(space: Tangent, where: str, component: int, name: str) -> Change | None:
+def _load(space: Tangent, where: str, component: int, name: str) -> InputEffect | None:
     model, q = space.model, space.state.q
     try:
         marker = model._found("linearize", where)
@@ -246,7 +247,7 @@ def _load(space: Tangent, where: str, component: int, name: str) -> Change | Non
 # ---- drives
 
 
-def _driven(space: Tangent, drive: Drive, level: int, name: str) -> Change:
+def _driven(space: Tangent, drive: Drive, level: int, name: str) -> InputEffect:
     if isinstance(drive, PoseDrive):
         raise ModelError("linearize", "input", name, "the drive of an attitude is no input: drive single coordinates")
     if level < drive.level:
@@ -256,10 +257,10 @@ def _driven(space: Tangent, drive: Drive, level: int, name: str) -> Change:
     unit = ("m" if _is_length(model, drive) else "rad") + ("", "/s", "/s2")[level]
     change = _nothing(space, name, unit)
     change.drive, change.level = drive.name, level
-    rows = Rows.of(model, space.conditions, s.t)
-    slopes = np.zeros(3)  # of what the driven row or freedom has to be at each level, per unit
+    rows = StateConstraints.of(model, space.conditions, s.t)
+    slopes = np.zeros(3)  # of what the driven row or degree of freedom has to be at each level, per unit
     slopes[level] = 1.0
-    if not drive.of_hinge:
+    if not drive.of_joint:
         slopes = _target_slopes(drive, float(s.t), level)
         change.hidden = bool(slopes[2])
     P = model.constraint_jacobian(s.q, t=s.t) if model.nc else np.zeros((0, model.nv))
@@ -279,8 +280,8 @@ def _driven(space: Tangent, drive: Drive, level: int, name: str) -> Change:
 
 def _is_length(model: Model, drive: Drive) -> bool:
     names = model.compiled.names
-    if drive.of_hinge:
-        return names.speed_units[model.driven_freedoms(drive)[0]] == "m"
+    if drive.of_joint:
+        return names.speed_units[model.driven_dof(drive)[0]] == "m"
     return names.row_units[model.driven_row(drive)] == "m"
 
 
@@ -298,7 +299,12 @@ def _target_slopes(drive: Drive, t: float, level: int) -> Array:
 
 
 def _solved(
-    P: Array, w: Array, active: NDArray[np.bool_], fixed: NDArray[np.bool_], kept: NDArray[np.intp], rows: Rows
+    P: Array,
+    w: Array,
+    active: NDArray[np.bool_],
+    fixed: NDArray[np.bool_],
+    kept: NDArray[np.intp],
+    rows: StateConstraints,
 ) -> Array:
     """Return the motion (nv,) with P x = w in active rows, fixed and independent speeds at rest."""
     x = np.zeros(P.shape[1])
@@ -317,20 +323,20 @@ def _particular(
     active: NDArray[np.bool_],
     fixed: NDArray[np.bool_],
     kept: NDArray[np.intp],
-    rows: Rows,
+    rows: StateConstraints,
 ) -> Array:
     """Return the motion (nv,) with one at what is driven, independent and other driven speeds at rest."""
-    if not drive.of_hinge:
+    if not drive.of_joint:
         wanted = np.zeros(len(P))
         wanted[model.driven_row(drive)] = 1.0
         return _solved(P, wanted, active, fixed, kept, rows)
-    place = model.driven_freedoms(drive)[0]
+    place = model.driven_dof(drive)[0]
     x = np.zeros(P.shape[1])
     x[place] = 1.0
     return x - _solved(P, P[:, place], active, fixed, kept, rows) if len(P) else x
 
 
-def _accelerated(space: Tangent, drive: Drive, P: Array, rows: Rows) -> Array:
+def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints) -> Array:
     """Return A_u of (2), (nv,)."""
     model, q = space.model, space.state.q
     given = model.driven_speeds(2) if space.conditions is None else np.array(space.conditions.given, dtype=bool)

@@ -13,18 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import MissingPackageError
 from ..model import State
 from .frequency_response import FrequencyResponse, frequency_response
-from .inputs import Change
-from .outputs import Read
+from .inputs import InputEffect
+from .outputs import OutputRows
 from .tangent import Tangent
 
-__all__ = ["Linear"]
+__all__ = ["LinearSystem"]
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearSystem:
     """Linear equations of a system about a state; print it to read it.
 
         s' = A s + B u,   o = C s + D u,   s = [y; z; x]
@@ -45,8 +45,8 @@ class Linear:
     space: Tangent
     A: Array
     B: Array
-    changes: tuple[Change, ...]
-    read: Read
+    changes: tuple[InputEffect, ...]
+    read: OutputRows
     notes: tuple[str, ...] = ()
 
     # ---- names
@@ -215,7 +215,7 @@ class Linear:
         return f"<Linear {self.space.model.system.name!r}: {sizes}>"
 
 
-def _lines(lin: Linear) -> list[str]:
+def _lines(lin: LinearSystem) -> list[str]:
     def listed(names: tuple[str, ...]) -> str:
         return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "") if names else "none"
 

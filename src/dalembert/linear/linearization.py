@@ -13,27 +13,27 @@ from ..checks import checked
 from ..closure.equations import RelativeEquations
 from ..closure.scaled_equations import measures_of, ropes_of
 from ..connections.elements.element import Element
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..errors import DalembertError, ModelError
 from ..model import Conditions, DynamicsDerivatives, Model, State
 from ..system import System
 from .inputs import changes_of
-from .linear_system import Linear
-from .operating_point import about
-from .outputs import Read, read_outputs
-from .state_constraints import Rows
-from .tangent import Tangent, tangent_space, weakest
+from .linear_system import LinearSystem
+from .operating_point import operating_point
+from .outputs import OutputRows, read_outputs
+from .state_constraints import StateConstraints
+from .tangent import Tangent, smallest_singular_pair, tangent_space
 
 __all__ = ["linearize"]
 
 Array = NDArray[np.float64]
 
 _ALONG, _STEADY = 1e-4, 1e-3  # of a turn or length, a step along the motion; a relative change of A per such
-_NEARLY = 1e-4  # a singular value below which what closing leaves open, 1e-12, is 1e-4 of the coefficients
+NEARLY_TOL = 1e-4  # a singular value below which what closing leaves open, 1e-12, is 1e-4 of the coefficients
 _SIDE = 1e-6  # rad or lengths: the step to either side that shows a knot
 _KINK = 1e-2  # of the largest slope: change of slope from side to side that no curvature makes in such a step
 _FEW_STATES = 200  # beyond, laws are not evaluated beside the state
-REST = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
+EQUILIBRIUM_TOL = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
 
 
 @checked("inputs", "independent")
@@ -47,7 +47,7 @@ def linearize(
     independent: Sequence[str] | None = None,
     speeds: Sequence[str] | None = None,
     conditions: Conditions | None = None,
-) -> Linear:
+) -> LinearSystem:
     """Return the linear equations of a system about a state, loops, drives and element states included.
 
     Parameters
@@ -56,7 +56,7 @@ def linearize(
     state : State, dict of name to value, Result, or an equilibrium
         The start state of the system, its loops closed, if left out. It need not rest.
     inputs : names
-        Inputs of elements (``"motor.u"``, ``"wind.fx"``), all of them if left out; hinge forces (``"A.effort"``), loads
+        Inputs of elements (``"motor.u"``, ``"wind.fx"``), all of them if left out; joint forces (``"A.effort"``), loads
         in world axes (``"arm.tip.force.x"``, ``"arm.moment.z"``), drives (``"A.position"``, ``"A.speed"``,
         ``"A.acceleration"``: three inputs), numbers of elements (``"k.stiffness"``).
     outputs : names, or functions of a `State`
@@ -68,7 +68,7 @@ def linearize(
     speeds : names of speeds
         Those among them that are independent where wheels, skates or drives bind speeds alone.
     conditions : Conditions
-        Locked hinges, control, other parameters: ``model.conditions(...)``.
+        Locked joints, control, other parameters: ``model.conditions(...)``.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def linearize(
     AssemblyError
         If the state does not obey loops and drives.
     SingularityError
-        If freedoms appear or vanish at the position, or named coordinates do not determine it.
+        If degrees of freedom appear or vanish at the position, or named coordinates do not determine it.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def linearize(
     >>> np.sort(abs(lin.eigenvalues.imag)).round(4)
     array([1.566 , 1.566 , 3.1321, 3.1321])
     """
-    at = about(system, state, t, conditions)
+    at = operating_point(system, state, t, conditions)
     space = tangent_space(at.model, at.state, independent=independent, speeds=speeds, **at.under)
     return linear_at(space, inputs, outputs, notes=at.notes)
 
@@ -110,7 +110,7 @@ def linear_at(
     *,
     notes: Sequence[str] = (),
     d: DynamicsDerivatives | None = None,
-) -> Linear:
+) -> LinearSystem:
     """Return the linear equations in the coordinates of a tangent space; `d`: derivatives that are known already."""
     model = space.model
     names = list(model.input_names) if inputs is None else [inputs] if isinstance(inputs, str) else list(inputs)
@@ -125,7 +125,7 @@ def linear_at(
     states = space.state_names
     if outputs is None:
         units = tuple(_state_units(space))
-        read = Read(
+        read = OutputRows(
             states, units, np.eye(len(states)), np.zeros((len(states), len(changes))), np.ones(len(states), bool)
         )
     else:
@@ -133,18 +133,24 @@ def linear_at(
             raise ModelError("linearize", "outputs", outputs, "give names of outputs, or functions of a State")
         wanted = [outputs] if isinstance(outputs, str) or callable(outputs) else list(outputs)
         read = read_outputs(space, d, wanted, changes)
-    said = [*notes, *_uncertain(space), *(unrest(space, A) or drifting(space, A)), *_rubbing(model), *_on_stops(space)]
+    said = [
+        *notes,
+        *_uncertain(space),
+        *(note_not_in_equilibrium(space, A) or note_time_varying(space, A)),
+        *_note_dry_friction(model),
+        *_on_stops(space),
+    ]
     said += _at_knots(space)
-    return Linear(space, A, B, tuple(changes), read, tuple(said))
+    return LinearSystem(space, A, B, tuple(changes), read, tuple(said))
 
 
 def _uncertain(space: Tangent) -> list[str]:
     """Return a note if the position is so close to a singular one that what closing leaves open shows in A."""
-    rows = Rows.of(space.model, space.conditions, float(space.state.t))
+    rows = StateConstraints.of(space.model, space.conditions, float(space.state.t))
     if not space.model.nc:
         return []
-    least = weakest(rows.scaled(space.model, space.state.q)[rows.placing][:, ~rows.placed])[0]
-    if least >= _NEARLY:
+    least = smallest_singular_pair(rows.scaled(space.model, space.state.q)[rows.placing][:, ~rows.placed])[0]
+    if least >= NEARLY_TOL:
         return []
     return [
         f"the position is nearly singular (the least singular value of the loops is {least:.1e}): what is left open "
@@ -158,13 +164,17 @@ def _state_units(space: Tangent) -> list[str]:
     return [*(units[k] for k in space.positions), *rates, *("" for _ in space.model.state_names)]
 
 
-def _rubbing(model: Model) -> list[str]:
-    """Return a note if hinges have dry friction, which has no derivative where they rest."""
-    elements = {hinge.name: hinge.element for hinge in model.forest.hinges}
-    chords = {chord.name: chord.element for chord in model.forest.chords if isinstance(chord.element, Hinge)}
+def _note_dry_friction(model: Model) -> list[str]:
+    """Return a note if joints have dry friction, which has no derivative where they rest."""
+    elements = {joint.name: joint.element for joint in model.forest.joints}
+    loop_constraints = {
+        loop_constraint.name: loop_constraint.element
+        for loop_constraint in model.forest.loop_constraints
+        if isinstance(loop_constraint.element, Joint)
+    }
     dry = [
         name
-        for name, each in (elements | chords).items()
+        for name, each in (elements | loop_constraints).items()
         if each.friction is not None or each.load_friction is not None
     ]
     if not dry:
@@ -229,7 +239,7 @@ def _scales(space: Tangent) -> Array:
     return np.concatenate([D[space.positions], D[space.speeds]])
 
 
-def drifting(space: Tangent, A: Array) -> list[str]:
+def note_time_varying(space: Tangent, A: Array) -> list[str]:
     """Return a note if A changes along a steady motion: its eigenvalues then say little."""
     model, s = space.model, space.state
     pace = float(np.abs(s.v / model.compiled.tables["column_scale"]).max(initial=0.0))
@@ -248,11 +258,11 @@ def drifting(space: Tangent, A: Array) -> list[str]:
         return []
     return [
         "the coefficients change along the motion: eigenvalues are those of a frozen moment. Where the motion is "
-        "steady, describe it by hinges whose coordinates do not turn with the bodies; where periodic, use da.floquet"
+        "steady, describe it by joints whose coordinates do not turn with the bodies; where periodic, use da.floquet"
     ]
 
 
-def unrest(space: Tangent, A: Array | None = None) -> list[str]:
+def note_not_in_equilibrium(space: Tangent, A: Array | None = None) -> list[str]:
     """Return a note if the independent speeds or element states change: the state is no equilibrium.
 
     What counts as a change depends on A, the matrix of the independent states, if it is known.
@@ -267,7 +277,7 @@ def unrest(space: Tangent, A: Array | None = None) -> list[str]:
     )
     worst = int(np.abs(a / D).argmax()) if len(a) else 0
     notes = []
-    if len(a) and abs(a[worst] / D[worst]) > REST * size:
+    if len(a) and abs(a[worst] / D[worst]) > EQUILIBRIUM_TOL * size:
         k = space.speeds[worst]
         unit = model.compiled.names.speed_units[k]
         notes.append(
@@ -276,7 +286,7 @@ def unrest(space: Tangent, A: Array | None = None) -> list[str]:
         )
     if len(found.dx):
         worst = int(np.abs(found.dx).argmax())
-        if abs(found.dx[worst]) > REST * pace:
+        if abs(found.dx[worst]) > EQUILIBRIUM_TOL * pace:
             notes.append(
                 f"no equilibrium: {model.state_names[worst]!r} changes by {found.dx[worst]:.4g} /s at this state"
             )

@@ -82,7 +82,7 @@ class LargeSystem:
     def matrix(self) -> Array:
         """Return A (size, size) of the independent states: mu - R^-1, R from as many solutions as there are states.
 
-        Cheaper than all derivatives where loops leave few freedoms of many.
+        Cheaper than all derivatives where loops leave few degrees of freedom of many.
         """
         xi, dv, dx = (np.ascontiguousarray(part.T) for part in self.space.directions)
         R = np.hstack(self.solve(xi, dv, dx)).T

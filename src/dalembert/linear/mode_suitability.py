@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import DalembertError, ModesWarning
-from ..result import Motion, always
+from ..result import Motion, single_period
 from ..result.outputs import loaded_shapes
 from ..simulation.diagnostics.flexible_bodies import MISSED, missed_by_modes, percent, slender_bodies
 
@@ -43,7 +43,7 @@ def unfit_modes(found: Modes) -> list[str]:
     except DalembertError:  # loops that do not close nearby
         return []
     q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("q", "v", "x"))
-    under = None if space.conditions is None else always(space.conditions)
+    under = None if space.conditions is None else single_period(space.conditions)
     motion = Motion(model, np.full(len(states), float(space.state.t)), q, v, x, conditions=under)
     notes = []
     for body, _ in bodies:

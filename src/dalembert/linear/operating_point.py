@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from ..checks import finite_number
 from ..errors import ModelError
-from ..model import Conditions, Model, Sampled, State, as_model
+from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
-from ..simulation.start import found_with, start_state
+from ..simulation.start import parameter_differences, start_state
 from ..system import System
 
-__all__ = ["About", "about", "conditions_of", "inputs_of", "plain"]
+__all__ = ["OperatingPoint", "as_plain_state", "conditions_of", "inputs_of", "operating_point"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
-class About:
+class OperatingPoint:
     """What to linearise about, and what was said on the way.
 
     Attributes
@@ -49,10 +49,10 @@ class About:
         return {"conditions": self.conditions, "inputs": self.inputs}
 
 
-def about(
+def operating_point(
     system: System | Model, state: Any = None, t: float | None = None, conditions: Conditions | None = None,
     *, item: str = "linearize",
-) -> About:  # fmt: skip
+) -> OperatingPoint:  # fmt: skip
     """Return what to linearise about.
 
     Parameters
@@ -74,10 +74,10 @@ def about(
         remedy += "(da.TransferFunction) in its place"
         raise ModelError(item, "system", model.system.name, remedy)
     if isinstance(conditions, Conditions):
-        mind_conditions(model, conditions, item)
+        check_conditions(model, conditions, item)
     time = None if t is None else finite_number(t, item=item, field="t")
     given, then, inputs = _brought(state, time, item)
-    at = About(model, State(np.zeros(0), np.zeros(0)))
+    at = OperatingPoint(model, State(np.zeros(0), np.zeros(0)))
     if then is not None:
         conditions = _taken_over(at, then, conditions, item)
     if inputs:
@@ -85,7 +85,7 @@ def about(
         shown = ", ".join(f"{name!r} = {value:.6g}" for name, value in inputs.items())
         at.notes.append(f"inputs are those of the equilibrium: {shown}")
     if isinstance(conditions, Conditions):
-        mind_conditions(model, conditions, item)
+        check_conditions(model, conditions, item)
         at.conditions = conditions
         at.model = conditions.model  # with its own masses and places
     at.state, said = _obeying(at, given, given.t if isinstance(state, Result) else time, item)
@@ -93,13 +93,13 @@ def about(
     return at
 
 
-def _obeying(at: About, given: Any, time: float | None, item: str) -> tuple[State, list[str]]:
+def _obeying(at: OperatingPoint, given: Any, time: float | None, item: str) -> tuple[State, list[str]]:
     """Return the state, loops closed, and what was done to it."""
     when = time if time is not None else float(getattr(given, "t", 0.0))
     if isinstance(given, State) and np.ndim(given.q) != 1:
         raise ModelError(item, "the shape of state.q", np.shape(given.q), "give one state")
     if isinstance(given, State) and at.conditions is not None and (at.conditions.off or at.conditions.locked):
-        x = given.x if np.size(given.x) else at.model.state_starts()
+        x = given.x if np.size(given.x) else at.model.element_start_values()
         return State(np.array(given.q), np.array(given.v), when, np.array(x)), []
     found, notes = start_state(at.model, given, when)
     if np.ndim(found.q) != 1:
@@ -124,10 +124,10 @@ def _brought(state: Any, t: float | None, item: str) -> tuple[Any, Conditions | 
             raise ModelError(item, "state", state, remedy)
         state = giver()
     found = isinstance(then, Conditions)
-    return plain(state), then if found else None, dict(inputs) if found and inputs else {}
+    return as_plain_state(state), then if found else None, dict(inputs) if found and inputs else {}
 
 
-def plain(state: Any) -> Any:
+def as_plain_state(state: Any) -> Any:
     """Return a state without what an equilibrium knows beside it."""
     if isinstance(state, State) and isinstance(getattr(state, "conditions", None), Conditions):
         return State(state.q, state.v, state.t, state.x)
@@ -139,7 +139,7 @@ def conditions_of(model: Model, state: Any, conditions: Conditions | None, item:
     if conditions is not None or state is None:
         return conditions
     then = _brought(state, None, item)[1]
-    return None if then is None else _taken_over(About(model, plain(state)), then, None, item)
+    return None if then is None else _taken_over(OperatingPoint(model, as_plain_state(state)), then, None, item)
 
 
 def inputs_of(model: Model, state: Any, item: str) -> Array | None:
@@ -148,29 +148,29 @@ def inputs_of(model: Model, state: Any, item: str) -> Array | None:
     return model.input_values(inputs) if inputs else None
 
 
-def _taken_over(at: About, then: Conditions, asked: Conditions | None, item: str) -> Conditions | None:
+def _taken_over(at: OperatingPoint, then: Conditions, asked: Conditions | None, item: str) -> Conditions | None:
     """Return the conditions that hold: those asked for, else those brought along, for a model that has them.
 
     A number that the model has otherwise than it was described, and the state too, cannot be both.
     """
     model, family = at.model, at.model.family
     if asked is not None:
-        at.notes += found_with(then.other_numbers(asked.model, asked.parameters))
+        at.notes += parameter_differences(then.changed_parameters(asked.model, asked.parameters))
         return asked
     if then.model.parameter_names != model.parameter_names or then.model.speed_names != model.speed_names:
         if then.as_described:
             return None
         remedy = "what it was found with does not fit, for it is one of another system: give its model, or a State"
         raise ModelError(item, "state", f"a state of {then.model.system.name!r}", remedy)
-    brought, own = then.other_numbers(family), model.conditions().other_numbers(family)
+    brought, own = then.changed_parameters(family), model.conditions().changed_parameters(family)
     for name in brought.keys() & own.keys():
         if brought[name][0] != own[name][0]:
             remedy = f"the model has {own[name][0]:.6g} and the state was found with {brought[name][0]:.6g}: give one"
             raise ModelError(item, f"parameter {name!r}", own[name][0], remedy)
-    at.notes += found_with({name: (now[1], now[0]) for name, now in own.items() if name not in brought})
+    at.notes += parameter_differences({name: (now[1], now[0]) for name, now in own.items() if name not in brought})
     if then.locked:
         held = [name for k, name in enumerate(model.speed_names) if k in then.locked]
-        shown = ", ".join(map(repr, held)) or "a hinge that closes a loop"
+        shown = ", ".join(map(repr, held)) or "a joint that closes a loop"
         at.notes.append(f"held, as where the state was found: {shown}; the state alone, eq.state(), leaves it free")
     if not (brought or then.locked or then.off or then.control):
         return None
@@ -178,10 +178,10 @@ def _taken_over(at: About, then: Conditions, asked: Conditions | None, item: str
     return base.changed(locked=then.locked, off=then.off, control=then.control)
 
 
-def mind_conditions(model: Model, conditions: Conditions, item: str) -> None:
+def check_conditions(model: Model, conditions: Conditions, item: str) -> None:
     """Refuse conditions of another model, and control that acts between samples only."""
     if conditions.model.family is not model.family:
         raise ModelError(item, "conditions", conditions, "they are of another model: make them with model.conditions()")
-    if isinstance(conditions.control, Sampled):
+    if isinstance(conditions.control, SampledControl):
         remedy = "control that is sampled is no function of the state: linearise the plant, and close the loop yourself"
         raise ModelError(item, "control", conditions.control, remedy)

@@ -18,20 +18,20 @@ from .. import _core
 from ..errors import ModelError
 from ..model import Conditions, DynamicsDerivatives, Model
 from ..model.conditions import parameter_value
-from ..result import Motion, Output, always
-from .inputs import Change, present_inputs
+from ..result import Motion, Output, single_period
+from .inputs import InputEffect, present_inputs
 from .small_motions import small_motion_names
 from .tangent import Tangent
 
-__all__ = ["Read", "read_outputs"]
+__all__ = ["OutputRows", "read_outputs"]
 
 Array = NDArray[np.float64]
 
-_STEP = 1e-3  # of fourth order: 1e-12 of the output's fifth derivative; rounding 1e-13 of its size
+DIFFERENCE_STEP = 1e-3  # of fourth order: 1e-12 of the output's fifth derivative; rounding 1e-13 of its size
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class OutputRows:
     """Outputs of a linear system.
 
     Attributes
@@ -49,7 +49,9 @@ class Read:
     exact: NDArray[np.bool_]
 
 
-def read_outputs(space: Tangent, d: DynamicsDerivatives, outputs: Sequence[Any], changes: list[Change]) -> Read:
+def read_outputs(
+    space: Tangent, d: DynamicsDerivatives, outputs: Sequence[Any], changes: list[InputEffect]
+) -> OutputRows:
     """Return the rows of outputs by name, or of functions of a `State`."""
     directions = _Directions(space, changes)
     found: list[tuple[str, str, Array, bool]] = []
@@ -72,13 +74,13 @@ def read_outputs(space: Tangent, d: DynamicsDerivatives, outputs: Sequence[Any],
     n = space.size
     rows = np.array([row for _, _, row, _ in found]).reshape(len(found), n + len(changes))
     exact_rows = np.array([each[3] for each in found], dtype=bool)
-    return Read(tuple(f[0] for f in found), tuple(f[1] for f in found), rows[:, :n], rows[:, n:], exact_rows)
+    return OutputRows(tuple(f[0] for f in found), tuple(f[1] for f in found), rows[:, :n], rows[:, n:], exact_rows)
 
 
 class _Directions:
     """All independent states, then all inputs: what each changes per unit."""
 
-    def __init__(self, space: Tangent, changes: list[Change]) -> None:
+    def __init__(self, space: Tangent, changes: list[InputEffect]) -> None:
         self.space, self.changes = space, changes
         xi, dv, dx = space.directions
         model, n, m = space.model, space.size, len(changes)
@@ -109,7 +111,7 @@ class _Directions:
             if change.hidden:
                 remedy = f"what {change.name!r} does to it is not known: take outputs of positions and speeds"
                 raise ModelError("linearize", "output", output.name, remedy)
-        steps = [self._values(output, k * _STEP) for k in (1, -1, 2, -2)]
+        steps = [self._values(output, k * DIFFERENCE_STEP) for k in (1, -1, 2, -2)]
         up, down, far_up, far_down = steps
         if output.branch:  # angles known up to whole turns
             turn = np.array([kind == "turn" for kind in output.branch])
@@ -120,7 +122,7 @@ class _Directions:
             for values in (down, far_up, far_down):
                 flipped = (values * up * sign).sum(-1, keepdims=True) < 0
                 values *= np.where(flipped & sign, -1.0, 1.0)
-        rows = (8 * (up - down) - (far_up - far_down)).T / (12 * _STEP * self.scale)
+        rows = (8 * (up - down) - (far_up - far_down)).T / (12 * DIFFERENCE_STEP * self.scale)
         if len(rows) == 1:
             labels = [output.name]
         elif output.labels:
@@ -134,14 +136,16 @@ class _Directions:
         s, model = self.space.state, self.space.model
         count, by = len(self.xi), h * self.scale[:, None]
         q = model.integrate(np.tile(s.q, (count, 1)), by * self.xi)
-        motion = _Varied(self, by, model, np.full(count, s.t), q, s.v + by * self.dv, s.x + by * self.dx)
+        motion = _MotionWithVariedInputs(
+            self, by, model, np.full(count, s.t), q, s.v + by * self.dv, s.x + by * self.dx
+        )
         values = np.asarray(output.value(motion), dtype=float).reshape(count, -1).copy()
         for k, change in enumerate(self.changes, self.space.size):
             if change.parameter:
                 values[k] = self._with_number(output, change, float(by[k, 0]))
         return values
 
-    def _with_number(self, output: Output, change: Change, step: float) -> Array:
+    def _with_number(self, output: Output, change: InputEffect, step: float) -> Array:
         """Return an output (components,) at the state with another number of the system, which loops follow."""
         s, base, name = self.space.state, self.space.conditions, change.parameter
         base = self.space.model.conditions() if base is None else base
@@ -149,15 +153,15 @@ class _Directions:
         conditions = base.with_parameter(name, now + step, item="linearize")
         q = conditions.model.integrate(s.q, step * change.xi)
         one = (np.array([s.t]), q[None], (s.v + step * change.dv)[None], s.x[None])
-        value = output.value(_Fed(self.space.inputs, conditions, *one))
+        value = output.value(_MotionWithInputs(self.space.inputs, conditions, *one))
         return np.asarray(value, dtype=float).reshape(-1)
 
 
-class _Fed(Motion):
+class _MotionWithInputs(Motion):
     """States under conditions, with inputs in place of laws."""
 
     def __init__(self, inputs: Array | None, conditions: Conditions, t: Array, q: Array, v: Array, x: Array) -> None:
-        super().__init__(conditions.model, t, q, v, x, conditions=always(conditions))
+        super().__init__(conditions.model, t, q, v, x, conditions=single_period(conditions))
         self._how: dict[str, Any] = {"conditions": conditions}
         if inputs is not None:
             self._how["inputs"] = np.tile(inputs, (len(q), 1))
@@ -166,12 +170,12 @@ class _Fed(Motion):
         return self.model.report(parts, self.t, self.q, self.v, self.x, **self._how)
 
 
-class _Varied(Motion):
+class _MotionWithVariedInputs(Motion):
     """States beside one another under inputs that differ."""
 
     def __init__(self, at: _Directions, h: Array, model: Model, t: Array, q: Array, v: Array, x: Array) -> None:
         conditions = at.space.conditions
-        super().__init__(model, t, q, v, x, conditions=None if conditions is None else always(conditions))
+        super().__init__(model, t, q, v, x, conditions=None if conditions is None else single_period(conditions))
         self._directions, self._h = at, h
 
     def _reported(self, parts: list[str]) -> dict[str, Array]:
@@ -196,7 +200,7 @@ class _Varied(Motion):
         return {_core.report_parts[place]: values for place, values in zip(names, found, strict=True)}
 
 
-def _size(space: Tangent, change: Change) -> float:
+def _size(space: Tangent, change: InputEffect) -> float:
     """Return a size that an input may have, for the steps of differences."""
     if change.parameter:
         model, conditions = space.model, space.conditions

@@ -32,7 +32,7 @@ from ..result import Result
 from ..simulation.simulation import simulate
 from ..system import System
 from .eigenvalue_loci import _matrices
-from .operating_point import About, about, mind_conditions, plain
+from .operating_point import OperatingPoint, as_plain_state, check_conditions, operating_point
 from .tangent import Tangent, tangent_space
 
 __all__ = ["Floquet", "PeriodicOrbit", "floquet", "periodic_orbit"]
@@ -40,10 +40,10 @@ __all__ = ["Floquet", "PeriodicOrbit", "floquet", "periodic_orbit"]
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-POOR = 30.0  # ratio of dependent to independent scaled motions beyond which others take over
+MAX_DEPENDENCE_RATIO = 30.0  # ratio of dependent to independent scaled motions beyond which others take over
 STEPS, MOST = 32, 4096
-SETTLED = 1e-7  # relative change of the monodromy matrix when steps are halved; the finer is 16 times better
-RETURNED = 1e-9  # scaled distance from end to start of an orbit that is found
+MONODROMY_TOL = 1e-7  # relative change of the monodromy matrix when steps are halved; the finer is 16 times better
+ORBIT_TOL = 1e-9  # scaled distance from end to start of an orbit that is found
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +211,7 @@ def floquet(
     return _carried(space, result, float(period))
 
 
-def _begun(system: System | Model, state: Any, t: float | None, options: dict[str, Any], item: str) -> About:
+def _begun(system: System | Model, state: Any, t: float | None, options: dict[str, Any], item: str) -> OperatingPoint:
     """Return where a motion starts; numbers and control of its options, or of a run, hold for its small changes too."""
     model = as_model(system)
     parameters = options.pop("parameters", None)
@@ -219,21 +219,21 @@ def _begun(system: System | Model, state: Any, t: float | None, options: dict[st
         model = model.with_parameters(parameters)
         if isinstance(state, Result):
             state = state.final if t is None else state.at(finite_number(t, item=item, field="t"))
-        state = plain(state)
-    at = about(model, state, t, None, item=item)
+        state = as_plain_state(state)
+    at = operating_point(model, state, t, None, item=item)
     if at.inputs is not None:
         remedy = "it was found with inputs in place of laws, which a motion has not: describe them by constants"
         raise ModelError(item, "state", type(state).__name__, remedy)
     if at.conditions is not None:
         if at.conditions.locked or at.conditions.off:
-            remedy = "hinges were held or loops open there: describe the system as it was then, or give the state alone"
+            remedy = "joints were held or loops open there: describe the system as it was then, or give the state alone"
             raise ModelError(item, "state", type(state).__name__, remedy)
         options.setdefault("control", at.conditions.control)
         at.model = at.model.with_parameters(at.conditions.parameters)
     control = options.get("control")
     if control is not None:
         at.conditions = at.model.conditions(control=control)
-        mind_conditions(at.model, at.conditions, item)
+        check_conditions(at.model, at.conditions, item)
     else:
         at.conditions = None
     return at
@@ -263,7 +263,7 @@ def _carried(space: Tangent, result: Result, period: float) -> Floquet:
         Phi = _product(space, result, period, steps)
         if last is not None:
             change = float(np.abs(Phi - last).max(initial=0.0)) / max(1.0, float(np.abs(Phi).max(initial=0.0)))
-            if change < SETTLED or steps >= MOST:
+            if change < MONODROMY_TOL or steps >= MOST:
                 # the halved steps are better by 2^4
                 return Floquet(space, period, (16 * Phi - last) / 15, result, change / 15)
         last, steps = Phi, 2 * steps
@@ -331,7 +331,7 @@ def _kept(first: Tangent, state: State, names: Names) -> Tangent | None:
     D = first.model.compiled.tables["column_scale"]
     Q = np.abs(space.Q) * D[space.positions] / D[:, None]
     V = np.abs(space.V) * D[space.speeds] / D[:, None]
-    return space if max(Q.max(initial=0.0), V.max(initial=0.0)) < POOR else None
+    return space if max(Q.max(initial=0.0), V.max(initial=0.0)) < MAX_DEPENDENCE_RATIO else None
 
 
 def _turn(old: Tangent, new: Tangent) -> Array:
@@ -390,7 +390,7 @@ def periodic_orbit(
         r, scale, kept = _missed(space, result, free)
         size = float(np.abs((r / scale)[kept]).max(initial=0.0))
         found = _carried(space, result, T)
-        if size <= max(RETURNED, 30 * rtol):
+        if size <= max(ORBIT_TOL, 30 * rtol):
             return PeriodicOrbit(T, found, size, count, tuple(at.notes))
         if count and size > 4 * away:
             break

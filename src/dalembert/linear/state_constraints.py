@@ -7,20 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure.scaling import Scales
+from ..closure.scaling import Scaling
 from ..errors import AssemblyError, ModelError
 from ..model import Conditions, Model, State
 
-__all__ = ["Rows"]
+__all__ = ["StateConstraints"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-OFF = 1e-6  # scaled residuals of rows beyond which a state does not obey them
+CONSTRAINT_TOL = 1e-6  # scaled residuals of rows beyond which a state does not obey them
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class StateConstraints:
     """What a state has to obey under conditions at a time.
 
     Attributes
@@ -34,14 +34,14 @@ class Rows:
     scales : Scales
     """
 
-    held: Marks
-    placing: Marks
-    placed: Marks
-    paced: Marks
-    scales: Scales
+    held: BoolArray
+    placing: BoolArray
+    placed: BoolArray
+    paced: BoolArray
+    scales: Scaling
 
     @classmethod
-    def of(cls, model: Model, conditions: Conditions | None, t: float) -> Rows:
+    def of(cls, model: Model, conditions: Conditions | None, t: float) -> StateConstraints:
         names = model.compiled.names
         held = np.asarray(names.closing, dtype=bool).copy()
         placing = held & np.asarray(model.holonomic, dtype=bool)
@@ -51,13 +51,13 @@ class Rows:
             on = conditions.holds()
             held, placing = held & on, placing & on
             placed, paced = (np.array(marks, dtype=bool) for marks in (conditions.placed, conditions.paced))
-            if any(freedom >= model.nv for freedom in conditions.locked):
+            if any(dof >= model.nv for dof in conditions.locked):
                 raise ModelError(
-                    "linearize", "conditions", "a cut hinge that is held",
-                    "loops are cut where a hinge sticks: lock it with another description (da.Fixed; da.Distance for "
+                    "linearize", "conditions", "a cut joint that is held",
+                    "loops are cut where a joint sticks: lock it with another description (da.Fixed; da.Distance for "
                     "a taut rope), or cut the loop elsewhere",
                 )  # fmt: skip
-        return cls(held, placing, placed, paced, Scales.of(model, t=t))
+        return cls(held, placing, placed, paced, Scaling.of(model, t=t))
 
     @property
     def any(self) -> bool:
@@ -86,7 +86,7 @@ class Rows:
         P = model.constraint_jacobian(state.q, t=state.t)
         rate = np.where(self.held, S * (P @ state.v - self.rates(model, state.q)), 0.0) / pace
         for what, by in (("position", gap), ("speed", rate)):
-            if np.abs(by).max(initial=0.0) > OFF:
+            if np.abs(by).max(initial=0.0) > CONSTRAINT_TOL:
                 worst = int(np.abs(by).argmax())
                 raise AssemblyError(
                     f"the state does not obey row {names[worst]!r}: its {what} is off by {abs(by[worst]):.3g} "

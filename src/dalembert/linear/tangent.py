@@ -12,7 +12,7 @@ they are the same, with rows on speeds alone (skates, wheels) or driven speeds t
 
     y' = E_q (V z + (U + K Q) y),   z' = E_v da,   x' = d(dx)                                                 (4)
 
-with E_q, E_v that pick the independent ones and K that of `Hinge.bracket`: small turns of ball joints do not add.
+with E_q, E_v that pick the independent ones and K that of `Joint.bracket`: small turns of ball joints do not add.
 
 w_q xi of rows that bind positions is exact without derivatives of P: gamma, what is left of the second rates of rows
 without accelerations, is quadratic in v, and P_h xi = 0 holds all along a motion, so that
@@ -36,18 +36,18 @@ from ..closure.null_space import general_mobility
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, DynamicsDerivatives, Model, State
 from .small_motions import brackets, small_motion_names
-from .state_constraints import Rows
+from .state_constraints import StateConstraints
 
 __all__ = ["Tangent", "tangent_space"]
 
 Array = NDArray[np.float64]
-Places = NDArray[np.intp]
-Marks = NDArray[np.bool_]
+IndexArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
 
-RANK = 1e-9  # of scaled rows at a closed position: below it is rounding
-CLOSED = 2e-6  # of scaled rows: closing loops to 1e-12 leaves up to this of a singular value that is zero
+RANK_TOL = 1e-9  # of scaled rows at a closed position: below it is rounding
+CLOSED_SINGULAR_TOL = 2e-6  # of scaled rows: closing loops to 1e-12 leaves up to this of a singular value that is zero
 _DRIVEN = 1e-5  # weight of coordinates with driven speeds: independent wherever they determine the position
-_STEP = 1e-3  # of central differences of fourth order, whose error is 1e-13 of the rows'
+DIFFERENCE_STEP = 1e-3  # of central differences of fourth order, whose error is 1e-13 of the rows'
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Tangent:
     Q : (nv, nq), V : (nv, nz), U : (nv, nq)
         Of (3): xi = Q y, dv = V z + U y.
     K : (nv, nv) or None
-        Of (4); None if zero for every hinge.
+        Of (4); None if zero for every joint.
     inputs : array or None
         In place of laws, as `Model.input_values` gives them.
     """
@@ -74,8 +74,8 @@ class Tangent:
     model: Model
     conditions: Conditions | None
     state: State
-    positions: Places
-    speeds: Places
+    positions: IndexArray
+    speeds: IndexArray
     Q: Array
     V: Array
     U: Array
@@ -99,7 +99,7 @@ class Tangent:
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        """Names of y: coordinates, or small turns and shifts of hinges whose speeds are not rates of coordinates."""
+        """Names of y: coordinates, or small turns and shifts of joints whose speeds are not rates of coordinates."""
         names = small_motion_names(self.model)
         return tuple(names[k] for k in self.positions)
 
@@ -171,7 +171,7 @@ class Tangent:
         place, pace, _ = model.drive_motion(float(s.t))
         q = model.integrate(s.q, self.Q @ y)
         q = np.where(np.isnan(place), q, place)
-        rows = Rows.of(model, self.conditions, s.t)
+        rows = StateConstraints.of(model, self.conditions, s.t)
         if rows.any:
             q = self._closed(q, rows, y)
         v = np.where(np.isnan(pace), s.v, pace)
@@ -182,10 +182,10 @@ class Tangent:
         if rows.held.any():
             P = model.constraint_jacobian(q, t=s.t)[rows.held]
             gap = rows.rates(model, q)[rows.held] - P @ v
-            v[loose] += np.linalg.lstsq(P[:, loose], gap, rcond=RANK)[0]
+            v[loose] += np.linalg.lstsq(P[:, loose], gap, rcond=RANK_TOL)[0]
         return State(q=q, v=v, t=s.t, x=s.x + np.broadcast_to(np.asarray(x, dtype=float), (model.nx,)))
 
-    def _closed(self, q: Array, rows: Rows, y: Array) -> Array:
+    def _closed(self, q: Array, rows: StateConstraints, y: Array) -> Array:
         """Return q (nq,) on the rows that bind positions, the independent coordinates as they are."""
         model = self.model
         loose = ~rows.placed
@@ -197,7 +197,7 @@ class Tangent:
                 return q
             J = rows.scaled(model, q)[place][:, loose]
             step = np.zeros(model.nv)
-            step[loose] = -rows.scales.columns[loose] * np.linalg.lstsq(J, gap, rcond=RANK)[0]
+            step[loose] = -rows.scales.columns[loose] * np.linalg.lstsq(J, gap, rcond=RANK_TOL)[0]
             q = model.integrate(q, step)
         if np.abs(gap).max(initial=0.0) <= 1e-9:
             return q
@@ -233,7 +233,7 @@ def tangent_space(
     prefer : names of coordinates
         Among the independent ones wherever they can be; the others by pivoting.
     conditions : Conditions
-        Locked hinges, closures that are off, parameters.
+        Locked joints, closures that are off, parameters.
     inputs : array
         In place of laws, as `Model.input_values` gives them.
 
@@ -242,7 +242,7 @@ def tangent_space(
     AssemblyError
         If the state does not obey loops and drives.
     SingularityError
-        If freedoms appear or vanish at the position, or chosen coordinates are not independent.
+        If degrees of freedom appear or vanish at the position, or chosen coordinates are not independent.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def tangent_space(
     (('A', 'A.speed'), (3, 1))
     """
     q, v, t = state.q, state.v, float(state.t)
-    rows = Rows.of(model, conditions, t)
+    rows = StateConstraints.of(model, conditions, t)
     rows.mind(model, state)
     K = brackets(model, v)
     D = rows.scales.columns
@@ -269,8 +269,8 @@ def tangent_space(
     weight[rows.paced & ~rows.placed] = _DRIVEN
     positions, Q = _split(model, J[rows.placing], D, free, wanted, weight, item)
     if len(positions) > _expected(model, rows, len(free)):
-        _mind_singular(model, state, rows, positions, Q)
-    _mind_nearly_singular(model, J[rows.placing][:, free], free)
+        _check_singular(model, state, rows, positions, Q)
+    _check_nearly_singular(model, J[rows.placing][:, free], free)
     paces, V = positions, Q
     if not at_once:
         asked = None if speeds is None else _named(model, speeds, item, "speeds")
@@ -280,8 +280,8 @@ def tangent_space(
 
 
 def _split(
-    model: Model, J: Array, D: Array, free: Places, wanted: Places | None, weight: Array, item: str
-) -> tuple[Places, Array]:
+    model: Model, J: Array, D: Array, free: IndexArray, wanted: IndexArray | None, weight: Array, item: str
+) -> tuple[IndexArray, Array]:
     """Return independent columns among the free ones of scaled rows J, and the motions (nv, n) by one of them each."""
     from scipy.linalg import qr
 
@@ -293,7 +293,7 @@ def _split(
         rank = _rank(R)
     dependent, left = columns[order[:rank]], columns[order[rank:]]
     if wanted is not None:
-        _mind_chosen(model, J, wanted, free, left, item)
+        _check_chosen(model, J, wanted, free, left, item)
     positions = np.sort(left) if wanted is None else wanted
     Q = np.zeros((model.nv, len(positions)))
     Q[positions, np.arange(len(positions))] = 1.0
@@ -306,12 +306,19 @@ def _split(
 def _rank(R: Array) -> int:
     """Return the rank of scaled rows from the triangle of their pivoted QR."""
     diagonal = np.abs(np.diag(R))
-    return int((diagonal > RANK * max(1.0, float(diagonal.max(initial=0.0)))).sum())
+    return int((diagonal > RANK_TOL * max(1.0, float(diagonal.max(initial=0.0)))).sum())
 
 
 def _fewer(
-    model: Model, J: Array, D: Array, paced: Marks, positions: Places, Q: Array, asked: Places | None, item: str
-) -> tuple[Places, Array]:
+    model: Model,
+    J: Array,
+    D: Array,
+    paced: BoolArray,
+    positions: IndexArray,
+    Q: Array,
+    asked: IndexArray | None,
+    item: str,
+) -> tuple[IndexArray, Array]:
     """Return which of the independent motions have independent speeds, and V (nv, nz), for rows that bind speeds."""
     from scipy.linalg import qr
 
@@ -332,7 +339,7 @@ def _fewer(
     W = np.zeros((len(positions), len(kept)))
     W[kept, np.arange(len(kept))] = 1.0
     if rank:
-        X, _, found, _ = np.linalg.lstsq(rows[:, rest], rows[:, kept], rcond=RANK)
+        X, _, found, _ = np.linalg.lstsq(rows[:, rest], rows[:, kept], rcond=RANK_TOL)
         if found < rank:
             names = ", ".join(repr(model.speed_names[k]) for k in positions[kept])
             raise SingularityError(f"{names} do not determine the other speeds: choose others, or leave `speeds` out")
@@ -342,7 +349,9 @@ def _fewer(
     return positions[kept], V
 
 
-def _following(model: Model, state: State, rows: Rows, J: Array, speeds: Places, Q: Array, K: Array | None) -> Array:
+def _following(
+    model: Model, state: State, rows: StateConstraints, J: Array, speeds: IndexArray, Q: Array, K: Array | None
+) -> Array:
     """Return U (nv, nq) of (3): how speeds follow positions while the independent ones stay, (2)."""
     U = np.zeros_like(Q)
     if not rows.held.any() or not Q.shape[1]:
@@ -353,7 +362,7 @@ def _following(model: Model, state: State, rows: Rows, J: Array, speeds: Places,
         return U
     loose = ~rows.paced
     loose[speeds] = False
-    X, _, _, _ = np.linalg.lstsq(J[held][:, loose], -W, rcond=RANK)
+    X, _, _, _ = np.linalg.lstsq(J[held][:, loose], -W, rcond=RANK_TOL)
     missed = np.abs(J[held][:, loose] @ X + W).max(initial=0.0)
     if missed > 1e-6 * (1.0 + np.abs(W).max(initial=0.0)):
         name = model.constraint_names[int(np.flatnonzero(held)[int(np.abs(J[held][:, loose] @ X + W).max(1).argmax())])]
@@ -364,7 +373,7 @@ def _following(model: Model, state: State, rows: Rows, J: Array, speeds: Places,
     return U
 
 
-def rate_slopes(model: Model, state: State, holonomic: Marks, Q: Array, K: Array | None) -> Array:
+def rate_slopes(model: Model, state: State, holonomic: BoolArray, Q: Array, K: Array | None) -> Array:
     """Return derivatives (nc, n) of the rates P v + drift along small motions Q (nv, n) that keep the rows."""
     q, v, t = state.q, state.v, float(state.t)
     n = Q.shape[1]
@@ -385,18 +394,18 @@ def rate_slopes(model: Model, state: State, holonomic: Marks, Q: Array, K: Array
 def _differences(model: Model, q: Array, v: Array, t: float, Q: Array) -> Array:
     """Return derivatives (nc, n) of P v + drift along Q by central differences."""
     n = Q.shape[1]
-    moves = np.concatenate([k * _STEP * Q.T for k in (1, -1, 2, -2)])
+    moves = np.concatenate([k * DIFFERENCE_STEP * Q.T for k in (1, -1, 2, -2)])
     near = model.integrate(np.broadcast_to(q, (4 * n, len(q))), moves)
     times = np.full(4 * n, t)
     rates = model.constraint_jacobian(near, t=times) @ v + model.constraint_drift(near, t=times)
     up, down, far_up, far_down = rates.reshape(4, n, -1)
-    return np.asarray((8 * (up - down) - (far_up - far_down)).T / (12 * _STEP))
+    return np.asarray((8 * (up - down) - (far_up - far_down)).T / (12 * DIFFERENCE_STEP))
 
 
 # ---- verdicts
 
 
-def _named(model: Model, names: Sequence[str], item: str, field: str = "independent") -> Places:
+def _named(model: Model, names: Sequence[str], item: str, field: str = "independent") -> IndexArray:
     known, also = small_motion_names(model), model.speed_names
     asked = [names] if isinstance(names, str) else list(names)
     for name in asked:
@@ -409,13 +418,13 @@ def _named(model: Model, names: Sequence[str], item: str, field: str = "independ
     return np.array(places, dtype=np.intp)
 
 
-def _mind_chosen(model: Model, J: Array, wanted: Places, free: Places, left: Places, item: str) -> None:
+def _check_chosen(model: Model, J: Array, wanted: IndexArray, free: IndexArray, left: IndexArray, item: str) -> None:
     """Refuse coordinates that are prescribed, too few, too many or dependent."""
     names = small_motion_names(model)
     given = sorted(set(wanted.tolist()) - set(free.tolist()))
     if given:
         raise ModelError(item, "independent", names[given[0]], "a drive or a lock prescribes it")
-    whole = np.linalg.matrix_rank(J[:, free], tol=RANK) if len(J) else 0
+    whole = np.linalg.matrix_rank(J[:, free], tol=RANK_TOL) if len(J) else 0
     count = len(free) - int(whole)
     if len(wanted) != count:
         asked = tuple(names[k] for k in wanted)
@@ -427,13 +436,13 @@ def _mind_chosen(model: Model, J: Array, wanted: Places, free: Places, left: Pla
         )
 
 
-def _expected(model: Model, rows: Rows, free: int) -> int:
+def _expected(model: Model, rows: StateConstraints, free: int) -> int:
     """Return how many coordinates rows that do not repeat others in every configuration leave."""
     lean = set(model.independent_rows)
     return free - sum(1 for name, on in zip(model.constraint_names, rows.placing, strict=True) if on and name in lean)
 
 
-def weakest(J: Array) -> tuple[float, Array]:
+def smallest_singular_pair(J: Array) -> tuple[float, Array]:
     """Return the smallest singular value of scaled rows (m, n) that is none of rounding, and its motion (n,)."""
     if not J.size:
         return 1.0, np.zeros(J.shape[1])
@@ -444,14 +453,14 @@ def weakest(J: Array) -> tuple[float, Array]:
     if last > 1e-2:  # pivots follow singular values but for a small factor: far from singular
         return float(last), np.zeros(J.shape[1])
     _, s, Vt = np.linalg.svd(R[: J.shape[1], np.argsort(order)], full_matrices=False)
-    rank = int((s > RANK * max(1.0, float(s.max(initial=0.0)))).sum())
+    rank = int((s > RANK_TOL * max(1.0, float(s.max(initial=0.0)))).sum())
     return (float(s[rank - 1]), Vt[rank - 1]) if rank else (1.0, np.zeros(J.shape[1]))
 
 
-def _mind_nearly_singular(model: Model, J: Array, free: Places) -> None:
+def _check_nearly_singular(model: Model, J: Array, free: IndexArray) -> None:
     """Refuse a position that cannot be told from a singular one by loops closed to rounding."""
-    least, motion = weakest(J)
-    if least >= CLOSED:
+    least, motion = smallest_singular_pair(J)
+    if least >= CLOSED_SINGULAR_TOL:
         return
     names = small_motion_names(model)
     shown = ", ".join(repr(names[k]) for k in free[np.abs(motion) > 0.1][:8])
@@ -461,17 +470,17 @@ def _mind_nearly_singular(model: Model, J: Array, free: Places) -> None:
     )
 
 
-def _mind_singular(model: Model, state: State, rows: Rows, positions: Places, Q: Array) -> None:
-    """Refuse a position where there are more freedoms than nearby."""
+def _check_singular(model: Model, state: State, rows: StateConstraints, positions: IndexArray, Q: Array) -> None:
+    """Refuse a position where there are more degrees of freedom than nearby."""
     scales = rows.scales.of_positions(model).without(~rows.placing)
     here = len(positions)
     nearby = general_mobility(model, state.q, here, scales=scales, free=~rows.placed)
     if nearby == here:
         return
     names = small_motion_names(model)
-    moving = np.flatnonzero(np.abs(Q / rows.scales.columns[:, None]).max(axis=1, initial=0.0) > RANK)
+    moving = np.flatnonzero(np.abs(Q / rows.scales.columns[:, None]).max(axis=1, initial=0.0) > RANK_TOL)
     shown = ", ".join(repr(names[k]) for k in moving[:8])
     raise SingularityError(
-        f"the position is singular: {here} freedom{'s' * (here != 1)} here, {nearby} nearby, along {shown}; the motion "
+        f"the position is singular: {here} DOF{'s' * (here != 1)} here, {nearby} nearby, along {shown}; the motion "
         "beside it is not linear in the state. Linearise about another position"
     )

@@ -14,10 +14,10 @@ from ..checks import positive
 from ..errors import ModelError, ModesWarning, warn_user
 from ..model import Conditions, Model, State
 from ..system import System
-from .linearization import linear_at, unrest
+from .linearization import linear_at, note_not_in_equilibrium
 from .matrix_free_modes import LargeSystem, lowest_damped, lowest_undamped
 from .mode_suitability import unfit_modes
-from .operating_point import about
+from .operating_point import operating_point
 from .tangent import Tangent, tangent_space
 
 __all__ = ["BodyShape", "Modes", "modes"]
@@ -26,8 +26,8 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 DENSE = 300  # independent coordinates up to which matrices are formed, if all modes are wanted or few are
-_ZERO = 1e-7  # of the largest eigenvalue: a double zero splits by the root of rounding
-FEW = 4  # times as many freedoms as independent states: these are then found by solutions over the tree
+ZERO_TOL = 1e-7  # of the largest eigenvalue: a double zero splits by the root of rounding
+FEW = 4  # times as many degrees of freedom as independent states: these are then found by solutions over the tree
 SYMMETRIC = 1e-9  # relative size of damping and asymmetry that is rounding
 
 
@@ -60,8 +60,8 @@ class Modes:
     space : Tangent
     eigenvalues : (n,) complex, 1/s
     motions : (nv, n)
-        Small motions of all freedoms; real where nothing damps. Scaled to modal mass 1: phi^H M phi = 1, the largest
-        component real and positive.
+        Small motions of all degrees of freedom; real where nothing damps. Scaled to modal mass 1: phi^H M phi = 1, the
+        largest component real and positive.
     changes : (states, n)
         The same with the independent states: coordinates, speeds, element states.
     undamped : bool
@@ -232,9 +232,9 @@ class Modes:
         Viewer, in a notebook a widget; or the path
         """
         from ..view.web import view_modes
-        from ..view.web.scenes import Wanted
+        from ..view.web.scenes import SceneOptions
 
-        wanted = Wanted(view=view, speed=speed, inertia=inertia, exaggerate=exaggerate, colors=colors)
+        wanted = SceneOptions(view=view, speed=speed, inertia=inertia, exaggerate=exaggerate, colors=colors)
         return view_modes(self, which, size, wanted, path=path, open_browser=open_browser, port=port)
 
     # ---- words
@@ -293,7 +293,7 @@ def modes(
     >>> s = da.System("post", gravity=(0, 0, 0))
     >>> ball = s.body("ball", mass=2.0, inertia=(0.01, 0.01, 0.01))
     >>> _ = s.connect("X", da.Prismatic("x"), s.ground, ball)
-    >>> _ = s.connect("k", da.HingeSpring(stiffness=200.0, damping=1.0), "X")
+    >>> _ = s.connect("k", da.JointSpring(stiffness=200.0, damping=1.0), "X")
     >>> found = da.modes(s)
     >>> found.natural_frequencies.round(6), found.damping_ratios.round(6)
     (array([1.591549]), array([0.025]))
@@ -315,7 +315,7 @@ def modes(
 
 
 def _modes(system: System | Model, state: Any, count: int | None, t: float | None, under: Conditions | None) -> Modes:
-    at = about(system, state, t, under, item="modes")
+    at = operating_point(system, state, t, under, item="modes")
     space = tangent_space(at.model, at.state, **at.under, item="modes")
     few = count is not None and space.size > 80 and count < space.ny / 8
     if (space.ny > DENSE or few) and LargeSystem.can(space):
@@ -324,7 +324,7 @@ def _modes(system: System | Model, state: Any, count: int | None, t: float | Non
             return found
     if space.model.nv > FEW * max(space.size, 25) and LargeSystem.can(space):
         A = LargeSystem(space).matrix()
-        return modes_of(space, A, (*at.notes, *unrest(space, A)), count)
+        return modes_of(space, A, (*at.notes, *note_not_in_equilibrium(space, A)), count)
     lin = linear_at(space, (), notes=at.notes)
     return modes_of(space, lin.A, lin.notes, count)
 
@@ -355,7 +355,7 @@ def _with_rigid(A: Array, values: Complex, vectors: Complex) -> tuple[Complex, C
     """
     if not len(A):
         return values, vectors
-    zero = np.abs(values) <= _ZERO * np.abs(values).max(initial=0.0)
+    zero = np.abs(values) <= ZERO_TOL * np.abs(values).max(initial=0.0)
     _, s, Vt = np.linalg.svd(A)
     N = Vt[s <= 1e-11 * s[0]].T
     return np.concatenate([values[~zero], np.zeros(N.shape[1])]), np.hstack([vectors[:, ~zero], N])
@@ -363,7 +363,7 @@ def _with_rigid(A: Array, values: Complex, vectors: Complex) -> tuple[Complex, C
 
 def _large(space: Tangent, count: int, notes: list[str]) -> Modes | None:
     """Return the lowest modes without forming matrices; None if they do not settle."""
-    said = (*notes, *unrest(space))
+    said = (*notes, *note_not_in_equilibrium(space))
     system = LargeSystem(space)
     system.mu = _shift(system)
     if system.is_undamped():
@@ -404,7 +404,7 @@ def _undamped(space: Tangent, squares: Array, Y: Array, notes: tuple[str, ...], 
 def _damped(space: Tangent, values: Complex, vectors: Complex, notes: tuple[str, ...], count: int | None) -> Modes:
     """Return modes from eigenvalues and eigenvectors of the independent states."""
     size = float(np.abs(values).max(initial=0.0))
-    zero = np.abs(values) <= _ZERO * max(size, 1e-300)
+    zero = np.abs(values) <= ZERO_TOL * max(size, 1e-300)
     values = np.where(zero, 0.0, values)
     flat = np.abs(values.imag) <= 1e-12 * size
     values = np.where(flat, values.real + 0j, values)

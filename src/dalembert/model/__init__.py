@@ -6,12 +6,11 @@ from .history import History
 from .kernel_results import Derivatives, Dynamics, DynamicsDerivatives, Energy, ForceEnergy, Pose
 from .mass_factor import Factor
 from .model import Model, as_model
-from .sampled_control import Answers, Sampled
+from .sampled_control import HeldControl, SampledControl
 from .state import State
 from .thread_count import set_threads, threads
 
 __all__ = [
-    "Answers",
     "Conditions",
     "ConnectionLoads",
     "Derivatives",
@@ -20,10 +19,11 @@ __all__ = [
     "Energy",
     "Factor",
     "ForceEnergy",
+    "HeldControl",
     "History",
     "Model",
     "Pose",
-    "Sampled",
+    "SampledControl",
     "SelfStress",
     "State",
     "as_model",

@@ -13,13 +13,13 @@ from ..errors import ModelError, SingularityError, TopologyError
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["in_its_own_name", "refuse_argument", "refuse_loops", "refuse_result"]
+__all__ = ["raise_argument_error", "raise_loops_unsupported", "raise_result_error", "reraise_with_method_name"]
 
 Args = ParamSpec("Args")
 Found = TypeVar("Found")
 
 
-def in_its_own_name(method: Callable[Args, Found]) -> Callable[Args, Found]:
+def reraise_with_method_name(method: Callable[Args, Found]) -> Callable[Args, Found]:
     """Let refusals of the kernels that a method calls name the method, which is what the user knows."""
 
     @wraps(method)
@@ -36,7 +36,7 @@ def in_its_own_name(method: Callable[Args, Found]) -> Callable[Args, Found]:
     return call
 
 
-def refuse_argument(model: Model, kernel: str, argument: str, value: Any) -> NoReturn:
+def raise_argument_error(model: Model, kernel: str, argument: str, value: Any) -> NoReturn:
     """Say what is wrong with an argument: type, shape, a number that is not finite, or the size of its batch."""
     if argument in ("marker", "given"):
         raise ModelError(kernel, argument, value, "it does not belong to this model")
@@ -45,7 +45,7 @@ def refuse_argument(model: Model, kernel: str, argument: str, value: Any) -> NoR
         given = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else value
         raise ModelError(kernel, "out", given, remedy)
     if argument == "conditions":
-        raise ModelError(kernel, "conditions", value, _why_not(model, value))
+        raise ModelError(kernel, "conditions", value, _explain_not(model, value))
     if argument == "points":
         raise ModelError(kernel, "points", value, "give those of this model: model.points(...) or model.nodes(...)")
     shape = _shape_of(model, argument)
@@ -86,7 +86,7 @@ def _shape_of(model: Model, argument: str) -> tuple[int, ...]:
     return shapes.get(argument, (model.nv,))
 
 
-def _why_not(model: Model, conditions: Any) -> str:
+def _explain_not(model: Model, conditions: Any) -> str:
     """Say what is wrong with conditions."""
     owner = getattr(conditions, "model", None)
     if owner is None:
@@ -96,7 +96,7 @@ def _why_not(model: Model, conditions: Any) -> str:
     return f"they belong to another model, of system {owner.system.name!r}: make them with this model's conditions(...)"
 
 
-def refuse_loops(model: Model, kernel: str) -> NoReturn:
+def raise_loops_unsupported(model: Model, kernel: str) -> NoReturn:
     """Say that a kernel holds for open systems only."""
     owners = list(dict.fromkeys(model.constraint_connections))
     names = ", ".join(map(repr, owners[:6])) + (f" and {len(owners) - 6} more" if len(owners) > 6 else "")
@@ -112,20 +112,20 @@ def refuse_loops(model: Model, kernel: str) -> NoReturn:
     )
 
 
-def refuse_result(model: Model, kernel: str, q: Any) -> NoReturn:
-    """Say why a result is not finite: an attitude that is none, a freedom without inertia, or sheer size."""
+def raise_result_error(model: Model, kernel: str, q: Any) -> NoReturn:
+    """Say why a result is not finite: an attitude that is none, a degree of freedom without inertia, or sheer size."""
     rows = np.atleast_2d(np.asarray(q, dtype=float))
-    for hinge in model.forest.hinges:
-        start = model.q_slice(hinge.name).start
-        if hinge.element.nq > hinge.element.nv and (np.abs(rows[:, start : start + 4]).max(1) < 1e-150).any():
-            raise ModelError(kernel, f"the quaternion of {hinge.name!r}", [0.0] * 4, "a quaternion has length one")
+    for joint in model.forest.joints:
+        start = model.q_slice(joint.name).start
+        if joint.element.nq > joint.element.nv and (np.abs(rows[:, start : start + 4]).max(1) < 1e-150).any():
+            raise ModelError(kernel, f"the quaternion of {joint.name!r}", [0.0] * 4, "a quaternion has length one")
     for row in () if kernel in _OF_INERTIA else rows:
         weak = _without_inertia(model, row)
         if weak:
             names = ", ".join(map(repr, weak[:6]))
             raise SingularityError(
                 f"{kernel}: the mass matrix is singular at this configuration, nothing resists along {names}; "
-                "give the bodies they carry some inertia, or lock these freedoms with mixed_dynamics"
+                "give the bodies they carry some inertia, or lock these dofs with mixed_dynamics"
             )
     remedy = "the inputs are too large for double precision"
     if model.compiled.elements.elements:
@@ -133,7 +133,7 @@ def refuse_result(model: Model, kernel: str, q: Any) -> NoReturn:
     raise ModelError(kernel, "result", "not finite", remedy)
 
 
-# they are finite wherever positions are, and freedoms without inertia are found by them
+# they are finite wherever positions are, and degrees of freedom without inertia are found by them
 _OF_INERTIA = ("mass_matrix", "composite_diagonal")
 
 
@@ -141,7 +141,7 @@ def _without_inertia(model: Model, q: Any) -> list[str]:
     """Return the speeds along which nothing resists; none where inertia itself is not finite."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            return model.freedoms_without_inertia(q)
+            return model.massless_dof(q)
     except ModelError:
         return []
 

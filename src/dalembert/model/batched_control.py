@@ -9,22 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DalembertError, UserFunctionError
-from .callbacks import Host, hinge_forces, keep_excess, title
+from .callbacks import CallbackHost, callback_name, joint_forces, record_effort_excess
 from .model import Model
 from .state import State
 
-__all__ = ["AskedTogether", "OneByOne", "hinge_forces_of_many"]
+__all__ = ["BatchedControl", "ControlNotBatchable", "joint_forces_of_many"]
 
 Array = NDArray[np.float64]
 
-SAME = 1e-9  # of the largest force: by so much answers about a state alone and among others may differ, by rounding
+CONTROL_TOL = (
+    1e-9  # of the largest force: by so much answers about a state alone and among others may differ, by rounding
+)
 
 
-class OneByOne(DalembertError):
+class ControlNotBatchable(DalembertError):
     """Says why a control has to be asked about one state after the other."""
 
 
-class AskedTogether:
+class BatchedControl:
     """Asks a control about the states of many runs at once, and sees to it that its answers are those about each.
 
     Parameters
@@ -33,13 +35,13 @@ class AskedTogether:
         With the control.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: CallbackHost) -> None:
         assert host.control is not None
         self.host, self.model, self.control = host, host.model, host.control
         self._calls, self._next = 0, 1
 
     def __call__(self, t: Array, q: Array, v: Array, x: Array, runs: NDArray[np.intp], tau: Array) -> dict[int, Any]:
-        """Fill hinge forces tau (B, nv) at states (B, ...); return errors by row, of those that it could not answer.
+        """Fill joint forces tau (B, nv) at states (B, ...); return errors by row, of those that it could not answer.
 
         Raises
         ------
@@ -51,11 +53,11 @@ class AskedTogether:
         for part in (t, q, v, x):
             part.flags.writeable = False  # they are asked about again
         try:
-            tau[:] = hinge_forces_of_many(self.model, self.control, State(q=q, v=v, t=t, x=x))  # type: ignore[arg-type]
+            tau[:] = joint_forces_of_many(self.model, self.control, State(q=q, v=v, t=t, x=x))  # type: ignore[arg-type]
         except UserFunctionError as error:
             errors = self._each(range(len(t)), t, q, v, x, tau)
             if not errors:
-                raise OneByOne(str(error)) from error
+                raise ControlNotBatchable(str(error)) from error
             return errors
         errors = {}
         if not np.vdot(tau, tau) < np.inf:  # a product takes less than looking at each
@@ -68,7 +70,7 @@ class AskedTogether:
             self._next = self._calls + self._calls // 2 + 1
         if self.host.bounded:
             for time, row in zip(t.tolist(), tau, strict=True):
-                keep_excess(self.model, time, row, self.host.asked)
+                record_effort_excess(self.model, time, row, self.host.asked)
         return errors
 
     def _each(self, rows: Iterable[int], t: Array, q: Array, v: Array, x: Array, tau: Array) -> dict[int, Any]:
@@ -78,7 +80,7 @@ class AskedTogether:
             tau[row] = 0.0
             try:
                 one = State(q=q[row].copy(), v=v[row].copy(), t=float(t[row]), x=x[row].copy())
-                tau[row] = hinge_forces(self.model, self.control, one)
+                tau[row] = joint_forces(self.model, self.control, one)
             except UserFunctionError as error:
                 errors[row] = error
         return errors
@@ -86,7 +88,7 @@ class AskedTogether:
     def _check(self, state: State, among: Array, every: Array) -> None:
         """Ask about one state alone."""
         try:
-            alone = hinge_forces(
+            alone = joint_forces(
                 self.model, self.control, State(state.q.copy(), state.v.copy(), state.t, state.x.copy())
             )
         except UserFunctionError as error:
@@ -96,20 +98,20 @@ class AskedTogether:
             ) from error
         largest = max(np.abs(every).max(initial=0.0), np.abs(alone).max(initial=0.0))
         apart = np.abs(among - alone)
-        if apart.max(initial=0.0) > SAME * largest:
+        if apart.max(initial=0.0) > CONTROL_TOL * largest:
             f = int(apart.argmax())
-            raise OneByOne(
+            raise ControlNotBatchable(
                 f"among others it gave {among[f]:.6g} at {self.model.speed_names[f]!r} and t = {state.t:.6g} s, about "
                 f"the same state alone {alone[f]:.6g}"
             )
         self.host.answered.append((state, alone))
 
 
-def hinge_forces_of_many(model: Model, control: Callable[..., Any], state: State) -> Array:
-    """Return the hinge forces (B, nv) that a user's function gives at states (B, ...); they need not be finite.
+def joint_forces_of_many(model: Model, control: Callable[..., Any], state: State) -> Array:
+    """Return the joint forces (B, nv) that a user's function gives at states (B, ...); they need not be finite.
 
-    It may return an array (B, nv), a list of what each freedom gets, (B,) or one number for all, or a dict of these by
-    name; (B, k) or (k,) for a hinge of k freedoms.
+    It may return an array (B, nv), a list of what each degree of freedom gets, (B,) or one number for all, or a dict of
+    these by name; (B, k) or (k,) for a joint of k degrees of freedom.
 
     Raises
     ------
@@ -119,7 +121,7 @@ def hinge_forces_of_many(model: Model, control: Callable[..., Any], state: State
     try:
         given = control(state)
     except Exception as error:
-        raise UserFunctionError(f"control {title(control)} failed: {error!r}") from error
+        raise UserFunctionError(f"control {callback_name(control)} failed: {error!r}") from error
     count, nv = len(state.q), model.nv
     if type(given) is np.ndarray and given.dtype == float and given.shape == (count, nv):
         return given
@@ -140,14 +142,15 @@ def hinge_forces_of_many(model: Model, control: Callable[..., Any], state: State
     except (TypeError, ValueError) as error:
         shape = f"an array {given.shape}" if isinstance(given, np.ndarray) else repr(given)
         raise UserFunctionError(
-            f"control {title(control)} returned {shape} about {count} states; give an array ({count}, {nv}), a list of "
-            f"({count},) for each freedom, or a dict of these by name of hinge"
+            f"control {callback_name(control)} returned {shape} about {count} states; "
+            f"give an array ({count}, {nv}), a list of "
+            f"({count},) for each degree of freedom, or a dict of these by name of joint"
         ) from error
     return tau
 
 
 def _put(value: Any, columns: Array) -> None:
-    """Put what belongs to some freedoms into their columns (B, k)."""
+    """Put what belongs to some degrees of freedom into their columns (B, k)."""
     numbers, (count, width) = np.asarray(value, dtype=float), columns.shape
     if width == 1 and numbers.shape in ((), (count,)):
         columns[:, 0] = numbers

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["WORKED_OUT", "once_per_model"]
+__all__ = ["CACHE_ATTRIBUTE", "cached_per_model"]
 
 Value = TypeVar("Value")
 
-WORKED_OUT = "_worked_out"
+CACHE_ATTRIBUTE = "_worked_out"
 """Under this name a model keeps it: what is kept may refer to the model, and goes with it."""
 
 
-def once_per_model(function: Callable[[Model], Value]) -> Callable[[Model], Value]:
+def cached_per_model(function: Callable[[Model], Value]) -> Callable[[Model], Value]:
     """Return the function with a memory: models do not change, so neither does what it returns."""
 
     @wraps(function)
     def remembering(model: Model) -> Value:
-        kept: dict[Callable[..., Any], Any] = model.__dict__.setdefault(WORKED_OUT, {})
+        kept: dict[Callable[..., Any], Any] = model.__dict__.setdefault(CACHE_ATTRIBUTE, {})
         value: Value | None = kept.get(function)
         if value is None:
             value = kept[function] = function(model)

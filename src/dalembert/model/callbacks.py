@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..compile.signal_graph import OutputInput
 from ..errors import ModelError, TopologyError, UserFunctionError
-from .cache import once_per_model
+from .cache import cached_per_model
 from .state import State
 
 if TYPE_CHECKING:
@@ -21,14 +21,21 @@ if TYPE_CHECKING:
     from .history import History
     from .model import Model
 
-__all__ = ["Host", "HostedInput", "effort_bounds", "hinge_forces", "keep_excess", "title"]
+__all__ = [
+    "CallbackHost",
+    "OutputInputCallback",
+    "callback_name",
+    "effort_bounds",
+    "joint_forces",
+    "record_effort_excess",
+]
 
 Array = NDArray[np.float64]
 
-REMEMBERED = 8  # answers of a control
+CONTROL_CACHE_SIZE = 8  # answers of a control
 
 
-class HostedInput:
+class OutputInputCallback:
     """An input of an element that is an output of the system, now or some time ago.
 
     Raises
@@ -54,7 +61,7 @@ class HostedInput:
             raise ModelError(item, "input", name, "it depends on what happened before; take a da.Delay or a state")
         self.output, self.delay, self.item = output, wanted.delay, item
 
-    def value(self, moments: Moments) -> float:
+    def value(self, moments: DelayedStates) -> float:
         """Return the value at a state, or, with a delay, that of a run some time before."""
         if self.delay is None:
             if _asking.input is not None:  # for the forces of elements, which need this very input
@@ -73,20 +80,20 @@ class HostedInput:
 class _Asking(threading.local):
     """Which input is being worked out, on this thread."""
 
-    input: HostedInput | None = None
+    input: OutputInputCallback | None = None
 
 
 _asking = _Asking()
 
 
-def _circle(asked: HostedInput) -> TopologyError:
+def _circle(asked: OutputInputCallback) -> TopologyError:
     return TopologyError(
         f"{asked.item}: its input {asked.output.name!r} follows from forces of elements, and these from their inputs: "
         "take a signal of the element, a load by da.Reaction(connection, part), a position or a speed, or a da.Delay"
     )
 
 
-class Moments:
+class DelayedStates:
     """A state of a run and those some time before it; what several inputs ask for is looked up once."""
 
     def __init__(self, model: Model, history: History | None, t: float, q: Array, v: Array, x: Array) -> None:
@@ -113,14 +120,14 @@ class Moments:
         return Motion(self.model, np.array([t]), q[None], v[None], x[None])
 
 
-class Host:
+class CallbackHost:
     """The function that the core calls for laws it cannot evaluate and for a user's control.
 
     Parameters
     ----------
     model : Model
     control : callable
-        From a `State` to hinge forces (nv,), or a dict of them by name of hinge or speed.
+        From a `State` to joint forces (nv,), or a dict of them by name of joint or speed.
     history : History
         Of the run, for inputs with a delay.
 
@@ -129,7 +136,8 @@ class Host:
     looks : bool
         Whether laws depend on the state, not on time only.
     asked : dict of int to (float, float)
-        Freedoms at which the control asked for more than `max_effort`: when first, s, and for how much at most.
+        Degrees of freedom at which the control asked for more than `max_effort`: when first, s, and for how much at
+        most.
     answered : deque of (State, (nv,))
         States that the control was asked about, ever further apart, and its answers: about the same state a function
         of the state gives the same.
@@ -138,37 +146,37 @@ class Host:
     def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
         self.model, self.control, self.history = model, control, history
         self.asked: dict[int, tuple[float, float]] = {}
-        self.answered: deque[tuple[State, Array]] = deque(maxlen=REMEMBERED)
+        self.answered: deque[tuple[State, Array]] = deque(maxlen=CONTROL_CACHE_SIZE)
         self._calls, self._next = 0, 1
         self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
 
     @cached_property
     def bounded(self) -> bool:
-        """Whether actuators can give only so much at some freedoms."""
+        """Whether actuators can give only so much at some degrees of freedom."""
         return bool(np.isfinite(effort_bounds(self.model)).any())
 
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
-        """Fill laws (n, 3), hinge forces (nv,) and loads (nb, 6)."""
+        """Fill laws (n, 3), joint forces (nv,) and loads (nb, 6)."""
         if self.model.hosted:
-            moments = Moments(self.model, self.history, t, q, v, x)
+            moments = DelayedStates(self.model, self.history, t, q, v, x)
             for k, law in enumerate(self.model.hosted):
-                laws[k] = (law.value(moments), 0.0, 0.0) if isinstance(law, HostedInput) else law(t)
+                laws[k] = (law.value(moments), 0.0, 0.0) if isinstance(law, OutputInputCallback) else law(t)
         if self.control is not None:
-            tau[:] = hinge_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
+            tau[:] = joint_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
             self._calls += 1
             if self._calls >= self._next:
                 self._next = self._calls + self._calls // 2 + 1
                 self.answered.append((State(q=q.copy(), v=v.copy(), t=t, x=x.copy()), tau.copy()))
             if self.bounded:
-                keep_excess(self.model, t, tau, self.asked)
+                record_effort_excess(self.model, t, tau, self.asked)
 
 
-def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
-    """Return the hinge forces (nv,) that a user's function gives at a state."""
+def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
+    """Return the joint forces (nv,) that a user's function gives at a state."""
     try:
         given = control(state)
     except Exception as error:
-        raise UserFunctionError(f"control {title(control)} failed at t = {state.t:.6g} s: {error!r}") from error
+        raise UserFunctionError(f"control {callback_name(control)} failed at t = {state.t:.6g} s: {error!r}") from error
     if type(given) is np.ndarray and given.dtype == float and given.shape == (model.nv,) and given @ given < np.inf:
         return given
     tau = np.zeros(model.nv)
@@ -181,33 +189,34 @@ def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
             numbers = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
             numbers = np.full(0, np.nan)
-        # one number for several hinges says nothing about which
+        # one number for several joints says nothing about which
         tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
     if not (tau @ tau < np.inf or np.isfinite(tau).all()):  # a product takes less than looking at each
         raise UserFunctionError(
-            f"control {title(control)} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, "
-            "or a dict of numbers by name of hinge"
+            f"control {callback_name(control)} returned {given!r} at t = {state.t:.6g} s; "
+            f"give ({model.nv},) finite numbers, "
+            "or a dict of numbers by name of joint"
         )
     return tau
 
 
-def title(control: Callable[..., Any]) -> str:
+def callback_name(control: Callable[..., Any]) -> str:
     """Return what a control is called."""
     return str(getattr(control, "__name__", type(control).__name__))
 
 
-def keep_excess(model: Model, t: float, tau: Array, asked: dict[int, tuple[float, float]]) -> None:
-    """Keep where hinge forces (nv,) of a control alone are beyond what actuators can give; the core clips them."""
+def record_effort_excess(model: Model, t: float, tau: Array, asked: dict[int, tuple[float, float]]) -> None:
+    """Keep where joint forces (nv,) of a control alone are beyond what actuators can give; the core clips them."""
     for f in np.flatnonzero(np.abs(tau) > effort_bounds(model)).tolist():
         first, most = asked.get(f, (t, 0.0))
         asked[f] = min(first, t), max(most, abs(float(tau[f])))
 
 
-@once_per_model
+@cached_per_model
 def effort_bounds(model: Model) -> Array:
-    """Return what actuators can give at each freedom, (nv,) N m or N."""
+    """Return what actuators can give at each degree of freedom, (nv,) N m or N."""
     bounds = np.full(model.nv, np.inf)
-    for hinge in model.forest.hinges:
-        if hinge.element.max_effort is not None:
-            bounds[model.v_slice(hinge.name)] = hinge.element.max_effort
+    for joint in model.forest.joints:
+        if joint.element.max_effort is not None:
+            bounds[model.v_slice(joint.name)] = joint.element.max_effort
     return bounds

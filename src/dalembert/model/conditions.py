@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..checks import finite_array, finite_number
 from ..connections.constraints.geometric import AxisAngle
-from ..connections.elements.built_in import HingeSpring, Limits, SpringDamper
+from ..connections.elements.built_in import JointSpring, Limits, SpringDamper
 from ..errors import ModelError
-from .callbacks import Host
+from .callbacks import CallbackHost
 from .history import History
-from .sampled_control import Answers, Sampled
-from .variants import varied
+from .sampled_control import HeldControl, SampledControl
+from .variants import make_variant
 
 if TYPE_CHECKING:
     from .model import Model
@@ -40,11 +40,12 @@ class Conditions(_core.Conditions):
     parameters : (n,)
         All numbers of the system, where ``model.parameter_names`` says.
     locked : frozenset of int
-        Freedoms that are held: places among the speeds of the trees, then among those of cut hinges, from nv on.
+        Degrees of freedom that are held: places among the speeds of the trees, then among those of cut joints, from nv
+        on.
     off : frozenset of str
         Closures that do not hold.
     control : callable, Sampled or None
-        From a `State` to hinge forces.
+        From a `State` to joint forces.
     answers : Answers or None
         What a sampled control has answered, in a run.
     history : History or None
@@ -56,7 +57,7 @@ class Conditions(_core.Conditions):
     stabilization : (float, float)
         Baumgarte's 2 alpha and beta^2; zero: none.
     given, paced, placed : (nv,) bool
-        Freedoms whose acceleration, whose speed, whose position drives and locks prescribe.
+        Degrees of freedom whose acceleration, whose speed, whose position drives and locks prescribe.
 
     Examples
     --------
@@ -78,10 +79,10 @@ class Conditions(_core.Conditions):
         locked: frozenset[int] = frozenset(),
         off: frozenset[str] = frozenset(),
         *,
-        control: Callable[..., Any] | Sampled | None = None,
+        control: Callable[..., Any] | SampledControl | None = None,
         history: History | None = None,
         stabilization: tuple[float, float] = (0.0, 0.0),
-        answers: Answers | None = None,
+        answers: HeldControl | None = None,
         sliding: frozenset[int] = frozenset(),
         branches: Mapping[int, float] | None = None,
     ) -> None:
@@ -93,12 +94,12 @@ class Conditions(_core.Conditions):
         if len(parameters) == count:  # of elements alone: own numbers stay
             parameters = np.concatenate([parameters, model.own_numbers])
         if not np.array_equal(parameters[count:], model.own_numbers):
-            model = varied(model.family, parameters)
-        if isinstance(control, Sampled):
-            answers = Answers(model.nv) if answers is None else answers
-        asked = None if isinstance(control, Sampled) else control
+            model = make_variant(model.family, parameters)
+        if isinstance(control, SampledControl):
+            answers = HeldControl(model.nv) if answers is None else answers
+        asked = None if isinstance(control, SampledControl) else control
         active = [name not in off for name in model.closure_names] if off else []
-        host = Host(model, asked, history) if asked is not None or model.family.hosted else None
+        host = CallbackHost(model, asked, history) if asked is not None or model.family.hosted else None
         super().__init__(
             model,
             np.ascontiguousarray(parameters[:count]),
@@ -122,7 +123,7 @@ class Conditions(_core.Conditions):
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
-        """Return the conditions with other parameters, locked freedoms, closures that are off, and so on."""
+        """Return the conditions with other parameters, locked degrees of freedom, closures that are off, and so on."""
         given = {"parameters": self.parameters, "locked": self.locked, "off": self.off}
         return Conditions(self.model, **{**given, **self._how, **changes})
 
@@ -134,17 +135,17 @@ class Conditions(_core.Conditions):
         """Return the conditions with one number moved by little, for differences: no part need be able to have it."""
         value = parameter_value(self.model, name, self.parameters)
         moved = with_values(self.model, self.parameters, {name: value + change}, "conditions")
-        model = varied(self.model.family, moved, physical=False)
+        model = make_variant(self.model.family, moved, physical=False)
         return Conditions(model, moved, self.locked, self.off, **self._how)
 
-    def with_lock(self, hinge: str, on: bool, *, item: str = "conditions") -> Conditions:
-        """Return the conditions with a hinge held, or free again."""
-        freedoms = locked_freedoms(self.model, [hinge], item) if on else frozenset(_freedoms(self.model, hinge))
-        return self.changed(locked=self.locked | freedoms if on else self.locked - freedoms)
+    def with_lock(self, joint: str, on: bool, *, item: str = "conditions") -> Conditions:
+        """Return the conditions with a joint held, or free again."""
+        dofs = locked_dof(self.model, [joint], item) if on else frozenset(_dof(self.model, joint))
+        return self.changed(locked=self.locked | dofs if on else self.locked - dofs)
 
     def with_switch(self, connection: str, on: bool, *, item: str = "conditions") -> Conditions:
-        """Return the conditions with a constraint, or a hinge that closes a loop, holding or not."""
-        mind_closure(self.model, connection, item)
+        """Return the conditions with a constraint, or a joint that closes a loop, holding or not."""
+        check_closure(self.model, connection, item)
         return self.changed(off=self.off - {connection} if on else self.off | {connection})
 
     @property
@@ -154,7 +155,7 @@ class Conditions(_core.Conditions):
         plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
         return plain and np.array_equal(self.parameters, self.model.family.parameters)
 
-    def other_numbers(
+    def changed_parameters(
         self, model: Model | None = None, parameters: Array | None = None
     ) -> dict[str, tuple[float, float]]:
         """Return numbers by name that are others than in a model: those of the conditions, and its own.
@@ -180,7 +181,7 @@ class Conditions(_core.Conditions):
         return np.array([name not in self.off for name in self.model.constraint_connections], dtype=bool)
 
     def plain(self) -> tuple[list[Any], ...]:
-        """Return parameters, locked freedoms, closures that are off and, if any, thresholds that slide or are held."""
+        """Return parameters, locked DOF, closures that are off and, if any, thresholds that slide or are held."""
         always = [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
         held = [[k, side] for k, side in self.branches.items()]
         return (*always, sorted(self.sliding), *([held] if held else [])) if self.sliding or held else always
@@ -203,8 +204,8 @@ def _restored(model: Model, *given: Any) -> Conditions:
     return Conditions(model, *plain, **how)
 
 
-def _freedoms(model: Model, hinge: str) -> range:
-    span = model.v_slice(hinge)
+def _dof(model: Model, joint: str) -> range:
+    span = model.v_slice(joint)
     return range(span.start, span.stop)
 
 
@@ -254,31 +255,31 @@ def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
         return parameter_slot(model, name, number)
     owner, _, label = name.rpartition(".")
     force = model.family.system.forces.get(owner)
-    plain = force is None or isinstance(force.element, (SpringDamper, HingeSpring, Limits))
+    plain = force is None or isinstance(force.element, (SpringDamper, JointSpring, Limits))
     if number < 0 and plain and label in _NOT_NEGATIVE:
         raise ModelError(item, f"parameter {name!r}", value, "it must not be negative")
     return number
 
 
-def locked_freedoms(model: Model, hinges: Iterable[str], item: str) -> frozenset[int]:
-    """Return the freedoms of hinges that are to be locked."""
-    driven = {freedom for drive in model.hinge_drives for freedom in model.driven_freedoms(drive)}
-    freedoms: set[int] = set()
-    for hinge in hinges:
-        mine = set(_freedoms(model, hinge))
+def locked_dof(model: Model, joints: Iterable[str], item: str) -> frozenset[int]:
+    """Return the degrees of freedom of joints that are to be locked."""
+    driven = {dof for drive in model.joint_drives for dof in model.driven_dof(drive)}
+    dofs: set[int] = set()
+    for joint in joints:
+        mine = set(_dof(model, joint))
         if mine & driven:
-            raise ModelError(item, "lock", hinge, "it is driven: a drive and a lock contradict each other")
-        freedoms |= mine
-    return frozenset(freedoms)
+            raise ModelError(item, "lock", joint, "it is driven: a drive and a lock contradict each other")
+        dofs |= mine
+    return frozenset(dofs)
 
 
-def mind_closure(model: Model, connection: str, item: str) -> None:
+def check_closure(model: Model, connection: str, item: str) -> None:
     """Refuse what closes no loop."""
     if connection in model.closure_names:
         return
     remedy = f"only what closes loops can be switched: {', '.join(map(repr, model.closure_names)) or 'there is none'}"
-    if connection in model.hinge_names:
-        remedy += "; a hinge of the tree can be locked and released"
+    if connection in model.joint_names:
+        remedy += "; a joint of the tree can be locked and released"
     raise ModelError(item, "switch", connection, remedy)
 
 

@@ -24,7 +24,7 @@ __all__ = ["ConnectionLoads", "SelfStress", "weightless_loads"]
 
 Array = NDArray[np.float64]
 
-_ROUNDING = 1e-7  # of the largest load of a state, below which a load is none
+ROUNDOFF_TOL = 1e-7  # of the largest load of a state, below which a load is none
 
 
 class SelfStress:
@@ -64,7 +64,7 @@ class SelfStress:
         if rotations is not None:
             parts = scaled.reshape(*scaled.shape[:2], 2, 3)
             scaled = np.einsum("nji,knpj->knpi", rotations, parts).reshape(scaled.shape)
-        return np.asarray((np.abs(scaled) > _ROUNDING).any(axis=0))
+        return np.asarray((np.abs(scaled) > ROUNDOFF_TOL).any(axis=0))
 
     @cached_property
     def shared(self) -> dict[str, tuple[str, ...]]:
@@ -77,8 +77,8 @@ class SelfStress:
         order = {name: k for k, name in enumerate(everyone)}
         groups: list[set[str]] = []
         for loads, lam in zip(self._scaled, self.multipliers, strict=True):
-            members = set(names[np.abs(loads).max(1) > _ROUNDING].tolist())
-            acting = np.abs(lam) > _ROUNDING * float(np.abs(lam).max(initial=0.0))
+            members = set(names[np.abs(loads).max(1) > ROUNDOFF_TOL].tolist())
+            acting = np.abs(lam) > ROUNDOFF_TOL * float(np.abs(lam).max(initial=0.0))
             members |= {str(name) for name in owners[acting] if name}
             apart = [group for group in groups if not group & members]
             groups = [*apart, members.union(*(group for group in groups if group & members))]
@@ -93,7 +93,7 @@ class SelfStress:
         """The loads without dimension, the largest component of each state 1."""
         scaled = self.loads * np.array([1.0] * 3 + [self.model.length] * 3)
         largest = np.abs(scaled).max(axis=(1, 2), initial=0.0)
-        # where only couplings act, hinges carry nothing
+        # where only couplings act, joints carry nothing
         acting = np.abs(self.multipliers).max(axis=1, initial=0.0)
         result: Array = scaled / np.maximum(largest, 1e-12 * acting)[:, None, None]
         return result

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .cache import once_per_model
+from .cache import cached_per_model
 
 if TYPE_CHECKING:
     from .conditions import Conditions
     from .model import Model
 
-__all__ = ["MOST_STEPS", "Swept", "rates_at", "swept"]
+__all__ = ["MAX_STEPS", "KinematicSweep", "rates_at", "sweep_kinematics"]
 
 Array = NDArray[np.float64]
 
-MOST_STEPS = 100_000  # from one time to the next: some thousand turns
+MAX_STEPS = 100_000  # from one time to the next: some thousand turns
 STATUS = ("finished", "ended", "open", "undetermined", "contradicted", "host", "far", "stopped")
 
 
 @dataclass(frozen=True, eq=False)
-class Swept:
+class KinematicSweep:
     """Rows of a kinematic motion as far as it went.
 
     Attributes
@@ -37,7 +37,7 @@ class Swept:
         Smallest pivot of the equations as a part of the largest; zero at singular positions.
     status : str
         ``"finished"``, ``"ended"`` (no way leads on), ``"open"`` (the first position does not close),
-        ``"undetermined"`` (drives leave freedoms), ``"contradicted"`` (no speeds or accelerations obey all),
+        ``"undetermined"`` (drives leave degrees of freedom), ``"contradicted"`` (no speeds or accelerations obey all),
         ``"far"`` (`MOST_STEPS` did not lead from one time to the next).
     q_last, v_last, t_last : (nq,), (nv,), float
         How far it came, between the times too.
@@ -60,7 +60,7 @@ class Swept:
     crossings: int = 0
 
     @classmethod
-    def of(cls, times: Array, found: Sequence[Any]) -> Swept:
+    def of(cls, times: Array, found: Sequence[Any]) -> KinematicSweep:
         """Return what the core has found at times (n,), as far as it came."""
         q, v, a, jerk, slack, q_last, v_last, t_last, status, done, *counts = found
         jerks = None if jerk is None else jerk[:done]
@@ -68,9 +68,9 @@ class Swept:
         return cls(times[:done], q[:done], v[:done], a[:done], jerks, slack[:done], *where, *map(int, counts))
 
 
-def swept(
+def sweep_kinematics(
     model: Model, t: Array, q: Array, *, floor: float = 1e-14, jerk: bool = False, conditions: Conditions | None = None
-) -> Swept:
+) -> KinematicSweep:
     """Return the motion at times (n,) that drives prescribe, from a position q (nq,) at the first.
 
     With q (n, nq), positions are taken as they are and rates follow from them, those of rows that bind speeds too.
@@ -82,16 +82,18 @@ def swept(
     """
     times = np.ascontiguousarray(t, dtype=float)
     begin = np.ascontiguousarray(q, dtype=float)
-    found = model._sweep(times, begin, conditions, _row_scale(model), floor, jerk, MOST_STEPS)
-    return Swept.of(times, found)
+    found = model._sweep(times, begin, conditions, _row_scale(model), floor, jerk, MAX_STEPS)
+    return KinematicSweep.of(times, found)
 
 
-def rates_at(model: Model, t: Array, q: Array, *, jerk: bool = False, conditions: Conditions | None = None) -> Swept:
+def rates_at(
+    model: Model, t: Array, q: Array, *, jerk: bool = False, conditions: Conditions | None = None
+) -> KinematicSweep:
     """Return speeds, accelerations and jerks at times (n,) and positions (n, nq) that obey loops and drives."""
-    return swept(model, t, np.atleast_2d(q), jerk=jerk, conditions=conditions)
+    return sweep_kinematics(model, t, np.atleast_2d(q), jerk=jerk, conditions=conditions)
 
 
-@once_per_model
+@cached_per_model
 def _row_scale(model: Model) -> Array:
     """Return scales of the rows (nc,); zero where one binds speeds alone, or nothing."""
     counts = np.asarray(model.holonomic, dtype=bool) & np.asarray(model.compiled.names.closing, dtype=bool)

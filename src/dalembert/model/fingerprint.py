@@ -14,10 +14,10 @@ import numpy as np
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..connections.connection import Connection
-from .cache import once_per_model
+from .cache import cached_per_model
 from .model import Model
 
-__all__ = ["Difference", "difference", "likeness"]
+__all__ = ["Difference", "fingerprint", "first_difference"]
 
 _MANY = 64  # numbers of an array that are kept one by one
 _TOLERANCE = 1e-9  # other machines round otherwise
@@ -32,8 +32,8 @@ class Difference(NamedTuple):
     here: Any
 
 
-@once_per_model
-def likeness(model: Model) -> dict[str, dict[str, Any]]:
+@cached_per_model
+def fingerprint(model: Model) -> dict[str, dict[str, Any]]:
     """Return the data of every body, connection, element and drive, by item, as plain data for JSON."""
     system = model.family.system  # as described: other numbers are kept with conditions
     items: dict[str, dict[str, Any]] = {}
@@ -52,7 +52,7 @@ def likeness(model: Model) -> dict[str, dict[str, Any]]:
     return items
 
 
-def difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> Difference | None:
+def first_difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> Difference | None:
     """Return the first part in which two models differ, None if they are alike.
 
     Fields that only one of them knows, as those of another version of dalembert, are left out; parts are not.

@@ -5,7 +5,7 @@ Attitudes are interpolated as quaternions with their rates
 
     q' = q o (0, w) / 2,    q'' = q o (0, w') / 2 + q' o (0, w) / 2,    w = 2 q* o q'
 
-and brought back to unit length; positions of free hinges with x' = C u, x'' = C (u' + w x u). What belongs together is
+and brought back to unit length; positions of free joints with x' = C u, x'' = C (u' + w x u). What belongs together is
 told by the names of coordinates and speeds, so that a result without a model can be interpolated too.
 """
 
@@ -17,30 +17,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Attitude", "Piece", "attitudes", "hermite", "interpolate"]
+__all__ = ["Piece", "QuaternionIndices", "attitudes", "hermite", "interpolate"]
 
 Array = NDArray[np.float64]
 
-BY_LOOPS = 1e3  # roundings: of lengths of loops over their leverage
+LOOP_ROUNDOFF_FACTOR = 1e3  # roundings: of lengths of loops over their leverage
 
 
 @dataclass(frozen=True)
-class Attitude:
-    """Where a spherical or free hinge stands: its quaternion from q[place], its speeds from v[speed]."""
+class QuaternionIndices:
+    """Where a spherical or free joint stands: its quaternion from q[place], its speeds from v[speed]."""
 
     place: int
     speed: int
     free: bool
 
 
-def attitudes(coordinates: Sequence[str], speeds: Sequence[str]) -> list[Attitude]:
+def attitudes(coordinates: Sequence[str], speeds: Sequence[str]) -> list[QuaternionIndices]:
     """Return the quaternions among the coordinates, by their names."""
     found = []
     for place, name in enumerate(coordinates):
-        hinge, _, part = name.rpartition(".")
-        if part == "qw" and name not in speeds:  # a hinge of one coordinate may be named so
-            speed = speeds.index(f"{hinge}.wx")
-            found.append(Attitude(place, speed, f"{hinge}.vx" in speeds))
+        joint, _, part = name.rpartition(".")
+        if part == "qw" and name not in speeds:  # a joint of one coordinate may be named so
+            speed = speeds.index(f"{joint}.wx")
+            found.append(QuaternionIndices(place, speed, f"{joint}.vx" in speeds))
     return found
 
 
@@ -106,7 +106,9 @@ def coefficients(h: Array | float, first: Sequence[Array], last: Sequence[Array]
     # In very short intervals it is rounding, which rates would follow: there it is that of the rates. What loops put in
     # its place has many times its own: that it is no motion shows, which is away from rates by less than they change.
     eps, away, size = np.finfo(float).eps, np.abs(rise - by_rates), np.maximum(np.abs(y0), np.abs(y1))
-    rounded = (away <= 4 * eps * size) | ((away > changes) & (away <= BY_LOOPS * eps * np.maximum(1.0, size)))
+    rounded = (away <= 4 * eps * size) | (
+        (away > changes) & (away <= LOOP_ROUNDOFF_FACTOR * eps * np.maximum(1.0, size))
+    )
     rise = np.where(rounded, by_rates, rise)
     if len(first) == 2:
         return [y0, d0, 3 * rise - 2 * d0 - d1, -2 * rise + d0 + d1]
@@ -132,11 +134,13 @@ class Piece:
     h: float
     q: Array
     x: Array
-    turning: list[Attitude]
+    turning: list[QuaternionIndices]
     nv: int
 
     @classmethod
-    def between(cls, h: float, first: Sequence[Array], last: Sequence[Array], turning: list[Attitude]) -> Piece:
+    def between(
+        cls, h: float, first: Sequence[Array], last: Sequence[Array], turning: list[QuaternionIndices]
+    ) -> Piece:
         """Return the motion between two states q, v, x with their rates a, dx."""
         ends = [_rates(q[None], v[None], a[None], turning) for q, v, _, a, _ in (first, last)]
         _nearer(ends, turning)
@@ -156,7 +160,7 @@ class Piece:
         return places[0], speeds[0], x
 
 
-def _nearer(ends: Sequence[Sequence[Array]], turning: list[Attitude]) -> None:
+def _nearer(ends: Sequence[Sequence[Array]], turning: list[QuaternionIndices]) -> None:
     """Take the nearer of the two quaternions of the same attitude at the second end."""
     for at in turning:
         span = slice(at.place, at.place + 4)
@@ -165,7 +169,7 @@ def _nearer(ends: Sequence[Sequence[Array]], turning: list[Attitude]) -> None:
             derivative[:, span] *= flip
 
 
-def _rates(q: Array, v: Array, a: Array | None, turning: list[Attitude]) -> list[Array]:
+def _rates(q: Array, v: Array, a: Array | None, turning: list[QuaternionIndices]) -> list[Array]:
     """Return q and its first and, if a is given, second derivative, (n, nq) each."""
     levels = [q.copy(), _spread(v, q.shape[1], turning)]
     if a is not None:
@@ -185,7 +189,7 @@ def _rates(q: Array, v: Array, a: Array | None, turning: list[Attitude]) -> list
     return levels
 
 
-def _back(q: Array, rate: Array, turning: list[Attitude], nv: int) -> tuple[Array, Array]:
+def _back(q: Array, rate: Array, turning: list[QuaternionIndices], nv: int) -> tuple[Array, Array]:
     """Return q with unit quaternions, and the speeds that its rates stand for."""
     v = np.empty((len(q), nv))
     plain_q, plain_v = _plain(q.shape[1], nv, turning)
@@ -201,7 +205,7 @@ def _back(q: Array, rate: Array, turning: list[Attitude], nv: int) -> tuple[Arra
     return q, v
 
 
-def _spread(v: Array, nq: int, turning: list[Attitude]) -> Array:
+def _spread(v: Array, nq: int, turning: list[QuaternionIndices]) -> Array:
     """Return an array (n, nq) with the columns of v where coordinates and speeds agree, zero elsewhere."""
     out = np.zeros((len(v), nq))
     plain_q, plain_v = _plain(nq, v.shape[1], turning)
@@ -209,7 +213,7 @@ def _spread(v: Array, nq: int, turning: list[Attitude]) -> Array:
     return out
 
 
-def _plain(nq: int, nv: int, turning: list[Attitude]) -> tuple[list[int], list[int]]:
+def _plain(nq: int, nv: int, turning: list[QuaternionIndices]) -> tuple[list[int], list[int]]:
     """Return the columns of q and of v that belong to no attitude, in order."""
     of_q = {at.place + k for at in turning for k in range(7 if at.free else 4)}
     of_v = {at.speed + k for at in turning for k in range(6 if at.free else 3)}

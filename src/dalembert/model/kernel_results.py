@@ -29,7 +29,7 @@ class Dynamics(NamedTuple):
     """Everything that the equations of motion give at a state, or at a row of states.
 
     a : (..., nv) rad/s2 or m/s2
-    tau : (..., nv) N m or N, all hinge forces; at driven and locked coordinates what holds them, elements included
+    tau : (..., nv) N m or N, all joint forces; at driven and locked coordinates what holds them, elements included
     lam : (..., nc) multipliers of the constraint rows, N or N m, those of the loads of least norm
     dx : (..., nx) rates of element states
     """
@@ -49,7 +49,7 @@ class Derivatives(NamedTuple):
     q : directions of the tangent space, as in `Model.integrate`, (nv)
     v : speeds (nv)
     x : element states (nx)
-    tau : hinge forces (nv)
+    tau : joint forces (nv)
     inputs : inputs of elements that laws of time give, in the order of `Model.input_names`
     t : time; (..., size of it)
     parameters : numbers of the elements that were asked for

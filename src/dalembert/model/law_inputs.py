@@ -62,7 +62,9 @@ def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditi
         bad = np.flatnonzero(~gives_numbers(model, name, element, inputs, (t, q, v, x), conditions))
         if not len(bad):
             continue
-        numbers = ", ".join(f"{key} = {value:.6g}" for key, value in zip(element.takes, inputs[bad[0]], strict=True))
+        numbers = ", ".join(
+            f"{key} = {value:.6g}" for key, value in zip(element.input_names, inputs[bad[0]], strict=True)
+        )
         if element.unknowns and np.isfinite(inputs[bad[0]]).all():
             sought = ", ".join(element.unknowns)
             return (

@@ -16,21 +16,21 @@ from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..compile import compile_system
-from ..compile.massless_dof import freedoms_without_inertia, motions_without_inertia
+from ..compile.massless_dof import massless_dof, motions_without_inertia
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.geometric import Constraint
 from ..connections.drives import PoseDrive
 from ..errors import ModelError
 from ..system import System
 from . import argument_errors as refusals
-from .conditions import Conditions, locked_freedoms, mind_closure, parameter_directions, parameter_vector
+from .conditions import Conditions, check_closure, locked_dof, parameter_directions, parameter_vector
 from .connection_loads import ConnectionLoads
 from .history import History
 from .kernel_results import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
 from .mass_factor import Factor
 from .named_model import NamedModel
-from .sampled_control import Sampled
-from .variants import varied
+from .sampled_control import SampledControl
+from .variants import make_variant
 
 __all__ = ["Model", "as_model"]
 
@@ -43,8 +43,8 @@ class Model(NamedModel):
 
     Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be called from
     several threads at once. Kernels speak of the system as described, with its elements, dampers, loads and drives;
-    those that have a keyword `bare` give the tree and its loops alone on request. Hinge coordinates are stacked in the
-    order of `hinge_names`, which follows the tree; use names or `q_slice` and `v_slice` to address them.
+    those that have a keyword `bare` give the tree and its loops alone on request. Joint coordinates are stacked in the
+    order of `joint_names`, which follows the tree; use names or `q_slice` and `v_slice` to address them.
 
     Attributes
     ----------
@@ -52,13 +52,13 @@ class Model(NamedModel):
         Numbers of bodies, coordinates and speeds.
     nx, nc : int
         Numbers of element states and of constraint rows from closed loops.
-    body_names, hinge_names : tuple of str, (nb,)
+    body_names, joint_names : tuple of str, (nb,)
         In tree order.
     coordinate_names : tuple of str, (nq,)
     speed_names : tuple of str, (nv,)
-        Hinge by hinge; the modal coordinates of a flexible body, ``"arm.eta[0]"``, follow those of its hinge.
+        Joint by joint; the modal coordinates of a flexible body, ``"arm.eta[0]"``, follow those of its joint.
     coordinate_kinds, speed_kinds : tuple of str
-        What each is: a name that the hinge gives (``"angle"``, ``"qw"``, ``"wx"``), or ``"eta"``.
+        What each is: a name that the joint gives (``"angle"``, ``"qw"``, ``"wx"``), or ``"eta"``.
     flexible_names : tuple of str
         The flexible bodies.
     state_names : tuple of str, (nx,)
@@ -67,13 +67,13 @@ class Model(NamedModel):
     parameter_names : dict of str to int
         Numbers of the system, ``"k.stiffness"``, ``"crank.mass"``, and where each stands in `parameters`.
     parameters : (n,)
-        Numbers of the elements, then `own_numbers` of bodies, markers, hinges, closures, laws and gravity.
+        Numbers of the elements, then `as_parameters` of bodies, markers, joints, closures, laws and gravity.
     family : Model
         The model as described, of which this one may be a variant with other own numbers; else itself.
     closure_names : tuple of str
-        What closes loops: cut hinges and constraints, then couplings.
+        What closes loops: cut joints and constraints, then couplings.
     connection_names : tuple of str
-        Hinges of the tree, then closures: in this order loads are told.
+        Joints of the tree, then closures: in this order loads are told.
     constraint_names, constraint_connections : tuple of str, (nc,)
         Rows of the closed loops, ``"D.tilt_x"``, and the connection that each belongs to.
     holonomic : (nc,) bool
@@ -84,8 +84,8 @@ class Model(NamedModel):
         Numbers kept of the matrix that couples the independent rows; with n of them, n (n + 1) / 2 if it is full.
     length : float, m
         Characteristic length: how far apart the connections of a body are, on the average.
-    drives, hinge_drives : tuple of Drive
-        All drives, and those of hinge coordinates.
+    drives, joint_drives : tuple of Drive
+        All drives, and those of joint coordinates.
     forest : Forest
     system : System
         A copy of the description.
@@ -93,7 +93,7 @@ class Model(NamedModel):
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.family is not self:
-            return varied, (self.family, self.parameters)
+            return make_variant, (self.family, self.parameters)
         return _restored, (self.system, self.compiled.origin)
 
     def with_parameters(self, parameters: Mapping[str, float] | ArrayLike) -> Model:
@@ -121,7 +121,7 @@ class Model(NamedModel):
         >>> model.with_parameters({"bob.com.x": 2.0}).forward_dynamics([0.0], [0.0])
         array([4.905])
         """
-        return varied(self.family, parameter_vector(self, parameters, "with_parameters"), "with_parameters")
+        return make_variant(self.family, parameter_vector(self, parameters, "with_parameters"), "with_parameters")
 
     @checked("locked", "off")
     def conditions(
@@ -130,36 +130,36 @@ class Model(NamedModel):
         *,
         locked: str | Iterable[str] = (),
         off: str | Iterable[str] = (),
-        control: Callable[..., Any] | Sampled | None = None,
+        control: Callable[..., Any] | SampledControl | None = None,
         history: History | None = None,
         stabilization: tuple[float, float] = (0.0, 0.0),
     ) -> Conditions:
-        """Return conditions for the kernels: numbers of elements, hinges that are held, closures that do not hold.
+        """Return conditions for the kernels: numbers of elements, joints that are held, closures that do not hold.
 
         Parameters
         ----------
         parameters : dict of str to float
             Those that are other than described, ``{"k.stiffness": 5.0}``.
         locked : str or names
-            Hinges of the tree that are held.
+            Joints of the tree that are held.
         off : str or names
             Closures that do not hold.
         control : callable or Sampled
-            From a `State` to hinge forces.
+            From a `State` to joint forces.
         history : History
         stabilization : (float, float)
         """
         item = "conditions"
-        if control is not None and not callable(control) and not isinstance(control, Sampled):
-            raise ModelError(item, "control", control, "give a function of a State, or a da.Sampled")
+        if control is not None and not callable(control) and not isinstance(control, SampledControl):
+            raise ModelError(item, "control", control, "give a function of a State, or a da.SampledControl")
         gains = finite_array(stabilization, (2,), item=item, field="stabilization")
         closures = frozenset([off] if isinstance(off, str) else off)
         for name in closures:
-            mind_closure(self, name, item)
+            check_closure(self, name, item)
         return Conditions(
             self,
             parameter_vector(self, parameters, item),
-            locked_freedoms(self, [locked] if isinstance(locked, str) else locked, item),
+            locked_dof(self, [locked] if isinstance(locked, str) else locked, item),
             closures,
             control=control,
             history=history,
@@ -173,7 +173,7 @@ class Model(NamedModel):
         raw = self._poses(q)
         return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
 
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def pose(self, marker: Marker | Body | str, q: ArrayLike) -> Pose:
         """Return attitude (..., 3, 3) and position (..., 3) of a marker in the world.
 
@@ -186,17 +186,17 @@ class Model(NamedModel):
         raw = self._point_poses(self._point("pose", marker), q)
         return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
 
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def velocity(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
         """Return [angular velocity; velocity] (..., 6) of a marker, world axes, rad/s and m/s."""
         return self._point_velocities(self._point("velocity", marker), q, v)
 
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return [angular acceleration; acceleration] (..., 6) of a marker, world axes, rad/s2 and m/s2."""
         return self._point_accelerations(self._point("acceleration", marker), q, v, a)
 
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def jacobian(self, marker: Marker | Body | str, q: ArrayLike) -> Array:
         """Return J (..., 6, nv) with velocity = J v, world axes."""
         return self._point_jacobians(self._point("jacobian", marker), q)
@@ -208,7 +208,7 @@ class Model(NamedModel):
     # ---- dynamics: `forward_dynamics`, `dynamics` and `inverse_dynamics` are the core's own
 
     @checked("bare")
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def bias_forces(
         self,
         q: ArrayLike,
@@ -222,7 +222,7 @@ class Model(NamedModel):
         bare: bool = False,
         out: Array | None = None,
     ) -> Array:
-        """Return the hinge forces at zero acceleration: gyroscopic, centrifugal, gravity, less those of elements.
+        """Return the joint forces at zero acceleration: gyroscopic, centrifugal, gravity, less those of elements.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class Model(NamedModel):
         return self._supplied(q, v, np.zeros(self.nv), loads=loads, **how)
 
     @checked("a", "t")
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def mixed_dynamics(
         self,
         q: ArrayLike,
@@ -258,7 +258,7 @@ class Model(NamedModel):
         t: ArrayLike = 0.0,
         x: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Return all accelerations and all hinge forces when some of each are given; O(nb) for trees, loops obeyed.
+        """Return all accelerations and all joint forces when some of each are given; O(nb) for trees, loops obeyed.
 
         Parameters
         ----------
@@ -267,8 +267,8 @@ class Model(NamedModel):
         tau : (nv,) or (B, nv) N m or N
             Forces of the free coordinates; entries at prescribed ones are not read.
         a : (nv,) or (B, nv) rad/s2 or m/s2
-            Accelerations of the prescribed coordinates; others are not read. Zero locks a hinge.
-        given : (nv,) bool, or name or names of hinges or speeds
+            Accelerations of the prescribed coordinates; others are not read. Zero locks a joint.
+        given : (nv,) bool, or name or names of joints or speeds
             Which accelerations are prescribed, beside those that drives prescribe.
         loads : (nb, 6) or (B, nb, 6) N m and N
         t : float or (B,) s
@@ -293,7 +293,7 @@ class Model(NamedModel):
     def driven_dynamics(
         self, t: float, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any
     ) -> tuple[Array, Array]:
-        """Return accelerations and hinge forces while the drives prescribe motions: those of `dynamics`."""
+        """Return accelerations and joint forces while the drives prescribe motions: those of `dynamics`."""
         found = self.dynamics(t, q, v, tau=tau, **more)
         return found.a, found.tau
 
@@ -337,7 +337,7 @@ class Model(NamedModel):
         >>> import dalembert as da
         >>> s = da.System("spring", gravity=(0, 0, 0))
         >>> _ = s.connect("slide", da.Prismatic("x"), s.ground, s.body("block", da.box(1, 1, 1, mass=2.0)))
-        >>> _ = s.connect("k", da.HingeSpring(stiffness=6.0, damping=1.0), "slide")
+        >>> _ = s.connect("k", da.JointSpring(stiffness=6.0, damping=1.0), "slide")
         >>> d = s.compile().d_dynamics(0.0, [0.1], [0.0], parameters=("k.stiffness",))
         >>> d.a.q, d.a.v, d.a.tau, d.a.parameters
         (array([[-3.]]), array([[-0.5]]), array([[0.5]]), array([[-0.05]]))
@@ -367,7 +367,7 @@ class Model(NamedModel):
         return Derivatives(q, v, x, tau, by_name, t, by_parameter)
 
     @checked("bare")
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def d_forward_dynamics(
         self,
         q: ArrayLike,
@@ -388,7 +388,7 @@ class Model(NamedModel):
         q : (nq,) or (B, nq) rad or m
         v : (nv,) or (B, nv) rad/s or m/s
         tau : (nv,) or (B, nv) N m or N
-            Hinge forces; zero if left out.
+            Joint forces; zero if left out.
         loads : (nb, 6) or (B, nb, 6) N m and N
             Held constant in world axes.
         t, x, inputs, conditions
@@ -403,7 +403,7 @@ class Model(NamedModel):
             ``integrate(q, h * e_k)`` does. The last, of open systems, is the inverse of the mass matrix.
         """
         if bare and self.nc:
-            refusals.refuse_loops(self, "d_forward_dynamics")
+            refusals.raise_loops_unsupported(self, "d_forward_dynamics")
         as_it_is = t is None and x is None and inputs is None and conditions is None
         if as_it_is and (bare or self._is_plain):
             return self._d_forward_dynamics(q, v, tau, loads=loads)
@@ -415,7 +415,7 @@ class Model(NamedModel):
         return by_q, by_v, by_tau
 
     @checked("bare")
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def d_inverse_dynamics(
         self,
         q: ArrayLike,
@@ -451,7 +451,7 @@ class Model(NamedModel):
             transmit; then all three are taken by differences.
         """
         if self.nc:
-            refusals.refuse_loops(self, "d_inverse_dynamics")
+            refusals.raise_loops_unsupported(self, "d_inverse_dynamics")
         as_it_is = t is None and x is None and inputs is None and conditions is None
         if as_it_is and (bare or self._is_plain):
             return self._d_inverse_dynamics(q, v, a, loads=loads)
@@ -488,12 +488,12 @@ class Model(NamedModel):
         parts : sequence of str
             ``"a"``, ``"dx"``, ``"tau"``, ``"lam"``: as `dynamics`. ``"loads"``, ``"unique"`` (connections, 6): loads of
             `connection_names` on their second markers, world axes, and 1 where the motion determines them.
-            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of hinges that close loops. ``"held"``: what holds
-            locked and driven freedoms beside elements and control, those of cut hinges last. ``"residual"``,
+            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of joints that close loops. ``"held"``: what holds
+            locked and driven degrees of freedom beside elements and control, those of cut joints last. ``"residual"``,
             ``"rate"`` (nc): by how much rows and their rates are missed. ``"measures"``, ``"rates"``, ``"forces"`` of
             elements, ``"ends"`` (ports, 6): their loads; ``"energies"``, ``"losses"``, ``"gains"`` (elements) J, W, W;
             ``"signals"``; ``"taken"``: further inputs of laws; ``"applied"`` (nv) and ``"body_loads"`` (nb, 6): what
-            they do to hinges and bodies.
+            they do to joints and bodies.
             ``"energy"`` (6): kinetic, potential, stored in elements, J; lost, brought by elements, put in from
             outside, W. ``"asked"``: of the actuators at each coordinate with a `max_effort`, all together.
             ``"margins"``: numbers that decide between branches of laws, where conditions hold some of these.
@@ -509,7 +509,7 @@ class Model(NamedModel):
         found = self._report(numbers, q, v, t=t, x=x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)
         for part in found:
             if not isfinite(part.sum()):
-                refusals.refuse_result(self, "report", q)
+                refusals.raise_result_error(self, "report", q)
         return {_core.report_parts[number]: part for number, part in zip(numbers, found, strict=True)}
 
     def _reported(self, part: str, q: ArrayLike, v: ArrayLike, *, t: Any = None, x: Any = None, **more: Any) -> Array:
@@ -517,7 +517,7 @@ class Model(NamedModel):
         return self.report([part], 0.0 if t is None else t, q, v, x, **more)[part]
 
     @checked("axes")
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def connection_loads(
         self,
         q: ArrayLike,
@@ -538,7 +538,7 @@ class Model(NamedModel):
         q : (nq,) rad or m
         v : (nv,) rad/s or m/s
         tau : (nv,) N m or N
-            Further hinge forces; zero if left out.
+            Further joint forces; zero if left out.
         t : float, s
         x : (nx,)
             Element states; their start values if left out.
@@ -553,9 +553,9 @@ class Model(NamedModel):
         -------
         ConnectionLoads
             [moment; force] (6,) by connection name, about the origin of its second marker, N m and N; along its
-            freedoms a hinge passes its effort. Where loops repeat each other's demands loads are not unique: they are
-            marked, with the connections that share them, and those given have the least sum of moment^2 +
-            (L force)^2 over all connections, L the characteristic length of the system.
+            degrees of freedom a joint passes its effort. Where loops repeat each other's demands loads are not unique:
+            they are marked, with the connections that share them, and those given have the least sum of moment^2 + (L
+            force)^2 over all connections, L the characteristic length of the system.
         """
         q = self._coordinates("connection_loads", q)
         for name, speeds in (("v", v), ("tau", tau)):
@@ -607,11 +607,11 @@ class Model(NamedModel):
         found = self._loads_of_motion(q, v, a, lam=lam, loads=loads, t=t, x=x, bare=bare)
         return ConnectionLoads(self, q, found, axes, t=t)
 
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def reactions(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, loads: ArrayLike | None = None, **more: Any
     ) -> Array:
-        """Return the load that each hinge puts on its second marker in a given motion of an open system, world axes.
+        """Return the load that each joint puts on its second marker in a given motion of an open system, world axes.
 
         Parameters
         ----------
@@ -625,25 +625,25 @@ class Model(NamedModel):
         Returns
         -------
         F : (nb, 6) or (B, nb, 6) N m and N
-            [moment; force] about the second marker's origin, in the order of `hinge_names`. It includes
-            the hinge forces that drive the motion: the component along a freedom is tau.
+            [moment; force] about the second marker's origin, in the order of `joint_names`. It includes
+            the joint forces that drive the motion: the component along a degree of freedom is tau.
         """
         if self.nc:
-            refusals.refuse_loops(self, "reactions")
+            refusals.raise_loops_unsupported(self, "reactions")
         return self._loads_of_motion(q, v, a, loads=loads, **more)
 
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def multipliers(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any) -> Array:
         """Return the multipliers of the constraint rows, (nc,) or (B, nc), that go with `forward_dynamics`.
 
-        They are in M a + b = tau + P^T lam and act on the second marker of each chord. Where rows
+        They are in M a + b = tau + P^T lam and act on the second marker of each loop constraint. Where rows
         repeat each other the multipliers are not unique; given are those of the `connection_loads` of least norm.
         Keywords are those of `dynamics`, and `t`.
         """
         return self.dynamics(more.pop("t", 0.0), q, v, more.pop("x", None), tau=tau, **more).lam
 
     def cut_motion(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
-        """Return coordinates, speeds and accelerations of the hinges that close loops, in a given motion.
+        """Return coordinates, speeds and accelerations of the joints that close loops, in a given motion.
 
         Parameters
         ----------
@@ -654,14 +654,14 @@ class Model(NamedModel):
         Returns
         -------
         three arrays, (n,) or (B, n)
-            In the order of `closure_names`; where each hinge stands, `cut_slice` tells. Angles are within half a turn.
+            In the order of `closure_names`; where each joint stands, `cut_slice` tells. Angles are within half a turn.
         """
         return self._cut_motion(q, v, a)
 
     def applied_loads(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """Return what the elements do: hinge forces (..., nv), and loads on bodies (..., nb, 6) at their origins."""
+        """Return what the elements do: joint forces (..., nv), and loads on bodies (..., nb, 6) at their origins."""
         found = self.report(["applied", "body_loads"], t, q, v, x)
         return found["applied"], found["body_loads"]
 
@@ -676,16 +676,16 @@ class Model(NamedModel):
 
     # ---- drives
 
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def drive_efforts(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any
     ) -> dict[str, Any]:
         """Return what each drive exerts along what it drives at t, by name, N m or N: numbers, or (B,) for a batch.
 
-        Of an attitude (``"S.rotation"``) it is the moment along the speeds of the hinge, (3,) or (B, 3); of a pose
+        Of an attitude (``"S.rotation"``) it is the moment along the speeds of the joint, (3,) or (B, 3); of a pose
         (``"F.pose"``) moment and force, (6,) or (B, 6).
 
-        Times the speed of the drive it is the drive's power. For a hinge it is the hinge force beside that of elements;
+        Times the speed of the drive it is the drive's power. For a joint it is the joint force beside that of elements;
         for a constraint it acts on the second marker and is positive if it pushes the way in which the driven quantity
         grows.
 
@@ -700,13 +700,13 @@ class Model(NamedModel):
         efforts = {}
         for drive in self.drives:
             element = drive.connection.element
-            if not drive.of_hinge:
+            if not drive.of_joint:
                 assert isinstance(element, (Constraint, CustomCoupling))
                 # slope of the row against what is driven
                 slopes = [element.target(drive.law(float(one))[0], 1.0, 0.0)[1] for one in np.atleast_1d(t)]
                 efforts[drive.name] = found["lam"][..., self.driven_row(drive)] * (slopes if np.ndim(t) else slopes[0])
             else:
-                places = self.driven_freedoms(drive)
+                places = self.driven_dof(drive)
                 found_here = found["tau"][..., places] - found["applied"][..., places]
                 efforts[drive.name] = found_here if isinstance(drive, PoseDrive) else found_here[..., 0]
         return {name: effort if np.ndim(effort) else float(effort) for name, effort in efforts.items()}
@@ -718,7 +718,7 @@ class Model(NamedModel):
         return Factor(self, q)
 
     @checked("t", "bare")
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def energy(
         self,
         q: ArrayLike,
@@ -757,7 +757,7 @@ class Model(NamedModel):
         return Energy(kinetic.copy(), np.array(potential))
 
     @checked("v")
-    @refusals.in_its_own_name
+    @refusals.reraise_with_method_name
     def momentum(self, q: ArrayLike, v: ArrayLike, *, about: ArrayLike | None = None) -> Array:
         """Return [angular momentum; linear momentum] (..., 6) in world axes, N m s and N s.
 
@@ -778,36 +778,36 @@ class Model(NamedModel):
                 arm = self.center_of_mass(q) - finite_array(about, (3,), item="momentum", field="about")
                 h[..., :3] += np.cross(np.broadcast_to(arm, h[..., 3:].shape), h[..., 3:])
         if not np.isfinite(h).all():
-            refusals.refuse_result(self, "momentum", q)
+            refusals.raise_result_error(self, "momentum", q)
         return h
 
     def composite_inertias(self, q: ArrayLike) -> Array:
-        """Return the diagonal of the mass matrix (nv,): inertia along each freedom with all others locked."""
+        """Return the diagonal of the mass matrix (nv,): inertia along each degree of freedom with all others locked."""
         return self._composite_diagonal(q)
 
-    @refusals.in_its_own_name
-    def freedoms_without_inertia(self, q: ArrayLike, *, t: float | None = None) -> list[str]:
+    @refusals.reraise_with_method_name
+    def massless_dof(self, q: ArrayLike, *, t: float | None = None) -> list[str]:
         """Return the names of the speeds along which nothing resists at q (nq,).
 
         Where the mass matrix of the tree is singular; with a time `t`, where accelerations do not exist though loops
         hold and drives prescribe what they do.
         """
-        where = self._coordinates("freedoms_without_inertia", q)
+        where = self._coordinates("dofs_without_inertia", q)
         names = self.compiled.names
         if t is None:
-            return freedoms_without_inertia(self, self.forest, names, where)
+            return massless_dof(self, self.forest, names, where)
         held = self.conditions().given
         rows = self.constraint_jacobian(where, t=t) if self.nc else None
-        return freedoms_without_inertia(self, self.forest, names, where, held=held, rows=rows)
+        return massless_dof(self, self.forest, names, where, held=held, rows=rows)
 
     def motions_without_inertia(self, q: ArrayLike) -> list[dict[str, float]]:
         """Return the motions of the tree that move no inertia at q (nq,): speeds by name, rad/s or m/s.
 
-        One for each of `freedoms_without_inertia`, which has the speed 1 there. Where two axes of a joint coincide, as
+        One for each of `massless_dof`, which has the speed 1 there. Where two axes of a joint coincide, as
         at a quarter turn of the second of three angles, both angles are in it.
         """
         where = self._coordinates("motions_without_inertia", q)
-        return motions_without_inertia(self, self.compiled.names, where, self.freedoms_without_inertia(where))
+        return motions_without_inertia(self, self.compiled.names, where, self.massless_dof(where))
 
 
 def _nothing(*given: Any) -> bool:

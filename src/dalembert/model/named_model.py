@@ -1,4 +1,4 @@
-"""What a model knows by name: bodies, hinges, coordinates, inputs, drives; from names to places in arrays."""
+"""What a model knows by name: bodies, joints, coordinates, inputs, drives; from names to places in arrays."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ..errors import ModelError
 from ..system import System
 from ..system.system import Initial
 from . import argument_errors as refusals
-from .cache import once_per_model
-from .callbacks import Host, HostedInput
+from .cache import cached_per_model
+from .callbacks import CallbackHost, OutputInputCallback
 from .parameter_table import ParameterTable
 from .state import State
-from .variants import DERIVED, derive
+from .variants import DERIVED, complete_variant
 
 if TYPE_CHECKING:
     from .model import Model
@@ -50,7 +50,7 @@ class NamedModel(_core.Model):
         elements, names = made.elements, made.names
         self.compiled = made
         me = cast("Model", self)
-        host = Host(me)
+        host = CallbackHost(me)
         super().__init__(
             made.tables,
             np.array(elements.starts, dtype=float),
@@ -60,11 +60,11 @@ class NamedModel(_core.Model):
         )
         self.system, self.forest, self.frames = made.system, made.forest, made.frames
         self.drives = made.drives
-        self.hinge_drives = tuple(d for d in self.drives if d.of_hinge)
-        self.body_names, self.hinge_names = names.bodies, names.hinges
+        self.joint_drives = tuple(d for d in self.drives if d.of_joint)
+        self.body_names, self.joint_names = names.bodies, names.joints
         self.coordinate_names, self.speed_names = names.coordinates, names.speeds
         self.coordinate_kinds, self.speed_kinds = names.coordinate_kinds, names.speed_kinds
-        self.flexible_names, self.closure_names = names.flexible, names.chords
+        self.flexible_names, self.closure_names = names.flexible, names.loop_constraints
         self.connection_names = names.connections
         self.constraint_names, self.constraint_connections = names.rows, names.row_connections
         self.holonomic = names.holonomic
@@ -79,12 +79,14 @@ class NamedModel(_core.Model):
         self.parameters.flags.writeable = False
         self._points: dict[Any, _core.Points] = {}
         self.hosted: tuple[Any, ...] = ()
-        self.hosted = tuple(HostedInput(me, law) if isinstance(law, OutputInput) else law for law in made.hosted)
+        self.hosted = tuple(
+            OutputInputCallback(me, law) if isinstance(law, OutputInput) else law for law in made.hosted
+        )
 
     def __getattr__(self, name: str) -> Any:
         """Work out what a model with other own numbers follows from, once it is asked for."""
         if name in DERIVED and "family" in self.__dict__ and self.__dict__["family"] is not self:
-            derive(cast("Model", self))
+            complete_variant(cast("Model", self))
             return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -99,36 +101,37 @@ class NamedModel(_core.Model):
         return ParameterTable.of(cast("Model", self))
 
     def __repr__(self) -> str:
-        return f"<Model {self.system.name!r}: {self.nb} bodies, {self.nv} freedoms, {len(self.forest.chords)} chords>"
+        loops = len(self.forest.loop_constraints)
+        return f"<Model {self.system.name!r}: {self.nb} bodies, {self.nv} DOF, {loops} loop constraints>"
 
     # ---- names and states
 
-    def q_slice(self, hinge: str) -> slice:
-        """Return where the coordinates of a hinge, or the modal ones of a flexible body, stand in q."""
-        return self._slice(self.compiled.names.q, hinge)
+    def q_slice(self, joint: str) -> slice:
+        """Return where the coordinates of a joint, or the modal ones of a flexible body, stand in q."""
+        return self._slice(self.compiled.names.q, joint)
 
-    def v_slice(self, hinge: str) -> slice:
-        """Return where the speeds of a hinge, or of a flexible body's modes, stand in v, and its forces in tau."""
-        return self._slice(self.compiled.names.v, hinge)
+    def v_slice(self, joint: str) -> slice:
+        """Return where the speeds of a joint, or of a flexible body's modes, stand in v, and its forces in tau."""
+        return self._slice(self.compiled.names.v, joint)
 
-    @checked("hinge")
-    def cut_slice(self, hinge: str) -> slice:
-        """Return where the speeds of a hinge that closes a loop stand in what `cut_motion` gives."""
+    @checked("joint")
+    def cut_slice(self, joint: str) -> slice:
+        """Return where the speeds of a joint that closes a loop stand in what `cut_motion` gives."""
         found = self.compiled.names.cut_v
-        if hinge not in found:
-            known = did_you_mean(hinge, found) or f"there are {', '.join(map(repr, found)) or 'none'}"
-            raise ModelError("cut_slice", "hinge", hinge, f"no loop is cut at a hinge of that name; {known}")
-        return found[hinge]
+        if joint not in found:
+            known = did_you_mean(joint, found) or f"there are {', '.join(map(repr, found)) or 'none'}"
+            raise ModelError("cut_slice", "joint", joint, f"no loop is cut at a joint of that name; {known}")
+        return found[joint]
 
     def zero_configuration(self) -> Array:
-        """Return the q at which the two markers of every hinge coincide, (nq,)."""
+        """Return the q at which the two markers of every joint coincide, (nq,)."""
         return self._zero.copy()
 
     @cached_property
     def _zero(self) -> Array:
         q = np.zeros(self.nq)
-        for hinge in self.forest.hinges:
-            q[self.compiled.names.q[hinge.name]] = hinge.element.zero
+        for joint in self.forest.joints:
+            q[self.compiled.names.q[joint.name]] = joint.element.zero
         return q
 
     @checked("initials")
@@ -143,9 +146,9 @@ class NamedModel(_core.Model):
             for values, span, given in ((q, names.q[name], initial.position), (v, names.v[name], initial.speed)):
                 if given is not None:
                     values[span] = np.where(np.isnan(given), values[span], given)
-        return State(q=self.integrate(q, np.zeros(self.nv)), v=v, x=self.state_starts())
+        return State(q=self.integrate(q, np.zeros(self.nv)), v=v, x=self.element_start_values())
 
-    def state_starts(self) -> Array:
+    def element_start_values(self) -> Array:
         """Return the start values of the element states, (nx,)."""
         return np.array(self.compiled.elements.starts, dtype=float)
 
@@ -172,10 +175,12 @@ class NamedModel(_core.Model):
     @property
     def second_markers(self) -> dict[str, Marker]:
         """The second marker of every connection, by name; of a coupling, the origin of ground."""
-        hinges = {h.name: h.inboard if h.reversed else h.outboard for h in self.forest.hinges}
-        chords = {chord.name: chord.second for chord in self.forest.chords}
+        joints = {h.name: h.inboard if h.reversed else h.outboard for h in self.forest.joints}
+        loop_constraints = {
+            loop_constraint.name: loop_constraint.second for loop_constraint in self.forest.loop_constraints
+        }
         couplings = {coupling.name: self.system.ground.origin for coupling in self.forest.couplings}
-        return hinges | chords | couplings
+        return joints | loop_constraints | couplings
 
     # ---- inputs
 
@@ -222,15 +227,17 @@ class NamedModel(_core.Model):
     @property
     def shortest_delay(self) -> float:
         """Of all inputs that come with a delay, s; infinite without any."""
-        delays = [law.delay.time for law in self.hosted if isinstance(law, HostedInput) and law.delay is not None]
+        delays = [
+            law.delay.time for law in self.hosted if isinstance(law, OutputInputCallback) and law.delay is not None
+        ]
         return min(delays, default=np.inf)
 
     def drive_motion(self, t: float) -> tuple[Array, Array, Array]:
-        """Return position (nq,), speed (nv,) and acceleration (nv,) that driven hinges have at t; NaN elsewhere."""
+        """Return position (nq,), speed (nv,) and acceleration (nv,) that driven joints have at t; NaN elsewhere."""
         q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
-        for drive in self.hinge_drives:
-            freedoms, places = self.driven_freedoms(drive), self.q_slice(drive.connection.name).start
-            q[[places + k for k in drive.places]], v[freedoms], a[freedoms] = drive.given(t)
+        for drive in self.joint_drives:
+            dofs, places = self.driven_dof(drive), self.q_slice(drive.connection.name).start
+            q[[places + k for k in drive.places]], v[dofs], a[dofs] = drive.given(t)
         return q, v, a
 
     def row_motion(self, t: float) -> Array:
@@ -258,17 +265,17 @@ class NamedModel(_core.Model):
         return gap
 
     @checked("drive")
-    def driven_freedoms(self, drive: Drive) -> list[int]:
-        """Return where the speeds of a hinge that a drive prescribes stand in v."""
+    def driven_dof(self, drive: Drive) -> list[int]:
+        """Return where the speeds of a joint that a drive prescribes stand in v."""
         start = self.v_slice(drive.connection.name).start
-        return [start + k for k in drive.freedoms]
+        return [start + k for k in drive.dofs]
 
     def driven_speeds(self, level: int = 2) -> NDArray[np.bool_]:
-        """Return which speeds (nv,) drives of hinges prescribe: by position (level 0), by speed too (1), or all (2)."""
+        """Return which speeds (nv,) drives of joints prescribe: by position (level 0), by speed too (1), or all (2)."""
         marks = np.zeros(self.nv, dtype=bool)
-        for drive in self.hinge_drives:
+        for drive in self.joint_drives:
             if drive.level <= level:
-                marks[self.driven_freedoms(drive)] = True
+                marks[self.driven_dof(drive)] = True
         return marks
 
     @checked("drive")
@@ -277,9 +284,9 @@ class NamedModel(_core.Model):
         return self.constraint_connections.index(drive.connection.name) + int(drive.coordinate)
 
     @checked("name")
-    def span_called(self, name: str) -> slice | None:
-        """Return where in q the coordinates of a hinge or flexible body stand, or one by its name; None if unknown."""
-        if name in (*self.hinge_names, *self.flexible_names):
+    def index_range(self, name: str) -> slice | None:
+        """Return where in q the coordinates of a joint or flexible body stand, or one by its name; None if unknown."""
+        if name in (*self.joint_names, *self.flexible_names):
             return self.q_slice(name)
         if name in self.coordinate_names:
             place = self.coordinate_names.index(name)
@@ -288,16 +295,16 @@ class NamedModel(_core.Model):
 
     # ---- from names to numbers
 
-    def _slice(self, slices: dict[str, slice], hinge: str) -> slice:
+    def _slice(self, slices: dict[str, slice], joint: str) -> slice:
         try:
-            return slices[hinge]
+            return slices[joint]
         except (KeyError, TypeError):
             remedy = (
                 "it was cut to close a loop"
-                if isinstance(hinge, str) and hinge in self.compiled.names.cut_v
-                else f"the tree has {', '.join(map(repr, self.hinge_names[:8]))}"
+                if isinstance(joint, str) and joint in self.compiled.names.cut_v
+                else f"the tree has {', '.join(map(repr, self.joint_names[:8]))}"
             )
-            raise ModelError(f"model of {self.system.name!r}", "hinge", hinge, remedy) from None
+            raise ModelError(f"model of {self.system.name!r}", "joint", joint, remedy) from None
 
     def _marks(self, given: Any) -> NDArray[np.bool_]:
         names = [given] if isinstance(given, str) else given
@@ -311,7 +318,7 @@ class NamedModel(_core.Model):
         else:
             marks = np.empty(0) if shape_of(given) is None else np.asarray(given)
             if marks.dtype != bool or marks.shape != (self.nv,):
-                raise ModelError("mixed_dynamics", "given", given, f"give ({self.nv},) booleans, or names of hinges")
+                raise ModelError("mixed_dynamics", "given", given, f"give ({self.nv},) booleans, or names of joints")
         for name in self.flexible_names:
             if marks[self.v_slice(name)].any():
                 raise ModelError("mixed_dynamics", "given", name, "the accelerations of modes cannot be prescribed")
@@ -413,13 +420,13 @@ class NamedModel(_core.Model):
     # ---- called by the core when it cannot go on
 
     def _refuse(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        refusals.refuse_argument(cast("Model", self), kernel.lstrip("_"), argument, value)
+        refusals.raise_argument_error(cast("Model", self), kernel.lstrip("_"), argument, value)
 
-    def _refuse_chords(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        refusals.refuse_loops(cast("Model", self), kernel.lstrip("_"))
+    def _refuse_loop_constraints(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        refusals.raise_loops_unsupported(cast("Model", self), kernel.lstrip("_"))
 
     def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        refusals.refuse_result(cast("Model", self), kernel.lstrip("_"), value)
+        refusals.raise_result_error(cast("Model", self), kernel.lstrip("_"), value)
 
 
 class ParameterNames(dict[str, int]):
@@ -450,7 +457,7 @@ class ParameterNames(dict[str, int]):
         return type(self), (dict(self), self.aliases)
 
 
-@once_per_model
+@cached_per_model
 def _parameter_names(model: Model) -> dict[str, int]:
     """Return where parameters of elements, then own numbers, stand, by name."""
     elements = model.compiled.elements

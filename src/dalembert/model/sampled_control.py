@@ -17,25 +17,25 @@ from .state import State
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["Answers", "Sampled"]
+__all__ = ["HeldControl", "SampledControl"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class SampledControl:
     """A control that is asked at fixed times, as a digital controller is; its forces hold until the next ones.
 
     Parameters
     ----------
     control : function of a State
-        Returns hinge forces, (nv,) or a dict by name of hinge.
+        Returns joint forces, (nv,) or a dict by name of joint.
     period : float, s
         It is asked at the start of the run, and from then on once in each period, in order, at no other time.
     delay : float, s
         What it answers acts that much later; nothing does before the first answer.
     noise : (float, float), or two of (nv,)
-        Standard deviations of what its sensors add to positions (rad, m; along the freedoms) and to speeds.
+        Standard deviations of what its sensors add to positions (rad, m; along the degrees of freedom) and to speeds.
     seed : int
         Of the noise: the same seed gives the same noise at the same sample, in all kinds of runs.
 
@@ -48,7 +48,7 @@ class Sampled:
     >>> s = da.System("arm", gravity=(0, 0, 0))
     >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("arm", da.rod(length=1.0, mass=3.0)))
     >>> s.initial("A", position=0.3)
-    >>> slow = da.Sampled(lambda state: [-4 * state.q[0] - 3 * state.v[0]], period=0.02, delay=0.005)
+    >>> slow = da.SampledControl(lambda state: [-4 * state.q[0] - 3 * state.v[0]], period=0.02, delay=0.005)
     >>> bool(abs(da.simulate(s, 10.0, control=slow)["A.position"][-1]) < 1e-3)
     True
     """
@@ -111,15 +111,16 @@ class Sampled:
         return [self.period, self.delay, *(np.asarray(part).tolist() for part in self.noise), int(self.seed)]
 
 
-class Answers(_core.Answers):
-    """Hinge forces of a run that hold from one time to the next: what a sampled control has answered so far.
+class HeldControl(_core.Answers):
+    """Joint forces of a run that hold from one time to the next: what a sampled control has answered so far.
 
     Attributes
     ----------
     begin : float, s
         When the run begins; NaN before it has.
     asked : dict of int to (float, float)
-        Freedoms at which the control asked for more than `max_effort`: when first, s, and for how much at most.
+        Degrees of freedom at which the control asked for more than `max_effort`: when first, s, and for how much at
+        most.
     """
 
     def __init__(self, nv: int) -> None:
@@ -137,7 +138,7 @@ class Answers(_core.Answers):
         return _answers, (self.nv, self.begin, *self.rows())
 
 
-def _answers(nv: int, begin: float, times: Array, tau: Array) -> Answers:
-    answers = Answers(nv)
+def _answers(nv: int, begin: float, times: Array, tau: Array) -> HeldControl:
+    answers = HeldControl(nv)
     answers.fill(begin, times, tau)
     return answers

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["shared_efforts", "shared_rows"]
+__all__ = ["undetermined_efforts", "undetermined_multipliers"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 NONE = 1e-9  # of the largest singular value: below is rounding
 
 
-def shared_efforts(model: Model, q: Array, t: float) -> Marks:
+def undetermined_efforts(model: Model, q: Array, t: float) -> BoolArray:
     """Return which driven speeds have efforts that are not unique at q (nq,), (nv,)."""
     driven = np.asarray(model.driven_speeds())
     marks = np.zeros(model.nv, dtype=bool)
@@ -33,7 +33,7 @@ def shared_efforts(model: Model, q: Array, t: float) -> Marks:
     return marks
 
 
-def shared_rows(model: Model, q: Array, t: float) -> Marks:
+def undetermined_multipliers(model: Model, q: Array, t: float) -> BoolArray:
     """Return which constraint rows have multipliers that are not unique at q (nq,), (nc,)."""
     if not model.nc:
         return np.zeros(0, dtype=bool)
@@ -41,7 +41,7 @@ def shared_rows(model: Model, q: Array, t: float) -> Marks:
     return np.asarray(np.abs(idle).max(axis=1, initial=0.0) > NONE)
 
 
-def _idle(model: Model, q: Array, t: float, driven: Marks) -> tuple[Array, Array]:
+def _idle(model: Model, q: Array, t: float, driven: BoolArray) -> tuple[Array, Array]:
     """Return P (nc, nv), and multipliers (nc, k) that press on nothing free to move."""
     P = model.constraint_jacobian(q, t=t)
     U, s, _ = np.linalg.svd(P[:, ~driven]) if not driven.all() else (np.eye(model.nc), np.zeros(0), None)

@@ -9,31 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..bodies.body import fault_of
+from ..bodies.body import inertia_error
 from ..compile import compile_system
 from ..compile.compiler import random_coordinates
 from ..compile.frames import FrameMap
 from ..compile.names import Names
-from ..compile.parameter_substitution import refuse_values, rewritten
-from ..compile.parameters import Group
+from ..compile.parameter_substitution import check_values, substitute_parameters
+from ..compile.parameters import ParameterGroup
 from ..compile.signal_graph import OutputInput
 from ..errors import ModelError, SingularityError
 from ..system.topology import Forest
-from .cache import WORKED_OUT, once_per_model
-from .callbacks import Host, HostedInput
+from .cache import CACHE_ATTRIBUTE, cached_per_model
+from .callbacks import CallbackHost, OutputInputCallback
 
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["DERIVED", "derive", "mind_numbers", "varied"]
+__all__ = ["DERIVED", "check_numbers", "complete_variant", "make_variant"]
 
 Array = NDArray[np.float64]
 
-DERIVED = frozenset({"compiled", "system", "forest", "frames", "drives", "hinge_drives", "hosted"})
-_OWN = DERIVED | {"_points", "parameters", "own_numbers", "_zero", WORKED_OUT}
+DERIVED = frozenset({"compiled", "system", "forest", "frames", "drives", "joint_drives", "hosted"})
+_OWN = DERIVED | {"_points", "parameters", "own_numbers", "_zero", CACHE_ATTRIBUTE}
 
 
-def varied(family: Model, parameters: Array, item: str = "conditions", *, physical: bool = True) -> Model:
+def make_variant(family: Model, parameters: Array, item: str = "conditions", *, physical: bool = True) -> Model:
     """Return a model with other parameters (n,), made without compiling it again.
 
     Parameters
@@ -59,25 +59,25 @@ def varied(family: Model, parameters: Array, item: str = "conditions", *, physic
     places = sorted(set(own.firsts.searchsorted(changed, side="right").tolist()))
     groups = [own.groups[k - 1] for k in places]
     for group in groups if physical else ():
-        _mind(family, group, numbers[group.span], item)
+        _check_values(family, group, numbers[group.span], item)
     model = family.__class__.__new__(family.__class__)
     model.__dict__.update(_handed_on(family))
     model.__dict__["family"] = family
     model._points = {}
     model.own_numbers, model.parameters, model.__dict__["_physical"] = numbers, parameters, physical
-    _core.Model.__init__(model, family, parameters[:count], numbers, Host(model) if family.hosted else None)
+    _core.Model.__init__(model, family, parameters[:count], numbers, CallbackHost(model) if family.hosted else None)
     if model.nc and any(group.what in ("marker", "coupling") for group in groups) and _rows_depend_otherwise(model):
         return _compiled_again(model)
     return model
 
 
-@once_per_model
+@cached_per_model
 def _handed_on(family: Model) -> dict[str, Any]:
     """Return what all models of a family have in common."""
     return {key: value for key, value in family.__dict__.items() if key not in _OWN}
 
 
-def _mind(family: Model, group: Group, values: Array, item: str) -> None:
+def _check_values(family: Model, group: ParameterGroup, values: Array, item: str) -> None:
     """Refuse numbers that a part of the description cannot have."""
     if group.what == "body":
         body = family.system.bodies[group.key[0]]
@@ -85,14 +85,14 @@ def _mind(family: Model, group: Group, values: Array, item: str) -> None:
         mass, inertia = float(values[0]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         if mass < 0:
             raise ModelError(item, f"parameter {group.names[0]!r}", mass, "a mass must not be negative")
-        fault = fault_of(mass, inertia) if body.strict else ""
+        fault = inertia_error(mass, inertia) if body.strict else ""
         if fault:
             raise ModelError(item, f"parameters '{body.name}.inertia'", inertia.tolist(), fault)
     elif group.what != "marker":
-        refuse_values(family.system, group, values, item)
+        check_values(family.system, group, values, item)
 
 
-def mind_numbers(family: Model, parameters: Array, item: str) -> None:
+def check_numbers(family: Model, parameters: Array, item: str) -> None:
     """Refuse numbers of many models, parameters (k, n), that a part of the description cannot have."""
     own = family.compiled.numbers
     rows = parameters[:, family.element_numbers :]
@@ -100,13 +100,13 @@ def mind_numbers(family: Model, parameters: Array, item: str) -> None:
     for group in own.groups:
         if changed[group.span].any():
             for values in np.unique(rows[:, group.span], axis=0):
-                _mind(family, group, values, item)
+                _check_values(family, group, values, item)
 
 
 # ---- rows that repeat others
 
 
-@once_per_model
+@cached_per_model
 def _pivots(model: Model) -> tuple[Array, NDArray[np.bool_]] | None:
     """Return a configuration (nq,) that is nothing special, and which rows (nc,) do not depend on others there."""
     rng = np.random.default_rng(2)
@@ -130,14 +130,14 @@ def _compiled_again(model: Model) -> Model:
     made.tables["parameters"] = model.parameters[: family.element_numbers]
     made = replace(made, origin=family.compiled.origin, numbers=family.compiled.numbers)
     again = family.__class__.__new__(family.__class__)
-    again.__dict__.update({k: v for k, v in model.__dict__.items() if k not in (*DERIVED, WORKED_OUT)})
+    again.__dict__.update({k: v for k, v in model.__dict__.items() if k not in (*DERIVED, CACHE_ATTRIBUTE)})
     _core.Model.__init__(
         again,
         made.tables,
         np.array(made.elements.starts, dtype=float),
         list(made.elements.functions),
         list(made.elements.function_sizes),
-        Host(model) if family.hosted else None,
+        CallbackHost(model) if family.hosted else None,
     )
     again._join(family)
     again._points = {}
@@ -150,11 +150,11 @@ def _compiled_again(model: Model) -> Model:
 # ---- what Python keeps
 
 
-def derive(model: Model) -> None:
+def complete_variant(model: Model) -> None:
     """Give a model with other own numbers the description that has them, and what follows from it."""
     family = model.family
     made = family.compiled
-    system = rewritten(made.system, made.numbers, model.own_numbers, physical=model.__dict__["_physical"])
+    system = substitute_parameters(made.system, made.numbers, model.own_numbers, physical=model.__dict__["_physical"])
     forest = Forest(system)
     names, drives = Names(forest), tuple(system.drives.values())
     _take(
@@ -166,6 +166,8 @@ def derive(model: Model) -> None:
 def _take(model: Model, made: Any) -> None:
     model.compiled = made
     model.system, model.forest, model.frames, model.drives = made.system, made.forest, made.frames, made.drives
-    model.hinge_drives = tuple(drive for drive in made.drives if drive.of_hinge)
+    model.joint_drives = tuple(drive for drive in made.drives if drive.of_joint)
     model.hosted = ()
-    model.hosted = tuple(HostedInput(model, law) if isinstance(law, OutputInput) else law for law in made.hosted)
+    model.hosted = tuple(
+        OutputInputCallback(model, law) if isinstance(law, OutputInput) else law for law in made.hosted
+    )

@@ -1,6 +1,6 @@
 """Motion without forces: how a mechanism can move, how it moves when driven, what designers read off that."""
 
-from .branch_following import Followed, follow, predict
+from .branch_following import FollowedMotion, follow_branch, predict_position
 from .circuit import Circuit, Circuits
 from .circuit_search import circuits
 from .geometry.clearance import Clearance, clearance
@@ -28,7 +28,7 @@ __all__ = [
     "Clearance",
     "CouplerCurve",
     "DeadPoint",
-    "Followed",
+    "FollowedMotion",
     "InflectionCircles",
     "InstantCentres",
     "InverseKinematics",
@@ -46,14 +46,14 @@ __all__ = [
     "circuits",
     "clearance",
     "coupler_curve",
-    "follow",
+    "follow_branch",
     "inflection_circles",
     "instant_centres",
     "inverse_kinematics",
     "kinematics",
     "mechanical_advantage",
     "mobility_range",
-    "predict",
+    "predict_position",
     "screw_axes",
     "tolerances",
     "transmission_angle",

@@ -13,21 +13,21 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure.continuation.arclength import Tracer
-from ..closure.scaled_equations import Closed, Measure
+from ..closure.continuation.arclength import PathTracer
+from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ..model import Model
 
-__all__ = ["Cycle", "cycle_of"]
+__all__ = ["GearCycle", "cycle_of"]
 
 Array = NDArray[np.float64]
 
-_LARGEST = 5000  # denominator of a ratio that counts as a fraction: teeth of wheels, multiplied
-_EXACT = 1e-9  # of a ratio
-_LONGEST = 6000.0  # arclength that is gone without being asked for
+_MAX_SIZE = 5000  # denominator of a ratio that counts as a fraction: teeth of wheels, multiplied
+EXACT_TOL = 1e-9  # of a ratio
+MAX_ARCLENGTH = 6000.0  # arclength that is gone without being asked for
 
 
 @dataclass(frozen=True)
-class Cycle:
+class GearCycle:
     """What geared angles need to come back.
 
     Attributes
@@ -47,15 +47,15 @@ class Cycle:
     @property
     def affordable(self) -> bool:
         """Whether a way is followed that far by itself."""
-        return self.turns > 0 and self.length < _LONGEST
+        return self.turns > 0 and self.length < MAX_ARCLENGTH
 
 
-def cycle_of(tracer: Tracer, seeds: list[Array], known: dict[str, Measure]) -> Cycle | None:
+def cycle_of(tracer: PathTracer, seeds: list[Array], known: dict[str, CoordinateMeasure]) -> GearCycle | None:
     """Return what geared angles need to come back, where their ratios do not change; None if nothing is geared so."""
     model = getattr(tracer.closed.equations, "model", None)
     if not isinstance(model, Model) or not model.forest.couplings:
         return None
-    names = {f"{hinge.name}": None for coupling in model.forest.couplings for hinge, _ in coupling.places}
+    names = {f"{joint.name}": None for coupling in model.forest.couplings for joint, _ in coupling.places}
     bound = [m for name, m in known.items() if m.column >= 0 and name.split(".")[0] in names]
     places = [tracer.look(q) for q in seeds[:4] if tracer.nullity(q) == 1]
     if not places:
@@ -66,27 +66,27 @@ def cycle_of(tracer: Tracer, seeds: list[Array], known: dict[str, Measure]) -> C
         return None
     lead = moving[0]
     ratios = rates[:, [m.column for m in moving]] / rates[:, lead.column, None]
-    if not np.isfinite(ratios).all() or np.ptp(ratios, axis=0).max() > _EXACT * np.abs(ratios).max():
+    if not np.isfinite(ratios).all() or np.ptp(ratios, axis=0).max() > EXACT_TOL * np.abs(ratios).max():
         return None
     return _cycle(tracer.closed, moving, ratios.mean(axis=0))
 
 
-def _cycle(closed: Closed, moving: list[Measure], ratios: Array) -> Cycle:
+def _cycle(closed: ScaledEquations, moving: list[CoordinateMeasure], ratios: Array) -> GearCycle:
     lead = moving[0]
     for measure, ratio in zip(moving, ratios.tolist(), strict=True):
         if not measure.period:
             name, unit = measure.name, measure.unit
             moves = f"{name} moves by {abs(ratio) * 2 * np.pi:.6g} {unit} in every turn of {lead.name}"
-            return Cycle(0, np.inf, f"{moves}, and is not where it was after any number of them")
+            return GearCycle(0, np.inf, f"{moves}, and is not where it was after any number of them")
     whole = 1
     for measure, ratio in zip(moving, ratios.tolist(), strict=True):
-        near = Fraction(ratio).limit_denominator(_LARGEST)
-        if abs(float(near) - ratio) > _EXACT * max(1.0, abs(ratio)):
+        near = Fraction(ratio).limit_denominator(_MAX_SIZE)
+        if abs(float(near) - ratio) > EXACT_TOL * max(1.0, abs(ratio)):
             never = f"{measure.name} makes {abs(ratio):.9g} turns in one of {lead.name}, which is no fraction"
-            return Cycle(0, np.inf, f"{never} of whole numbers up to {_LARGEST}: they do not meet again")
+            return GearCycle(0, np.inf, f"{never} of whole numbers up to {_MAX_SIZE}: they do not meet again")
         whole = lcm(whole, near.denominator)
     scales = np.array([closed.scales[m.column] for m in moving])
     length = 2 * np.pi * whole * float(np.linalg.norm(ratios / scales))
-    return Cycle(
+    return GearCycle(
         whole, length, f"all wheels are back after {whole} turns of {lead.name}, about {length:.4g}: give length="
     )

@@ -22,26 +22,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array, shape_of
 from ..closure.equations import Equations
-from ..closure.position_rates import Rates, find_rates, speed_scales
-from ..closure.position_solver import Position, find_position
+from ..closure.position_rates import RateResult, find_rates, speed_scales
+from ..closure.position_solver import PositionResult, find_position
 from ..errors import AssemblyError, DalembertError, ModelError, SingularityError
-from ..model.driven_kinematics import MOST_STEPS, Swept
+from ..model.driven_kinematics import MAX_STEPS, KinematicSweep
 from ..numerics.factorization import factor
 from ..result import TIME, Axis
-from .kinematic_failure import too_far
+from .kinematic_failure import step_too_long_message
 
-__all__ = ["Followed", "follow", "predict"]
+__all__ = ["FollowedMotion", "follow_branch", "predict_position"]
 
 Array = NDArray[np.float64]
 
-_AGREE = 0.25  # of the way of a step: how far predictions of either end may be off
+MAX_PREDICTION_ERROR = 0.25  # of the way of a step: how far predictions of either end may be off
 _SMALL = 0.01  # of a length: ways so short that they need not be predicted well if Newton's method takes them at once
 _FINE = 2000  # times at which laws are asked on a way that has to be split
-_LEAST = 1e-7  # of the way between two times: the shortest step
+MIN_STEP = 1e-7  # of the way between two times: the shortest step
 
 
 @dataclass(eq=False)
-class Followed:
+class FollowedMotion:
     """Positions and rates over time.
 
     Attributes
@@ -65,14 +65,14 @@ class Followed:
 
 
 @checked("equations", "q", "rates", "h", "order")
-def predict(equations: Equations, q: Array, rates: Rates, h: float, order: int) -> Array:
+def predict_position(equations: Equations, q: Array, rates: RateResult, h: float, order: int) -> Array:
     """Return the configuration a time h on, (nq,), by (1), (2) or (3)."""
     step = (0.0, h, h)[order] * rates.v + (h * h / 2 if order == 2 else 0.0) * rates.a
     return equations.integrate(q, step)
 
 
 @checked("equations", "predictor")
-def follow(
+def follow_branch(
     equations: Equations,
     times: ArrayLike,
     q: ArrayLike | None = None,
@@ -81,13 +81,13 @@ def follow(
     jerk: bool = True,
     axis: Axis = TIME,
     **newton: Any,
-) -> Followed:
+) -> FollowedMotion:
     """Follow a driven mechanism through times (k,) s, from a guess q at the first of them.
 
     Parameters
     ----------
     equations : Equations
-        With as many drives as freedoms.
+        With as many drives as degrees of freedom.
     times : (k,) s
         In order, rising or falling.
     q : (nq,)
@@ -115,13 +115,13 @@ def follow(
     ts = finite_array(times, shape, item="follow", field="times")
     if not (bool((np.diff(ts) >= 0.0).all()) or bool((np.diff(ts) <= 0.0).all())):
         raise ModelError("follow", "times", times, "they have to rise, or to fall")
-    run = _Run(equations, 2 if predictor is None else predictor, newton, axis)
+    run = _BranchFollower(equations, 2 if predictor is None else predictor, newton, axis)
     first = find_position(equations, q, float(ts[0]), **newton)
     run.count(first)
     if predictor is None and not newton and getattr(equations, "sweeps", False):
         return _in_core(equations, ts, first, jerk, axis)
     at, t = first.q, float(ts[0])
-    kept: list[tuple[Array, Rates]] = []
+    kept: list[tuple[Array, RateResult]] = []
     rolling = bool((equations.row_scales <= 0.0).any())
     try:
         here = find_rates(equations, at, t, jerk=jerk)
@@ -138,15 +138,15 @@ def follow(
     return run.collect(ts, kept, jerk)
 
 
-def _in_core(equations: Any, times: Array, first: Position, jerk: bool, axis: Axis) -> Followed:
+def _in_core(equations: Any, times: Array, first: PositionResult, jerk: bool, axis: Axis) -> FollowedMotion:
     """Follow in the core, and say what ended the motion if it did."""
     found = _swept(equations, times, first.q, jerk)
     splits = max(0, found.steps - (len(found.t) - 1))
-    made = Followed(found.t, found.q, found.v, found.a, found.jerk, found.corrections, found.corrections, splits)
+    made = FollowedMotion(found.t, found.q, found.v, found.a, found.jerk, found.corrections, found.corrections, splits)
     if found.status == "finished":
         return made
     try:
-        # freedoms that are left, and rates that contradict each other
+        # degrees of freedom that are left, and rates that contradict each other
         find_rates(equations, found.q_last, found.t_last, jerk=False)
         if found.status == "far":
             raise _too_far(found.t_last, float(times[len(found.t)]), axis)
@@ -157,19 +157,19 @@ def _in_core(equations: Any, times: Array, first: Position, jerk: bool, axis: Ax
         raise
 
 
-def _swept(equations: Any, times: Array, q: Array, jerk: bool) -> Swept:
+def _swept(equations: Any, times: Array, q: Array, jerk: bool) -> KinematicSweep:
     """Follow in the core; where steps are split, laws are asked at so many times that what is between them is exact.
 
     Driven points that are not on their circle between two times could not be followed.
     """
-    found: Swept = equations.sweep(times, q, jerk=jerk)
+    found: KinematicSweep = equations.sweep(times, q, jerk=jerk)
     while found.status in ("ended", "contradicted") and found.t.size:
         row = len(found.t) - 1
         inner = np.linspace(times[row], times[row + 1], _FINE + 1)
-        fine: Swept = equations.sweep(inner, found.q[-1], jerk=False, most=_FINE)
+        fine: KinematicSweep = equations.sweep(inner, found.q[-1], jerk=False, most=_FINE)
         if fine.status != "finished":
             return replace(found, status=fine.status, q_last=fine.q_last, v_last=fine.v_last, t_last=fine.t_last)
-        rest: Swept = equations.sweep(times[row + 1 :], fine.q[-1], jerk=jerk)
+        rest: KinematicSweep = equations.sweep(times[row + 1 :], fine.q[-1], jerk=jerk)
         rows: dict[str, Any] = {
             name: np.concatenate([getattr(found, name), getattr(rest, name)])
             for name in ("t", "q", "v", "a", *(("jerk",) if jerk else ()), "slack")
@@ -182,44 +182,44 @@ def _swept(equations: Any, times: Array, q: Array, jerk: bool) -> Swept:
     return found
 
 
-class _Run:
+class _BranchFollower:
     """One way through times, with its counts."""
 
     def __init__(self, equations: Equations, predictor: int, newton: dict[str, Any], axis: Axis) -> None:
         self.equations, self.predictor, self.newton, self.axis = equations, predictor, newton, axis
         self.iterations = self.factorisations = self.splits = 0
 
-    def count(self, found: Position) -> None:
+    def count(self, found: PositionResult) -> None:
         self.iterations += found.iterations
         self.factorisations += found.factorisations
 
-    def steps(self, q: Array, here: Rates, t: float, goal: float) -> Iterator[Array]:
+    def steps(self, q: Array, here: RateResult, t: float, goal: float) -> Iterator[Array]:
         """Yield positions on the way to the goal, the last one there."""
         if t == goal:
             yield q
         whole = h = goal - t
-        found: Position | None = None
+        found: PositionResult | None = None
         tried = 0
         while t != goal:
             tried += 1
-            if tried > MOST_STEPS:
+            if tried > MAX_STEPS:
                 raise _too_far(t, goal, self.axis)
             end = goal if abs(goal - t) <= abs(h) * (1 + 1e-12) else t + h
-            guess = predict(self.equations, q, here, end - t, self.predictor)
+            guess = predict_position(self.equations, q, here, end - t, self.predictor)
             found = find_position(self.equations, guess, end, **{"max_iterations": 20, **self.newton, "check": False})
             self.count(found)
             there = self._agrees(q, here, found, end - t) if found.closed else None
             if there is None:
                 self.splits += 1
                 h = (end - t) / 2
-                if abs(h) < _LEAST * abs(whole):
+                if abs(h) < MIN_STEP * abs(whole):
                     raise _ended(t, goal, found, self.equations, self.axis)
                 continue
             q, here, t = found.q, there, end
             h *= 2
             yield q
 
-    def _agrees(self, q: Array, here: Rates, found: Position, h: float) -> Rates | None:
+    def _agrees(self, q: Array, here: RateResult, found: PositionResult, h: float) -> RateResult | None:
         """Return the rates at the end of a step if both ends agree on the way between them."""
         equations = self.equations
         try:
@@ -229,8 +229,8 @@ class _Run:
         scale = equations.column_scales
         way = float(np.linalg.norm(equations.difference(q, found.q) / scale))
         for start, rates, span, end in ((q, here, h, found.q), (found.q, there, -h, q)):
-            off = equations.difference(predict(equations, start, rates, span, 2), end) / scale
-            if float(np.linalg.norm(off)) > _AGREE * way and not (way < _SMALL and found.iterations <= 3):
+            off = equations.difference(predict_position(equations, start, rates, span, 2), end) / scale
+            if float(np.linalg.norm(off)) > MAX_PREDICTION_ERROR * way and not (way < _SMALL and found.iterations <= 3):
                 return None
         return there
 
@@ -243,7 +243,7 @@ class _Run:
         def speed(s: float, x: Array) -> Array:
             nonlocal tried
             tried += 1
-            if tried > MOST_STEPS:
+            if tried > MAX_STEPS:
                 raise _too_far(s, goal, self.axis)
             # between steps positions are off the rows by the error of the integration, and so are speeds
             J = self.equations.jacobian(x, s)
@@ -261,8 +261,8 @@ class _Run:
         self.count(found)
         yield found.q
 
-    def collect(self, t: Array, kept: list[tuple[Array, Rates]], jerk: bool) -> Followed:
-        return Followed(
+    def collect(self, t: Array, kept: list[tuple[Array, RateResult]], jerk: bool) -> FollowedMotion:
+        return FollowedMotion(
             t,
             np.array([q for q, _ in kept]),
             np.array([rates.v for _, rates in kept]),
@@ -275,10 +275,12 @@ class _Run:
 
 
 def _too_far(t: float, goal: float, axis: Axis) -> SingularityError:
-    return SingularityError(f"kinematics: the motion ends at {axis.at(t, '.9g')}: {too_far(axis, t, goal)}")
+    return SingularityError(
+        f"kinematics: the motion ends at {axis.at(t, '.9g')}: {step_too_long_message(axis, t, goal)}"
+    )
 
 
-def _ended(t: float, goal: float, found: Position, equations: Equations, axis: Axis) -> AssemblyError:
+def _ended(t: float, goal: float, found: PositionResult, equations: Equations, axis: Axis) -> AssemblyError:
     """Return what to say where a branch ends."""
     J = equations.row_scales[:, None] * equations.jacobian(found.q, t) * equations.column_scales
     s = np.linalg.svd(J, compute_uv=False)

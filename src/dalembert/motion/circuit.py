@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, finite_number
-from ..closure.branch_search import distinct
-from ..closure.continuation.arclength import Tracer
-from ..closure.continuation.solution_path import Path, Place
+from ..closure.branch_search import distinct_configurations
+from ..closure.continuation.arclength import PathTracer
+from ..closure.continuation.solution_path import Path, SolutionPoint
 from ..closure.driven.driving_coordinates import best_drives
-from ..closure.scaled_equations import Measure, named
+from ..closure.scaled_equations import CoordinateMeasure, named
 from ..errors import ModelError
 from ..model import Model
 from ..result import Axis, Result
@@ -25,7 +25,7 @@ __all__ = ["Circuit", "Circuits"]
 
 Array = NDArray[np.float64]
 
-_STILL = 1e-9  # scaled rates below this are rounding
+STILL_TOL = 1e-9  # scaled rates below this are rounding
 
 
 class Circuit:
@@ -42,11 +42,11 @@ class Circuit:
 
     def __init__(
         self,
-        tracer: Tracer,
+        tracer: PathTracer,
         paths: list[Path],
         bifurcations: list[Bifurcation],
-        measure: Measure,
-        measures: Mapping[str, Measure],
+        measure: CoordinateMeasure,
+        measures: Mapping[str, CoordinateMeasure],
     ) -> None:
         self.paths, self.bifurcations = paths, bifurcations
         self._tracer, self._measure, self._measures = tracer, measure, dict(measures)
@@ -83,7 +83,7 @@ class Circuit:
         return {
             name: m.unit
             for name, m in self._measures.items()
-            if any(np.abs(m.rates(p.q, p.tangents * scales)).max() > _STILL * m.scale for p in self.paths)
+            if any(np.abs(m.rates(p.q, p.tangents * scales)).max() > STILL_TOL * m.scale for p in self.paths)
         }
 
     def value(self, name: str, q: ArrayLike) -> float:
@@ -169,7 +169,7 @@ class Circuit:
         if not found:
             return np.zeros((0, self._tracer.closed.nq))
         array = np.array(found)
-        return array[distinct(self._tracer.closed, array)[0]]
+        return array[distinct_configurations(self._tracer.closed, array)[0]]
 
     def contains(self, q: ArrayLike) -> bool:
         """Return whether a configuration (nq,) belongs to it."""
@@ -196,7 +196,7 @@ class Circuit:
         }
         return {name: points for name, points in found.items() if points}
 
-    def _folds(self, measure: Measure, number: int) -> list[DeadPoint]:
+    def _folds(self, measure: CoordinateMeasure, number: int) -> list[DeadPoint]:
         """Return the turning points of a coordinate on a way."""
         kept = self.__dict__.setdefault("_known_folds", {})
         key = measure.name, number
@@ -204,10 +204,10 @@ class Circuit:
             kept[key] = self._find_folds(measure, number)
         return list(kept[key])
 
-    def _find_folds(self, measure: Measure, number: int) -> list[DeadPoint]:
+    def _find_folds(self, measure: CoordinateMeasure, number: int) -> list[DeadPoint]:
         path, closed = self.paths[number], self._tracer.closed
         rates = measure.rates(path.q, path.tangents * closed.scales) / measure.scale
-        sign = np.where(np.abs(rates) > _STILL, np.sign(rates), 0.0)
+        sign = np.where(np.abs(rates) > STILL_TOL, np.sign(rates), 0.0)
         moving = np.flatnonzero(sign)
         if path.closed and len(moving) and sign[0] == 0:
             moving = np.append(moving, len(path) - 1 + moving[0])  # a turning point at the seam
@@ -217,7 +217,7 @@ class Circuit:
                 continue
             if b - a == 2:  # the point between them is one
                 k = (a + 1) % (len(path) - 1) if path.closed else a + 1
-                place: Place | None = self._tracer.look(path.q[k], path.tangents[k])
+                place: SolutionPoint | None = self._tracer.look(path.q[k], path.tangents[k])
             else:
                 place = self._tracer.refined(path, int(a), _rate(measure, closed.scales))
             if place is None:
@@ -244,7 +244,7 @@ class Circuit:
         found += [self._singular("both", measure, b.q) for b in self.bifurcations]
         return found
 
-    def _singular(self, kind: str, output: Measure, q: Array) -> Singularity:
+    def _singular(self, kind: str, output: CoordinateMeasure, q: Array) -> Singularity:
         driven, follows = (m.usual(float(m.values(q))) for m in (self._measure, output))
         return Singularity(kind, driven, follows, q)
 
@@ -273,16 +273,16 @@ class Circuits(Sequence[Circuit]):
     isolated : list of Bifurcation
         Closed configurations that no motion leads to, nor from.
     wide : bool
-        Whether there are also closed configurations with more freedoms than one, which are not followed.
+        Whether there are also closed configurations with more degrees of freedom than one, which are not followed.
     model : Model or None
     """
 
     def __init__(
         self,
         found: list[Circuit],
-        measure: Measure,
+        measure: CoordinateMeasure,
         model: Model | None,
-        tracer: Tracer,
+        tracer: PathTracer,
         isolated: list[Bifurcation],
         wide: bool = False,
     ) -> None:
@@ -345,23 +345,23 @@ class Circuits(Sequence[Circuit]):
         if self.isolated:
             lines.append(f"{len(self.isolated)} closed configurations that no motion leads to")
         if self.wide:
-            lines.append("there are also closed configurations with more freedoms; they are not followed")
+            lines.append("there are also closed configurations with more degrees of freedom; they are not followed")
         return "\n".join(lines)
 
 
-def _missing(measure: Measure, value: float) -> Any:
+def _missing(measure: CoordinateMeasure, value: float) -> Any:
     return lambda place: float(measure.away(measure.values(place.q), value))
 
 
-def _rate(measure: Measure, scales: Array) -> Any:
+def _rate(measure: CoordinateMeasure, scales: Array) -> Any:
     return lambda place: float(measure.rates(place.q, place.tangent * scales)) / measure.scale
 
 
-def _unit(measure: Measure) -> str:
+def _unit(measure: CoordinateMeasure) -> str:
     return f" {measure.unit}" if measure.unit else ""
 
 
-def _span(measure: Measure, ends: tuple[float, float]) -> str:
+def _span(measure: CoordinateMeasure, ends: tuple[float, float]) -> str:
     if measure.period and ends[1] - ends[0] >= measure.period - 1e-6:
         return "all around"
     return f"{ends[0]:.6g} to {ends[1]:.6g}{_unit(measure)}"

@@ -1,4 +1,4 @@
-"""All circuits of a mechanism with one freedom: connected sets of closed configurations.
+"""All circuits of a mechanism with one degree of freedom: connected sets of closed configurations.
 
 A circuit consists of smooth ways (see `continuation`) that meet at bifurcations. To get from one circuit to another a
 mechanism has to be taken apart; within one it can be moved, though not always by its input: at dead points the input
@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_number, random_generator
 from ..closure.assembly import assemble
-from ..closure.branch_search import all_closed, descend, distinct
-from ..closure.continuation.arclength import Tracer
-from ..closure.continuation.bifurcation import Meeting, meeting
+from ..closure.branch_search import all_closed_configurations, distinct_configurations, levenberg_marquardt
+from ..closure.continuation.arclength import PathTracer
+from ..closure.continuation.bifurcation import BifurcationPoint, locate_bifurcation
 from ..closure.continuation.solution_path import Path
 from ..closure.driven.prescribed_velocities import Prescribed
 from ..closure.equations import Equations, RelativeEquations
-from ..closure.scaled_equations import Closed, Measure, held_values, measures_of, named
+from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations, held_values, measures_of, named
 from ..connections.joints import Revolute
 from ..errors import AssemblyError, ModelError
 from ..model import Model, as_model
@@ -35,9 +35,9 @@ __all__ = ["circuits"]
 Array = NDArray[np.float64]
 
 _VALUES = 24  # values of one coordinate at which all ways to close are looked for
-_STARTS = 240
+N_STARTS = 240
 _PATHS = 60
-_WIDE = 8  # starts in sets with more freedoms that are looked at
+_WIDE = 8  # starts in sets with more degrees of freedom that are looked at
 _DIRECTIONS = 16  # in which ways leave a bifurcation, at most
 
 
@@ -54,7 +54,7 @@ def circuits(
     length: float | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> Circuits:
-    """Return all circuits of a mechanism with one freedom, drives let go.
+    """Return all circuits of a mechanism with one degree of freedom, drives let go.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def circuits(
         The coordinate that is thought of as driven; the first that moves if left out.
     fixed : names, or dict of name to value
         Coordinates that keep their value at the start (or the one given), rad or m: as many as the mechanism has
-        freedoms beside the one.
+        degrees of freedom beside the one.
     limits : bool
-        Whether ways end at the stops of hinges (`lower`, `upper`).
+        Whether ways end at the stops of joints (`lower`, `upper`).
     q : (nq,) rad or m
         A configuration to start from; the start values if left out. Its circuit comes first.
     t : float, s
@@ -85,7 +85,7 @@ def circuits(
     Raises
     ------
     ModelError
-        If the mechanism has no freedom, or more than one.
+        If the mechanism has no degree of freedom, or more than one.
     AssemblyError
         If it cannot be closed.
 
@@ -102,7 +102,7 @@ def circuits(
     equations, closed, first, problem = _closed(system, fixed, q, t)
     known = measures_of(equations)
     stops = [m for m in known.values() if np.isfinite(m.lower) or np.isfinite(m.upper)] if limits else []
-    tracer = Tracer(
+    tracer = PathTracer(
         closed,
         stops,
         largest=_positive(step, "step"),
@@ -135,14 +135,14 @@ def _positive(value: Any, field: str) -> float:
     return number
 
 
-def _within(measure: Measure, q: Array) -> bool:
+def _within(measure: CoordinateMeasure, q: Array) -> bool:
     value = float(measure.values(q))
     return measure.lower - 1e-9 <= value <= measure.upper + 1e-9
 
 
 def _closed(
     system: System | Model | Equations, fixed: Any, q: ArrayLike | None, t: float
-) -> tuple[Equations, Closed, Array, Exception | None]:
+) -> tuple[Equations, ScaledEquations, Array, Exception | None]:
     """Return equations, the closed configurations, one to start from, and what hindered it from closing."""
     problem: Exception | None = None
     if not isinstance(system, (System, Model, RelativeEquations)):
@@ -151,11 +151,13 @@ def _closed(
         if q is None:
             raise ModelError("circuits", "q", None, "give a configuration near a closed one")
         first = np.asarray(q, dtype=float)
-        return system, Closed(system, held_values(system, first, fixed, item="circuits"), t), first, None
+        return system, ScaledEquations(system, held_values(system, first, fixed, item="circuits"), t), first, None
     model = system.model if isinstance(system, RelativeEquations) else as_model(system)
     _refuse_no_length(model)
     if not model.nc:
-        raise ModelError("circuits", "system", model.system.name, f"it has no loops, and {model.nv} freedoms: draw it")
+        raise ModelError(
+            "circuits", "system", model.system.name, f"it has no loops, and {model.nv} degrees of freedom: draw it"
+        )
     equations = RelativeEquations(model, driven=False)
     first = model.initial_state().q if q is None else model._coordinates("circuits", q)
     holding = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys([fixed] if isinstance(fixed, str) else fixed)
@@ -164,17 +166,17 @@ def _closed(
     except AssemblyError as error:
         problem = error
     held = held_values(equations, first, holding, item="circuits")
-    return equations, Closed(equations, held, t, Prescribed.of(model).clocks), first, problem
+    return equations, ScaledEquations(equations, held, t, Prescribed.of(model).clocks), first, problem
 
 
-def _seeds(tracer: Tracer, first: Array, scan: Measure | None, random: np.random.Generator) -> Array:
+def _seeds(tracer: PathTracer, first: Array, scan: CoordinateMeasure | None, random: np.random.Generator) -> Array:
     """Return closed configurations (k, nq): one near the first, all at some values of a coordinate, and random ones."""
     closed = tracer.closed
     columns = np.flatnonzero(tracer.free)
-    kicks = random.uniform(-np.pi, np.pi, (_STARTS, closed.nv)) * tracer.free
+    kicks = random.uniform(-np.pi, np.pi, (N_STARTS, closed.nv)) * tracer.free
     kicks[0] = 0.0
-    starts = closed.moved(np.broadcast_to(first, (_STARTS, len(first))), kicks)
-    found, worst = descend(closed, starts, [(np.arange(closed.rows), columns)])
+    starts = closed.moved(np.broadcast_to(first, (N_STARTS, len(first))), kicks)
+    found, worst = levenberg_marquardt(closed, starts, [(np.arange(closed.rows), columns)])
     found = found[worst[:, 0] < 1e-9]
     held = ~tracer.free
     column = scan.column if scan is not None and scan.column >= 0 else int(columns[0])
@@ -191,16 +193,16 @@ def _seeds(tracer: Tracer, first: Array, scan: Measure | None, random: np.random
         away = np.zeros((len(shifts), closed.nv))
         away[:, column] = shifts
         parents = closed.moved(np.broadcast_to(first, (len(shifts), len(first))), away)
-        found = np.concatenate([found, all_closed(closed, parents, held, random)])
+        found = np.concatenate([found, all_closed_configurations(closed, parents, held, random)])
     exact = [tracer.closest(q) for q in found[closed.genuine(found)]]
     seeds = np.array([q for q in exact if q is not None]).reshape(-1, len(first))
     if len(seeds):
-        seeds = seeds[distinct(closed, seeds)[0]]
+        seeds = seeds[distinct_configurations(closed, seeds)[0]]
     return seeds
 
 
-def _refuse_other_mobility(tracer: Tracer, seeds: Array, equations: Equations) -> None:
-    """Refuse a mechanism with another number of freedoms than one."""
+def _refuse_other_mobility(tracer: PathTracer, seeds: Array, equations: Equations) -> None:
+    """Refuse a mechanism with another number of degrees of freedom than one."""
     numbers = [tracer.nullity(q) for q in seeds[:12]]
     least = min(numbers)
     if least == 1:
@@ -210,7 +212,7 @@ def _refuse_other_mobility(tracer: Tracer, seeds: Array, equations: Equations) -
         remedy = f"it cannot move at all with {len(tracer.closed.held)} coordinates held: release one"
         raise ModelError("circuits", "system", name, remedy)
     q = seeds[int(np.argmin(numbers))]
-    spot = meeting(tracer, tracer.look(q), along=False)
+    spot = locate_bifurcation(tracer, tracer.look(q), along=False)
     if spot is not None and not len(spot.directions):
         remedy = (
             f"it closes at single configurations only, where {least} motions exist to first order: check the lengths"
@@ -219,7 +221,7 @@ def _refuse_other_mobility(tracer: Tracer, seeds: Array, equations: Equations) -
     Vt = np.linalg.svd(tracer.closed.jacobian(q))[2][-least:]
     moving = [n for n, x in zip(equations.speed_names, np.abs(Vt).max(0), strict=True) if x > 1e-6]
     remedy = (
-        f"it has {least} freedoms, and circuits are of mechanisms with one: hold {least - 1} of "
+        f"it has {least} degrees of freedom, and circuits are of mechanisms with one: hold {least - 1} of "
         f"{', '.join(moving[:8])} by fixed=..."
     )
     raise ModelError("circuits", "system", name, remedy)
@@ -249,11 +251,13 @@ def _refuse_no_length(model: Model) -> None:
             )
 
 
-def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Meeting], list[set[int]], int]:
-    """Return all ways, where they meet, which ways meet there, and how many starts had more freedoms than one."""
+def _all_paths(
+    tracer: PathTracer, seeds: list[Array]
+) -> tuple[list[Path], list[BifurcationPoint], list[set[int]], int]:
+    """Return all ways, where they meet, which ways meet there, and how many starts had more DOF than one."""
     closed = tracer.closed
     paths: list[Path] = []
-    meetings: list[Meeting] = []
+    meetings: list[BifurcationPoint] = []
     joined: list[set[int]] = []
     left, wide = np.array(seeds), 0
     queue: list[tuple[Array, int | None]] = []
@@ -267,17 +271,17 @@ def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Mee
                 joined[origin].add(known)
             continue
         if tracer.nullity(q) > 1:  # the seed is a bifurcation itself
-            spots = [meeting(tracer, tracer.look(q), along=False)] if wide < _WIDE else [None]
+            spots = [locate_bifurcation(tracer, tracer.look(q), along=False)] if wide < _WIDE else [None]
         else:
             paths.append(tracer.trace(q))
             left = left[~tracer.strewn(paths[-1], left)]
             if origin is not None:
                 joined[origin].add(len(paths) - 1)
-            spots = [meeting(tracer, place) for place in paths[-1].singular]
+            spots = [locate_bifurcation(tracer, place) for place in paths[-1].singular]
         for spot in spots:
             if spot is None:
                 continue
-            if len(spot.directions) > _DIRECTIONS:  # part of a set with more freedoms
+            if len(spot.directions) > _DIRECTIONS:  # part of a set with more degrees of freedom
                 wide += 1
                 continue
             near = [float(np.abs(closed.between(m.q, spot.q)).max()) < 1e-4 for m in meetings]
@@ -294,7 +298,7 @@ def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Mee
     return paths, meetings, joined, wide
 
 
-def _off(tracer: Tracer, q: Array, way: Array) -> Array | None:
+def _off(tracer: PathTracer, q: Array, way: Array) -> Array | None:
     """Return a closed configuration a little way off a bifurcation, in one of its directions."""
     for h in (0.02, 0.005, 0.001):
         found = tracer.correct(tracer.closed.moved(q, h * way), way)
@@ -305,11 +309,11 @@ def _off(tracer: Tracer, q: Array, way: Array) -> Array | None:
 
 def _gathered(
     equations: Equations,
-    tracer: Tracer,
-    known: dict[str, Measure],
-    scan: Measure | None,
+    tracer: PathTracer,
+    known: dict[str, CoordinateMeasure],
+    scan: CoordinateMeasure | None,
     paths: list[Path],
-    meetings: list[Meeting],
+    meetings: list[BifurcationPoint],
     joined: list[set[int]],
     wide: int,
 ) -> Circuits:
@@ -345,7 +349,7 @@ def _gathered(
     return Circuits(found, measure, model, tracer, isolated=alone, wide=wide > 0)
 
 
-def _leading(tracer: Tracer, known: dict[str, Measure], paths: list[Path]) -> Measure:
+def _leading(tracer: PathTracer, known: dict[str, CoordinateMeasure], paths: list[Path]) -> CoordinateMeasure:
     """Return the first coordinate that moves."""
     v = paths[0].tangents * tracer.closed.scales
     for measure in known.values():

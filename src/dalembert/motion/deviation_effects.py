@@ -1,6 +1,6 @@
 """First-order change of positions with deviations of a mechanism, by its closure equations.
 
-A deviation p moves the frames of some joints in their bodies. With the hinge coordinates as they are, it displaces
+A deviation p moves the frames of some joints in their bodies. With the joint coordinates as they are, it displaces
 everything beyond a joint of the tree as one: by the displacement of the joint's inner frame, less that of its outer
 one. The rows of a loop see their own ends move as well. A row is a wrench W between the two ends, so that
 
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
 from ..closure.joint_velocities import cut_speeds_of_twist, speed_rows
-from ..closure.named_velocities import Freedoms
-from ..closure.scaling import Scales
+from ..closure.named_velocities import NamedVelocities
+from ..closure.scaling import Scaling
 from ..errors import ModelError
 from ..model import Model
 from ..model.connection_loads import weightless_loads
@@ -32,11 +32,11 @@ __all__ = ["Displacements", "solve"]
 
 Array = NDArray[np.float64]
 
-_RANK = 1e-8  # of scaled singular values, as in `analysis.scales.closure_rank`
+RANK_TOL = 1e-8  # of scaled singular values, as in `analysis.scales.closure_rank`
 
 
 class Displacements:
-    """What deviations displace at many positions, hinge coordinates as they are.
+    """What deviations displace at many positions, joint coordinates as they are.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ class Displacements:
         forest = model.forest
         # [rotation; displacement of what is at the world's origin]
         bodies = np.zeros((forest.nb + 1, len(q), len(deviations), 6))
-        for j, hinge in enumerate(forest.hinges, start=1):
+        for j, joint in enumerate(forest.joints, start=1):
             bodies[j] = bodies[forest.parent[j - 1]]
-            inner, outer = (0, 1) if not hinge.reversed else (1, 0)
+            inner, outer = (0, 1) if not joint.reversed else (1, 0)
             for i, deviation in enumerate(deviations):
-                if (hinge.name, inner) in deviation.ends:
+                if (joint.name, inner) in deviation.ends:
                     bodies[j, :, i] += self._own[i]
-                if (hinge.name, outer) in deviation.ends:
+                if (joint.name, outer) in deviation.ends:
                     bodies[j, :, i] -= self._own[i]
         self._bodies = bodies
 
@@ -79,8 +79,8 @@ class Displacements:
         first[..., 3:] += np.cross(first[..., :3], (two - one)[:, None])
         return np.asarray(second - first)
 
-    def of_cut_hinge(self, name: str) -> Array:
-        """Return how the coordinates of a cut hinge change at fixed q, (n, nv of it, k)."""
+    def of_cut_joint(self, name: str) -> Array:
+        """Return how the coordinates of a cut joint change at fixed q, (n, nv of it, k)."""
         return np.asarray(cut_speeds_of_twist(self.model, self.q, name) @ self.between(name).swapaxes(1, 2))
 
     def _twist(self, deviation: Deviation) -> Array:
@@ -94,7 +94,7 @@ class Displacements:
         return np.concatenate([turn, shift - np.cross(turn, p)], axis=1)
 
 
-def solve(moved: Displacements, t: Array, held: Freedoms, item: str) -> Array:
+def solve(moved: Displacements, t: Array, held: NamedVelocities, item: str) -> Array:
     """Return dq (n, nv, k) of (2) at times (n,) s, in the tangent space.
 
     Raises
@@ -103,14 +103,14 @@ def solve(moved: Displacements, t: Array, held: Freedoms, item: str) -> Array:
         If what is held leaves the mechanism free to move, or if it cannot take up a deviation.
     """
     model, q, n = moved.model, moved.q, len(moved.q)
-    scales = Scales.of(model, positions_only=True, prescribed=False)
+    scales = Scaling.of(model, positions_only=True, prescribed=False)
     units = np.concatenate([1.0 / scales.columns[held.columns], held.cut_scales])
     rows = np.concatenate([scales.rows, units])[:, None]
     P, C = model.constraint_jacobian(q, t=t), speed_rows(held, q)
     A = rows * np.concatenate([P.reshape(n, model.nc, model.nv), C], axis=1) * scales.columns
     b = -rows * np.concatenate([_closure_changes(moved, t), _held_changes(moved, held)], axis=1)
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    free = ~(s > _RANK * np.maximum(1.0, s.max(axis=1, initial=0.0))[:, None])
+    free = ~(s > RANK_TOL * np.maximum(1.0, s.max(axis=1, initial=0.0))[:, None])
     left = model.nv - s.shape[1] + free.sum(axis=1)
     if left.any():
         k = int(left.argmax())
@@ -121,7 +121,7 @@ def solve(moved: Displacements, t: Array, held: Freedoms, item: str) -> Array:
             "held",
             held.names,
             f"the mechanism can still move in {left[k]} ways at t = {t[k]:.6g} s ({', '.join(names)}, ...): hold as "
-            "many coordinates as it has freedoms, held='A'; where it is held it must not be at a dead point",
+            "many coordinates as it has degrees of freedom, held='A'; where it is held it must not be at a dead point",
         )
     x = Vt.swapaxes(1, 2) @ ((U.swapaxes(1, 2) @ b) / s[:, :, None])
     missing = np.abs(A @ x - b).max(axis=1, initial=0.0) > 1e-7 * np.abs(b).max(axis=1, initial=0.0)
@@ -132,7 +132,7 @@ def solve(moved: Displacements, t: Array, held: Freedoms, item: str) -> Array:
                 "deviation",
                 deviation.name,
                 "the loops cannot take it up: the mechanism is over-constrained and would be strained; leave it out, "
-                "or give joints the freedom to follow (Spherical or Cylindrical for Revolute)",
+                "or give joints the degree of freedom to follow (Spherical or Cylindrical for Revolute)",
             )
     return np.asarray(scales.columns[:, None] * x)
 
@@ -153,13 +153,13 @@ def _closure_changes(moved: Displacements, t: Array) -> Array:
     return changes
 
 
-def _held_changes(moved: Displacements, held: Freedoms) -> Array:
-    """Return C_p of (2), (n, held, k): only coordinates of cut hinges change at fixed q."""
+def _held_changes(moved: Displacements, held: NamedVelocities) -> Array:
+    """Return C_p of (2), (n, held, k): only coordinates of cut joints change at fixed q."""
     model = moved.model
     spans = model.compiled.names.cut_v
     every = np.zeros((len(moved.q), max((span.stop for span in spans.values()), default=0), len(moved.deviations)))
     for name, span in spans.items():
         if any(span.start <= place < span.stop for place in held.cut):
-            every[:, span] = moved.of_cut_hinge(name)
+            every[:, span] = moved.of_cut_joint(name)
     still = np.zeros((len(moved.q), len(held.columns), len(moved.deviations)))
     return np.concatenate([still, every[:, held.cut]], axis=1)

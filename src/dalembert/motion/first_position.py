@@ -21,20 +21,20 @@ from ..closure.driven.driven_state import driven_positions
 from ..connections.drives import Drive
 from ..errors import DalembertError
 from ..model import Model
-from ..model.driven_kinematics import Swept
-from .kinematic_request import Request
+from ..model.driven_kinematics import KinematicSweep
+from .kinematic_request import KinematicRequest
 
 __all__ = ["Follow", "approached"]
 
 Array = NDArray[np.float64]
-Follow = Callable[[Request, Array], Swept]
+Follow = Callable[[KinematicRequest, Array], KinematicSweep]
 """What follows the motion of a request from a first position (nq,)."""
 
 ASIDE = 0.01  # rad or m: how far drives go beside a singular first position
 ROWS = ("t", "q", "v", "a", "slack")
 
 
-def approached(request: Request, follow: Follow) -> Swept | None:
+def approached(request: KinematicRequest, follow: Follow) -> KinematicSweep | None:
     """Return the motion with its first position reached from the start values, or None if it is not reached."""
     model, times = request.model, request.times
     if not leads_positions(model):
@@ -50,7 +50,7 @@ def approached(request: Request, follow: Follow) -> Swept | None:
         return None
 
 
-def _from_beside(request: Request, follow: Follow) -> Swept | None:
+def _from_beside(request: KinematicRequest, follow: Follow) -> KinematicSweep | None:
     """Return the motion followed both ways from a position beside a singular first one."""
     times = request.times
     t = float(times[0])
@@ -72,11 +72,11 @@ def _from_beside(request: Request, follow: Follow) -> Swept | None:
     return replace(onward, **rows)
 
 
-def _led(request: Request, t: float, follow: Follow) -> Array | None:
+def _led(request: KinematicRequest, t: float, follow: Follow) -> Array | None:
     """Return the position (nq,) at t that drives lead to from the start values; None if they do not."""
     model = request.model
     led = led_model(model, _start_values(model), t)
-    way = follow(Request(led, np.array([0.0, 1.0])), driven_positions(led, 0.0))
+    way = follow(KinematicRequest(led, np.array([0.0, 1.0])), driven_positions(led, 0.0))
     return way.q[-1] if way.status == "finished" else None
 
 
@@ -91,6 +91,6 @@ def _start_values(model: Model) -> dict[str, float]:
     values = {}
     for drive in drives:
         name = drive.connection.name
-        numbers = q[free.q_slice(name)] if name in free.hinge_names else cut[free.compiled.names.cut_q[name]]
+        numbers = q[free.q_slice(name)] if name in free.joint_names else cut[free.compiled.names.cut_q[name]]
         values[drive.name] = float(numbers[drive.coordinate])
     return values

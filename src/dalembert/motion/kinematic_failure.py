@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 
 from ..closure.driven.drive_limits import limit_reached
 from ..closure.driven.driven_state import drives_at
-from ..closure.driven.driving_coordinates import better_drive
+from ..closure.driven.driving_coordinates import best_driving_coordinates
 from ..closure.equations import RelativeEquations
-from ..closure.scaling import Scales
+from ..closure.scaling import Scaling
 from ..errors import AssemblyError, SingularityError
 from ..model import Model
-from ..model.driven_kinematics import MOST_STEPS, Swept
+from ..model.driven_kinematics import MAX_STEPS, KinematicSweep
 from ..result import Axis
-from .kinematic_request import Request
+from .kinematic_request import KinematicRequest
 
-__all__ = ["too_far", "why_ended"]
+__all__ = ["explain_end", "step_too_long_message"]
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ CLOSED = 1e-9  # scaled residual: loops are closed
 SINGULAR = 1e-4  # singular values that are left where loops were closed at a singular position: the root of rounding
 
 
-def why_ended(request: Request, found: Swept) -> tuple[str, type[AssemblyError | SingularityError]]:
+def explain_end(request: KinematicRequest, found: KinematicSweep) -> tuple[str, type[AssemblyError | SingularityError]]:
     """Return why a motion ended before its time, and what kind of error that is; empty if it did not."""
     if found.status == "finished":
         return "", SingularityError
@@ -32,13 +32,16 @@ def why_ended(request: Request, found: Swept) -> tuple[str, type[AssemblyError |
     if found.status == "undetermined":
         return _left_open(model, found, axis.at(found.t_last)), SingularityError
     if found.status == "open":
-        gaps = np.abs(Scales.of(model, t=found.t_last, positions_only=True).residual(model, found.q_last))
+        gaps = np.abs(Scaling.of(model, t=found.t_last, positions_only=True).residual(model, found.q_last))
         if float(gaps.max(initial=0.0)) <= CLOSED:  # they do, but Newton's method does not converge where J loses rank
             return _left_open(model, found, axis.at(found.t_last), SINGULAR), SingularityError
         return f"kinematics: the loops do not close at {axis.at(found.t_last)}", AssemblyError
     where = f"kinematics: the motion ends at {axis.at(found.t_last, '.9g')}"
     if found.status == "far":
-        return f"{where}: {too_far(axis, found.t_last, float(request.times[len(found.t)]))}", SingularityError
+        return (
+            f"{where}: {step_too_long_message(axis, found.t_last, float(request.times[len(found.t)]))}",
+            SingularityError,
+        )
     if found.status == "contradicted":
         asked = drives_at(model, found.t_last, 1)
         return f"{where}: {asked} ask for speeds or accelerations that the loops do not permit", SingularityError
@@ -50,11 +53,11 @@ def why_ended(request: Request, found: Swept) -> tuple[str, type[AssemblyError |
     return f"{where}: {limit or nowhere}{remedy}", SingularityError
 
 
-def too_far(axis: Axis, reached: float, goal: float) -> str:
+def step_too_long_message(axis: Axis, reached: float, goal: float) -> str:
     """Say that the way to the next row is too long."""
     unit = f" ({axis.name} is in {axis.unit})" if axis.unit in ("rad", "m") else ""
     return (
-        f"the next row, {axis.at(goal)}, is {abs(goal - reached):.3g}{axis.ending} on, too far for {MOST_STEPS} steps: "
+        f"the next row, {axis.at(goal)}, is {abs(goal - reached):.3g}{axis.ending} on, too far for {MAX_STEPS} steps: "
         f"give rows in between, or look at the numbers{unit}"
     )
 
@@ -62,13 +65,15 @@ def too_far(axis: Axis, reached: float, goal: float) -> str:
 def _better(model: Model, q: Array, t: float) -> str:
     """Return what could be driven where drives come to a dead point: what moves most there."""
     driven = {drive.name for drive in model.drives}
-    names = [name for name in better_drive(RelativeEquations(model, driven=False), q, t) if name not in driven]
+    names = [
+        name for name in best_driving_coordinates(RelativeEquations(model, driven=False), q, t) if name not in driven
+    ]
     return " or ".join(map(repr, names[:2]))
 
 
-def _left_open(model: Model, found: Swept, where: str, least: float = 1e-9) -> str:
-    """Say which freedoms drives leave open, or that the start is singular; singular values below `least` are none."""
-    J = Scales.of(model, t=found.t_last).jacobian(model, found.q_last)
+def _left_open(model: Model, found: KinematicSweep, where: str, least: float = 1e-9) -> str:
+    """Say which DOF drives leave open, or that the start is singular; singular values below `least` are none."""
+    J = Scaling.of(model, t=found.t_last).jacobian(model, found.q_last)
     given = model.driven_speeds()
     free = np.flatnonzero(~given)
     _, s, Vt = np.linalg.svd(J[:, free])
@@ -79,9 +84,9 @@ def _left_open(model: Model, found: Swept, where: str, least: float = 1e-9) -> s
     better = _better(model, found.q_last, found.t_last) if model.drives else ""
     other = f", or drive {better}" if better else ""
     listed = ", ".join(map(repr, moving[:8])) + ", ..." * (len(moving) > 8)
-    left = f"{count} freedom{'s' * (count != 1)} ({listed} can still move)"
+    left = f"{count} degree of freedom{'s' * (count != 1)} ({listed} can still move)"
     return (
         f"kinematics: at {where} drives leave {left}: "
-        "drive as many coordinates as the system has freedoms (see da.mobility), or use da.simulate; if it has that "
+        "drive as many coordinates as the system has DOF (see da.mobility), or use da.simulate; if it has that "
         f"many drives, the start is a singular position: start beside it{other}"
     )

@@ -1,4 +1,4 @@
-"""Kinematic motion: what a mechanism does when drives leave it no freedom, without masses and forces."""
+"""Kinematic motion: what a mechanism does when drives leave it no degree of freedom, without masses and forces."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..closure.driven.drive_path import follow_drives, undeformed
 from ..closure.driven.driven_state import driven_positions
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Model
-from ..model.driven_kinematics import Swept
-from ..result import Result, Stats, always
+from ..model.driven_kinematics import KinematicSweep
+from ..result import Result, Stats, single_period
 from ..system import System
 from .first_position import approached
-from .kinematic_failure import why_ended
-from .kinematic_request import Request, asked, renamed
+from .kinematic_failure import explain_end
+from .kinematic_request import KinematicRequest, make_request, renamed
 from .rolling_motion import rolled
 
 __all__ = ["kinematics"]
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
 _ROWS = ("t", "q", "v", "a", "slack")
-_ASIDE = 3e-3  # rad or characteristic lengths: how far beside a crossing rates are taken
+CROSSING_OFFSET = 3e-3  # rad or characteristic lengths: how far beside a crossing rates are taken
 
 
 @checked("times", "values", "q", "on_error")
@@ -43,7 +43,7 @@ def kinematics(
     q: ArrayLike | None = None,
     on_error: str = "raise",
 ) -> Result:
-    """Return positions, speeds, accelerations and jerks of a mechanism that drives leave no freedom.
+    """Return positions, speeds, accelerations and jerks of a mechanism that drives leave no degree of freedom.
 
     No masses are needed. Each position is found from the one before by Newton's method, along the branch that the
     motion is on; where steps are too long for that they are split, so that the branch never changes unseen. If it ends
@@ -56,7 +56,7 @@ def kinematics(
     times : (n,) s
         For drives that the system describes, by position, speed or acceleration.
     drive : str, or dict of str to values
-        A hinge coordinate, or what a constraint holds, that is to go through given values, driven or not in the
+        A joint coordinate, or what a constraint holds, that is to go through given values, driven or not in the
         description, whether or not a loop is cut there; several with their values, a single number for one that rests.
     values : (n,) rad or m
     speed : float, rad/s or m/s
@@ -81,7 +81,7 @@ def kinematics(
     SingularityError
         If the branch ends; ``error.result`` has the motion so far.
     ModelError
-        If drives leave freedoms open; says which.
+        If drives leave degrees of freedom open; says which.
 
     Examples
     --------
@@ -105,11 +105,11 @@ def kinematics(
     if callable(own):  # natural coordinates
         found: Result = own(times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
         return found
-    request = asked(system, times, drive, values, speed)
+    request = make_request(system, times, drive, values, speed)
     model = request.model
     held = undeformed(model)
     path = _across(model, _path(request, q, held), held)
-    message, kind = why_ended(request, path)
+    message, kind = explain_end(request, path)
     result = _result(request, path, held, message, time.perf_counter() - began)
     if message and (on_error == "raise" or not len(path.t)):
         error = kind(message)
@@ -120,13 +120,13 @@ def kinematics(
     return result
 
 
-class Between:
+class DenseKinematics:
     """States of a kinematic motion between its rows: from each row to the times after it.
 
     Rows at which branches cross lead nowhere by themselves: the way through them begins before.
     """
 
-    def __init__(self, model: Model, found: Swept, held: Conditions | None) -> None:
+    def __init__(self, model: Model, found: KinematicSweep, held: Conditions | None) -> None:
         regular = found.slack > 0.0
         self.model, self.t, self.q, self.held = model, found.t[regular], found.q[regular], held
 
@@ -139,21 +139,21 @@ class Between:
             mine = np.flatnonzero(rows == row)
             order = mine[np.argsort(times[mine], kind="stable")]
             wanted, places = np.unique(np.concatenate([self.t[row : row + 1], times[order]]), return_inverse=True)
-            found = _followed(self.model, wanted, self.q[row], self.held)
+            found = _follow_drives(self.model, wanted, self.q[row], self.held)
             if found.status != "finished":
                 raise SingularityError(f"the motion at t = {wanted[len(found.t)]:.6g} s could not be found")
             q[order], v[order] = found.q[places[1:]], found.v[places[1:]]
-        return q, v, np.tile(self.model.state_starts(), (len(times), 1))
+        return q, v, np.tile(self.model.element_start_values(), (len(times), 1))
 
 
-def _followed(model: Model, times: Array, q: Array, held: Conditions | None) -> Swept:
+def _follow_drives(model: Model, times: Array, q: Array, held: Conditions | None) -> KinematicSweep:
     """Return the motion at times (n,) from q (nq,) on; where rows bind speeds alone, positions are integrated."""
     if not all(model.holonomic):
         return rolled(model, times, q, held)
     return follow_drives(model, times, q, held)
 
 
-def _in_parts(request: Request, first: Array, held: Conditions | None) -> Swept:
+def _in_parts(request: KinematicRequest, first: Array, held: Conditions | None) -> KinematicSweep:
     """Return the motion from corner to corner of its drive: at a corner it has the speed with which it goes on."""
     model, times = request.model, request.times
     ends = [*request.corners, len(times) - 1]
@@ -162,7 +162,7 @@ def _in_parts(request: Request, first: Array, held: Conditions | None) -> Swept:
         stretch = times[begin : end + 1].copy()
         if end < len(times) - 1:  # a little before the corner, where the speed is still that of the way to it
             stretch[-1] -= 1e-9 * (stretch[-1] - stretch[-2])
-        found = _followed(model, stretch, q, held)
+        found = _follow_drives(model, stretch, q, held)
         if end == len(times) - 1 or found.status != "finished":
             parts.append(found)
             break
@@ -176,7 +176,7 @@ def _in_parts(request: Request, first: Array, held: Conditions | None) -> Swept:
     return replace(parts[-1], **rows, **sums)
 
 
-def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
+def _across(model: Model, found: KinematicSweep, held: Conditions | None) -> KinematicSweep:
     """Return the motion with rates at crossings of branches taken from both sides, by Hermite's quintic."""
     singular = np.flatnonzero(found.slack == 0.0)
     if not len(singular):
@@ -186,7 +186,7 @@ def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
         if not 0 < row < len(found.t) - 1:
             continue
         t, scale = float(found.t[row]), float(np.abs(found.v[row - 1]).max(initial=1.0))
-        d = min(_ASIDE / scale, 0.25 * float(np.diff(found.t[row - 1 : row + 2]).min()))
+        d = min(CROSSING_OFFSET / scale, 0.25 * float(np.diff(found.t[row - 1 : row + 2]).min()))
         times = np.array([found.t[row - 1], t - d, t, t + d])
         sides = follow_drives(model, times, found.q[row - 1], held)
         if sides.status != "finished" or not sides.slack[[1, 3]].all():
@@ -197,10 +197,10 @@ def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
     return replace(found, v=v, a=a)
 
 
-def _path(request: Request, guess: ArrayLike | None, held: Conditions | None) -> Swept:
+def _path(request: KinematicRequest, guess: ArrayLike | None, held: Conditions | None) -> KinematicSweep:
     """Return the motion from its first position, which drives lead to from the start values if it is singular."""
 
-    def follow(one: Request, q: Array) -> Swept:
+    def follow(one: KinematicRequest, q: Array) -> KinematicSweep:
         return _in_parts(one, q, held if one.model is request.model else undeformed(one.model))
 
     failure, found = None, None
@@ -219,7 +219,7 @@ def _path(request: Request, guess: ArrayLike | None, held: Conditions | None) ->
     return found if len(found.t) else replace(found, q_last=first, t_last=float(request.times[0]))
 
 
-def _first(request: Request, guess: ArrayLike | None) -> Array:
+def _first(request: KinematicRequest, guess: ArrayLike | None) -> Array:
     """Return the first position, closed."""
     model, t = request.model, float(request.times[0])
     start = None if guess is None else model._coordinates(_ITEM, guess)
@@ -239,7 +239,9 @@ def _closed(model: Model, q: Array, t: float) -> bool:
     return float(np.abs(gap).max(initial=0.0)) <= 1e-13 * min(1.0, model.length)
 
 
-def _result(request: Request, found: Swept, held: Conditions | None, message: str, wall_time: float) -> Result | None:
+def _result(
+    request: KinematicRequest, found: KinematicSweep, held: Conditions | None, message: str, wall_time: float
+) -> Result | None:
     if not len(found.t):
         return None
     model, notes = request.model, list(request.notes)
@@ -268,8 +270,8 @@ def _result(request: Request, found: Swept, held: Conditions | None, message: st
         ),
         status="failed" if message else "finished",
         message=message,
-        dense=Between(model, found, held),
-        conditions=None if held is None else always(held),
+        dense=DenseKinematics(model, found, held),
+        conditions=None if held is None else single_period(held),
         stored={"a": found.a},
         prescribed=True,
         axis=request.axis,

@@ -14,24 +14,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_number
 from ..closure.driven.driven_state import drive_unit, driven_positions
-from ..closure.starts.start_values import Starts
+from ..closure.starts.start_values import StartValues
 from ..connections.drives import Drive, PoseDrive
-from ..connections.laws import Law, Linear, Polynomial, Spline, integrated
+from ..connections.laws import Law, LinearInterpolation, Polynomial, Spline, integrated
 from ..errors import DalembertError, ModelError
 from ..model import Model
 from ..result import TIME, Axis
 from ..system import System
 
-__all__ = ["Request", "asked", "axis_of_one", "in_order", "law_of_one", "laws_of_several", "renamed"]
+__all__ = ["KinematicRequest", "axis_of_one", "in_order", "law_of_one", "laws_of_several", "make_request", "renamed"]
 
 Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
-_LARGEST = 1e12  # rad, m or s: the next number is 1e-4 away
+_MAX_SIZE = 1e12  # rad, m or s: the next number is 1e-4 away
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class KinematicRequest:
     """A kinematic motion that is wanted.
 
     Attributes
@@ -53,13 +53,13 @@ class Request:
     axis: Axis = TIME
 
 
-def asked(
+def make_request(
     system: System | Model,
     times: ArrayLike | None,
     drive: str | Mapping[str, ArrayLike] | None,
     values: ArrayLike | None,
     speed: float | None,
-) -> Request:
+) -> KinematicRequest:
     """Return the request; see `kinematics`."""
     if not isinstance(system, (System, Model)):
         remedy = "give a System, a Model or a natural Mechanism"
@@ -75,7 +75,7 @@ def asked(
             raise ModelError(_ITEM, "times", None, 'give times=, or drive="A", values=...')
         model = system if isinstance(system, Model) else system.compile()
         when = in_order(times)
-        return Request(_by_position(model, float(when[0])), when, notes)
+        return KinematicRequest(_by_position(model, float(when[0])), when, notes)
     described = system.system if isinstance(system, Model) else system
     described = described.copy()
     if isinstance(drive, str):
@@ -96,7 +96,7 @@ def asked(
     if isinstance(drive, str) and times is None and speed is None:
         driven = next((one for one in model.drives if one.name == getattr(made, "name", drive)), None)
         axis = axis_of_one(drive, "" if driven is None else drive_unit(model, driven), law)
-    return Request(model, when, notes, corners, axis)
+    return KinematicRequest(model, when, notes, corners, axis)
 
 
 def renamed(error: DalembertError, axis: Axis, t: float) -> DalembertError:
@@ -119,8 +119,8 @@ def _numbers(name: str, values: ArrayLike) -> Array:
         raise ModelError(_ITEM, f"values of {name!r}", values, "give numbers, rad or m") from None
     if found.ndim > 1 or not found.size or not np.isfinite(found).all():
         raise ModelError(_ITEM, f"values of {name!r}", values, "give finite numbers in a row")
-    if float(np.abs(found).max()) > _LARGEST:
-        remedy = f"give numbers up to {_LARGEST:.0e}: beyond, neighbouring ones are too far from each other"
+    if float(np.abs(found).max()) > _MAX_SIZE:
+        remedy = f"give numbers up to {_MAX_SIZE:.0e}: beyond, neighbouring ones are too far from each other"
         raise ModelError(_ITEM, f"values of {name!r}", values, remedy)
     return found
 
@@ -163,7 +163,7 @@ def law_of_one(
         return Polynomial((float(points[0]), -pace)), when, []
     corners = [int(k) for k in np.flatnonzero(np.sign(steps[1:]) != np.sign(steps[:-1])) + 1]
     beyond = np.append(when, when[-1] + 1.0), np.append(points, points[-1] + pace * np.sign(steps[-1]))
-    return Linear(*beyond), when, corners
+    return LinearInterpolation(*beyond), when, corners
 
 
 def laws_of_several(
@@ -207,24 +207,24 @@ def _few(when: Array, points: Array) -> tuple[float, ...]:
 
 
 def _by_position(model: Model, t_start: float) -> Model:
-    """Return a model whose drives of hinges all give positions, from where they are at the start."""
-    open_drives = [drive for drive in model.hinge_drives if drive.level and _can_integrate(model, drive)]
+    """Return a model whose drives of joints all give positions, from where they are at the start."""
+    open_drives = [drive for drive in model.joint_drives if drive.level and _can_integrate(model, drive)]
     if not open_drives:
         return model
     described = model.system.copy()
     q = driven_positions(model, t_start)
-    starts = Starts.of(model).initials
+    starts = StartValues.of(model).initials
     for drive in open_drives:
-        hinge = drive.connection.name
-        begins = [float(q[model.q_slice(hinge).start + drive.coordinate])]
+        joint = drive.connection.name
+        begins = [float(q[model.q_slice(joint).start + drive.coordinate])]
         if drive.level == 2:
-            initial = starts.get(hinge)
+            initial = starts.get(joint)
             speed = 0.0 if initial is None or initial.speed is None else float(initial.speed[drive.coordinate])
             begins.append(0.0 if np.isnan(speed) else speed)
         law = drive.law
         for begin in reversed(begins):
             law = integrated(law, begin - integrated(law, 0.0)(t_start)[0])
-        twin = described.connections[hinge]
+        twin = described.connections[joint]
         for name, old in list(described.drives.items()):
             if old.connection is twin and old.coordinate == drive.coordinate:
                 described.drives[name] = replace(old, law=law, level=0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import SingularityError
 from ..model import Conditions, Model
-from ..model.driven_kinematics import MOST_STEPS, Swept, rates_at
+from ..model.driven_kinematics import MAX_STEPS, KinematicSweep, rates_at
 
 __all__ = ["rolled"]
 
@@ -21,12 +21,12 @@ Array = NDArray[np.float64]
 
 
 class _Stop(Exception):
-    def __init__(self, found: Swept, t: float, q: Array) -> None:
+    def __init__(self, found: KinematicSweep, t: float, q: Array) -> None:
         super().__init__(found.status)
         self.found, self.t, self.q = found, t, q
 
 
-def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: float = 1e-11) -> Swept:
+def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: float = 1e-11) -> KinematicSweep:
     """Return the motion at times (n,) from q (nq,) on, by (1) and an integrator of eighth order."""
     from scipy.integrate import solve_ivp
 
@@ -37,7 +37,7 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
         tried += 1
         here = model.integrate(at, np.zeros(model.nv))  # unit quaternions
         found = rates_at(model, np.array([t]), here, conditions=held)
-        if tried > MOST_STEPS:
+        if tried > MAX_STEPS:
             found = replace(found, status="far")
         if found.status != "finished":
             raise _Stop(found, t, here)
@@ -61,7 +61,7 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
             return stop.found
         status = "ended" if status == "undetermined" else status
     found = rates_at(model, times[: len(rows)], np.array(rows), conditions=held)
-    return Swept(
+    return KinematicSweep(
         found.t,
         found.q,
         found.v,

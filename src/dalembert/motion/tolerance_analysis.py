@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import checked, finite_array, finite_number
 from ..closure.assembly import assemble
 from ..closure.joint_velocities import speed_rows
-from ..closure.named_velocities import Freedoms, freedoms_of, names_of
+from ..closure.named_velocities import NamedVelocities, as_name_list, named_velocities
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..result import TIME, Axis, Output, Result
@@ -21,7 +21,7 @@ from ..result.outputs.frames import frame_of, turning_axis
 from ..system import System
 from .deviation_effects import Displacements, solve
 from .deviations import Deviation, deviated, find_deviation
-from .geometry.kinematic_result import Reading
+from .geometry.kinematic_result import KinematicResult
 
 __all__ = ["Samples", "Tolerances", "tolerances"]
 
@@ -52,7 +52,7 @@ class Samples:
 
 
 @dataclass(frozen=True, eq=False)
-class Tolerances(Reading):
+class Tolerances(KinematicResult):
     """Sensitivities of outputs to deviations at every row; print it to read the worst row.
 
     Attributes
@@ -189,13 +189,13 @@ def tolerances(
         Where to look: at the assembled start, or at every row of a motion.
     outputs : names
         Positions of points (``"coupler.P.position"``, ``"slider.position.x"``), angles of bodies (``"rocker.angle"``),
-        coordinates of hinges, cut or not (``"D"``).
+        coordinates of joints, cut or not (``"D"``).
     deviations : dict of str to float
         Tolerances, plus and minus, m or rad: ``{"coupler.length": 1e-4, "ground.A-D": 2e-4, "C.rocker.x": 5e-5}``; see
         `dalembert.motion.deviations`.
     held : names
-        Hinges or coordinates that keep their values, as many as the mechanism has freedoms; those that are driven if
-        left out.
+        Joints or coordinates that keep their values, as many as the mechanism has degrees of freedom; those that are
+        driven if left out.
     q : (nq,) rad or m
         Configuration of a System or Model, if not its start.
 
@@ -230,8 +230,8 @@ def tolerances(
         rows, times = np.array(result.q), np.array(result.t)
     else:
         rows, times = _start(model, q, held)[None], np.zeros(1)
-    names = _driven(model) if held is None else names_of(held)
-    free = freedoms_of(model, names, item=item)
+    names = _driven(model) if held is None else as_name_list(held)
+    free = named_velocities(model, names, item=item)
     makers = [maker for name in ([outputs] if isinstance(outputs, str) else outputs) for maker in _parts(model, name)]
     moved = Displacements(model, rows, found)
     dq = solve(moved, times, free, item)
@@ -251,14 +251,14 @@ class _Part:
     unit: str
     marker: Any = None
     row: Any = None  # (6,): of the marker's displacement
-    freedom: Freedoms | None = None
+    dof: NamedVelocities | None = None
     cut: str | None = None
 
     def change(self, dq: Array, moved: Displacements) -> Array:
         """Return the derivatives (n, k) by the deviations."""
-        if self.freedom is not None:
-            found: Array = (speed_rows(self.freedom, moved.q) @ dq)[:, 0]
-            return found if self.cut is None else found + moved.of_cut_hinge(self.cut)[:, 0]
+        if self.dof is not None:
+            found: Array = (speed_rows(self.dof, moved.q) @ dq)[:, 0]
+            return found if self.cut is None else found + moved.of_cut_joint(self.cut)[:, 0]
         J = self.model.jacobian(self.marker, moved.q)
         change: Array = (J @ dq + moved.of(self.marker).swapaxes(1, 2)).swapaxes(1, 2) @ self.row
         return change
@@ -269,11 +269,11 @@ def _parts(model: Model, name: str) -> list[_Part]:
     output = Output.of(model, name)  # refuses unknown names
     base = name.removesuffix(".position")
     names = model.compiled.names
-    for cut, hinges in ((False, names.v), (True, names.cut_v)):
-        span = hinges.get(base) if base in model.system.connections else None
+    for cut, joints in ((False, names.v), (True, names.cut_v)):
+        span = joints.get(base) if base in model.system.connections else None
         if span is not None and span.stop - span.start == 1:
-            freedom = freedoms_of(model, base, item="tolerances")
-            return [_Part(model, base, output.unit, freedom=freedom, cut=base if cut else None)]
+            dof = named_velocities(model, base, item="tolerances")
+            return [_Part(model, base, output.unit, dof=dof, cut=base if cut else None)]
     owner, _, ending = name.rpartition(".")
     marker = frame_of(model, owner) if ending in ("position", "angle") else None
     if marker is not None and ending == "angle":
@@ -286,12 +286,12 @@ def _parts(model: Model, name: str) -> list[_Part]:
     marker = frame_of(model, above) if quantity == "position" and ending in "xyz" else None
     if marker is not None:
         return [_Part(model, name, "m", marker, np.eye(6)[3 + "xyz".index(ending)])]
-    remedy = "give the position of a point, a component of it, the angle of a body, or a hinge with one coordinate"
+    remedy = "give the position of a point, a component of it, the angle of a body, or a joint with one coordinate"
     raise ModelError("tolerances", "output", name, remedy)
 
 
 def _driven(model: Model) -> list[str]:
-    return [name for drive in model.hinge_drives for name in drive.speed_names]
+    return [name for drive in model.joint_drives for name in drive.speed_names]
 
 
 def _start(model: Model, q: ArrayLike | None, held: str | Iterable[str] | None) -> Array:

@@ -1,6 +1,6 @@
 """Natural coordinates: mechanisms by points and unit vectors, as Garcia de Jalon and Bayo describe them."""
 
-from .assembly import Continued
+from .assembly import ContinuationResult
 from .bodies import BodyFrame, NaturalBody, body_frame, rigid_rows
 from .conversion import NaturalModel, natural_model
 from .dynamics import NaturalDynamics
@@ -16,7 +16,7 @@ from .wheels import equivalent_centre
 __all__ = [
     "BodyFrame",
     "Circle",
-    "Continued",
+    "ContinuationResult",
     "Count",
     "Curve",
     "Cylinder",

@@ -19,24 +19,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array
-from ..closure import Position, find_position
-from ..closure.branch_search import all_closed, descend
+from ..closure import PositionResult, find_position
+from ..closure.branch_search import all_closed_configurations, levenberg_marquardt
 from ..closure.position_rates import speed_scales
 from ..closure.scaling import closure_rank, singular_values
 from ..errors import AssemblyError, ModelError
-from .drivers import Driver
+from .drivers import KnownCoordinates
 from .equations import NaturalEquations
 from .mobility import refuse_mobile
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
 
-__all__ = ["Continued", "all_assemblies", "relaxed_assembly"]
+__all__ = ["ContinuationResult", "all_assemblies", "relaxed_assembly"]
 
 _THROWS, _ROUNDS = 200, 8  # starts in a round of a search in space, and rounds
 
 Array = NDArray[np.float64]
-Places = NDArray[np.intp]
+IndexArray = NDArray[np.intp]
 
 
 class _Rows:
@@ -47,7 +47,7 @@ class _Rows:
         self.kept = np.flatnonzero(equations.row_scales > 0.0)
         self.scales = equations.row_scales[self.kept]
         owners = [equations.row_names[k].split(":")[0] for k in self.kept]
-        self.groups: Sequence[Places] = [np.flatnonzero(np.array(owners) == name) for name in dict.fromkeys(owners)]
+        self.groups: Sequence[IndexArray] = [np.flatnonzero(np.array(owners) == name) for name in dict.fromkeys(owners)]
         self.angles = np.array([c.kind == "angle" for c in equations.coordinates for _ in c.value])[equations._unknown]
 
     def residual(self, q: Array) -> Array:
@@ -91,14 +91,14 @@ def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, see
 
     keep(found)
     if mechanism.dimension == 2:
-        closed = all_closed(rows, parents, held, random, starts=starts, tolerance=1e-9)
+        closed = all_closed_configurations(rows, parents, held, random, starts=starts, tolerance=1e-9)
         polished = [find_position(e, q, t, check=False) for q in closed]
         keep(one.q for one in polished if one.closed)
     else:
         everything = [(np.arange(len(rows.kept)), np.arange(e.nv))]
         for number in range(_ROUNDS):
-            begin_at = np.array([_thrown(mechanism, e, t, random) for _ in range(max(starts, _THROWS))])
-            q_end, worst = descend(rows, begin_at, everything, tolerance=1e-9)
+            begin_at = np.array([_random_start(mechanism, e, t, random) for _ in range(max(starts, _THROWS))])
+            q_end, worst = levenberg_marquardt(rows, begin_at, everything, tolerance=1e-9)
             polished = [find_position(e, q, t, check=False) for q in q_end[worst[:, 0] <= 1e-9]]
             if not keep(one.q for one in polished if one.closed) and number:
                 break
@@ -106,7 +106,7 @@ def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, see
     return [kept[k] for k in np.argsort(np.round(away, 9), kind="stable")]
 
 
-def _thrown(m: Mechanism, e: NaturalEquations, t: float, random: np.random.Generator) -> Array:
+def _random_start(m: Mechanism, e: NaturalEquations, t: float, random: np.random.Generator) -> Array:
     """Return a start (n,): bodies thrown about without being mirrored, what they share where one of them has it."""
     X = e.all_values(e.start(), t)
     reach = 2.0 * e.length
@@ -139,7 +139,7 @@ def _mirrored(m: Mechanism, e: NaturalEquations, q: Array, t: float) -> bool:
 
 
 @dataclass(eq=False)
-class Continued:
+class ContinuationResult:
     """What continuation found.
 
     Attributes
@@ -156,7 +156,7 @@ class Continued:
         Shares of the way beside which J lost rank: other assemblies may branch off there.
     """
 
-    position: Position
+    position: PositionResult
     share: Array
     q: Array
     moved: dict[str, tuple[Array, Array]]
@@ -179,12 +179,15 @@ class _Straight:
 
 def relaxed_assembly(
     mechanism: Mechanism, relaxed: Mapping[str, ArrayLike] | None = None, t: float = 0.0, *, steps: int = 10
-) -> Continued:
+) -> ContinuationResult:
     """Assemble from a relaxed position; see `Mechanism.continuation`."""
     e = mechanism.equations()
     moved, start = _relaxed(mechanism, e, relaxed, t)
     coordinates = [replace(c, value=start[c.name].copy(), fixed=c.fixed and c.name not in moved) for c in e.coordinates]
-    drivers = [Driver(tuple((name, k) for k in range(len(ends[0]))), _Straight(*ends)) for name, ends in moved.items()]
+    drivers = [
+        KnownCoordinates(tuple((name, k) for k in range(len(ends[0]))), _Straight(*ends))
+        for name, ends in moved.items()
+    ]
     fixed = {c.name for c in coordinates if c.fixed}
     rows = [row for row in e.table if not row.coordinates() <= fixed | set(moved)]
     way = NaturalEquations(coordinates, rows, drivers, mechanism.speed_rows, e.length)
@@ -208,7 +211,7 @@ def relaxed_assembly(
         places.append(q)
     X = way.all_values(q, 1.0)
     position = find_position(e, X[e._unknown], t)
-    return Continued(position, np.array(shares), np.array(places), moved, singular)
+    return ContinuationResult(position, np.array(shares), np.array(places), moved, singular)
 
 
 def _orientation(e: NaturalEquations, q: Array, t: float) -> tuple[int, float]:
@@ -249,7 +252,7 @@ def _relaxed(
     return {name: (start[name].copy(), value[name].copy()) for name in sorted(movable)}, start
 
 
-def _stuck(found: Position, share: float, moved: Mapping[str, object]) -> AssemblyError:
+def _stuck(found: PositionResult, share: float, moved: Mapping[str, object]) -> AssemblyError:
     missed = ", ".join(repr(name) for name in list(found.rows)[:3]) or "J is singular there"
     error = AssemblyError(
         f"continuation ends after {100 * share:.4g} % of the way of {', '.join(map(repr, moved))}: beyond it {missed} "

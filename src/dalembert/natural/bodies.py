@@ -28,7 +28,7 @@ __all__ = ["BodyFrame", "NaturalBody", "body_frame", "rigid_rows", "unit_row"]
 
 Array = NDArray[np.float64]
 
-_APART = 1e-9  # of a body's size: members nearer than this to a combination of others are one
+APART_TOL = 1e-9  # of a body's size: members nearer than this to a combination of others are one
 AXES = "xyz"
 
 
@@ -105,7 +105,7 @@ def body_frame(
     size = max((float(np.linalg.norm(points[a] - points[b])) for a in names for b in names), default=0.0) or 1.0
     for k, a in enumerate(names):
         for b in names[:k]:
-            if np.linalg.norm(points[a] - points[b]) < _APART * size:
+            if np.linalg.norm(points[a] - points[b]) < APART_TOL * size:
                 raise ModelError(item, "points", (b, a), "two points of a body coincide: use one point for both")
     origin = names[0] if names else None
     at = points[origin] if origin is not None else np.zeros(dimension)
@@ -116,7 +116,7 @@ def body_frame(
     base: list[tuple[str, Direction, Array]] = []
     for _ in range(min(len(members), 1 if dimension == 2 else 3)):
         left = [float(np.linalg.norm(_beyond(m[2] / np.linalg.norm(m[2]), base))) for m in members]
-        if max(left) < _APART:
+        if max(left) < APART_TOL:
             break
         # the first that is well apart from the base
         base.append(next(m for m, rest in zip(members, left, strict=True) if rest >= 0.5 * max(left)))

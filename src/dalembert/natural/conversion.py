@@ -1,4 +1,4 @@
-"""A system of bodies and hinges in natural coordinates."""
+"""A system of bodies and joints in natural coordinates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..connections.joints import (
     Cylindrical,
     Fixed,
     Free,
-    Hinge,
+    Joint,
     Planar,
     Prismatic,
     Revolute,
@@ -30,11 +30,11 @@ from ..model import Model
 from ..system import System
 from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
-from .joint_forces import HingeForces
+from .joint_forces import JointForces
 from .mechanism import Mechanism
 from .motion import NaturalMotion
 from .planes import plane_of
-from .shared_points import GROUND, Builder
+from .shared_points import GROUND, MechanismBuilder
 
 __all__ = ["NaturalModel", "natural_model"]
 
@@ -45,9 +45,9 @@ _NO_FORM = {
     "load_friction": _DRY,
     "lower": "stops strike, which da.simulate(system) does; here, take it out",
     "upper": "stops strike, which da.simulate(system) does; here, take it out",
-    "armature": "inertia of a hinge has no natural form: use da.simulate(system), or give it to a geared body",
+    "armature": "inertia of a joint has no natural form: use da.simulate(system), or give it to a geared body",
 }
-Homes = dict[str, tuple[str, Array, bool]]
+PointOwners = dict[str, tuple[str, Array, bool]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +85,12 @@ class NaturalModel:
     mechanism : Mechanism
         Points, vectors, rows; drives and masses as the system has them.
     model : Model
-        The same system in hinge coordinates.
+        The same system in joint coordinates.
     plane : (3, 2) or None
         Axes of the plane in which a planar system is described; None in space.
     """
 
-    def __init__(self, mechanism: Mechanism, model: Model, plane: Array | None, homes: Homes, q: Array) -> None:
+    def __init__(self, mechanism: Mechanism, model: Model, plane: Array | None, homes: PointOwners, q: Array) -> None:
         self.mechanism, self.model, self.plane, self.start = mechanism, model, plane, q
         self._homes = homes
 
@@ -105,29 +105,29 @@ class NaturalModel:
     def kinematics(self, *, drive: str | Mapping[str, ArrayLike] | None = None, **options: Any) -> NaturalMotion:
         """Return the motion along the drives, or of coordinates through values; see `dalembert.kinematics`.
 
-        Hinges can be driven as well as coordinates of the mechanism; their angles or slides become coordinates then.
+        Joints can be driven as well as coordinates of the mechanism; their angles or slides become coordinates then.
         """
         known = {
             name for c in self.mechanism.coordinates.values() if c.kind in ("angle", "distance") for name in c.names
         }
         asked = [] if drive is None else [drive] if isinstance(drive, str) else list(drive)
-        hinges = [name for name in asked if name not in known and self._is_hinge(name)]
-        if not hinges:
+        joints = [name for name in asked if name not in known and self._is_joint(name)]
+        if not joints:
             return self.mechanism.kinematics(drive=drive, **options)
-        other, named = self._with_driven(hinges)
+        other, named = self._with_driven(joints)
         if isinstance(drive, str):
             return other.mechanism.kinematics(drive=named[drive], **options)
         assert drive is not None
         return other.mechanism.kinematics(drive={named.get(k, k): x for k, x in drive.items()}, **options)
 
-    def _is_hinge(self, name: str) -> bool:
+    def _is_joint(self, name: str) -> bool:
         connection, _ = self.model.system.connection_and_part(name)
-        return connection is not None and isinstance(connection.element, Hinge)
+        return connection is not None and isinstance(connection.element, Joint)
 
-    def _with_driven(self, hinges: list[str]) -> tuple[NaturalModel, dict[str, str]]:
-        """Return the model with hinges driven, at rest where they are, and the names of their coordinates in it."""
+    def _with_driven(self, joints: list[str]) -> tuple[NaturalModel, dict[str, str]]:
+        """Return the model with joints driven, at rest where they are, and the names of their coordinates in it."""
         described = self.model.system.copy()
-        made = {name: described.drive(name, position=0.0) for name in hinges}
+        made = {name: described.drive(name, position=0.0) for name in joints}
         compiled = described.compile()
         q = _same_position(self.model, compiled, self.start)
         for name, drive in made.items():
@@ -141,13 +141,13 @@ class NaturalModel:
     def dynamics(self, forces: Any = None) -> NaturalDynamics:
         """Return the equations of motion, with the system's gravity.
 
-        Elements and dampers of hinges act with the forces that they have in hinge coordinates; states of elements are
+        Elements and dampers of joints act with the forces that they have in joint coordinates; states of elements are
         integrated with the motion (`motion.x`).
 
         Raises
         ------
         ModelError
-            If hinges have friction, stops or drive trains: they have no natural form here.
+            If joints have friction, stops or drive trains: they have no natural form here.
         """
         damped = False
         for name, connection in self.model.system.connections.items():
@@ -155,15 +155,15 @@ class NaturalModel:
             for what in ("friction", "load_friction", "armature", "lower", "upper"):
                 value = getattr(connection.element, what, None)
                 if value is not None and (what in ("lower", "upper") or np.any(value)):
-                    raise ModelError(f"hinge {name!r}", what, value, _NO_FORM[what])
+                    raise ModelError(f"joint {name!r}", what, value, _NO_FORM[what])
         g = np.asarray(self.model.system.gravity, dtype=float)
         pushed: Any = forces
         if self.model.system.forces or damped:
-            pushed = HingeForces(self, forces)
+            pushed = JointForces(self, forces)
         return self.mechanism.dynamics(g if self.plane is None else self.plane.T @ g, pushed)
 
     def coordinates_of(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
-        """Return natural coordinates (n,) for hinge coordinates q; with v their rates, with v and a their second rates.
+        """Return natural coordinates (n,) for joint coordinates q; with v their rates, with v and a their second rates.
 
         Angles are within half a turn of those described.
         """
@@ -184,12 +184,12 @@ class NaturalModel:
             elif c.fixed:
                 found.append(c.value if not order else np.zeros_like(c.value))
             else:
-                hinge, _, kind = c.name.rpartition(".")
-                found.append(np.atleast_1d(self._of_hinge(hinge, kind, bodies, order, c.value)))
+                joint, _, kind = c.name.rpartition(".")
+                found.append(np.atleast_1d(self._of_joint(joint, kind, bodies, order, c.value)))
         return np.concatenate(found)
 
-    def _of_hinge(self, name: str, kind: str, bodies: dict[str, _Moving], order: int, described: Array) -> Array:
-        """Return the angle or the slide of a hinge, or a rate of it."""
+    def _of_joint(self, name: str, kind: str, bodies: dict[str, _Moving], order: int, described: Array) -> Array:
+        """Return the angle or the slide of a joint, or a rate of it."""
         connection = self.model.system.connections[name]
         element: Any = connection.element
         first, second = (bodies[end.body.name] for end in (connection.first, connection.second))
@@ -245,14 +245,14 @@ def _same_position(old: Model, new: Model, q: Array) -> Array:
     """Return a position in the coordinates of another spanning tree of the same system."""
     poses = {name: old.pose(name, q) for name in old.body_names}
     found = np.empty(new.nq)
-    for hinge in new.forest.hinges:
-        ends = (hinge.inboard, hinge.outboard) if not hinge.reversed else (hinge.outboard, hinge.inboard)
+    for joint in new.forest.joints:
+        ends = (joint.inboard, joint.outboard) if not joint.reversed else (joint.outboard, joint.inboard)
         frames = []
         for m in ends:
             R, p = (np.eye(3), np.zeros(3)) if m.body.name == GROUND else poses[m.body.name]
             frames.append((R @ m.rotation, p + R @ m.position))
         (R1, p1), (R2, p2) = frames
-        found[new.q_slice(hinge.name)] = hinge.element.coordinates_of(R1.T @ R2, R1.T @ (p2 - p1))
+        found[new.q_slice(joint.name)] = joint.element.coordinates_of(R1.T @ R2, R1.T @ (p2 - p1))
     return found
 
 
@@ -262,9 +262,9 @@ def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike 
     Parameters
     ----------
     system : System
-        With hinges of the library, distances, drives of single coordinates, and no other constraints.
+        With joints of the library, distances, drives of single coordinates, and no other constraints.
     dimension : int
-        2 or 3; if left out, 2 wherever all hinges move in one plane.
+        2 or 3; if left out, 2 wherever all joints move in one plane.
     q : (nq,)
         A closed configuration, near which positions are looked for; assembled if left out.
 
@@ -277,7 +277,7 @@ def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike 
     _refuse(system, model)
     at = assemble(model).q if q is None else np.asarray(q, dtype=float)
     plane = plane_of(system, model, at, dimension)
-    builder = Builder(system, model, at, plane)
+    builder = MechanismBuilder(system, model, at, plane)
     return NaturalModel(builder.build(), model, plane, builder.homes, at)
 
 

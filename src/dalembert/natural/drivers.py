@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from ..connections.laws import Law, as_law, third_rate
 
-__all__ = ["Driver", "attitude_driver", "law_driver"]
+__all__ = ["KnownCoordinates", "attitude_driver", "law_driver"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Driver:
+class KnownCoordinates:
     """What leads some coordinates.
 
     Attributes
@@ -34,7 +34,7 @@ class Driver:
 
 
 @dataclass(frozen=True, eq=False)
-class _ByLaws:
+class _LawValues:
     """Values and three rates of laws, one for each coordinate."""
 
     laws: tuple[Law, ...]
@@ -44,14 +44,14 @@ class _ByLaws:
         return np.array(rows).transpose(0, 2, 1)
 
 
-def law_driver(name: str, laws: tuple[Any, ...], places: tuple[int, ...], *, item: str) -> Driver:
+def law_driver(name: str, laws: tuple[Any, ...], places: tuple[int, ...], *, item: str) -> KnownCoordinates:
     """Return what leads components of a coordinate by a law each."""
     taken = tuple(as_law(law, item=item, field=f"law of {name!r}") for law in laws)
-    return Driver(tuple((name, k) for k in places), _ByLaws(taken))
+    return KnownCoordinates(tuple((name, k) for k in places), _LawValues(taken))
 
 
 @dataclass(frozen=True, eq=False)
-class _ByAngles:
+class _AngleValues:
     """Axes of Rz(yaw) Ry(pitch) Rx(roll), and three rates of their components."""
 
     angles: tuple[Law, Law, Law]  # roll, pitch, yaw
@@ -79,10 +79,12 @@ class _ByAngles:
         return np.array([component for column in columns for component in column]).T
 
 
-def attitude_driver(vectors: tuple[str, str, str], angles: tuple[Any, Any, Any], *, item: str) -> Driver:
+def attitude_driver(vectors: tuple[str, str, str], angles: tuple[Any, Any, Any], *, item: str) -> KnownCoordinates:
     """Return what leads three vectors as the axes of Rz(yaw) Ry(pitch) Rx(roll); angles are roll, pitch, yaw."""
     roll, pitch, yaw = (as_law(law, item=item, field="angle") for law in angles)
-    return Driver(tuple((vector, k) for vector in vectors for k in range(3)), _ByAngles((roll, pitch, yaw)))
+    return KnownCoordinates(
+        tuple((vector, k) for vector in vectors for k in range(3)), _AngleValues((roll, pitch, yaw))
+    )
 
 
 def _cosine_and_sine(x: Array) -> tuple[Array, Array]:

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from ..checks import one_of, positive
 from ..errors import ModelError
-from .drivers import Driver, attitude_driver, law_driver
+from .drivers import KnownCoordinates, attitude_driver, law_driver
 from .equations import AXES, NaturalEquations, SpeedRows
 from .joints import Joints
-from .moving_tracks import CarriedPlaneWheel, CarriedSpaceWheel, Carrier
+from .moving_tracks import MovingTrackPlaneWheel, MovingTrackSpaceWheel, TrackBody
 from .terms import Direction, Row, dot, linear
 from .tracks import Circle
 from .wheels import PlaneWheel, RodWheel, SpaceWheel
 
 __all__ = ["Drives"]
 
-AnyWheel = PlaneWheel | RodWheel | SpaceWheel | CarriedPlaneWheel | CarriedSpaceWheel
+AnyWheel = PlaneWheel | RodWheel | SpaceWheel | MovingTrackPlaneWheel | MovingTrackSpaceWheel
 
 Array = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 class Drives(Joints):
     """What a `Mechanism` can be told about drives and wheels."""
 
-    drivers: list[Driver]
+    drivers: list[KnownCoordinates]
     rows: list[Row]
     speed_rows: list[SpeedRows]
     _made: NaturalEquations | None
@@ -203,7 +203,7 @@ class Drives(Joints):
             if carrier is None:
                 made = SpaceWheel(name, (O, A, axis), track, r, rolling)
             else:
-                made = CarriedSpaceWheel(name, (O, A, axis, *carrier.names), track, r, rolling, carrier)
+                made = MovingTrackSpaceWheel(name, (O, A, axis, *carrier.names), track, r, rolling, carrier)
         elif isinstance(track, (tuple, list)):
             way = self._direction((track[0], track[1]), item).value(values)
             beside = values[O] - values[track[0]]
@@ -221,13 +221,13 @@ class Drives(Joints):
             if carrier is None:
                 made = PlaneWheel(name, (O, A), track, r, rolling)
             else:
-                made = CarriedPlaneWheel(name, (O, A, *carrier.names), track, r, rolling, carrier)
+                made = MovingTrackPlaneWheel(name, (O, A, *carrier.names), track, r, rolling, carrier)
         self._demand(name, (self.dimension if rolling else 1))
         self.speed_rows.append(made)
         self._made = None
         return made
 
-    def _carrier(self, on: str | None, track: Any, item: str) -> Carrier | None:
+    def _carrier(self, on: str | None, track: Any, item: str) -> TrackBody | None:
         """Return the body that carries a track, or None."""
         if on is None:
             return None
@@ -235,6 +235,6 @@ class Drives(Joints):
             raise ModelError(item, "on", on, "name a body of the mechanism, described before")
         if isinstance(track, (tuple, list)):
             raise ModelError(item, "on", on, "two points of a rod move by themselves: leave it out")
-        carrier = Carrier(self.bodies[on])
+        carrier = TrackBody(self.bodies[on])
         carrier.check(item)
         return carrier

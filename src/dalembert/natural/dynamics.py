@@ -28,7 +28,7 @@ from ..closure import find_position
 from ..closure.position_rates import speed_scales
 from ..closure.scaling import closure_rank, singular_values
 from ..errors import ModelError, SingularityError
-from ..motion import Followed
+from ..motion import FollowedMotion
 from ..numerics.factorization import factor
 from .inertia import body_coordinates, mass_matrix, point_matrix
 from .motion import NaturalMotion
@@ -227,7 +227,7 @@ class NaturalDynamics:
             for (here, pace, states), t in zip(rows, ts, strict=True)
         ])  # fmt: skip
         qs, vs, xs = (np.array(part) for part in zip(*rows, strict=True))
-        return NaturalMotion(self.mechanism, Followed(ts, qs, vs, a, None, 0, 0, 0), prescribed=False, states=xs)
+        return NaturalMotion(self.mechanism, FollowedMotion(ts, qs, vs, a, None, 0, 0, 0), prescribed=False, states=xs)
 
     def _state_rates(self, q: Array, v: Array, t: float, x: Array) -> Array:
         if not self.states:

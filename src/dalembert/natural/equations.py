@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import NaturalRows
-from ..model.driven_kinematics import MOST_STEPS, Swept
-from .drivers import Driver
+from ..model.driven_kinematics import MAX_STEPS, KinematicSweep
+from .drivers import KnownCoordinates
 from .terms import KINDS, Place, Row
 
 __all__ = ["Coordinate", "NaturalEquations", "SpeedRows"]
@@ -113,7 +113,7 @@ class NaturalEquations:
         self,
         coordinates: Sequence[Coordinate],
         rows: Sequence[Row],
-        drivers: Sequence[Driver],
+        drivers: Sequence[KnownCoordinates],
         speed_rows: Sequence[SpeedRows],
         length: float,
     ) -> None:
@@ -303,7 +303,7 @@ class NaturalEquations:
         """Return whether the core can follow the mechanism: positions do not hang on the path, rows are the same."""
         return not self._speed_rows and not self._switched
 
-    def sweep(self, times: Array, q: Array, *, jerk: bool = True, most: int = MOST_STEPS) -> Swept:
+    def sweep(self, times: Array, q: Array, *, jerk: bool = True, most: int = MAX_STEPS) -> KinematicSweep:
         """Follow the mechanism in the core through times (k,) s, from a closed position q (n,) at the first.
 
         `most`: steps that are taken from one time to the next.
@@ -311,7 +311,7 @@ class NaturalEquations:
         times = np.ascontiguousarray(times, dtype=float)
         driven = np.ascontiguousarray(self.known_over(times, third=jerk))
         found = self._rows.sweep(times, q, driven, self.row_scales, self.column_scales, self.floor, jerk, most)
-        return Swept.of(times, found)
+        return KinematicSweep.of(times, found)
 
     # -- wheels
 

@@ -1,6 +1,6 @@
 """Forces of a system's elements on natural coordinates.
 
-Elements are evaluated where they are described, at hinge coordinates q. With X' = T v for speeds v = N z that loops
+Elements are evaluated where they are described, at joint coordinates q. With X' = T v for speeds v = N z that loops
 permit, forces Q on natural coordinates do the same work in every motion if
 
     (T N)^T Q = N^T tau                                                                                              (1)
@@ -18,19 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..closure import RelativeEquations
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from .shared_points import GROUND
 
 if TYPE_CHECKING:
     from .conversion import NaturalModel
 
-__all__ = ["HingeForces"]
+__all__ = ["JointForces"]
 
 Array = NDArray[np.float64]
 
 
-class HingeForces:
-    """Generalised forces (N,) of elements and dampers of hinges, at a time, all coordinates and their rates.
+class JointForces:
+    """Generalised forces (N,) of elements and dampers of joints, at a time, all coordinates and their rates.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class HingeForces:
         self.natural, self.more = natural, more
         self.loops = RelativeEquations(natural.model, driven=False)
         self.q = np.asarray(natural.start, dtype=float)  # turns are counted from the position before
-        self.starts = np.array(natural.model.state_starts(), dtype=float)
+        self.starts = np.array(natural.model.element_start_values(), dtype=float)
 
     def __call__(self, t: float, X: Array, V: Array, x: Array | None = None) -> Array:
         model = self.natural.model
@@ -56,7 +56,7 @@ class HingeForces:
 
     def _motion(self, t: float, X: Array, V: Array) -> tuple[Array, Array, Array, Array]:
         """Return q, v, T and the rows of loops."""
-        q = self.hinge_coordinates(X)
+        q = self.joint_coordinates(X)
         T = np.array([self.natural.all_coordinates_of(q, e) for e in np.eye(self.natural.model.nv)]).T
         P, drift = self.loops.jacobian(q, t), self.loops.velocity_terms(q, t)
         v = np.linalg.lstsq(np.vstack([T, P]), np.concatenate([V, drift]), rcond=None)[0]
@@ -67,20 +67,20 @@ class HingeForces:
         q, v, _, _ = self._motion(t, X, V)
         return np.asarray(self.natural.model.dynamics(t, q, v, x).dx, dtype=float)
 
-    def hinge_coordinates(self, X: Array) -> Array:
+    def joint_coordinates(self, X: Array) -> Array:
         """Return q (nq,), turns nearest to those before."""
         model = self.natural.model
         poses = {name: self.natural.world_pose(name, X) for name in model.system.bodies}
         poses[GROUND] = (np.eye(3), np.zeros(3))
         q = np.empty(model.nq)
-        for hinge in model.forest.hinges:
-            element: Hinge = hinge.element
-            ends = (hinge.inboard, hinge.outboard) if not hinge.reversed else (hinge.outboard, hinge.inboard)
+        for joint in model.forest.joints:
+            element: Joint = joint.element
+            ends = (joint.inboard, joint.outboard) if not joint.reversed else (joint.outboard, joint.inboard)
             (R1, p1), (R2, p2) = (
                 (R @ m.rotation, p + R @ m.position) for m, (R, p) in ((m, poses[m.body.name]) for m in ends)
             )
             found = np.asarray(element.coordinates_of(R1.T @ R2, R1.T @ (p2 - p1)), dtype=float)
-            place = model.q_slice(hinge.name)
+            place = model.q_slice(joint.name)
             for k, name in enumerate(element.coordinates):
                 if name.startswith("angle"):
                     found[k] += 2 * np.pi * np.round((self.q[place][k] - found[k]) / (2 * np.pi))

@@ -47,7 +47,7 @@ class Joints:
         raise NotImplementedError
 
     def _demand(self, name: str, count: int) -> None:
-        """Note how many freedoms a joint takes, whatever the number of its rows."""
+        """Note how many degrees of freedom a joint takes, whatever the number of its rows."""
         self.demands[name] = count
 
     # -- reading what is meant

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..closure.driven.driving_coordinates import better_drive
+from ..closure.driven.driving_coordinates import best_driving_coordinates
 from ..errors import DalembertError, ModelError
-from ..motion import Followed, follow
+from ..motion import FollowedMotion, follow_branch
 from ..motion.kinematic_request import axis_of_one, in_order, law_of_one, laws_of_several, renamed
 from ..result import TIME, Axis, Stats
 from .motion import UNITS, NaturalMotion
@@ -36,11 +36,11 @@ def kinematics(
     q: ArrayLike | None = None,
     on_error: str = "raise",
 ) -> NaturalMotion:
-    """Return the motion of a mechanism that drives leave no freedom; see `dalembert.kinematics`."""
+    """Return the motion of a mechanism that drives leave no degree of freedom; see `dalembert.kinematics`."""
     began = time.perf_counter()
     driven, when, corners, notes, axis = _asked(mechanism, times, drive, values, speed)
     message, error = "", None
-    found: Followed | None
+    found: FollowedMotion | None
     try:
         found = _in_parts(driven, when, corners, q, axis)
     except DalembertError as caught:
@@ -108,7 +108,9 @@ def _unit(m: Mechanism, name: str) -> str:
     return next((UNITS[c.kind] for c in m.coordinates.values() if name == c.name or name in c.names), "")
 
 
-def _instead(m: Mechanism, driven: Mechanism, found: Followed, drive: str | Mapping[str, ArrayLike] | None) -> str:
+def _instead(
+    m: Mechanism, driven: Mechanism, found: FollowedMotion, drive: str | Mapping[str, ArrayLike] | None
+) -> str:
     """Return what could be driven where the branch of a single drive ends."""
     if not isinstance(drive, str):
         return ""
@@ -116,15 +118,15 @@ def _instead(m: Mechanism, driven: Mechanism, found: Followed, drive: str | Mapp
     free.let_go(drive)
     equations = free.equations()
     q = driven.equations().all_values(found.q[-1], t)[equations._unknown]
-    names = [name for name in better_drive(equations, q, t) if name != drive]
+    names = [name for name in best_driving_coordinates(equations, q, t) if name != drive]
     return f". Drive {' or '.join(map(repr, names[:2]))} instead" if names else ""
 
 
-def _in_parts(m: Mechanism, times: Array, corners: list[int], q: ArrayLike | None, axis: Axis) -> Followed:
+def _in_parts(m: Mechanism, times: Array, corners: list[int], q: ArrayLike | None, axis: Axis) -> FollowedMotion:
     """Return the motion from corner to corner of its drive: at a corner it has the speed with which it goes on."""
     equations = m.equations()
     ends = [*corners, len(times) - 1]
-    parts: list[Followed] = []
+    parts: list[FollowedMotion] = []
     begin = 0
     for end in ends:
         stretch = times[begin : end + 1].copy()
@@ -132,7 +134,7 @@ def _in_parts(m: Mechanism, times: Array, corners: list[int], q: ArrayLike | Non
         if not last:
             stretch[-1] -= 1e-9 * (stretch[-1] - stretch[-2])
         try:
-            found = follow(equations, stretch, q, axis=axis)
+            found = follow_branch(equations, stretch, q, axis=axis)
         except DalembertError as error:
             got = getattr(error, "result", None)
             error.__dict__["result"] = _joined([*parts, *([] if got is None else [got])])
@@ -144,14 +146,14 @@ def _in_parts(m: Mechanism, times: Array, corners: list[int], q: ArrayLike | Non
     return whole
 
 
-def _without_last(f: Followed) -> Followed:
+def _without_last(f: FollowedMotion) -> FollowedMotion:
     jerks = None if f.j is None else f.j[:-1]
-    return Followed(f.t[:-1], f.q[:-1], f.v[:-1], f.a[:-1], jerks, f.iterations, f.factorisations, f.splits)
+    return FollowedMotion(f.t[:-1], f.q[:-1], f.v[:-1], f.a[:-1], jerks, f.iterations, f.factorisations, f.splits)
 
 
-def _joined(parts: list[Followed]) -> Followed | None:
+def _joined(parts: list[FollowedMotion]) -> FollowedMotion | None:
     if len(parts) < 2:
         return parts[0] if parts else None
     arrays: list[Any] = [np.concatenate([getattr(p, name) for p in parts]) for name in ("t", "q", "v", "a", "j")]
     counts = [sum(getattr(p, name) for p in parts) for name in ("iterations", "factorisations", "splits")]
-    return Followed(*arrays, *counts)
+    return FollowedMotion(*arrays, *counts)

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import a_name, finite_array, not_negative, positive
-from ..closure import Position, Rates, find_position, find_rates
+from ..checks import finite_array, not_negative, positive, valid_name
+from ..closure import PositionResult, RateResult, find_position, find_rates
 from ..closure.position_rates import speed_scales
 from ..closure.scaling import closure_rank, singular_values
 from ..errors import DalembertError, ModelError
-from ..motion import Followed, follow
+from ..motion import FollowedMotion, follow_branch
 from ..numerics.factorization import independent_rows
-from .assembly import Continued, all_assemblies, relaxed_assembly
+from .assembly import ContinuationResult, all_assemblies, relaxed_assembly
 from .bodies import NaturalBody, rigid_rows, unit_row
-from .drivers import Driver
+from .drivers import KnownCoordinates
 from .dynamics import NaturalDynamics
 from .equations import Coordinate, NaturalEquations, SpeedRows
 from .forces import Forces, PointForce
@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Count:
-    """Coordinates, equations and freedoms at a position.
+    """Coordinates, equations and degrees of freedom at a position.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Count:
     rank: int
 
     @property
-    def freedoms(self) -> int:
+    def dofs(self) -> int:
         """Return n - rank."""
         return self.coordinates - self.rank
 
@@ -94,16 +94,16 @@ class Mechanism(Forces):
     def __init__(self, dimension: int = 2, name: str = "mechanism") -> None:
         if dimension not in (2, 3):
             raise ModelError("Mechanism", "dimension", dimension, "use 2 or 3")
-        self.name = a_name(name, item="Mechanism")
+        self.name = valid_name(name, item="Mechanism")
         self.dimension = dimension
         self.coordinates: dict[str, Coordinate] = {}
         self.bodies: dict[str, NaturalBody] = {}
         self.masses: dict[str, tuple[float, Array, Array]] = {}
         self.rows: list[Row] = []
-        self.drivers: list[Driver] = []
+        self.drivers: list[KnownCoordinates] = []
         self.speed_rows: list[SpeedRows] = []
         self.forces: dict[str, PointForce] = {}
-        self.demands: dict[str, int] = {}  # how many freedoms joints take
+        self.demands: dict[str, int] = {}  # how many degrees of freedom joints take
         self.looks: list[tuple[str, str, str, DirectionLike | None]] = []  # what pictures show besides bodies
         self._counted_on: dict[frozenset[str], float] = {}
         self._keys: dict[Any, tuple[str, float, float]] = {}
@@ -142,7 +142,7 @@ class Mechanism(Forces):
         return name
 
     def _new(self, name: str, kind: str, value: Array, fixed: bool = False) -> None:
-        a_name(name, item=f"Mechanism {self.name!r}", field=kind)
+        valid_name(name, item=f"Mechanism {self.name!r}", field=kind)
         if name in self.coordinates:
             raise ModelError(f"Mechanism {self.name!r}", kind, name, "there is a coordinate of this name already")
         self.coordinates[name] = Coordinate(name, kind, value, fixed)
@@ -202,7 +202,7 @@ class Mechanism(Forces):
         self._body(name, *places)
 
     def _body(self, name: str, points: dict[str, Array], vectors: dict[str, Array]) -> None:
-        a_name(name, item=f"Mechanism {self.name!r}", field="body")
+        valid_name(name, item=f"Mechanism {self.name!r}", field="body")
         if name in self.bodies:
             raise ModelError(f"Mechanism {self.name!r}", "body", name, "there is a body of this name already")
         for pair, size in self._counted_on.items():
@@ -302,21 +302,21 @@ class Mechanism(Forces):
             self._made = NaturalEquations(everything, rows, self.drivers, self.speed_rows, length)
         return self._made
 
-    def assemble(self, q: ArrayLike | None = None, t: float = 0.0, **newton: Any) -> Position:
+    def assemble(self, q: ArrayLike | None = None, t: float = 0.0, **newton: Any) -> PositionResult:
         """Find a position that closes the mechanism, from a guess; see `dalembert.closure.find_position`."""
         return find_position(self.equations(), q, t, **newton)
 
-    def rates(self, q: ArrayLike | None = None, t: float = 0.0, **options: Any) -> Rates:
+    def rates(self, q: ArrayLike | None = None, t: float = 0.0, **options: Any) -> RateResult:
         """Return speeds, accelerations and jerks at a closed position; see `dalembert.closure.find_rates`."""
         return find_rates(self.equations(), q, t, **options)
 
     def motion(self, times: ArrayLike, q: ArrayLike | None = None, **options: Any) -> NaturalMotion:
         """Follow the mechanism through times (k,) s; see `dalembert.motion.follow`."""
         try:
-            return NaturalMotion(self, follow(self.equations(), times, q, **options))
+            return NaturalMotion(self, follow_branch(self.equations(), times, q, **options))
         except DalembertError as error:
             got = getattr(error, "result", None)
-            if isinstance(got, Followed):
+            if isinstance(got, FollowedMotion):
                 error.__dict__["result"] = NaturalMotion(self, got, status="failed", message=str(error))
             raise
 
@@ -386,7 +386,7 @@ class Mechanism(Forces):
 
     def continuation(
         self, relaxed: Mapping[str, ArrayLike] | None = None, t: float = 0.0, *, steps: int = 10
-    ) -> Continued:
+    ) -> ContinuationResult:
         """Assemble from a relaxed position: ground points and inputs elsewhere, moved to their places in steps.
 
         Parameters
@@ -428,7 +428,7 @@ class Mechanism(Forces):
         return draw_points(self, t, **options)
 
     def count(self, q: ArrayLike | None = None, t: float = 0.0) -> Count:
-        """Count coordinates, equations, rank and freedoms at a closed position.
+        """Count coordinates, equations, rank and degrees of freedom at a closed position.
 
         Parameters
         ----------

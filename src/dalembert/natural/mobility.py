@@ -2,14 +2,14 @@
 
 Gruebler's count takes what bodies share for joints:
 
-    f = sum of freedoms of bodies, and of points and vectors that no body has - sum of what joints demand            (1)
+    f = sum of DOF of bodies, and of points and vectors that no body has - sum of what joints demand            (1)
 
-Two bodies (ground is one) that share a point lose 3 freedoms to each other, 2 in the plane; sharing a direction, a
-vector or a second point, costs 2 (in the plane 1), sharing two of them 3. Two hinges about one line are one joint.
-Bodies whose members are all in one line have 5 freedoms here: their spin is no coordinate. Rows of joints count for
-what they demand: a cross product in space for 2 of its 3. Angles and distances that are coordinates count for nothing.
-Where the rank finds more freedoms than (1), the mechanism is over-constrained and moves because of its proportions
-(Garcia de Jalon and Bayo 1994, section 3.4).
+Two bodies (ground is one) that share a point lose 3 degrees of freedom to each other, 2 in the plane; sharing a
+direction, a vector or a second point, costs 2 (in the plane 1), sharing two of them 3. Two joints about one line are
+one joint. Bodies whose members are all in one line have 5 degrees of freedom here: their spin is no coordinate. Rows of
+joints count for what they demand: a cross product in space for 2 of its 3. Angles and distances that are coordinates
+count for nothing. Where the rank finds more degrees of freedom than (1), the mechanism is over-constrained and moves
+because of its proportions (Garcia de Jalon and Bayo 1994, section 3.4).
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class NaturalMobility:
 
     @property
     def over_constrained(self) -> int:
-        """Return how many freedoms there are for the proportions' sake: more than counting finds."""
+        """Return how many degrees of freedom there are for the proportions' sake: more than counting finds."""
         return max(0, self.general - self.gruebler)
 
     def __str__(self) -> str:
@@ -178,19 +178,19 @@ def _general(e: NaturalEquations, q: Array, t: float, basis: Array, here: int) -
 def gruebler(m: Mechanism) -> int:
     """Return (1) for a mechanism whose drives are let go."""
     owned = {name for body in m.bodies.values() for name in (*body.points, *body.vectors)}
-    total = sum(_freedoms(body, m.dimension) for body in m.bodies.values())
+    total = sum(_dof(body, m.dimension) for body in m.bodies.values())
     for c in m.coordinates.values():
         if c.name not in owned and not c.fixed and c.kind in ("point", "vector"):
             total += m.dimension - (c.kind == "vector")
     return total - _sharing(m) - sum(m.demands.values())
 
 
-def _freedoms(body: NaturalBody, dimension: int) -> int:
+def _dof(body: NaturalBody, dimension: int) -> int:
     return _demand(body.points, body.vectors, dimension, item=f"body {body.name!r}")
 
 
 def _demand(points: dict[str, Array], vectors: dict[str, Array], dimension: int, *, item: str) -> int:
-    """Return how many freedoms these leave to a body that has nothing else; as many are lost by sharing them."""
+    """Return how many DOF these leave to a body that has nothing else; as many are lost by sharing them."""
     if not points and not vectors:
         return 0
     turns = len(body_frame(points, vectors, dimension, item=item).base)

@@ -15,7 +15,7 @@ from ..closure import find_position
 from ..closure.position_rates import speed_scales
 from ..errors import ModelError
 from ..model import State
-from ..motion import Followed, follow
+from ..motion import FollowedMotion, follow_branch
 from ..result import TIME, Axis, Labels, Output, Result, Stats
 from .equations import NaturalEquations
 from .outputs import find_output, output_names
@@ -56,7 +56,7 @@ class NaturalMotion(Result):
     def __init__(
         self,
         mechanism: Mechanism,
-        followed: Followed,
+        followed: FollowedMotion,
         *,
         stats: Stats | None = None,
         status: str = "finished",
@@ -178,13 +178,13 @@ class NaturalMotion(Result):
         else:
             everything = np.union1d(self.t, wanted)
             everything = everything[::-1] if backwards else everything
-            way = follow(self.equations, everything, self.q[0], jerk=f.j is not None)
+            way = follow_branch(self.equations, everything, self.q[0], jerk=f.j is not None)
             order = np.searchsorted(-everything if backwards else everything, -wanted if backwards else wanted)
             jerks = None if way.j is None else way.j[order]
             found = replace(f, t=wanted, q=way.q[order], v=way.v[order], a=way.a[order], j=jerks)
         return self._with(found)
 
-    def _with(self, followed: Followed) -> NaturalMotion:
+    def _with(self, followed: FollowedMotion) -> NaturalMotion:
         other = object.__new__(type(self))
         other.__init__(  # type: ignore[misc]
             self.mechanism, followed, stats=self.stats, status=self.status, message=self.message,
@@ -192,7 +192,7 @@ class NaturalMotion(Result):
         )  # fmt: skip
         return other
 
-    def _interpolated(self, times: Array) -> Followed:
+    def _interpolated(self, times: Array) -> FollowedMotion:
         """Return states by Hermite's quintic between rows, closed again; accelerations are those of the quintic."""
         from scipy.interpolate import BPoly
 
@@ -296,7 +296,7 @@ class NaturalMotion(Result):
         jerks = [f"{name}.jerk" for name in model.equations().speed_names]
         stored = found._stored
         j = np.column_stack([stored[name] for name in jerks]) if jerks and jerks[0] in stored else None
-        followed = Followed(found.t, found.q, found.v, stored["a"], j, 0, 0, 0)
+        followed = FollowedMotion(found.t, found.q, found.v, stored["a"], j, 0, 0, 0)
         return cls(
             model, followed, stats=found.stats, status=found.status, message=found.message,
             prescribed=found.prescribed, axis=found.axis,

@@ -28,13 +28,13 @@ from .inertia import body_coordinates
 from .tracks import SurfaceLike, Track
 from .wheels import SpaceWheel, WheelRows, crossing, rim, turned
 
-__all__ = ["CarriedPlaneWheel", "CarriedSpaceWheel", "Carrier"]
+__all__ = ["MovingTrackPlaneWheel", "MovingTrackSpaceWheel", "TrackBody"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Carrier:
+class TrackBody:
     """A body that carries a track: its frame, from its coordinates one after the other."""
 
     body: NaturalBody
@@ -96,7 +96,7 @@ class Carrier:
 
 
 @dataclass(frozen=True, eq=False)
-class CarriedPlaneWheel(WheelRows):
+class MovingTrackPlaneWheel(WheelRows):
     """A wheel on a curve of a body that moves, in the plane."""
 
     name: str
@@ -104,7 +104,7 @@ class CarriedPlaneWheel(WheelRows):
     track: Track
     radius: float
     rolling: bool
-    carrier: Carrier
+    carrier: TrackBody
 
     def _seen(self, X: Array) -> tuple[float, Array]:
         """Return the distance of O from the track, and the normal there in the world."""
@@ -144,7 +144,7 @@ class _Moved:
 
 
 @dataclass(frozen=True, eq=False)
-class CarriedSpaceWheel(WheelRows):
+class MovingTrackSpaceWheel(WheelRows):
     """A wheel on a surface of a body that moves, in space."""
 
     name: str
@@ -152,7 +152,7 @@ class CarriedSpaceWheel(WheelRows):
     surface: SurfaceLike
     radius: float
     rolling: bool
-    carrier: Carrier
+    carrier: TrackBody
     axes = AXES
 
     def _still(self, X: Array) -> SpaceWheel:

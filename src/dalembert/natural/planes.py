@@ -1,4 +1,4 @@
-"""The plane in which all hinges of a system move."""
+"""The plane in which all joints of a system move."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def plane_of(system: System, model: Model, q: Array, dimension: int | None) -> A
     q : (nq,)
         A closed configuration.
     dimension : int
-        2 or 3; if left out, 2 wherever all hinges move in one plane.
+        2 or 3; if left out, 2 wherever all joints move in one plane.
     """
     normal = _normal(system, model, q)
     if dimension not in (None, 2, 3):
         raise ModelError("compile", "dimension", dimension, "use 2 or 3")
     if dimension == 2 and normal is None:
-        raise ModelError("compile", "dimension", dimension, "the hinges do not move in one plane: use 3")
+        raise ModelError("compile", "dimension", dimension, "the joints do not move in one plane: use 3")
     if normal is None or dimension == 3:
         return None
     x = np.eye(3)[int(np.abs(normal).argmin())]
@@ -41,7 +41,7 @@ def plane_of(system: System, model: Model, q: Array, dimension: int | None) -> A
 
 
 def _normal(system: System, model: Model, q: Array) -> Array | None:
-    """Return the normal of the plane in which all hinges move, or None."""
+    """Return the normal of the plane in which all joints move, or None."""
     n: Array | None = None
     slides = []
     for connection in system.connections.values():

@@ -3,7 +3,7 @@
 Known coordinates go from x0 at t to x1 a time h later. Their speeds may be
 
     "rate"         those of their laws at t                                                                          (1)
-    "chord"        (x1 - x0) / h                                                                                     (2)
+    "secant"       (x1 - x0) / h                                                                                     (2)
     "projection"   such that x0 + h x' is the foot of x1 on the tangent, which the speed of the law gives            (3)
 
 and, for a start of order 2, their accelerations x'' = 2 (x1 - x0 - h x') / h^2, (3.10). With these, speeds and
@@ -38,9 +38,9 @@ def displacement_guess(
     order : int
         0: the others stay; 1: with speeds; 2: with speeds and accelerations.
     rule : str
-        ``"rate"``, ``"chord"`` or ``"projection"``: which speeds inputs are given, (1) to (3).
+        ``"rate"``, ``"secant"`` or ``"projection"``: which speeds inputs are given, (1) to (3).
     """
-    one_of("displacement_guess", "rule", rule, ("rate", "chord", "projection"))
+    one_of("displacement_guess", "rule", rule, ("rate", "secant", "projection"))
     if order not in (0, 1, 2):
         raise ModelError("displacement_guess", "order", order, "use 0, 1 or 2")
     if not equations.sweeps:
@@ -66,7 +66,7 @@ def displacement_guess(
 def _speeds(equations: NaturalEquations, rates: Array, way: Array, h: float, rule: str) -> Array:
     if rule == "rate":
         return rates
-    if rule == "chord":
+    if rule == "secant":
         return way / h
     speeds = way / h
     for c in equations.coordinates:  # components of a point belong together

@@ -1,4 +1,4 @@
-"""Reference-point coordinates: every body by a point and its attitude, every hinge by rows between two bodies.
+"""Reference-point coordinates: every body by a point and its attitude, every joint by rows between two bodies.
 
 The third way to write the equations of a mechanism, for comparison (Garcia de Jalon and Bayo 1994, example 3.5b;
 erratum: rows 7 and 8 of the printed Jacobian have wrong signs):
@@ -70,7 +70,7 @@ class ReferenceEquations:
     Attributes
     ----------
     model : Model
-        The same system in hinge coordinates.
+        The same system in joint coordinates.
     plane : (3, 2) or None
         Axes of the plane in which a planar system is described; None in space.
     """
@@ -139,7 +139,7 @@ class ReferenceEquations:
         return self.coordinates_of(self._q)
 
     def coordinates_of(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
-        """Return these coordinates (n,) for hinge coordinates q; with v their rates, with a too their second rates."""
+        """Return these coordinates (n,) for joint coordinates q; with v their rates, with a too their second rates."""
         found, order = [], 0 if v is None else 1 if a is None else 2
         for name in self.bodies:
             R, x = self.model.pose(name, q)
@@ -206,7 +206,7 @@ class ReferenceEquations:
         ]
         return np.stack([np.stack(row, -1) for row in rows], -2)
 
-    # -- what hinges demand
+    # -- what joints demand
 
     def _local(self, marker: Marker, vector: Array, *, point: bool) -> Array:
         """Return a point of a marker's body seen from its reference point, or a direction, in the axes of its frame."""
@@ -326,11 +326,11 @@ def reference_equations(
     Parameters
     ----------
     system : System
-        With hinges of the library (`Screw` excepted), distances, drives of single angles and slides.
+        With joints of the library (`Screw` excepted), distances, drives of single angles and slides.
     dimension : int
-        2 or 3; if left out, 2 wherever all hinges move in one plane.
+        2 or 3; if left out, 2 wherever all joints move in one plane.
     q : (nq,)
-        A closed configuration in hinge coordinates; assembled if left out.
+        A closed configuration in joint coordinates; assembled if left out.
 
     Raises
     ------
@@ -342,7 +342,7 @@ def reference_equations(
     >>> import dalembert as da
     >>> from dalembert.library.mechanisms import four_bar
     >>> e = da.natural.reference_equations(four_bar())
-    >>> e.nv, e.rows, da.motion_space(e).freedoms
+    >>> e.nv, e.rows, da.motion_space(e).dofs
     (9, 8, 1)
     """
     model = system.compile()

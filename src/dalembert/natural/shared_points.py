@@ -1,8 +1,8 @@
-"""From bodies and hinges to points and vectors.
+"""From bodies and joints to points and vectors.
 
-Hinges share points and vectors where they can: a revolute one its point and its axis, a spherical one its point, a
+Joints share points and vectors where they can: a revolute one its point and its axis, a spherical one its point, a
 prismatic one its axis and a vector across. What sharing does not say becomes rows. Points and vectors of ground are
-fixed. Bodies that hinges leave without a frame get vectors of their own, so that their mass matrices are constant.
+fixed. Bodies that joints leave without a frame get vectors of their own, so that their mass matrices are constant.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..connections.joints import (
     Cylindrical,
     Fixed,
     Free,
-    Hinge,
+    Joint,
     Planar,
     Prismatic,
     Revolute,
@@ -37,17 +37,17 @@ from ..system import System
 from .bodies import body_frame
 from .mechanism import Mechanism
 
-__all__ = ["Builder", "Shared"]
+__all__ = ["MechanismBuilder", "SharedPoints"]
 
 Array = NDArray[np.float64]
 
 GROUND = "ground"
-_SAME = 1e-9  # of a length: points of a body nearer than this are one
+DUPLICATE_TOL = 1e-9  # of a length: points of a body nearer than this are one
 _SPANNED = 0.2  # smallest singular value of a base of unit vectors that will do
 
 
 @dataclass(eq=False)
-class Shared:
+class SharedPoints:
     """Points, or vectors, of bodies, some of them common to several."""
 
     kind: str
@@ -97,16 +97,16 @@ class Shared:
         return self.names[self.root(node)]
 
 
-class Builder:
+class MechanismBuilder:
     """Points and vectors of one system on their way into a mechanism."""
 
     def __init__(self, system: System, model: Model, q: Array, plane: Array | None) -> None:
         self.system, self.model, self.q, self.plane = system, model, q, plane
         self.poses = {name: model.pose(name, q) for name in system.bodies}
-        self.points = Shared("point", _SAME * model.length)
-        self.vectors = Shared("vector", _SAME)
+        self.points = SharedPoints("point", DUPLICATE_TOL * model.length)
+        self.vectors = SharedPoints("vector", DUPLICATE_TOL)
         self.later: list[Callable[[], None]] = []
-        self.made: set[str] = set()  # hinge coordinates that are coordinates of the mechanism
+        self.made: set[str] = set()  # joint coordinates that are coordinates of the mechanism
         self.homes: dict[str, tuple[str, Array, bool]] = {}
         self.m = Mechanism(3 if plane is None else 2, system.name)
 
@@ -127,11 +127,11 @@ class Builder:
             x = self.poses[body].rotation @ local + (self.poses[body].position if point else 0.0)
         return np.asarray(x if self.plane is None else self.plane.T @ x)
 
-    def add(self, shared: Shared, body: str, local: Array, name: str) -> int:
+    def add(self, shared: SharedPoints, body: str, local: Array, name: str) -> int:
         """Return the node of a point or vector of a body."""
         return shared.node(body, self.flat(body, local), local, name)
 
-    # -- hinges
+    # -- joints
 
     def build(self) -> Mechanism:
         """Return the mechanism; `homes` tells the body and the place of each of its points and vectors."""
@@ -200,7 +200,7 @@ class Builder:
         return lambda: self.vectors.name(node)
 
     def axes_of(self, element: Any) -> dict[str, Array]:
-        """Return the vectors that both bodies of a hinge share, in marker axes."""
+        """Return the vectors that both bodies of a joint share, in marker axes."""
         if isinstance(element, (Revolute, Cylindrical, Screw)):
             return {"axis": np.asarray(element.axis)}
         if isinstance(element, Planar):
@@ -217,7 +217,7 @@ class Builder:
         frame = element.frame()
         return {f"axis_{k}": frame[:, k] for k in range(3)}  # those along the normal are left out
 
-    def share(self, shared: Shared, nodes: list[int], name: str) -> None:
+    def share(self, shared: SharedPoints, nodes: list[int], name: str) -> None:
         if shared.unite(nodes[0], nodes[1], name):
             return
         if shared.kind == "point":
@@ -230,10 +230,10 @@ class Builder:
     def driven(self, drive: Drive) -> None:
         connection: Any = drive.connection
         element = connection.element
-        if not isinstance(element, Hinge):
+        if not isinstance(element, Joint):
             if not isinstance(element, Distance):
                 raise ModelError(
-                    f"drive {drive.name!r}", "form", "natural", "only hinges and distances are driven here"
+                    f"drive {drive.name!r}", "form", "natural", "only joints and distances are driven here"
                 )
             raise ModelError(
                 f"drive {drive.name!r}", "form", "natural", "driven distances have none: use Mechanism.distance"
@@ -253,7 +253,7 @@ class Builder:
         self.later.append(relate)
 
     def coordinate(self, connection: Connection, place: int, item: str) -> str:
-        """Return the name of a hinge coordinate, which is made one of the mechanism."""
+        """Return the name of a joint coordinate, which is made one of the mechanism."""
         element: Any = connection.element
         kind = element.coordinates[place]
         if isinstance(element, (Revolute, Cylindrical, Screw, Planar)) and kind == "angle":
@@ -265,7 +265,7 @@ class Builder:
         raise ModelError(f"{item!r}", "form", "natural", f"{element.kind} cannot take part here: use 'relative'")
 
     def sliding(self, connection: Connection) -> None:
-        """Add the slide of a hinge along its axis as a coordinate."""
+        """Add the slide of a joint along its axis as a coordinate."""
         name, element = f"{connection.name}.slide", connection.element
         if name in self.made:
             return
@@ -281,7 +281,7 @@ class Builder:
         self.later.append(add)
 
     def turning(self, connection: Connection) -> None:
-        """Add the angle of a hinge about its axis as a coordinate."""
+        """Add the angle of a joint about its axis as a coordinate."""
         element: Any = connection.element
         name = connection.name
         if f"{name}.turn" in self.made:
@@ -302,17 +302,17 @@ class Builder:
         def add() -> None:
             first, second = (self.vectors.name(n) for n in (arms if sign > 0 else arms[::-1]))
             self.m.angle(f"{name}.turn", first, second, axis=None if axis is None else axis())
-            # full turns, as the hinge counts them
+            # full turns, as the joint counts them
             value = self.m.coordinates[f"{name}.turn"].value
             value += 2 * np.pi * np.round((self.angle_of(connection) - value) / (2 * np.pi))
 
         self.later.append(add)
 
     def angle_of(self, connection: Connection) -> float:
-        """Return the angle of a hinge now, rad."""
+        """Return the angle of a joint now, rad."""
         element: Any = connection.element
         place = element.coordinates.index("angle")
-        if connection.name in {hinge.name for hinge in self.model.forest.hinges}:
+        if connection.name in {joint.name for joint in self.model.forest.joints}:
             return float(self.q[self.model.q_slice(connection.name)][place])
         first, second = (self.model.pose(end, self.q) for end in (connection.first, connection.second))
         C, c = first.rotation.T @ second.rotation, first.rotation.T @ (second.position - first.position)

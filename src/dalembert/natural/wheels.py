@@ -7,9 +7,9 @@ A wheel is its centre O, a point A fixed in it at d = A - O, in space also its a
 
 for rolling; for sliding only the part along the normal, which is the rate of the contact row delta(O) = r in the plane,
 and of the gap at P in space. Erratum: the book's pair (3.53), (3.54) loses its rank twice a turn, where P, O and A are
-in line, and its set for space (3.71) leaves a freedom too many; (1) and (2) never do. Accelerations follow from (1) and
-(2) by differentiation along the motion, so that the pole velocity P' is that of the mathematical contact point ((3.57);
-(3.78) holds for upright wheels only); derivatives are differences of sixth order.
+in line, and its set for space (3.71) leaves a degree of freedom too many; (1) and (2) never do. Accelerations follow
+from (1) and (2) by differentiation along the motion, so that the pole velocity P' is that of the mathematical contact
+point ((3.57); (3.78) holds for upright wheels only); derivatives are differences of sixth order.
 """
 
 from __future__ import annotations

@@ -12,18 +12,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST", "widening"]
+__all__ = ["MAX_COUNT", "minimal_widening"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-MOST = 0.9  # bounds are narrowed by no more than this part: what is farther inside is inside
+MAX_COUNT = 0.9  # bounds are narrowed by no more than this part: what is farther inside is inside
 SOLVED = 1e-12  # of 1 + |r|: the gap between r and its dual
-FAR = 1e6  # of its scale: no effort is farther out
-ROUNDS = 60
+MAX_DISTANCE = 1e6  # of its scale: no effort is farther out
+MAX_ROUNDS = 60
 
 
-def widening(
+def minimal_widening(
     h: Array, lower: Array, upper: Array, radius: Array, share: Array, wide: Array, groups: list[list[int]]
 ) -> Array:
     """Return r of (1), (k,), of k states; one that serves, next to the least, where rounding stops the search.
@@ -60,15 +60,15 @@ class _Problems:
             B = np.where(known[:, :, None], sign * slope / wide[:, :, None], 0.0)
             parts.append((a, B, np.where(known, -1.0, 0.0)))
         far = np.tile(np.eye(m), (count, 1, 1))
-        none, limit = np.zeros((count, m)), np.full((count, m), -FAR)
+        none, limit = np.zeros((count, m)), np.full((count, m), -MAX_DISTANCE)
         parts += [(limit, far, none), (limit, -far, none)]
-        parts.append((np.full((count, 1), -MOST), np.zeros((count, 1, m)), np.full((count, 1), -1.0)))
+        parts.append((np.full((count, 1), -MAX_COUNT), np.zeros((count, 1, m)), np.full((count, 1), -1.0)))
         self.a = np.concatenate([a for a, _, _ in parts], axis=1)
         self.B = np.concatenate([np.concatenate([B, r[:, :, None]], axis=2) for _, B, r in parts], axis=1)
         self.p = [base[:, g] / radius[:, g] for g in groups]
         self.Q = [slope[:, g] / radius[:, g, None] for g in groups]
 
-    def values(self, x: Array, which: Marks) -> Array:
+    def values(self, x: Array, which: BoolArray) -> Array:
         """Return what is not to be above zero, (k, rows)."""
         rows = self.a[which] + (self.B[which] @ x[:, :, None])[:, :, 0]
         room = 1.0 + x[:, -1]
@@ -79,7 +79,7 @@ class _Problems:
     def _groups(self) -> list[tuple[Array, Array]]:
         return list(zip(self.p, self.Q, strict=True))
 
-    def slopes(self, x: Array, z: Array, which: Marks) -> tuple[Array, Array]:
+    def slopes(self, x: Array, z: Array, which: BoolArray) -> tuple[Array, Array]:
         """Return the derivatives of the values (k, rows, n), and the sum of z times their second ones (k, n, n)."""
         count, n = x.shape
         G, H = [self.B[which]], np.zeros((count, n, n))
@@ -114,14 +114,14 @@ class _Problems:
         everything = np.ones(len(x), dtype=bool)
         z = -1.0 / self.values(x, everything)
         open_ = everything.copy()
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             x[open_], z[open_], gap, off = self._step(x[open_], z[open_], open_)
             open_[open_] = (gap > SOLVED * (1.0 + np.abs(x[open_, -1]))) | (off > 1e-9)
             if not open_.any():
                 break
         return np.asarray(x[:, -1])
 
-    def _step(self, x: Array, z: Array, which: Marks) -> tuple[Array, Array, Array, Array]:
+    def _step(self, x: Array, z: Array, which: BoolArray) -> tuple[Array, Array, Array, Array]:
         """Return the next points and multipliers, the gaps there, and by how much they are off the dual."""
         f = self.values(x, which)
         G, H = self.slopes(x, z, which)

@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 from ..errors import SingularityError
 
-__all__ = ["DEPENDENT", "BoxSolution", "pivot", "solve_box"]
+__all__ = ["DEPENDENT_PIVOT_TOL", "BoundedQpSolution", "schur_pivot", "solve_bounded_qp"]
 
 Array = NDArray[np.float64]
 
-DEPENDENT = 1e-10  # of its diagonal: a pivot below adds nothing
-ROUNDING = 1e-13  # of its terms: a w below is none
+DEPENDENT_PIVOT_TOL = 1e-10  # of its diagonal: a pivot below adds nothing
+ROUNDOFF_TOL = 1e-13  # of its terms: a w below is none
 
 
 @dataclass(frozen=True, eq=False)
-class BoxSolution:
+class BoundedQpSolution:
     """A solution of (1).
 
     Attributes
@@ -41,7 +41,7 @@ class BoxSolution:
     free: list[int]
 
 
-def pivot(A: Array, free: list[int], k: int) -> float:
+def schur_pivot(A: Array, free: list[int], k: int) -> float:
     """Return what is left of A[k, k] when the free unknowns are eliminated."""
     if not free:
         return float(A[k, k])
@@ -49,7 +49,7 @@ def pivot(A: Array, free: list[int], k: int) -> float:
     return float(A[k, k] - column @ np.linalg.solve(A[free][:, free], column))
 
 
-def solve_box(A: Array, b: Array, lower: Array, upper: Array, noise: Array | float = 0.0) -> BoxSolution:
+def solve_bounded_qp(A: Array, b: Array, lower: Array, upper: Array, noise: Array | float = 0.0) -> BoundedQpSolution:
     """Return a solution of (1); bounds may be infinite.
 
     Values of w up to `noise` (n,) are zero: b may be rounding of larger terms that cancel.
@@ -60,13 +60,13 @@ def solve_box(A: Array, b: Array, lower: Array, upper: Array, noise: Array | flo
     barred: set[int] = set()
     for _ in range(20 * n + 20):
         w = A @ x + b
-        least = np.maximum(ROUNDING * (np.abs(A) @ np.abs(x) + np.abs(b)), noise)
+        least = np.maximum(ROUNDOFF_TOL * (np.abs(A) @ np.abs(x) + np.abs(b)), noise)
         wanting = ((w < -least) & (x < upper)) | ((w > least) & (x > lower))
         wanting[[*free, *barred]] = False
         if not wanting.any():
-            return BoxSolution(x, np.where(np.abs(w) > least, w, 0.0), free)
+            return BoundedQpSolution(x, np.where(np.abs(w) > least, w, 0.0), free)
         k = int(np.argmax(np.where(wanting, np.abs(w) / np.sqrt(np.maximum(np.diag(A), 1e-300)), -1.0)))
-        if pivot(A, free, k) <= DEPENDENT * A[k, k]:
+        if schur_pivot(A, free, k) <= DEPENDENT_PIVOT_TOL * A[k, k]:
             barred.add(k)
             continue
         before = x.copy()

@@ -7,8 +7,8 @@ A symmetric, not negative, of any rank. With w = A x + b, a group within its ell
     w = -s F^-2 x,    s >= 0                                                                                         (2)
 
 its motion against the effort that takes the most power: for equal f against the motion itself. Solved by turns, bounds
-by active sets (`solve_box`) and each ellipsoid exactly, by its multiplier s, until nothing changes; then by Newton's
-method on (2) with what slips known. What w is, is unique.
+by active sets (`solve_bounded_qp`) and each ellipsoid exactly, by its multiplier s, until nothing changes; then by
+Newton's method on (2) with what slips known. What w is, is unique.
 """
 
 from __future__ import annotations
@@ -16,56 +16,56 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .bounded_qp import DEPENDENT, BoxSolution, pivot, solve_box
+from .bounded_qp import DEPENDENT_PIVOT_TOL, BoundedQpSolution, schur_pivot, solve_bounded_qp
 
-__all__ = ["solve_cones", "within_ellipsoid"]
+__all__ = ["solve_ellipsoid_qp", "within_ellipsoid"]
 
 Array = NDArray[np.float64]
 
-TURNS = 400  # most of them
-POLISHED = 20  # turns between two tries of Newton's method
-SAME = 1e-13  # of the largest: what changes less stands still
-ON = 1e-9  # so close to an ellipsoid is on it
+MAX_ITERATIONS = 400  # most of them
+NEWTON_INTERVAL = 20  # turns between two tries of Newton's method
+CONVERGENCE_TOL = 1e-13  # of the largest: what changes less stands still
+BOUNDARY_TOL = 1e-9  # so close to an ellipsoid is on it
 
 
-def solve_cones(
+def solve_ellipsoid_qp(
     A: Array, b: Array, lower: Array, upper: Array, groups: list[list[int]], f: Array, noise: Array | None = None
-) -> BoxSolution:
+) -> BoundedQpSolution:
     """Return a solution of (1); rows of groups have no bounds but f (n,), which is above zero there.
 
-    `noise` (n,) is that of `solve_box`, for rows outside of groups.
+    `noise` (n,) is that of `solve_bounded_qp`, for rows outside of groups.
     """
     noise = np.zeros(len(b)) if noise is None else noise
     if not groups:
-        return solve_box(A, b, lower, upper, noise)
+        return solve_bounded_qp(A, b, lower, upper, noise)
     n = len(b)
     grouped = np.concatenate([np.asarray(g, dtype=int) for g in groups])
     plain = np.setdiff1d(np.arange(n), grouped)
     x, free = np.zeros(n), []
-    for turn in range(TURNS):
+    for turn in range(MAX_ITERATIONS):
         before = x.copy()
         if len(plain):
             rest = b[plain] + A[np.ix_(plain, grouped)] @ x[grouped]
-            found = solve_box(A[np.ix_(plain, plain)], rest, lower[plain], upper[plain], noise[plain])
+            found = solve_bounded_qp(A[np.ix_(plain, plain)], rest, lower[plain], upper[plain], noise[plain])
             x[plain], free = found.x, [int(plain[k]) for k in found.free]
         for g in groups:
             x[g] = within_ellipsoid(A[np.ix_(g, g)], b[g] + A[g] @ x - A[np.ix_(g, g)] @ x[g], f[g])
-        if np.abs(x - before).max() <= SAME * np.abs(x).max(initial=0.0):
+        if np.abs(x - before).max() <= CONVERGENCE_TOL * np.abs(x).max(initial=0.0):
             break
-        if turn % POLISHED == POLISHED - 1:
+        if turn % NEWTON_INTERVAL == NEWTON_INTERVAL - 1:
             polished = _polished(A, b, lower, upper, groups, f, x, free)
             if polished is not None:
                 x = polished
                 break
     for g in groups:
-        if np.linalg.norm(x[g] / f[g]) < 1.0 - ON:
+        if np.linalg.norm(x[g] / f[g]) < 1.0 - BOUNDARY_TOL:
             for k in g:
-                if pivot(A, free, k) > DEPENDENT * A[k, k]:
+                if schur_pivot(A, free, k) > DEPENDENT_PIVOT_TOL * A[k, k]:
                     free.append(int(k))
     w = A @ x + b
     w[free] = 0.0
     w[plain] = np.where(np.abs(w[plain]) > noise[plain], w[plain], 0.0)
-    return BoxSolution(x, w, free)
+    return BoundedQpSolution(x, w, free)
 
 
 def within_ellipsoid(A: Array, b: Array, f: Array) -> Array:
@@ -75,7 +75,7 @@ def within_ellipsoid(A: Array, b: Array, f: Array) -> Array:
     values, Q = np.linalg.eigh(f[:, None] * A * f)
     g = Q.T @ (f * b)
     top = max(float(values[-1]), 1e-300)
-    kept = values > DEPENDENT * top
+    kept = values > DEPENDENT_PIVOT_TOL * top
 
     def length(s: float) -> float:
         return float(np.linalg.norm(g[kept] / (values[kept] + s)))
@@ -107,7 +107,7 @@ def _polished(
     A: Array, b: Array, lower: Array, upper: Array, groups: list[list[int]], f: Array, x: Array, free: list[int]
 ) -> Array | None:
     """Return the solution by Newton's method from x, with what slips taken from there; None if that is none."""
-    slips = [g for g in groups if np.linalg.norm(x[g] / f[g]) >= 1.0 - ON]
+    slips = [g for g in groups if np.linalg.norm(x[g] / f[g]) >= 1.0 - BOUNDARY_TOL]
     unknown = [*free, *(k for g in groups for k in g)]
     z, s = x.copy(), np.array([max(-float((A[g] @ x + b[g]) @ x[g]), 0.0) for g in slips])
     m = len(unknown)
@@ -125,7 +125,7 @@ def _polished(
         step = np.linalg.lstsq(J, -r, rcond=1e-13)[0]
         z[unknown] += step[:m]
         s = s + step[m:]
-        if np.abs(step[:m]).max(initial=0.0) <= SAME * np.abs(z).max(initial=0.0):
+        if np.abs(step[:m]).max(initial=0.0) <= CONVERGENCE_TOL * np.abs(z).max(initial=0.0):
             break
     else:
         return None
@@ -133,7 +133,7 @@ def _polished(
     w = A @ z + b
     least = 1e-10 * (np.abs(A) @ np.abs(z) + np.abs(b))
     fits = (z >= lower - size).all() and (z <= upper + size).all() and (s >= 0).all()
-    fits = fits and all(np.linalg.norm(z[g] / f[g]) <= 1.0 + ON for g in groups)
+    fits = fits and all(np.linalg.norm(z[g] / f[g]) <= 1.0 + BOUNDARY_TOL for g in groups)
     rest = np.setdiff1d(np.arange(len(b)), unknown)
     fits = fits and all(
         (w[k] >= -least[k]) if z[k] <= lower[k] else (w[k] <= least[k]) if z[k] >= upper[k] else False for k in rest

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 __all__ = ["outline"]
 
 Array = NDArray[np.float64]
-Places = NDArray[np.intp]
+IndexArray = NDArray[np.intp]
 Key = tuple[int, int]
 
 
-def outline(grid: tuple[Array, ...], marked: NDArray[np.bool_], part: Callable[[Places, Places], Array]) -> list[Array]:
+def outline(
+    grid: tuple[Array, ...], marked: NDArray[np.bool_], part: Callable[[IndexArray, IndexArray], Array]
+) -> list[Array]:
     """Return curves (k, 2) around marked grid points; the last point of a closed one is its first.
 
     Of three dimensions, one array (k, 3) of points between marked ones and others.

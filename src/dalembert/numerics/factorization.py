@@ -29,7 +29,7 @@ Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
 SOLVERS = ("auto", "qr", "normal", "elimination", "sparse")
 LARGE = 200  # columns from which sparse matrices are faster, if no more than a share of the entries is there
 FEW = 0.05
-RANK = 1e-10  # relative to the largest: what is below is rounding
+RANK_TOL = 1e-10  # relative to the largest: what is below is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ def factor(J: Array, solver: str = "auto", pattern: Pattern | None = None) -> Fa
                     return found
                 if solver == "sparse":
                     raise SingularityError(
-                        "the sparse normal equations are singular: freedoms are left, or the position is singular; use "
+                        "the sparse normal equations are singular: DOF are left, or the position is singular; use "
                         "solver='qr'"
                     )
         return _by_qr(J)
@@ -115,7 +115,7 @@ def _by_qr(J: Array) -> Factors:
         return Factors(lambda b: np.zeros((n, *np.shape(b)[1:])), 0, np.zeros(0, dtype=np.intp))
     Q, R, order = qr(J, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    rank = int((diagonal > RANK * diagonal[0]).sum()) if diagonal[0] > 0.0 else 0
+    rank = int((diagonal > RANK_TOL * diagonal[0]).sum()) if diagonal[0] > 0.0 else 0
     Q, R = Q[:, :rank], R[:rank]
     if rank == n:
 
@@ -144,9 +144,9 @@ def _by_normal_equations(J: Array) -> Factors:
     except LinAlgError:
         whole = None
     least = float(np.abs(np.diag(whole[0])).min(initial=np.inf)) if whole is not None else 0.0
-    if whole is None or least <= RANK * np.sqrt(np.abs(N).max(initial=0.0)):
+    if whole is None or least <= RANK_TOL * np.sqrt(np.abs(N).max(initial=0.0)):
         raise SingularityError(
-            "the normal equations are singular: freedoms are left, or the position is singular; drive what is free, or "
+            "the normal equations are singular: DOF are left, or the position is singular; drive what is free, or "
             "use solver='qr'"
         )
     return Factors(lambda b: np.asarray(cho_solve(whole, J.T @ b)), J.shape[1], np.zeros(0, dtype=np.intp))
@@ -163,7 +163,7 @@ def _by_elimination(J: Array) -> Factors:
         pivot = max(free, key=lambda i: abs(A[i, k]), default=-1)
         if pivot < 0 or abs(A[pivot, k]) < 1e-12:
             raise SingularityError(
-                f"elimination finds no pivot in column {k + 1} of {n}: freedoms are left, or the position is singular; "
+                f"elimination finds no pivot in column {k + 1} of {n}: DOF are left, or the position is singular; "
                 "drive what is free, or use solver='qr'"
             )
         free.remove(pivot)

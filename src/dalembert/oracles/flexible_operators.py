@@ -8,14 +8,14 @@ column of nm + 6 numbers per body, V_m = [eta'; omega; v], and the flexible tree
          = (1 + H Phi K) D (1 + H Phi K)*             Innovations factorisation          (6.3)
     mass^-1 = (1 - H Psi K)* D^-1 (1 - H Psi K)                                          (6.6)
 
-as in `operators`, whose numbering and directions hold here too. Of one body, with d the node that its hinge holds, t
-the node that a child's hinge holds, Pi their motion per modal speed, phi the rigid transport:
+as in `operators`, whose numbering and directions hold here too. Of one body, with d the node that its joint holds, t
+the node that a child's joint holds, Pi their motion per modal speed, phi the rigid transport:
 
-    H(k)       = [[0, H_F], [1, -Pi_F*]]        rows: hinge, modes;   Pi_F = phi*(d, k) Pi_d     (3.15)
+    H(k)       = [[0, H_F], [1, -Pi_F*]]        rows: joint, modes;   Pi_F = phi*(d, k) Pi_d     (3.15)
     Phi(k, i)  = [[Pi_t*], [phi(k, t)]] [0, phi(t, i)]                                           (3.14)
 
 erratum: (3.11) to (3.19) and (4.2) have Pi_d, which is Pi_F only for modes of a cantilever. The two sweeps (7.11) and
-(7.12), lost in print, are `forward_dynamics`, with the modes eliminated first and then the hinge, so that 6 by 6 passes
+(7.12), lost in print, are `forward_dynamics`, with the modes eliminated first and then the joint, so that 6 by 6 passes
 between bodies; erratum: (7.6) has the two the other way round, and (7.7) to (7.10) use Gamma^-1, which never exists.
 
 All matrices are dense, all components are in world axes. This module is an oracle: it does not use the compiled core.
@@ -35,7 +35,7 @@ from ..bodies.markers import Marker
 from ..bodies.modal_integrals import ModalIntegrals, modal_integrals, source_integrals
 from ..checks import finite_array
 from ..compile.body_layout import modes_of, second_order
-from .operators import hinge_motion, phi, skew
+from .operators import joint_motion, phi, skew
 
 if TYPE_CHECKING:
     from ..bodies.body import Body
@@ -140,7 +140,7 @@ class FlexibleOperators:
     ----------
     system : System
     q : (nq,) rad, m and modal coordinates
-        Hinge by hinge in the order of ``system.forest().hinges``, the modal coordinates of a body after its hinge's.
+        Joint by joint in the order of ``system.forest().joints``, the modal coordinates of a body after its joint's.
     v : (nv,)
 
     Attributes
@@ -158,8 +158,8 @@ class FlexibleOperators:
     def __init__(self, system: System, q: ArrayLike, v: ArrayLike | None = None) -> None:
         self.system, self.forest = system, system.forest()
         sizes = [modes_of(system.bodies[name]) for name in self.forest.bodies[1:]]
-        nq = [hinge.element.nq + nm for hinge, nm in zip(self.forest.hinges, sizes, strict=True)]
-        nv = [hinge.element.nv + nm for hinge, nm in zip(self.forest.hinges, sizes, strict=True)]
+        nq = [joint.element.nq + nm for joint, nm in zip(self.forest.joints, sizes, strict=True)]
+        nv = [joint.element.nv + nm for joint, nm in zip(self.forest.joints, sizes, strict=True)]
         self.nb, self.nq, self.nv = self.forest.nb, sum(nq), sum(nv)
         item = f"system {system.name!r}"
         self.q = finite_array(q, (self.nq,), item=item, field="q")
@@ -187,18 +187,18 @@ class FlexibleOperators:
 
     def _place(self, sizes: list[int], coordinates: list[slice]) -> None:
         etas, rates, V = [np.zeros(0)], [np.zeros(0)], [np.zeros(6)]
-        for k, hinge in enumerate(self.forest.hinges):
-            parent, nm, element = int(self.forest.parent[k]), sizes[k], hinge.element
+        for k, joint in enumerate(self.forest.joints):
+            parent, nm, element = int(self.forest.parent[k]), sizes[k], joint.element
             q, v = self.q[coordinates[k]], self.v[self.rows[k]]
             eta, rate, own = q[element.nq :], v[element.nv :], v[: element.nv]
-            motion = hinge_motion(hinge, q[: element.nq], own)
-            t = node_motion(hinge.inboard, etas[parent], rates[parent])
-            d = node_motion(hinge.outboard, eta, rate)
+            motion = joint_motion(joint, q[: element.nq], own)
+            t = node_motion(joint.inboard, etas[parent], rates[parent])
+            d = node_motion(joint.outboard, eta, rate)
             # poses: parent's frame, node t, inboard marker, outboard marker, own frame
             R_P, p_P = self.poses[parent]
-            R_I, p_I = R_P @ t.R @ hinge.inboard.rotation, p_P + R_P @ t.p
+            R_I, p_I = R_P @ t.R @ joint.inboard.rotation, p_P + R_P @ t.p
             R_O, p_O = R_I @ motion.rotation, p_I + R_I @ motion.displacement
-            R = R_O @ hinge.outboard.rotation.T @ d.R.T
+            R = R_O @ joint.outboard.rotation.T @ d.R.T
             p = p_O - R @ d.p
             self.poses.append((R, p))
             Pi_t, Pi_d = turned(R_P) @ t.Pi, turned(R) @ d.Pi
@@ -208,7 +208,7 @@ class FlexibleOperators:
             A = np.vstack([Pi_t.T, phi(p_I - p_P)])
             V_t = phi(p_I - p_P).T @ V[parent] + Pi_t @ rates[parent]
             V.append(phi(p - p_I).T @ V_t + H_F.T @ own - Pi_F @ rate)
-            # a(k), 4.12 of the report on the source: node t, across the hinge, and back from node d
+            # a(k), 4.12 of the report on the source: node t, across the joint, and back from node d
             w_P, w_t, w = V[parent][:3], V_t[:3], V[-1][:3]
             alpha, acc = _seen(w_P, R_P @ t.p, Pi_t @ rates[parent], turned(R_P) @ t.bias)
             r, relative, bias = p_O - p_I, H.T @ own, turned(R_I) @ motion.bias
@@ -251,7 +251,7 @@ class FlexibleOperators:
 
     @property
     def D(self) -> Array:
-        """Articulated inertia along hinges and modes, H P H*, (nv, nv)."""
+        """Articulated inertia along joints and modes, H P H*, (nv, nv)."""
         return self._articulated[1]
 
     @property
@@ -272,7 +272,7 @@ class FlexibleOperators:
 
     @cached_property
     def E_Psi(self) -> Array:
-        """Transport through hinges and modes that give way, E_Phi tau_bar, (N, N)."""
+        """Transport through joints and modes that give way, E_Phi tau_bar, (N, N)."""
         return self.E_Phi @ self.tau_bar
 
     @cached_property
@@ -301,7 +301,7 @@ class FlexibleOperators:
 
     @cached_property
     def composites(self) -> list[Array]:
-        """R(k) (nm + 6, nm + 6) of each body, (5.2): its inertia and that of all it carries, their freedoms frozen."""
+        """R(k) (nm + 6, nm + 6) of each body, (5.2): its inertia and that of all it carries, their DOF frozen."""
         R = [body.M.copy() for body in self.bodies]
         for k in reversed(range(self.nb)):
             parent = int(self.forest.parent[k])
@@ -362,7 +362,7 @@ class FlexibleOperators:
         return result
 
     def forward_dynamics(self, tau: ArrayLike, *, indirect: bool = False) -> Array:
-        """Return v' (nv,) by the sweeps (7.10) to (7.12), modes first, then hinges.
+        """Return v' (nv,) by the sweeps (7.10) to (7.12), modes first, then joints.
 
         Parameters
         ----------
@@ -416,7 +416,7 @@ class FlexibleOperators:
         """Return Lambda, zeta, Upsilon, Omega of every body, (7.8).
 
         With the frame clamped to a node, Lambda is the inverse of the modal mass, whatever the deformation. The source
-        keeps zeta as well, since in its ruthless model nodes move by the slopes of the undeformed body; here hinges
+        keeps zeta as well, since in its ruthless model nodes move by the slopes of the undeformed body; here joints
         follow the turn of their nodes to all orders, and zeta with them.
         """
         parent = self.forest.parent
@@ -441,10 +441,10 @@ class FlexibleOperators:
 
 @dataclass(frozen=True, eq=False)
 class Precomputed:
-    """What (7.8) makes of a body before anything that hangs on it is known; c hinges hang on it.
+    """What (7.8) makes of a body before anything that hangs on it is known; c joints hang on it.
 
     Lambda : (nm, nm), the inverse of H_f M H_f*
-    zeta : (nm, 6 c), the motion of the nodes t of these hinges per modal speed, H_f A
+    zeta : (nm, 6 c), the motion of the nodes t of these joints per modal speed, H_f A
     Upsilon, Omega : (nm, 6 c) and (6 c, 6 c), Lambda zeta and zeta* Lambda zeta
     """
 

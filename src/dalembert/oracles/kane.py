@@ -1,6 +1,6 @@
 """Kane's equations: partial velocities, one dense array per body.
 
-Passerello & Huston 1972 (NASA N72-30352), chapters II to IV, for any hinge of the library. The
+Passerello & Huston 1972 (NASA N72-30352), chapters II to IV, for any joint of the library. The
 angular velocity of body i and the velocity of its mass centre are linear in the speeds,
 
     omega_i = omega[i, j] v_j        v_i = V[i, j] v_j                                   (2.3), (2.27)
@@ -13,7 +13,7 @@ equations of motion need:
     f_r  = - sum_i  m_i V[i, r] . a_i + omega[i, r] . (I_i alpha_i + omega_i x I_i omega_i)   (3.29)
 
 with a_i = V_dot[i, j] v_j and alpha_i = omega_dot[i, j] v_j. Forces that do no work never appear.
-The source has ball joints and dextral angles; here every hinge contributes the columns of its own
+The source has ball joints and dextral angles; here every joint contributes the columns of its own
 motion, and its speeds need not be rates of coordinates. A flexible body has its modal speeds besides, and more rows:
 
     V_m = J v, J = [modal rows; omega; V],    A += J^T M J,    f -= J^T (M J' v + b + K eta + D eta')
@@ -41,14 +41,14 @@ from .moving_frames import MovingFrame, Relative, motion_rate, node_relative
 if TYPE_CHECKING:
     from ..bodies.markers import Marker
     from ..system import System
-    from ..system.topology import Forest, TreeHinge
+    from ..system.topology import Forest, TreeJoint
 
 __all__ = ["Kane", "motion_rate"]
 
 Array = NDArray[np.float64]
 
 # smallest eigenvalue of the mass matrix, scaled to unit diagonal, that is not rounding error
-_SINGULAR = 1e-13
+SINGULAR_TOL = 1e-13
 
 
 class Kane:
@@ -57,10 +57,10 @@ class Kane:
     Parameters
     ----------
     system : System
-        Chords are ignored: the equations are those of the tree.
+        Loop constraints are ignored: the equations are those of the tree.
     q : (nq,) rad or m
-        Coordinates, hinge by hinge in the order of ``system.forest().hinges``; the modal coordinates of a flexible body
-        after its hinge's.
+        Coordinates, joint by joint in the order of ``system.forest().joints``; the modal coordinates of a flexible body
+        after its joint's.
     v : (nv,) rad/s or m/s
         Speeds; default at rest.
     forest : Forest
@@ -82,7 +82,7 @@ class Kane:
     --------
     >>> from dalembert import Revolute, System, rod
     >>> s = System("pendulum")
-    >>> hinge = s.connect("A", Revolute("y"), s.ground, s.body("bob", rod(length=1.0, mass=3.0)))
+    >>> joint = s.connect("A", Revolute("y"), s.ground, s.body("bob", rod(length=1.0, mass=3.0)))
     >>> pendulum = Kane(s, [0.0], [2.0])
     >>> pendulum.V[0, 0]
     array([ 0. ,  0. , -0.5])
@@ -96,9 +96,9 @@ class Kane:
         self.system = system
         self.forest = system.forest() if forest is None else forest
         system = self.forest.system
-        hinges, bodies = self.forest.hinges, [system.bodies[name] for name in self.forest.bodies[1:]]
+        joints, bodies = self.forest.joints, [system.bodies[name] for name in self.forest.bodies[1:]]
         self.nb, self.modes = self.forest.nb, [modes_of(body) for body in bodies]
-        sizes = [(h.element.nq + nm, h.element.nv + nm) for h, nm in zip(hinges, self.modes, strict=True)]
+        sizes = [(h.element.nq + nm, h.element.nv + nm) for h, nm in zip(joints, self.modes, strict=True)]
         self.q_spans, self.v_spans = (_spans([size[k] for size in sizes]) for k in (0, 1))
         self.nq, self.nv = (sum(size[k] for size in sizes) for k in (0, 1))
         self.q = finite_array(q, (self.nq,), item=f"system {system.name!r}", field="q")
@@ -106,8 +106,8 @@ class Kane:
         self.bodies = bodies
 
         self.frames = [MovingFrame.at_rest(self.nv)]  # ground, then the bodies' own
-        for k, hinge in enumerate(hinges):
-            self.frames.append(self._outboard_frame(k, hinge, self.frames[self.forest.parent[k]]))
+        for k, joint in enumerate(joints):
+            self.frames.append(self._outboard_frame(k, joint, self.frames[self.forest.parent[k]]))
         own = self.frames[1:]
         # of flexible bodies the origin
         centers = [f if b.flexible else f.fixed(b.com, np.eye(3), self.v) for f, b in zip(own, bodies, strict=True)]
@@ -138,18 +138,18 @@ class Kane:
         node = self.frames[number].beyond(node_relative(marker, *self.modal(number)), self.v)
         return node.fixed(np.zeros(3), marker.rotation, self.v)
 
-    def _outboard_frame(self, k: int, hinge: TreeHinge, parent: MovingFrame) -> MovingFrame:
-        """Return the frame of the body that a hinge carries: parent, its node, hinge, own node, own frame."""
-        element = hinge.element
+    def _outboard_frame(self, k: int, joint: TreeJoint, parent: MovingFrame) -> MovingFrame:
+        """Return the frame of the body that a joint carries: parent, its node, joint, own node, own frame."""
+        element = joint.element
         q_span, v_span = self.q_spans[k], self.v_spans[k]
         q, span = self.q[q_span][: element.nq], slice(v_span.start, v_span.start + element.nv)
         C, c = element.pose(q)
         motion = Relative(C, c, element.motion(q), motion_rate(element, q, self.v[span]), span)
-        node = node_relative(hinge.inboard, *self.modal(int(self.forest.parent[k])))
-        known = parent.beyond(node, self.v).fixed(np.zeros(3), hinge.inboard.rotation, self.v)
-        found = known.before(motion, self.v) if hinge.reversed else known.beyond(motion, self.v)
-        own = found.fixed(np.zeros(3), hinge.outboard.rotation.T, self.v)
-        return own.before(node_relative(hinge.outboard, *self.modal(k + 1)), self.v)
+        node = node_relative(joint.inboard, *self.modal(int(self.forest.parent[k])))
+        known = parent.beyond(node, self.v).fixed(np.zeros(3), joint.inboard.rotation, self.v)
+        found = known.before(motion, self.v) if joint.reversed else known.beyond(motion, self.v)
+        own = found.fixed(np.zeros(3), joint.outboard.rotation.T, self.v)
+        return own.before(node_relative(joint.outboard, *self.modal(k + 1)), self.v)
 
     def flexible(self) -> list[tuple[Array, Array, Array, Array]]:
         """Return J, J' (nm + 6, nv), M (nm + 6, nm + 6) and loads without accelerations (nm + 6,), of flexible bodies.
@@ -184,11 +184,11 @@ class Kane:
         return self._m, self._I
 
     def armature(self) -> Array:
-        """Return the inertias of drive trains (nv, nv), at the speeds of their hinges."""
+        """Return the inertias of drive trains (nv, nv), at the speeds of their joints."""
         diagonal = np.zeros(self.nv)
-        for hinge, span in zip(self.forest.hinges, self.v_spans, strict=True):
-            if hinge.element.armature is not None:
-                diagonal[span.start : span.start + hinge.element.nv] = hinge.element.armature
+        for joint, span in zip(self.forest.joints, self.v_spans, strict=True):
+            if joint.element.armature is not None:
+                diagonal[span.start : span.start + joint.element.nv] = joint.element.armature
         return np.diag(diagonal)
 
     def inertia_forces(self) -> Array:
@@ -286,13 +286,13 @@ class Kane:
         """
         A, given = self.mass_matrix(), self._speeds(impulse, "impulse")
         if least:
-            return np.linalg.lstsq(A, given, rcond=_SINGULAR)[0].astype(np.float64)
+            return np.linalg.lstsq(A, given, rcond=SINGULAR_TOL)[0].astype(np.float64)
         return self._solve(A, given, np.arange(self.nv))
 
     def undetermined(self) -> Array:
         """Return the jumps (k, nv) of speeds, orthonormal, that no body would feel: the null space of A."""
         values, vectors = np.linalg.eigh(self.mass_matrix())
-        return np.asarray(vectors.T[values < _SINGULAR * values[-1]], dtype=np.float64)
+        return np.asarray(vectors.T[values < SINGULAR_TOL * values[-1]], dtype=np.float64)
 
     def momenta(self) -> Array:
         """Return the generalized momenta A v, (nv,), (4.8)."""
@@ -328,16 +328,16 @@ class Kane:
         scale = np.sqrt(np.diagonal(A))
         if (scale > 0).all():
             values, vectors = np.linalg.eigh(A / np.outer(scale, scale))
-            if values[0] > _SINGULAR:
+            if values[0] > SINGULAR_TOL:
                 return np.linalg.solve(A, rhs).astype(np.float64)
             involved = np.abs(vectors[:, 0]) > 0.1
         else:
             involved = scale == 0
         names = [
             name
-            for hinge, body, nm in zip(self.forest.hinges, self.bodies, self.modes, strict=True)
+            for joint, body, nm in zip(self.forest.joints, self.bodies, self.modes, strict=True)
             for name in (
-                *(f"{hinge.name}.{speed}" for speed in hinge.element.speeds),
+                *(f"{joint.name}.{speed}" for speed in joint.element.speeds),
                 *(f"{body.name}.eta[{k}]" for k in range(nm)),
             )
         ]

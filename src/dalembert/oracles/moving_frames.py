@@ -5,7 +5,7 @@ frames F and S, with d from F to S, and w, u what S moves beside F, in axes that
 
     omega_S = omega_F + w           V_S = V_F + omega_F x d + u                                                    (1)
 
-It holds for hinges, for nodes of flexible bodies (F the frame of the body) and for points of rigid ones (w = u = 0),
+It holds for joints, for nodes of flexible bodies (F the frame of the body) and for points of rigid ones (w = u = 0),
 and is solved for whichever of the two is unknown. The columns of w = H v, u = H v depend on the coordinates. What is
 left of their rate is known as one vector, the bias b(v) = H' v, quadratic in v. The rates of single columns follow
 from it, because both parts come from a pose that depends on the coordinates: second derivatives of a place commute,
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
-from ..connections.joints import Free, Hinge, Spherical
+from ..connections.joints import Free, Joint, Spherical
 from .flexible_operators import NodeMotion, node_motion
 
 __all__ = ["MovingFrame", "Relative", "motion_rate", "node_relative"]
@@ -52,17 +52,17 @@ class Relative:
     span: slice
 
 
-def motion_rate(hinge: Hinge, q: Array, v: Array) -> Array:
-    """Return dH/dt (6, nv) of a hinge, column by column, seen from its first marker.
+def motion_rate(joint: Joint, q: Array, v: Array) -> Array:
+    """Return dH/dt (6, nv) of a joint, column by column, seen from its first marker.
 
     The speeds of ball joints and free ones belong to axes of the second marker, which turn with it; those of all other
-    hinges, library or custom, are rates of coordinates: (2). ``motion_rate(q, v) @ v`` is ``hinge.bias(q, v)``.
+    joints, library or custom, are rates of coordinates: (2). ``motion_rate(q, v) @ v`` is ``joint.bias(q, v)``.
     """
-    H = hinge.motion(q)
-    if isinstance(hinge, (Spherical, Free)):
+    H = joint.motion(q)
+    if isinstance(joint, (Spherical, Free)):
         w = H[:3] @ v
         return np.vstack([np.cross(w, H[:3], axisb=0, axisc=0), np.cross(w, H[3:], axisb=0, axisc=0)])
-    return column_rates(H, lambda u: hinge.bias(q, u), v)
+    return column_rates(H, lambda u: joint.bias(q, u), v)
 
 
 def column_rates(H: Array, bias: Callable[[Array], Array], v: Array, *, turns: bool = True) -> Array:

@@ -6,14 +6,14 @@ tree becomes a handful of operators:
 
     V     = Phi* H* v                                 velocities                         (3.22)
     alpha = Phi* (H* v' + a)                          accelerations                      (3.28)
-    f     = Phi (M alpha + b)                         forces through the hinges          (3.42)
+    f     = Phi (M alpha + b)                         forces through the joints          (3.42)
     tau   = H f = mass v' + bias                      generalized forces                 (3.43)
     mass  = H Phi M Phi* H*                           Newton-Euler factorisation         (3.45)
           = (1 + H Phi K) D (1 + H Phi K)*            Innovations factorisation          (6.3)
     mass^-1 = (1 - H Psi K)* D^-1 (1 - H Psi K)                                          (6.6)
 
 with Phi = (1 - E_Phi)^-1, where E_Phi carries a force from each body to its parent, and
-Psi = (1 - E_Psi)^-1 the same for the tree whose hinges give way. Every operator is a
+Psi = (1 - E_Psi)^-1 the same for the tree whose joints give way. Every operator is a
 `scipy.sparse.linalg.LinearOperator` that is applied by one sweep over the tree; Phi and Psi are
 never formed. `dense` turns any of them, or any product, into a matrix.
 
@@ -25,7 +25,7 @@ triangular. Here a parent has a smaller number than its children, so Phi is uppe
 source's k + 1 is our parent(k), its inward sweep k = 1..N is our k = nb..1, and where a body has
 several children the inward sweeps sum over them (section 9 of the source). Nothing else changes.
 
-Loops: chords are not part of these operators; they see the spanning tree alone.
+Loops: loop constraints are not part of these operators; they see the spanning tree alone.
 
 This module is an oracle: it is written to be read and to be checked, it does not use the compiled
 core, and the compiled core is tested against it.
@@ -43,18 +43,18 @@ from scipy.sparse.linalg import LinearOperator
 from ..checks import finite_array
 from ..compile.body_layout import refuse_flexible
 from ..errors import SingularityError
-from ..system.topology import TreeHinge
+from ..system.topology import TreeJoint
 from .block_operators import block_diagonal, consecutive, identity, resolvent, transport
 
 if TYPE_CHECKING:
     from ..system import System
 
-__all__ = ["HingeMotion", "Operators", "dense", "hinge_motion"]
+__all__ = ["JointMotion", "Operators", "dense", "joint_motion"]
 
 Array = NDArray[np.float64]
 
 # an articulated inertia this much smaller than the composite one it comes from is rounding error
-_SINGULAR = 1e-13
+SINGULAR_TOL = 1e-13
 
 
 def skew(x: Array) -> Array:
@@ -78,10 +78,10 @@ def dense(operator: LinearOperator) -> Array:
     return matrix
 
 
-# ---- one hinge, walked outward
+# ---- one joint, walked outward
 
 
-class HingeMotion(NamedTuple):
+class JointMotion(NamedTuple):
     """Motion of the outboard marker relative to the inboard one, in axes of the inboard marker.
 
     Attributes
@@ -100,12 +100,12 @@ class HingeMotion(NamedTuple):
     bias: Array
 
 
-def hinge_motion(hinge: TreeHinge, q: Array, v: Array) -> HingeMotion:
-    """Return the motion across a hinge of the forest in the direction of the outward walk.
+def joint_motion(joint: TreeJoint, q: Array, v: Array) -> JointMotion:
+    """Return the motion across a joint of the forest in the direction of the outward walk.
 
     The element defines the motion of the user's second marker seen from the first: rotation C,
     displacement c, angular velocity w and velocity u, all in axes of the first. If the forest walks
-    the hinge from the second marker to the first (`hinge.reversed`), the inverse motion is needed.
+    the joint from the second marker to the first (`joint.reversed`), the inverse motion is needed.
     With C' = w~ C, differentiating the pose (C*, -C* c) of the first in the second once and twice
     gives, in axes of the second,
 
@@ -113,15 +113,15 @@ def hinge_motion(hinge: TreeHinge, q: Array, v: Array) -> HingeMotion:
         velocity            -C* (u - w x c)
         their rates         -C* w'   and   -C* (u' - w' x c - 2 w x u + w x (w x c)).
     """
-    element = hinge.element
+    element = joint.element
     C, c = element.pose(q)
     H, bias = element.motion(q), element.bias(q, v)
-    if not hinge.reversed:
-        return HingeMotion(C, c, H, bias)
+    if not joint.reversed:
+        return JointMotion(C, c, H, bias)
     (w, u), (w_rate, u_rate) = np.split(H @ v, 2), np.split(bias, 2)
     H_back = -np.vstack([C.T @ H[:3], C.T @ (H[3:] + skew(c) @ H[:3])])
     u_back = u_rate - np.cross(w_rate, c) - 2 * np.cross(w, u) + np.cross(w, np.cross(w, c))
-    return HingeMotion(C.T, -C.T @ c, H_back, -np.concatenate([C.T @ w_rate, C.T @ u_back]))
+    return JointMotion(C.T, -C.T @ c, H_back, -np.concatenate([C.T @ w_rate, C.T @ u_back]))
 
 
 # ---- the tree
@@ -145,7 +145,7 @@ class Operators:
     ----------
     system : System
     q : (nq,) rad or m
-        Coordinates, hinge by hinge in the order of ``system.forest().hinges``.
+        Coordinates, joint by joint in the order of ``system.forest().joints``.
     v : (nv,) rad/s or m/s
         Speeds; default at rest.
 
@@ -164,7 +164,7 @@ class Operators:
     b : (6 nb,) N m and N
         Gyroscopic forces (3.33).
     H, E_Phi, Phi, M : LinearOperator
-        (nv, 6 nb), and three times (6 nb, 6 nb): hinges, transport to the parent, to all
+        (nv, 6 nb), and three times (6 nb, 6 nb): joints, transport to the parent, to all
         ancestors, and the block-diagonal inertia.
     P, D, D_inverse, G, K, tau_bar, P_plus, E_Psi, Psi : LinearOperator
         Articulated-body quantities (6.1), (6.2), made when first asked for.
@@ -180,7 +180,7 @@ class Operators:
     --------
     >>> from dalembert import Revolute, System, rod
     >>> s = System("pendulum")
-    >>> hinge = s.connect("A", Revolute("y"), s.ground, s.body("bob", rod(length=1.0, mass=3.0)))
+    >>> joint = s.connect("A", Revolute("y"), s.ground, s.body("bob", rod(length=1.0, mass=3.0)))
     >>> pendulum = Operators(s, [0.0], [0.0])
     >>> pendulum.mass_matrix()
     array([[1.]])
@@ -194,8 +194,8 @@ class Operators:
         self.system = system
         self.forest = forest = system.forest()
         refuse_flexible(system, "Operators")
-        self.q_slices = consecutive([hinge.element.nq for hinge in forest.hinges])
-        self.v_slices = consecutive([hinge.element.nv for hinge in forest.hinges])
+        self.q_slices = consecutive([joint.element.nq for joint in forest.joints])
+        self.v_slices = consecutive([joint.element.nv for joint in forest.joints])
         self.nb, self.nq, self.nv = forest.nb, self.q_slices[-1].stop, self.v_slices[-1].stop
         item = f"system {system.name!r}"
         self.q = finite_array(q, (self.nq,), item=item, field="q")
@@ -211,18 +211,18 @@ class Operators:
         a = np.zeros((nb, 6))
         self._H: list[Array] = []  # H(k), (nv_k, 6), at the body's origin
         self._phi: list[Array] = []  # phi(parent, k)
-        for k, (hinge, parent) in enumerate(zip(forest.hinges, forest.parent, strict=True), start=1):
+        for k, (joint, parent) in enumerate(zip(forest.joints, forest.parent, strict=True), start=1):
             v = self.v[self.v_slices[k - 1]]
-            motion = hinge_motion(hinge, self.q[self.q_slices[k - 1]], v)
+            motion = joint_motion(joint, self.q[self.q_slices[k - 1]], v)
 
             # pose: parent's origin -> inboard marker -> outboard marker (point O) -> body's origin
-            R_WI = R[parent] @ hinge.inboard.rotation
-            p_WO = p[parent] + R[parent] @ hinge.inboard.position + R_WI @ motion.displacement
-            R[k] = R_WI @ motion.rotation @ hinge.outboard.rotation.T
-            p[k] = p_WO - R[k] @ hinge.outboard.position
+            R_WI = R[parent] @ joint.inboard.rotation
+            p_WO = p[parent] + R[parent] @ joint.inboard.position + R_WI @ motion.displacement
+            R[k] = R_WI @ motion.rotation @ joint.outboard.rotation.T
+            p[k] = p_WO - R[k] @ joint.outboard.position
             parent_to_O, O_to_body = p_WO - p[parent], p[k] - p_WO
 
-            # velocity (3.12): carried along by the parent, plus the hinge's own motion seen at the origin
+            # velocity (3.12): carried along by the parent, plus the joint's own motion seen at the origin
             to_world = np.kron(np.eye(2), R_WI)
             H_star = phi(O_to_body).T @ to_world @ motion.H
             transport = phi(p[k] - p[parent])
@@ -264,7 +264,7 @@ class Operators:
 
     @cached_property
     def H(self) -> LinearOperator:
-        """Hinge operator (nv, 6 nb): H* v are the velocities across the hinges, at body origins."""
+        """Joint operator (nv, 6 nb): H* v are the velocities across the joints, at body origins."""
         return block_diagonal(self._H)
 
     @cached_property
@@ -294,12 +294,12 @@ class Operators:
 
     @cached_property
     def P_plus(self) -> LinearOperator:
-        """Articulated inertia as felt through the hinge, tau_bar P, (6 nb, 6 nb)."""
+        """Articulated inertia as felt through the joint, tau_bar P, (6 nb, 6 nb)."""
         return block_diagonal([body.P_plus for body in self._innovations])
 
     @cached_property
     def D(self) -> LinearOperator:
-        """Articulated inertia along the hinges' freedoms, H P H*, (nv, nv)."""
+        """Articulated inertia along the joints' degrees of freedom, H P H*, (nv, nv)."""
         return block_diagonal([body.D for body in self._innovations])
 
     @cached_property
@@ -314,7 +314,7 @@ class Operators:
 
     @cached_property
     def tau_bar(self) -> LinearOperator:
-        """Projection 1 - G H of a force onto what the hinge passes on, (6 nb, 6 nb)."""
+        """Projection 1 - G H of a force onto what the joint passes on, (6 nb, 6 nb)."""
         return block_diagonal([body.tau_bar for body in self._innovations])
 
     @cached_property
@@ -324,12 +324,12 @@ class Operators:
 
     @cached_property
     def E_Psi(self) -> LinearOperator:
-        """Transport to the parent through a hinge that gives way, E_Phi tau_bar, (6 nb, 6 nb)."""
+        """Transport to the parent through a joint that gives way, E_Phi tau_bar, (6 nb, 6 nb)."""
         return transport(self.forest.parent, self._psi)
 
     @cached_property
     def Psi(self) -> LinearOperator:
-        """Transport to all ancestors through hinges that give way, (1 - E_Psi)^-1, (6 nb, 6 nb)."""
+        """Transport to all ancestors through joints that give way, (1 - E_Psi)^-1, (6 nb, 6 nb)."""
         return resolvent(self.forest.parent, self._psi)
 
     @cached_property
@@ -417,7 +417,7 @@ class Operators:
         loads : (nb, 6) N m and N
             [moment; force] on each body in tree order, at its origin, in world axes.
         """
-        f = self._hinge_forces(self._speeds(v_dot, "v_dot"), self._loads(loads))
+        f = self._joint_forces(self._speeds(v_dot, "v_dot"), self._loads(loads))
         return np.concatenate([H @ f[k] for k, H in enumerate(self._H)])
 
     def forward_dynamics(self, tau: ArrayLike | None = None, loads: ArrayLike | None = None) -> Array:
@@ -426,7 +426,7 @@ class Operators:
         Raises
         ------
         SingularityError
-            If a hinge can move without moving any inertia.
+            If a joint can move without moving any inertia.
         """
         none = np.zeros(self.nv, dtype=bool)
         return self._articulated_sweeps(self._innovations, tau, np.zeros(self.nv), none, loads)
@@ -436,8 +436,8 @@ class Operators:
     ) -> tuple[Array, Array]:
         """Solve the mixed problem: some accelerations are given, elsewhere the generalized forces.
 
-        A given acceleration is known like the Coriolis one, so its freedom drops out of the hinge's
-        elimination and joins `a` (Slaats 1991, (4.3), (4.4), extended to partly driven hinges).
+        A given acceleration is known like the Coriolis one, so its degree of freedom drops out of the joint's
+        elimination and joins `a` (Slaats 1991, (4.3), (4.4), extended to partly driven joints).
 
         Parameters
         ----------
@@ -457,30 +457,30 @@ class Operators:
         return found, np.where(mask, self.inverse_dynamics(found, loads), self._speeds(tau, "tau"))
 
     def reactions(self, v_dot: ArrayLike, loads: ArrayLike | None = None) -> Array:
-        """Return what each hinge does to its user's second marker, (nb, 6) N m and N.
+        """Return what each joint does to its user's second marker, (nb, 6) N m and N.
 
         [moment; force] at that marker's origin, world axes; drive efforts included.
         """
-        f = self._hinge_forces(self._speeds(v_dot, "v_dot"), self._loads(loads))
+        f = self._joint_forces(self._speeds(v_dot, "v_dot"), self._loads(loads))
         R = np.concatenate([np.eye(3)[None], self.R])
         p = np.concatenate([np.zeros((1, 3)), self.p])
         reactions = np.zeros((self.nb, 6))
-        for k, (hinge, parent) in enumerate(zip(self.forest.hinges, self.forest.parent, strict=True)):
+        for k, (joint, parent) in enumerate(zip(self.forest.joints, self.forest.parent, strict=True)):
             # f(k) acts on the outboard body at its origin; on the inboard body acts its opposite
-            carrier, marker, sign = (parent, hinge.inboard, -1.0) if hinge.reversed else (k + 1, hinge.outboard, 1.0)
+            carrier, marker, sign = (parent, joint.inboard, -1.0) if joint.reversed else (k + 1, joint.outboard, 1.0)
             point = p[carrier] + R[carrier] @ marker.position
             reactions[k] = sign * phi(self.p[k] - point) @ f[k]
         return reactions
 
-    def _hinge_forces(self, v_dot: Array, loads: Array) -> Array:
-        """Return f (nb, 6), what each hinge does to its outboard body at the origin (4.1)."""
+    def _joint_forces(self, v_dot: Array, loads: Array) -> Array:
+        """Return f (nb, 6), what each joint does to its outboard body at the origin (4.1)."""
         parent = self.forest.parent
         alpha, f = np.zeros((self.nb, 6)), np.zeros((self.nb, 6))
         for k in range(self.nb):
             block = slice(6 * k, 6 * k + 6)
             carried = self._phi[k].T @ alpha[parent[k] - 1] if parent[k] else np.zeros(6)
-            hinge = self._H[k].T @ v_dot[self.v_slices[k]]
-            alpha[k] = carried + hinge + self.a[block] + self.a_gravity[block]
+            joint = self._H[k].T @ v_dot[self.v_slices[k]]
+            alpha[k] = carried + joint + self.a[block] + self.a_gravity[block]
         for k in reversed(range(self.nb)):
             block = slice(6 * k, 6 * k + 6)
             f[k] += self._M[k] @ alpha[k] + self.b[block] - loads[block]
@@ -524,7 +524,7 @@ class Operators:
 
     @cached_property
     def _composite(self) -> list[Array]:
-        """Return R(k) of (5.2), all hinges frozen."""
+        """Return R(k) of (5.2), all joints frozen."""
         R = [M.copy() for M in self._M]
         for k in reversed(range(self.nb)):
             parent = self.forest.parent[k]
@@ -541,7 +541,7 @@ class Operators:
         return [phi @ body.tau_bar for phi, body in zip(self._phi, self._innovations, strict=True)]
 
     def _eliminate(self, given: NDArray[np.bool_]) -> list[_Articulated]:
-        """Return the articulated-body quantities (6.1) when the freedoms in `given` do not give way."""
+        """Return the articulated-body quantities (6.1) when the degrees of freedom in `given` do not give way."""
         bodies: list[_Articulated] = []
         P_all = [M.copy() for M in self._M]
         for k in reversed(range(self.nb)):
@@ -559,14 +559,14 @@ class Operators:
         return bodies
 
     def _check_regular(self, k: int, D: Array, H: Array) -> None:
-        # freezing hinges can only add inertia: H R H* bounds D from above and has no cancellation in it
+        # freezing joints can only add inertia: H R H* bounds D from above and has no cancellation in it
         scale = np.sqrt(np.diagonal(H @ self._composite[k] @ H.T))
-        if (scale > 0).all() and (not len(D) or np.linalg.eigvalsh(D / np.outer(scale, scale))[0] > _SINGULAR):
+        if (scale > 0).all() and (not len(D) or np.linalg.eigvalsh(D / np.outer(scale, scale))[0] > SINGULAR_TOL):
             return
-        hinge = self.forest.hinges[k]
+        joint = self.forest.joints[k]
         raise SingularityError(
-            f"hinge {hinge.name!r} ({hinge.element.kind}) can move without moving any inertia: "
-            f"give body {self.forest.bodies[k + 1]!r} or a body it carries more mass or inertia, or fix the hinge"
+            f"joint {joint.name!r} ({joint.element.kind}) can move without moving any inertia: "
+            f"give body {self.forest.bodies[k + 1]!r} or a body it carries more mass or inertia, or fix the joint"
         )
 
     # ---- input

@@ -1,12 +1,11 @@
 """What a simulation returns: states over time, and everything that follows from them by name."""
 
 from .outputs import (
-    ByTime,
+    ConditionsByTime,
     Motion,
     NodalMotion,
     Output,
     Periods,
-    always,
     buckling_factors,
     mode_acceleration,
     nodal_accelerations,
@@ -14,6 +13,7 @@ from .outputs import (
     nodal_loads,
     nodal_motion,
     nodal_velocities,
+    single_period,
 )
 from .records import TIME, Axis, EventRecord, Labels, Stats
 from .result import Result
@@ -21,7 +21,7 @@ from .result import Result
 __all__ = [
     "TIME",
     "Axis",
-    "ByTime",
+    "ConditionsByTime",
     "EventRecord",
     "Labels",
     "Motion",
@@ -30,7 +30,6 @@ __all__ = [
     "Periods",
     "Result",
     "Stats",
-    "always",
     "buckling_factors",
     "mode_acceleration",
     "nodal_accelerations",
@@ -38,4 +37,5 @@ __all__ = [
     "nodal_loads",
     "nodal_motion",
     "nodal_velocities",
+    "single_period",
 ]

@@ -14,10 +14,10 @@ from ..model import Model, State
 if TYPE_CHECKING:
     from .result import Result
 
-__all__ = ["Pictures"]
+__all__ = ["ResultDisplay"]
 
 
-class Pictures:
+class ResultDisplay:
     """Plots and pictures of a motion; all are made in `view`."""
 
     def _model(self) -> Model:
@@ -183,7 +183,7 @@ class Pictures:
         trace : points
             Whose paths are drawn: markers, bodies, names such as ``"coupler.at(0.2, 0, 0)"``.
         beside : dict of name to Result
-            Further motions of systems with the same bodies and hinges, shown faintly.
+            Further motions of systems with the same bodies and joints, shown faintly.
         view : str
             As for `view.draw`.
         fps : float, 1/s
@@ -245,8 +245,8 @@ class Pictures:
 
 
 def _wanted(view: str, fps: float, speed: float, trace: Iterable[Any], *more: Any) -> Any:
-    from ..view.web.scenes import Wanted
+    from ..view.web.scenes import SceneOptions
 
     plots, arrows, beside, inertia, exaggerate, colors = more
     paths, plots, arrows = ([each] if isinstance(each, str) else list(each) for each in (trace, plots, arrows))
-    return Wanted(view, fps, speed, paths, plots, arrows, dict(beside or {}), inertia, exaggerate, colors)
+    return SceneOptions(view, fps, speed, paths, plots, arrows, dict(beside or {}), inertia, exaggerate, colors)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ..system import System
     from .result import Result
 
-__all__ = ["Files"]
+__all__ = ["ResultExport"]
 
 
-class Files:
+class ResultExport:
     """Tables and files of a motion; all are made in `io`."""
 
     t: NDArray[np.float64]
@@ -102,7 +102,7 @@ class Files:
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write the result to a file: ``.nc`` (NetCDF), ``.zarr``, ``.parquet`` or ``.csv``.
 
-        States are kept to the last bit, with accelerations, hinge forces, multipliers, statistics, events, the
+        States are kept to the last bit, with accelerations, joint forces, multipliers, statistics, events, the
         conditions they were computed under, the data of the model, and a checksum. The file is replaced only when the
         new one is complete.
 

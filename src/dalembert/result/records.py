@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Model
-from ..model.cache import once_per_model
+from ..model.cache import cached_per_model
 from .outputs.units import rate_unit, row_units
 
 __all__ = ["TIME", "Axis", "EventRecord", "Labels", "Stats"]
@@ -152,7 +152,7 @@ class Labels:
         return _labels(model)
 
 
-@once_per_model
+@cached_per_model
 def _labels(model: Model) -> Labels:
     return Labels(
         model.system.name,

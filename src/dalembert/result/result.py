@@ -13,15 +13,15 @@ from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import DalembertError, ModelError
 from ..model import Model, State
 from ..model.interpolation import interpolate
-from ..model.undetermined_efforts import shared_efforts
-from .display import Pictures
-from .export import Files
+from ..model.undetermined_efforts import undetermined_efforts
+from .display import ResultDisplay
+from .export import ResultExport
 from .extrema import Extremum, extremum
 from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.cumulative import continuous, work_and_loss
 from .outputs.output import value_of
 from .records import TIME, Axis, EventRecord, Labels, Stats
-from .stored_outputs import stored_about
+from .stored_outputs import read_output_metadata
 
 __all__ = ["EventRecord", "Labels", "Result", "Stats"]
 
@@ -31,7 +31,7 @@ Dense = Callable[[Array], tuple[Array, Array, Array]]
 _STATUS = ("finished", "event", "interrupted", "failed")
 
 
-class Result(Files, Pictures):
+class Result(ResultExport, ResultDisplay):
     """States over time, and whatever follows from them by name.
 
     Parameters
@@ -60,7 +60,7 @@ class Result(Files, Pictures):
     steps, breaks : (k,) s, or functions that give them
         Where steps of the run ended, and where its equations break: integrals over time go from one to the next.
     prescribed : bool
-        Drives leave no freedom: accelerations follow from them and the loops, and no inertia is needed.
+        Drives leave no degree of freedom: accelerations follow from them and the loops, and no inertia is needed.
     axis : Axis
         What t is: seconds if left out, or values of what is driven with unit speed.
 
@@ -332,7 +332,7 @@ class Result(Files, Pictures):
         if determined.all():
             return text
         part = f" in {100 * float(np.mean(~determined)):.3g} % of its numbers" if determined.any() else ""
-        if shared_efforts(self._model(), self.q[0], float(self.t[0])).any():
+        if undetermined_efforts(self._model(), self.q[0], float(self.t[0])).any():
             return f"{text}; not unique{part}: several drives prescribe the same, and other shares fit as well"
         return f"{text}; not unique{part}: redundant connections share it, given is the share of least norm"
 
@@ -342,7 +342,7 @@ class Result(Files, Pictures):
         Of a result read from a file without its model: as the file tells, None if it does not.
         """
         if self.model is None:
-            return stored_about(self.labels, self._kept.get("outputs", {}), what)
+            return read_output_metadata(self.labels, self._kept.get("outputs", {}), what)
         return Output.of(self.model, what)
 
     def unique(self, name: str) -> NDArray[np.bool_]:
@@ -363,8 +363,8 @@ class Result(Files, Pictures):
         return output.unique(self._motion)
 
     @property
-    def cut_hinges(self) -> tuple[str, ...]:
-        """Hinges at which loops were cut and that can move: their motion is not in q and v, but in outputs."""
+    def cut_joints(self) -> tuple[str, ...]:
+        """Joints at which loops were cut and that can move: their motion is not in q and v, but in outputs."""
         slices = self._model().compiled.names.cut_v
         return tuple(name for name, span in slices.items() if span.stop > span.start)
 
@@ -378,7 +378,7 @@ class Result(Files, Pictures):
 
     @property
     def controlled(self) -> bool:
-        """Whether hinge forces or inputs came from outside the description."""
+        """Whether joint forces or inputs came from outside the description."""
         return self.conditions is not None and any(one.control is not None for one in self.conditions.conditions)
 
     @property
@@ -422,7 +422,7 @@ class Result(Files, Pictures):
     # ---- results without a model
 
     def _columns_or_none(self, name: str) -> Array | None:
-        """Return accelerations, hinge forces or multipliers; None if they are not known, as after a run that failed."""
+        """Return accelerations, joint forces or multipliers; None if they are not known, as after a run that failed."""
         if self.model is None:
             return self._stored.get(name)
         try:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from .outputs.motion import Motion
     from .result import Result
 
-__all__ = ["stored_about", "told_of"]
+__all__ = ["output_metadata", "read_output_metadata"]
 
 
-def told_of(result: Result, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+def output_metadata(result: Result, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return what a file is to say of some outputs: unit, shape, meaning, labels, and what `describe` adds."""
     told: dict[str, dict[str, Any]] = {}
     for name in names:
@@ -29,7 +29,7 @@ def told_of(result: Result, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     return told
 
 
-def stored_about(labels: Labels, told: Mapping[str, Mapping[str, Any]], name: Any) -> Output | None:
+def read_output_metadata(labels: Labels, told: Mapping[str, Mapping[str, Any]], name: Any) -> Output | None:
     """Return unit, shape and meaning of what a file holds under a name; None if it says nothing of it."""
     if not isinstance(name, str):
         return None
@@ -46,7 +46,7 @@ def stored_about(labels: Labels, told: Mapping[str, Mapping[str, Any]], name: An
         return Output(name, ", ".join(own), (len(own),), meaning, _unknown, labels=parts)
     owner, _, ending = name.rpartition(".")
     if ending in told.get(owner, {}).get("labels", ()):  # a component, as tables have it
-        whole = stored_about(labels, told, owner)
+        whole = read_output_metadata(labels, told, owner)
         assert whole is not None
         each = [unit.strip() for unit in whole.unit.split(",")]
         unit = each[whole.labels.index(ending)] if len(each) == len(whole.labels) else whole.unit

@@ -39,7 +39,9 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_FOLDED = 1e-7  # |det w| below which first and third angle are not told apart; R is then met to this number only
+GIMBAL_LOCK_TOL = (
+    1e-7  # |det w| below which first and third angle are not told apart; R is then met to this number only
+)
 _AXES = ("fixed", "turned")
 
 
@@ -108,7 +110,7 @@ def euler_angles(rotations: ArrayLike, convention: str = "ZXZ") -> Array:
         det = np.hypot(R[..., i, j], R[..., i, n])
         second = np.arctan2(det, R[..., i, i])
         first = np.arctan2(R[..., j, i], -e * R[..., n, i])
-    folded = det < _FOLDED
+    folded = det < GIMBAL_LOCK_TOL
     # one of the two is zero there: the third, or the first if the user named them backwards
     first = np.where(folded, 0.0 if backwards else np.arctan2(e * R[..., n, j], R[..., j, j]), first)
     # R_i(a)^T R = R_j(b) R_k(c), whose row j has the third angle alone: as good near the fold as elsewhere
@@ -166,7 +168,7 @@ def euler_rates(angles: ArrayLike, omega: ArrayLike, convention: str = "ZXZ", *,
         Where the first and the third axis coincide: says at which attitude.
     """
     w = euler_axes(angles, convention, axes=axes)
-    _mind_fold(w, angles, convention)
+    _check_gimbal_lock(w, angles, convention)
     x = _triples("euler", "omega", omega, False)
     return np.asarray(np.linalg.solve(w, np.broadcast_to(x, w.shape[:-1])[..., None])[..., 0])
 
@@ -202,15 +204,15 @@ def euler_accelerations(
     if second_rates is not None:
         second = _triples("euler", "second_rates", second_rates, False)
         return np.asarray(np.einsum("...ij,...j->...i", w, second) + bias)
-    _mind_fold(w, angles, convention)
+    _check_gimbal_lock(w, angles, convention)
     alpha = _triples("euler", "acceleration", acceleration, False)
     return np.asarray(np.linalg.solve(w, (alpha - bias)[..., None])[..., 0])
 
 
-def _mind_fold(w: Array, angles: ArrayLike, convention: str) -> None:
+def _check_gimbal_lock(w: Array, angles: ArrayLike, convention: str) -> None:
     """Refuse attitudes at which first and third axis coincide."""
     det = np.abs(np.linalg.det(w))
-    if not (det < _FOLDED).any():
+    if not (det < GIMBAL_LOCK_TOL).any():
         return
     k = np.unravel_index(int(np.argmin(det)), det.shape)
     there = np.broadcast_to(np.asarray(angles, dtype=float), w.shape[:-1])[k]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..model import Model
-from ..model.cache import once_per_model
+from ..model.cache import cached_per_model
 
 __all__ = ["DEFAULT_ATOL", "Tolerance", "of_states", "tolerances"]
 
@@ -58,9 +58,9 @@ def of_states(model: Model, atol: Array) -> Array:
     positions = np.empty(model.nq)
     names = model.compiled.names
     for owner, coordinates in names.q.items():
-        freedoms = atol[names.v[owner]]
-        plain = len(freedoms) == coordinates.stop - coordinates.start
-        positions[coordinates] = freedoms if plain else freedoms.min()
+        dofs = atol[names.v[owner]]
+        plain = len(dofs) == coordinates.stop - coordinates.start
+        positions[coordinates] = dofs if plain else dofs.min()
     return np.concatenate([positions, atol[model.nv :]])
 
 
@@ -76,17 +76,17 @@ def _find(model: Model, key: str) -> tuple[int, NDArray[np.intp]]:
     name, _, part = key.rpartition(".")
     if part not in ("position", "speed"):
         name, part = key, ""
-    for rank, freedoms, states in _meanings(model, name):
-        both = {"position": freedoms, "speed": nv + freedoms}
-        if part and not len(freedoms):
+    for rank, dofs, states in _meanings(model, name):
+        both = {"position": dofs, "speed": nv + dofs}
+        if part and not len(dofs):
             continue
-        chosen = both[part] if part else np.concatenate([freedoms, nv + freedoms, 2 * nv + states])
+        chosen = both[part] if part else np.concatenate([dofs, nv + dofs, 2 * nv + states])
         return 2 * rank + bool(part), chosen
     raise ModelError("simulate", "atol", key, _remedy(model, name))
 
 
 def _meanings(model: Model, name: str) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield how special a name is, and the freedoms and element states that it means."""
+    """Yield how special a name is, and the degrees of freedom and element states that it means."""
     names, nothing = model.compiled.names, np.zeros(0, dtype=np.intp)
     units, kinds = np.array(names.speed_units, dtype=str), np.array(names.speed_kinds, dtype=str)
     of_kind = {
@@ -100,16 +100,16 @@ def _meanings(model: Model, name: str) -> Iterator[tuple[int, NDArray[np.intp], 
     owner = name.removesuffix(".eta") if name.removesuffix(".eta") in names.flexible else name
     if owner in names.v and (owner not in names.flexible or owner != name):
         yield general, np.arange(model.nv)[names.v[owner]], nothing
-    if name in _freedoms(model):
-        yield special, np.array([_freedoms(model)[name]]), nothing
+    if name in _dof(model):
+        yield special, np.array([_dof(model)[name]]), nothing
     states = [k for k, state in enumerate(model.state_names) if state == name or state.startswith(f"{name}.")]
     if states:
         yield special if name in model.state_names else general, nothing, np.array(states, dtype=np.intp)
 
 
-@once_per_model
-def _freedoms(model: Model) -> dict[str, int]:
-    """Return numbers of freedoms by the names of their speeds, and of their coordinates where these go together."""
+@cached_per_model
+def _dof(model: Model) -> dict[str, int]:
+    """Return numbers of DOF by the names of their speeds, and of their coordinates where these go together."""
     names = model.compiled.names
     numbers = {name: k for k, name in enumerate(names.speeds)}
     for owner, q in names.q.items():
@@ -122,7 +122,7 @@ def _freedoms(model: Model) -> dict[str, int]:
 def _remedy(model: Model, name: str) -> str:
     names = model.compiled.names
     if name in names.cut_v:
-        return "it closes a loop: its motion follows from that of other hinges; name one of those"
+        return "it closes a loop: its motion follows from that of other joints; name one of those"
     known = [*names.speeds, *names.v, *(f"{body}.eta" for body in names.flexible), *model.state_names]
     near = get_close_matches(name, known, 4, 0.5) or list(dict.fromkeys(known))[:6]
     kinds = ", ".join(map(repr, KINDS))

@@ -17,7 +17,7 @@ from .. import _core
 if TYPE_CHECKING:
     from ..model import Model
 
-__all__ = ["Switchings", "owner_of"]
+__all__ = ["BranchLog", "owner_of"]
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ def owner_of(model: Model, threshold: int) -> str:
     return f"element {name!r}" if name else "a signal"
 
 
-class Switchings:
+class BranchLog:
     """The sides of thresholds, from times on.
 
     A side is -1 or 1, a whole number, or the number of a piece of a table; 0 where the motion slides, unless the

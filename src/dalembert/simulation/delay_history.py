@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from ..model import History, State
     from .run import Run
 
-__all__ = ["remember", "remember_jump"]
+__all__ = ["record_jump", "record_step"]
 
 Array = NDArray[np.float64]
 
-MOST_PIECES = 32  # of one step
+MAX_PIECES = 32  # of one step
 ORDER = 6  # of the error of a piece in its length
 
 
-def remember(run: Run, history: History, *, begins: bool) -> None:
+def record_step(run: Run, history: History, *, begins: bool) -> None:
     """Keep the step just taken, or, if a part of the run `begins`, the state it begins with."""
     t, q, v, x, a, dx = run.integrator.state()
     if not begins and history.t and t > history.t[-1]:
@@ -29,7 +29,7 @@ def remember(run: Run, history: History, *, begins: bool) -> None:
         history.add(t, q, v, x, *_rates(run, np.array([t + 4e-15 * abs(t)]), q[None], v[None], x[None])[0], jump=True)
 
 
-def remember_jump(run: Run, history: History, state: State) -> None:
+def record_jump(run: Run, history: History, state: State) -> None:
     """Keep what a state is before it jumps; what came after it in the same step is forgotten."""
     q, v, x = state.q, state.v, state.x
     history.add(state.t, q, v, x, *_rates(run, np.array([state.t]), q[None], v[None], x[None])[0])
@@ -48,7 +48,7 @@ def _keep_closely(run: Run, history: History, t: float, end: tuple[Array, Array,
     size = np.concatenate([np.ones(model.nv), np.abs(v[0]), np.abs(x[0])])
     allowed = run.options.tolerances + run.options.rtol * size
     worst = float(np.max(np.abs(off) / allowed, initial=0.0))
-    pieces = min(MOST_PIECES, int(np.ceil(worst ** (1 / ORDER)))) if np.isfinite(worst) else 1
+    pieces = min(MAX_PIECES, int(np.ceil(worst ** (1 / ORDER)))) if np.isfinite(worst) else 1
     if pieces < 2:
         return
     inner = np.arange(1, pieces) / pieces

@@ -9,20 +9,20 @@ from typing import Any
 from ..errors import DalembertError, ModelError
 from ..model import State
 from ..result import Result
-from .diagnostics.angle_wrap import passed_half_turn
+from .diagnostics.angle_wrap import find_rotation_wrap
 from .diagnostics.contact_overlaps import overlap_notes
-from .diagnostics.discontinuities import stepped_over
-from .diagnostics.loop_drift import mind_loops
-from .diagnostics.snap_through import inner_jump
+from .diagnostics.discontinuities import missed_discontinuities
+from .diagnostics.loop_drift import check_loops_closed
+from .diagnostics.snap_through import find_snap_through
 from .run import Run
 from .run_result import make_result
 from .start import start_state
 from .storage.checkpoint import restore
 
-__all__ = ["carry_out"]
+__all__ = ["execute_run"]
 
 
-def carry_out(
+def execute_run(
     run: Run,
     state: State | Mapping[str, Any] | None,
     t_start: float,
@@ -49,10 +49,10 @@ def carry_out(
             run.stream.checkpoint(run)
         with run.interrupt:
             status = run.go()
-            run.notes += stepped_over(run.conditions, run.options, *run.records.arrays())
+            run.notes += missed_discontinuities(run.conditions, run.options, *run.records.arrays())
         if status == "finished" and run.options.project:
             t, q, v, x, *_ = run.integrator.state()
-            mind_loops(run.conditions, State(q=q, v=v, t=t, x=x))
+            check_loops_closed(run.conditions, State(q=q, v=v, t=t, x=x))
     except DalembertError as error:
         if not run.records.parts:
             raise
@@ -64,7 +64,7 @@ def carry_out(
         message = f"at t = {run.integrator.t:.6g} s; go on with simulate(..., {way})"
     result = make_result(run, status, message, time.perf_counter() - began)
     if caught is None and len(result.t) > 1:
-        caught = passed_half_turn(result) or inner_jump(result)
+        caught = find_rotation_wrap(result) or find_snap_through(result)
         if caught is not None:
             result.status, result.message = "failed", str(caught)
     if caught is None or on_error == "return":

@@ -8,7 +8,7 @@ with loops and drives solved for at the level of accelerations. IDA sees the imp
 
     q' - N(q) v = 0,    M v' + h - tau - P^T lambda = 0,    P v' + bias = P'',    x' - dx = 0,    (2)
 
-with the mass matrix and as many constraint rows P as are independent at the start (index 1); at driven hinges v' = a(t)
+with the mass matrix and as many constraint rows P as are independent at the start (index 1); at driven joints v' = a(t)
 stands in place of the equation of motion. Attitudes are normalised inside both. Loops drift by the error of the method;
 every state that is handed out is projected onto loops and drives.
 """
@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 from ..errors import DalembertError, IntegrationError, MissingPackageError, ModelError
 from ..model import Conditions, Model, State
 from ..model.interpolation import interpolate
-from ..result import Motion, Result, Stats, always
+from ..result import Motion, Result, Stats, single_period
 from .absolute_tolerances import of_states
-from .diagnostics.angle_wrap import passed_half_turn
-from .diagnostics.discontinuities import LOOK, SLOW, stepped_over, what_jumps
-from .diagnostics.loop_drift import mind_loops
+from .diagnostics.angle_wrap import find_rotation_wrap
+from .diagnostics.discontinuities import CHECK_INTERVAL, SLOW_STEP_COUNT, find_discontinuity, missed_discontinuities
+from .diagnostics.loop_drift import check_loops_closed
 from .diagnostics.motion_notes import motion_notes
-from .diagnostics.snap_through import inner_jump
+from .diagnostics.snap_through import find_snap_through
 from .diagnostics.unmonitored_switching import unmonitored_note
 from .events.control_sampling import Sampling
 from .events.discontinuity_times import breaks_until
@@ -41,22 +41,22 @@ from .interrupts import Interrupt
 from .options import Options
 from .progress import Progress
 
-__all__ = ["is_foreign", "simulate_elsewhere"]
+__all__ = ["is_external_method", "run_external_solver"]
 
 Array = NDArray[np.float64]
 
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("cvode", "ida")
-NO_MATTER = 1e30  # tolerance of multipliers, which the error control of IDA is to leave alone
-RANK = 1e-9  # relative: rows that depend more closely on others are left to them
+UNCONTROLLED_TOL = 1e30  # tolerance of multipliers, which the error control of IDA is to leave alone
+RANK_TOL = 1e-9  # relative: rows that depend more closely on others are left to them
 
 
-def is_foreign(method: Any) -> bool:
+def is_external_method(method: Any) -> bool:
     """Return whether a method's name is one of another package."""
     return isinstance(method, str) and (method.startswith("scipy:") or method in SUNDIALS)
 
 
-def simulate_elsewhere(
+def run_external_solver(
     method: str,
     start: State,
     t_end: float,
@@ -102,7 +102,7 @@ def simulate_elsewhere(
     equations.integrator.set_breaks(times_of_breaks)
     equations.see(start.t, ends[0])
     stepper = _stepper(method, equations, start, ends[0])
-    run = _ForeignRun(equations, start, times_of_breaks)
+    run = _ExternalRun(equations, start, times_of_breaks)
     steppers = [stepper]
     status, caught = "finished", None
     try:
@@ -117,12 +117,12 @@ def simulate_elsewhere(
                 stepper = _stepper(method, equations, begin, end)
                 steppers.append(stepper)
             run.add(*stepper.step())
-            run.mind_pace(t_end)
+            run.check_progress(t_end)
             progress.show(run.t[-1])
         if run.t[-1] < t_end:
             status = "interrupted"
         else:
-            mind_loops(conditions, run.rows[-1])
+            check_loops_closed(conditions, run.rows[-1])
     except DalembertError as error:
         status, caught = "failed", run.explained(error)
     finally:
@@ -143,7 +143,7 @@ def simulate_elsewhere(
     )
     result = run.result(times, stepper.dense(steppers, run), stats, status, "" if caught is None else str(caught))
     if caught is None and len(result.t) > 1:
-        caught = passed_half_turn(result) or inner_jump(result)
+        caught = find_rotation_wrap(result) or find_snap_through(result)
         if caught is not None:
             result.status, result.message = "failed", str(caught)
     if caught is not None:
@@ -237,7 +237,7 @@ def _independent(model: Model, q: Array, t: float, free: NDArray[np.bool_]) -> N
     P = model.constraint_jacobian(q, t=t)[:, free] / np.sqrt(model.composite_inertias(q)[free])
     triangle, order = qr(P.T, mode="r", pivoting=True)
     pivots = np.abs(np.diag(triangle))
-    return np.sort(order[: int((pivots > RANK * pivots.max(initial=0.0)).sum())])
+    return np.sort(order[: int((pivots > RANK_TOL * pivots.max(initial=0.0)).sum())])
 
 
 # ---- one step at a time
@@ -276,7 +276,7 @@ class _ScipySteps:
         return int(self.solver.nfev), int(self.solver.njev), int(self.solver.nlu)
 
     @staticmethod
-    def dense(steppers: list[Any], run: _ForeignRun) -> Callable[[Array], tuple[Array, Array, Array]]:
+    def dense(steppers: list[Any], run: _ExternalRun) -> Callable[[Array], tuple[Array, Array, Array]]:
         """Return the method's own interpolation, projected."""
         curves = [curve for stepper in steppers for curve in stepper.interpolants]
 
@@ -311,7 +311,9 @@ class _SundialsSteps:
         else:
             residual = Residual(equations, start)
             algebraic = np.arange(residual.size - len(residual.rows), residual.size)
-            atol = np.concatenate([of_states(equations.model, options.tolerances), np.full(len(algebraic), NO_MATTER)])
+            atol = np.concatenate(
+                [of_states(equations.model, options.tolerances), np.full(len(algebraic), UNCONTROLLED_TOL)]
+            )
 
             def defect(t: float, y: Array, slope: Array, out: Array) -> None:
                 self._fill(out, lambda: residual(t, np.array(y), np.array(slope)))
@@ -342,7 +344,7 @@ class _SundialsSteps:
         return int(self.last.nfev), int(self.last.njev), 0
 
     @staticmethod
-    def dense(steppers: list[Any], run: _ForeignRun) -> Callable[[Array], tuple[Array, Array, Array]]:
+    def dense(steppers: list[Any], run: _ExternalRun) -> Callable[[Array], tuple[Array, Array, Array]]:
         """Return polynomials of degree five through positions, speeds and accelerations at the steps, projected."""
         kept: list[Any] = []
 
@@ -370,7 +372,7 @@ def _stepper(method: str, equations: Equations, start: State, t_end: float) -> _
     return _ScipySteps(name, equations, start, t_end)
 
 
-class _ForeignRun:
+class _ExternalRun:
     """The steps that were taken."""
 
     def __init__(self, equations: Equations, start: State, breaks: Array) -> None:
@@ -383,22 +385,24 @@ class _ForeignRun:
         self.rows.append(self.equations.projected(t, y))
         self.t.append(t)
 
-    def mind_pace(self, t_end: float) -> None:
+    def check_progress(self, t_end: float) -> None:
         """Refuse to crawl where a force does not settle as steps shrink."""
         number = len(self.t) - 1
-        if number % LOOK:
+        if number % CHECK_INTERVAL:
             return
-        taken = self.t[-1] - self.t[-1 - LOOK]
-        if number and LOOK * (t_end - self.t[-1]) > SLOW * taken and self.what_jumps():
-            raise IntegrationError(f"at t = {self.t[-1]:.9g} s the run does not get on, {LOOK} steps for {taken:.2g} s")
+        taken = self.t[-1] - self.t[-1 - CHECK_INTERVAL]
+        if number and CHECK_INTERVAL * (t_end - self.t[-1]) > SLOW_STEP_COUNT * taken and self.find_discontinuity():
+            raise IntegrationError(
+                f"at t = {self.t[-1]:.9g} s the run does not get on, {CHECK_INTERVAL} steps for {taken:.2g} s"
+            )
 
-    def what_jumps(self) -> str:
+    def find_discontinuity(self) -> str:
         """Return what jumps where the run is; empty if nothing does."""
-        return what_jumps(self.equations.conditions, self.equations.options, self.rows[-1])
+        return find_discontinuity(self.equations.conditions, self.equations.options, self.rows[-1])
 
     def explained(self, error: DalembertError) -> DalembertError:
         """Return an error with the reason, if a force jumps there."""
-        guilty = self.what_jumps() if isinstance(error, IntegrationError) else ""
+        guilty = self.find_discontinuity() if isinstance(error, IntegrationError) else ""
         return IntegrationError(f"{error}: {guilty}") if guilty else error
 
     def states(self) -> tuple[Array, Array, Array]:
@@ -419,8 +423,12 @@ class _ForeignRun:
                 t, states = wanted, dense(wanted)
         conditions, options = self.equations.conditions, self.equations.options
         stats.notes.extend(unmonitored_note(self.model, stats.method))
-        stats.notes.extend(stepped_over(conditions, options, np.array(self.t), *self.states(), foreign=stats.method))
-        stats.notes.extend(motion_notes(Motion(self.model, t, *states, conditions=always(conditions)), [conditions]))
+        stats.notes.extend(
+            missed_discontinuities(conditions, options, np.array(self.t), *self.states(), foreign=stats.method)
+        )
+        stats.notes.extend(
+            motion_notes(Motion(self.model, t, *states, conditions=single_period(conditions)), [conditions])
+        )
         return Result(
             self.model,
             t,
@@ -429,7 +437,7 @@ class _ForeignRun:
             status=status,
             message=message,
             dense=dense if len(self.t) > 1 else None,
-            conditions=None if conditions.as_described else always(conditions),
+            conditions=None if conditions.as_described else single_period(conditions),
             steps=self.t,
             breaks=self.breaks,
         )

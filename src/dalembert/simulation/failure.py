@@ -12,29 +12,29 @@ from ..closure.mobility_analysis import mobility
 from ..connections.constraints.chains import KinematicChain
 from ..connections.constraints.geometric import Constraint
 from ..connections.elements.element import Element
-from ..connections.elements.implicit_laws import least_slope, slopes_of_unknowns
+from ..connections.elements.implicit_laws import slopes_of_unknowns, weakest_direction
 from ..connections.elements.signals import Reaction
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
 from ..model.law_inputs import gives_numbers, law_inputs, laws_that_fail
-from .diagnostics.discontinuities import what_jumps
-from .diagnostics.driven_angles import axes_meet
-from .diagnostics.snap_through import fold_words
+from .diagnostics.discontinuities import find_discontinuity
+from .diagnostics.driven_angles import find_parallel_driven_axes
+from .diagnostics.snap_through import fold_message
 
 if TYPE_CHECKING:
     from ..model import Model
     from .run import Run
 
-__all__ = ["at_limit", "failure", "folded_element", "lost_inertia"]
+__all__ = ["at_limit", "element_at_fold", "lost_inertia", "make_error"]
 
 _FOLDED = 1e-3  # steps end where the root of their rounding is left, some 1e-6
 _LOST = 1e-5  # of the least inertia of a motion, in parts of what it was before: what is left is as good as none
 _SAMPLES = 12  # states of a run by which its usual inertia is known
-_TAUT = 1e-2  # a run stops some 1e-7 of the reach before its end, where hinges have the root of that left
+_TAUT = 1e-2  # a run stops some 1e-7 of the reach before its end, where joints have the root of that left
 
 APART, NOT_FINITE, UNDERFLOW, UNSOLVED = (_core.outcomes[k] for k in ("apart", "not_finite", "underflow", "unsolved"))
 
 
-def failure(run: Run, outcome: int) -> DalembertError:
+def make_error(run: Run, outcome: int) -> DalembertError:
     """Return the error that goes with an outcome of the core."""
     model = run.model
     t, q, _, _, a, _ = run.integrator.state()
@@ -58,13 +58,13 @@ def failure(run: Run, outcome: int) -> DalembertError:
             f"{worst!r}. Give a smaller step, or look whether the mechanism locks here, or whether a body of the loop "
             "is too light beside the others for double precision"
         )
-    freedom, error = run.integrator.worst
-    name = model.speed_names[freedom] if freedom < model.nv else f"element state {freedom - model.nv}"
+    dof, error = run.integrator.worst
+    name = model.speed_names[dof] if dof < model.nv else f"element state {dof - model.nv}"
     if outcome == NOT_FINITE:
         lost = _loads_that_fail(run)
         if lost:
             return UserFunctionError(f"{where} {lost}")
-        folded = folded_element(run)
+        folded = element_at_fold(run)
         if folded:
             return SingularityError(folded)
         guilty = _law_that_fails(run)
@@ -78,10 +78,12 @@ def failure(run: Run, outcome: int) -> DalembertError:
         bad = [repr(model.speed_names[k]) for k in np.flatnonzero(~np.isfinite(a))]
         which, when = (f"the acceleration of {bad[0]}", "there") if bad else ("an acceleration", "just after")
         return IntegrationError(
-            f"{where} {which} is not finite: look at the forces {when}, and at freedoms without inertia"
+            f"{where} {which} is not finite: look at the forces {when}, and at degrees of freedom without inertia"
         )
     if outcome in (UNSOLVED, UNDERFLOW):
-        guilty = axes_meet(model, t) or what_jumps(run.conditions, run.options, run.reached, run.options.step or 0.0)
+        guilty = find_parallel_driven_axes(model, t) or find_discontinuity(
+            run.conditions, run.options, run.reached, run.options.step or 0.0
+        )
         if guilty:
             return IntegrationError(f"{where} no step is small enough: {guilty}")
     if outcome == UNSOLVED:
@@ -141,22 +143,22 @@ def lost_inertia(run: Run) -> str:
 def _taut_chains(run: Run, q: np.ndarray) -> str:
     """Return which kinematic chains are stretched or folded as far as they go; empty if none is."""
     model, taut = run.model, []
-    for chord in model.forest.chords:
-        if isinstance(chord.element, KinematicChain):
-            first, second = model.pose(chord.first, q), model.pose(chord.second, q)
+    for loop_constraint in model.forest.loop_constraints:
+        if isinstance(loop_constraint.element, KinematicChain):
+            first, second = model.pose(loop_constraint.first, q), model.pose(loop_constraint.second, q)
             away = first.rotation.T @ (second.position - first.position)
-            if chord.element.room_left(first.rotation.T @ second.rotation, away) < _TAUT:
-                taut.append(repr(chord.name))
+            if loop_constraint.element.stretch_margin(first.rotation.T @ second.rotation, away) < _TAUT:
+                taut.append(repr(loop_constraint.name))
     if not taut:
         return ""
     return (
-        f"the kinematic chain {' and '.join(taut)} is stretched or folded as far as it goes, and its hinges cannot "
+        f"the kinematic chain {' and '.join(taut)} is stretched or folded as far as it goes, and its joints cannot "
         "follow; stop the motion before, by an event, by da.Limits, or by da.Rope(a little less than its reach) beside "
         "it, which holds it there as a taut rope (chains of parallel pins have that of themselves, unless stops='off')"
     )
 
 
-def folded_element(run: Run) -> str:
+def element_at_fold(run: Run) -> str:
     """Return which element's unknowns have come to where they cannot go on, with what; empty if none has."""
     t, q, v, x, _, _ = run.integrator.state()
     for name, force in run.model.system.forces.items():
@@ -177,9 +179,9 @@ def folded_element(run: Run) -> str:
         places, speeds, others = (part[some] for part in states)
         before = law_inputs(run.model, name, times[some], places, speeds, others, run.conditions)
         usual = np.array([slopes_of_unknowns(element, row) for row in before])
-        left, most = least_slope(J, usual[np.isfinite(usual).all(axis=(1, 2))])
+        left, most = weakest_direction(J, usual[np.isfinite(usual).all(axis=(1, 2))])
         if left < _FOLDED:
-            return fold_words(name, t, list(element.unknowns)[most], left)
+            return fold_message(name, t, list(element.unknowns)[most], left)
     return ""
 
 
@@ -211,7 +213,7 @@ def _loads_that_fail(run: Run) -> str:
 
 
 def _singular(run: Run, t: float, q: np.ndarray) -> str:
-    """Return what is singular at q about the loops, where drives and locks leave freedoms; empty if nothing is."""
+    """Return what is singular at q about the loops, where drives and locks leave DOF; empty if nothing is."""
     free = ~run.conditions.given
     try:
         mobile = not free.all() or mobility(run.model, q=q, t=t).mobility > 0
@@ -226,7 +228,7 @@ def _singular(run: Run, t: float, q: np.ndarray) -> str:
         return ""
     limit = limit_reached(run.model, t, q, run.integrator.state()[2], ~free)
     if limit:
-        return f"{limit} Stop the drive before, or let it turn back; another hinge may drive the mechanism through"
+        return f"{limit} Stop the drive before, or let it turn back; another joint may drive the mechanism through"
     smallest = values[usual - 1] if usual else 0.0
     moving = run.model.speed_names[int(np.abs(run.integrator.state()[2]).argmax())]
     return (

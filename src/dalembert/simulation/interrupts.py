@@ -1,9 +1,9 @@
-"""Ctrl-C as a wish, not as an accident: a run stops before its next step and keeps what it has.
+"""Ctrl-C handling: a run stops before its next step and keeps its states.
 
-One press ends the run that is under way, which returns what there is. It was meant for the program, too: if that goes
-on to another run by itself, as a loop does, `heed` raises there what Ctrl-C always raises. Going on with the run that
-was interrupted, or the next statement at a prompt or in a notebook, answers the press. Where SIGINT is ignored, as in
-the background of a shell script, it stays ignored.
+One press ends the current run, which returns the states so far. If the program then starts another run by itself, as in
+a loop, `raise_pending_interrupt` raises KeyboardInterrupt there. Resuming the interrupted run, or the next statement at
+a prompt or in a notebook, clears the press. Where SIGINT is ignored, as in the background of a shell script, it stays
+ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import _core
 
-__all__ = ["Abandoned", "Interrupt", "forget", "heed", "keep_for_next"]
+__all__ = ["Abandoned", "Interrupt", "clear_interrupt", "defer_interrupt", "raise_pending_interrupt"]
 
 GRACE = 0.3  # s after a press: for so long a search for events may go on, to end with a step
 
@@ -76,23 +76,23 @@ class Interrupt:
         self.flag.set = True
 
 
-def keep_for_next(interrupt: Interrupt) -> None:
+def defer_interrupt(interrupt: Interrupt) -> None:
     """Let the next run know that a key was pressed during this one."""
     if interrupt.pressed:
         _waiting[:] = [_statement()]
 
 
-def forget() -> None:
+def clear_interrupt() -> None:
     """Take a press as answered."""
     _waiting.clear()
 
 
-def heed() -> None:
+def raise_pending_interrupt() -> None:
     """Raise KeyboardInterrupt if a key was pressed during an earlier run of the same statement."""
     if not _waiting or threading.current_thread() is not threading.main_thread():
         return
     statement = _waiting[0]
-    forget()
+    clear_interrupt()
     if statement is _statement():
         raise KeyboardInterrupt("pressed during an earlier run")
 

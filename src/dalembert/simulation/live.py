@@ -14,22 +14,22 @@ from numpy.typing import ArrayLike
 from ..checks import checked, finite_number
 from ..connections.laws import break_times
 from ..errors import DalembertError, ModelError
-from ..model import History, Model, Sampled, State, as_model
-from ..result import Motion, Output, Result, always
+from ..model import History, Model, SampledControl, State, as_model
+from ..result import Motion, Output, Result, single_period
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
 from .events.control_sampling import as_control
-from .events.drive_velocity_jumps import refuse_jumps, speed_jumps
-from .events.events import Event, Watch
-from .events.velocity_jumps import renumbered
-from .friction.options import dry_of
+from .events.drive_velocity_jumps import check_no_jumps, speed_jumps
+from .events.events import Event, EventFunctions
+from .events.velocity_jumps import with_changed_parameter
+from .friction.options import make_friction_state
 from .friction.soft_stops import with_soft_stops
 from .interrupts import Interrupt
 from .options import make_options
 from .progress import Progress
 from .run import Run
 from .run_result import make_result
-from .start import check_jumps, check_tables, found_otherwise, start_state, start_time
+from .start import check_jumps, check_tables, equilibrium_differences, start_state, start_time
 
 __all__ = ["Live"]
 
@@ -88,7 +88,7 @@ class Live:
     >>> s = da.System("arm")
     >>> arm = s.body("arm", da.rod(length=1.0, mass=2.0))
     >>> _ = s.connect("A", da.Revolute("y"), s.ground, arm)
-    >>> _ = s.connect("motor", da.Element("hinge", "u", inputs={"u": 0.0}, active=True), "A")
+    >>> _ = s.connect("motor", da.Element("joint", "u", inputs={"u": 0.0}, active=True), "A")
     >>> live = da.Live(s)
     >>> while live.t < 4.0:
     ...     error = 0.5 - live["A.position"]
@@ -109,7 +109,7 @@ class Live:
         state: State | Mapping[str, Any] | None = None,
         parameters: Mapping[str, float] | None = None,
         events: Event | Sequence[Event] = (),
-        control: Callable[[State], Any] | Sampled | None = None,
+        control: Callable[[State], Any] | SampledControl | None = None,
         period: float | None = None,
         delay: float = 0.0,
         breaks: ArrayLike = (),
@@ -130,13 +130,13 @@ class Live:
         asked = as_control(control, period, delay, item="Live")
         conditions = model.conditions(parameters, control=asked, history=history)
         model = conditions.model  # with the numbers that were given
-        said += found_otherwise(state, conditions)
-        conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=1.0)
+        said += equilibrium_differences(state, conditions)
+        conditions, dry = make_friction_state(conditions, friction, stops, atol=options.finest, span=1.0)
         start, notes = start_state(model, state, begin, limits=stops != "off")
         if start.q.ndim > 1:
             raise ModelError("Live", "state", f"{len(start.q)} states", "give one: many run by da.simulate")
         self._began = time.perf_counter()
-        line, watch = Progress(begin, begin, False), Watch(model, events)
+        line, watch = Progress(begin, begin, False), EventFunctions(model, events)
         also = break_times(breaks, item="Live")
         self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), dry, also)
         self._run.notes = said + notes
@@ -172,7 +172,7 @@ class Live:
         states = (state.q[None], state.v[None], state.x[None])
         held = self._conditions is self._run.conditions  # the law of an element may hold it at a jump
         conditions = self._run.segments[-1].conditions if held else self._conditions
-        motion = Motion(self._run.model, [state.t], *states, conditions=always(conditions))
+        motion = Motion(self._run.model, [state.t], *states, conditions=single_period(conditions))
         value = output.value(motion)[0]
         return float(value) if output.shape == () else value
 
@@ -184,7 +184,7 @@ class Live:
         refused, and speeds obey loops at once.
         """
         state = self.state
-        self._conditions = renumbered(self._conditions, name, value, state.q, state.t, item="Live")
+        self._conditions = with_changed_parameter(self._conditions, name, value, state.q, state.t, item="Live")
 
     @_by_one_thread
     def advance(self, time: float) -> None:
@@ -224,7 +224,7 @@ class Live:
         model = self._run.model
         check_tables(model, t, until)
         check_jumps(model, t, until, LOOKS)
-        refuse_jumps(speed_jumps(model, t, until, LOOKS), "a live run does not jump")
+        check_no_jumps(speed_jumps(model, t, until, LOOKS), "a live run does not jump")
 
     @_by_one_thread
     def result(self, status: str = "finished", message: str = "") -> Result:

@@ -8,7 +8,7 @@ from typing import TextIO
 
 __all__ = ["Progress"]
 
-PATIENCE = 1.0  # s of silence
+MAX_WAIT = 1.0  # s of silence
 INTERVAL = 0.2  # s between two looks
 
 
@@ -36,7 +36,7 @@ class Progress:
         self.begin, self.end, self.place = begin, end, place
         self.stream = sys.stderr if stream is None else stream
         self.active = _watched(self.stream) if wanted is None else bool(wanted)
-        self.patience = PATIENCE if wanted is None else 0.0
+        self.patience = MAX_WAIT if wanted is None else 0.0
         self.started = self.last = time.perf_counter()
         self.shown = False
 

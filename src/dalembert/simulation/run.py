@@ -17,21 +17,21 @@ from .. import _core
 from ..errors import IntegrationError, SingularityError
 from ..model import Conditions, Model, State
 from ..result import EventRecord
-from .branch_log import Switchings
-from .delay_history import remember, remember_jump
-from .diagnostics.compound_branches import InnerBranches
-from .diagnostics.stagnation import Chatter, Pace
+from .branch_log import BranchLog
+from .delay_history import record_jump, record_step
+from .diagnostics.compound_branches import CompoundBranches
+from .diagnostics.stagnation import StagnationMonitor, ZenoMonitor
 from .events.control_sampling import Sampling
 from .events.discontinuity_times import breaks_until, timetable
-from .events.events import Situation, Watch
+from .events.events import EventContext, EventFunctions
 from .events.velocity_jumps import speeds_after_jump, work_of_drives
 from .events.zero_crossings import Crossing, find_crossings
-from .failure import failure, folded_element
-from .friction.friction import Change, Dry
+from .failure import element_at_fold, make_error
+from .friction.friction import Change, FrictionState
 from .interrupts import Abandoned, Interrupt
 from .options import Options
-from .storage.resume import asked_for
-from .trajectory import Segment, Track
+from .storage.resume import request_record
+from .trajectory import Segment, Trajectory
 
 if TYPE_CHECKING:
     from .progress import Progress
@@ -45,13 +45,13 @@ NONE: Array = np.zeros(0)
 REACHED, PAUSED, STIFF, STOPPED = (_core.outcomes[name] for name in ("reached", "paused", "stiff", "stopped"))
 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
-MOST_STEPS = 4096  # in a chunk
-MOST_FIRST = 32  # steps after an event before the next look
-STUCK_STEP = 0.005  # of the run: longest step while something sticks
+MAX_CHUNK_STEPS = 4096  # in a chunk
+MAX_STEPS_AFTER_EVENT = 32  # steps after an event before the next look
+MAX_STEP_WHILE_STUCK = 0.005  # of the run: longest step while something sticks
 FASTEST = 1e-13  # of the run: speeds that change by more than their tolerance within this time cannot be followed
 TRANSIENT = 1e-9  # of the run: length of the step that goes over what they do after a change
 MOST_TRANSIENTS = 100  # in a run
-SHORTEST = 1e-12  # of the run: a step that is not halved any more to keep to a solution of an inner equilibrium
+MIN_STEP = 1e-12  # of the run: a step that is not halved any more to keep to a solution of an inner equilibrium
 
 
 class Run:
@@ -69,7 +69,7 @@ class Run:
     progress : Progress
     interrupt : Interrupt
     dry : Dry
-        Friction and stops of hinges, if there are any.
+        Friction and stops of joints, if there are any.
     breaks : (n,) s
         Where steps have to end besides.
     """
@@ -80,10 +80,10 @@ class Run:
         options: Options,
         t_end: float,
         times: Array | None,
-        watch: Watch,
+        watch: EventFunctions,
         progress: Progress,
         interrupt: Interrupt,
-        dry: Dry | None = None,
+        dry: FrictionState | None = None,
         breaks: Array = NONE,
     ) -> None:
         self.conditions, self.options = conditions, options
@@ -94,7 +94,7 @@ class Run:
         if dry is not None:
             watch.also(dry.events)
         self.stream: Stream | None = None
-        self.asked = asked_for(options, conditions)
+        self.asked = request_record(options, conditions)
         self.history = conditions.history
         self.integrator = options.integrator(conditions)
         self.events: list[EventRecord] = []
@@ -110,13 +110,13 @@ class Run:
         self.transients = 0  # too fast to follow, that a step went over
         self.costs = (0.0, 0.0)  # of a look at events and of a step, s of wall time
         self.apart = self.since = 0  # steps between the last two events, and since the last
-        self.pace, self.chatter = Pace(), Chatter()
+        self.pace, self.chatter = StagnationMonitor(), ZenoMonitor()
         self._branched: tuple[Conditions, Conditions] | None = None
-        self.inner = InnerBranches(self.model)
-        switchings = Switchings(np.array([kind in ("whole", "table") for _, kind in self.model.thresholds], dtype=bool))
+        self.inner = CompoundBranches(self.model)
+        switchings = BranchLog(np.array([kind in ("whole", "table") for _, kind in self.model.thresholds], dtype=bool))
         # the core samples; else Python does, from the steps
         looks = watch.events or self.history is not None or len(switchings.whole) or self.inner.insides
-        self.track = Track(times is not None and not looks, switchings)
+        self.track = Trajectory(times is not None and not looks, switchings)
         self.records, self.segments = self.track.records, self.track.segments
 
     @property
@@ -135,7 +135,7 @@ class Run:
     def start(self, state: State) -> None:
         """Begin at a state."""
         if self.dry is not None:
-            now = Situation(self.conditions, state)
+            now = EventContext(self.conditions, state)
             self._after_change(self.dry.begin(now), now)
             state = State(q=now.q, v=now.v, t=now.t, x=now.x)
             self.conditions = now.conditions
@@ -163,7 +163,7 @@ class Run:
         """How to integrate now: while something sticks, steps must not miss what the efforts that hold it do."""
         if self.dry is None or not self.dry.sticks:
             return self.options
-        return replace(self.options, max_step=min(self.options.max_step, STUCK_STEP * self.dry.span))
+        return replace(self.options, max_step=min(self.options.max_step, MAX_STEP_WHILE_STUCK * self.dry.span))
 
     def _begin_segment(self, state: State) -> None:
         self.segments.append(Segment(state.t, self.present, self.conditions, self.breaks))
@@ -172,7 +172,7 @@ class Run:
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
         self._take_switchings()
         if outcome != REACHED:
-            raise failure(self, outcome)
+            raise make_error(self, outcome)
         self._remember(begins=True)
         self.g = self.watched(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
 
@@ -202,7 +202,7 @@ class Run:
             v = speeds_after_jump(conditions, q, v, t, None)
         state = State(q=q, v=v, t=t, x=x)
         if self.dry is not None:
-            now = Situation(conditions, state)
+            now = EventContext(conditions, state)
             self._after_change(self.dry.settle(now, ()), now)
             self.conditions, state = now.conditions, State(q=now.q, v=now.v, t=t, x=x)
         self.integrator = self.present.integrator(self.conditions, self.breaks)
@@ -223,7 +223,7 @@ class Run:
         """Keep the step just taken for inputs with a delay, and what the stepper has learnt for its dense output."""
         self.segments[-1].usual_slack = self.integrator.usual_slack
         if self.history is not None:
-            remember(self, self.history, begins=begins)
+            record_step(self, self.history, begins=begins)
 
     def _change_method(self, method: str) -> None:
         t, q, v, x = self.integrator.state()[:4]
@@ -258,7 +258,7 @@ class Run:
             self._take_switchings()
             if self.track.sampled and self.stream is None:
                 self.track.add_steps(self.integrator.take_steps())
-            rows, shorter = self._followed(rows)
+            rows, shorter = self._keep_compound_branches(rows)
             if not shorter:
                 self._remember()
             if self.watch.events:
@@ -293,12 +293,12 @@ class Run:
                 self._change_method("radau")
             elif outcome not in (PAUSED, REACHED, STOPPED):
                 if not self._jams() and not self._anchors() and not self._passes_transient():
-                    raise failure(self, outcome)
+                    raise make_error(self, outcome)
                 steps = 1
             used = time.perf_counter() - began
             if self.history is not None:
                 continue
-            steps = min(MOST_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
+            steps = min(MAX_CHUNK_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
 
     def _take_back(self, checkpoint: bytes, g: Array) -> None:
         """Return to where the run was before steps whose events have not been found."""
@@ -307,7 +307,7 @@ class Run:
         self.g = g
         self.track.drop_switchings(self.integrator.t)
 
-    def _followed(self, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], float]:
+    def _keep_compound_branches(self, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], float]:
         """Return the steps that keep to the solutions of inner equilibria, and how long the next one may be at most.
 
         That is 0 if all of them do.
@@ -329,7 +329,7 @@ class Run:
         length = float(t[lost + 1] - t[lost])
         if self.segments[-1].begin == t[lost]:  # it may have been tried from there
             length *= 0.5
-        if length < SHORTEST * (self.t_end - self.segments[0].begin):
+        if length < MIN_STEP * (self.t_end - self.segments[0].begin):
             return rows, 0.0
         self.counts[0] -= len(rows[0]) - lost
         return tuple(part[:lost] for part in rows), length
@@ -341,7 +341,7 @@ class Run:
         """
         if not self.inner.insides:
             return False
-        folded = "" if length else folded_element(self)
+        folded = "" if length else element_at_fold(self)
         if folded:
             raise SingularityError(folded)
         t, q, v, x = self.records.last()
@@ -363,8 +363,8 @@ class Run:
     def _passes_transient(self) -> bool:
         """Go over a transient that is too fast to follow, just after a change; returns whether that was it.
 
-        Freedoms with hardly any inertia, but damping, settle within less than the rounding of time. One implicit step
-        leads to where they settle. Its errors count, but for the speeds that change so fast.
+        Degrees of freedom with hardly any inertia, but damping, settle within less than the rounding of time. One
+        implicit step leads to where they settle. Its errors count, but for the speeds that change so fast.
         """
         t, q, v, x, a, _ = self.integrator.state()
         nv, span = self.model.nv, self.t_end - self.segments[0].begin
@@ -413,7 +413,7 @@ class Run:
         if self.history is not None or self.conditions.host is not None:
             return 1
         look, step = self.costs
-        return max(1, min(MOST_FIRST, self.apart + 1 + (self.apart > 0), int(look / step))) if step else 1
+        return max(1, min(MAX_STEPS_AFTER_EVENT, self.apart + 1 + (self.apart > 0), int(look / step))) if step else 1
 
     def _until(self) -> float:
         """Return how far the core may go: to the end, or to where a control is sampled next."""
@@ -507,7 +507,7 @@ class Run:
             self.records.add(moment, state.q, state.v, state.x)
         before, old = state, self.conditions
         if self.history is not None:
-            remember_jump(self, self.history, state)
+            record_jump(self, self.history, state)
         ends = False
         asked = self.watch.asked
         if self.dry is not None:  # actions see locks of their own only
@@ -517,7 +517,7 @@ class Run:
                 continue
             event = self.watch.events[crossing.event]
             self.chatter.mind(event.name, moment, self.t_end - self.segments[0].begin)
-            now = Situation(self.conditions, replace(before))
+            now = EventContext(self.conditions, replace(before))
             event.act(now)
             after = State(q=now.q, v=now.v, t=moment, x=now.x)
             if now.before is not None:  # a jump that began a moment earlier
@@ -552,7 +552,7 @@ class Run:
     def _settle(self, state: State, passed: list[int]) -> State:
         """Decide anew who sticks, slips, bounces and leaves; returns the state after that."""
         assert self.dry is not None
-        now = Situation(self.conditions, state)
+        now = EventContext(self.conditions, state)
         change = self.dry.settle(now, passed)
         after = State(q=now.q, v=now.v, t=state.t, x=now.x)
         gain, lost = self._impact(state, now.conditions, after) if change.loses else (0.0, 0.0)
@@ -566,7 +566,7 @@ class Run:
             return False
         t, q, v, x = self.integrator.state()[:4]
         before = State(q=q, v=v, t=t, x=x)
-        now = Situation(self.conditions, replace(before))
+        now = EventContext(self.conditions, replace(before))
         change = self.dry.jam(now)
         if change is None:
             return False
@@ -579,7 +579,7 @@ class Run:
         self._begin_segment(after)
         return True
 
-    def _after_change(self, change: Change, now: Situation, energy: float = 0.0, lost: float = 0.0) -> None:
+    def _after_change(self, change: Change, now: EventContext, energy: float = 0.0, lost: float = 0.0) -> None:
         """Put a change of friction and stops on record."""
         assert self.dry is not None
         self.dry.hits.add(change, now.t)

@@ -10,26 +10,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_number
-from ..connections.constraints.chain_reach import is_tie
+from ..connections.constraints.chain_reach import is_chain_limit
 from ..connections.laws import break_times
 from ..errors import ModelError
-from ..model import Conditions, History, Model, Sampled, State, as_model
+from ..model import Conditions, History, Model, SampledControl, State, as_model
 from ..result import Result
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
 from .ensemble.ensemble import Ensemble, batch_size
 from .events.control_sampling import as_control
 from .events.drive_velocity_jumps import speed_jumps
-from .events.events import Event, Watch
-from .external_solvers import is_foreign
-from .friction.options import dry_of
+from .events.events import Event, EventFunctions
+from .external_solvers import is_external_method
+from .friction.options import make_friction_state
 from .friction.soft_stops import with_soft_stops
-from .interrupts import forget, heed
+from .interrupts import clear_interrupt, raise_pending_interrupt
 from .options import baumgarte_gains, make_options
-from .start import check_jumps, check_tables, found_otherwise, start_time
+from .start import check_jumps, check_tables, equilibrium_differences, start_time
 from .storage.resume import asked_state
 from .storage.stream import begun_at
-from .task import Task
+from .task import SimulationTask
 
 __all__ = ["simulate"]
 
@@ -51,7 +51,7 @@ def simulate(
     max_step: float | None = None,
     step: float | None = None,
     events: Event | Sequence[Event] = (),
-    control: Callable[[State], Any] | Sampled | None = None,
+    control: Callable[[State], Any] | SampledControl | None = None,
     period: float | None = None,
     delay: float = 0.0,
     breaks: ArrayLike = (),
@@ -79,7 +79,7 @@ def simulate(
     max_step: float | None = None,
     step: float | None = None,
     events: Event | Sequence[Event] = (),
-    control: Callable[[State], Any] | Sampled | None = None,
+    control: Callable[[State], Any] | SampledControl | None = None,
     period: float | None = None,
     delay: float = 0.0,
     breaks: ArrayLike = (),
@@ -118,7 +118,7 @@ def simulate(
     max_step: float | None = None,
     step: float | None = None,
     events: Event | Sequence[Event] = (),
-    control: Callable[[State], Any] | Sampled | None = None,
+    control: Callable[[State], Any] | SampledControl | None = None,
     period: float | None = None,
     delay: float = 0.0,
     breaks: ArrayLike = (),
@@ -169,21 +169,21 @@ def simulate(
         Of methods with a fixed step; ``"alpha"`` keeps to it if it is given, and to the tolerances if not.
     events : sequence of Event
     control : function of a State, or Sampled
-        Hinge forces, (nv,) or a dict by name of hinge; called at every evaluation, or, sampled, at its times only. Of
+        Joint forces, (nv,) or a dict by name of joint; called at every evaluation, or, sampled, at its times only. Of
         many runs it is asked about the states of hundreds at once, q (B, nq), t (B,), and answers (B, nv), a list of
-        (B,) for each freedom, or a dict of these: with ``state.q[..., 0]`` a function serves both. One that takes one
-        state only is asked about one after the other, with a note.
+        (B,) for each degree of freedom, or a dict of these: with ``state.q[..., 0]`` a function serves both. One that
+        takes one state only is asked about one after the other, with a note.
     period, delay : float, s
         Short for ``control=Sampled(control, period, delay)``: it is asked once in each period, and held in between.
     breaks : (k,) s
         Times at which something jumps that cannot be known otherwise, in order: no step goes over them. Laws and
         formulas tell theirs by themselves.
     friction : str
-        Dry friction that hinges have: ``"events"``, it sticks and slips exactly, and changes are in ``result.events``;
+        Dry friction that joints have: ``"events"``, it sticks and slips exactly, and changes are in ``result.events``;
         ``"smooth"``, -friction tanh(speed / slip) with a slip of 1e-3 rad/s or m/s, or ``"smooth:0.01"`` with another,
         for methods of other packages and for optimisation; ``"off"``.
     stops : str
-        Limits that hinges have: ``"rigid"``, reached with an impulse; ``"soft"``, by springs with 10 ms of contact;
+        Limits that joints have: ``"rigid"``, reached with an impulse; ``"soft"``, by springs with 10 ms of contact;
         ``"off"``.
     stabilization : str or (float, float)
         ``"projection"``: positions and speeds are put back onto the loops after every step. Or Baumgarte's two gains
@@ -232,8 +232,8 @@ def simulate(
     True
     """
     if resume is None and on_error != "return":
-        heed()
-    forget()
+        raise_pending_interrupt()
+    clear_interrupt()
     model = as_model(system)
     whose = ", the time of the given state" if t_start is None and isinstance(state, State) else ""
     t_start, said = _begin(state, t_start, stream, resume)
@@ -245,9 +245,9 @@ def simulate(
     if stops == "soft":
         model = with_soft_stops(model, state, t_start)
     wanted = _wanted_times(times, t_start, t_end)
-    watch = Watch(model, events)
+    watch = EventFunctions(model, events)
     count = batch_size(model, state, parameters)
-    foreign = is_foreign(method)
+    foreign = is_external_method(method)
     if foreign:
         many = "several" if count is not None else None
         _refuse_elsewhere(method, events=watch.events, step=step, stream=stream, resume=resume, states=many)
@@ -266,22 +266,22 @@ def simulate(
     also = break_times(breaks, item="simulate")
     conditions = _first_conditions(model, {} if count is not None else parameters, control, stabilization)
     model = conditions.model  # with the numbers that were given
-    said += found_otherwise(state, conditions) if count is None else []
+    said += equilibrium_differences(state, conditions) if count is None else []
     if conditions.history is not None and foreign:
         raise ModelError("simulate", "method", method, "inputs with a da.Delay need one of our own, such as 'auto'")
-    conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=t_end - t_start)
-    if dry is not None and foreign and all(is_tie(c, model.system.connections) for c in dry.rows.owners()):
+    conditions, dry = make_friction_state(conditions, friction, stops, atol=options.finest, span=t_end - t_start)
+    if dry is not None and foreign and all(is_chain_limit(c, model.system.connections) for c in dry.rows.owners()):
         dry = None  # a chain that comes to its reach ends the run with an error
     if dry is not None and foreign:
         remedy = (
-            "hinges have friction or stops, and it takes no events: use friction='smooth' and stops='soft', or 'off'"
+            "joints have friction or stops, and it takes no events: use friction='smooth' and stops='soft', or 'off'"
         )
         raise ModelError("simulate", "method", method, remedy)
     check_tables(model, t_start, t_end)
     check_jumps(model, t_start, t_end)
     jumps = speed_jumps(model, t_start, t_end)
     asked = conditions, options, t_start, t_end, wanted, state, watch, dry, also, jumps
-    task = Task(*asked, progress=progress, on_error=on_error, said=said, limits=stops != "off")
+    task = SimulationTask(*asked, progress=progress, on_error=on_error, said=said, limits=stops != "off")
     if foreign:
         return task.elsewhere(method)
     if count is None:
@@ -313,7 +313,7 @@ def _begin(
 def _first_conditions(
     model: Model,
     parameters: Mapping[str, ArrayLike] | None,
-    control: Callable[[State], Any] | Sampled | None,
+    control: Callable[[State], Any] | SampledControl | None,
     stabilization: str | tuple[float, float],
 ) -> Conditions:
     """Return the conditions that a run begins with."""

@@ -9,28 +9,37 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array, finite_number
-from ..closure.driven.driven_state import driven_motion, motion_with
-from ..closure.redundancy import misfits
+from ..closure.driven.driven_state import driven_motion, driven_state_from
+from ..closure.redundancy import nearly_conflicting_constraints
 from ..closure.starts.named_start_values import named_count, named_starts
-from ..closure.starts.start_values import Starts, missed_starts, within_limits
-from ..closure.ungrounded_parts import adrift
-from ..closure.velocity_projection import consistent_speeds, wished_speeds
+from ..closure.starts.start_values import StartValues, unmet_start_values, within_limits
+from ..closure.ungrounded_parts import find_ungrounded_parts
+from ..closure.velocity_projection import consistent_velocities, preferred_velocities
 from ..connections.drives import Drive
 from ..connections.elements.built_in import Effort, Load
-from ..connections.laws import LOOKS, Function, Integral, Linear, Monotone, Piecewise, Spline, steps_of
+from ..connections.laws import (
+    N_SAMPLES,
+    FunctionLaw,
+    Integral,
+    LinearInterpolation,
+    MonotoneSpline,
+    Piecewise,
+    Spline,
+    find_jumps,
+)
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Model, State, as_model
-from ..model.cache import once_per_model
-from ..model.undetermined_efforts import shared_efforts
+from ..model.cache import cached_per_model
+from ..model.undetermined_efforts import undetermined_efforts
 from ..system import System
-from .events.velocity_jumps import FAR
+from .events.velocity_jumps import MAX_OPEN_LOOP
 
 __all__ = [
+    "check_inertia",
     "check_jumps",
     "check_tables",
-    "found_otherwise",
-    "found_with",
-    "mind_inertia",
+    "equilibrium_differences",
+    "parameter_differences",
     "start_state",
     "start_states",
     "start_time",
@@ -38,7 +47,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_SAID = 20  # notes on start values of many runs
+MAX_NOTES = 20  # notes on start values of many runs
 _UNIT = 1e-3  # by which the length of a quaternion may differ from one: rounded digits
 TIGHT, NOTED = 1e-12, 1e-9  # what rounding leaves; what is worth a note
 
@@ -51,7 +60,7 @@ def check_tables(model: Model, t_start: float, t_end: float) -> None:
         if isinstance(element, (Effort, Load)):
             laws += [(f"{element.kind.lower()} {force.name!r}", law) for law in element.given.values()]
     for item, law in laws:
-        if isinstance(law, (Spline, Monotone)):
+        if isinstance(law, (Spline, MonotoneSpline)):
             first, last = np.asarray(law.times)[[0, -1]]
             if first > t_start or last < t_end:
                 raise ModelError(
@@ -59,16 +68,16 @@ def check_tables(model: Model, t_start: float, t_end: float) -> None:
                 )
 
 
-def check_jumps(model: Model, t_start: float, t_end: float, looks: int = LOOKS) -> None:
+def check_jumps(model: Model, t_start: float, t_end: float, looks: int = N_SAMPLES) -> None:
     """Refuse drives whose position jumps: nothing that has mass can follow; functions are looked at `looks` times."""
     for drive in model.drives:
-        _mind_smoothness(drive)
+        _check_smoothness(drive)
     laws = [(drive, law) for drive in model.drives if drive.level == 0 for law in drive.laws]
     for drive, law in laws:
-        if not isinstance(law, Function):
+        if not isinstance(law, FunctionLaw):
             continue
         try:
-            steps = steps_of(law.value, np.linspace(t_start, t_end, looks))
+            steps = find_jumps(law.value, np.linspace(t_start, t_end, looks))
         except Exception:  # of the user's function: said where the run meets it
             continue
         if steps:
@@ -81,7 +90,7 @@ def check_jumps(model: Model, t_start: float, t_end: float, looks: int = LOOKS) 
             )
 
 
-def _mind_smoothness(drive: Drive) -> None:
+def _check_smoothness(drive: Drive) -> None:
     """Refuse laws in pieces by which a position would jump; a speed that jumps takes an impulse."""
     for given in drive.laws:
         law, smooth = given, drive.level
@@ -89,13 +98,14 @@ def _mind_smoothness(drive: Drive) -> None:
             law, smooth = law.law, smooth + 1
         if not isinstance(law, Piecewise):
             continue
-        smooth += -1 if isinstance(law, Linear) and law.jumps else law.smooth
+        smooth += -1 if isinstance(law, LinearInterpolation) and law.jumps else law.smooth
         if smooth < 0:
             raise ModelError(
                 f"drive {drive.name!r}",
                 ("position", "speed", "acceleration")[drive.level],
                 f"a {type(law).__name__} law",
-                "the position would jump, which takes an infinite force: give a da.Linear, da.Monotone, da.Ramp or "
+                "the position would jump, which takes an infinite force: give a da.LinearInterpolation, "
+                "da.MonotoneSpline, da.Ramp or "
                 "da.Spline law, or drive the speed",
             )
 
@@ -117,7 +127,7 @@ def start_time(
     return begin, []
 
 
-def found_with(numbers: Mapping[str, tuple[float, float]]) -> list[str]:
+def parameter_differences(numbers: Mapping[str, tuple[float, float]]) -> list[str]:
     """Say which numbers a state was found with that are others here: there, here, by name."""
     if not numbers:
         return []
@@ -125,14 +135,14 @@ def found_with(numbers: Mapping[str, tuple[float, float]]) -> list[str]:
     return [f"the state was found with {shown}"]
 
 
-def found_otherwise(state: Any, conditions: Conditions) -> list[str]:
+def equilibrium_differences(state: Any, conditions: Conditions) -> list[str]:
     """Say what an equilibrium was found with that a run from it has not: numbers, inputs, holds."""
     then = getattr(state, "conditions", None)
     if not (isinstance(state, State) and isinstance(then, Conditions)):
         return []
     notes = [
         f"{note}: parameters=eq.parameters takes them along"
-        for note in found_with(then.other_numbers(conditions.model, conditions.parameters))
+        for note in parameter_differences(then.changed_parameters(conditions.model, conditions.parameters))
     ]
     inputs = getattr(state, "inputs", {})
     if inputs:
@@ -140,7 +150,7 @@ def found_otherwise(state: Any, conditions: Conditions) -> list[str]:
         notes.append(f"the state was found with inputs {shown}; the run takes what laws give")
     rubbing = {held.name for held in getattr(state, "friction", ())}
     names = dict(enumerate(then.model.speed_names))
-    held = [names.get(k, "a hinge that closes a loop") for k in sorted(then.locked - conditions.locked)]
+    held = [names.get(k, "a joint that closes a loop") for k in sorted(then.locked - conditions.locked)]
     loose = [name for name in held if name not in rubbing]
     if loose:
         notes.append(f"the state was found with {', '.join(map(repr, loose[:6]))} held; the run lets go")
@@ -162,13 +172,13 @@ def start_state(
     system : System or Model
     state : State, or dict of name to value
         A state that is near; or start values by name, which come before those that `System.initial` and `System.place`
-        gave: hinges and coordinates (``"A"``, ``"A.speed"``, ``"ice.x"``, ``"ice.x.speed"``), also where a loop is cut,
+        gave: joints and coordinates (``"A"``, ``"A.speed"``, ``"ice.x"``, ``"ice.x.speed"``), also where a loop is cut,
         bodies (``"crank.position"``, ``".rotation"``, ``".velocity"``, ``".angular_velocity"``), modes
         (``"arm.eta"``, ``"arm.eta[0].speed"``), element states (``"motor.current"``). Arrays with one axis more, (B,)
         or (B, n), give B states. If left out, the start values of the system.
     t : float, s
     limits : bool
-        Whether coordinates for which no start is given start within the limits of their hinges.
+        Whether coordinates for which no start is given start within the limits of their joints.
 
     Returns
     -------
@@ -197,16 +207,16 @@ def start_state(
         return State(q=q, v=v, t=t, x=x), notes
     if state is None:
         return _described(model, t, limits)
-    x = state.x if len(state.x) else model.state_starts()
+    x = state.x if len(state.x) else model.element_start_values()
     q, v, x = (
         finite_array(part, (size,), item="simulate", field=f"state.{name}")
         for name, part, size in (("q", state.q, model.nq), ("v", state.v, model.nv), ("x", x, model.nx))
     )
-    notes += _normalized(model, {h.name: q[model.q_slice(h.name)] for h in model.forest.hinges})
+    notes += _normalized(model, {h.name: q[model.q_slice(h.name)] for h in model.forest.joints})
     if model.nc:
         residual = np.abs(model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0]))[model.holonomic]
         worst = float(residual.max()) if len(residual) else 0.0
-        if worst > FAR:
+        if worst > MAX_OPEN_LOOP:
             names = np.array(model.constraint_connections)[model.holonomic]
             raise AssemblyError(
                 f"the given state does not close the loops: {str(names[residual.argmax()])!r} is open by {worst:.3g} m "
@@ -218,23 +228,23 @@ def start_state(
     moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
     if moved > 1e-9:
         notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
-    mind_inertia(model, motion.q, t)
-    return State(q=motion.q, v=motion.v, t=t, x=x), notes + misfits(model, motion.q, t=t) + shared_drives(
-        model, motion.q, t
-    )
+    check_inertia(model, motion.q, t)
+    return State(q=motion.q, v=motion.v, t=t, x=x), notes + nearly_conflicting_constraints(
+        model, motion.q, t=t
+    ) + shared_drives(model, motion.q, t)
 
 
 def _normalized(model: Model, given: Mapping[str, Any]) -> list[str]:
     """Return notes on quaternions among start values by joint, (nq,) or (B, nq), that have not length one."""
     notes = []
-    for hinge in model.forest.hinges:
-        if hinge.element.nq == hinge.element.nv or given.get(hinge.name) is None:
+    for joint in model.forest.joints:
+        if joint.element.nq == joint.element.nv or given.get(joint.name) is None:
             continue
-        values = np.atleast_2d(np.asarray(given[hinge.name], dtype=float))
+        values = np.atleast_2d(np.asarray(given[joint.name], dtype=float))
         lengths = np.linalg.norm(values[:, :4], axis=1)
         worst = float(lengths[np.abs(lengths - 1.0).argmax()])
         if abs(worst - 1.0) > _UNIT:
-            notes.append(f"the quaternion of {hinge.name!r} has length {worst:.6g} and was divided by it")
+            notes.append(f"the quaternion of {joint.name!r} has length {worst:.6g} and was divided by it")
     return notes
 
 
@@ -243,7 +253,7 @@ def _described(model: Model, t: float, limits: bool) -> tuple[State, list[str]]:
     known = _known_starts(model)
     found = known.get((t, limits))
     if found is None:
-        found = _from_starts(model, Starts.of(model), t, limits)
+        found = _from_starts(model, StartValues.of(model), t, limits)
         if not model.drives:  # their laws may be functions of anything
             known.clear()
             known[t, limits] = found
@@ -251,23 +261,27 @@ def _described(model: Model, t: float, limits: bool) -> tuple[State, list[str]]:
     return State(q=state.q.copy(), v=state.v.copy(), t=t, x=state.x.copy()), list(notes)
 
 
-@once_per_model
+@cached_per_model
 def _known_starts(model: Model) -> dict[tuple[float, bool], tuple[State, list[str]]]:
     """Return the memory of `_described`: the start at the last time that was asked for."""
     return {}
 
 
-def _from_starts(model: Model, starts: Starts, t: float, limits: bool) -> tuple[State, list[str]]:
+def _from_starts(model: Model, starts: StartValues, t: float, limits: bool) -> tuple[State, list[str]]:
     """Return a state that meets start values as far as loops and drives permit, and what it does not meet."""
     starts, moved = within_limits(model, starts) if limits else (starts, {})
-    motion = motion_with(
+    motion = driven_state_from(
         model, t, None, lambda at, paced: _wished_speeds(model, at, paced, t, starts), starts, limits=limits
     )
-    mind_inertia(model, motion.q, t)
+    check_inertia(model, motion.q, t)
     placed = model.initial_state(starts.initials).q
     stays = {name for name, p, q in zip(model.coordinate_names, placed, motion.q, strict=True) if p == q}
     notes = [word for name, word in moved.items() if name in stays]
-    notes += adrift(model.system) + missed_starts(model, motion.q, motion.v, starts) + misfits(model, motion.q, t=t)
+    notes += (
+        find_ungrounded_parts(model.system)
+        + unmet_start_values(model, motion.q, motion.v, starts)
+        + nearly_conflicting_constraints(model, motion.q, t=t)
+    )
     notes += shared_drives(model, motion.q, t)
     return State(q=motion.q, v=motion.v, t=t, x=starts.x), notes
 
@@ -276,11 +290,11 @@ def shared_drives(model: Model, q: Array, t: float) -> list[str]:
     """Say which drives prescribe the same at q (nq,), so that the motion does not determine their efforts."""
     if not model.drives or not model.nc:
         return []
-    names = [name for name, mark in zip(model.speed_names, shared_efforts(model, q, t), strict=True) if mark]
+    names = [name for name, mark in zip(model.speed_names, undetermined_efforts(model, q, t), strict=True) if mark]
     if not names:
         return []
     return [
-        f"drives prescribe more than there are freedoms: the efforts of {_listed(names)} are not unique, and one share "
+        f"drives prescribe more than there are DOF: the efforts of {_listed(names)} are not unique, and one share "
         "of many is given; loads that go with them are not unique either"
     ]
 
@@ -289,38 +303,38 @@ def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
-def mind_inertia(model: Model, q: Array, t: float) -> None:
+def check_inertia(model: Model, q: Array, t: float) -> None:
     """Refuse a start at q (nq,) where accelerations do not exist."""
-    weak = model.freedoms_without_inertia(q, t=t)
+    weak = model.massless_dof(q, t=t)
     if weak:
-        owners = zip(model.body_names, model.hinge_names, strict=True)
-        bodies = [body for body, hinge in owners if set(model.speed_names[model.v_slice(hinge)]) & set(weak)]
-        apart = adrift(model.system)
+        owners = zip(model.body_names, model.joint_names, strict=True)
+        bodies = [body for body, joint in owners if set(model.speed_names[model.v_slice(joint)]) & set(weak)]
+        apart = find_ungrounded_parts(model.system)
         raise SingularityError(
             f"at t = {t:.9g} s nothing resists along {_listed(weak)}: {_listed(bodies)} can move that way without "
-            "moving any inertia. Give them some (about the axis, for a spin), drive these freedoms, or connect the "
+            "moving any inertia. Give them some (about the axis, for a spin), drive these DOF, or connect the "
             "bodies so that they cannot move that way" + "".join(f". Note: {words}" for words in apart)
         )
 
 
-def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float, starts: Starts) -> Array:
-    """Return the start speeds that are given, as far as loops and drives permit; modes at rest if hinges can follow."""
+def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float, starts: StartValues) -> Array:
+    """Return the start speeds that are given, as far as loops and drives permit; modes at rest if joints can follow."""
     wishes, first = starts.speeds(model), starts.first
     still = {name: np.zeros(model.v_slice(name).stop - model.v_slice(name).start) for name in model.flexible_names}
     chains = starts.paced_chains(model)
     if set(still) - set(wishes) and not starts.places and not chains:
         try:
-            return consistent_speeds(model, q, np.zeros(model.nv), fixed={**paced, **still, **wishes}, t=t)
+            return consistent_velocities(model, q, np.zeros(model.nv), fixed={**paced, **still, **wishes}, t=t)
         except AssemblyError:
             pass
-    found = wished_speeds(model, q, paced, wishes, starts.places, chains=chains, t=t)
-    if first is None or not missed_starts(model, q, found, first.of_speeds()):
+    found = preferred_velocities(model, q, paced, wishes, starts.places, chains=chains, t=t)
+    if first is None or not unmet_start_values(model, q, found, first.of_speeds()):
         return found
     try:
         fixed: dict[str, ArrayLike] = {**paced, **first.speeds(model)}
         rest = starts.speeds(model, beside=first)
         chains = first.paced_chains(model) or chains
-        return wished_speeds(model, q, fixed, rest, first.places or starts.places, chains=chains, t=t)
+        return preferred_velocities(model, q, fixed, rest, first.places or starts.places, chains=chains, t=t)
     except AssemblyError:
         return found
 
@@ -347,16 +361,16 @@ def start_states(
         given, notes = start_state(model, state, t_start, limits=limits)
     q = rows_of("state.q", given.q, count, model.nq)
     if isinstance(state, State):
-        notes += _normalized(model, {h.name: q[:, model.q_slice(h.name)] for h in model.forest.hinges})
+        notes += _normalized(model, {h.name: q[:, model.q_slice(h.name)] for h in model.forest.joints})
     v = rows_of("state.v", given.v, count, model.nv)
-    x = rows_of("state.x", given.x if np.size(given.x) else model.state_starts(), count, model.nx)
+    x = rows_of("state.x", given.x if np.size(given.x) else model.element_start_values(), count, model.nx)
     if not isinstance(state, State) or not (model.nc or model.drives):
         return q, v, x, notes
     widest = np.zeros(count)
     if model.nc:
         residual = model.apart(model.constraint_residual(q, t=np.full(count, t_start)), model.row_motion(t_start)[0])
         widest = np.abs(residual[:, model.holonomic]).max(axis=1, initial=0.0)
-    if widest.max() > FAR:
+    if widest.max() > MAX_OPEN_LOOP:
         raise AssemblyError(
             f"state {int(runs[widest.argmax()])} does not close the loops: it is open by {widest.max():.3g} m or rad; "
             "close them with da.assemble(...)"
@@ -386,8 +400,8 @@ def _named_states(
     found = [_from_starts(model, named_starts(model, values, run), t, limits) for run in runs.tolist()]
     q, v, x = (np.array([getattr(state, part) for state, _ in found]) for part in ("q", "v", "x"))
     notes = [f"run {run}: {note}" for run, (_, mine) in zip(runs.tolist(), found, strict=True) for note in mine]
-    if len(notes) > _SAID:
-        notes = [*notes[:_SAID], f"... and {len(notes) - _SAID} more of the kind"]
+    if len(notes) > MAX_NOTES:
+        notes = [*notes[:MAX_NOTES], f"... and {len(notes) - MAX_NOTES} more of the kind"]
     return q, v, x, notes
 
 

@@ -11,29 +11,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DalembertError
-from ..model import Answers, Conditions, History, Model, Sampled, State
+from ..model import Conditions, HeldControl, History, Model, SampledControl, State
 from ..result import Result
 from .diagnostics.snap_through import all_inside
 from .ensemble.ensemble import Ensemble, simulate_each, simulate_many
-from .events.drive_velocity_jumps import SpeedJump, jump_events, refuse_jumps
-from .events.events import Watch
-from .execution import carry_out
-from .external_solvers import simulate_elsewhere
-from .friction.friction import Dry
-from .interrupts import Interrupt, keep_for_next
+from .events.drive_velocity_jumps import DriveVelocityJump, check_no_jumps, jump_events
+from .events.events import EventFunctions
+from .execution import execute_run
+from .external_solvers import run_external_solver
+from .friction.friction import FrictionState
+from .interrupts import Interrupt, defer_interrupt
 from .options import Options
 from .progress import Progress
 from .run import Run
 from .start import start_state
 from .storage.stream import Stream
 
-__all__ = ["Task"]
+__all__ = ["SimulationTask"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class SimulationTask:
     """A simulation that was asked for, checked.
 
     Attributes
@@ -55,7 +55,7 @@ class Task:
     said : list of str
         Notes so far.
     limits : bool
-        Whether limits of hinges are heeded at the start.
+        Whether limits of joints are heeded at the start.
     """
 
     conditions: Conditions
@@ -64,10 +64,10 @@ class Task:
     t_end: float
     times: Array | None
     state: State | Mapping[str, Any] | None
-    watch: Watch
-    dry: Dry | None
+    watch: EventFunctions
+    dry: FrictionState | None
     breaks: Array
-    jumps: list[SpeedJump]
+    jumps: list[DriveVelocityJump]
     progress: bool | None
     on_error: str
     said: list[str]
@@ -84,10 +84,10 @@ class Task:
         resume: Result | bool | None,
         asked: dict[str, Any],
     ) -> Result:
-        """Make one run; `asked`: what a run that is gone on with must have been asked too."""
+        """Make one run; `make_request`: what a run that is gone on with must have been asked too."""
         watch, strikes = self.watch, jump_events(self.jumps, self.t_start, self.t_end)
         if strikes:
-            watch = Watch(self.model, [*watch.events, *strikes])
+            watch = EventFunctions(self.model, [*watch.events, *strikes])
         breaks = self.breaks
         if strikes:  # no step goes across a jump
             breaks = np.union1d(breaks, [event.value for event in strikes])
@@ -97,7 +97,7 @@ class Task:
             run.stream = Stream(stream, self.model, self.t_start, resume is True)
         run.asked |= asked
         try:
-            result = carry_out(run, self.state, self.t_start, self.said, resume, self.on_error, self.limits)
+            result = execute_run(run, self.state, self.t_start, self.said, resume, self.on_error, self.limits)
         finally:
             if run.stream is not None:
                 run.stream.release()
@@ -106,12 +106,12 @@ class Task:
 
     def elsewhere(self, method: str) -> Result:
         """Let another package take the steps."""
-        refuse_jumps(self.jumps, f"method {method!r} does not jump")
+        check_no_jumps(self.jumps, f"method {method!r} does not jump")
         start, notes = start_state(self.model, self.state, self.t_start, limits=self.limits)
         interrupt = Interrupt()
         try:
             with interrupt:
-                result = simulate_elsewhere(
+                result = run_external_solver(
                     method,
                     start,
                     self.t_end,
@@ -133,24 +133,24 @@ class Task:
 
     def many(self, count: int, parameters: Mapping[str, ArrayLike] | None) -> Ensemble:
         """Make many runs: in lanes, or one after the other where each changes its conditions on its way."""
-        refuse_jumps(self.jumps, "many runs at once do not jump")
+        check_no_jumps(self.jumps, "many runs at once do not jump")
         stored = np.linspace(self.t_start, self.t_end, 101) if self.times is None else self.times
         interrupt = Interrupt()
 
         def one(own: Conditions, start: State) -> Result:
-            if isinstance(own.control, Sampled):
-                own = own.changed(answers=Answers(self.model.nv))
+            if isinstance(own.control, SampledControl):
+                own = own.changed(answers=HeldControl(self.model.nv))
             if own.history is not None:
                 own = own.changed(history=History(self.model))
             line = Progress(self.t_start, self.t_end, False)
             dry = None if self.dry is None else self.dry.fresh(own.model)
-            watch = Watch(self.model, self.watch.events)
+            watch = EventFunctions(self.model, self.watch.events)
             run = Run(own, self.options, self.t_end, stored, watch, line, interrupt, dry, self.breaks)
-            return carry_out(run, start, self.t_start, [], None, "return")
+            return execute_run(run, start, self.t_start, [], None, "return")
 
         apart = self.dry is not None or self.conditions.history is not None or bool(self.watch.events)
         apart = apart or bool(all_inside(self.model))
-        if not apart and not isinstance(self.conditions.control, Sampled):
+        if not apart and not isinstance(self.conditions.control, SampledControl):
             given = self.conditions, count, self.t_start, self.t_end, self.times, self.state, parameters, self.options
             return simulate_many(*given, self.on_error, self.breaks, one, self.said, self.limits)
         ensemble = simulate_each(
@@ -162,4 +162,4 @@ class Task:
     def _leave(self, interrupt: Interrupt) -> None:
         """Let what comes next know of a press."""
         if self.on_error != "return":
-            keep_for_next(interrupt)
+            defer_interrupt(interrupt)

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from ..errors import IntegrationError
 from ..model import Conditions
 from ..result import Periods
-from .branch_log import Switchings
+from .branch_log import BranchLog
 from .options import Options
 
 if TYPE_CHECKING:
     from .. import _core
 
-__all__ = ["Records", "Segment", "Track"]
+__all__ = ["Records", "Segment", "Trajectory"]
 
 Array = NDArray[np.float64]
 
@@ -87,7 +87,7 @@ class Segment:
     spare: list[_core.Integrator] = field(default_factory=list, repr=False)  # steppers that take its steps once more
 
     @contextmanager
-    def stepper(self, switchings: Switchings | None = None) -> Iterator[_core.Integrator]:
+    def stepper(self, switchings: BranchLog | None = None) -> Iterator[_core.Integrator]:
         """Lend a stepper that takes steps of the segment once more; a result may be read by several threads at once."""
         try:
             stepper = self.spare.pop()
@@ -106,7 +106,7 @@ class Segment:
         return {**self.__dict__, "spare": []}
 
 
-class Track:
+class Trajectory:
     """States and segments of a run.
 
     Parameters
@@ -117,7 +117,7 @@ class Track:
         Branches of laws.
     """
 
-    def __init__(self, sampled: bool, switchings: Switchings) -> None:
+    def __init__(self, sampled: bool, switchings: BranchLog) -> None:
         self.switchings = switchings
         self.sampled = sampled
         self.segments: list[Segment] = []
@@ -204,7 +204,7 @@ def _begin(segment: Segment) -> float:
 
 
 def _dense_states(
-    track: Track, segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
+    track: Trajectory, segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
 ) -> tuple[Array, Array, Array]:
     """Return states at fractions (k,) of the steps from rows (k,), in order, to those after them."""
     q, v, x = states
@@ -217,7 +217,7 @@ def _dense_states(
 
 
 def _sampled_states(
-    track: Track, segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
+    track: Trajectory, segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
 ) -> tuple[Array, Array, Array]:
     """Return states between samples, by the method itself from the first of each two."""
     found = [np.empty((len(rows), part.shape[1])) for part in states]

@@ -19,28 +19,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure.scaled_equations import Measure
-from .force_balance import Balance, Look
+from ..closure.scaled_equations import CoordinateMeasure
+from .force_balance import BalanceEvaluation, ForceBalance
 
-__all__ = ["Descent", "descend", "flat"]
+__all__ = ["EquilibriumDescent", "descend", "flat"]
 
 Array = NDArray[np.float64]
 
-ROUNDING = 1e-14  # forces, of slopes by rad or lengths: what rounded coordinates leave where nothing loads
+ROUNDOFF_TOL = 1e-14  # forces, of slopes by rad or lengths: what rounded coordinates leave where nothing loads
 BALANCED = 1e-9  # forces out of balance, of those that there are
-FLAT = 1e-9  # slopes below this part of the largest are none
-_STEP = 1e-10  # rad or lengths: the last step
+FLAT_TOL = 1e-9  # slopes below this part of the largest are none
+DIFFERENCE_STEP = 1e-10  # rad or lengths: the last step
 _RADIUS = 0.3  # rad or lengths: the first region of trust
 _TURN = 0.5  # rad: the largest turn in a step
-_FAR = 3e3  # rad or lengths: what is so far away falls for ever
+RUNAWAY_DISTANCE = 3e3  # rad or lengths: what is so far away falls for ever
 _AWAY = 30.0  # and what has not come to rest after all steps, and is so far away, too
-_PATIENCE = 1000
-_SHORTER = 20  # times that a step is cut where it passes a stop
+MAX_STEPS = 1000
+MAX_STEP_CUTS = 20  # times that a step is cut where it passes a stop
 _RETURNS = 20  # steps back along motions that nothing determines
 
 
 @dataclass(eq=False)
-class Descent:
+class EquilibriumDescent:
     """Where a descent led.
 
     Attributes
@@ -57,24 +57,24 @@ class Descent:
     steps : int
     """
 
-    look: Look
-    stops: dict[Measure, float]
+    look: BalanceEvaluation
+    stops: dict[CoordinateMeasure, float]
     found: bool
     falls: Array | None = None
     left: bool = False
     steps: int = 0
-    turned: Measure | None = None
+    turned: CoordinateMeasure | None = None
 
 
 def descend(
-    balance: Balance,
+    balance: ForceBalance,
     q: Array,
     x: Array,
-    stops: Sequence[Measure] = (),
+    stops: Sequence[CoordinateMeasure] = (),
     *,
-    most: int = _PATIENCE,
-    ways: Mapping[Measure, float] | None = None,
-) -> Descent:
+    most: int = MAX_STEPS,
+    ways: Mapping[CoordinateMeasure, float] | None = None,
+) -> EquilibriumDescent:
     """Go from q (nq,) downhill to rest; along motions that nothing determines, back to where it started.
 
     Coordinates in `ways` go one way only, 1 or -1: the descent ends where one of them would turn back, by more than a
@@ -99,14 +99,14 @@ def descend(
 
 
 def _descended(
-    balance: Balance,
+    balance: ForceBalance,
     q: Array,
     x: Array,
-    stops: Sequence[Measure],
+    stops: Sequence[CoordinateMeasure],
     most: int,
-    ways: Mapping[Measure, float] | None = None,
-) -> Descent:
-    walk = _Walk(balance, q, x, stops, ways or {})
+    ways: Mapping[CoordinateMeasure, float] | None = None,
+) -> EquilibriumDescent:
+    walk = _TrustRegionDescent(balance, q, x, stops, ways or {})
     for count in range(most):
         done = walk.step()
         if done is not None:
@@ -114,14 +114,19 @@ def _descended(
             return done
     gone = balance.closed.equations.difference(q, walk.look.q) / balance.scales
     away = float(np.abs(gone).max(initial=0.0)) > _AWAY
-    return Descent(walk.look, walk.on, False, falls=gone if away else None, steps=most)
+    return EquilibriumDescent(walk.look, walk.on, False, falls=gone if away else None, steps=most)
 
 
-class _Walk:
+class _TrustRegionDescent:
     """A descent under way."""
 
     def __init__(
-        self, balance: Balance, q: Array, x: Array, stops: Sequence[Measure], ways: Mapping[Measure, float]
+        self,
+        balance: ForceBalance,
+        q: Array,
+        x: Array,
+        stops: Sequence[CoordinateMeasure],
+        ways: Mapping[CoordinateMeasure, float],
     ) -> None:
         self.ways, self.past = ways, {m: float(m.values(q)) for m in ways}
         self.here = dict(self.past)
@@ -134,11 +139,11 @@ class _Walk:
         kinds = balance.model.speed_kinds
         self.turns = np.array([kind.startswith("angle") or kind in ("wx", "wy", "wz") for kind in kinds], dtype=bool)
 
-    def _look(self, q: Array, x: Array) -> Look:
+    def _look(self, q: Array, x: Array) -> BalanceEvaluation:
         look = self.balance.look(q, x)
         return look.settled() if self.base.model.nx else look
 
-    def step(self) -> Descent | None:
+    def step(self) -> EquilibriumDescent | None:
         """Take a step; return where the descent led if it is over."""
         look = self.look
         g, K = look.g, (look.stiffness + look.stiffness.T) / 2
@@ -146,14 +151,14 @@ class _Walk:
         pull = E.T @ g
         size = look.size
         level = flat(k, size)
-        self.rounding = ROUNDING * float(np.abs(k).max(initial=0.0))
+        self.rounding = ROUNDOFF_TOL * float(np.abs(k).max(initial=0.0))
         nothing = np.abs(pull) <= max(BALANCED * size, self.rounding)
         if nothing.all() and not (k < -level).any():
             s = np.where(np.abs(k) > level, -pull / np.where(np.abs(k) > level, k, 1.0), 0.0)
             self.still += 1
             last = float(np.abs(s).max(initial=0.0))
-            if last < 1e-15 or (last < _STEP and self.still > 1) or self.still > 6:
-                return None if self._released() else Descent(look, dict(self.on), True, left=self.left)
+            if last < 1e-15 or (last < DIFFERENCE_STEP and self.still > 1) or self.still > 6:
+                return None if self._released() else EquilibriumDescent(look, dict(self.on), True, left=self.left)
             return self._take(E @ s, float(pull @ s), certain=True)
         if nothing.all():
             self.left = self.left or self.first
@@ -162,11 +167,11 @@ class _Walk:
         s, hoped = _within(k, pull, self.radius, level)
         s = np.where(nothing & (np.abs(k) <= level), 0.0, s)
         gone = self.base.closed.equations.difference(self.start, look.q) / self.base.scales
-        if float(np.abs(gone).max(initial=0.0)) > _FAR:
-            return Descent(look, dict(self.on), False, falls=look.B @ (E @ s))
+        if float(np.abs(gone).max(initial=0.0)) > RUNAWAY_DISTANCE:
+            return EquilibriumDescent(look, dict(self.on), False, falls=look.B @ (E @ s))
         return self._take(E @ s, hoped)
 
-    def _take(self, s: Array, hoped: float, *, certain: bool = False) -> Descent | None:
+    def _take(self, s: Array, hoped: float, *, certain: bool = False) -> EquilibriumDescent | None:
         """Go a step s, as far as stops allow, if forces do the work that is hoped for; else trust less."""
         look, balance = self.look, self.balance
         turn = float(np.abs(look.B[self.turns] @ s).max(initial=0.0)) / _TURN
@@ -178,7 +183,7 @@ class _Walk:
         part, turned = self._one_way(way, part)
         if turned is not None:
             q = balance.moved(look.q, part * way) if part > 0.0 else look.q
-            return Descent(look if q is None else self._look(q, look.x), dict(self.on), False, turned=turned)
+            return EquilibriumDescent(look if q is None else self._look(q, look.x), dict(self.on), False, turned=turned)
         if met is not None and part * float(np.abs(way).max()) < 1e-9 and self._meet(*met):
             return None
         trial = balance.moved(look.q, part * way)
@@ -204,7 +209,7 @@ class _Walk:
             return None
         return self._less(s)
 
-    def _less(self, s: Array) -> Descent | None:
+    def _less(self, s: Array) -> EquilibriumDescent | None:
         size = float(np.linalg.norm(s))
         self.radius = 0.25 * size
         if size > 1e-13:
@@ -212,11 +217,11 @@ class _Walk:
         small = float(np.abs(self.look.g).max(initial=0.0)) <= max(1e-6 * self.look.size, self.rounding)
         if small and self._released():
             return None
-        return Descent(self.look, dict(self.on), small, left=self.left)
+        return EquilibriumDescent(self.look, dict(self.on), small, left=self.left)
 
     # ---- stops
 
-    def _room(self, way: Array) -> tuple[float, tuple[Measure, float] | None]:
+    def _room(self, way: Array) -> tuple[float, tuple[CoordinateMeasure, float] | None]:
         """Return which part of a scaled way can be gone before a stop, and which that is."""
         q, part, met = self.look.q, 1.0, None
         for measure in self.stops:
@@ -230,11 +235,11 @@ class _Walk:
         return part, met
 
     def _within_stops(
-        self, way: Array, part: float, met: tuple[Measure, float] | None
-    ) -> tuple[float, tuple[Measure, float] | None]:
+        self, way: Array, part: float, met: tuple[CoordinateMeasure, float] | None
+    ) -> tuple[float, tuple[CoordinateMeasure, float] | None]:
         """Return a part of a scaled way after which no stop is passed: distances between bodies go along curves."""
         others = [m for m in self.stops if m not in self.on and m.column < 0]
-        for _ in range(_SHORTER if others else 0):
+        for _ in range(MAX_STEP_CUTS if others else 0):
             q = self.balance.moved(self.look.q, part * way)
             if q is None:
                 break
@@ -248,7 +253,7 @@ class _Walk:
             part, met = part * max(gap / (gap + past[worst]), 0.1), (worst, bound)
         return part, met
 
-    def _one_way(self, way: Array, part: float) -> tuple[float, Measure | None]:
+    def _one_way(self, way: Array, part: float) -> tuple[float, CoordinateMeasure | None]:
         """Return which part of a scaled way can be gone before a coordinate turns back, and which does."""
         q, turned = self.look.q, None
         for measure, sign in self.ways.items():
@@ -258,7 +263,7 @@ class _Walk:
                 part, turned = max(room, 0.0) / (-sign * rate), measure
         return part, turned
 
-    def _meet(self, measure: Measure, bound: float) -> bool:
+    def _meet(self, measure: CoordinateMeasure, bound: float) -> bool:
         """Hold a coordinate at its stop, if the step came there; of curved ways the next step does."""
         if abs(float(measure.values(self.look.q)) - bound) > 0.05 * measure.scale:
             return False
@@ -291,7 +296,7 @@ class _Walk:
         self.radius = max(self.radius, 1e-3)
 
 
-def _work(one: Look, two: Look) -> float:
+def _work(one: BalanceEvaluation, two: BalanceEvaluation) -> float:
     """Return the work against forces along the straight way from one configuration to another, J, by both ends."""
     there, back = one.balance.closed.between(one.q, two.q), one.balance.closed.between(two.q, one.q)
     D = one.balance.scales
@@ -300,7 +305,7 @@ def _work(one: Look, two: Look) -> float:
 
 def flat(k: Array, size: float) -> float:
     """Return the level below which slopes k (n,) J of forces of a size, J, are none."""
-    return FLAT * max(float(np.abs(k).max(initial=0.0)), 1e-3 * size, 1e-300)
+    return FLAT_TOL * max(float(np.abs(k).max(initial=0.0)), 1e-3 * size, 1e-300)
 
 
 def _within(k: Array, pull: Array, radius: float, level: float) -> tuple[Array, float]:

@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.names import full_names
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..errors import ModelError, SingularityError
 from ..model import ConnectionLoads, Model, State
 from ..model.conditions import Conditions
 from ..result import Motion, Periods, Result
-from .force_balance import Look
-from .friction import Held
+from .force_balance import BalanceEvaluation
+from .friction import FrictionHold
 from .stability import Stability
 
-__all__ = ["Equilibrium", "Rest"]
+__all__ = ["Equilibrium", "EquilibriumState"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
-class Rest(State):
+class EquilibriumState(State):
     """A state of rest, and what it was found with: analyses of small motions take that over.
 
     Attributes
@@ -58,7 +58,7 @@ class Equilibrium(State):
     residual : float
         Forces out of balance, as a part of the largest load.
     friction : list of Held
-        What friction of hinges does, with margins and bands.
+        What friction of joints does, with margins and bands.
     stops : dict of str to float
         Efforts of the stops that press, N m or N, by coordinate.
     free : tuple of str
@@ -72,12 +72,12 @@ class Equilibrium(State):
     stable: Stability = field(default=None)  # type: ignore[assignment]
     unknown: dict[str, float] = field(default_factory=dict)
     residual: float = 0.0
-    friction: list[Held] = field(default_factory=list)
+    friction: list[FrictionHold] = field(default_factory=list)
     stops: dict[str, float] = field(default_factory=dict)
     free: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     steps: int = 0
-    look: Look = field(default=None)  # type: ignore[assignment]
+    look: BalanceEvaluation = field(default=None)  # type: ignore[assignment]
     conditions: Conditions = field(default=None)  # type: ignore[assignment]
 
     def state(self) -> State:
@@ -87,7 +87,7 @@ class Equilibrium(State):
     @property
     def parameters(self) -> dict[str, float]:
         """Numbers that were given or found, for ``simulate(..., parameters=eq.parameters)``."""
-        return {name: value for name, (value, _) in self.conditions.other_numbers().items()}
+        return {name: value for name, (value, _) in self.conditions.changed_parameters().items()}
 
     @property
     def inputs(self) -> dict[str, float]:
@@ -162,16 +162,16 @@ class Equilibrium(State):
         still = np.zeros(model.nv)
         cut_q, cut_v, _ = model.cut_motion(self.q, self.v, still)
         for connection in model.system.connections.values():
-            hinge, name = connection.element, connection.name
-            if not isinstance(hinge, Hinge):
+            joint, name = connection.element, connection.name
+            if not isinstance(joint, Joint):
                 continue
-            names = full_names(name, hinge.coordinates)
+            names = full_names(name, joint.coordinates)
             cut = name in model.compiled.names.cut_q
             q = cut_q[model.compiled.names.cut_q[name]] if cut else self.q[model.q_slice(name)]
             v = cut_v[model.cut_slice(name)] if cut else self.v[model.v_slice(name)]
             for k, one in enumerate(names):
-                speed = float(v[k]) if hinge.nq == hinge.nv else None
-                found.append((one, (float(q[k]), hinge.coordinate_units[k], speed)))
+                speed = float(v[k]) if joint.nq == joint.nv else None
+                found.append((one, (float(q[k]), joint.coordinate_units[k], speed)))
         for body in model.flexible_names:
             span = model.q_slice(body)
             found += [(f"{body}.eta[{k}]", (float(value), "", None)) for k, value in enumerate(self.q[span])]
@@ -201,7 +201,7 @@ class Equilibrium(State):
             ("found", [(name, f"{value:.6g}") for name, value in self.unknown.items()]),
             ("stops that press", [(name, f"{value:.6g}") for name, value in self.stops.items()]),
             ("kept by drives and holds", [(n, f"{e:.6g}") for n, e in self.efforts.items() if n not in others]),
-            ("friction", [(h.name, _said(h)) for h in self.friction]),
+            ("friction", [(h.name, _friction_text(h)) for h in self.friction]),
         ):
             if rows:
                 lines += [f"{title}:", *_columns(rows)]
@@ -237,7 +237,7 @@ class _RestResult(Result):
         return type("RestMotion", (_RestMotion,), {"given": self._given})
 
 
-def _said(held: Held) -> str:
+def _friction_text(held: FrictionHold) -> str:
     how = "slid there; now" if held.slid else "holds"
     low, high = held.band
     return f"{how} {held.effort:.6g} of {held.limit:.6g} {held.unit}, loads may change by {low:.4g} to {high:.4g}"

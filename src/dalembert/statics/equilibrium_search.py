@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import checked
-from ..closure.scaled_equations import Measure
-from ..closure.scaling import Scales, singular_values
+from ..closure.scaled_equations import CoordinateMeasure
+from ..closure.scaling import Scaling, singular_values
 from ..errors import EquilibriumError, ModelError
 from ..model import Model, State, as_model
-from ..result import Motion, always
+from ..result import Motion, single_period
 from ..simulation.diagnostics.flexible_bodies import mode_notes
 from ..system import System
-from .energy_descent import BALANCED, ROUNDING, Descent, descend, flat
+from .energy_descent import BALANCED, ROUNDOFF_TOL, EquilibriumDescent, descend, flat
 from .equilibrium_result import Equilibrium
-from .force_balance import Balance, Look
-from .friction import Held, rest_with_friction
-from .request import Request, requested
-from .stability import judged, named_motion
+from .force_balance import BalanceEvaluation, ForceBalance
+from .friction import FrictionHold, rest_with_friction
+from .request import EquilibriumRequest, make_request
+from .stability import assess_stability, named_motion
 from .trim import Trim, trim
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 
 _TRIAL = 5  # part of the steps after which a descent is looked at
 _PROGRESS = 0.1  # of the forces at the start: what is left after these steps if it gets on
-_SINGULAR = 1e-5  # scaled singular values of loops below this are lost
+SINGULAR_TOL = 1e-5  # scaled singular values of loops below this are lost
 
 
 @overload
@@ -136,9 +136,9 @@ def equilibrium(
     inputs, parameters : dict of str to float
         In place of laws of time, and of the numbers described.
     control : function of a State
-        Hinge forces, asked at rest.
+        Joint forces, asked at rest.
     friction : str
-        ``"hold"``: dry friction of hinges holds what it can, and the rest is looked for from the start;
+        ``"hold"``: dry friction of joints holds what it can, and the rest is looked for from the start;
         ``"off"``: none.
     stable : bool
         Whether to go downhill to a stable one; if not, the same as `nearest`.
@@ -176,11 +176,11 @@ def equilibrium(
         raise ModelError("equilibrium", "friction", friction, "use 'hold' or 'off'")
     how: dict[str, Any] = {"t": t, "hold": hold, "speeds": speeds, "unknown": unknown, "inputs": inputs}
     how |= {"parameters": parameters, "control": control}
-    request = requested(model, state=state, **how)
+    request = make_request(model, state=state, **how)
     if all or count is not None:
-        from .multistart import several
+        from .multistart import find_all_equilibria
 
-        return several(request, count)
+        return find_all_equilibria(request, count)
     eq = solved(request, friction=friction, nearest=nearest or not stable, max_steps=max_steps)
     if eq.model.flexible_names:
         eq.notes += _unfit_modes(eq)
@@ -192,10 +192,12 @@ def _unfit_modes(eq: Equilibrium) -> list[str]:
     if eq.inputs:  # loads that laws do not give
         return []
     t, q, v, x = np.array([float(eq.t)]), *(np.array(part, dtype=float)[None] for part in (eq.q, eq.v, eq.x))
-    return mode_notes(Motion(eq.conditions.model, t, q, v, x, conditions=always(eq.conditions)))
+    return mode_notes(Motion(eq.conditions.model, t, q, v, x, conditions=single_period(eq.conditions)))
 
 
-def solved(request: Request, *, friction: str = "hold", nearest: bool = False, max_steps: int = 1000) -> Equilibrium:
+def solved(
+    request: EquilibriumRequest, *, friction: str = "hold", nearest: bool = False, max_steps: int = 1000
+) -> Equilibrium:
     """Return the answer to a question."""
     if request.trims or nearest or _lasting_states(request):
         found, met = trim(request)
@@ -203,7 +205,7 @@ def solved(request: Request, *, friction: str = "hold", nearest: bool = False, m
             raise _not_balanced(request, found)
         return answered_trim(request, found)
     rubs = friction == "hold" and bool(request.rows.rubs.any())
-    held: list[Held] = []
+    held: list[FrictionHold] = []
     if rubs:
         descent, held = rest_with_friction(request, most=max_steps)
     else:
@@ -215,7 +217,7 @@ def solved(request: Request, *, friction: str = "hold", nearest: bool = False, m
     return _answered(request, descent, held)
 
 
-def _descended(request: Request, max_steps: int) -> tuple[Descent, Equilibrium | None]:
+def _descended(request: EquilibriumRequest, max_steps: int) -> tuple[EquilibriumDescent, Equilibrium | None]:
     """Return where a descent led; or, if it makes no progress, a stable rest that Newton's method finds at once.
 
     Loads that turn with bodies have no potential: there may be no way along which they do work all the time.
@@ -238,7 +240,7 @@ def _descended(request: Request, max_steps: int) -> tuple[Descent, Equilibrium |
     return rest, None
 
 
-def _lasting_states(request: Request) -> bool:
+def _lasting_states(request: EquilibriumRequest) -> bool:
     """Return whether some element states have no rest of their own, as integrators."""
     if not request.model.nx:
         return False
@@ -248,7 +250,7 @@ def _lasting_states(request: Request) -> bool:
     return bool(live.any()) and bool((s <= 1e-12 * max(float(s.max(initial=0.0)), 1e-300)).any())
 
 
-def _answered(request: Request, found: Descent, held: list[Held]) -> Equilibrium:
+def _answered(request: EquilibriumRequest, found: EquilibriumDescent, held: list[FrictionHold]) -> Equilibrium:
     look = found.look
     names, notes = () if _singular(request, look) else _free(look), list(request.notes)
     if found.left:
@@ -263,7 +265,7 @@ def _answered(request: Request, found: Descent, held: list[Held]) -> Equilibrium
     return eq
 
 
-def answered_trim(request: Request, found: Trim) -> Equilibrium:
+def answered_trim(request: EquilibriumRequest, found: Trim) -> Equilibrium:
     """Return the answer that Newton's method found."""
     look, model = found.look, request.model
     unknown = dict(zip(request.unknown, found.u.tolist(), strict=True))
@@ -279,23 +281,25 @@ def answered_trim(request: Request, found: Trim) -> Equilibrium:
         if not m.lower <= value <= m.upper:
             eq.notes.append(f"{m.name!r} is at {value:.6g} {m.unit}, beyond its stop, which the search does not mind")
     if request.rows.rubs.any():
-        eq.notes.append("friction of hinges is left out")
+        eq.notes.append("friction of joints is left out")
     return eq
 
 
-def _equilibrium(request: Request, look: Look, unknown: dict[str, float], steps: int, notes: list[str]) -> Equilibrium:
+def _equilibrium(
+    request: EquilibriumRequest, look: BalanceEvaluation, unknown: dict[str, float], steps: int, notes: list[str]
+) -> Equilibrium:
     model, balance = request.model, look.balance
     state = State(q=look.q, v=balance.v.copy(), t=balance.t, x=look.x)
-    _mind_steady(request, look)
+    _check_steady(request, look)
     conditions = locked(request, balance)
     steady = balance.fixed & (balance.v != 0)
     steady[request.paced] = True
-    verdict = judged(look, state, conditions, balance._inputs, steady)
+    verdict = assess_stability(look, state, conditions, balance._inputs, steady)
     if _singular(request, look):
         reason = "the position is singular: loops leave other motions here than nearby, and no linear system decides"
         verdict = replace(verdict, verdict="marginal", reason=reason)
     slopes = float(np.abs(look.virtual_stiffness).max(initial=0.0))
-    size = max(look.size, ROUNDING / BALANCED * slopes, 1e-300)
+    size = max(look.size, ROUNDOFF_TOL / BALANCED * slopes, 1e-300)
     residual = float(np.abs(look.g).max(initial=0.0)) / size
     notes += _pushed(request, look, size)
     return Equilibrium(
@@ -304,17 +308,17 @@ def _equilibrium(request: Request, look: Look, unknown: dict[str, float], steps:
     )  # fmt: skip
 
 
-def _singular(request: Request, look: Look) -> bool:
+def _singular(request: EquilibriumRequest, look: BalanceEvaluation) -> bool:
     """Return whether loops lose rank on the way from the start to a configuration."""
     closed, free = look.balance._open, ~look.balance.fixed
     if not closed.rows:
         return False
     there, here = (singular_values(closed.jacobian(q)[:, free]) for q in (request.q, look.q))
-    between = (here > 1e-11) & (here < _SINGULAR)
-    return bool(between.any()) or int((here > _SINGULAR).sum()) < int((there > _SINGULAR).sum())
+    between = (here > 1e-11) & (here < SINGULAR_TOL)
+    return bool(between.any()) or int((here > SINGULAR_TOL).sum()) < int((there > SINGULAR_TOL).sum())
 
 
-def locked(request: Request, balance: Balance) -> Any:
+def locked(request: EquilibriumRequest, balance: ForceBalance) -> Any:
     """Return conditions under which everything that is held is locked."""
     model = request.model
     free = model.driven_speeds() | (balance.v != 0)
@@ -325,12 +329,12 @@ def locked(request: Request, balance: Balance) -> Any:
     return conditions.changed(locked=conditions.locked | locked) if locked else conditions
 
 
-def _mind_steady(request: Request, look: Look) -> None:
+def _check_steady(request: EquilibriumRequest, look: BalanceEvaluation) -> None:
     """Refuse speeds that rows do not let stay as they are."""
     model, balance = request.model, look.balance
     if not (model.nc and balance.v.any()):
         return
-    scales = Scales.of(model, t=balance.t)
+    scales = Scaling.of(model, t=balance.t)
     opens = scales.rows * (model.constraint_bias(look.q, balance.v, t=balance.t) - scales.targets[2])
     opens[~np.asarray(model.compiled.names.closing, dtype=bool)] = 0.0
     pace = float(np.abs(balance.v / scales.columns).max())
@@ -339,12 +343,12 @@ def _mind_steady(request: Request, look: Look) -> None:
         raise _with_state(
             f"system {model.system.name!r} does not move steadily so: row {model.constraint_names[worst]!r} would open "
             "if all speeds stayed as they are. Where a body goes round a bend, its speeds are constant in axes of its "
-            "own: connect it by a Free hinge",
+            "own: connect it by a Free joint",
             look,
         )
 
 
-def _pushed(request: Request, look: Look, size: float) -> list[str]:
+def _pushed(request: EquilibriumRequest, look: BalanceEvaluation, size: float) -> list[str]:
     """Say what it takes to keep speeds that were given and that nothing drives."""
     balance, model = look.balance, request.model
     given = balance.prescribed & (balance.v != 0) & ~model.driven_speeds()
@@ -356,12 +360,12 @@ def _pushed(request: Request, look: Look, size: float) -> list[str]:
     ]
 
 
-def _effort(look: Look, measure: Measure) -> float:
+def _effort(look: BalanceEvaluation, measure: CoordinateMeasure) -> float:
     place = list(look.balance.held).index(measure)
     return float(look.mu[place] / measure.scale)
 
 
-def _free(look: Look) -> tuple[str, ...]:
+def _free(look: BalanceEvaluation) -> tuple[str, ...]:
     """Return the names of motions that nothing determines."""
     if not len(look.g):
         return ()
@@ -370,7 +374,7 @@ def _free(look: Look) -> tuple[str, ...]:
     return _names(look.balance.model, loose)
 
 
-def _loose(request: Request, found: Trim) -> tuple[str, ...]:
+def _loose(request: EquilibriumRequest, found: Trim) -> tuple[str, ...]:
     """Return the names of unknowns that are not determined."""
     if not found.loose.shape[1]:
         return ()
@@ -391,7 +395,7 @@ def _names(model: Model, motions: Array) -> tuple[str, ...]:
 # ---- failing
 
 
-def _no_rest(request: Request, found: Descent) -> EquilibriumError:
+def _no_rest(request: EquilibriumRequest, found: EquilibriumDescent) -> EquilibriumError:
     model, look = request.model, found.look
     name = f"system {model.system.name!r}"
     if found.falls is not None:
@@ -422,7 +426,7 @@ def _ways_out(model: Model) -> str:
     )
 
 
-def _not_balanced(request: Request, found: Trim) -> EquilibriumError:
+def _not_balanced(request: EquilibriumRequest, found: Trim) -> EquilibriumError:
     model, look = request.model, found.look
     force = look.F @ look.g
     parts = []
@@ -440,7 +444,7 @@ def _not_balanced(request: Request, found: Trim) -> EquilibriumError:
     )
 
 
-def _with_state(text: str, look: Look) -> EquilibriumError:
+def _with_state(text: str, look: BalanceEvaluation) -> EquilibriumError:
     error = EquilibriumError(text)
     error.state = State(q=look.q, v=look.balance.v, t=look.balance.t, x=look.x)
     return error

@@ -1,6 +1,6 @@
 """Forces out of balance at a configuration, and their slopes, along what loops, drives and holds leave free.
 
-With f the hinge forces that would have to be supplied for the state to go on without accelerations (inertia of a steady
+With f the joint forces that would have to be supplied for the state to go on without accelerations (inertia of a steady
 motion, weights, less what elements do), P the rows of loops, H those of coordinates that something holds:
 
     f = P^T lam + H^T mu + r          lam, mu by least squares                                                    (1)
@@ -27,24 +27,24 @@ from numpy.typing import NDArray
 from .. import _core
 from ..closure.equations import RelativeEquations
 from ..closure.null_space import null_space
-from ..closure.scaled_equations import Closed, Measure
+from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ..connections.joints import Free
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Derivatives, Model
 from ..rotation import skew
 
-__all__ = ["Balance", "Look", "straight"]
+__all__ = ["BalanceEvaluation", "ForceBalance", "straight"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-_CLOSED = 1e-12  # scaled residual of closed loops
+CLOSED_TOL = 1e-12  # scaled residual of closed loops
 _FORCES = _core.report_parts.index("forces")
-_STEP = 1e-6  # rad or lengths: of central differences, where bodies without mass leave no accelerations
+DIFFERENCE_STEP = 1e-6  # rad or lengths: of central differences, where bodies without mass leave no accelerations
 
 
 @dataclass(frozen=True, eq=False)
-class Balance:
+class ForceBalance:
     """What is at rest, or moves steadily, under which conditions.
 
     Attributes
@@ -73,25 +73,25 @@ class Balance:
     t: float
     conditions: Conditions
     inputs: Mapping[str, float]
-    fixed: Marks
-    prescribed: Marks
+    fixed: BoolArray
+    prescribed: BoolArray
     v: Array
-    held: Mapping[Measure, float] = field(default_factory=dict)
-    trimmed: Mapping[Measure, float] = field(default_factory=dict)
-    idle: Marks = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    held: Mapping[CoordinateMeasure, float] = field(default_factory=dict)
+    trimmed: Mapping[CoordinateMeasure, float] = field(default_factory=dict)
+    idle: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     # ---- configurations
 
     @cached_property
-    def closed(self) -> Closed:
+    def closed(self) -> ScaledEquations:
         """The closure equations with what is held."""
         equations = RelativeEquations(self.model)
-        return Closed(equations, {**self.held, **self.trimmed}, self.t, self.fixed)
+        return ScaledEquations(equations, {**self.held, **self.trimmed}, self.t, self.fixed)
 
     @cached_property
-    def _open(self) -> Closed:
+    def _open(self) -> ScaledEquations:
         """The same with a column for every small motion, fixed ones too: virtual motions go along some of them."""
-        return Closed(RelativeEquations(self.model), {**self.held, **self.trimmed}, self.t)
+        return ScaledEquations(RelativeEquations(self.model), {**self.held, **self.trimmed}, self.t)
 
     @cached_property
     def _rolling(self) -> NDArray[np.intp]:
@@ -105,7 +105,7 @@ class Balance:
         """Sizes of small motions (nv,): 1 rad, or a length of the system."""
         return self.closed.scales
 
-    def with_held(self, held: Mapping[Measure, float]) -> Balance:
+    def with_held(self, held: Mapping[CoordinateMeasure, float]) -> ForceBalance:
         """Return the balance with further coordinates held."""
         return replace(self, held={**self.held, **held})
 
@@ -121,7 +121,7 @@ class Balance:
         r = closed.residual(q)
         for _ in range(30):
             worst = float(np.abs(r).max(initial=0.0))
-            if worst < _CLOSED:
+            if worst < CLOSED_TOL:
                 return q
             step = np.zeros(closed.nv)
             step[free] = np.linalg.lstsq(closed.jacobian(q)[:, free], -r, rcond=1e-9)[0]
@@ -141,7 +141,7 @@ class Balance:
 
     @cached_property
     def locking(self) -> Conditions:
-        """The conditions with locks where coordinates of cut hinges are held, so that their rows may turn."""
+        """The conditions with locks where coordinates of cut joints are held, so that their rows may turn."""
         nv = self.model.nv
         cut = {nv + m.place for m in (*self.held, *self.trimmed) if m.column < 0}
         return self.conditions.changed(locked=self.conditions.locked | cut) if cut else self.conditions
@@ -169,15 +169,15 @@ class Balance:
         f: Array = model._supplied(q, v, still, conditions=self.conditions, **how)
         return f
 
-    def look(self, q: Array, x: Array) -> Look:
+    def look(self, q: Array, x: Array) -> BalanceEvaluation:
         """Return what there is at a closed configuration."""
-        return Look(self, q, x)
+        return BalanceEvaluation(self, q, x)
 
 
-class Look:
+class BalanceEvaluation:
     """What there is at a configuration q (nq,) with element states x (nx,)."""
 
-    def __init__(self, balance: Balance, q: Array, x: Array) -> None:
+    def __init__(self, balance: ForceBalance, q: Array, x: Array) -> None:
         self.balance, self.q, self.x = balance, q, x
         model, D = balance.model, balance.scales
         loops, held, trimmed = balance.rows(q)
@@ -192,7 +192,7 @@ class Look:
             self._shares(loops, held, allowed, self.lam)
         self.g = self.F.T @ (D * self.f)
 
-    def _shares(self, loops: Array, held: Array, allowed: Marks, lam: Array | None) -> None:
+    def _shares(self, loops: Array, held: Array, allowed: BoolArray, lam: Array | None) -> None:
         """Find f, lam, mu and r of (1), and the joint forces tau under which nothing accelerates.
 
         tau holds the efforts of drives and holds at tree coordinates besides r; those at cut joints are multipliers.
@@ -219,7 +219,7 @@ class Look:
         lam, scale = np.zeros(model.nc), np.asarray(model.compiled.tables["row_scale"])
         places = [k for k in balance.closed._rows if k < model.nc]
         lam[places] = y[: len(places)]
-        # rows of driven hinges stand after them, and bind nothing that is free
+        # rows of driven joints stand after them, and bind nothing that is free
         lam[balance._rolling] = y[len(y) - len(balance._rolling) :]
         return np.asarray(lam * scale)
 
@@ -266,7 +266,7 @@ class Look:
     def _differences(self) -> Derivatives:
         """Return the derivatives by q of f - P^T lam - H^T mu, by central differences along every free motion."""
         balance, model = self.balance, self.balance.model
-        n, steps = model.nv, _STEP * np.diag(balance.scales)
+        n, steps = model.nv, DIFFERENCE_STEP * np.diag(balance.scales)
         near = model.integrate(np.repeat(self.q[None], 2 * n, axis=0), np.vstack([steps, -steps]))
         x = np.zeros((2 * n, model.nx))
         f = balance.supplied(near, x)
@@ -276,7 +276,7 @@ class Look:
         for measure, mu in zip(balance.held, self.mu, strict=True):
             if measure.column < 0:
                 f = f - mu / measure.scale * measure.row(near)
-        by_q = ((f[:n] - f[n:]) / (2 * _STEP)).T / balance.scales
+        by_q = ((f[:n] - f[n:]) / (2 * DIFFERENCE_STEP)).T / balance.scales
         none = np.zeros((n, 0))
         return Derivatives(by_q, none, none, none, none, none, none)
 
@@ -303,20 +303,20 @@ class Look:
     def _slopes(self) -> tuple[Derivatives, Derivatives]:
         return self.slopes()
 
-    def settled(self) -> Look:
+    def settled(self) -> BalanceEvaluation:
         """Return the look with element states at rest, dx = 0, where they have a rest of their own."""
         look = self
         for _ in range(20):
             _, states = look._slopes
             step = np.linalg.lstsq(states.x, -look.dx, rcond=1e-12)[0]
-            look = Look(self.balance, self.q, look.x + step)
+            look = BalanceEvaluation(self.balance, self.q, look.x + step)
             size = np.abs(look.x).max(initial=0.0) + np.abs(self.x).max(initial=0.0)
             if np.abs(step).max(initial=0.0) <= 1e-12 * size:
                 return look
         raise AssemblyError("element states do not come to rest")
 
 
-def _without(part: Array, idle: Marks) -> Array:
+def _without(part: Array, idle: BoolArray) -> Array:
     """Return derivatives with rows of states that need no rest zero."""
     kept = part.copy()
     kept[idle] = 0.0
@@ -329,7 +329,7 @@ def straight(model: Model, by_q: Array, r: Array) -> Array:
     Steps shift a body straight and turn it about itself (`Model.integrate`); forces in its axes turn with it, which is
     no change of theirs.
     """
-    free = [model.v_slice(h.name).start for h in model.forest.hinges if isinstance(h.element, Free)]
+    free = [model.v_slice(h.name).start for h in model.forest.joints if isinstance(h.element, Free)]
     if not free:
         return by_q
     slopes = by_q.copy()

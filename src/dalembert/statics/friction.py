@@ -1,4 +1,4 @@
-"""Dry friction of hinges at rest: what it holds where it is, what slides, and where that comes to rest.
+"""Dry friction of joints at rest: what it holds where it is, what slides, and where that comes to rest.
 
 Friction holds any effort within its bounds, so that rest is a band, and which rest of it is found depends on the start.
 Everything is held where it starts; if efforts within the bounds,
@@ -19,26 +19,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..closure.equations import RelativeEquations
-from ..closure.scaled_equations import Measure, measures_of
+from ..closure.scaled_equations import CoordinateMeasure, measures_of
 from ..errors import EquilibriumError, ModelError
-from ..numerics.bounded_qp import solve_box
-from ..simulation.friction.load_limits import frozen
-from ..simulation.friction.rows import DryRows
-from .energy_descent import Descent, descend
-from .force_balance import Balance, Look
-from .request import Request
+from ..numerics.bounded_qp import solve_bounded_qp
+from ..simulation.friction.load_limits import with_fixed_friction
+from ..simulation.friction.rows import FrictionRows
+from .energy_descent import EquilibriumDescent, descend
+from .force_balance import BalanceEvaluation, ForceBalance
+from .request import EquilibriumRequest
 
-__all__ = ["Held", "Rubbing", "rest_with_friction"]
+__all__ = ["FrictionHold", "StaticFriction", "rest_with_friction"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-_ROUNDS = 200  # changes of who slides
-_FAR = 300.0  # rad or lengths: what slid so far slides for ever
+MAX_ROUNDS = 200  # changes of who slides
+MAX_DISTANCE = 300.0  # rad or lengths: what slid so far slides for ever
 
 
 @dataclass(frozen=True)
-class Held:
+class FrictionHold:
     """What friction of a coordinate does at rest.
 
     Attributes
@@ -72,28 +72,28 @@ class Held:
         return self.effort - self.limit, self.effort + self.limit
 
 
-class Rubbing:
-    """Friction of hinges: rows, their bounds, and which of them slide."""
+class StaticFriction:
+    """Friction of joints: rows, their bounds, and which of them slide."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: EquilibriumRequest) -> None:
         self.request, self.rows = request, _rubbing(request)
         known = measures_of(RelativeEquations(request.model))
-        self.measures: list[Measure] = []
+        self.measures: list[CoordinateMeasure] = []
         for name, row in zip(self.rows.names, range(len(self.rows)), strict=True):
             if name not in known:
                 raise ModelError(
                     "equilibrium", f"friction of {name!r}", float(self.rows.sliding[row]),
                     "the attitude of a ball joint cannot be held by friction at rest: leave its friction out by "
-                    "friction='off', or describe it by revolute hinges",
+                    "friction='off', or describe it by revolute joints",
                 )  # fmt: skip
             self.measures.append(known[name])
         self.sign = np.zeros(len(self.rows))
         self.start = self.places(request.q)
 
-    def balance(self, friction: Array) -> Balance:
+    def balance(self, friction: Array) -> ForceBalance:
         """Return the balance with rows that slide against friction (n,), N m or N, and others held."""
         base, rows = self.request.balance, self.rows
-        parameters = frozen(rows, base.conditions, friction).parameters.copy()
+        parameters = with_fixed_friction(rows, base.conditions, friction).parameters.copy()
         parameters[rows.friction] = friction
         parameters[rows.mode] = self.sign
         held = {m: value for m, value, sign in zip(self.measures, self.start, self.sign, strict=True) if sign == 0.0}
@@ -103,7 +103,7 @@ class Rubbing:
         """Return where the rows are, (n,) rad or m."""
         return np.array([float(m.values(q)) for m in self.measures])
 
-    def bounds(self, look: Look) -> tuple[Array, Array]:
+    def bounds(self, look: BalanceEvaluation) -> tuple[Array, Array]:
         """Return friction and static friction (n,) N m or N under the loads of a rest."""
         rows, model, balance = self.rows, self.request.model, look.balance
         if not rows.loaded.any():
@@ -113,7 +113,7 @@ class Rubbing:
         signals = model.report(["signals"], balance.t, look.q, balance.v, look.x, **how)["signals"]  # type: ignore[arg-type]
         return rows.frictions(self.request.balance.conditions, rows.loads(signals))
 
-    def efforts(self, look: Look, static: Array) -> tuple[Array, Array]:
+    def efforts(self, look: BalanceEvaluation, static: Array) -> tuple[Array, Array]:
         """Return efforts (n,) within static friction that come nearest to (1), and which way rows go that they let go.
 
         What is missing moves all of them together; rows that it would move slide, 1 or -1, others have 0.
@@ -128,7 +128,7 @@ class Rubbing:
         A = free.F.T @ H[stuck].T
         mu = -self.sign * static * scale
         bound = (static * scale)[stuck]
-        solution = solve_box(A.T @ A, -A.T @ free.g, -bound, bound)
+        solution = solve_bounded_qp(A.T @ A, -A.T @ free.g, -bound, bound)
         missing = free.g - A @ solution.x
         way = np.zeros(n)
         if float(np.abs(missing).max(initial=0.0)) > 1e-8 * max(free.size, 1e-300):
@@ -140,11 +140,11 @@ class Rubbing:
         return mu / scale, way
 
 
-def rest_with_friction(request: Request, *, most: int) -> tuple[Descent, list[Held]]:
+def rest_with_friction(request: EquilibriumRequest, *, most: int) -> tuple[EquilibriumDescent, list[FrictionHold]]:
     """Return where a descent with friction led, and what friction holds there."""
-    rub = Rubbing(request)
+    rub = StaticFriction(request)
     q, x, slid = request.q, request.x, np.zeros(len(rub.rows), dtype=bool)
-    for _ in range(_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         rub.sign[:] = 0.0
         held = descend(rub.balance(rub.rows.sliding), q, x, request.stops, most=most)
         if not held.found:
@@ -153,20 +153,22 @@ def rest_with_friction(request: Request, *, most: int) -> tuple[Descent, list[He
         friction, static = rub.bounds(held.look)
         efforts, rub.sign = rub.efforts(held.look, np.where(slid, friction, static))
         if not rub.sign.any():
-            return held, _told(rub, efforts, slid, static)
+            return held, _friction_holds(rub, efforts, slid, static)
         slid |= rub.sign != 0.0
         found = _slide(request, rub, friction, q, x, most)
         if found.falls is not None:
             return found, []
         q, x = found.look.q, found.look.x
         gone = request.balance.closed.equations.difference(request.q, q) / request.balance.scales
-        if float(np.abs(gone).max(initial=0.0)) > _FAR:
+        if float(np.abs(gone).max(initial=0.0)) > MAX_DISTANCE:
             found.found, found.falls = False, gone
             return found, []
-    raise EquilibriumError("friction of hinges goes from one to the other without rest: start elsewhere")
+    raise EquilibriumError("friction of joints goes from one to the other without rest: start elsewhere")
 
 
-def _slide(request: Request, rub: Rubbing, friction: Array, q: Array, x: Array, most: int) -> Descent:
+def _slide(
+    request: EquilibriumRequest, rub: StaticFriction, friction: Array, q: Array, x: Array, most: int
+) -> EquilibriumDescent:
     """Let rows slide the way they go, to rest; one that would turn back sticks where it is."""
     while True:
         ways = {m: sign for m, sign in zip(rub.measures, rub.sign, strict=True) if sign != 0.0}
@@ -178,21 +180,21 @@ def _slide(request: Request, rub: Rubbing, friction: Array, q: Array, x: Array, 
         rub.sign[rub.measures.index(found.turned)] = 0.0
 
 
-def _told(rub: Rubbing, efforts: Array, slid: Marks, static: Array) -> list[Held]:
+def _friction_holds(rub: StaticFriction, efforts: Array, slid: BoolArray, static: Array) -> list[FrictionHold]:
     units = ["N m" if unit == "rad" else "N" for unit in rub.rows.units]
     return [
-        Held(name, units[k], float(efforts[k]), float(static[k]), bool(slid[k]))
+        FrictionHold(name, units[k], float(efforts[k]), float(static[k]), bool(slid[k]))
         for k, name in enumerate(rub.rows.names)
     ]
 
 
-def _places(look: Look) -> set[int]:
+def _places(look: BalanceEvaluation) -> set[int]:
     """Return the places of held coordinates, as conditions lock them."""
     nv = look.balance.model.nv
     return {m.column if m.column >= 0 else nv + m.place for m in look.balance.held}
 
 
-def _rubbing(request: Request) -> DryRows:
+def _rubbing(request: EquilibriumRequest) -> FrictionRows:
     """Return the rows that rub and may move."""
     rows, balance = request.rows, request.balance
     tree = rows.places < request.model.nv

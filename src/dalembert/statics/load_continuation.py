@@ -1,4 +1,4 @@
-"""The equations of rest with one number that varies, in the form that `Tracer` goes along.
+"""The equations of rest with one number that varies, in the form that `PathTracer` goes along.
 
 Unknown are the configuration q, element states x and the number p, together Q; residuals are those of loops and of what
 is held, forces out of balance, and rates of states:
@@ -18,23 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import finite_number
-from ..closure.scaled_equations import Measure
+from ..closure.scaled_equations import CoordinateMeasure
 from ..errors import ModelError
 from ..model import Derivatives, Model
-from .force_balance import Balance, Look, straight
+from .force_balance import BalanceEvaluation, ForceBalance, straight
 from .request import with_numbers
 
-__all__ = ["Load", "Loading", "Stop"]
+__all__ = ["LoadedEquations", "PathLimit", "VariedLoad"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 _MOVE = 1e-5  # part of the range: of differences by a number, which steer the way and not where it ends
-_STEP = 1e-4  # of differences in second derivatives, which choose branches only
+DIFFERENCE_STEP = 1e-4  # of differences in second derivatives, which choose branches only
 
 
 @dataclass(frozen=True, eq=False)
-class Load:
+class VariedLoad:
     """What varies: inputs and numbers of elements, each a multiple of one number, or steady speeds.
 
     Attributes
@@ -47,7 +47,7 @@ class Load:
     factors: Mapping[str, float]
 
     @classmethod
-    def of(cls, model: Model, vary: str | Mapping[str, float], *, item: str) -> Load:
+    def of(cls, model: Model, vary: str | Mapping[str, float], *, item: str) -> VariedLoad:
         """Read what a user names."""
         if not isinstance(vary, (str, Mapping)):
             raise ModelError(item, "vary", vary, "name an input, a number of an element, or several with factors")
@@ -68,7 +68,7 @@ class Load:
         others = (*model.input_names, *model.parameter_names)
         return {names[name]: factor for name, factor in self.factors.items() if name not in others}
 
-    def at(self, balance: Balance, value: float) -> Balance:
+    def at(self, balance: ForceBalance, value: float) -> ForceBalance:
         """Return a balance under the load."""
         speeds = self.speeds(balance.model)
         v = balance.v.copy()
@@ -97,8 +97,8 @@ class Load:
 
 
 @dataclass(frozen=True, eq=False)
-class Stop:
-    """A number along a path at whose bounds the path ends; as `Measure`."""
+class PathLimit:
+    """A number along a path at whose bounds the path ends; as `CoordinateMeasure`."""
 
     name: str
     unit: str
@@ -106,7 +106,7 @@ class Stop:
     scale: float
     lower: float
     upper: float
-    measure: Measure | None = None
+    measure: CoordinateMeasure | None = None
     width: int = 0
 
     def values(self, Q: Array) -> Array:
@@ -114,8 +114,8 @@ class Stop:
         return self.measure.values(Q[..., : self.width]) if self.measure is not None else np.asarray(Q[..., self.place])
 
 
-class Loading:
-    """The equations (1), with the methods that `Closed` has.
+class LoadedEquations:
+    """The equations (1), with the methods that `ScaledEquations` has.
 
     Parameters
     ----------
@@ -127,14 +127,14 @@ class Loading:
         Of forces.
     """
 
-    def __init__(self, balance: Balance, load: Load, span: float, size: float, states: Array) -> None:
+    def __init__(self, balance: ForceBalance, load: VariedLoad, span: float, size: float, states: Array) -> None:
         model = balance.model
         self.balance, self.load, self.size = balance, load, size
         self.nq, self.nv = model.nq + model.nx + 1, model.nv + model.nx + 1
         self.scales = np.concatenate([balance.scales, states, [span]])
         self.free = np.concatenate([~balance.fixed, ~balance.idle if model.nx else np.zeros(0, dtype=bool), [True]])
         self._states = states
-        self._known: dict[float, Balance] = {}  # the last one
+        self._known: dict[float, ForceBalance] = {}  # the last one
         self._moves = any(model.parameter_names[name] >= model.element_numbers for name in load.numbers(model))
         self.rows = balance.closed.rows + model.nv + model.nx
 
@@ -149,14 +149,14 @@ class Loading:
         """Return a point."""
         return np.concatenate([q, x, [value]])
 
-    def under(self, value: float) -> Balance:
+    def under(self, value: float) -> ForceBalance:
         """Return the balance at a value of the number."""
         if value not in self._known:
             self._known.clear()
             self._known[value] = self.load.at(self.balance, value)
         return self._known[value]
 
-    def look(self, Q: Array) -> Look:
+    def look(self, Q: Array) -> BalanceEvaluation:
         """Return what there is at a point."""
         q, x, value = self.parts(Q)
         return self.under(value).look(q, x)
@@ -204,8 +204,8 @@ class Loading:
 
     def quadratic(self, Q: Array, x: Array) -> Array:
         """Return the second derivative of r along scaled motions x (nv,), (rows,)."""
-        ahead, behind = (self.jacobian(self.moved(Q, sign * _STEP * x)) for sign in (1.0, -1.0))
-        return np.asarray((ahead - behind) @ x / (2 * _STEP))
+        ahead, behind = (self.jacobian(self.moved(Q, sign * DIFFERENCE_STEP * x)) for sign in (1.0, -1.0))
+        return np.asarray((ahead - behind) @ x / (2 * DIFFERENCE_STEP))
 
     # ---- the manifold
 

@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import checked, finite_number, positive
-from ..closure.continuation.arclength import Tracer
-from ..closure.continuation.bifurcation import meeting
+from ..closure.continuation.arclength import PathTracer
+from ..closure.continuation.bifurcation import locate_bifurcation
 from ..closure.continuation.solution_path import Path
 from ..errors import ModelError
-from ..linear.inputs import mind_fixed_rows
+from ..linear.inputs import check_fixed_rows
 from ..model import Model, State, as_model
 from ..result import Output
 from ..system import System
-from .equilibrium_result import Rest
+from .equilibrium_result import EquilibriumState
 from .equilibrium_search import locked, solved
-from .force_balance import Look
-from .load_continuation import Load, Loading, Stop
-from .request import Request, requested
-from .stability import judged, named_motion
+from .force_balance import BalanceEvaluation
+from .load_continuation import LoadedEquations, PathLimit, VariedLoad
+from .request import EquilibriumRequest, make_request
+from .stability import assess_stability, named_motion
 
 __all__ = ["EquilibriumPath", "PathPoint", "equilibrium_path"]
 
@@ -92,7 +92,7 @@ class EquilibriumPath:
     t: float = 0.0
     branches: list[EquilibriumPath] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    loading: Loading | None = field(default=None, repr=False)
+    loading: LoadedEquations | None = field(default=None, repr=False)
     path: Path | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -122,14 +122,14 @@ class EquilibriumPath:
         rows = zip(models, self.q, self.v, self.x, strict=True)
         return np.concatenate([output.evaluate(m, self.t, q[None], v[None], x[None]) for m, q, v, x in rows])
 
-    def state(self, k: int) -> Rest:
+    def state(self, k: int) -> EquilibriumState:
         """Return the k-th state, which knows the numbers and inputs that it was found with."""
         return _rest(self.loading, self.q[k].copy(), self.v[k].copy(), self.x[k].copy(), self.t, float(self.values[k]))
 
-    def at(self, value: float) -> list[Rest]:
+    def at(self, value: float) -> list[EquilibriumState]:
         """Return the states of the path at a value of what varies, in order, each solved for to the last digit."""
         assert self.loading is not None and self.path is not None
-        tracer = Tracer(self.loading)  # type: ignore[arg-type]
+        tracer = PathTracer(self.loading)  # type: ignore[arg-type]
         number = finite_number(value, item="equilibrium_path", field="value")
         found = []
         ahead = self.values - number
@@ -208,7 +208,7 @@ def equilibrium_path(
     start, stop : float
         From where to where. The equilibrium at the start is that of `equilibrium`.
     state, t, hold, speeds, inputs, parameters, control, nearest
-        As in `equilibrium`; friction of hinges is left out.
+        As in `equilibrium`; friction of joints is left out.
     limits : (float, float)
         Between which the load may go on the way; default as far beyond the start as the stop is away from it.
     branches : bool
@@ -240,7 +240,7 @@ def equilibrium_path(
     """
     item = "equilibrium_path"
     model = as_model(system)
-    load = Load.of(model, vary, item=item)
+    load = VariedLoad.of(model, vary, item=item)
     begin, end = (finite_number(x, item=item, field=name) for x, name in ((start, "start"), (stop, "stop")))
     if begin == end:
         raise ModelError(item, "stop", stop, f"it must differ from start, {begin:.6g}")
@@ -252,35 +252,35 @@ def equilibrium_path(
     moving = {model.speed_names[k]: factor * begin for k, factor in load.speeds(model).items()}
     numbers = {**(parameters or {}), **{name: begin * load.factors[name] for name in load.numbers(model)}}
     how: dict[str, Any] = {"t": t, "hold": hold, "inputs": inputs, "parameters": numbers, "control": control}
-    request = requested(model, state=state, speeds={**(speeds or {}), **moving}, item=item, **how)
+    request = make_request(model, state=state, speeds={**(speeds or {}), **moving}, item=item, **how)
     if request.trims:
         raise ModelError(item, "speeds", speeds, "speeds that are sought have no path: give them values")
     at = request.q, request.balance.t, f"{item}: vary"
-    mind_fixed_rows(request.model, load.numbers(request.model), *at, loops=False)
+    check_fixed_rows(request.model, load.numbers(request.model), *at, loops=False)
     request.balance = load.at(request.balance, begin)
     first = solved(request, friction="off", nearest=nearest)
     far = load.at(request.balance, end).look(first.q, first.x)
     size = max(first.look.size, far.size, float(np.abs(first.look.virtual_stiffness).max(initial=0.0)))
     states = np.maximum(np.abs(first.x), 1.0) if model.nx else np.zeros(0)
-    loading = Loading(request.balance, load, span, size, states)
-    stops = [Stop(load.name, "", loading.nq - 1, span, min(low, high), max(low, high))]
-    stops += [Stop(m.name, m.unit, 0, m.scale, m.lower, m.upper, m, model.nq) for m in request.stops]
-    tracer = Tracer(loading, stops, largest=step, length=length)  # type: ignore[arg-type]
+    loading = LoadedEquations(request.balance, load, span, size, states)
+    stops = [PathLimit(load.name, "", loading.nq - 1, span, min(low, high), max(low, high))]
+    stops += [PathLimit(m.name, m.unit, 0, m.scale, m.lower, m.upper, m, model.nq) for m in request.stops]
+    tracer = PathTracer(loading, stops, largest=step, length=length)  # type: ignore[arg-type]
     along = np.zeros(loading.nv)
     along[-1] = np.sign(end - begin)
     way = tracer.follow(loading.point(first.q, first.x, begin), along)
     found = _path(tracer, request, load, way)
     if request.rows.rubs.any():
-        found.notes.append("friction of hinges is left out")
+        found.notes.append("friction of joints is left out")
     found.notes = [*request.notes, *found.notes]
     if branches:
         _add_branches(tracer, request, load, way, found)
     return found
 
 
-def _path(tracer: Tracer, request: Request, load: Load, way: Path) -> EquilibriumPath:
+def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way: Path) -> EquilibriumPath:
     """Return what is to be told of a way."""
-    loading: Loading = tracer.closed  # type: ignore[assignment]
+    loading: LoadedEquations = tracer.closed  # type: ignore[assignment]
     model, nq = request.model, request.model.nq
     looks = [loading.look(Q) for Q in way.q]
     stable = np.array([_stable(request, look) for look in looks])
@@ -293,7 +293,7 @@ def _path(tracer: Tracer, request: Request, load: Load, way: Path) -> Equilibriu
     for near in way.singular:
         if abs(near.tangent[-1]) < _TURNS:
             continue  # a limit point: the rank is full there, along the path
-        met = meeting(tracer, near)
+        met = locate_bifurcation(tracer, near)
         if met is not None:
             before = int(np.argmin(np.linalg.norm(loading.between(way.q, met.q), axis=1)))
             special.append((float(way.s[before]), _point("bifurcation", loading, met.q)))
@@ -306,21 +306,23 @@ def _path(tracer: Tracer, request: Request, load: Load, way: Path) -> Equilibriu
     )  # fmt: skip
 
 
-def _rest(loading: Loading | None, q: Array, v: Array, x: Array, t: float, value: float) -> Rest:
+def _rest(loading: LoadedEquations | None, q: Array, v: Array, x: Array, t: float, value: float) -> EquilibriumState:
     """Return a state of rest under the load."""
     if loading is None:
-        return Rest(q=q, v=v, t=t, x=x)
+        return EquilibriumState(q=q, v=v, t=t, x=x)
     balance = loading.under(value)
-    return Rest(q=q, v=v, t=t, x=x, conditions=balance.conditions, inputs=dict(balance.inputs))
+    return EquilibriumState(q=q, v=v, t=t, x=x, conditions=balance.conditions, inputs=dict(balance.inputs))
 
 
-def _stable(request: Request, look: Look) -> bool:
+def _stable(request: EquilibriumRequest, look: BalanceEvaluation) -> bool:
     balance = look.balance
     state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
-    return bool(judged(look, state, locked(request, balance), balance._inputs, balance.fixed & (balance.v != 0)))
+    return bool(
+        assess_stability(look, state, locked(request, balance), balance._inputs, balance.fixed & (balance.v != 0))
+    )
 
 
-def _point(kind: str, loading: Loading, Q: Array) -> PathPoint:
+def _point(kind: str, loading: LoadedEquations, Q: Array) -> PathPoint:
     look = loading.look(Q)
     K = look.virtual_stiffness
     k, E = np.linalg.eigh((K + K.T) / 2)
@@ -329,11 +331,13 @@ def _point(kind: str, loading: Loading, Q: Array) -> PathPoint:
     return PathPoint(kind, float(Q[-1]), state, motion)
 
 
-def _add_branches(tracer: Tracer, request: Request, load: Load, way: Path, found: EquilibriumPath) -> None:
+def _add_branches(
+    tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way: Path, found: EquilibriumPath
+) -> None:
     """Follow what leaves from bifurcations of a way."""
-    loading: Loading = tracer.closed  # type: ignore[assignment]
+    loading: LoadedEquations = tracer.closed  # type: ignore[assignment]
     for near in way.singular:
-        met = meeting(tracer, near) if abs(near.tangent[-1]) > _TURNS else None
+        met = locate_bifurcation(tracer, near) if abs(near.tangent[-1]) > _TURNS else None
         for direction in [] if met is None else met.directions:
             assert met is not None
             if abs(abs(float(direction @ near.tangent)) - 1.0) < 1e-3:

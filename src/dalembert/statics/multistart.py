@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import finite_number
-from ..closure.loop_solver import Closure
+from ..closure.loop_solver import LoopSolver
 from ..errors import DalembertError, ModelError
 from .equilibrium_result import Equilibrium
-from .request import Request
+from .request import EquilibriumRequest
 
-__all__ = ["Equilibria", "several"]
+__all__ = ["Equilibria", "find_all_equilibria"]
 
 Array = NDArray[np.float64]
 
-_LEAST = 40  # starts
-_IDLE = 30  # of them in a row that find nothing new end the search
-_SAME = 1e-5  # rad or lengths
+_MIN_VALUE = 40  # starts
+MAX_IDLE_STARTS = 30  # of them in a row that find nothing new end the search
+DUPLICATE_TOL = 1e-5  # rad or lengths
 
 
 class Equilibria(list[Equilibrium]):
@@ -45,7 +45,7 @@ class Equilibria(list[Equilibrium]):
         return "\n".join(lines)
 
 
-def several(request: Request, count: int | None = None) -> Equilibria:
+def find_all_equilibria(request: EquilibriumRequest, count: int | None = None) -> Equilibria:
     """Return equilibria found downhill and by Newton's method from many starts, until nothing new turns up."""
     from .equilibrium_search import solved
 
@@ -54,8 +54,8 @@ def several(request: Request, count: int | None = None) -> Equilibria:
     random, found = np.random.default_rng(0), list[Equilibrium]()
     closed, idle, starts = request.balance.closed, 0, 0
     limit = np.inf if count is None else count
-    while len(found) < limit and (starts < _LEAST or idle < _IDLE) and starts < 2000:
-        q = request.q if not starts else _strewn(request, random)
+    while len(found) < limit and (starts < _MIN_VALUE or idle < MAX_IDLE_STARTS) and starts < 2000:
+        q = request.q if not starts else _random_start(request, random)
         starts += 1
         idle += 1
         if q is None:
@@ -74,25 +74,25 @@ def several(request: Request, count: int | None = None) -> Equilibria:
             idle = 0
     if request.rows.rubs.any():
         for eq in found:
-            eq.notes.append("friction of hinges is left out")
+            eq.notes.append("friction of joints is left out")
     return Equilibria(sorted(found, key=lambda eq: eq.energy)[: None if count is None else int(count)], starts)
 
 
-def _same(request: Request, away: Array, one: Equilibrium, two: Equilibrium) -> bool:
+def _same(request: EquilibriumRequest, away: Array, one: Equilibrium, two: Equilibrium) -> bool:
     """Return whether two equilibria are one: but for motions that nothing determines."""
     loose = [request.model.speed_names.index(name) for name in one.free if name in request.model.speed_names]
     away = away.copy()
     away[loose] = 0.0
     numbers = np.array([one.unknown[name] - two.unknown[name] for name in one.unknown])
     size = 1.0 + np.abs(np.array(list(one.unknown.values())))
-    return bool(np.abs(away).max(initial=0.0) < _SAME and (np.abs(numbers) < _SAME * size).all())
+    return bool(np.abs(away).max(initial=0.0) < DUPLICATE_TOL and (np.abs(numbers) < DUPLICATE_TOL * size).all())
 
 
-def _strewn(request: Request, random: np.random.Generator) -> Array | None:
+def _random_start(request: EquilibriumRequest, random: np.random.Generator) -> Array | None:
     """Return a random closed configuration within stops; None if that start does not close."""
     model, balance = request.model, request.balance
-    closure = Closure(model, 1e-12, 60, t=balance.t)
-    q = closure.kicked(request.q, balance.fixed, np.pi, random)
+    closure = LoopSolver(model, 1e-12, 60, t=balance.t)
+    q = closure.perturbed(request.q, balance.fixed, np.pi, random)
     for name in model.flexible_names:
         q[model.q_slice(name)] = request.q[model.q_slice(name)]
     for m in request.stops:
@@ -104,7 +104,7 @@ def _strewn(request: Request, random: np.random.Generator) -> Array | None:
         outcome = closure.iterate(q, ~balance.fixed)
         if not outcome.closed:
             return None
-        q = closure.unwound(outcome.q, request.q, balance.fixed)
+        q = closure.unwrap_angles(outcome.q, request.q, balance.fixed)
     found = balance.retracted(q)
     inside = found is not None and all(m.lower <= float(m.values(found)) <= m.upper for m in request.stops)
     return found if inside else None

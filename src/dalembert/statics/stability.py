@@ -17,12 +17,12 @@ from ..errors import DalembertError
 from ..linear import Tangent, tangent_space
 from ..model import Conditions, Model, State
 from .energy_descent import flat
-from .force_balance import Look
+from .force_balance import BalanceEvaluation
 
-__all__ = ["Stability", "judged"]
+__all__ = ["Stability", "assess_stability"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 _SURE = 1e3  # times the error of an eigenvalue: beyond, its sign is known
 
@@ -51,7 +51,9 @@ class Stability:
         return f"{self.verdict}: {self.reason}"
 
 
-def judged(look: Look, state: State, conditions: Conditions, inputs: Array | None, steady: Marks) -> Stability:
+def assess_stability(
+    look: BalanceEvaluation, state: State, conditions: Conditions, inputs: Array | None, steady: BoolArray
+) -> Stability:
     """Return the verdict on a state.
 
     Parameters
@@ -73,7 +75,7 @@ def judged(look: Look, state: State, conditions: Conditions, inputs: Array | Non
     return _by_eigenvalues(tangent, A, steady, look.balance.idle, by_energy)
 
 
-def _by_energy(look: Look, steady: Marks) -> tuple[str, str] | None:
+def _by_energy(look: BalanceEvaluation, steady: BoolArray) -> tuple[str, str] | None:
     """Return what the potential energy says, if there is one; None if it decides nothing."""
     K = look.virtual_stiffness
     if look.balance.v.any() or look.balance.model.nx or steady.any():
@@ -93,7 +95,7 @@ def _by_energy(look: Look, steady: Marks) -> tuple[str, str] | None:
 
 
 def _by_eigenvalues(
-    tangent: Tangent, A: Array, steady: Marks, idle: Marks, by_energy: tuple[str, str] | None
+    tangent: Tangent, A: Array, steady: BoolArray, idle: BoolArray, by_energy: tuple[str, str] | None
 ) -> Stability:
     from scipy.linalg import eig, matrix_balance
 

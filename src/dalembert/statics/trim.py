@@ -16,20 +16,20 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure.scaling import Scales
+from ..closure.scaling import Scaling
 from ..linear.small_motions import brackets
 from ..linear.tangent import rate_slopes
 from ..model import State
-from .force_balance import Balance, Look
-from .request import Request
+from .force_balance import BalanceEvaluation, ForceBalance
+from .request import EquilibriumRequest
 
 __all__ = ["Trim", "trim"]
 
 Array = NDArray[np.float64]
 
 _FOUND = 1e-9  # of what there is
-_LARGEST = 0.4  # rad or lengths in a step
-_PATIENCE = 200
+_MAX_SIZE = 0.4  # rad or lengths in a step
+MAX_STEPS = 200
 
 
 class Trim:
@@ -46,13 +46,13 @@ class Trim:
         Of its Jacobian; `free` (columns,) marks unknowns that it does not determine.
     """
 
-    def __init__(self, request: Request, look: Look, u: Array, size: float) -> None:
+    def __init__(self, request: EquilibriumRequest, look: BalanceEvaluation, u: Array, size: float) -> None:
         self.request, self.look, self.u, self.size = request, look, u, size
         balance = look.balance
         self.state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
         model = balance.model
         self.rows = np.flatnonzero(np.asarray(model.compiled.names.closing)) if balance.v.any() and model.nc else None
-        self.scales = Scales.of(model, t=balance.t)
+        self.scales = Scaling.of(model, t=balance.t)
         parts = [look.g / size, *([] if self.rows is None else [self._rates()]), look.dx]
         self.residual = np.concatenate(parts)
         self.norm = float(np.linalg.norm(self.residual))
@@ -103,7 +103,7 @@ class Trim:
         u = self.u + z[n + k + nx :]
         v = look.balance.v.copy()
         v[request.paced] += z[n : n + k]
-        balance: Balance = replace(request.with_unknown(u), v=v)
+        balance: ForceBalance = replace(request.with_unknown(u), v=v)
         return Trim(request, balance.look(q, look.x + z[n + k : n + k + nx]), u, self.size)
 
 
@@ -118,7 +118,7 @@ def _named(by: object, columns: list[tuple[str, int]]) -> Array:
     return np.hstack([np.zeros((rows, 0)), *parts])
 
 
-def _paced(balance: Balance, request: Request) -> Balance:
+def _paced(balance: ForceBalance, request: EquilibriumRequest) -> ForceBalance:
     """Return the balance with a guess of speeds that are sought and start from none: forces are quadratic in them."""
     v, places = balance.v.copy(), request.paced
     if not len(places) or v[places].any():
@@ -129,13 +129,13 @@ def _paced(balance: Balance, request: Request) -> Balance:
     return replace(balance, v=v)
 
 
-def trim(request: Request) -> tuple[Trim, bool]:
+def trim(request: EquilibriumRequest) -> tuple[Trim, bool]:
     """Return where Newton's method led, and whether (1) is met there."""
     balance = request.with_unknown(request.guesses) if request.unknown else request.balance
     look = _paced(balance, request).look(request.q, request.x)
     here = Trim(request, look, request.guesses, max(look.size, 1e-300))
     mu, last = 0.0, np.inf
-    for _ in range(_PATIENCE):
+    for _ in range(MAX_STEPS):
         J = here.jacobian()
         columns = np.linalg.norm(J, axis=0)
         n = here.look.B.shape[1]
@@ -148,7 +148,7 @@ def trim(request: Request) -> tuple[Trim, bool]:
             return here, True
         for _ in range(40):
             z = scale * (Vt[kept].T @ (s[kept] / (s[kept] ** 2 + mu) * (U[:, kept].T @ -here.residual)))
-            z /= max(1.0, float(np.abs(z[:n]).max(initial=0.0)) / _LARGEST)
+            z /= max(1.0, float(np.abs(z[:n]).max(initial=0.0)) / _MAX_SIZE)
             trial = here.moved(z)
             if trial is not None and trial.norm < (1 - 1e-4) * here.norm:
                 break

@@ -1,8 +1,9 @@
 """Straight beam elements in space: Euler-Bernoulli and Timoshenko.
 
-Twelve freedoms per element, [ux, uy, uz, rx, ry, rz] at either end. Between the ends, displacement and rotation are
-the exact solutions of the beam without load (linear along and about x, cubic across with Timoshenko's shear parameter
-phi = 12 E I / (k G A L2); phi = 0 is Euler-Bernoulli), so that loads at nodes give exact displacements of nodes:
+Twelve degrees of freedom per element, [ux, uy, uz, rx, ry, rz] at either end. Between the ends, displacement and
+rotation are the exact solutions of the beam without load (linear along and about x, cubic across with Timoshenko's
+shear parameter phi = 12 E I / (k G A L2); phi = 0 is Euler-Bernoulli), so that loads at nodes give exact displacements
+of nodes:
 
     K = integral of B' diag(EA, ky GA, kz GA, GJ, EIy, EIz) B,   B = [u', v' - rz, w' + ry, rx', ry', rz']
     M = integral of N' diag(m, m, m, m Ip/A, m Iy/A, m Iz/A) N,  m = density * A
@@ -80,8 +81,8 @@ class Beams:
         return found
 
     @property
-    def freedoms(self) -> NDArray[np.int64]:
-        """Numbers of the twelve freedoms of each element among those of all nodes (ne, 12)."""
+    def dofs(self) -> NDArray[np.int64]:
+        """Numbers of the twelve degrees of freedom of each element among those of all nodes (ne, 12)."""
         return (6 * self.ends[:, :, None] + np.arange(6)).reshape(-1, 12)
 
     def _shear_parameters(self) -> tuple[Array, Array]:
@@ -147,7 +148,7 @@ class Beams:
     # ---- to body axes and to all nodes
 
     def turn(self) -> Array:
-        """Return T (ne, 12, 12): local freedoms from those in body axes."""
+        """Return T (ne, 12, 12): local degrees of freedom from those in body axes."""
         T = np.zeros((len(self), 12, 12))
         for block in range(0, 12, 3):
             T[:, block : block + 3, block : block + 3] = self.axes.transpose(0, 2, 1)
@@ -159,13 +160,13 @@ class Beams:
 
         T = self.turn()
         blocks = T.transpose(0, 2, 1) @ local @ T
-        places = self.freedoms
+        places = self.dofs
         rows, columns = np.repeat(places, 12, axis=1), np.tile(places, (1, 12))
         return coo_array((blocks.ravel(), (rows.ravel(), columns.ravel())), shape=(6 * n, 6 * n)).tocsr()
 
     def local(self, u: Array) -> Array:
-        """Return the freedoms of the elements (..., ne, 12) in local axes from nodal ones (..., 6 n)."""
-        moved: Array = np.einsum("eij,...ej->...ei", self.turn(), u[..., self.freedoms])
+        """Return the degrees of freedom of the elements (..., ne, 12) in local axes from nodal ones (..., 6 n)."""
+        moved: Array = np.einsum("eij,...ej->...ei", self.turn(), u[..., self.dofs])
         return moved
 
     # ---- as elements of a structure
@@ -178,7 +179,7 @@ class Beams:
         """Return the points of integration of the mass as small bodies: places, masses, inertias, shapes (k, 6, nm)."""
         places, masses, inertias, shapes = [], [], [], []
         turn, R = self.turn(), self.axes
-        local = np.einsum("eij,ejm->eim", turn, modes[self.freedoms])
+        local = np.einsum("eij,ejm->eim", turn, modes[self.dofs])
         for place, weight in zip(*_GAUSS, strict=True):
             at, share = (1 + place) / 2, weight / 2 * self.lengths
             moved = self.interpolation(at)[0] @ local  # (ne, 6, nm) in local axes
@@ -198,7 +199,7 @@ class Beams:
         turn = self.turn()
         forces = np.einsum("eji,ejk,ekl,el->ei", turn, self.mass(), turn, moved)
         loads = np.zeros(6 * len(nodes))
-        np.add.at(loads, self.freedoms, -forces)
+        np.add.at(loads, self.dofs, -forces)
         return loads
 
     def axial_forces(self, u: Array) -> Array:

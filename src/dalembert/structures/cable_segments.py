@@ -23,7 +23,7 @@ from ..bodies.flexible_body import FlexibleBody
 from ..bodies.geometric_stiffening import SecondOrderLine, Stiffening
 from ..checks import checked, finite_array
 from ..errors import ModelError
-from ..provenance import recorded
+from ..provenance import record_call
 from .frames import Member, frame_structure
 from .sections import Material, Section
 
@@ -36,7 +36,7 @@ _CROSS = np.array([[np.cross(a, b) for b in np.eye(3)] for a in np.eye(3)])  # e
 
 
 @checked("step", "section", "shapes", "bending", "torsion", "stretching")
-@recorded
+@record_call
 def beam_segment(
     step: ArrayLike,
     section: Section,

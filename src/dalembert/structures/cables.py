@@ -97,8 +97,8 @@ def cable(
     >>> rubber = da.Material(E=5e6, nu=0.49, density=1100)
     >>> s = da.System("rope")
     >>> rope = da.cable(s, "rope", 1.0, da.Section.circle(0.005), rubber, segments=10)
-    >>> hinge = s.connect("A", da.Revolute("y"), s.ground, rope.start)
-    >>> s.compile().nv  # the hinge; two curvatures, how they change, and a twist of each segment
+    >>> joint = s.connect("A", da.Revolute("y"), s.ground, rope.start)
+    >>> s.compile().nv  # the joint; two curvatures, how they change, and a twist of each segment
     51
     """
     if shapes not in (1, 2):

@@ -201,7 +201,7 @@ def _structure(item: str, body: Any) -> Structure:
     if flexible is None or flexible.structure is None:
         remedy = "give a flexible body whose elements are known: of beams, plates or solids, or a slender one"
         raise ModelError(item, "body", getattr(body, "name", body), remedy)
-    if flexible.lacks_nodes:
+    if flexible.nodes_removed:
         remedy = "its reduction removed nodes that are loaded: use CraigBampton or CantileverModes"
         raise ModelError(item, "body", body.name, remedy)
     structure: Structure = flexible.structure

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..bodies.flexible_body import FlexibleBody
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import ModelError
-from ..provenance import recorded
+from ..provenance import record_call
 from .beam_elements import Beams
 from .mode_sets import ModeSet
 from .sections import Material, Section
@@ -95,7 +95,7 @@ class Member:
 
 
 @checked("members", "theory", "mass")
-@recorded
+@record_call
 def frame_structure(members: Sequence[Member], *, theory: str = "timoshenko", mass: str = "consistent") -> Structure:
     """Return the structure of members that are rigidly joined wherever their nodes coincide; see `frame`."""
     if theory not in ("euler", "timoshenko"):
@@ -159,7 +159,7 @@ def beam(
     stretching: bool = False,
 ) -> SegmentedBeam: ...
 @checked("elements", "theory", "mass", "order", "stiffening", "shapes", "bending", "torsion", "stretching")
-@recorded
+@record_call
 def beam(
     points: ArrayLike,
     section: Section,
@@ -218,7 +218,7 @@ def beam(
 
     >>> s = da.System("whip")
     >>> whip = s.body("whip", da.beam(1.0, da.Section.circle(0.002), steel, segments=12))
-    >>> hinge = s.connect("A", da.Revolute("y"), s.ground, whip)
+    >>> joint = s.connect("A", da.Revolute("y"), s.ground, whip)
     >>> whip
     <SlenderBody 'whip': 12 segments, 1 m>
     """
@@ -244,7 +244,7 @@ def beam(
 
 
 @checked("members", "theory", "mass", "order", "stiffening")
-@recorded
+@record_call
 def frame(
     members: Sequence[Member],
     *,

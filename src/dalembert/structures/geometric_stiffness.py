@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ..bodies.geometric_stiffening import Stiffening
 from ..errors import ModelError
-from .supported_structure import Held, relieved
+from .supported_structure import SupportedStructure, inertia_relief
 
 if TYPE_CHECKING:
-    from .mode_sets import Built
+    from .mode_sets import BuiltModes
     from .structure import Structure
 
 __all__ = ["spin_loads", "stiffening_of"]
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
-def stiffening_of(structure: Structure, built: Built, load_nodes: Any = ()) -> Stiffening:
+def stiffening_of(structure: Structure, built: BuiltModes, load_nodes: Any = ()) -> Stiffening:
     """Return the geometric stiffness of modes, for unit accelerations, spins and loads at nodes."""
     if structure.elements is None:
         raise ModelError(
@@ -86,12 +86,12 @@ def _point_loads(rest: Any, nodes: Array, A: Array) -> Array:
 
 def _displacements(structure: Structure, loads: Array, reference: int | None) -> Array:
     if reference is None:
-        return Held(structure, structure.support()).solve(relieved(structure, loads))
-    return Held(structure, structure.fixed_at([reference])).solve(loads)
+        return SupportedStructure(structure, structure.support()).solve(inertia_relief(structure, loads))
+    return SupportedStructure(structure, structure.fixed_at([reference])).solve(loads)
 
 
 def _led(structure: Structure, loads: Array) -> Array:
-    """Return loads (6 n, k) on the independent freedoms."""
+    """Return loads (6 n, k) on the independent degrees of freedom."""
     if structure.expansion is None:
         return loads
     found: Array = structure.expansion.T @ loads

@@ -18,13 +18,13 @@ __all__ = ["read_structure"]
 Array = NDArray[np.float64]
 
 
-@checked("freedoms", "numbering")
+@checked("dofs", "numbering")
 def read_structure(
     nodes: Any,
     mass: Any,
     stiffness: Any,
     *,
-    freedoms: int = 6,
+    dofs: int = 6,
     numbering: str = "nodes",
     total_mass: float | None = None,
 ) -> Structure:
@@ -36,12 +36,12 @@ def read_structure(
         ``.npy``, or text with three columns (``.csv``, ``.txt``).
     mass, stiffness : (f n, f n), dense or scipy.sparse, or path
         Matrix Market (``.mtx``; symmetric storage is understood), ``.npz`` of ``scipy.sparse.save_npz``, ``.npy``;
-        with f freedoms per node.
-    freedoms : 6 or 3
+        with f degrees of freedom per node.
+    dofs : 6 or 3
         Per node: displacements and rotations, or displacements alone (solids).
     numbering : "nodes" or "components"
-        Whether freedoms go node by node (ux, uy, uz, rx, ry, rz of the first, of the second, ...), or component by
-        component (ux of all nodes, uy of all, ...).
+        Whether degrees of freedom go node by node (ux, uy, uz, rx, ry, rz of the first, of the second, ...), or
+        component by component (ux of all nodes, uy of all, ...).
     total_mass : float, kg
         Compared with the mass that the matrix holds.
 
@@ -50,27 +50,27 @@ def read_structure(
     ModelError
         If a file is missing or of an unknown kind, sizes do not fit together, or matrices are impossible.
     """
-    if freedoms not in (3, 6):
-        raise ModelError("structure", "freedoms", freedoms, "use 6, or 3 for displacements alone")
+    if dofs not in (3, 6):
+        raise ModelError("structure", "dofs", dofs, "use 6, or 3 for displacements alone")
     if numbering not in ("nodes", "components"):
         raise ModelError("structure", "numbering", numbering, "use 'nodes' or 'components'")
     places = np.asarray(_array(nodes, "nodes"))
     if places.ndim != 2 or places.shape[1] != 3:
         raise ModelError("structure", "nodes", f"of shape {places.shape}", "three columns are needed: x, y, z in m")
     n = len(places)
-    target = (6 * np.arange(n)[:, None] + np.arange(freedoms)).astype(np.int64)
+    target = (6 * np.arange(n)[:, None] + np.arange(dofs)).astype(np.int64)
     order = target.ravel() if numbering == "nodes" else target.T.ravel()
-    matrices = [_spread(_array(given, field), order, 6 * n, field, freedoms)
+    matrices = [_spread(_array(given, field), order, 6 * n, field, dofs)
                 for given, field in ((mass, "mass"), (stiffness, "stiffness"))]  # fmt: skip
     return Structure(places, *matrices, total_mass=total_mass)
 
 
-def _spread(matrix: Any, order: NDArray[np.int64], size: int, field: str, freedoms: int) -> Any:
-    """Return a matrix at its places among six freedoms per node."""
+def _spread(matrix: Any, order: NDArray[np.int64], size: int, field: str, dofs: int) -> Any:
+    """Return a matrix at its places among six degrees of freedom per node."""
     from scipy.sparse import coo_array, csr_array
 
     if len(matrix.shape) != 2 or matrix.shape != (len(order), len(order)):
-        wanted = f"{size // 6} nodes with {freedoms} freedoms each need ({len(order)}, {len(order)})"
+        wanted = f"{size // 6} nodes with {dofs} degrees of freedom each need ({len(order)}, {len(order)})"
         raise ModelError("structure", field, f"of shape {matrix.shape}", wanted)
     found = coo_array(matrix)
     return csr_array((found.data.astype(float), (order[found.row], order[found.col])), shape=(size, size))

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.nodal_matrices import modal_frequencies
-from .supported_structure import Held, free_modes, relieved, without_rigid_motion
+from .supported_structure import SupportedStructure, free_modes, inertia_relief, without_rigid_motion
 
 if TYPE_CHECKING:
-    from .mode_sets import Built, ModeSet
+    from .mode_sets import BuiltModes, ModeSet
     from .structure import Structure
 
 __all__ = ["ModeReport", "report_of"]
@@ -29,7 +29,7 @@ class ModeReport:
     kind : str
         The mode set.
     frame : str
-    freedoms : int
+    dofs : int
         Of the structure.
     frequencies : (nm,) rad/s
         Of the reduced body, with its frame held (attached) or free (mean axes).
@@ -48,7 +48,7 @@ class ModeReport:
 
     kind: str
     frame: str
-    freedoms: int
+    dofs: int
     frequencies: Array
     frequency_errors: Array
     effective_masses: Array
@@ -63,7 +63,7 @@ class ModeReport:
         return shares
 
     def __str__(self) -> str:
-        lines = [f"{self.kind}, {self.frame}: {len(self.frequencies)} modes of {self.freedoms} freedoms"]
+        lines = [f"{self.kind}, {self.frame}: {len(self.frequencies)} modes of {self.dofs} degrees of freedom"]
         moving = bool(self.retained_mass.max(initial=0.0) > 1e-9)  # modes in mean axes carry no momentum
         head = "   effective mass in % along x, y, z and inertia about x, y, z" if moving else ""
         lines.append(f"mode   frequency      error{head}")
@@ -81,7 +81,7 @@ class ModeReport:
         return "\n".join(lines)
 
 
-def report_of(structure: Structure, chosen: ModeSet, built: Built) -> ModeReport:
+def report_of(structure: Structure, chosen: ModeSet, built: BuiltModes) -> ModeReport:
     """Return the report on modes that were built for a structure."""
     base, modes = built.structure, built.modes * built.structure.active[:, None]
     M, K = modes.T @ (base.mass @ modes), modes.T @ (base.stiffness @ modes)
@@ -102,7 +102,7 @@ def report_of(structure: Structure, chosen: ModeSet, built: Built) -> ModeReport
     )
 
 
-def _frequency_errors(structure: Structure, built: Built, frequencies: Array) -> Array:
+def _frequency_errors(structure: Structure, built: BuiltModes, frequencies: Array) -> Array:
     """Return how much frequencies lie above the structure's own, in the same frame, as fractions."""
     if built.exact:
         return np.zeros(len(frequencies))
@@ -110,14 +110,14 @@ def _frequency_errors(structure: Structure, built: Built, frequencies: Array) ->
     if built.reference is None:
         squares, _ = free_modes(structure, count)
     else:
-        squares, _ = Held(structure, structure.fixed_at([built.reference])).modes(count)
+        squares, _ = SupportedStructure(structure, structure.fixed_at([built.reference])).modes(count)
     errors = np.full(len(frequencies), np.nan)
     errors[:count] = frequencies[:count] / np.sqrt(squares) - 1
     # below the accuracy of eigenvalues there is nothing to report
     return np.where(np.abs(errors) < 1e-9, 0.0, errors)
 
 
-def _static_errors(structure: Structure, built: Built, K: Array) -> dict[int, Array]:
+def _static_errors(structure: Structure, built: BuiltModes, K: Array) -> dict[int, Array]:
     """Return the missing share of compliance for unit loads at interfaces and at the node farthest from the frame."""
     from scipy.linalg import lstsq
 
@@ -129,12 +129,12 @@ def _static_errors(structure: Structure, built: Built, K: Array) -> dict[int, Ar
         distances = np.where(movable, np.linalg.norm(structure.nodes[built.labels] - start, axis=1), -1.0)
         nodes = [int(built.labels[distances.argmax()])]
     fixed = structure.support() if reference is None else structure.fixed_at([reference])
-    held = Held(structure, fixed)
+    held = SupportedStructure(structure, fixed)
     found: dict[int, Array] = {}
     for node in nodes:
         loads = np.zeros((structure.size, 6))
         loads[6 * node + np.array([3, 4, 5, 0, 1, 2]), np.arange(6)] = 1.0
-        balanced = relieved(structure, loads) if reference is None else loads
+        balanced = inertia_relief(structure, loads) if reference is None else loads
         u = held.solve(balanced)
         if reference is None:
             u = without_rigid_motion(structure, u)

@@ -16,15 +16,15 @@ from ..bodies.nodal_matrices import modal_frequencies, rigid_motions
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
 from .structure import Structure
-from .supported_structure import Held, free_modes, without_rigid_motion
+from .supported_structure import SupportedStructure, free_modes, without_rigid_motion
 
-__all__ = ["Built", "CantileverModes", "CraigBampton", "FreeModes", "GivenModes", "Guyan", "ModeSet"]
+__all__ = ["BuiltModes", "CantileverModes", "CraigBampton", "FreeModes", "GivenModes", "Guyan", "ModeSet"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Built:
+class BuiltModes:
     """Modes of a structure.
 
     Attributes
@@ -51,9 +51,9 @@ class Built:
 
 
 class ModeSet:
-    """A way to make modes: its `build` gets a structure and returns `Built`."""
+    """A way to make modes: its `build` gets a structure and returns `BuiltModes`."""
 
-    def build(self, structure: Structure) -> Built:
+    def build(self, structure: Structure) -> BuiltModes:
         """Return the modes of a structure."""
         raise NotImplementedError
 
@@ -73,11 +73,11 @@ class CantileverModes(ModeSet):
     count: int = 6
     at: Any = 0
 
-    def build(self, structure: Structure) -> Built:
+    def build(self, structure: Structure) -> BuiltModes:
         """Return the lowest modes with the node held."""
         node = structure.node(self.at, item="CantileverModes", field="at")
         fixed = _clamp(structure, [node], "CantileverModes")
-        _, modes = Held(structure, fixed).modes(_count("CantileverModes", self.count))
+        _, modes = SupportedStructure(structure, fixed).modes(_count("CantileverModes", self.count))
         return replace(_built(structure, modes, node, ()), exact=True)
 
 
@@ -96,7 +96,7 @@ class FreeModes(ModeSet):
     count: int = 6
     attached: Any = None
 
-    def build(self, structure: Structure) -> Built:
+    def build(self, structure: Structure) -> BuiltModes:
         """Return the lowest elastic modes."""
         _, modes = free_modes(structure, _count("FreeModes", self.count))
         node = None if self.attached is None else structure.node(self.attached, item="FreeModes", field="attached")
@@ -112,7 +112,7 @@ class CraigBampton(ModeSet):
     Parameters
     ----------
     interfaces : nodes, by number or position
-        Where hinges and forces act.
+        Where joints and forces act.
     count : int
         The lowest so many vibrations with all interfaces held.
     frame : "attached" or "mean"
@@ -127,7 +127,7 @@ class CraigBampton(ModeSet):
     frame: str = "attached"
     max_frequency: float | None = None
 
-    def build(self, structure: Structure) -> Built:
+    def build(self, structure: Structure) -> BuiltModes:
         """Return orthonormal modes that span constraint and fixed-interface modes, less rigid motions."""
         name = "CraigBampton"
         if self.frame not in ("attached", "mean"):
@@ -137,7 +137,7 @@ class CraigBampton(ModeSet):
             if not structure.active[6 * place : 6 * place + 3].all():
                 raise ModelError(name, "interfaces", place, "it only follows other nodes: use a rigid region's node")
         fixed = structure.fixed_at(nodes)
-        held = Held(structure, fixed)
+        held = SupportedStructure(structure, fixed)
         _, inner = held.modes(_count(name, self.count, least=0))
         # unit motions of all interfaces but the first, which stays: rigid motions are not among them
         moved = np.flatnonzero(structure.active & structure.fixed_at(nodes[1:]))
@@ -165,7 +165,7 @@ class Guyan(ModeSet):
     nodes: Any
     modes: ModeSet | None = None
 
-    def build(self, structure: Structure) -> Built:
+    def build(self, structure: Structure) -> BuiltModes:
         """Return modes of the condensed structure."""
         nodes = _nodes(structure, self.nodes, "Guyan", "nodes")
         if len(nodes) < 2:
@@ -175,14 +175,14 @@ class Guyan(ModeSet):
         T = np.zeros((structure.size, 6 * len(nodes)))
         order = (6 * np.asarray(nodes)[:, None] + np.arange(6)).ravel()
         places = np.flatnonzero(structure.active[order])
-        T[:, places] = _constraint_modes(structure, Held(structure, kept), order[places])
+        T[:, places] = _constraint_modes(structure, SupportedStructure(structure, kept), order[places])
         small = Structure(structure.nodes[nodes], _symmetric(T, structure.mass), _symmetric(T, structure.stiffness))
         inner = CantileverModes(len(masters) - 6) if self.modes is None else self.modes
         built = inner.build(small)
         labels = np.asarray(nodes, dtype=np.int64)
         reference = None if built.reference is None else int(labels[built.reference])
         interfaces = tuple(int(labels[i]) for i in built.interfaces) or tuple(nodes)
-        return Built(built.structure, built.modes, reference, labels[built.labels], interfaces)
+        return BuiltModes(built.structure, built.modes, reference, labels[built.labels], interfaces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +204,7 @@ class GivenModes(ModeSet):
     frame: str = "given"
     at: Any = 0
 
-    def build(self, structure: Structure) -> Built:
+    def build(self, structure: Structure) -> BuiltModes:
         """Return the modes, in the frame that is asked for."""
         shape = shape_of(self.modes)
         if shape is None or len(shape) != 2 or shape[0] != structure.size:
@@ -219,7 +219,7 @@ class GivenModes(ModeSet):
         return _built(structure, modes, node, ())
 
 
-def _built(structure: Structure, modes: Array, reference: int | None, interfaces: tuple[int, ...]) -> Built:
+def _built(structure: Structure, modes: Array, reference: int | None, interfaces: tuple[int, ...]) -> BuiltModes:
     labels = np.arange(len(structure.nodes))
     led = np.zeros(structure.size) if structure.expansion is None else abs(structure.expansion) @ structure.active
     loose = np.flatnonzero(~(structure.active | (led > 0)).reshape(-1, 6).any(axis=1))
@@ -231,7 +231,7 @@ def _built(structure: Structure, modes: Array, reference: int | None, interfaces
             "leave them out, or tie them to others by a region",
         )
     modes = _with_rotations(structure, structure.expanded(modes))
-    return Built(structure, modes, reference, labels, interfaces)
+    return BuiltModes(structure, modes, reference, labels, interfaces)
 
 
 def _in_frame(structure: Structure, modes: Array, node: int | None) -> Array:
@@ -244,10 +244,10 @@ def _in_frame(structure: Structure, modes: Array, node: int | None) -> Array:
     return modes - follow @ at[[3, 4, 5, 0, 1, 2]]
 
 
-def _constraint_modes(structure: Structure, held: Held, freedoms: NDArray[np.int64]) -> Array:
-    """Return static shapes (6 n, k) with one held freedom after the other moved by one."""
-    moved = np.zeros((structure.size, len(freedoms)))
-    moved[freedoms, np.arange(len(freedoms))] = 1.0
+def _constraint_modes(structure: Structure, held: SupportedStructure, dofs: NDArray[np.int64]) -> Array:
+    """Return static shapes (6 n, k) with one held degree of freedom after the other moved by one."""
+    moved = np.zeros((structure.size, len(dofs)))
+    moved[dofs, np.arange(len(dofs))] = 1.0
     return moved - held.solve(structure.stiffness @ moved)
 
 

@@ -159,7 +159,7 @@ def _place(card: Card, label: int, places: dict[int, int]) -> int:
 
 
 def _matrix(cards: dict[str, list[Card]], name: str, places: dict[int, int]) -> Any:
-    """Return a DMIG matrix with six freedoms per node."""
+    """Return a DMIG matrix with six degrees of freedom per node."""
     from scipy.sparse import coo_array
 
     parts = [card for card in cards.get("DMIG", []) if card.text(1).upper() == name.upper()]
@@ -174,11 +174,11 @@ def _matrix(cards: dict[str, list[Card]], name: str, places: dict[int, int]) -> 
     for card in parts:
         if card in heads:
             continue
-        column = _freedom(card, 2, places)
+        column = _dof(card, 2, places)
         for start in range(5, len(card.fields) + 1, 4):
             if not card.text(start):
                 continue
-            row, value = _freedom(card, start, places), card.number(start + 2)
+            row, value = _dof(card, start, places), card.number(start + 2)
             entries[row, column] = value
             if form == 6:
                 entries[column, row] = value
@@ -187,7 +187,7 @@ def _matrix(cards: dict[str, list[Card]], name: str, places: dict[int, int]) -> 
     return coo_array((list(entries.values()), (index[:, 0], index[:, 1])), shape=(size, size)).tocsr()
 
 
-def _freedom(card: Card, start: int, places: dict[int, int]) -> int:
+def _dof(card: Card, start: int, places: dict[int, int]) -> int:
     component = card.whole(start + 1)
     if not 1 <= component <= 6:
         raise ModelError(card.item, f"field {start + 1}", component, "components of grids go from 1 to 6")

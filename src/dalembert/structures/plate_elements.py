@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..checks import LARGEST_SIZE, checked, finite_number
 from ..errors import ModelError
-from ..provenance import recorded
+from ..provenance import record_call
 from .finite_element import averaged
 from .sections import Material
 from .structure import Structure
@@ -32,7 +32,7 @@ _POWERS = np.array([(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 
 
 
 @checked("thickness", "elements", largest=LARGEST_SIZE)
-@recorded
+@record_call
 def plate_structure(
     x: float, y: float, thickness: float, material: Material, *, elements: tuple[int, int] = (8, 8)
 ) -> Structure:
@@ -122,10 +122,10 @@ class PlateElements:
         for corners in self.corners:
             if where is not None and not where(nodes[corners].mean(axis=0)):
                 continue
-            freedoms = (6 * corners[:, None] + np.arange(6)).ravel()
+            dofs = (6 * corners[:, None] + np.arange(6)).ravel()
             for weight, p in self._points():
                 place = p.moved[0, 0::6] @ nodes[corners]
-                loads[freedoms] -= weight * pressure(place) * p.moved[2]
+                loads[dofs] -= weight * pressure(place) * p.moved[2]
         return loads
 
     def geometric_stiffness(self, u: Array, modes: Array) -> Array:
@@ -205,7 +205,7 @@ class PlateElements:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """Rows for the 24 freedoms of a rectangle at one of its points."""
+    """Rows for the 24 degrees of freedom of a rectangle at one of its points."""
 
     moved: Array  # displacements x, y, z (3, 24)
     slope: Array  # dw/dx, dw/dy (2, 24)

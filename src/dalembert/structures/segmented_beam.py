@@ -35,7 +35,7 @@ class SegmentedBeam:
     up: Any = None
     damping: Any = None
 
-    def put_into(self, system: System, name: str) -> SlenderBody:
+    def add_to(self, system: System, name: str) -> SlenderBody:
         """Add the segments to a system, as ``system.body(name, beam)`` does."""
         from .cables import cable
 

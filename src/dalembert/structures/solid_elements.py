@@ -82,7 +82,7 @@ class SolidElements:
     Attributes
     ----------
     basis : skfem.Basis
-        Of one component of the displacements; its freedoms are the first nodes of the structure.
+        Of one component of the displacements; its degrees of freedom are the first nodes of the structure.
     material : Material
     """
 

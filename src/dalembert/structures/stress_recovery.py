@@ -63,7 +63,7 @@ def section_forces(
         moved = np.asarray(displacements, dtype=float)
         moved = moved[None] if moved.ndim == 1 else moved
         if moved.ndim != 2 or moved.shape[1] != 6 * body.n:
-            wanted = f"give (k, {6 * body.n}): six freedoms of every node"
+            wanted = f"give (k, {6 * body.n}): six degrees of freedom of every node"
             raise ModelError("section forces", "displacements", f"of shape {moved.shape}", wanted)
         each = np.einsum("eij,kej->kei", beams.stiffness(), beams.local(moved))
         return np.stack([-each[..., :6], each[..., 6:]], axis=2)
@@ -175,7 +175,7 @@ def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
     structure = body.structure
     values = _modal(body, eta)
     elements = structure.elements if isinstance(structure, Structure) else None
-    if not isinstance(elements, StressElements) or body.lacks_nodes:
+    if not isinstance(elements, StressElements) or body.nodes_removed:
         wanted = "they are known of bodies made from beams, plates or solids, all nodes kept"
         if isinstance(structure, Structure) and structure.beams is not None:
             wanted = "tensors are of plates and solids: use beam_stresses or nodal_mises for beams"
@@ -231,6 +231,6 @@ def _beam_structure(body: FlexibleBody) -> Structure:
     structure = body.structure
     if not isinstance(structure, Structure) or structure.beams is None:
         raise ModelError("section forces", "body", body, "only bodies made by beam(...) or frame(...) have sections")
-    if body.lacks_nodes:
+    if body.nodes_removed:
         raise ModelError("section forces", "body", body, "its reduction removed nodes: use CraigBampton to keep them")
     return structure

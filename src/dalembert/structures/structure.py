@@ -31,7 +31,7 @@ _GROUNDED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """A free structure: nodes, mass and stiffness; six freedoms per node [ux, uy, uz, rx, ry, rz].
+    """A free structure: nodes, mass and stiffness; six degrees of freedom per node [ux, uy, uz, rx, ry, rz].
 
     Nodes of solids have no rotations of their own: their rows and columns are zero, and rotations are taken from the
     motion of the nodes around.
@@ -52,17 +52,17 @@ class Structure:
     total_mass : float, kg
         Compared with the mass that the matrix holds.
     expansion : (6 n, 6 n) sparse
-        Motions of all nodes from those of the independent freedoms, where regions make some follow others. Mass and
-        stiffness become those of the independent freedoms.
+        Motions of all nodes from those of the independent degrees of freedom, where regions make some follow others.
+        Mass and stiffness become those of the independent degrees of freedom.
     full_mass : (6 n, 6 n)
         Mass before regions made nodes follow others; default `mass`.
 
     Attributes
     ----------
     active : (6 n,) bool
-        Freedoms that have stiffness or mass.
+        Degrees of freedom that have stiffness or mass.
     rigid : (6 n, 6)
-        Rigid motions [rotation; translation] of the active freedoms.
+        Rigid motions [rotation; translation] of the active degrees of freedom.
     """
 
     nodes: Array
@@ -116,7 +116,7 @@ class Structure:
 
     @property
     def size(self) -> int:
-        """Number of freedoms, six per node."""
+        """Number of degrees of freedom, six per node."""
         return 6 * len(self.nodes)
 
     def rigid_mass(self) -> Array:
@@ -125,7 +125,7 @@ class Structure:
         return G
 
     def support(self) -> NDArray[np.bool_]:
-        """Return six freedoms (6 n,) bool that hold the structure without strain."""
+        """Return six degrees of freedom (6 n,) bool that hold the structure without strain."""
         from scipy.linalg import qr
 
         radius = float(np.ptp(self.nodes, axis=0).max()) or 1.0
@@ -143,7 +143,7 @@ class Structure:
         return held
 
     def fixed_at(self, nodes: ArrayLike) -> NDArray[np.bool_]:
-        """Return the freedoms (6 n,) bool of nodes."""
+        """Return the degrees of freedom (6 n,) bool of nodes."""
         held = np.zeros((len(self.nodes), 6), dtype=bool)
         held[np.asarray(nodes, dtype=np.int64)] = True
         return held.ravel()
@@ -207,7 +207,7 @@ class Structure:
 
     @recorded_method("structure")
     def rigid_region(self, nodes: ArrayLike, at: Any = None) -> Structure:
-        """Return the structure with some nodes rigidly tied to one (as by RBE2): an interface for hinges and frames.
+        """Return the structure with some nodes rigidly tied to one (as by RBE2): an interface for joints and frames.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class Structure:
         stiffening : bool
             Compute geometric stiffness for fast motions; for structures whose elements are known.
         load_nodes : nodes
-            Where loads act that stiffen (or soften) it too: outboard hinges.
+            Where loads act that stiffen (or soften) it too: outboard joints.
         """
         from .geometric_stiffness import stiffening_of
         from .mode_report import report_of
@@ -303,15 +303,19 @@ class Structure:
             return None
         N, _ = self.beams.interpolation(float(along[element] / self.beams.lengths[element]))
         R = self.beams.axes[element]
-        local = N[element] @ self.beams.turn()[element] @ modes[self.beams.freedoms[element]]
+        local = N[element] @ self.beams.turn()[element] @ modes[self.beams.dofs[element]]
         return np.vstack([R @ local[3:], R @ local[:3]])
 
     def __repr__(self) -> str:
-        kind = f"{len(self.beams)} beam elements" if self.beams is not None else f"{int(self.active.sum())} freedoms"
+        kind = (
+            f"{len(self.beams)} beam elements"
+            if self.beams is not None
+            else f"{int(self.active.sum())} degrees of freedom"
+        )
         return f"<Structure: {self.rigid_mass()[3, 3]:.6g} kg, {len(self.nodes)} nodes, {kind}>"
 
     def expanded(self, u: Array) -> Array:
-        """Return motions (6 n, k) of all nodes from those of the independent freedoms."""
+        """Return motions (6 n, k) of all nodes from those of the independent degrees of freedom."""
         if self.expansion is None:
             return u
         found: Array = np.where(self.active[:, None], u, self.expansion @ u)
@@ -321,7 +325,7 @@ class Structure:
         return self.expansion is not None and bool((abs(self.expansion) @ self.active)[6 * node + 3] > 0)
 
     def _led(self, matrix: Any) -> Any:
-        """Return a matrix of the independent freedoms."""
+        """Return a matrix of the independent degrees of freedom."""
         if self.expansion is None:
             return matrix
         found = (self.expansion.T @ matrix @ self.expansion).tocsr()
@@ -346,5 +350,5 @@ class Structure:
                 "stiffness",
                 f"resists rigid motion ({which})",
                 "a body of a system must be free: export it without supports, and check that nodes, units and the "
-                "order of freedoms (ux, uy, uz, rx, ry, rz) belong to the matrix",
+                "order of degrees of freedom (ux, uy, uz, rx, ry, rz) belong to the matrix",
             )

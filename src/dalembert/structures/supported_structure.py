@@ -1,4 +1,4 @@
-"""Static solutions and vibrations of a structure: held at some freedoms, or free."""
+"""Static solutions and vibrations of a structure: held at some degrees of freedom, or free."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..errors import ModelError
 if TYPE_CHECKING:
     from .structure import Structure
 
-__all__ = ["Held", "free_modes", "relieved", "without_rigid_motion"]
+__all__ = ["SupportedStructure", "free_modes", "inertia_relief", "without_rigid_motion"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# up to this many freedoms, dense matrices; above, sparse factors and Lanczos
+# up to this many degrees of freedom, dense matrices; above, sparse factors and Lanczos
 DENSE = 300
 # a pivot of the stiffness, scaled to a unit diagonal, below which a motion without strain energy remains
-_SINGULAR = 1e-13
+SINGULAR_TOL = 1e-13
 
 
-class Held:
-    """A structure held at some of its freedoms: its stiffness factorised, its modes.
+class SupportedStructure:
+    """A structure held at some of its degrees of freedom: its stiffness factorised, its modes.
 
     Parameters
     ----------
@@ -56,7 +56,9 @@ class Held:
     def modes(self, count: int) -> tuple[Array, Array]:
         """Return the lowest `count` squared frequencies (rad/s)2 and modes (6 n, count) of unit modal mass."""
         if count > self.size:
-            raise ModelError("mode set", "count", count, f"the structure has {self.size} freedoms left; ask for fewer")
+            raise ModelError(
+                "mode set", "count", count, f"the structure has {self.size} degrees of freedom left; ask for fewer"
+            )
         vectors = np.zeros((self.structure.size, count))
         if not count:
             return np.zeros(0), vectors
@@ -95,7 +97,7 @@ class Held:
         except LinAlgError:
             self._loose(None)
         pivots = np.diag(factor[0]) ** 2
-        if self.size and pivots.min() < _SINGULAR:
+        if self.size and pivots.min() < SINGULAR_TOL:
             self._loose(int(self.free[int(pivots.argmin())]))
         return lambda loads: cho_solve(factor, loads)
 
@@ -114,13 +116,13 @@ class Held:
         except RuntimeError:  # SuperLU: exactly singular
             self._loose(None)
         pivots = factor.U.diagonal()
-        if pivots.min() < _SINGULAR:
+        if pivots.min() < SINGULAR_TOL:
             self._loose(int(self.free[int(np.flatnonzero(factor.perm_c == int(pivots.argmin()))[0])]))
         return lambda loads: factor.solve(np.ascontiguousarray(loads))
 
-    def _loose(self, freedom: int | None) -> Any:
+    def _loose(self, dof: int | None) -> Any:
         names = ("ux", "uy", "uz", "rx", "ry", "rz")
-        where = "" if freedom is None else f", at node {freedom // 6} ({names[freedom % 6]})"
+        where = "" if dof is None else f", at node {dof // 6} ({names[dof % 6]})"
         raise ModelError(
             "structure",
             "stiffness",
@@ -146,7 +148,7 @@ def free_modes(structure: Structure, count: int) -> tuple[Array, Array]:
     """
     if not count:
         return np.zeros(0), np.zeros((structure.size, 0))
-    held = Held(structure, structure.support())
+    held = SupportedStructure(structure, structure.support())
     # Held in a statically determinate way, the first frequency is not above the first elastic one of the free
     # structure: a shift of that size keeps rigid and elastic modes well apart.
     shift = float(held.modes(1)[0][0])
@@ -180,7 +182,7 @@ def without_rigid_motion(structure: Structure, modes: Array) -> Array:
     return modes - B @ np.linalg.solve(G, B.T @ (structure.mass @ modes))
 
 
-def relieved(structure: Structure, loads: Array) -> Array:
+def inertia_relief(structure: Structure, loads: Array) -> Array:
     """Return loads (6 n, k) balanced by the inertia forces of the free rigid body."""
     B, G = structure.rigid, structure.rigid_mass()
     balanced: Array = loads - structure.mass @ (B @ np.linalg.solve(G, B.T @ loads))

@@ -1,10 +1,10 @@
 """Studies: one task for many cases, wherever there is room to run them."""
 
 from .optimization import (
-    Fitted,
     Linkage,
     OptimalMotion,
     Optimum,
+    ParameterFit,
     Synthesis,
     fit,
     optimal_motion,
@@ -18,10 +18,10 @@ from .uncertainties import Uncertainty, uncertainty
 
 __all__ = [
     "Case",
-    "Fitted",
     "Linkage",
     "OptimalMotion",
     "Optimum",
+    "ParameterFit",
     "Sensitivity",
     "Synthesis",
     "Uncertainty",

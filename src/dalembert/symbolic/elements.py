@@ -8,9 +8,9 @@ from typing import Any
 import sympy as sp
 
 from ..connections.connection import Connection
-from ..connections.elements.built_in import Effort, ForceConnection, HingeSpring, Limits, Load, SpringDamper
+from ..connections.elements.built_in import Effort, ForceConnection, JointSpring, Limits, Load, SpringDamper
 from ..connections.elements.element import Element
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..connections.laws import Constant
 from ..errors import ModelError
 from .formulas import expressions_of
@@ -24,7 +24,7 @@ _ITEM = "symbolic_equations"
 
 @dataclass(eq=False)
 class Forces:
-    """Generalised forces (nv, 1) of all elements and of what acts in hinges; states of elements and their rates."""
+    """Generalised forces (nv, 1) of all elements and of what acts in joints; states of elements and their rates."""
 
     kinematics: Kinematics
     total: Any = None
@@ -38,26 +38,31 @@ class Forces:
         self.total, self.t = sp.zeros(len(k.v), 1), sp.Symbol("t", real=True)
         for connection in k.model.system.forces.values():
             self._add(connection)
-        for hinge in k.model.forest.hinges:
-            self._add_hinge(hinge.name, hinge.element)
-        for chord in k.model.forest.chords:
-            rubs = isinstance(chord.element, Hinge) and (chord.element.damping is not None or chord.element.rubs)
+        for joint in k.model.forest.joints:
+            self._add_joint(joint.name, joint.element)
+        for loop_constraint in k.model.forest.loop_constraints:
+            rubs = isinstance(loop_constraint.element, Joint) and (
+                loop_constraint.element.damping is not None or loop_constraint.element.rubs
+            )
             if rubs:
                 raise ModelError(
-                    _ITEM, f"hinge {chord.name!r}", "damping or friction", "a loop is cut there: cut elsewhere"
+                    _ITEM,
+                    f"joint {loop_constraint.name!r}",
+                    "damping or friction",
+                    "a loop is cut there: cut elsewhere",
                 )
 
-    def _add_hinge(self, name: str, hinge: Hinge) -> None:
-        """Add damping and dry friction of a hinge."""
+    def _add_joint(self, name: str, joint: Joint) -> None:
+        """Add damping and dry friction of a joint."""
         k, span = self.kinematics, self.kinematics.model.v_slice(name)
-        if hinge.load_friction is not None or (hinge.rubs and hinge.rubs_together):
-            raise ModelError(_ITEM, f"hinge {name!r}", "friction", "friction by load has no formula here: leave it out")
+        if joint.load_friction is not None or (joint.rubs and joint.has_vector_friction):
+            raise ModelError(_ITEM, f"joint {name!r}", "friction", "friction by load has no formula here: leave it out")
         for part, place in enumerate(range(span.start, span.stop)):
             speed = k.model.speed_names[place]
-            if hinge.damping is not None:
-                self.total[place] -= k.numbers(f"{speed}.damping", float(hinge.damping[part])) * k.v[place]
-            if hinge.rubs and hinge.friction is not None:
-                self.total[place] -= k.numbers(f"{speed}.friction", float(hinge.friction[part])) * sp.sign(k.v[place])
+            if joint.damping is not None:
+                self.total[place] -= k.numbers(f"{speed}.damping", float(joint.damping[part])) * k.v[place]
+            if joint.rubs and joint.friction is not None:
+                self.total[place] -= k.numbers(f"{speed}.friction", float(joint.friction[part])) * sp.sign(k.v[place])
 
     def _add(self, connection: ForceConnection) -> None:
         name, element = connection.name, connection.element
@@ -67,10 +72,10 @@ class Forces:
                 self._number(name, label, getattr(element, label)) for label in element.fields
             )
             self._push(ds, -stiffness * (s - length) - damping * ds)
-        elif isinstance(element, (HingeSpring, Limits)):
-            self._at_hinge(connection, self._plain_law(name, element, *self._coordinate(connection, 0)))
+        elif isinstance(element, (JointSpring, Limits)):
+            self._at_joint(connection, self._plain_law(name, element, *self._coordinate(connection, 0)))
         elif isinstance(element, Effort):
-            self._at_hinge(connection, self._given(f"{name}.effort", element.law))
+            self._at_joint(connection, self._given(f"{name}.effort", element.law))
         elif isinstance(element, Load):
             self._load(connection, element)
         elif isinstance(element, Element):
@@ -83,9 +88,9 @@ class Forces:
     def _number(self, name: str, label: str, value: float) -> Any:
         return self.kinematics.numbers(f"{name}.{label}", float(value))
 
-    def _plain_law(self, name: str, element: HingeSpring | Limits, s: Any, ds: Any) -> Any:
+    def _plain_law(self, name: str, element: JointSpring | Limits, s: Any, ds: Any) -> Any:
         numbers = [self._number(name, label, getattr(element, label)) for label in element.fields]
-        if isinstance(element, HingeSpring):
+        if isinstance(element, JointSpring):
             stiffness, damping, rest = numbers
             return -stiffness * (s - rest) - damping * ds
         lower, upper, stiffness, damping = numbers
@@ -125,7 +130,7 @@ class Forces:
         measures: list[Any] = []
         rates: list[Any] = []
         for number, measure in enumerate(element.each_measure):
-            if measure == "hinge":
+            if measure == "joint":
                 s, ds = self._coordinate(connection, number)
                 measures, rates = [*measures, s], [*rates, ds]
             elif measure == "distance":
@@ -144,23 +149,23 @@ class Forces:
 
     def _coordinate(self, connection: ForceConnection, number: int) -> tuple[Any, Any]:
         k = self.kinematics
-        hinge, part = connection.places[number]
-        self._mind_cut(connection, hinge)
-        if hinge.element.nq != hinge.element.nv:  # type: ignore[union-attr]
+        joint, part = connection.places[number]
+        self._check_cut(connection, joint)
+        if joint.element.nq != joint.element.nv:  # type: ignore[union-attr]
             raise ModelError(
-                _ITEM, f"element {connection.name!r}", hinge.name, "a ball joint has no coordinate to measure"
+                _ITEM, f"element {connection.name!r}", joint.name, "a ball joint has no coordinate to measure"
             )
-        return k.q[k.model.q_slice(hinge.name).start + part], k.v[k.model.v_slice(hinge.name).start + part]
+        return k.q[k.model.q_slice(joint.name).start + part], k.v[k.model.v_slice(joint.name).start + part]
 
-    def _mind_cut(self, connection: ForceConnection, hinge: Connection) -> None:
-        if hinge.name not in self.kinematics.model.hinge_names:
+    def _check_cut(self, connection: ForceConnection, joint: Connection) -> None:
+        if joint.name not in self.kinematics.model.joint_names:
             remedy = "a loop is cut there, and its coordinate is no symbol: cut elsewhere"
-            raise ModelError(_ITEM, f"element {connection.name!r}", hinge.name, remedy)
+            raise ModelError(_ITEM, f"element {connection.name!r}", joint.name, remedy)
 
-    def _at_hinge(self, connection: ForceConnection, effort: Any) -> None:
-        hinge, part = connection.places[0]
-        self._mind_cut(connection, hinge)
-        self.total[self.kinematics.model.v_slice(hinge.name).start + part] += effort
+    def _at_joint(self, connection: ForceConnection, effort: Any) -> None:
+        joint, part = connection.places[0]
+        self._check_cut(connection, joint)
+        self.total[self.kinematics.model.v_slice(joint.name).start + part] += effort
 
     def _distance(self, connection: ForceConnection, number: int = 0) -> tuple[Any, Any]:
         """Return the distance of two markers, and its rate."""

@@ -3,8 +3,8 @@
     M a + b = Q + tau + P^T lam,    P a + c = 0                                                                      (1)
 
 with M = sum m J_v^T J_v + J_w^T I J_w, b the inertia forces without accelerations and the weights, Q what elements and
-hinges do, P the rates of the rows by the speeds, c = P' v. Speeds are rates of coordinates, but of ball joints and free
-hinges.
+joints do, P the rates of the rows by the speeds, c = P' v. Speeds are rates of coordinates, but of ball joints and free
+joints.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 from ..checks import checked
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..system import System
@@ -36,7 +36,7 @@ class Equations:
     Attributes
     ----------
     q, v, a, tau, lam : list of Symbol
-        Coordinates, speeds, accelerations, hinge forces, multipliers, in the order of the model.
+        Coordinates, speeds, accelerations, joint forces, multipliers, in the order of the model.
     rates : Matrix (nq, 1)
         q' by the speeds.
     M : Matrix (nv, nv)
@@ -75,7 +75,7 @@ class Equations:
 
     def __repr__(self) -> str:
         loops = f", {len(self.lam)} rows" if self.lam else ""
-        counts = f"{len(self.v)} freedoms{loops}, {len(self.parameters)} parameters"
+        counts = f"{len(self.v)} degrees of freedom{loops}, {len(self.parameters)} parameters"
         return f"<Equations of {self.model.system.name!r}: {counts}>"
 
     @property
@@ -116,8 +116,8 @@ class Equations:
         Parameters
         ----------
         point : dict of symbol to value
-            Of coordinates, speeds, accelerations, hinge forces and multipliers; zero where it says nothing of speeds,
-            accelerations, hinge forces and multipliers, coordinates stay symbols.
+            Of coordinates, speeds, accelerations, joint forces and multipliers; zero where it says nothing of speeds,
+            accelerations, joint forces and multipliers, coordinates stay symbols.
         """
         r = self.residual
         along = sp.Matrix(self.rates).jacobian(sp.Matrix(self.v))
@@ -163,7 +163,7 @@ def symbolic_equations(
     Parameters
     ----------
     system : System or Model
-        Rigid bodies; hinges of the library or by formulas; loops; springs, dampers, efforts, loads and elements by
+        Rigid bodies; joints of the library or by formulas; loops; springs, dampers, efforts, loads and elements by
         formulas. What has no formula is refused by name. Drives are let go: their coordinates move as others do.
     symbols : bool, or names
         Which numbers stay symbols: all (True), none, or some by name or owner: ``("arm.mass", "k", "gravity")``.
@@ -194,7 +194,7 @@ def symbolic_equations(
     shortest = k.tidy.shortest
     jacobian = shortest(k.tidy(k.by_speeds(rates))) if model.nc else sp.zeros(0, model.nv)
     row_bias = shortest(k.tidy(k.rate(rates))) if model.nc else sp.zeros(0, 1)
-    numbers.mind_unknown()
+    numbers.check_unknown()
     return Equations(
         model,
         k.q,
@@ -239,15 +239,15 @@ def _inertia(k: Kinematics) -> tuple[Any, Any]:
         potential -= m * gravity.dot(motion.p + motion.R * com)
     potential = tidy(potential)
     b += k.by_speeds([k.rate(potential)]).T
-    for hinge in model.forest.hinges:
-        _add_armature(k, hinge.name, hinge.element, M)
+    for joint in model.forest.joints:
+        _add_armature(k, joint.name, joint.element, M)
     return tidy(M), tidy(b)
 
 
-def _add_armature(k: Kinematics, name: str, hinge: Hinge, M: Any) -> None:
-    if hinge.armature is not None:
+def _add_armature(k: Kinematics, name: str, joint: Joint, M: Any) -> None:
+    if joint.armature is not None:
         for part, place in enumerate(range(*k.model.v_slice(name).indices(k.model.nv))):
-            M[place, place] += k.numbers(f"{k.model.speed_names[place]}.armature", float(hinge.armature[part]))
+            M[place, place] += k.numbers(f"{k.model.speed_names[place]}.armature", float(joint.armature[part]))
 
 
 def _mass_data(k: Kinematics, name: str, body: Any) -> tuple[Any, Any, Any]:

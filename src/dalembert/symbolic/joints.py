@@ -1,6 +1,6 @@
-"""Relative motion of hinges in symbols: poses as turns and slides one after another, quaternions, formulas of users.
+"""Relative motion of joints in symbols: poses as turns and slides one after another, quaternions, formulas of users.
 
-Of each hinge: C and c, the pose of the second marker in the first; w and u, its angular velocity and velocity, in axes
+Of each joint: C and c, the pose of the second marker in the first; w and u, its angular velocity and velocity, in axes
 of the first marker and again in those of the second, where they may be simpler; and q' as a function of the speeds.
 """
 
@@ -17,7 +17,7 @@ from ..connections.joints import (
     Cylindrical,
     Fixed,
     Free,
-    Hinge,
+    Joint,
     Planar,
     Prismatic,
     Revolute,
@@ -29,10 +29,10 @@ from ..errors import ModelError
 from .formulas import expressions_of
 from .symbols import as_number
 
-__all__ = ["HingeMotion", "constant", "hinge_motion", "rotation_about"]
+__all__ = ["JointMotion", "constant", "joint_motion", "rotation_about"]
 
 
-class HingeMotion(NamedTuple):
+class JointMotion(NamedTuple):
     """C (3, 3), c, w, u (3,), the rates of the coordinates (nq,); w and u in axes of the second marker."""
 
     C: Any
@@ -82,62 +82,62 @@ def _quaternion_rates(e: list[Any], w: Any) -> list[Any]:
     return [-half * v.dot(w), *turned]
 
 
-ZERO = sp.zeros(3, 1)
+ZERO_TOL = sp.zeros(3, 1)
 
 
-def _fixed(hinge: Any, q: list[Any], v: list[Any]) -> HingeMotion:
-    return HingeMotion(sp.eye(3), ZERO, ZERO, ZERO, [], ZERO, ZERO)
+def _fixed(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
+    return JointMotion(sp.eye(3), ZERO_TOL, ZERO_TOL, ZERO_TOL, [], ZERO_TOL, ZERO_TOL)
 
 
-def _revolute(hinge: Any, q: list[Any], v: list[Any]) -> HingeMotion:
-    w = v[0] * constant(hinge.axis)
-    return HingeMotion(rotation_about(hinge.axis, q[0]), ZERO, w, ZERO, v, w, ZERO)
+def _revolute(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
+    w = v[0] * constant(joint.axis)
+    return JointMotion(rotation_about(joint.axis, q[0]), ZERO_TOL, w, ZERO_TOL, v, w, ZERO_TOL)
 
 
-def _prismatic(hinge: Any, q: list[Any], v: list[Any]) -> HingeMotion:
-    axis = constant(hinge.axis)
-    return HingeMotion(sp.eye(3), q[0] * axis, ZERO, v[0] * axis, v, ZERO, v[0] * axis)
+def _prismatic(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
+    axis = constant(joint.axis)
+    return JointMotion(sp.eye(3), q[0] * axis, ZERO_TOL, v[0] * axis, v, ZERO_TOL, v[0] * axis)
 
 
-def _cylindrical(hinge: Any, q: list[Any], v: list[Any]) -> HingeMotion:
-    axis = constant(hinge.axis)
+def _cylindrical(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
+    axis = constant(joint.axis)
     w, u = v[0] * axis, v[1] * axis
-    return HingeMotion(rotation_about(hinge.axis, q[0]), q[1] * axis, w, u, v, w, u)
+    return JointMotion(rotation_about(joint.axis, q[0]), q[1] * axis, w, u, v, w, u)
 
 
-def _screw(hinge: Any, q: list[Any], v: list[Any]) -> HingeMotion:
-    axis, lead = constant(hinge.axis), as_number(hinge.pitch / (2 * math.pi))
+def _screw(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
+    axis, lead = constant(joint.axis), as_number(joint.pitch / (2 * math.pi))
     w, u = v[0] * axis, lead * v[0] * axis
-    return HingeMotion(rotation_about(hinge.axis, q[0]), lead * q[0] * axis, w, u, v, w, u)
+    return JointMotion(rotation_about(joint.axis, q[0]), lead * q[0] * axis, w, u, v, w, u)
 
 
-def _planar(hinge: Any, q: list[Any], v: list[Any]) -> HingeMotion:
-    axes = constant(hinge.frame())
+def _planar(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
+    axes = constant(joint.frame())
     x, y, n = axes[:, 0], axes[:, 1], axes[:, 2]
-    C, w, u = rotation_about(hinge.normal, q[2]), v[2] * n, v[0] * x + v[1] * y
-    return HingeMotion(C, q[0] * x + q[1] * y, w, u, v, w, C.T * u)
+    C, w, u = rotation_about(joint.normal, q[2]), v[2] * n, v[0] * x + v[1] * y
+    return JointMotion(C, q[0] * x + q[1] * y, w, u, v, w, C.T * u)
 
 
-def _universal(hinge: Any, q: list[Any], v: list[Any]) -> HingeMotion:
-    first = rotation_about(hinge.axis_1, q[0])
-    second = rotation_about(hinge.axis_2, q[1])
-    w = v[0] * constant(hinge.axis_1) + v[1] * (first * constant(hinge.axis_2))
-    outer = v[0] * (second.T * constant(hinge.axis_1)) + v[1] * constant(hinge.axis_2)
-    return HingeMotion(first * second, ZERO, w, ZERO, v, outer, ZERO)
+def _universal(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
+    first = rotation_about(joint.axis_1, q[0])
+    second = rotation_about(joint.axis_2, q[1])
+    w = v[0] * constant(joint.axis_1) + v[1] * (first * constant(joint.axis_2))
+    outer = v[0] * (second.T * constant(joint.axis_1)) + v[1] * constant(joint.axis_2)
+    return JointMotion(first * second, ZERO_TOL, w, ZERO_TOL, v, outer, ZERO_TOL)
 
 
-def _spherical(hinge: Any, q: list[Any], v: list[Any]) -> HingeMotion:
+def _spherical(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
     C, w = _quaternion(q), sp.Matrix(v)
-    return HingeMotion(C, ZERO, C * w, ZERO, _quaternion_rates(q, w), w, ZERO)
+    return JointMotion(C, ZERO_TOL, C * w, ZERO_TOL, _quaternion_rates(q, w), w, ZERO_TOL)
 
 
-def _free(hinge: Any, q: list[Any], v: list[Any]) -> HingeMotion:
+def _free(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
     C, w, u = _quaternion(q[:4]), sp.Matrix(v[:3]), sp.Matrix(v[3:])
     slide = C * u
-    return HingeMotion(C, sp.Matrix(q[4:]), C * w, slide, [*_quaternion_rates(q[:4], w), *slide], w, u)
+    return JointMotion(C, sp.Matrix(q[4:]), C * w, slide, [*_quaternion_rates(q[:4], w), *slide], w, u)
 
 
-_KNOWN: dict[type[Hinge], Callable[[Any, list[Any], list[Any]], HingeMotion]] = {
+_KNOWN: dict[type[Joint], Callable[[Any, list[Any], list[Any]], JointMotion]] = {
     Fixed: _fixed,
     Revolute: _revolute,
     Prismatic: _prismatic,
@@ -150,18 +150,18 @@ _KNOWN: dict[type[Hinge], Callable[[Any, list[Any], list[Any]], HingeMotion]] = 
 }
 
 
-def hinge_motion(name: str, hinge: Hinge, q: list[Any], v: list[Any]) -> HingeMotion:
-    """Return the motion of a hinge for symbols of its coordinates and speeds."""
-    if type(hinge) in _KNOWN:
-        return _KNOWN[type(hinge)](hinge, q, v)
-    if getattr(hinge, "clock", None) is not None:
-        raise ModelError("symbolic_equations", f"hinge {name!r}", hinge.kind, "its formulas have time in them")
-    if hinge.nq != hinge.nv:
-        raise ModelError("symbolic_equations", f"hinge {name!r}", hinge.kind, "its speeds are no rates of coordinates")
-    found = expressions_of(hinge.programs[0].pose, [*q, *v], f"hinge {name!r}")
+def joint_motion(name: str, joint: Joint, q: list[Any], v: list[Any]) -> JointMotion:
+    """Return the motion of a joint for symbols of its coordinates and speeds."""
+    if type(joint) in _KNOWN:
+        return _KNOWN[type(joint)](joint, q, v)
+    if getattr(joint, "clock", None) is not None:
+        raise ModelError("symbolic_equations", f"joint {name!r}", joint.kind, "its formulas have time in them")
+    if joint.nq != joint.nv:
+        raise ModelError("symbolic_equations", f"joint {name!r}", joint.kind, "its speeds are no rates of coordinates")
+    found = expressions_of(joint.programs[0].pose, [*q, *v], f"joint {name!r}")
     c, C = sp.Matrix(found[:3]), sp.Matrix(3, 3, found[3:12])
-    w, u = ZERO, ZERO  # in axes of the second marker
+    w, u = ZERO_TOL, ZERO_TOL  # in axes of the second marker
     for k, speed in enumerate(v):
         column = found[12 + 6 * k : 18 + 6 * k]
         w, u = w + speed * sp.Matrix(column[:3]), u + speed * sp.Matrix(column[3:])
-    return HingeMotion(C, c, C * w, C * u, v, w, u)
+    return JointMotion(C, c, C * w, C * u, v, w, u)

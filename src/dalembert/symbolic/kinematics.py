@@ -11,8 +11,8 @@ import sympy as sp
 from ..bodies.markers import Marker
 from ..errors import ModelError
 from ..model import Model
-from .joints import ZERO, constant, hinge_motion
-from .simplification import Tidy
+from .joints import ZERO_TOL, constant, joint_motion
+from .simplification import Simplifier
 from .symbols import Numbers, plain_symbol
 
 __all__ = ["BodyMotion", "Kinematics"]
@@ -47,29 +47,29 @@ class Kinematics:
         self.q = [plain_symbol(name) for name in model.coordinate_names]
         self.v = [plain_symbol(f"{name}_dot" if name in model.coordinate_names else name) for name in model.speed_names]
         self.rates = [sp.S.Zero] * model.nq
-        self.tidy = Tidy.of(model, self.q)
+        self.tidy = Simplifier.of(model, self.q)
         eye = sp.eye(3)
-        self.bodies[model.system.ground.name] = BodyMotion(eye, ZERO, ZERO, ZERO)
-        for hinge in model.forest.hinges:
-            self._go_out(hinge)
+        self.bodies[model.system.ground.name] = BodyMotion(eye, ZERO_TOL, ZERO_TOL, ZERO_TOL)
+        for joint in model.forest.joints:
+            self._go_out(joint)
 
-    def _go_out(self, hinge: Any) -> None:
+    def _go_out(self, joint: Any) -> None:
         model, tidy = self.model, self.tidy
-        places, speeds = model.q_slice(hinge.name), model.v_slice(hinge.name)
-        motion = hinge_motion(hinge.name, hinge.element, self.q[places], self.v[speeds])
+        places, speeds = model.q_slice(joint.name), model.v_slice(joint.name)
+        motion = joint_motion(joint.name, joint.element, self.q[places], self.v[speeds])
         self.rates[places] = motion.rates
         C, c, w, u = motion.C, motion.c, motion.outer_w, motion.outer_u  # w and u in axes of the marker outside
-        if hinge.reversed:  # pose and motion of the first marker seen from the second
+        if joint.reversed:  # pose and motion of the first marker seen from the second
             C, c, w, u = C.T, -(C.T * c), -motion.w, motion.w.cross(c) - motion.u
-        parent = self.bodies[hinge.inboard.body.name]
-        at, axes = self.place(hinge.inboard), constant(hinge.inboard.rotation)
-        own, turned = self.place(hinge.outboard), constant(hinge.outboard.rotation)
+        parent = self.bodies[joint.inboard.body.name]
+        at, axes = self.place(joint.inboard), constant(joint.inboard.rotation)
+        own, turned = self.place(joint.outboard), constant(joint.outboard.rotation)
         R = tidy(axes * C * turned.T)  # of the body in its parent
         reach = at + axes * c
         spin = tidy(R.T * parent.w + turned * w)
         v = tidy(R.T * (parent.v + parent.w.cross(reach)) + turned * u - spin.cross(own))
         p = tidy(parent.p + parent.R * (reach - R * own))
-        self.bodies[hinge.outboard.body.name] = BodyMotion(tidy(parent.R * R), p, spin, v)
+        self.bodies[joint.outboard.body.name] = BodyMotion(tidy(parent.R * R), p, spin, v)
 
     def place(self, marker: Marker) -> Any:
         """Return where a marker is on its body."""

@@ -13,15 +13,15 @@ from ..connections.constraints.custom import CustomConstraint
 from ..connections.constraints.geometric import (
     AxisAngle,
     Distance,
+    KnifeEdge,
     Parallel,
     PointOnLine,
     PointOnPlane,
     PointOnPoint,
     RollingDisc,
     RollingSphere,
-    Skate,
 )
-from ..connections.joints import Hinge, Screw
+from ..connections.joints import Joint, Screw
 from ..errors import ModelError
 from .formulas import expressions_of
 from .joints import constant
@@ -37,11 +37,15 @@ def closure_rows(k: Kinematics) -> tuple[Any, Any]:
     """Return residuals (nc, 1), zero for rows that bind speeds only, and their rates (nc, 1), linear in the speeds."""
     residuals: list[Any] = []
     rates: list[Any] = []
-    for chord in k.model.forest.chords:
-        if isinstance(chord.element, (Skate, RollingSphere, RollingDisc)):
-            found, rate = _rolling(k, chord)
+    for loop_constraint in k.model.forest.loop_constraints:
+        if isinstance(loop_constraint.element, (KnifeEdge, RollingSphere, RollingDisc)):
+            found, rate = _rolling(k, loop_constraint)
         else:
-            found = _of_hinge(k, chord) if isinstance(chord.element, Hinge) else _of_constraint(k, chord)
+            found = (
+                _of_joint(k, loop_constraint)
+                if isinstance(loop_constraint.element, Joint)
+                else _of_constraint(k, loop_constraint)
+            )
             rate = [k.rate(row) for row in found]
         residuals, rates = residuals + found, rates + rate
     for coupling in k.model.forest.couplings:
@@ -53,21 +57,23 @@ def closure_rows(k: Kinematics) -> tuple[Any, Any]:
     return sp.Matrix(len(residuals), 1, residuals), sp.Matrix(len(rates), 1, rates)
 
 
-def _of_hinge(k: Kinematics, chord: Connection) -> list[Any]:
-    hinge = chord.element
-    assert isinstance(hinge, Hinge)
-    if not hinge.kernel:
+def _of_joint(k: Kinematics, loop_constraint: Connection) -> list[Any]:
+    joint = loop_constraint.element
+    assert isinstance(joint, Joint)
+    if not joint.kernel:
         raise ModelError(
-            _ITEM, f"hinge {chord.name!r}", hinge.kind, "a loop is cut at a hinge by formulas: cut elsewhere"
+            _ITEM, f"joint {loop_constraint.name!r}", joint.kind, "a loop is cut at a joint by formulas: cut elsewhere"
         )
-    if hinge.dry:
-        raise ModelError(_ITEM, f"hinge {chord.name!r}", "stops or friction", "a loop is cut there: cut elsewhere")
-    F = constant(hinge.frame())
-    R, p, _, _ = k.relative(chord.first, chord.second, F, F)
-    return [_row(name, R, p, hinge) for name in hinge.rows]
+    if joint.dry:
+        raise ModelError(
+            _ITEM, f"joint {loop_constraint.name!r}", "stops or friction", "a loop is cut there: cut elsewhere"
+        )
+    F = constant(joint.frame())
+    R, p, _, _ = k.relative(loop_constraint.first, loop_constraint.second, F, F)
+    return [_row(name, R, p, joint) for name in joint.rows]
 
 
-def _row(name: str, R: Any, p: Any, hinge: Hinge) -> Any:
+def _row(name: str, R: Any, p: Any, joint: Joint) -> Any:
     if name in ("x", "y", "z"):
         return p["xyz".index(name)]
     if name in ("rx", "ry", "rz"):  # twice the vector part of the quaternion
@@ -75,19 +81,19 @@ def _row(name: str, R: Any, p: Any, hinge: Hinge) -> Any:
         j, m = (i + 1) % 3, (i + 2) % 3
         return (R[m, j] - R[j, m]) / sp.sqrt(1 + R.trace())
     if name == "advance":
-        assert isinstance(hinge, Screw)
+        assert isinstance(joint, Screw)
         angle = sp.atan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1])
-        return p[2] - as_number(hinge.pitch / (2 * math.pi)) * angle
+        return p[2] - as_number(joint.pitch / (2 * math.pi)) * angle
     return {"tilt_x": R[0, 2], "tilt_y": R[1, 2], "skew": R[0, 1]}[name]
 
 
-def _of_constraint(k: Kinematics, chord: Connection) -> list[Any]:
-    element: Any = chord.element
+def _of_constraint(k: Kinematics, loop_constraint: Connection) -> list[Any]:
+    element: Any = loop_constraint.element
     A, B = (constant(axes) for axes in element.frames())
-    R, p, _, _ = k.relative(chord.first, chord.second, A, B)
+    R, p, _, _ = k.relative(loop_constraint.first, loop_constraint.second, A, B)
     number = k.numbers
     if isinstance(element, Distance):
-        return [sp.sqrt(k.tidy(p.dot(p))) - number(f"{chord.name}.length", element.length)]
+        return [sp.sqrt(k.tidy(p.dot(p))) - number(f"{loop_constraint.name}.length", element.length)]
     if isinstance(element, PointOnPoint):
         return list(p)
     if isinstance(element, PointOnLine):
@@ -97,24 +103,24 @@ def _of_constraint(k: Kinematics, chord: Connection) -> list[Any]:
     if isinstance(element, Parallel):
         return [R[0, 2], R[1, 2]]
     if isinstance(element, AxisAngle) and element.about is not None:
-        return [sp.atan2(R[1, 1], R[0, 1]) - number(f"{chord.name}.angle", element.angle)]
+        return [sp.atan2(R[1, 1], R[0, 1]) - number(f"{loop_constraint.name}.angle", element.angle)]
     if isinstance(element, AxisAngle):
         return [R[0, 1] - as_number(element.parameter)]
     if isinstance(element, CustomConstraint):
         given = [*p, *R, sp.Symbol("t", real=True)]
-        found = expressions_of(element.programs[0], given, f"constraint {chord.name!r}")
+        found = expressions_of(element.programs[0], given, f"constraint {loop_constraint.name!r}")
         return found[: len(element.rows)]
-    raise ModelError(_ITEM, f"constraint {chord.name!r}", element.kind, "it has no rows in symbols")
+    raise ModelError(_ITEM, f"constraint {loop_constraint.name!r}", element.kind, "it has no rows in symbols")
 
 
-def _rolling(k: Kinematics, chord: Connection) -> tuple[list[Any], list[Any]]:
+def _rolling(k: Kinematics, loop_constraint: Connection) -> tuple[list[Any], list[Any]]:
     """Return residuals and rates of rows on speeds."""
-    element: Any = chord.element
+    element: Any = loop_constraint.element
     A, B = (constant(axes) for axes in element.frames())
-    R, p, w, v = k.relative(chord.first, chord.second, A, B)
-    if isinstance(element, Skate):
+    R, p, w, v = k.relative(loop_constraint.first, loop_constraint.second, A, B)
+    if isinstance(element, KnifeEdge):
         return [sp.S.Zero], [k.tidy(R[:, 1].dot(v))]
-    radius = k.numbers(f"{chord.name}.radius", element.radius, positive=True)
+    radius = k.numbers(f"{loop_constraint.name}.radius", element.radius, positive=True)
     if isinstance(element, RollingSphere):
         arm, height = sp.Matrix([0, 0, -radius]), p[2] - radius
     else:
@@ -130,9 +136,9 @@ def _of_coupling(k: Kinematics, coupling: Any) -> Any:
     if not isinstance(element, Coupling):
         raise ModelError(_ITEM, f"coupling {coupling.name!r}", type(element).__name__, "it has no row in symbols")
     ends = []
-    for hinge, part in coupling.places:
-        if hinge.name not in k.model.hinge_names:
-            raise ModelError(_ITEM, f"coupling {coupling.name!r}", hinge.name, "a loop is cut there: cut elsewhere")
-        ends.append(k.q[k.model.q_slice(hinge.name).start + part])
+    for joint, part in coupling.places:
+        if joint.name not in k.model.joint_names:
+            raise ModelError(_ITEM, f"coupling {coupling.name!r}", joint.name, "a loop is cut there: cut elsewhere")
+        ends.append(k.q[k.model.q_slice(joint.name).start + part])
     ratio = k.numbers(f"{coupling.name}.ratio", element.ratio)
     return ends[1] - ratio * ends[0] - k.numbers(f"{coupling.name}.offset", element.offset)

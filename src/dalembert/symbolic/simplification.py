@@ -11,14 +11,14 @@ from sympy.simplify.fu import TR8
 from ..model import Model
 from ..model.interpolation import attitudes
 
-__all__ = ["Tidy"]
+__all__ = ["Simplifier"]
 
 _LARGE = 4000  # operations beyond which an expression is left as it is
 _SMALL = 40  # the same, for sums of angles
 
 
 @dataclass(frozen=True)
-class Tidy:
+class Simplifier:
     """Brings expressions into one form.
 
     quaternions : dict of Symbol to expression
@@ -28,11 +28,11 @@ class Tidy:
     quaternions: dict[Any, Any]
 
     @classmethod
-    def of(cls, model: Model, q: list[Any]) -> Tidy:
+    def of(cls, model: Model, q: list[Any]) -> Simplifier:
         """Read the quaternions off a model."""
         found = {}
-        for hinge in attitudes(model.coordinate_names, model.speed_names):
-            w, x, y, z = q[hinge.place : hinge.place + 4]
+        for joint in attitudes(model.coordinate_names, model.speed_names):
+            w, x, y, z = q[joint.place : joint.place + 4]
             found[w] = 1 - x**2 - y**2 - z**2
         return cls(found)
 

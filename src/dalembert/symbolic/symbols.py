@@ -15,7 +15,7 @@ from ..parameters import Expression, Parameter
 
 __all__ = ["Numbers", "as_number", "plain_symbol"]
 
-_ROUNDING = 1e-15
+ROUNDOFF_TOL = 1e-15
 
 
 def as_number(value: float) -> Any:
@@ -24,7 +24,7 @@ def as_number(value: float) -> Any:
     if not np.isfinite(value):
         return sp.oo if value > 0 else -sp.oo
     for near in (0.0, 1.0, -1.0, 0.5, -0.5):
-        if abs(value - near) < _ROUNDING:
+        if abs(value - near) < ROUNDOFF_TOL:
             value = near
     return sp.Rational(repr(value))
 
@@ -107,7 +107,7 @@ class Numbers:
         """Return three numbers, ``name.x`` and so on."""
         return sp.Matrix([self(f"{name}.{axis}", float(value)) for axis, value in zip("xyz", values, strict=True)])
 
-    def mind_unknown(self) -> None:
+    def check_unknown(self) -> None:
         """Refuse names that no number has."""
         unknown = sorted((self.wanted or set()) - self.known)
         if unknown:

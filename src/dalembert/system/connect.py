@@ -1,6 +1,6 @@
 """Connections of a system: from what a user names and the element given for it to what it connects.
 
-Hinges and constraints take two markers, couplings coordinates of hinges, force elements whatever they measure.
+Joints and constraints take two markers, couplings coordinates of joints, force elements whatever they measure.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..connections.constraints.geometric import Constraint
 from ..connections.drives import Drive
 from ..connections.elements.built_in import ForceConnection, ForceElement, TorsionSpring
 from ..connections.elements.element import Element
-from ..connections.joints import Hinge
-from ..connections.joints.custom import CustomHinge
+from ..connections.joints import Joint
+from ..connections.joints.custom import CustomJoint
 from ..connections.laws import Polynomial
 from ..errors import ModelError
 
@@ -47,15 +47,15 @@ def connect(
             raise ModelError(item, "second", b.name, "a coupling needs two different coordinates")
         system.couplings[name] = CoordinateConnection(name, element, ((a, i), (b, j)))
         return system.couplings[name]
-    if isinstance(element, type) and issubclass(element, (Hinge, Constraint, Coupling, CustomCoupling, ForceElement)):
+    if isinstance(element, type) and issubclass(element, (Joint, Constraint, Coupling, CustomCoupling, ForceElement)):
         raise ModelError(item, "element", element.__name__, f"call it: {element.__name__}()")
-    if not isinstance(element, (Hinge, Constraint)):
+    if not isinstance(element, (Joint, Constraint)):
         raise ModelError(item, "element", element, "use an element such as Revolute('z') or Free()")
     markers = system.endpoint(item, "first", first), system.endpoint(item, "second", second)
-    _mind_one_body(item, "second", *markers)
+    _check_different_bodies(item, "second", *markers)
     connection = Connection(name, element, *markers)
     system.connections[name] = connection
-    if isinstance(element, CustomHinge) and element.clock is not None:
+    if isinstance(element, CustomJoint) and element.clock is not None:
         clock = Drive(connection, element.clock, Polynomial((0.0, 1.0)), 0)
         system.drives[clock.name] = clock
     return connection
@@ -79,27 +79,27 @@ def _custom_coupling(system: System, name: str, element: CustomCoupling, ends: t
         for k, (field, end) in enumerate(zip(element.coordinates, ends, strict=True))
     )
     if len(set(places)) < len(places):
-        raise ModelError(item, "ends", [hinge.name for hinge, _ in places], "give different coordinates")
+        raise ModelError(item, "ends", [joint.name for joint, _ in places], "give different coordinates")
     return CoordinateConnection(name, element, places)
 
 
 def _force(system: System, name: str, element: ForceElement, ends: tuple[Any, ...]) -> ForceConnection:
-    """Return the connection by a force element: at coordinates of hinges, or at markers."""
+    """Return the connection by a force element: at coordinates of joints, or at markers."""
     item = f"connection {name!r}"
-    at_hinges = element.at_hinge if isinstance(element, Element) else element.ends == 0
+    at_joints = element.at_joint if isinstance(element, Element) else element.ends == 0
     wanted = element.ends or 1
     if isinstance(element, Element):
-        wanted = len(element.each_measure) + (not at_hinges and bool(element.each_measure))
+        wanted = len(element.each_measure) + (not at_joints and bool(element.each_measure))
     if len(ends) != wanted:
-        raise _wrong_ends(item, element, ends, wanted, at_hinges)
-    if at_hinges:
+        raise _wrong_ends(item, element, ends, wanted, at_joints)
+    if at_joints:
         places = tuple(system.coordinate(item, "first", end) for end in ends)
         if len(set(places)) < len(places):
-            raise ModelError(item, "ends", [hinge.name for hinge, _ in places], "give different coordinates")
-        for hinge, coordinate in places:
-            named = hinge.element.coordinates if isinstance(hinge.element, Hinge) else ()
+            raise ModelError(item, "ends", [joint.name for joint, _ in places], "give different coordinates")
+        for joint, coordinate in places:
+            named = joint.element.coordinates if isinstance(joint.element, Joint) else ()
             if isinstance(element, TorsionSpring) and not named[coordinate].startswith("angle"):
-                raise ModelError(item, "first", hinge.name, "its coordinate is no angle: use a HingeSpring")
+                raise ModelError(item, "first", joint.name, "its coordinate is no angle: use a JointSpring")
         return ForceConnection(name, element, places=places)
     labels = ("first", "second", *(f"end {k}" for k in range(3, wanted + 1)))
     markers = tuple(system.endpoint(item, label, end) for label, end in zip(labels, ends, strict=False))
@@ -108,11 +108,11 @@ def _force(system: System, name: str, element: ForceElement, ends: tuple[Any, ..
     moving = [marker for marker in markers[1:] if marker.body is not markers[0].body]
     for label, marker in zip(labels[1:], markers[1:], strict=False):
         if not moving or marker is markers[0]:  # of several ends one must move against the first
-            _mind_one_body(item, label, markers[0], marker)
+            _check_different_bodies(item, label, markers[0], marker)
     return ForceConnection(name, element, markers)
 
 
-def _mind_one_body(item: str, field: str, first: Marker, second: Marker) -> None:
+def _check_different_bodies(item: str, field: str, first: Marker, second: Marker) -> None:
     """Refuse two ends that cannot move against each other: on one rigid body, or on one node of a flexible one."""
     if first.body is not second.body:
         return
@@ -124,12 +124,12 @@ def _mind_one_body(item: str, field: str, first: Marker, second: Marker) -> None
         raise ModelError(item, field, second.name, remedy)
 
 
-def _wrong_ends(item: str, element: ForceElement, ends: tuple[Any, ...], wanted: int, at_hinges: bool) -> ModelError:
+def _wrong_ends(item: str, element: ForceElement, ends: tuple[Any, ...], wanted: int, at_joints: bool) -> ModelError:
     """Return the error that says how many ends a force element has."""
-    one, many = ("one coordinate of a hinge", "coordinates of hinges") if at_hinges else ("one marker", "markers")
+    one, many = ("one coordinate of a joint", "coordinates of joints") if at_joints else ("one marker", "markers")
     count = one if wanted == 1 else f"{wanted or 'no'} {many}"
     article = "an" if element.kind[0] in "AEIO" else "a"
-    acts = f"{article} {element.kind} like this acts {'at' if at_hinges else 'on'} {count}"
+    acts = f"{article} {element.kind} like this acts {'at' if at_joints else 'on'} {count}"
     if wanted == 0:
         return ModelError(item, "first", ends[0], f"{acts}: leave ends out")
     if wanted == 1 and len(ends) == 2:

@@ -12,10 +12,10 @@ from ..checks import checked
 if TYPE_CHECKING:
     from .system import System
 
-__all__ = ["Showing"]
+__all__ = ["SystemDisplay"]
 
 
-class Showing:
+class SystemDisplay:
     """Pictures of a system; all are made in `view`."""
 
     def _repr_html_(self) -> str:
@@ -73,7 +73,7 @@ class Showing:
         """Show the system in a browser, or in a notebook where it stands, to be turned and pulled about.
 
         Bodies follow the pointer as far as loops and limits let them; every coordinate has a slider. The page tells
-        freedoms, energy and balance as it moves, and finds the equilibrium that is downhill.
+        degrees of freedom, energy and balance as it moves, and finds the equilibrium that is downhill.
 
         Parameters
         ----------
@@ -89,9 +89,9 @@ class Showing:
         Viewer, or in a notebook a widget
         """
         from ..view.web import view_system
-        from ..view.web.scenes import Wanted
+        from ..view.web.scenes import SceneOptions
 
-        wanted = Wanted(view=view, inertia=inertia, exaggerate=exaggerate)
+        wanted = SceneOptions(view=view, inertia=inertia, exaggerate=exaggerate)
         return view_system(
             cast("System", self), q, wanted=wanted, parameters=parameters, open_browser=open_browser, port=port
         )
@@ -129,8 +129,8 @@ class Showing:
             Its `close` ends the run.
         """
         from ..view.web import play_system
-        from ..view.web.scenes import Wanted
+        from ..view.web.scenes import SceneOptions
 
-        wanted = Wanted(view=view, speed=speed)
+        wanted = SceneOptions(view=view, speed=speed)
         system = cast("System", self)
         return play_system(system, inputs or {}, wanted=wanted, keys=keys, open_browser=open_browser, port=port, **run)

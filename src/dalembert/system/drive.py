@@ -1,7 +1,7 @@
 """Drives of a system: from what a user names and the laws given for it to the drives that prescribe it.
 
-A coordinate, a row of a constraint or a coupling takes one law; a hinge that turns freely an attitude and a place; a
-body or marker is driven by a free hinge that is added for it.
+A coordinate, a row of a constraint or a coupling takes one law; a joint that turns freely an attitude and a place; a
+body or marker is driven by a free joint that is added for it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..connections.drive_builder import (
     LEVELS,
     AngleConstraint,
     angle_rows,
-    is_several,
+    is_sequence_of_laws,
     place_rows,
     pose_drives,
     several_drives,
@@ -27,7 +27,7 @@ from ..connections.drive_builder import (
     turns_freely,
 )
 from ..connections.drives import Drive, PoseDrive
-from ..connections.joints import Free, Hinge
+from ..connections.joints import Free, Joint
 from ..connections.joints.modal import ModalCoordinates
 from ..connections.laws import as_law, integrated
 from ..errors import ModelError
@@ -61,7 +61,7 @@ def _drive(
     moved = _moved(system, item, coordinate)
     if moved is not None:
         if speed is not None or acceleration is not None:
-            remedy = "give position= and rotation= of a body or marker; or drive the speeds of a hinge"
+            remedy = "give position= and rotation= of a body or marker; or drive the speeds of a joint"
             raise ModelError(item, "law", "speed" if speed is not None else "acceleration", remedy)
         coordinate = _motion_of(system, item, moved, relative_to)
     elif relative_to is not None:
@@ -82,7 +82,7 @@ def _drive(
     level, law = given[0]
     if found is not None and isinstance(found.element, ModalCoordinates):
         coordinate = _held_mode(system, item, found, coordinate, level)
-    elif found is not None and part is None and isinstance(found.element, Hinge) and is_several(law):
+    elif found is not None and part is None and isinstance(found.element, Joint) and is_sequence_of_laws(law):
         return _register(system, several_drives(item, found, level, law))
     return _register(system, [_single_drive(system, item, coordinate, level, law)])
 
@@ -118,37 +118,37 @@ def _register(system: System, drives: Sequence[Drive]) -> Any:
     """Take drives in place of those of the same speeds, and return them."""
     for drive in drives:
         for name, old in list(system.drives.items()):
-            if old.connection is drive.connection and set(old.freedoms) & set(drive.freedoms):
+            if old.connection is drive.connection and set(old.dofs) & set(drive.dofs):
                 del system.drives[name]
         system.drives[drive.name] = drive
     return drives[0] if len(drives) == 1 else tuple(drives)
 
 
 def _is_pose(item: str, found: Connection, part: str | None, position: Any, rotation: Any) -> bool:
-    """Return whether an attitude or a place of a hinge that turns freely is meant."""
+    """Return whether an attitude or a place of a joint that turns freely is meant."""
     free = turns_freely(found.element)
     if rotation is not None and (not free or part is not None):
-        raise ModelError(item, "rotation", rotation, "only a Spherical or Free hinge, a body or a marker takes one")
+        raise ModelError(item, "rotation", rotation, "only a Spherical or Free joint, a body or a marker takes one")
     if not free or (rotation is None and position is None):
         return False
     places = "x" in found.element.coordinates  # type: ignore[union-attr]
     if position is not None and not places:
         remedy = "its coordinates are an attitude: give rotation=, or speed= of its angular velocity"
         raise ModelError(item, "position", position, remedy)
-    if position is not None and not (part is None and is_several(position)) and part not in ("x", "y", "z"):
+    if position is not None and not (part is None and is_sequence_of_laws(position)) and part not in ("x", "y", "z"):
         remedy = f"give x, y, z as three laws, or name one of them: {found.name + '.x'!r}"
         raise ModelError(item, "position", position, remedy)
     return True
 
 
-def _drive_pose(system: System, item: str, hinge: Connection, part: str | None, position: Any, rotation: Any) -> Any:
-    """Drive the attitude, the place, or parts of the place of a hinge; what is not given stays as driven before."""
-    before = next((d for d in system.drives.values() if d.connection is hinge and isinstance(d, PoseDrive)), None)
+def _drive_pose(system: System, item: str, joint: Connection, part: str | None, position: Any, rotation: Any) -> Any:
+    """Drive the attitude, the place, or parts of the place of a joint; what is not given stays as driven before."""
+    before = next((d for d in system.drives.values() if d.connection is joint and isinstance(d, PoseDrive)), None)
     attitude = before.attitude if before else None
     if rotation is not None:
         attitude = as_attitude(rotation, item=item)
     laws: list[Any] = list(before.place) if before and before.place else [None] * 3
-    rows = place_of(system, hinge)
+    rows = place_of(system, joint)
     for drive in [d for d in system.drives.values() if rows is not None and d.connection is rows]:
         laws["xyz".index(rows.element.rows[drive.coordinate])] = drive.law  # type: ignore[union-attr]
     if part is not None:
@@ -158,36 +158,36 @@ def _drive_pose(system: System, item: str, hinge: Connection, part: str | None, 
     angles = angle_rows(attitude)
     if rows is not None:
         system.remove(rows)
-    for angle_before in angles_of(system, hinge) if rotation is not None else ():
+    for angle_before in angles_of(system, joint) if rotation is not None else ():
         system.remove(angle_before)
-    drives, left = pose_drives(hinge, None if angles else attitude, (laws[0], laws[1], laws[2]))
+    drives, left = pose_drives(joint, None if angles else attitude, (laws[0], laws[1], laws[2]))
     element, held = place_rows(left)
     if before is not None:
         del system.drives[before.name]
     for name, angle, law in angles:
-        drives.append(Drive(system.connect(f"{hinge.name}.{name}", angle, hinge.first, hinge.second), 0, law, 0))
+        drives.append(Drive(system.connect(f"{joint.name}.{name}", angle, joint.first, joint.second), 0, law, 0))
     if element is not None:
-        added = system.connect(f"{hinge.name}.place", element, hinge.first, hinge.second)
+        added = system.connect(f"{joint.name}.place", element, joint.first, joint.second)
         drives += [Drive(added, k, law, 0) for k, law in enumerate(held)]
         gone = {"vx", "vy", "vz"}  # a place says more than its rates
-        names = hinge.element.speeds  # type: ignore[union-attr]
+        names = joint.element.speeds  # type: ignore[union-attr]
         for name, old in list(system.drives.items()):
-            if old.connection is hinge and {names[k] for k in old.freedoms} & gone:
+            if old.connection is joint and {names[k] for k in old.dofs} & gone:
                 del system.drives[name]
     return _register(system, drives)
 
 
-def place_of(system: System, hinge: Connection) -> Connection | None:
-    """Return the constraint that holds the place of a driven hinge."""
-    rows = system.connections.get(f"{hinge.name}.place")
-    mine = rows is not None and (rows.first, rows.second) == (hinge.first, hinge.second)
-    return rows if mine and turns_freely(hinge.element) else None
+def place_of(system: System, joint: Connection) -> Connection | None:
+    """Return the constraint that holds the place of a driven joint."""
+    rows = system.connections.get(f"{joint.name}.place")
+    mine = rows is not None and (rows.first, rows.second) == (joint.first, joint.second)
+    return rows if mine and turns_freely(joint.element) else None
 
 
-def angles_of(system: System, hinge: Connection) -> list[Connection]:
-    """Return the constraints that hold single angles of a driven hinge."""
-    found = [system.connections.get(f"{hinge.name}.angle_{k}") for k in (1, 2, 3)]
-    ends = (hinge.first, hinge.second)
+def angles_of(system: System, joint: Connection) -> list[Connection]:
+    """Return the constraints that hold single angles of a driven joint."""
+    found = [system.connections.get(f"{joint.name}.angle_{k}") for k in (1, 2, 3)]
+    ends = (joint.first, joint.second)
     return [
         rows
         for rows in found
@@ -208,7 +208,7 @@ def _moved(system: System, item: str, target: Any) -> Marker | None:
 
 
 def _motion_of(system: System, item: str, marker: Marker, relative_to: Body | Marker | None) -> Connection:
-    """Return the free hinge by which a body or marker is driven."""
+    """Return the free joint by which a body or marker is driven."""
     flexible_body = marker.label is None and marker.body.flexible is not None and not marker.position.any()
     name = f"{marker.body.name if flexible_body else marker.name}.motion"
     old = system.connections.get(name)

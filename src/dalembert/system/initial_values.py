@@ -1,4 +1,4 @@
-"""Start values of a system: of hinges and their parts, of kinematic chains, of modes, of bodies in the world."""
+"""Start values of a system: of joints and their parts, of kinematic chains, of modes, of bodies in the world."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..connections.attitudes import attitude_start, with_attitude
 from ..connections.connection import Connection
 from ..connections.constraints.chains import KinematicChain
 from ..connections.drive_builder import turns_freely
-from ..connections.joints import Hinge
-from ..connections.joints.custom import CustomHinge
+from ..connections.joints import Joint
+from ..connections.joints.custom import CustomJoint
 from ..errors import ModelError
 from ..rotation import quaternion
 
 if TYPE_CHECKING:
     from .system import System
 
-__all__ = ["Initial", "Place", "Turned", "start_body", "start_hinge"]
+__all__ = ["AttitudeInput", "BodyPlacement", "Initial", "set_body_start", "set_joint_start"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Initial:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class BodyPlacement:
     """Where a body starts in the world: position (3,), rotation (3, 3), and their rates (3,); None where not given."""
 
     position: NDArray[np.float64] | None = None
@@ -52,7 +52,7 @@ class Place:
     angular_velocity: NDArray[np.float64] | None = None
 
 
-class Turned(NamedTuple):
+class AttitudeInput(NamedTuple):
     """An attitude as a user says it, in one of its forms, and the rates of its angles (3,) rad/s; None: not said."""
 
     rotation: Any
@@ -61,10 +61,10 @@ class Turned(NamedTuple):
     angle_rates: ArrayLike | None
 
 
-def start_hinge(
-    system: System, connection: str | Connection | Body, position: Any, speed: Any, guess: bool, turned: Turned
+def set_joint_start(
+    system: System, connection: str | Connection | Body, position: Any, speed: Any, guess: bool, turned: AttitudeInput
 ) -> None:
-    """Set the start values of a hinge, a part of it, a kinematic chain or the modes of a body: see `System.initial`."""
+    """Set the start values of a joint, a part of it, a kinematic chain or the modes of a body: see `System.initial`."""
     body = system.bodies.get(connection) if isinstance(connection, str) else connection
     if any(given is not None for given in turned):
         name = getattr(connection, "name", connection)
@@ -82,19 +82,19 @@ def start_hinge(
         _start_chain(system, chain, places, rates, bool(guess))
         return
     owner, part = system.connection_and_part(connection)
-    if part is not None and owner is not None and isinstance(owner.element, Hinge):
+    if part is not None and owner is not None and isinstance(owner.element, Joint):
         _start_part(system, owner, part, position, speed, bool(guess))
         return
     found = system.own_connection(connection)
     item = f"initial {found.name!r}"
-    hinge = found.element
-    if isinstance(hinge, KinematicChain):
+    joint = found.element
+    if isinstance(joint, KinematicChain):
         _start_chain(system, found, position, speed, bool(guess))
         return
-    if not isinstance(hinge, Hinge):
-        raise ModelError(item, "element", hinge.kind, "a constraint has no coordinates to set")
-    new_position = _numbers_of(hinge, position, hinge.nq, item, "position")
-    new_speed = _numbers_of(hinge, speed, hinge.nv, item, "speed")
+    if not isinstance(joint, Joint):
+        raise ModelError(item, "element", joint.kind, "a constraint has no coordinates to set")
+    new_position = _numbers_of(joint, position, joint.nq, item, "position")
+    new_speed = _numbers_of(joint, speed, joint.nv, item, "speed")
     attitude, turning = attitude_start(item, *turned, axes="turned")
     old = system.initials.get(found.name, Initial())
     if attitude is not None:  # displacements that were given before stay
@@ -102,7 +102,7 @@ def start_hinge(
             new_position = old.position.copy()
         if new_speed is None and old.speed is not None:
             new_speed = old.speed.copy()
-        new_position, new_speed = with_attitude(hinge, new_position, new_speed, attitude, turning)
+        new_position, new_speed = with_attitude(joint, new_position, new_speed, attitude, turning)
     system.initials[found.name] = Initial(
         old.position if new_position is None else new_position,
         old.speed if new_speed is None else new_speed,
@@ -110,13 +110,13 @@ def start_hinge(
     )
 
 
-def start_body(
+def set_body_start(
     system: System,
     body: str | Body,
     position: ArrayLike | None,
     velocity: ArrayLike | None,
     angular_velocity: ArrayLike | None,
-    turned: Turned,
+    turned: AttitudeInput,
     axes: str,
 ) -> None:
     """Set where a body starts in the world, and how fast: see `System.place`."""
@@ -128,7 +128,7 @@ def start_body(
     attitude, turning = attitude_start(item, *turned, axes="fixed")
     if turning is not None and angular_velocity is not None:
         raise ModelError(item, "angle_rates", turned.angle_rates, "angular_velocity says the same: leave one out")
-    old = system.places.get(found.name, Place())
+    old = system.places.get(found.name, BodyPlacement())
     if one_of(item, "axes", axes, ("world", "body")) == "body":
         R = old.rotation if attitude is None else attitude
         if R is None:
@@ -142,7 +142,7 @@ def start_body(
     def vector(value: ArrayLike | None, field: str, before: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         return before if value is None else finite_array(value, (3,), item=item, field=field)
 
-    system.places[found.name] = Place(
+    system.places[found.name] = BodyPlacement(
         vector(position, "position", old.position),
         old.rotation if attitude is None else attitude,
         vector(velocity, "velocity", old.velocity),
@@ -150,9 +150,9 @@ def start_body(
     )
 
 
-def _numbers_of(hinge: Hinge, value: Any, size: int, item: str, field: str) -> NDArray[np.float64] | None:
-    """Return positions or speeds of a hinge as they are given; the time of one that has a clock need not be."""
-    clocked = isinstance(hinge, CustomHinge) and hinge.clock is not None
+def _numbers_of(joint: Joint, value: Any, size: int, item: str, field: str) -> NDArray[np.float64] | None:
+    """Return positions or speeds of a joint as they are given; the time of one that has a clock need not be."""
+    clocked = isinstance(joint, CustomJoint) and joint.clock is not None
     if value is None:
         return None
     if shape_of(value) == () and (size == 1 or (size == 2 and clocked)):
@@ -160,21 +160,21 @@ def _numbers_of(hinge: Hinge, value: Any, size: int, item: str, field: str) -> N
     if clocked and shape_of(value) == (size - 1,):
         value = [*value, 0.0 if field == "position" else 1.0]
     array = finite_array(value, (size,), item=item, field=field)
-    if field == "position" and "qw" in hinge.coordinates:
+    if field == "position" and "qw" in joint.coordinates:
         quaternion(*array[:4])  # refuses a quaternion of length zero
     return array
 
 
 def _start_part(system: System, found: Connection, part: str, position: Any, speed: Any, guess: bool) -> None:
-    """Set the start values of one coordinate of a hinge."""
-    hinge, item = found.element, f"initial {found.name}.{part}"
-    assert isinstance(hinge, Hinge)
+    """Set the start values of one coordinate of a joint."""
+    joint, item = found.element, f"initial {found.name}.{part}"
+    assert isinstance(joint, Joint)
     old = system.initials.get(found.name, Initial())
-    places = hinge.coordinates if hinge.nq == hinge.nv else ()
+    places = joint.coordinates if joint.nq == joint.nv else ()
     values = []
     for value, field, names, before in (
         (position, "position", places, old.position),
-        (speed, "speed", hinge.speeds, old.speed),
+        (speed, "speed", joint.speeds, old.speed),
     ):
         if value is not None:
             if part not in names:
@@ -193,7 +193,7 @@ def _start_chain(system: System, found: Connection, position: Any, speed: Any, g
     assert isinstance(chain, KinematicChain)
     old = system.initials.get(found.name, Initial())
     values = old.position if position is None else chain.asked(item, position, old.position)
-    rates = old.speed if speed is None else chain.asked_rates(item, speed, old.speed)
+    rates = old.speed if speed is None else chain.rate_targets(item, speed, old.speed)
     system.initials[found.name] = Initial(values, rates, old.guess if position is None else guess)
 
 

@@ -15,7 +15,7 @@ from ..bodies.colors import as_color
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.markers import Marker
 from ..bodies.shapes import Shape
-from ..checks import a_name, checked, did_you_mean, finite_array, finite_number, one_of
+from ..checks import checked, did_you_mean, finite_array, finite_number, one_of, valid_name
 from ..connections.connection import Connection
 from ..connections.constraints.chains import KinematicChain
 from ..connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
@@ -25,15 +25,15 @@ from ..connections.drive_builder import turns_freely
 from ..connections.drives import Drive
 from ..connections.elements.built_in import ForceConnection, ForceElement
 from ..connections.elements.element import Element
-from ..connections.joints import Hinge
+from ..connections.joints import Joint
 from ..connections.joints.modal import ModalCoordinates
 from ..errors import ModelError
 from ..parameters import Parameter, split
 from ..rotation import unit_vector
 from .connect import connect
-from .display import Showing
+from .display import SystemDisplay
 from .drive import angles_of, drive, place_of
-from .initial_values import Initial, Place, Turned, start_body, start_hinge
+from .initial_values import AttitudeInput, BodyPlacement, Initial, set_body_start, set_joint_start
 
 if TYPE_CHECKING:
     from ..closure.mobility_analysis import Mobility
@@ -50,7 +50,7 @@ GROUND = "ground"
 _POINT = re.compile(r"^(?P<base>.+)\.at\((?P<numbers>[^()]*)\)$")
 
 
-class System(Showing):
+class System(SystemDisplay):
     """Bodies and connections, by name; gravity; start values. SI units and radians.
 
     Parameters
@@ -60,8 +60,8 @@ class System(Showing):
         Acceleration of free fall, in world axes.
     planar : str or (3,)
         Normal of a plane in which everything moves, in world axes: ``"y"``. Relations then have three coordinates
-        instead of six: hinges that close loops have rows of the plane only, so that nothing is redundant that is not
-        redundant in the plane, and heights above it are of no matter; parts that nothing holds get `Planar` hinges.
+        instead of six: joints that close loops have rows of the plane only, so that nothing is redundant that is not
+        redundant in the plane, and heights above it are of no matter; parts that nothing holds get `Planar` joints.
         What leads out of the plane is refused by name. If left out, the system moves in space.
 
     Examples
@@ -78,7 +78,7 @@ class System(Showing):
     def __init__(
         self, name: str = "system", *, gravity: ArrayLike = (0.0, 0.0, -9.81), planar: str | ArrayLike | None = None
     ) -> None:
-        a_name(name.strip() if isinstance(name, str) else name, item="system")
+        valid_name(name.strip() if isinstance(name, str) else name, item="system")
         self.name = name
         self.key = uuid4().hex  # tells a system from others, wherever it is sent
         self.named: dict[str, Parameter] = {}
@@ -92,7 +92,7 @@ class System(Showing):
         self.forces: dict[str, ForceConnection] = {}
         self.drives: dict[str, Drive] = {}
         self.initials: dict[str, Initial] = {}
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, BodyPlacement] = {}
         self.mimics: dict[str, Mimic] = {}
         self.settings: dict[str, dict[str, Any]] = {}  # of analyses, by verb, as a model file has them
         self._modal: dict[str, Connection] = {}  # modal coordinates that something has asked for, by body
@@ -131,7 +131,7 @@ class System(Showing):
         unit, meaning : str
             For lists.
 
-        It may stand in sizes and masses of shapes, data of bodies, places of markers, data of hinges, elements,
+        It may stand in sizes and masses of shapes, data of bodies, places of markers, data of joints, elements,
         constraints, couplings and laws, and in gravity. What takes plain numbers only refuses it; ``.value`` is the
         number.
 
@@ -231,7 +231,7 @@ class System(Showing):
     def connect(
         self,
         name: str,
-        element: Hinge | Constraint,
+        element: Joint | Constraint,
         first: Body | Marker | SlenderBody | str,
         second: Body | Marker | SlenderBody | str,
     ) -> Connection: ...
@@ -254,10 +254,10 @@ class System(Showing):
 
         Bodies and markers may be given by name: ``"ground"``, ``"crank"``, ``"crank.tip"``, ``"crank.at(0.2, 0, 0)"``.
         Coordinates and speeds are those of `second` relative to `first`. Connections may close
-        loops; nothing has to be declared. A `Coupling` connects two hinges, given by themselves or by
+        loops; nothing has to be declared. A `Coupling` connects two joints, given by themselves or by
         the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers; a `CustomCoupling` connects as many as
         its formula has. Force elements act between two markers (`SpringDamper`), on one (`Load`), or at the coordinate
-        of a hinge (`HingeSpring`, `Limits`, `Effort`); an `Element` that measures more takes more ends, a `Block` none.
+        of a joint (`JointSpring`, `Limits`, `Effort`); an `Element` that measures more takes more ends, a `Block` none.
         Modal coordinates of flexible bodies, ``"arm.eta[0]"``, are coordinates too. Both markers may be on one flexible
         body if they move against each other.
         """
@@ -276,7 +276,7 @@ class System(Showing):
         angle_rates: ArrayLike | None = None,
         guess: bool = False,
     ) -> None:
-        """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s.
+        """Set the start values of a joint: position (nq,) rad or m, speed (nv,) rad/s or m/s.
 
         Of one of its coordinates, ``"C.slide"``: a number each. Of a flexible body: its modal coordinates and their
         speeds, (nm,) each, or of one of them, ``"arm.eta[0]"``. Of a kinematic chain: positions and rates of its inner
@@ -287,11 +287,11 @@ class System(Showing):
         rad, or by `euler` angles, ``(angles, "ZYX")``, ZXZ if only the angles are given; its angular velocity by the
         `angle_rates` (3,) rad/s of these.
 
-        Start values are met exactly where loops and drives permit, also at a hinge where a loop is cut; where they
+        Start values are met exactly where loops and drives permit, also at a joint where a loop is cut; where they
         cannot all be met they are changed as little as possible, and ``result.stats.notes`` says so. With `guess`, the
         position is only where closing the loops begins, and may change without a word.
         """
-        start_hinge(self, connection, position, speed, guess, Turned(rotation, bryant, euler, angle_rates))
+        set_joint_start(self, connection, position, speed, guess, AttitudeInput(rotation, bryant, euler, angle_rates))
 
     def inner_coordinate(self, name: Any) -> tuple[Connection | None, str]:
         """Return the kinematic chain that ``"chain.0.angle"`` means, and which inner coordinate."""
@@ -336,8 +336,8 @@ class System(Showing):
             In which velocity and angular velocity are given: ``"world"``, or ``"body"``, for those of the body where it
             starts, which then needs an attitude.
 
-        Hinges take the coordinates that put it there, if they can; see `initial` for what is met and what is said.
-        Poses that loops and hinges do not permit together lead to the nearest closed configuration: the least squares
+        Joints take the coordinates that put it there, if they can; see `initial` for what is met and what is said.
+        Poses that loops and joints do not permit together lead to the nearest closed configuration: the least squares
         of all corrections, rad, and m per characteristic length of the system. A note gives the largest ones.
 
         Examples
@@ -349,8 +349,8 @@ class System(Showing):
         >>> da.simulate(s, 1.0)["stone.position"][-1].round(9)
         array([3., 0., 2.])
         """
-        turned = Turned(rotation, bryant, euler, angle_rates)
-        start_body(self, body, position, velocity, angular_velocity, turned, axes)
+        turned = AttitudeInput(rotation, bryant, euler, angle_rates)
+        set_body_start(self, body, position, velocity, angular_velocity, turned, axes)
 
     def drive(
         self,
@@ -362,37 +362,37 @@ class System(Showing):
         rotation: Any = None,
         relative_to: Body | Marker | None = None,
     ) -> Any:
-        """Let coordinates of a hinge, what a constraint or coupling holds, or a body follow laws of time.
+        """Let coordinates of a joint, what a constraint or coupling holds, or a body follow laws of time.
 
         Give one of position, speed and acceleration; rotation may go with a position.
 
         Parameters
         ----------
         coordinate : str, Connection, CoordinateConnection, Body or Marker
-            A hinge, or a coordinate's name (``"C.slide"``); a modal coordinate (``"arm.eta[0]"``); a constraint whose
+            A joint, or a coordinate's name (``"C.slide"``); a modal coordinate (``"arm.eta[0]"``); a constraint whose
             distance, height or angle the law prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `PointOnPoint`,
             `AxisAngle`, `CustomConstraint`); a `CustomCoupling`, whose formula then follows the law; a body or marker,
             whose motion is prescribed.
         position, speed, acceleration : number, callable of t, or law; or a sequence of them
-            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Monotone`, `Linear`,
-            `Function`, `Integral` and others; rad or m, per s or s2. A sequence is for all coordinates of a hinge, or
-            all speeds (``wx, wy, wz`` of a `Spherical`, in axes of its second marker), with None for those that are
-            left open. The position of a `Free` hinge, of a body or marker is x, y, z, m, in axes of the first marker.
+            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `MonotoneSpline`, `Linear`,
+            `FunctionLaw`, `Integral` and others; rad or m, per s or s2. A sequence is for all coordinates of a joint,
+            or all speeds (``wx, wy, wz`` of a `Spherical`, in axes of its second marker), with None for those that are
+            left open. The position of a `Free` joint, of a body or marker is x, y, z, m, in axes of the first marker.
         rotation : Attitude, or a rotation that stays
-            Of a `Spherical` or `Free` hinge, a body or marker: `BryantAngles`, `EulerAngles`, `AttitudeSpline`.
+            Of a `Spherical` or `Free` joint, a body or marker: `BryantAngles`, `EulerAngles`, `AttitudeSpline`.
         relative_to : Body or Marker
             From which the motion of a body or marker is seen; ground if left out.
 
-        A drive of a hinge by its speed or acceleration leaves its position open: it follows from where the motion
+        A drive of a joint by its speed or acceleration leaves its position open: it follows from where the motion
         starts. What a constraint or coupling holds starts at t = 0 from the element's own value (the length of a
         `Distance`, the angle of an `AxisAngle`, else zero), at rest if the acceleration is given; the law is integrated
         from there.
 
-        The place of a `Free` hinge without its attitude, or a part of it, is held by a constraint that is added,
+        The place of a `Free` joint without its attitude, or a part of it, is held by a constraint that is added,
         ``"F.place"``; so is a single angle of an attitude (``rotation=da.BryantAngles(None, law, None)``),
-        ``"F.angle_2"``; a driven body gets a `Free` hinge to what it is seen from, ``"body.motion"``; a driven modal
+        ``"F.angle_2"``; a driven body gets a `Free` joint to what it is seen from, ``"body.motion"``; a driven modal
         coordinate is held by a coupling, ``"arm.eta[0].drive"``, whose ``.effort`` is its modal force. A second
-        drive of the same coordinate replaces the first. A driven hinge is never one at which a loop is cut.
+        drive of the same coordinate replaces the first. A driven joint is never one at which a loop is cut.
 
         Returns
         -------
@@ -418,7 +418,7 @@ class System(Showing):
             del self.connections[item.name]
             self.initials.pop(item.name, None)
             self.mimics = {f: m for f, m in self.mimics.items() if item.name not in (f, m.joint)}
-            for coupling in [c for c in self.couplings.values() if item in c.hinges]:
+            for coupling in [c for c in self.couplings.values() if item in c.joints]:
                 self.remove(coupling)
             if (rows := place_of(self, item)) is not None:
                 self.remove(rows)
@@ -445,7 +445,7 @@ class System(Showing):
             for force in list(self.forces.values()):
                 if any(end.body is item for end in force.ends) or (modes is not None and force.acts_at(modes)):
                     self.remove(force)
-            for coupling in [c for c in self.couplings.values() if modes in c.hinges]:
+            for coupling in [c for c in self.couplings.values() if modes in c.joints]:
                 self.remove(coupling)
             self.initials.pop(item.name, None)
             self.places.pop(item.name, None)
@@ -557,13 +557,13 @@ class System(Showing):
     # ---- compiling
 
     def forest(self) -> Forest:
-        """Return the computational forest: spanning trees, chords, numbering (see `topology`)."""
-        from .topology import Forest, with_links
+        """Return the computational forest: spanning trees, loop constraints, numbering (see `topology`)."""
+        from .topology import Forest, with_massless_links
 
-        return Forest(with_links(self))
+        return Forest(with_massless_links(self))
 
     def check(self) -> Mobility:
-        """Return a report that reads well when printed: bodies, freedoms, loops, redundancy (see `mobility`).
+        """Return a report that reads well when printed: bodies, degrees of freedom, loops, redundancy (see `mobility`).
 
         Its `notes` tell of flexible bodies whose modes do not suit how they are connected.
 
@@ -594,10 +594,10 @@ class System(Showing):
         Parameters
         ----------
         form : str
-            ``"relative"``: hinge coordinates. ``"natural"``: points and unit vectors, for kinematics and for dynamics
+            ``"relative"``: joint coordinates. ``"natural"``: points and unit vectors, for kinematics and for dynamics
             with a constant mass matrix (see `dalembert.natural`).
         dimension : int
-            Of natural coordinates: 2 or 3; if left out, 2 wherever all hinges move in one plane.
+            Of natural coordinates: 2 or 3; if left out, 2 wherever all joints move in one plane.
         """
         from ..model import Model
 
@@ -615,7 +615,7 @@ class System(Showing):
     # ---- checks
 
     def _claim(self, name: str, what: str) -> None:
-        a_name(name, item=what)
+        valid_name(name, item=what)
         if (
             name == GROUND
             or name in self.bodies
@@ -634,7 +634,7 @@ class System(Showing):
             except ModelError as error:
                 raise ModelError(item, field, end, error.remedy) from None
         end = getattr(end, "start", end)  # of a slender body: where it begins
-        if isinstance(end, Body):  # hinges hold the material, not the frame from which deformation is measured
+        if isinstance(end, Body):  # joints hold the material, not the frame from which deformation is measured
             end = end.origin if end.flexible is None else end.at()
         marker = end
         if not isinstance(marker, Marker):
@@ -658,7 +658,7 @@ class System(Showing):
 
     @checked("body")
     def modal_coordinates(self, body: str) -> Connection | None:
-        """Return the modal coordinates of a flexible body as those of a hinge; None if it has none."""
+        """Return the modal coordinates of a flexible body as those of a joint; None if it has none."""
         found = self.bodies.get(body)
         if found is None or found.flexible is None or not found.flexible.nm:
             return None
@@ -670,8 +670,8 @@ class System(Showing):
 
     def _same_places(self, places: tuple[tuple[Connection, int], ...]) -> tuple[tuple[Connection, int], ...]:
         """Return coordinates of another system's connections as those of the same name here."""
-        found = [(self.connection_called(hinge.name), number) for hinge, number in places]
-        return tuple((hinge, number) for hinge, number in found if hinge is not None)
+        found = [(self.connection_called(joint.name), number) for joint, number in places]
+        return tuple((joint, number) for joint, number in found if joint is not None)
 
     @checked("name")
     def connection_called(self, name: str) -> Connection | None:
@@ -680,23 +680,23 @@ class System(Showing):
 
     @checked("speeds")
     def coordinate(self, item: str, field: str, end: Any, *, speeds: bool = False) -> tuple[Connection, int]:
-        """Return the hinge and the number of a coordinate with a speed of its own; with `speeds`, of any speed."""
+        """Return the joint and the number of a coordinate with a speed of its own; with `speeds`, of any speed."""
         found, part = self.connection_and_part(end)
         if found is None:
-            remedy = "give a hinge's connection, or the name of one of its coordinates"
+            remedy = "give a joint's connection, or the name of one of its coordinates"
             raise ModelError(item, field, end, remedy)
-        hinge = found.element
-        names = hinge.coordinates if isinstance(hinge, Hinge) and hinge.nq == hinge.nv else ()
-        if speeds and isinstance(hinge, Hinge) and hinge.nv:
-            names = hinge.speeds
+        joint = found.element
+        names = joint.coordinates if isinstance(joint, Joint) and joint.nq == joint.nv else ()
+        if speeds and isinstance(joint, Joint) and joint.nv:
+            names = joint.speeds
         if part is None and len(names) == 1:
             return found, 0
         if part in names:
             return found, names.index(part)
         remedy = "it has no coordinate of its own to couple or drive"
-        if turns_freely(hinge):
-            assert isinstance(hinge, Hinge)
-            rates = ", ".join(f"{found.name}.{name}" for name in hinge.speeds)
+        if turns_freely(joint):
+            assert isinstance(joint, Joint)
+            rates = ", ".join(f"{found.name}.{name}" for name in joint.speeds)
             remedy += f"; drive its rotation=, or speeds and accelerations of {rates}"
         if names:
             remedy = f"name one of its coordinates: {', '.join(f'{found.name}.{n}' for n in names)}"
@@ -708,7 +708,7 @@ class System(Showing):
             body, dot, ending = connection.rpartition(".")
             if dot and ending == "free" and body in self.bodies:
                 remedy = (
-                    f"this hinge comes into being when the system is compiled: use place({body!r}, ...), or make it "
+                    f"this joint comes into being when the system is compiled: use place({body!r}, ...), or make it "
                     f"yourself: connect({connection!r}, Free(), 'ground', {body!r})"
                 )
                 raise ModelError(f"system {self.name!r}", "connection", connection, remedy)

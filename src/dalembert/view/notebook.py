@@ -16,7 +16,7 @@ from .drawing.system_drawing import draw
 
 __all__ = ["assembly_html", "modes_html", "report_html", "result_html", "system_html"]
 
-_MOST = 40  # rows of a table
+_MAX_COUNT = 40  # rows of a table
 _MODES = 4  # that are drawn
 
 
@@ -29,10 +29,10 @@ def system_html(system: Any) -> str:
     for c in system.connections.values():
         rows.append((c.element.kind, c.name, f"{c.first.body.name} – {c.second.body.name}"))
     for f in system.forces.values():
-        where = [hinge.name for hinge, _ in f.places] or [end.body.name for end in f.ends]
+        where = [joint.name for joint, _ in f.places] or [end.body.name for end in f.ends]
         rows.append((f.element.kind, f.name, " – ".join(where)))
     for c in system.couplings.values():
-        rows.append((type(c.element).__name__, c.name, " – ".join(hinge.name for hinge in c.hinges)))
+        rows.append((type(c.element).__name__, c.name, " – ".join(joint.name for joint in c.joints)))
     for d in system.drives.values():
         rows.append(("drive", d.name, type(getattr(d, "law", d)).__name__))
     return _page(repr(system), _sketch(system), _table(rows, ("kind", "name", "")))
@@ -89,9 +89,9 @@ def _page(title: str, picture: str, table: str) -> str:
 
 def _table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
     cell = '<td style="text-align: left; padding: 0 0.8em 0 0">{}</td>'
-    lines = ["".join(cell.format(html.escape(each)) for each in row) for row in rows[:_MOST]]
-    if len(rows) > _MOST:
-        lines.append(cell.format(f"… and {len(rows) - _MOST} more"))
+    lines = ["".join(cell.format(html.escape(each)) for each in row) for row in rows[:_MAX_COUNT]]
+    if len(rows) > _MAX_COUNT:
+        lines.append(cell.format(f"… and {len(rows) - _MAX_COUNT} more"))
     top = "".join(f'<th style="text-align: left; padding: 0 0.8em 0 0">{html.escape(each)}</th>' for each in head)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
 

@@ -93,7 +93,7 @@ def test_a_chain_far_out_of_reach_says_so_before_long(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("axes", "start"), [("zx", (-2.411, -4.677)), ("yy", (3.119, 0.427)), ("yz", (0.4, 9.0)), ("yy", (-1.0, -20.0))]
 )
-def test_a_chain_far_out_of_reach_closes_where_its_hinges_as_unknowns_would(axes: str, start: tuple) -> None:
+def test_a_chain_far_out_of_reach_closes_where_its_joints_as_unknowns_would(axes: str, start: tuple) -> None:
     """A slide leads past the ball of a leg with two pins; it starts up to 25 times the leg away."""
     s = da.System("leg", gravity=(0, 0, 0))
     body = s.body("b", mass=1.0, inertia=(0.1, 0.1, 0.1))

@@ -22,7 +22,7 @@ ELEMENTS = {
     "perpendicular": da.Perpendicular((1, 2, 0), "-z"),
     "angle": da.AxisAngle("x", (1, 1, 1), 0.7),
     "turn": da.AxisAngle("x", (1, 1, 1), 0.7, about=(0, 0.2, 1)),
-    "skate": da.Skate((1, 1, 0)),
+    "skate": da.KnifeEdge((1, 1, 0)),
     "rolling sphere": da.RollingSphere(0.4, "-y"),
     "rolling disc": da.RollingDisc(0.4, "x", (0, 1, 1)),
     **{name: contact(RNG) for name, contact in CONTACTS.items()},
@@ -69,7 +69,7 @@ def test_reactions_are_internal_and_do_no_work(name: str) -> None:
     """Whatever the constraint does, it changes neither momentum nor, without drives, energy."""
     model = two_bodies(ELEMENTS[name], 5)
     q = da.assemble(model, q=model.random_state(5).q, starts=20, rng=1).q
-    v = da.consistent_speeds(model, q, np.random.default_rng(1).normal(size=model.nv))
+    v = da.consistent_velocities(model, q, np.random.default_rng(1).normal(size=model.nv))
     assert np.abs(model.constraint_jacobian(q) @ v).max() < 1e-10
     a = model.forward_dynamics(q, v)
     assert np.allclose(model.constraint_jacobian(q) @ a, -model.constraint_bias(q, v), atol=1e-9)
@@ -119,7 +119,7 @@ def test_loads_come_in_world_or_marker_axes() -> None:
         model.connection_loads(q, np.zeros(6), axes="body")
 
 
-def test_a_pendulum_on_a_bar_falls_as_one_on_a_hinge() -> None:
+def test_a_pendulum_on_a_bar_falls_as_one_on_a_joint() -> None:
     s = da.System()
     ball = s.body("ball", mass=2.0, inertia=(1, 1, 1))
     s.connect("bar", da.Distance(1.0), s.ground, ball)
@@ -173,7 +173,7 @@ def test_a_skate_glides_in_circles() -> None:
     s = da.System(gravity=(0, 0, 0))
     blade = s.body("blade", mass=2.0, inertia=(0.1, 0.1, 0.1))
     s.connect("ice", da.Planar("z"), s.ground, blade)
-    s.connect("edge", da.Skate("y"), s.ground, blade)
+    s.connect("edge", da.KnifeEdge("y"), s.ground, blade)
     model = s.compile()
     q = np.array([0.3, -0.2, 0.7])
     speed, spin = 2.0, 1.5
@@ -222,21 +222,21 @@ def test_couplings_of_angles_and_slides() -> None:
     assert np.allclose(a, [alpha, 0.2 * alpha, alpha / 3, 0.01 / (2 * np.pi) * alpha])
 
 
-def test_a_coupled_hinge_is_never_cut() -> None:
+def test_a_coupled_joint_is_never_cut() -> None:
     s = da.System()
     a, b = s.body("a", da.rod(1, 1)), s.body("b", da.rod(1, 1))
     s.connect("A", da.Revolute("y"), s.ground, a)
     s.connect("B", da.Revolute("y"), a.at(1), b)
     s.connect("C", da.Revolute("y"), s.ground.at(1), b.at(1))
     s.connect("g", da.Coupling(-1.0), "A", "C")
-    assert [chord.name for chord in s.forest().chords] == ["B"]
+    assert [loop_constraint.name for loop_constraint in s.forest().loop_constraints] == ["B"]
     s.connect("h", da.Coupling(1.0), "B", "C")  # then a weld beside one of them is
-    assert [chord.name for chord in s.compile().forest.chords] == ["C.weld"]
+    assert [loop_constraint.name for loop_constraint in s.compile().forest.loop_constraints] == ["C.weld"]
 
 
 @pytest.mark.parametrize("wheels", ["ABCD", "DCBA", "BADC"])
-def test_wheels_geared_to_every_hinge_of_a_loop(wheels: str) -> None:
-    """A wheel on the frame geared to a hinge is an armature of it; on a moving link it spins with that too."""
+def test_wheels_geared_to_every_joint_of_a_loop(wheels: str) -> None:
+    """A wheel on the frame geared to a joint is an armature of it; on a moving link it spins with that too."""
 
     def four_bar(geared: str, armature: float | None) -> da.System:
         s = da.System("geared")
@@ -263,7 +263,7 @@ def test_wheels_geared_to_every_hinge_of_a_loop(wheels: str) -> None:
     assert result["gear_D.effort"][-1] == pytest.approx(0.02 * result["axle_D.acceleration"][-1], abs=1e-6)
 
 
-def test_constraints_survive_copies_and_go_with_their_hinges() -> None:
+def test_constraints_survive_copies_and_go_with_their_joints() -> None:
     s = da.System()
     a, b = s.body("a", da.rod(1, 1)), s.body("b", da.rod(1, 1))
     s.connect("A", da.Revolute("y"), s.ground, a)
@@ -283,7 +283,7 @@ BAD = {
     "axis": (lambda s: da.PointOnLine((0, 0, 0)), "axis"),
     "ratio": (lambda s: da.Coupling(0.0), "ratio"),
     "teeth": (lambda s: da.gear(0, 3), "teeth_1"),
-    "markers": (lambda s: s.connect("g", da.Coupling(1.0), s.ground, s["a"]), "give a hinge's connection"),
+    "markers": (lambda s: s.connect("g", da.Coupling(1.0), s.ground, s["a"]), "give a joint's connection"),
     "itself": (lambda s: s.connect("g", da.Coupling(1.0), "A", "A"), "two different coordinates"),
     "which coordinate": (lambda s: s.connect("g", da.Coupling(1.0), "A", "U"), r"U\.angle_1"),
     "quaternion": (lambda s: s.connect("g", da.Coupling(1.0), "A", "S"), "no coordinate of its own"),

@@ -22,11 +22,11 @@ def ring(n: int, radius: float = 1.0) -> Array:
 
 
 @pytest.mark.parametrize("closed", [False, True])
-def test_a_curve_is_the_spline_over_chord_length(closed: bool) -> None:
+def test_a_curve_is_the_spline_over_loop_constraint_length(closed: bool) -> None:
     curve = random_curve(np.random.default_rng(0), closed=closed)
     points = curve(curve.knots)
-    chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
-    assert np.allclose(np.diff(curve.knots), chords, rtol=1e-12)
+    loop_constraints = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    assert np.allclose(np.diff(curve.knots), loop_constraints, rtol=1e-12)
     spline = CubicSpline(curve.knots, points, bc_type="periodic" if closed else "not-a-knot")
     s = np.linspace(0, curve.knots[-1], 57)
     for order in range(3):

@@ -29,7 +29,7 @@ def accelerate(model: da.Model, p: Array, velocity: Array) -> Array:
     guess = np.concatenate([[1, 0, 0, 0], p])
     q = da.assemble(model, q=guess).q
     assert np.abs(q - guess).max() < 1e-6
-    v = da.consistent_speeds(model, q, np.concatenate([np.zeros(3), velocity]))
+    v = da.consistent_velocities(model, q, np.concatenate([np.zeros(3), velocity]))
     a: Array = model.acceleration("bead", q, v, model.forward_dynamics(q, v))[3:]
     return a
 
@@ -74,7 +74,7 @@ def test_a_straight_wire_is_a_line() -> None:
         system.connect("on", element, system.ground, body.at(0.3))
     a, b = s.compile(), t.compile()
     q = da.assemble(b, q=b.random_state(0).q).q
-    v = da.consistent_speeds(b, q, b.random_state(1).v)
+    v = da.consistent_velocities(b, q, b.random_state(1).v)
     assert np.allclose(a.constraint_residual(q), 0, atol=1e-12)
     assert np.allclose(a.forward_dynamics(q, v), b.forward_dynamics(q, v), atol=1e-10)
 
@@ -166,7 +166,7 @@ def lift(follower: str, angle: float) -> tuple[float, float, float]:
 def moving(model: da.Model, angle: float, guess: float = 0.2) -> tuple[Array, Array, Array]:
     """Return q, v, a with the shaft at constant speed."""
     q = da.assemble(model, q=[angle, guess], fixed="shaft").q
-    v = da.consistent_speeds(model, q, [SPEED, 0.0], fixed="shaft")
+    v = da.consistent_velocities(model, q, [SPEED, 0.0], fixed="shaft")
     return q, v, da.consistent_accelerations(model, q, v, [0.0, 0.0], fixed="shaft")
 
 
@@ -254,12 +254,12 @@ def test_a_report_on_a_cam_reads_well() -> None:
     assert (report.mobility, report.gruebler, report.redundant) == (1, 1, {})
     assert report.permanent
     assert "loop closed by touch: shaft, guide, touch" in str(report)
-    assert "chord touch: CamFollower, cam → follower" in model.forest.chart()
+    assert "loop constraint touch: CamFollower, cam → follower" in model.forest.chart()
     assert model.constraint_names == ("touch.contact",)
 
 
 def test_planar_rows_that_a_plane_already_holds_are_redundant() -> None:
-    """A bead that a planar hinge keeps in the plane of its wire: the wire's row out of the plane repeats it."""
+    """A bead that a planar joint keeps in the plane of its wire: the wire's row out of the plane repeats it."""
     s = da.System()
     body = s.body("bead", da.sphere(0.1, 1.0))
     s.connect("plane", da.Planar("z"), s.ground, body)

@@ -32,7 +32,7 @@ def test_a_formula_does_what_a_plain_coupling_does() -> None:
     formula.connect("mesh", da.CustomCoupling("s2 - (k*s1 + 0.2)", {"k": -0.5}), "A", "B")
     for s in (plain, formula):
         s.connect("motor", da.Effort(da.Harmonic(3.0, 2.0, 0.3)), "A")
-        s.connect("spring", da.HingeSpring(2.0, damping=0.1), "B")
+        s.connect("spring", da.JointSpring(2.0, damping=0.1), "B")
     one, two = (da.simulate(s, 2.0, **TIGHT) for s in (plain, formula))
     for name in ("A", "B", "mesh.effort"):
         np.testing.assert_allclose(one[name][-1], two[name][-1], atol=1e-9)
@@ -62,7 +62,7 @@ def cam(*, driven: bool = False) -> da.System:
     s.connect("F", da.Prismatic("z"), s.ground, s.body("follower", da.box(0.1, 0.1, 0.1, mass=1.0)))
     s.connect("law", da.CustomCoupling("s2 - h*(1 - cos(s1)) - 0.1*sin(3*t)*s1", {"h": 0.2}, unit="m"), "A", "F")
     s.initial("A", position=0.3, speed=2.0)
-    s.connect("spring", da.HingeSpring(20.0, damping=0.3), "F")
+    s.connect("spring", da.JointSpring(20.0, damping=0.3), "F")
     if driven:
         s.drive("law", position=da.Harmonic(0.05, 4.0))
     return s
@@ -100,9 +100,9 @@ def test_a_driven_coupling_prescribes_the_motion() -> None:
     model, t = motion.model, 0.4
     a = da.Ramp(0.3, 2.0, 1.0)(t)[0]
     wanted = 0.2 * (1 - np.cos(a)) + 0.1 * np.sin(3 * t) * a + 0.05 * np.sin(4 * t)
-    place, freedom = model.q_slice("F").start, model.v_slice("F").start
+    place, dof = model.q_slice("F").start, model.v_slice("F").start
     assert abs(motion.q[place] - wanted) < 1e-12
-    effort = motion.a[freedom] + 9.81 + 20.0 * wanted + 0.3 * motion.v[freedom]
+    effort = motion.a[dof] + 9.81 + 20.0 * wanted + 0.3 * motion.v[dof]
     assert abs(model.drive_efforts(t, motion.q, motion.v)["law"] - effort) < 1e-10
     result = da.simulate(s, 1.0, **TIGHT)
     assert abs(result["energy.balance"]).max() < 1e-8
@@ -150,7 +150,7 @@ def test_rates_of_a_ball_can_be_bound() -> None:
 
 
 def coupled_tree(seed: int) -> da.System:
-    """Return a branched tree with hinges of several kinds, coupled by formulas with products and time, and driven."""
+    """Return a branched tree with joints of several kinds, coupled by formulas with products and time, and driven."""
     rng = np.random.default_rng(seed)
     s = da.System("tree")
     carrier: Any = s.ground
@@ -168,7 +168,7 @@ def coupled_tree(seed: int) -> da.System:
     s.connect("K1", da.CustomCoupling("s1 + 0.3*s2*s3 - 0.1*sin(s2) - 0.05*t**2"), *chosen[:3])
     s.connect("K2", da.CustomCoupling("ds1 - (0.4 + 0.2*cos(s2))*ds2 - 0.1*sin(t)"), *chosen[3:5])
     for name in chosen[5:]:
-        s.connect(f"spring {name}", da.HingeSpring(3.0, damping=0.1), name)
+        s.connect(f"spring {name}", da.JointSpring(3.0, damping=0.1), name)
     return s
 
 
@@ -205,7 +205,7 @@ def test_many_runs_at_once_are_those_one_by_one() -> None:
     start = da.driven_motion(model, 0.0)
     shifts = (0.0, 0.1, -0.2, 0.3, 0.5)
     driven = {f"S.{name}": start.v[model.speed_names.index(f"S.{name}")] for name in ("wx", "wy", "wz")}
-    speeds = np.array([da.consistent_speeds(model, start.q, start.v + d, fixed=driven) for d in shifts])
+    speeds = np.array([da.consistent_velocities(model, start.q, start.v + d, fixed=driven) for d in shifts])
     q = np.tile(start.q, (5, 1))
     many = da.simulate(model, 0.4, state=da.State(q=q, v=speeds), **TIGHT)
     for k in range(5):

@@ -73,7 +73,7 @@ def test_assembly_and_speeds_obey_the_rules() -> None:
     B, b = reduction(model)
     q = da.assemble(model, q=[0.3, 0.5, 0.0, 0.0], fixed=["turn", "finger"]).q
     np.testing.assert_allclose(q, B @ [0.3, 0.5] + b, atol=1e-14)
-    v = da.consistent_speeds(model, q, [1.0, 2.0, 0.0, 0.0], fixed=["turn", "finger"])
+    v = da.consistent_velocities(model, q, [1.0, 2.0, 0.0, 0.0], fixed=["turn", "finger"])
     np.testing.assert_allclose(v, B @ [1.0, 2.0], atol=1e-14)
     a = da.consistent_accelerations(model, q, v, [1.0, -1.0, 0, 0], fixed=["turn", "finger"])
     efforts = da.inverse_dynamics(model, q, v, a, actuators=["turn", "finger"])
@@ -87,7 +87,7 @@ def test_a_rule_is_printed_with_the_tree_and_named_where_it_hinders() -> None:
         model.inverse_dynamics(np.zeros(4), np.zeros(4), np.zeros(4))
 
 
-def two_arms(element: da.Hinge, mimic: Mimic) -> da.System:
+def two_arms(element: da.Joint, mimic: Mimic) -> da.System:
     s = da.System()
     a, b = s.body("a", da.box(1, 1, 1, 1)), s.body("b", da.box(1, 1, 1, 1))
     s.connect("A", element, s.ground, a)
@@ -99,7 +99,7 @@ def two_arms(element: da.Hinge, mimic: Mimic) -> da.System:
 @pytest.mark.parametrize(
     ("leader", "mimic"), [(da.Revolute("z"), Mimic("A", 0.0, 0.3)), (da.Fixed(), Mimic("A", 2.0, 0.3))]
 )
-def test_a_follower_of_nothing_stays_at_its_offset(leader: da.Hinge, mimic: Mimic) -> None:
+def test_a_follower_of_nothing_stays_at_its_offset(leader: da.Joint, mimic: Mimic) -> None:
     model = two_arms(leader, mimic).compile()
     q = da.assemble(model).q
     assert q[model.q_slice("B")][0] == pytest.approx(0.3, abs=1e-15)
@@ -117,7 +117,7 @@ def test_a_fixed_follower_has_nothing_to_do() -> None:
 def test_rules_that_name_no_coordinate_are_refused() -> None:
     with pytest.raises(da.ModelError, match=r"mimic of 'B': joint is 'A'; it has 4 coordinates; only joints with one"):
         two_arms(da.Spherical(), Mimic("A")).compile()
-    with pytest.raises(da.ModelError, match=r"mimic of 'B': joint is 'X'; no hinge has that name.*system.mimics"):
+    with pytest.raises(da.ModelError, match=r"mimic of 'B': joint is 'X'; no joint has that name.*system.mimics"):
         two_arms(da.Fixed(), Mimic("X")).compile()
 
 
@@ -136,10 +136,12 @@ def test_a_joint_that_mimics_is_never_cut() -> None:
     s.connect("C", da.Revolute("z"), links[1].at(1.0), links[2])
     s.connect("D", da.Revolute("z"), s.ground.at(1.2), links[2].at(1.0))
     s.mimics["D"] = Mimic("A", -1.0)
-    assert "D" in s.compile().hinge_names
+    assert "D" in s.compile().joint_names
     s.mimics["C"] = Mimic("B", 1.0)
     model = s.compile()
-    assert {"A", "B", "C", "D"} <= set(model.hinge_names) and [c.name for c in model.forest.chords] == ["D.weld"]
+    assert {"A", "B", "C", "D"} <= set(model.joint_names) and [c.name for c in model.forest.loop_constraints] == [
+        "D.weld"
+    ]
 
 
 @pytest.mark.parametrize("offset", [0.5, -0.5, 1.0, -1.0])

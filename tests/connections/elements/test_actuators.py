@@ -166,7 +166,7 @@ def test_closed_cylinder_keeps_its_energy() -> None:
 
 
 def test_state_space_is_its_transfer_function() -> None:
-    # first-order lag 3/(0.5 p + 1) of a unit step, at a locked hinge
+    # first-order lag 3/(0.5 p + 1) of a unit step, at a locked joint
     system = wheel(da.StateSpace([[-2.0]], [[2.0]], [3.0], [0.0], ["1"]))
     system.drive("axle", position=0.0)
     result = da.simulate(system, 2.0)
@@ -211,7 +211,7 @@ def test_transfer_function_answers_a_step_as_scipy_says() -> None:
     assert result["drive.effort"] == pytest.approx(1.5 * signal.step((above, below), T=t)[1], abs=1e-6)
 
 
-def test_a_lead_controller_moves_its_hinge_as_the_closed_loop_does() -> None:
+def test_a_lead_controller_moves_its_joint_as_the_closed_loop_does() -> None:
     signal = pytest.importorskip("scipy.signal")
     # 1 kg m^2: theta = C/(p^2 + C) of the setpoint
     result = da.simulate(
@@ -223,7 +223,7 @@ def test_a_lead_controller_moves_its_hinge_as_the_closed_loop_does() -> None:
 
 
 def test_blocks_feed_each_other() -> None:
-    """A filter of one hinge's speed brakes another; its output is a signal."""
+    """A filter of one joint's speed brakes another; its output is a signal."""
     system = da.System("two", gravity=(0, 0, 0))
     for name in ("one", "two"):
         disc = system.body(f"disc {name}", mass=1.0, inertia=(1, 1, 1))
@@ -284,7 +284,7 @@ def test_sources_feed_active_elements() -> None:
         s = da.System("arm")
         arm = s.body("arm", da.rod(length=0.5, mass=1.0))
         s.connect("A", da.Revolute("y"), s.ground, arm)
-        s.connect("guide", da.Block({"w": wanted}))
+        s.connect("guide", da.SignalBlock({"w": wanted}))
         s.connect("servo", servo, "A")
         ends.append(da.simulate(s, 2.0, rtol=1e-10).q[-1])
     np.testing.assert_allclose(ends[1:], [ends[0]] * 2, atol=1e-8)
@@ -294,7 +294,7 @@ def test_a_motor_takes_its_voltage_from_a_signal() -> None:
     s = da.System("spindle", gravity=(0, 0, 0))
     disc = s.body("disc", mass=0.5, inertia=[1e-3, 1e-3, 2e-3])
     s.connect("axle", da.Revolute("z"), s.ground, disc)
-    s.connect("pwm", da.Block({"u": "gain*(20 - w)"}, inputs={"w": "axle.speed", "gain": 2.0}))
+    s.connect("pwm", da.SignalBlock({"u": "gain*(20 - w)"}, inputs={"w": "axle.speed", "gain": 2.0}))
     motor = da.DCMotor("min(12, max(-12, u))", 1.0, 0.1, 1e-3, sources={"u": "pwm.u"})
     s.connect("motor", motor, "axle")
     speed = da.simulate(s, 20.0)["axle.speed"][-1]
@@ -308,7 +308,7 @@ def test_a_linear_system_of_any_size_acts_on_places_and_poses(measure: str, n: i
     inputs = ["x", "vz", "y - 0.1", "t"][:m]
     element = da.StateSpace(A, B, C, D, inputs, measure=measure)
     given = rng.normal(size=1 + 2 * k + n)
-    names = dict(zip(element.takes, given, strict=True))
+    names = dict(zip(element.input_names, given, strict=True))
     u = np.array([names["x"], names["vz"], names["y"] - 0.1, names["t"]][:m])
     answer = element.answers([given])[0]
     np.testing.assert_allclose(answer[:k], C @ given[1 + 2 * k :] + D @ u, rtol=1e-12)

@@ -15,7 +15,7 @@ TIGHT = {"rtol": 1e-12, "atol": 1e-13}
 
 
 def slider(mass: float = 2.0, *, gravity: float = 0.0, position: float = 0.0, speed: float = 0.0) -> da.System:
-    """Return a body on a slide along x, hinge P."""
+    """Return a body on a slide along x, joint P."""
     s = da.System("slider", gravity=(gravity, 0, 0))
     s.connect("P", da.Prismatic("x"), s.ground, s.body("body", mass=mass, inertia=(1, 1, 1)))
     s.initial("P", position=position, speed=speed)
@@ -23,7 +23,7 @@ def slider(mass: float = 2.0, *, gravity: float = 0.0, position: float = 0.0, sp
 
 
 def rotor(inertia: float = 0.5, *, position: float = 0.0, speed: float = 0.0) -> da.System:
-    """Return a body that turns about z, hinge A."""
+    """Return a body that turns about z, joint A."""
     s = da.System("rotor", gravity=(0, 0, 0))
     s.connect("A", da.Revolute("z"), s.ground, s.body("body", mass=1.0, inertia=(1, 1, inertia)))
     s.initial("A", position=position, speed=speed)
@@ -75,7 +75,7 @@ def test_torsion_spring_is_an_oscillator_about_its_rest() -> None:
     assert np.abs(r["k.effort"] + 8.0 * (r["A.position"] - 0.1) + 0.4 * r["A.speed"]).max() < 1e-12
 
 
-def test_damping_of_a_hinge_lets_its_speed_decay() -> None:
+def test_damping_of_a_joint_lets_its_speed_decay() -> None:
     s = da.System("rotor", gravity=(0, 0, 0))
     s.connect("A", da.Revolute("z", damping=0.6), s.ground, s.body("body", mass=1.0, inertia=(1, 1, 0.5)))
     s.initial("A", speed=2.0)
@@ -126,7 +126,7 @@ def test_axes_of_a_load_are_those_of_its_marker() -> None:
         (da.Ramp(0.0, 2.0, 2.0), lambda t: t * t / 2 - (1 - np.cos(np.pi * t)) / math.pi**2),
         (da.Spline(np.linspace(0, 2, 9), np.linspace(0, 2, 9) ** 3, degree=5), lambda t: t**4 / 4),
         (math.exp, lambda t: np.exp(t) - 1),
-        (da.Function(math.sin, math.cos), lambda t: 1 - np.cos(t)),
+        (da.FunctionLaw(math.sin, math.cos), lambda t: 1 - np.cos(t)),
         (lambda t: (t**2, 2 * t, 2.0), lambda t: t**3 / 3),
     ],
 )
@@ -187,27 +187,27 @@ def test_effort_and_spring_share_a_coordinate() -> None:
     assert np.abs(r["A.position"] - (np.sin(r.t) / 3 - np.sin(2 * r.t) / 6)).max() < 1e-11
 
 
-# ---- at hinges that had to be cut
+# ---- at joints that had to be cut
 
 
 def sprung_four_bar(order: str) -> da.System:
-    """Return a four-bar with a torsion spring at every hinge, described in the given order."""
+    """Return a four-bar with a torsion spring at every joint, described in the given order."""
     s = four_bar(angle=1.2)
-    s.connections = {hinge: s.connections[hinge] for hinge in order}
-    for hinge in "ABCD":
-        s.connect(f"k{hinge}", da.TorsionSpring(20.0, 0.5, rest=0.1), hinge)
+    s.connections = {joint: s.connections[joint] for joint in order}
+    for joint in "ABCD":
+        s.connect(f"k{joint}", da.TorsionSpring(20.0, 0.5, rest=0.1), joint)
     return s
 
 
-def test_a_spring_at_a_cut_hinge_acts_as_at_any_other() -> None:
+def test_a_spring_at_a_cut_joint_acts_as_at_any_other() -> None:
     cuts, motions = set(), []
     for order in ("ABCD", "BCDA", "CDAB", "DABC"):
         r = da.simulate(sprung_four_bar(order), 0.8, times=np.linspace(0.1, 0.8, 8), rtol=1e-11, atol=1e-12)
         assert np.abs(r["energy.balance"]).max() < 1e-8
         assert r["energy.dissipated"][-1] > 0.1
-        motions.append(np.column_stack([r[f"{hinge}.position"] for hinge in "ABCD"]))
+        motions.append(np.column_stack([r[f"{joint}.position"] for joint in "ABCD"]))
         assert r.model is not None
-        cut = r.model.forest.chords[0].name
+        cut = r.model.forest.loop_constraints[0].name
         cuts.add(cut)
         assert np.abs(r[f"k{cut}.effort"] + 20.0 * (r[f"{cut}.position"] - 0.1) + 0.5 * r[f"{cut}.speed"]).max() < 1e-9
     assert len(cuts) > 1
@@ -215,17 +215,17 @@ def test_a_spring_at_a_cut_hinge_acts_as_at_any_other() -> None:
         assert np.abs(other - motions[0]).max() < 1e-8
 
 
-def test_efforts_act_at_every_hinge_of_a_loop_wherever_it_is_cut() -> None:
+def test_efforts_act_at_every_joint_of_a_loop_wherever_it_is_cut() -> None:
     motions, cuts = [], set()
     for order in ("ABCD", "DCBA", "BDAC"):
         s = sprung_four_bar(order)
-        for k, hinge in enumerate("ABCD"):
-            s.connect(f"e{hinge}", da.Effort(da.Harmonic(0.3 + 0.1 * k, 5.0 + k)), hinge)
+        for k, joint in enumerate("ABCD"):
+            s.connect(f"e{joint}", da.Effort(da.Harmonic(0.3 + 0.1 * k, 5.0 + k)), joint)
         r = da.simulate(s, 0.8, times=np.linspace(0.1, 0.8, 8), rtol=1e-11, atol=1e-12)
         assert np.abs(r["energy.balance"]).max() < 1e-8
         assert r.model is not None
-        cuts.add(r.model.forest.chords[0].name)
-        motions.append(np.column_stack([r[f"{hinge}.{kind}"] for hinge in "ABCD" for kind in ("position", "effort")]))
+        cuts.add(r.model.forest.loop_constraints[0].name)
+        motions.append(np.column_stack([r[f"{joint}.{kind}"] for joint in "ABCD" for kind in ("position", "effort")]))
     assert len(cuts) > 1
     for other in motions[1:]:
         assert np.abs(other - motions[0]).max() < 1e-7

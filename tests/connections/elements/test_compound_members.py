@@ -104,7 +104,7 @@ def branch(node_mass: float | None) -> da.System:
         s.connect("muscle", muscle, s.ground, load)
     else:
         point = s.body("point", mass=node_mass)
-        s.connect("P", da.CustomHinge(("y", "z"), (0, "y", "z")), s.ground, point)
+        s.connect("P", da.CustomJoint(("y", "z"), (0, "y", "z")), s.ground, point)
         s.initial("P", position=(0.05, -0.1))
         s.connect("left", fibre, s.ground, point)
         s.connect("right", fibre, s.ground.at(0, 0.1, 0), point)
@@ -185,7 +185,7 @@ def test_random_compounds_have_exact_tangents_and_close_the_balance(seed: int) -
 
     def built() -> da.System:
         again = np.random.default_rng(100 + seed)
-        system = random_system(again, 3, hinges=(Revolute, Prismatic))
+        system = random_system(again, 3, joints=(Revolute, Prismatic))
         bodies = list(system.bodies.values())
         markers = [random_marker(body, again) for body in (system.ground, bodies[0], bodies[2])]
         nodes: dict[str, Any] = {name: ("point", at) for name, at in where.items()} | {"n": ("pose", node)}

@@ -152,7 +152,7 @@ def test_two_bushings_in_series_against_a_small_mass_between_them() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_compounds_in_random_systems_have_exact_tangents_and_close_the_balance(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    system = random_system(rng, 4, hinges=(Revolute, Prismatic))
+    system = random_system(rng, 4, joints=(Revolute, Prismatic))
     markers = [random_marker(body, rng) for body in (system.ground, *system.bodies.values())]
     place = da.Element("place", ["-3*x - 2*vx", "-2*y - 3*vy", "-4*z - x*z - vz"])
     compound = da.Compound(
@@ -221,7 +221,7 @@ def test_muscle_and_tendon_hold_a_load_isometrically() -> None:
         ({"one": (spring(1, 1), "a", "n")}, {"n": ("line", 0.5)}, "two members"),
         ({"one": (spring(1, 1), "a", "x")}, {}, "places are"),
         ({"one": (spring(1, 1), "a", "a")}, {}, "two different"),
-        ({"one": (da.Element("hinge", "-s"), "a", "b")}, {}, "distance, place or pose"),
+        ({"one": (da.Element("joint", "-s"), "a", "b")}, {}, "distance, place or pose"),
         ({"one": (da.Element("distance", SimpleNamespace(address=1)), "a", "b")}, {}, "machine code"),
         ({"one": (spring(1, 1), "a", "n"), "two": (spring(1, 1), ("n", (0, 0, 1)), "b")},
          {"n": ("point", (0, 0, 0))}, "offset"),

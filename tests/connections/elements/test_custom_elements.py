@@ -34,7 +34,7 @@ def slider(element: Any, *, position: float = 1.0, speed: float = 0.0) -> da.Sys
 
 
 def value(force: Any, s: float, ds: float, t: float = 0.0) -> float:
-    model = slider(da.Element("hinge", force)).compile()
+    model = slider(da.Element("joint", force)).compile()
     return float(model.applied_loads(t, [s], [ds])[0][0])
 
 
@@ -66,7 +66,7 @@ EXPRESSIONS: list[tuple[str, Callable[[float, float, float], float], tuple[float
 def test_text_gives_what_python_gives(
     text: str, wanted: Callable[..., float], span: tuple[float, float], rng: np.random.Generator
 ) -> None:
-    model = slider(da.Element("hinge", text)).compile()
+    model = slider(da.Element("joint", text)).compile()
     for _ in range(30):
         s, ds, t = float(rng.uniform(*span)), float(rng.uniform(-2, 2)), float(rng.uniform(0, 1))
         expected = wanted(s, ds, t)
@@ -94,7 +94,7 @@ def test_a_single_symbol_is_an_expression_not_a_function() -> None:
 
 
 def test_definitions_are_shared() -> None:
-    element = da.Element("hinge", "-g", energy="g*s/2", definitions={"d": "s - 1", "g": "4*d"})
+    element = da.Element("joint", "-g", energy="g*s/2", definitions={"d": "s - 1", "g": "4*d"})
     assert element.answers([[0.0, 3.0, 0.0]]).tolist() == [[-8.0, 12.0]]
 
 
@@ -105,7 +105,7 @@ def test_definitions_are_shared() -> None:
 )  # fmt: skip
 def test_bad_expressions_are_named(text: str) -> None:
     with pytest.raises(ModelError) as caught:
-        da.Element("hinge", text)
+        da.Element("joint", text)
     assert "Element" in str(caught.value)
     assert repr(text)[1:-1] in str(caught.value)
 
@@ -114,7 +114,7 @@ def test_bad_expressions_are_named(text: str) -> None:
     "keywords",
     [
         {"measure": "angle"},
-        {"measure": ["hinge", "place"]},
+        {"measure": ["joint", "place"]},
         {"measure": ()},
         {"measure": "place"},  # one force for three measures
         {"force": ("s", "s")},
@@ -138,7 +138,7 @@ def test_bad_expressions_are_named(text: str) -> None:
 )
 def test_bad_elements_are_named(keywords: dict[str, Any]) -> None:
     with pytest.raises(ModelError, match="Element"):
-        da.Element(**{"measure": "hinge", "force": "s"} | keywords)
+        da.Element(**{"measure": "joint", "force": "s"} | keywords)
 
 
 def test_sympy_parts_without_counterpart_are_named() -> None:
@@ -146,7 +146,7 @@ def test_sympy_parts_without_counterpart_are_named() -> None:
     s = sympy.Symbol("s")
     for bad in (sympy.gamma(s), sympy.I * s, sympy.Function("g")(s), sympy.Symbol("q"), s * sympy.zoo, sympy.Eq(s, 1)):
         with pytest.raises(ModelError, match="Element"):
-            da.Element("hinge", bad)
+            da.Element("joint", bad)
 
 
 # ---- functions as laws
@@ -157,7 +157,7 @@ def hardening(t: float, s: float, ds: float, a: float, k: float, c: float) -> tu
 
 
 EXPRESSION = da.Element(
-    "hinge", "-k*s**3 - c*ds - a", {"k": 3.0, "c": 0.2}, states={"a": (0.5, "0.5*s - a")}, energy="k*s**4/4 + a**2"
+    "joint", "-k*s**3 - c*ds - a", {"k": 3.0, "c": 0.2}, states={"a": (0.5, "0.5*s - a")}, energy="k*s**4/4 + a**2"
 )
 
 
@@ -171,14 +171,14 @@ def assert_same_motion(other: da.Element, tolerance: float = 1e-12) -> None:
 
 
 def test_python_functions_are_laws() -> None:
-    other = da.Element("hinge", hardening, {"k": 3.0, "c": 0.2}, states={"a": (0.5, None)})
+    other = da.Element("joint", hardening, {"k": 3.0, "c": 0.2}, states={"a": (0.5, None)})
     assert_same_motion(other)
-    other = da.Element("hinge", lambda *a: np.array(hardening(*a)), {"k": 3.0, "c": 0.2}, states={"a": 0.5})
+    other = da.Element("joint", lambda *a: np.array(hardening(*a)), {"k": 3.0, "c": 0.2}, states={"a": 0.5})
     assert_same_motion(other)
 
 
 def test_python_functions_have_derivatives() -> None:
-    other = da.Element("hinge", hardening, {"k": 3.0, "c": 0.2}, states={"a": (0.5, None)})
+    other = da.Element("joint", hardening, {"k": 3.0, "c": 0.2}, states={"a": (0.5, None)})
     for element in (EXPRESSION, other):
         by_q, by_v, *_ = slider(element).compile().d_dynamics(0.0, [0.7], [0.3]).a
         assert by_q[0, 0] == pytest.approx(-9 * 0.49 / 2, rel=1e-8)
@@ -200,7 +200,7 @@ def test_c_functions_are_laws(tmp_path: Path) -> None:
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(tmp_path / "law.so"), str(source)], check=True)
     library = ctypes.CDLL(str(tmp_path / "law.so"))
     function = SimpleNamespace(address=ctypes.cast(library.law, ctypes.c_void_p).value)
-    assert_same_motion(da.Element("hinge", function, {"k": 3.0, "c": 0.2}, states={"a": 0.5}))
+    assert_same_motion(da.Element("joint", function, {"k": 3.0, "c": 0.2}, states={"a": 0.5}))
 
 
 def test_numba_functions_are_laws() -> None:
@@ -213,7 +213,7 @@ def test_numba_functions_are_laws() -> None:
         out[1] = 0.5 * s - a
         out[2] = 0.25 * k * s**4 + a * a
 
-    assert_same_motion(da.Element("hinge", law, {"k": 3.0, "c": 0.2}, states={"a": 0.5}))
+    assert_same_motion(da.Element("joint", law, {"k": 3.0, "c": 0.2}, states={"a": 0.5}))
 
 
 # ---- laws that fail
@@ -239,7 +239,7 @@ def raises_late(t: float, s: float, ds: float) -> float:
 )
 def test_a_law_that_fails_names_its_element_and_the_time(law: Any, cause: type | None, method: str) -> None:
     with pytest.raises(UserFunctionError, match=r"element 'law'.*t = 0\.3") as caught:
-        da.simulate(slider(da.Element("hinge", law)), 5.0, method=method)
+        da.simulate(slider(da.Element("joint", law)), 5.0, method=method)
     assert cause is None or isinstance(caught.value.__cause__, cause)
     result = caught.value.result
     assert result.status == "failed"
@@ -248,36 +248,36 @@ def test_a_law_that_fails_names_its_element_and_the_time(law: Any, cause: type |
 
 def test_a_law_that_fails_at_once_keeps_the_start() -> None:
     with pytest.raises(UserFunctionError, match="element 'law'") as caught:
-        da.simulate(slider(da.Element("hinge", lambda t, s: -s)), 5.0)
+        da.simulate(slider(da.Element("joint", lambda t, s: -s)), 5.0)
     assert isinstance(caught.value.__cause__, TypeError)
-    partial = da.simulate(slider(da.Element("hinge", raises_late)), 5.0, on_error="return")
+    partial = da.simulate(slider(da.Element("joint", raises_late)), 5.0, on_error="return")
     assert partial.status == "failed"
     assert "element 'law'" in partial.message
 
 
 def test_an_event_before_the_failure_still_happens() -> None:
     event = da.Event("slow", lambda state: state.t - 0.2, terminal=True)
-    result = da.simulate(slider(da.Element("hinge", raises_late)), 5.0, events=event)
+    result = da.simulate(slider(da.Element("joint", raises_late)), 5.0, events=event)
     assert result.status == "event"
     assert result.t[-1] == pytest.approx(0.2)
 
 
 def test_a_law_that_fails_names_the_right_one_of_several() -> None:
-    system = slider(da.Element("hinge", "-s"))
+    system = slider(da.Element("joint", "-s"))
     system.connect("root", da.Element("distance", "-sqrt(s - 0.5)*40"), system.ground, system.bodies["block"])
     with pytest.raises(UserFunctionError, match=r"element 'root'.*s = "):
         da.simulate(system, 5.0)
 
 
 def test_kernels_name_a_failing_law_too() -> None:
-    model = slider(da.Element("hinge", lambda t, s, ds: math.nan)).compile()
+    model = slider(da.Element("joint", lambda t, s, ds: math.nan)).compile()
     for kernel in (model.applied_loads, model.dynamics, model.d_dynamics, model.force_energy):
         with pytest.raises(UserFunctionError, match="element 'law'"):
             kernel(0.0, [1.0], [0.0])
 
 
 def test_many_runs_name_a_failing_law_too() -> None:
-    model = slider(da.Element("hinge", raises_late)).compile()
+    model = slider(da.Element("joint", raises_late)).compile()
     state = model.initial_state()
     many = da.State(q=np.ones((5, 1)), v=np.zeros((5, 1)), x=state.x)
     with pytest.raises(UserFunctionError, match="element 'law'"):
@@ -288,7 +288,7 @@ def test_many_runs_name_a_failing_law_too() -> None:
 
 
 def test_parameters_are_changed_by_name() -> None:
-    element = da.Element("hinge", "-k*s", {"k": 2.0}, energy="k*s**2/2")
+    element = da.Element("joint", "-k*s", {"k": 2.0}, energy="k*s**2/2")
     result = da.simulate(slider(element), 1.0, parameters={"law.k": 8.0})
     assert result["slide.position"][-1] == pytest.approx(math.cos(2.0), abs=1e-7)
     many = da.simulate(slider(element), 1.0, parameters={"law.k": np.array([2.0, 8.0, 18.0])}, times=[0.0, 1.0])
@@ -298,7 +298,7 @@ def test_parameters_are_changed_by_name() -> None:
 
 
 def test_events_change_parameters() -> None:
-    element = da.Element("hinge", "-k*s", {"k": 2.0})
+    element = da.Element("joint", "-k*s", {"k": 2.0})
     stiffen = da.Event("stiffen", lambda state: state.t - 1.0, action=lambda now: now.set("law.k", 0.0))
     result = da.simulate(slider(element), 2.0, events=stiffen)
     assert result["slide.position"][-1] == pytest.approx(math.cos(1.0) - math.sin(1.0), abs=1e-7)
@@ -308,7 +308,7 @@ def test_events_change_parameters() -> None:
 
 
 def test_loads_of_elements_are_outputs() -> None:
-    system = slider(da.Element("hinge", "-s"), speed=0.3)
+    system = slider(da.Element("joint", "-s"), speed=0.3)
     block = system.bodies["block"]
     system.connect("pose", da.Element("pose", ("-x", "-y", "-z", "-rx", "0.4", "-wz")), system.ground, block)
     system.connect("line", da.Element("distance", "-2*s"), system.ground.at(0, 0.5, 0), block)

@@ -1,4 +1,4 @@
-"""Friction at hinges: closed forms, the Stribeck curve, stick-slip of a block on a belt."""
+"""Friction at joints: closed forms, the Stribeck curve, stick-slip of a block on a belt."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def slider(element: da.Element, *, position: float, speed: float = 0.0, mass: fl
     s = da.System("slider", gravity=(0, 0, 0))
     block = s.body("block", da.box(0.1, 0.1, 0.1, mass=mass))
     s.connect("slide", da.Prismatic("x"), s.ground, block)
-    if element.at_hinge:
+    if element.at_joint:
         s.connect("spring", element, "slide")
     else:
         s.connect("spring", element, s.ground, block)
@@ -49,7 +49,7 @@ SPRINGS: list[tuple[da.Element, float, Callable[[float], float]]] = [
     ),
     (da.Cable(50.0, 0.5), 0.7, lambda s: -50 * max(s - 0.5, 0)),
     (da.Cable(50.0, 0.5, toe=0.1), 0.7, lambda s: -50 * (max(s - 0.5, 0) ** 2 / 0.2 if s < 0.6 else s - 0.55)),
-    (da.Cable(50.0, -0.5, toe=0.4, measure="hinge"), -0.3, lambda s: -50 * max(s + 0.5, 0) ** 2 / 0.8),
+    (da.Cable(50.0, -0.5, toe=0.4, measure="joint"), -0.3, lambda s: -50 * max(s + 0.5, 0) ** 2 / 0.8),
     (
         da.Ligament(50.0, 0.5),
         0.51,

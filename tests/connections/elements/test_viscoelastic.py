@@ -11,12 +11,12 @@ from scipy.linalg import expm
 import dalembert as da
 
 TERMS = [(50.0, 0.05), (20.0, 0.4), (7.0, 3.0)]
-# element at a hinge, stiffness and damping side by side, branches (stiffness, time)
+# element at a joint, stiffness and damping side by side, branches (stiffness, time)
 ELEMENTS: list[tuple[Callable[..., da.Element], float, float, list[tuple[float, float]]]] = [
     (lambda **k: da.KelvinVoigt(30.0, 4.0, **k), 30.0, 4.0, []),
     (lambda **k: da.Maxwell(30.0, 4.0, **k), 0.0, 0.0, [(30.0, 4 / 30)]),
     (lambda **k: da.Zener(30.0, 12.0, 4.0, **k), 30.0, 0.0, [(12.0, 4 / 12)]),
-    (lambda **k: da.GeneralisedMaxwell(30.0, TERMS, **k), 30.0, 0.0, TERMS),
+    (lambda **k: da.GeneralizedMaxwell(30.0, TERMS, **k), 30.0, 0.0, TERMS),
 ]
 
 
@@ -24,7 +24,7 @@ def slider(element: da.Element, *, mass: float = 2.0) -> da.System:
     s = da.System("slider", gravity=(0, 0, 0))
     block = s.body("block", da.box(0.1, 0.1, 0.1, mass=mass))
     s.connect("slide", da.Prismatic("x"), s.ground, block)
-    if element.at_hinge:
+    if element.at_joint:
         s.connect("element", element, "slide")
     else:
         s.connect("element", element, s.ground.at(-1, 0, 0), block)
@@ -45,7 +45,7 @@ def test_pulled_at_a_steady_speed_it_resists_as_its_relaxation_function_says(
     assert effort == pytest.approx(speed * (stiffness * t + damping + memory), abs=1e-7)
 
 
-@pytest.mark.parametrize("measure", ["hinge", "distance"])
+@pytest.mark.parametrize("measure", ["joint", "distance"])
 @pytest.mark.parametrize("make, stiffness, damping, branches", ELEMENTS)
 def test_creep_of_a_mass_under_a_constant_force(
     make: Callable[..., da.Element],
@@ -91,10 +91,10 @@ def test_a_maxwell_element_relaxes_from_its_start() -> None:
         (lambda: da.KelvinVoigt(1, 1, measure="place"), "measure"),
         (lambda: da.Maxwell(1, 0), "damping"),
         (lambda: da.Zener(1, 1, np.inf), "branch_damping"),
-        (lambda: da.GeneralisedMaxwell(1, []), "terms"),
-        (lambda: da.GeneralisedMaxwell(1, [(1.0, 2.0), (1.0,)]), "terms"),
-        (lambda: da.GeneralisedMaxwell(1, [(1.0, 1.0)] * 20), "terms"),
-        (lambda: da.GeneralisedMaxwell(1, [(1.0, 1.0), (1.0, 0.0)]), "tau2"),
+        (lambda: da.GeneralizedMaxwell(1, []), "terms"),
+        (lambda: da.GeneralizedMaxwell(1, [(1.0, 2.0), (1.0,)]), "terms"),
+        (lambda: da.GeneralizedMaxwell(1, [(1.0, 1.0)] * 20), "terms"),
+        (lambda: da.GeneralizedMaxwell(1, [(1.0, 1.0), (1.0, 0.0)]), "tau2"),
     ],
 )
 def test_bad_numbers_are_named(make: Callable[[], da.Element], field: str) -> None:
@@ -103,7 +103,7 @@ def test_bad_numbers_are_named(make: Callable[[], da.Element], field: str) -> No
 
 
 def test_the_longest_series_runs() -> None:
-    s = slider(da.GeneralisedMaxwell(1.0, [(1.0, 0.1 * i) for i in range(1, 20)]))
+    s = slider(da.GeneralizedMaxwell(1.0, [(1.0, 0.1 * i) for i in range(1, 20)]))
     s.initial("slide", speed=1.0)
     assert abs(da.simulate(s, 1.0)["energy.balance"]).max() < 1e-7
 
@@ -114,7 +114,7 @@ def test_any_relaxation_function_is_fitted_and_says_how_well() -> None:
     def relaxation(t: float) -> float:
         return float(80.0 * (1.0 + t / 0.02) ** -0.3)
 
-    element = da.GeneralisedMaxwell.fitted(relaxation, np.geomspace(1e-3, 10.0, 80), terms=12, tolerance=2e-3)
+    element = da.GeneralizedMaxwell.fitted(relaxation, np.geomspace(1e-3, 10.0, 80), terms=12, tolerance=2e-3)
     assert 0.0 < element.misfit < 2e-3
     s = da.System("pulled", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("end", da.sphere(0.1, mass=1.0)))
@@ -124,6 +124,6 @@ def test_any_relaxation_function_is_fitted_and_says_how_well() -> None:
     exact = [0.5 * 80.0 * 0.02 / 0.7 * ((1 + t / 0.02) ** 0.7 - 1) for t in result.t]
     np.testing.assert_allclose(-result["tissue.effort"], exact, rtol=5e-3)
     with pytest.raises(da.ModelError, match="use more terms"):
-        da.GeneralisedMaxwell.fitted(relaxation, np.geomspace(1e-3, 10.0, 80), terms=2, tolerance=1e-4)
+        da.GeneralizedMaxwell.fitted(relaxation, np.geomspace(1e-3, 10.0, 80), terms=2, tolerance=1e-4)
     with pytest.raises(da.ModelError, match="does not relax"):
-        da.GeneralisedMaxwell.fitted([5.0, 5.0, 5.0], [1.0, 2.0, 3.0], terms=2)
+        da.GeneralizedMaxwell.fitted([5.0, 5.0, 5.0], [1.0, 2.0, 3.0], terms=2)

@@ -1,4 +1,4 @@
-"""Custom hinges, constraints and chains: what they take, what they refuse, and how they move."""
+"""Custom joints, constraints and chains: what they take, what they refuse, and how they move."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from systems.cut_joints import read_by_the_core
 import dalembert as da
 from dalembert.connections.formulas.differentiation import Rate
 from dalembert.connections.formulas.expressions import compile_expressions
-from dalembert.connections.formulas.program_algebra import Calculus
+from dalembert.connections.formulas.program_algebra import ProgramBuilder
 
 # ---- calculus
 
@@ -26,7 +26,7 @@ from dalembert.connections.formulas.program_algebra import Calculus
 )
 def test_rates_of_programs_are_derivatives(formula: str) -> None:
     program = compile_expressions([formula], ("a", "b"), item="test")
-    k, x, d = Calculus(program), np.array([0.7, 0.4]), np.array([0.3, -0.8])
+    k, x, d = ProgramBuilder(program), np.array([0.7, 0.4]), np.array([0.3, -0.8])
     rate = Rate(k, {0: k.constant(d[0]), 1: k.constant(d[1])})
     value = program.outputs[0]
     program.outputs = [value, rate(value), rate(rate(value))]
@@ -39,12 +39,12 @@ def test_rates_of_programs_are_derivatives(formula: str) -> None:
     np.testing.assert_allclose(slopes[:2], at(0.0)[1:], rtol=1e-7, atol=1e-7)
 
 
-# ---- hinges
+# ---- joints
 
 
-def pendulum(hinge: da.Hinge) -> da.System:
+def pendulum(joint: da.Joint) -> da.System:
     s = da.System("pendulum")
-    s.connect("P", hinge, s.ground, s.body("bob", mass=2.0, com=(0.5, 0, 0.1), inertia=(0.02, 0.2, 0.2)))
+    s.connect("P", joint, s.ground, s.body("bob", mass=2.0, com=(0.5, 0, 0.1), inertia=(0.02, 0.2, 0.2)))
     return s
 
 
@@ -58,13 +58,13 @@ def test_text_sympy_and_functions_say_the_same() -> None:
 
     z = b / 2 + sympy.atan2(b, 2)
     turn = sympy.Matrix([[sympy.cos(a), -sympy.sin(a), 0], [sympy.sin(a), sympy.cos(a), 0], [0, 0, 1]])
-    hinges = [
-        da.CustomHinge(("a", "b"), ("r*cos(a)", "r*sin(a)", "b/2 + atan2(b, 2)"), [("z", "a")], {"r": 0.3}),
-        da.CustomHinge(("a", "b"), (0.3 * sympy.cos(a), 0.3 * sympy.sin(a), z), turn),
-        da.CustomHinge(("a", "b"), function, parameters={"r": 0.3}),
-        da.CustomHinge(("a", "b"), ("r*cos(a)", "r*sin(a)", "w"), (0, 0, "a"), {"r": 0.3}, {"w": "b/2 + atan2(b, 2)"}),
+    joints = [
+        da.CustomJoint(("a", "b"), ("r*cos(a)", "r*sin(a)", "b/2 + atan2(b, 2)"), [("z", "a")], {"r": 0.3}),
+        da.CustomJoint(("a", "b"), (0.3 * sympy.cos(a), 0.3 * sympy.sin(a), z), turn),
+        da.CustomJoint(("a", "b"), function, parameters={"r": 0.3}),
+        da.CustomJoint(("a", "b"), ("r*cos(a)", "r*sin(a)", "w"), (0, 0, "a"), {"r": 0.3}, {"w": "b/2 + atan2(b, 2)"}),
     ]
-    models = [pendulum(hinge).compile() for hinge in hinges]
+    models = [pendulum(joint).compile() for joint in joints]
     q, v = np.array([0.4, -0.3]), np.array([1.2, 0.7])
     for model in models[1:]:
         np.testing.assert_allclose(
@@ -74,8 +74,8 @@ def test_text_sympy_and_functions_say_the_same() -> None:
 
 def test_motion_keeps_its_energy() -> None:
     # a bead that is turned along a wire with a bump, and a body on a moving surface of its own
-    wire = da.CustomHinge(("s",), ("s", "0.2*sin(2*s)", "0.3*exp(-s**2)"), [("z", "0.4*cos(2*s)"), ("y", "0.6*s")])
-    surface = da.CustomHinge(("x", "y", "angle"), ("x", "y", "0.1*x**2 - 0.2*x*y"), ("0.2*y", "-0.1*x", "angle"))
+    wire = da.CustomJoint(("s",), ("s", "0.2*sin(2*s)", "0.3*exp(-s**2)"), [("z", "0.4*cos(2*s)"), ("y", "0.6*s")])
+    surface = da.CustomJoint(("x", "y", "angle"), ("x", "y", "0.1*x**2 - 0.2*x*y"), ("0.2*y", "-0.1*x", "angle"))
     s = da.System("two")
     bead = s.body("bead", mass=1.0, com=(0.02, 0.01, 0), inertia=(0.01, 0.02, 0.02))
     plate = s.body("plate", mass=0.5, com=(0, 0.1, 0), inertia=(0.01, 0.01, 0.02))
@@ -91,7 +91,7 @@ def test_motion_keeps_its_energy() -> None:
 
 
 def test_many_runs_in_lanes_are_single_runs() -> None:
-    s = pendulum(da.CustomHinge(("angle",), ("0.1*angle**2", 0, "0.2*sin(angle)"), [("y", "angle")]))
+    s = pendulum(da.CustomJoint(("angle",), ("0.1*angle**2", 0, "0.2*sin(angle)"), [("y", "angle")]))
     model = s.compile()
     rng = np.random.default_rng(1)
     states = da.State(q=rng.normal(size=(9, 1)), v=rng.normal(size=(9, 1)))
@@ -101,8 +101,8 @@ def test_many_runs_in_lanes_are_single_runs() -> None:
         np.testing.assert_allclose(many[k]["q"][-1], one["q"][-1], rtol=1e-6, atol=1e-7)
 
 
-def test_time_in_a_hinge_is_a_driven_coordinate() -> None:
-    moving = da.CustomHinge(
+def test_time_in_a_joint_is_a_driven_coordinate() -> None:
+    moving = da.CustomJoint(
         ("angle",), ("A*sin(w*t)", 0, "0.1*t**2"), [("y", "angle + 0.2*sin(3*t)")], {"A": 0.3, "w": 5.0}
     )
     assert moving.coordinates == ("angle", "t")
@@ -130,13 +130,13 @@ def test_time_in_a_hinge_is_a_driven_coordinate() -> None:
 
 def test_time_may_move_what_a_coordinate_moves_too() -> None:
     s = da.System("belt", gravity=(1.0, 0, 0))
-    s.connect("P", da.CustomHinge(("x",), ("x + sin(t)", 0, 0)), s.ground, s.body("box", da.sphere(0.1, 1.0)))
+    s.connect("P", da.CustomJoint(("x",), ("x + sin(t)", 0, 0)), s.ground, s.body("box", da.sphere(0.1, 1.0)))
     result = da.simulate(s, 2.0)
     assert result["P.x"][-1] == pytest.approx(0.5 * 4 - math.sin(2.0) + 2.0, abs=1e-8)  # starts with x' = 0
 
 
 def test_parameters_can_be_changed() -> None:
-    arc = da.CustomHinge(("angle",), ("r*cos(angle)", "r*sin(angle) + 0.1*t", 0), None, {"r": 1.0}, reference=(0.2,))
+    arc = da.CustomJoint(("angle",), ("r*cos(angle)", "r*sin(angle) + 0.1*t", 0), None, {"r": 1.0}, reference=(0.2,))
     wide = arc.with_parameters(r=3.0)
     np.testing.assert_allclose(wide.pose(np.array([0.0, 0.0]))[1], [3.0, 0, 0])
     assert wide.reference.tolist() == [0.2, 0.0] and wide.coordinates == ("angle", "t")
@@ -149,43 +149,43 @@ def test_parameters_can_be_changed() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: da.CustomHinge((), ("x", 0, 0)), "name 'x'"),
-        (lambda: da.CustomHinge((), (0, 0, 0)), "give one to 6"),
-        (lambda: da.CustomHinge(("t",), ("t", 0, 0)), "t is the time"),
-        (lambda: da.CustomHinge(("x", "x"), ("x", 0, 0)), "different names"),
-        (lambda: da.CustomHinge(("x",), ("x", 0)), "give 3 formulas"),
-        (lambda: da.CustomHinge(("x",), ("y", 0, 0)), "name 'y'"),
-        (lambda: da.CustomHinge(("x",), ("x +", 0, 0)), "no formula"),
-        (lambda: da.CustomHinge(("x",), ("sqrt(x)", 0, 0)), "not finite there; give another reference"),
-        (lambda: da.CustomHinge(("x", "y"), ("x + y", 0, 0)), "in only 1 ways"),
-        (lambda: da.CustomHinge(("x", "y"), ("x", 0, 0)), "y moves nothing"),
-        (lambda: da.CustomHinge(("a",), None, [[1, 0, 0], [0, "cos(a)", "sin(a)"], [0, "sin(a)", "cos(a)"]]), "no rot"),
-        (lambda: da.CustomHinge(("a",), None, "a"), "give a (3, 3) matrix"),
-        (lambda: da.CustomHinge(("a",), None, [("w", "a")]), "use 'x', 'y', 'z'"),
-        (lambda: da.CustomHinge(tuple("abcdef"), ("a+t", "b", "c"), [("x", "d"), ("y", "e"), ("z", "f")]), "up to 5"),
-        (lambda: da.CustomHinge(("a",), lambda a: ((a, 0, 0), np.eye(3)) if a > 0 else None), "without branches"),
-        (lambda: da.CustomHinge(("a",), lambda a: ((math.sin(a), 0, 0), np.eye(3))), "NumPy's functions"),
-        (lambda: da.CustomHinge(("a",), lambda a: (a, 0, 0)), "must return position"),
-        (lambda: da.CustomHinge(("a",), ("a", 0, 0), reference={"b": 1}), "known are a"),
-        (lambda: da.CustomHinge(("a",), ("a*k", 0, 0), None, {"k": "no"}), "parameter 'k'"),
+        (lambda: da.CustomJoint((), ("x", 0, 0)), "name 'x'"),
+        (lambda: da.CustomJoint((), (0, 0, 0)), "give one to 6"),
+        (lambda: da.CustomJoint(("t",), ("t", 0, 0)), "t is the time"),
+        (lambda: da.CustomJoint(("x", "x"), ("x", 0, 0)), "different names"),
+        (lambda: da.CustomJoint(("x",), ("x", 0)), "give 3 formulas"),
+        (lambda: da.CustomJoint(("x",), ("y", 0, 0)), "name 'y'"),
+        (lambda: da.CustomJoint(("x",), ("x +", 0, 0)), "no formula"),
+        (lambda: da.CustomJoint(("x",), ("sqrt(x)", 0, 0)), "not finite there; give another reference"),
+        (lambda: da.CustomJoint(("x", "y"), ("x + y", 0, 0)), "in only 1 ways"),
+        (lambda: da.CustomJoint(("x", "y"), ("x", 0, 0)), "y moves nothing"),
+        (lambda: da.CustomJoint(("a",), None, [[1, 0, 0], [0, "cos(a)", "sin(a)"], [0, "sin(a)", "cos(a)"]]), "no rot"),
+        (lambda: da.CustomJoint(("a",), None, "a"), "give a (3, 3) matrix"),
+        (lambda: da.CustomJoint(("a",), None, [("w", "a")]), "use 'x', 'y', 'z'"),
+        (lambda: da.CustomJoint(tuple("abcdef"), ("a+t", "b", "c"), [("x", "d"), ("y", "e"), ("z", "f")]), "up to 5"),
+        (lambda: da.CustomJoint(("a",), lambda a: ((a, 0, 0), np.eye(3)) if a > 0 else None), "without branches"),
+        (lambda: da.CustomJoint(("a",), lambda a: ((math.sin(a), 0, 0), np.eye(3))), "NumPy's functions"),
+        (lambda: da.CustomJoint(("a",), lambda a: (a, 0, 0)), "must return position"),
+        (lambda: da.CustomJoint(("a",), ("a", 0, 0), reference={"b": 1}), "known are a"),
+        (lambda: da.CustomJoint(("a",), ("a*k", 0, 0), None, {"k": "no"}), "parameter 'k'"),
         (lambda: da.CustomConstraint([]), "give one to six"),
         (lambda: da.CustomConstraint(["x"] * 7), "give one to six"),
         (lambda: da.CustomConstraint("vx"), "name 'vx'"),
         (lambda: da.CustomConstraint("sin(t)"), "does not depend on the relative motion"),
         (lambda: da.CustomConstraint(["x", "y"], names=("a",)), "give 2"),
         (lambda: da.CustomConstraint("x", units="kg"), '"m" or "rad"'),
-        (lambda: da.PfaffConstraint("vx*vy"), "linear in the rates"),
-        (lambda: da.PfaffConstraint("sqrt(vx)"), "linear in the rates"),
-        (lambda: da.PfaffConstraint("x"), "does not depend on the relative motion"),
-        (lambda: da.KinematicChain([]), "at least one hinge"),
-        (lambda: da.KinematicChain([da.Bar(1.0)]), "at least one hinge"),
-        (lambda: da.KinematicChain([da.Spherical(), 3]), "use hinges such as"),
+        (lambda: da.PfaffianConstraint("vx*vy"), "linear in the rates"),
+        (lambda: da.PfaffianConstraint("sqrt(vx)"), "linear in the rates"),
+        (lambda: da.PfaffianConstraint("x"), "does not depend on the relative motion"),
+        (lambda: da.KinematicChain([]), "at least one joint"),
+        (lambda: da.KinematicChain([da.Bar(1.0)]), "at least one joint"),
+        (lambda: da.KinematicChain([da.Spherical(), 3]), "use joints such as"),
         (lambda: da.KinematicChain([da.Free()]), "binds nothing"),
         (
             lambda: da.KinematicChain([da.Spherical(), da.Bar(1.0), da.Spherical(), da.Bar(1), da.Spherical()]),
             "binds no",
         ),
-        (lambda: da.KinematicChain([da.CustomHinge(("x",), ("x*t", 0, "x"))]), "must not depend on time"),
+        (lambda: da.KinematicChain([da.CustomJoint(("x",), ("x*t", 0, "x"))]), "must not depend on time"),
         (lambda: da.KinematicChain([da.Revolute("z")], {1: 0.3}), "by their number"),
         (lambda: da.KinematicChain([da.Spherical()] * 7), "up to 24"),
     ],
@@ -212,8 +212,8 @@ def test_functions_of_a_constraint_become_its_formulas() -> None:
             da.CustomConstraint(("k*(x*x + y*y + z*z) + Rxx*x + Rxy*y + Rxz*z - sin(t)", "exp(Ryz) - y*t"), {"k": 0.3}),
         ),
         (
-            da.PfaffConstraint(roll, {"k": 0.3}),
-            da.PfaffConstraint("Rxy*vx + Ryy*vy + Rzy*vz + k*(wy*z - wz*y) + t*z", {"k": 0.3}),
+            da.PfaffianConstraint(roll, {"k": 0.3}),
+            da.PfaffianConstraint("Rxy*vx + Ryy*vy + Rzy*vz + k*(wy*z - wz*y) + t*z", {"k": 0.3}),
         ),
     ]
     for pair in pairs:
@@ -274,7 +274,7 @@ def test_simulation_with_a_rod_is_that_with_a_distance() -> None:
         s.connect("rod", element, s.ground, bob)
         model = s.compile()
         q = np.array([1.0, 0, 0, 0, 0.6, 0.0, -0.8])
-        v = da.consistent_speeds(model, q, [0.3, -0.2, 0.5, 0.0, 1.0, 0.0])
+        v = da.consistent_velocities(model, q, [0.3, -0.2, 0.5, 0.0, 1.0, 0.0])
         return da.simulate(model, 2.0, state=da.State(q=q, v=v), rtol=1e-10, atol=1e-11)
 
     rod = da.KinematicChain([da.Spherical(), da.Bar(1.0, "z"), da.Spherical()])
@@ -285,7 +285,7 @@ def test_simulation_with_a_rod_is_that_with_a_distance() -> None:
     assert np.abs(runs[0]["constraints.residual"]).max() < 1e-11
 
 
-def test_a_chain_is_redundant_where_a_hinge_holds_already() -> None:
+def test_a_chain_is_redundant_where_a_joint_holds_already() -> None:
     s = da.System("door")
     door = s.body("door", da.box(0.8, 0.04, 2.0, mass=20.0))
     s.connect("lower", da.Revolute("z"), s.ground, door.at(-0.4, 0, -1.0))
@@ -302,17 +302,17 @@ def test_a_chain_is_redundant_where_a_hinge_holds_already() -> None:
     assert not model.connection_loads(q, v).unique["upper"].all()
 
 
-def test_coordinates_of_a_cut_custom_hinge_invert_its_definition() -> None:
-    hinge = da.CustomHinge(
+def test_coordinates_of_a_cut_custom_joint_invert_its_definition() -> None:
+    joint = da.CustomJoint(
         ("a", "angle"), ("a + 0.1*a**3", "0.2*sin(a)", "0.1*angle"), [("z", "angle"), ("x", "0.3*a")]
     )
     rng = np.random.default_rng(1)
     n = 12
     q, v, a = rng.uniform(-1.0, 1.0, (n, 2)), rng.normal(size=(n, 2)), rng.normal(size=(n, 2))
-    C, c = (np.array(x) for x in zip(*(hinge.pose(row) for row in q), strict=True))
-    V = np.array([hinge.motion(x) @ y for x, y in zip(q, v, strict=True)])
-    A = np.array([hinge.motion(x) @ z + hinge.bias(x, y) for x, y, z in zip(q, v, a, strict=True)])
-    found = read_by_the_core(hinge, C, c, V, A)
+    C, c = (np.array(x) for x in zip(*(joint.pose(row) for row in q), strict=True))
+    V = np.array([joint.motion(x) @ y for x, y in zip(q, v, strict=True)])
+    A = np.array([joint.motion(x) @ z + joint.bias(x, y) for x, y, z in zip(q, v, a, strict=True)])
+    found = read_by_the_core(joint, C, c, V, A)
     for part, expected, atol in zip(found, (q, v, a), (1e-12, 1e-11, 1e-10), strict=True):
         np.testing.assert_allclose(part, expected, atol=atol)
 
@@ -321,9 +321,9 @@ def test_six_coordinates_are_on_a_base_that_time_moves() -> None:
     """A free body goes straight on, whatever the massless frame does that its coordinates are seen from."""
     s = da.System("moving base", gravity=(0, 0, 0))
     frame, b = s.body("frame"), s.body("b", da.box(0.1, 0.2, 0.3, mass=1.0))
-    s.connect("base", da.CustomHinge((), ("0.1*sin(3*t)", 0, "0.2*t*t"), [("z", "t"), ("x", "0.3*t")]), s.ground, frame)
+    s.connect("base", da.CustomJoint((), ("0.1*sin(3*t)", 0, "0.2*t*t"), [("z", "t"), ("x", "0.3*t")]), s.ground, frame)
     turns = [("x", "angle_1"), ("y", "angle_2"), ("z", "angle_3")]
-    s.connect("six", da.CustomHinge(("x", "y", "z", "angle_1", "angle_2", "angle_3"), ("x", "y", "z"), turns), frame, b)
+    s.connect("six", da.CustomJoint(("x", "y", "z", "angle_1", "angle_2", "angle_3"), ("x", "y", "z"), turns), frame, b)
     s.initial("six", position=(0.2, 0.1, 0, 0.1, 0.2, 0.3), speed=(0.3, 0.2, 0.1, 0.2, 0.1, 0.4))
     result = da.simulate(s, 1.0, rtol=1e-10, atol=1e-12)
     straight = result["b.position"][0] + np.outer(result.t, result["b.velocity"][0])
@@ -332,15 +332,15 @@ def test_six_coordinates_are_on_a_base_that_time_moves() -> None:
         result["b.angular_momentum"], result["b.angular_momentum"][:1].repeat(len(result.t), 0), atol=1e-9
     )
     with pytest.raises(da.ModelError, match="a body without mass"):
-        da.CustomHinge(("x", "y", "z", "angle_1", "angle_2", "angle_3"), ("x + t", "y", "z"), turns)
+        da.CustomJoint(("x", "y", "z", "angle_1", "angle_2", "angle_3"), ("x + t", "y", "z"), turns)
 
 
 def test_coordinates_that_become_dependent_on_the_way_are_named() -> None:
     """Bryant angles at their lock."""
     s = da.System("lock", gravity=(0, 0, 0))
     turns = [("x", "angle_1"), ("y", "angle_2"), ("z", "angle_3")]
-    hinge = da.CustomHinge(("angle_1", "angle_2", "angle_3"), None, turns)
-    s.connect("h", hinge, s.ground, s.body("b", da.box(0.1, 0.2, 0.3, mass=1.0)))
+    joint = da.CustomJoint(("angle_1", "angle_2", "angle_3"), None, turns)
+    s.connect("h", joint, s.ground, s.body("b", da.box(0.1, 0.2, 0.3, mass=1.0)))
     s.initial("h", position=(0, np.pi / 2, 0), speed=(1.0, 0.2, 0.0))
     with pytest.raises(da.SingularityError, match=r"nothing resists along 'h\.angle_1'"):
         da.simulate(s, 1.0)

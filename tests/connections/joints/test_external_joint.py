@@ -1,4 +1,4 @@
-"""A hinge written outside the package works everywhere: kinematics, loops from both ends, outputs, pictures, copies."""
+"""A joint written outside the package works everywhere: kinematics, loops from both ends, outputs, pictures, copies."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from systems.random_trees import derivative
 
 import dalembert as da
-from dalembert.connections.joints import Hinge
+from dalembert.connections.joints import Joint
 from dalembert.rotation import axis_angle
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Trammel(Hinge):
+class Trammel(Joint):
     """The second marker goes round an ellipse in the xy-plane of the first, and turns as it goes; it may slide along z.
 
     Parameters
@@ -51,12 +51,12 @@ def arm(*, reversed_ends: bool = False) -> da.System:
 
 
 def loop(cut: str) -> da.System:
-    """A trammel, a ball in Bryant angles and a rod that stays in a plane: a loop, of which a given hinge is cut."""
+    """A trammel, a ball in Bryant angles and a rod that stays in a plane: a loop, of which a given joint is cut."""
     s = da.System("loop", gravity=(0, -9.81, 0))
     wheel, rod = s.body("wheel", da.box(0.2, 0.2, 0.1, mass=1.0)), s.body("rod", da.rod(1.2, 0.5, radius=0.02))
     s.connect("T", Trammel(damping=0.1), s.ground, wheel)
     turns = [("x", "angle_1"), ("y", "angle_2"), ("z", "angle_3")]
-    s.connect("pin", da.CustomHinge(("angle_1", "angle_2", "angle_3"), ("0", "0", "0"), turns), wheel, rod)
+    s.connect("pin", da.CustomJoint(("angle_1", "angle_2", "angle_3"), ("0", "0", "0"), turns), wheel, rod)
     s.connect("guide", da.Planar("z"), s.ground.at(1.0, 0, 0), rod.at(1.2, 0, 0))
     for name in ("T.angle", "pin.angle_1", "guide.x"):
         if not name.startswith(cut):
@@ -72,12 +72,12 @@ def loop(cut: str) -> da.System:
 @pytest.mark.parametrize("reversed_ends", [False, True])
 def test_kinematics(reversed_ends: bool) -> None:
     model = arm(reversed_ends=reversed_ends).compile()
-    s, hinge = model.random_state(3), Trammel()
+    s, joint = model.random_state(3), Trammel()
     span, rates = model.q_slice("T"), model.v_slice("T")
     first, second = (
         model.pose(m, s.q) for m in (model.system.connections["T"].first, model.system.connections["T"].second)
     )
-    C, c = hinge.pose(s.q[span])
+    C, c = joint.pose(s.q[span])
     assert first.rotation.T @ second.rotation == pytest.approx(C, abs=1e-12)
     assert first.rotation.T @ (second.position - first.position) == pytest.approx(c, abs=1e-12)
     for body in ("body", "tail"):
@@ -100,7 +100,7 @@ def test_motion_and_outputs(reversed_ends: bool) -> None:
     k = len(result) // 2
     load = result.model.connection_loads(result.q[k], result.v[k])["T"]
     assert load[3:] == pytest.approx(result["T.force"][k], abs=1e-8)
-    assert "hinge 'T'" in result.describe("T.position")
+    assert "joint 'T'" in result.describe("T.position")
 
 
 def test_it_can_be_driven_locked_and_given_limits() -> None:
@@ -120,7 +120,7 @@ def test_it_can_be_driven_locked_and_given_limits() -> None:
 @pytest.mark.parametrize("cut", ["T", "guide"])
 def test_a_loop_moves_the_same_wherever_it_is_cut(cut: str) -> None:
     system, other = loop(cut), loop("pin")
-    assert [chord.name for chord in system.compile().forest.chords] == [cut]
+    assert [loop_constraint.name for loop_constraint in system.compile().forest.loop_constraints] == [cut]
     times = np.linspace(0, 0.6, 7)
     found, wanted = (da.simulate(s, 0.6, times=times, rtol=1e-10, atol=1e-12) for s in (system, other))
     for name in ("T.position", "T.speed", "T.acceleration", "T.effort", "T.force", "guide.position", "wheel.position"):
@@ -148,7 +148,7 @@ def test_it_is_drawn(view: str) -> None:
     axes = loop("guide").draw(view=view)
     axes = axes[0] if isinstance(axes, (list, tuple)) else axes
     if view == "xy":
-        assert any("CustomHinge" in str(line.get_gid()) for line in axes.get_lines())
+        assert any("CustomJoint" in str(line.get_gid()) for line in axes.get_lines())
     else:
         bare = da.System("bare")
         bare.connect("F", da.Free(), bare.ground, bare.body("b", mass=1.0, inertia=(1, 1, 1)))

@@ -51,7 +51,7 @@ def test_a_spring_on_a_modal_coordinate_is_more_modal_stiffness() -> None:
     mass = {"mass_matrix": plain.mass_matrix, "structure": plain.structure}
     twin = da.FlexibleBody(plain.nodes, plain.modes, modal_stiffness=stiffness, damping=damping, **mass)
     s = swinging(plain)
-    s.connect("k", da.HingeSpring(stiffness=300.0, damping=2.0), "arm.eta[0]")
+    s.connect("k", da.JointSpring(stiffness=300.0, damping=2.0), "arm.eta[0]")
     times = np.linspace(0, 0.1, 6)
     found, wanted = (da.simulate(system, 0.1, times=times, rtol=1e-10, atol=1e-12) for system in (s, swinging(twin)))
     assert np.abs(found["arm.eta"] - wanted["arm.eta"]).max() < 1e-11
@@ -61,7 +61,7 @@ def test_a_spring_on_a_modal_coordinate_is_more_modal_stiffness() -> None:
 
 def test_one_mode_is_found_by_its_number_too() -> None:
     s = swinging(arm(1))
-    s.connect("k", da.HingeSpring(stiffness=300.0), "arm.eta[0]")
+    s.connect("k", da.JointSpring(stiffness=300.0), "arm.eta[0]")
     again = s.copy()
     assert again.forces["k"].places[0][0] is again.modal_coordinates("arm")
     assert da.simulate(again, 0.01)["k.effort"].shape[0] > 1
@@ -69,9 +69,9 @@ def test_one_mode_is_found_by_its_number_too() -> None:
 
 def test_elements_with_laws_and_signals_take_modal_coordinates() -> None:
     s = swinging(arm())
-    s.connect("piezo", da.Element("hinge", "-gain*ds - 1e4*s**3", {"gain": 3.0}), "arm.eta[1]")
+    s.connect("piezo", da.Element("joint", "-gain*ds - 1e4*s**3", {"gain": 3.0}), "arm.eta[1]")
     s.connect(
-        "control", da.Element("hinge", "-20*rate", inputs={"rate": "arm.eta[0].speed"}), "A"
+        "control", da.Element("joint", "-20*rate", inputs={"rate": "arm.eta[0].speed"}), "A"
     )  # collocated nowhere, still a law
     result = da.simulate(s, 0.05)
     eta, rate = result["arm.eta[1]"], result["arm.eta[1].speed"]
@@ -117,7 +117,7 @@ def test_a_second_drive_of_a_mode_replaces_the_first_and_goes_with_the_body() ->
     s.drive("arm.eta[0]", speed=0.01)
     s.drive("arm.eta[1]", position=0.0)
     assert list(s.couplings) == ["arm.eta[0].drive", "arm.eta[1].drive"] == list(s.drives)
-    s.connect("k", da.HingeSpring(stiffness=1.0), "arm.eta[2]")
+    s.connect("k", da.JointSpring(stiffness=1.0), "arm.eta[2]")
     s.remove("arm")
     assert not s.couplings and not s.drives and not s.forces
 
@@ -134,7 +134,7 @@ def test_modes_are_coupled_and_start_where_they_are_told() -> None:
 def test_unknown_modes_are_named() -> None:
     s = swinging(arm())
     with pytest.raises(da.ModelError, match=r"arm\.eta\[3\]"):
-        s.connect("k", da.HingeSpring(stiffness=1.0), "arm.eta[7]")
+        s.connect("k", da.JointSpring(stiffness=1.0), "arm.eta[7]")
     with pytest.raises(da.ModelError):
         s.drive("arm.eta[7]", position=0.0)
     assert not s.couplings
@@ -217,7 +217,7 @@ def test_files_keep_drives_of_what_binds_speeds_only(law, tmp_path) -> None:  # 
 
 def test_files_and_pictures_know_what_acts_inside(tmp_path) -> None:  # type: ignore[no-untyped-def]
     s = swinging(arm(1))
-    s.connect("k", da.HingeSpring(stiffness=300.0), "arm.eta[0]")
+    s.connect("k", da.JointSpring(stiffness=300.0), "arm.eta[0]")
     s.connect("S", da.SpringDamper(stiffness=1e3, length=0.4), s["arm"].at(node=2), s["arm"].at(node=6))
     s.drive("A", position=0.1)
     da.save(s, tmp_path / "arm.yaml")

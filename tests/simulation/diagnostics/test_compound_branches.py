@@ -86,7 +86,7 @@ def test_runs_side_by_side_keep_to_their_solutions() -> None:
 
 def test_an_interrupted_run_goes_on_with_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = da.simulate(roundabout(), 4.0, rtol=1e-8, atol=1e-10)
-    go, pressed = Run._followed, []
+    go, pressed = Run._keep_compound_branches, []
 
     def press(self: Run, rows: Any) -> Any:
         kept = go(self, rows)
@@ -95,7 +95,7 @@ def test_an_interrupted_run_goes_on_with_the_same_bits(monkeypatch: pytest.Monke
             self.interrupt.flag.set = True
         return kept
 
-    monkeypatch.setattr("dalembert.simulation.run.MOST_STEPS", 2)
+    monkeypatch.setattr("dalembert.simulation.run.MAX_CHUNK_STEPS", 2)
     monkeypatch.setattr(Run, "_followed", press)
     part = da.simulate(roundabout(), 4.0, rtol=1e-8, atol=1e-10)
     assert part.status == "interrupted"

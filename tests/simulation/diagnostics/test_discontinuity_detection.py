@@ -35,10 +35,10 @@ def lowering(t: float, s: float, ds: float, z: float) -> tuple[float, float]:
 
 
 CHATTER = {
-    "sign": da.Element("hinge", backward),
-    "where": da.Element("hinge", homeward, active=True),
+    "sign": da.Element("joint", backward),
+    "where": da.Element("joint", homeward, active=True),
     "slip": da.elements.CoulombFriction(1.0, slip_speed=1e-12),
-    "state": da.Element("hinge", lowering, states={"z": 1.0}, active=True),
+    "state": da.Element("joint", lowering, states={"z": 1.0}, active=True),
 }
 
 
@@ -98,7 +98,7 @@ def test_a_live_run_says_it_too() -> None:
 
 def test_it_is_named_in_a_mechanism_with_a_loop() -> None:
     s = slider_crank()
-    s.connect("brake", da.Element("hinge", lambda t, s, ds: 2 * backward(t, s, ds)), "A")
+    s.connect("brake", da.Element("joint", lambda t, s, ds: 2 * backward(t, s, ds)), "A")
     s.initial("A", speed=5.0)
     with pytest.raises(da.IntegrationError, match="element 'brake' jumps"):
         da.simulate(s, 20.0)
@@ -107,9 +107,9 @@ def test_it_is_named_in_a_mechanism_with_a_loop() -> None:
 @pytest.mark.parametrize(
     "law",
     [
-        da.Element("hinge", "-where(s > 0, 400, 100)*s", energy="where(s > 0, 400, 100)*s**2/2"),
-        da.Element("hinge", "-50*s - 2*sign(s)", energy="25*s**2 + 2*abs(s)"),  # passed again and again, not held
-        da.HingeSpring(stiffness=1e6),
+        da.Element("joint", "-where(s > 0, 400, 100)*s", energy="where(s > 0, 400, 100)*s**2/2"),
+        da.Element("joint", "-50*s - 2*sign(s)", energy="25*s**2 + 2*abs(s)"),  # passed again and again, not held
+        da.JointSpring(stiffness=1e6),
     ],
 )
 def test_what_gets_on_is_left_alone(law: Any) -> None:
@@ -120,7 +120,7 @@ def test_what_gets_on_is_left_alone(law: Any) -> None:
 
 def test_a_root_at_zero_is_named_where_implicit_steps_cannot_follow_it() -> None:
     """The block comes to rest in a finite time, where the law has no slope."""
-    rub = da.Element("hinge", "-sign(ds)*sqrt(abs(ds))")
+    rub = da.Element("joint", "-sign(ds)*sqrt(abs(ds))")
     with pytest.raises(da.IntegrationError, match=r"element 'law' changes the more steeply.*as a root does"):
         da.simulate(block(rub, 0.5), 5.0, method="radau")
     result = da.simulate(block(rub, 0.5), 5.0)
@@ -130,7 +130,7 @@ def test_a_root_at_zero_is_named_where_implicit_steps_cannot_follow_it() -> None
 
 @pytest.mark.parametrize("law", ["-sign(s)*sqrt(abs(s))", "-abs(s)**1.5*sign(s)", "-sign(s)*abs(s)**0.5 - 0.1*ds"])
 def test_roots_that_are_only_passed_are_no_trouble_to_any_method(law: str) -> None:
-    s = block(da.Element("hinge", law, active=True))
+    s = block(da.Element("joint", law, active=True))
     ends = [da.simulate(s, 5.0, method=method)["X.position"][-1] for method in ("dop853", "radau", "alpha")]
     assert ends[1] == pytest.approx(ends[0], abs=1e-6) and ends[2] == pytest.approx(ends[0], abs=1e-4)
 
@@ -147,7 +147,7 @@ class Held:
     def __call__(self, state: da.State) -> dict[str, float]:
         if state.t >= self.t + 0.01:
             self.t, self.force = state.t, -5 * float(state.q[0])
-        return {"hinge_1": self.force}
+        return {"joint_1": self.force}
 
 
 class Integrating:
@@ -158,7 +158,7 @@ class Integrating:
 
     def __call__(self, state: da.State) -> dict[str, float]:
         self.sum, self.t = self.sum + (state.t - self.t) * float(state.q[0]), state.t
-        return {"hinge_1": -5 * float(state.q[0]) - 20 * self.sum}
+        return {"joint_1": -5 * float(state.q[0]) - 20 * self.sum}
 
 
 @pytest.mark.parametrize("times", [None, np.linspace(0, 2, 21)])
@@ -223,7 +223,7 @@ def test_runs_side_by_side_name_it_too() -> None:
 @pytest.mark.parametrize("how", [{}, {"rtol": 1e-3}, {"method": "radau"}, {"method": "alpha"}, {"times": [0.0, 5.0]}])
 def test_a_control_of_the_state_alone_is_not_remarked_upon(how: dict) -> None:
     def stiff(state: da.State) -> dict[str, float]:
-        return {"hinge_1": -5 * float(np.tanh(50 * state.v[0])), "hinge_2": float(np.sin(9 * state.t))}
+        return {"joint_1": -5 * float(np.tanh(50 * state.v[0])), "joint_2": float(np.sin(9 * state.t))}
 
     result = da.simulate(chain(2, axes="y"), 5.0 if "times" in how else 0.5, control=stiff, **how)
     assert "asked again" not in "\n".join(result.stats.notes)

@@ -10,7 +10,7 @@ def slider(delay=0.3, gain=2.0, output="X.position", mass=1.0, height=1.0):
     s = da.System("slider", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=mass)))
     s.initial("X", position=height)
-    law = da.Element("hinge", "-gain*d", parameters={"gain": gain}, inputs={"d": da.Delay(output, delay)}, active=True)
+    law = da.Element("joint", "-gain*d", parameters={"gain": gain}, inputs={"d": da.Delay(output, delay)}, active=True)
     s.connect("k", law, "X")
     return s
 
@@ -63,7 +63,7 @@ def test_what_jumped_is_remembered_as_it_jumped():
     for name in "XY":
         s.connect(name, da.Prismatic("x"), s.ground, s.body(name.lower(), da.box(0.1, 0.1, 0.1, mass=1.0)))
     s.initial("X", speed=1.0)
-    push = da.Element("hinge", "u", inputs={"u": da.Delay("X.speed", 0.5)}, active=True)
+    push = da.Element("joint", "u", inputs={"u": da.Delay("X.speed", 0.5)}, active=True)
     s.connect("k", push, "Y")
 
     def turn(now):
@@ -81,7 +81,7 @@ def test_attitudes_are_remembered():
     s.connect("ball", da.Spherical(), s.ground, body)
     s.initial("ball", speed=[0.0, 0.0, 2.0])
     s.connect("Y", da.Prismatic("x"), s.ground, s.body("y", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    s.connect("k", da.Element("hinge", "u", inputs={"u": da.Delay("ball.qz", 0.25)}, active=True), "Y")
+    s.connect("k", da.Element("joint", "u", inputs={"u": da.Delay("ball.qz", 0.25)}, active=True), "Y")
     result = da.simulate(s, 2.0)
     t = 2.0 - 0.25
     assert result["Y.speed"][-1] == pytest.approx(1.0 - np.cos(t), abs=1e-8)  # the integral of sin(w t / 2), w = 2

@@ -40,7 +40,7 @@ def pushed(law: Any) -> da.System:
 
 def by_formula(formula: str, **more: Any) -> da.System:
     s, _ = slide()
-    s.connect("push", da.Element("hinge", formula, active=True, **more), "X")
+    s.connect("push", da.Element("joint", formula, active=True, **more), "X")
     return s
 
 
@@ -103,14 +103,14 @@ def test_parameters_move_breaks_also_in_ensembles_and_at_events() -> None:
 
 
 LAWS = {
-    da.laws.Linear([0, 1, 1.001, 1.002, 5], [0, 0, 1000, 0, 0]): 1.0,
-    da.laws.Linear([0, 1, 1, 1.002, 1.002, 5], [0, 0, 500, 500, 0, 0]): 1.0,
-    da.laws.Hold([0, 1, 1.002], [0, 500, 0]): 1.0,
+    da.laws.LinearInterpolation([0, 1, 1.001, 1.002, 5], [0, 0, 1000, 0, 0]): 1.0,
+    da.laws.LinearInterpolation([0, 1, 1, 1.002, 1.002, 5], [0, 0, 500, 500, 0, 0]): 1.0,
+    da.laws.ZeroOrderHold([0, 1, 1.002], [0, 500, 0]): 1.0,
     da.laws.Pulse(1.0, 0.002, 500.0): 1.0,
     da.laws.Step(1.0, after=0.25): 1.0,
-    da.laws.Monotone([0, 1, 1.001, 1.002, 5], [0, 0, 1000, 0, 0]): 1.0,
+    da.laws.MonotoneSpline([0, 1, 1.001, 1.002, 5], [0, 0, 1000, 0, 0]): 1.0,
     da.Ramp(0.0, 0.25, 1e-3, 1.0 - 0.5e-3): 1.0,
-    da.laws.Function(lambda t: 500.0 * (1.0 <= t < 1.002), breaks=[1.0, 1.002]): 1.0,
+    da.laws.FunctionLaw(lambda t: 500.0 * (1.0 <= t < 1.002), breaks=[1.0, 1.002]): 1.0,
 }
 
 
@@ -137,7 +137,7 @@ def test_the_core_and_python_agree_about_laws(law: Any) -> None:
 
 
 def test_a_monotone_curve_does_not_overshoot() -> None:
-    law = da.laws.Monotone([0, 1, 2, 3, 4], [0, 0, 1, 1, 0])
+    law = da.laws.MonotoneSpline([0, 1, 2, 3, 4], [0, 0, 1, 1, 0])
     values = np.array([law(t)[0] for t in np.linspace(0, 4, 401)])
     assert values.min() >= -1e-15 and values.max() <= 1 + 1e-15
     assert da.Spline([0, 1, 2, 3, 4], [0, 0, 1, 1, 0])(0.5)[0] < 0  # as a cubic spline does
@@ -146,8 +146,8 @@ def test_a_monotone_curve_does_not_overshoot() -> None:
 def test_loads_inputs_and_functions_of_elements_have_breaks() -> None:
     s, block = slide()
     s.connect("load", da.Load(force=(da.laws.Pulse(3.0, 0.01, 100.0), 0, 0)), block)
-    s.connect("in", da.Element("hinge", "u", inputs={"u": da.laws.Pulse(5.0, 0.01, 200.0)}, active=True), "X")
-    given = da.Element("hinge", lambda t, x, v: [300.0 * (7.0 <= t < 7.01)], breaks=[7.0, 7.01], active=True)
+    s.connect("in", da.Element("joint", "u", inputs={"u": da.laws.Pulse(5.0, 0.01, 200.0)}, active=True), "X")
+    given = da.Element("joint", lambda t, x, v: [300.0 * (7.0 <= t < 7.01)], breaks=[7.0, 7.01], active=True)
     s.connect("own", given, "X")
     result = da.simulate(s, 10.0, times=[0.0, 4.0, 6.0, 10.0])
     np.testing.assert_allclose(result["X.speed"], [0, 1, 3, 6], atol=1e-11)
@@ -194,7 +194,7 @@ def test_live_lands_on_breaks_however_it_is_advanced() -> None:
 def test_driven_loops_break_at_the_knots_of_their_law() -> None:
     s = slider_crank()
     knots = np.array([0.0, 0.5, 0.6, 0.7, 2.0])
-    s.drive("A", position=da.laws.Monotone(knots, [0.7, 0.7, 1.2, 1.7, 1.7]))
+    s.drive("A", position=da.laws.MonotoneSpline(knots, [0.7, 0.7, 1.2, 1.7, 1.7]))
     result = da.simulate(s, 2.0)
     assert set(knots) <= set(result.t)
     assert result["constraints.residual"].max() < 1e-10
@@ -207,7 +207,7 @@ def test_driven_loops_break_at_the_knots_of_their_law() -> None:
     [
         (da.laws.Step(1.0), "position"),
         (da.laws.Pulse(1.0, 0.1), "position"),
-        (da.laws.Linear([0, 1, 1, 2], [0, 0, 1, 1]), "position"),
+        (da.laws.LinearInterpolation([0, 1, 1, 2], [0, 0, 1, 1]), "position"),
     ],
 )
 def test_drives_whose_position_would_jump_are_refused(law: Any, level: str) -> None:
@@ -220,9 +220,9 @@ def test_drives_whose_position_would_jump_are_refused(law: Any, level: str) -> N
 @pytest.mark.parametrize(
     ("law", "level", "end", "jumps"),
     [
-        (da.laws.Linear([0, 1, 2], [0, 1, 1]), "position", 1.0, 1),
+        (da.laws.LinearInterpolation([0, 1, 2], [0, 1, 1]), "position", 1.0, 1),
         (da.laws.Pulse(1.0, 0.1), "speed", 0.1, 2),
-        (da.laws.Linear([0, 1, 1, 2], [0, 0, 1, 1]), "speed", 1.0, 1),
+        (da.laws.LinearInterpolation([0, 1, 1, 2], [0, 0, 1, 1]), "speed", 1.0, 1),
     ],
 )
 def test_drives_whose_speed_jumps_take_impulses(law: Any, level: str, end: float, jumps: int) -> None:
@@ -235,8 +235,8 @@ def test_drives_whose_speed_jumps_take_impulses(law: Any, level: str, end: float
 
 def test_drives_that_are_smooth_enough_run() -> None:
     for level, law, end in (
-        ("position", da.laws.Monotone([0, 1, 2], [0, 1, 1]), 1.0),
-        ("speed", da.laws.Linear([0, 1, 2], [0, 1, 1]), 1.5),
+        ("position", da.laws.MonotoneSpline([0, 1, 2], [0, 1, 1]), 1.0),
+        ("speed", da.laws.LinearInterpolation([0, 1, 2], [0, 1, 1]), 1.5),
         ("acceleration", da.laws.Pulse(0.5, 0.01, 100.0), 1.495),
     ):
         s, _ = slide()
@@ -263,7 +263,7 @@ def test_resumed_runs_land_on_the_same_breaks(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_floor_and_mod_have_derivatives_and_agree_with_numpy() -> None:
-    law = da.Element("hinge", "-mod(3*s, 0.7) + floor(ds/0.3)")
+    law = da.Element("joint", "-mod(3*s, 0.7) + floor(ds/0.3)")
     s, _ = slide()
     s.connect("law", law, "X")
     model = s.compile()
@@ -279,7 +279,7 @@ def test_what_a_constraint_holds_takes_impulses_too() -> None:
     s.connect("F", da.Free(), s.ground, load)
     s.connect("rope", da.Distance(1.0), s.ground, load)
     s.initial("F", position=[1, 0, 0, 0, 0, 0, -1.0])
-    s.drive("rope", speed=da.laws.Linear([0, 1, 1.1, 3], [0, 0, 0.5, 0.5]))
+    s.drive("rope", speed=da.laws.LinearInterpolation([0, 1, 1.1, 3], [0, 0, 0.5, 0.5]))
     result = da.simulate(s, 2.0)
     np.testing.assert_allclose(result["load.position"][-1], [0, 0, -1.475], atol=1e-8)
     s.drive("rope", speed=da.laws.Step(1.0))

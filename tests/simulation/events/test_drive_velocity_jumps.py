@@ -38,17 +38,17 @@ def pendulum(**law: Any) -> da.System:
 
 
 JUMPING: dict[str, dict[str, Any]] = {
-    "speed": {"speed": da.Function(step, breaks=[0.3])},
-    "speed with its rate": {"speed": da.Function(step, rate=lambda t: 0.0)},
-    "position": {"position": da.Function(ramp, breaks=[0.3])},
-    "position with its rates": {"position": da.Function(ramp, step, lambda t: 0.0)},
+    "speed": {"speed": da.FunctionLaw(step, breaks=[0.3])},
+    "speed with its rate": {"speed": da.FunctionLaw(step, rate=lambda t: 0.0)},
+    "position": {"position": da.FunctionLaw(ramp, breaks=[0.3])},
+    "position with its rates": {"position": da.FunctionLaw(ramp, step, lambda t: 0.0)},
 }
 
 
 @pytest.mark.parametrize("method", FAST)
 @pytest.mark.parametrize("law", JUMPING)
 def test_a_jump_is_an_impulse(law: str, method: str) -> None:
-    """The free speed jumps as the impulse has no moment about its hinge; energy is booked, and said."""
+    """The free speed jumps as the impulse has no moment about its joint; energy is booked, and said."""
     result = da.simulate(pendulum(**JUMPING[law]), 1.0, method=method, **FAST[method])
     (record,) = [event for event in result.events if event.energy]
     assert abs(record.t - 0.3) < 1e-9
@@ -69,7 +69,9 @@ def test_smoothing_comes_to_the_impulse_in_the_limit() -> None:
     jump = da.simulate(pendulum(**JUMPING["speed"]), 1.0, **TIGHT)["B"][-1]
     errors = []
     for width in (0.04, 0.02, 0.01):
-        result = da.simulate(pendulum(speed=da.laws.Smoothed(da.Function(step, breaks=[0.3]), width)), 1.0, **TIGHT)
+        result = da.simulate(
+            pendulum(speed=da.laws.SmoothedLaw(da.FunctionLaw(step, breaks=[0.3]), width)), 1.0, **TIGHT
+        )
         assert abs(result["energy.balance"]).max() < 1e-7
         assert not result.stats.notes
         errors.append(abs(result["B"][-1] - jump))
@@ -77,12 +79,12 @@ def test_smoothing_comes_to_the_impulse_in_the_limit() -> None:
 
 
 def test_smoothed_is_the_mean_with_its_rates() -> None:
-    for law in (da.laws.Smoothed(step, 0.1), da.laws.Smoothed(da.Harmonic(1.0, 2.0), 0.1)):
+    for law in (da.laws.SmoothedLaw(step, 0.1), da.laws.SmoothedLaw(da.Harmonic(1.0, 2.0), 0.1)):
         for t in (0.1, 0.27, 0.31, 0.5):
             h = 1e-4
             values = [law(t + k * h)[0] for k in (-1, 0, 1)]
             np.testing.assert_allclose(law(t)[1], (values[2] - values[0]) / (2 * h), atol=1e-6)
-    assert da.laws.Smoothed(da.Polynomial((1.0, 2.0)), 0.5)(0.3)[0] == pytest.approx(1.6, abs=1e-12)
+    assert da.laws.SmoothedLaw(da.Polynomial((1.0, 2.0)), 0.5)(0.3)[0] == pytest.approx(1.6, abs=1e-12)
 
 
 def test_in_a_loop_everything_jumps_together() -> None:
@@ -96,11 +98,11 @@ def test_in_a_loop_everything_jumps_together() -> None:
     s.connect("T", da.Prismatic("x"), s.ground, slider)
     s.connect("load", da.Revolute("z"), slider, s.body("bob", da.box(0.3, 0.05, 0.05, mass=0.5)).at(0.1, 0, 0))
     s.initial("O", position=0.7)
-    s.drive("O", speed=da.Function(lambda t: 2.0 if t < 0.25 else -1.0, breaks=[0.25]))
+    s.drive("O", speed=da.FunctionLaw(lambda t: 2.0 if t < 0.25 else -1.0, breaks=[0.25]))
     result = da.simulate(s, 0.5, **TIGHT)
     assert abs(result["energy.balance"]).max() < 1e-7
     np.testing.assert_allclose(result["O.speed"][-1], -1.0, atol=1e-12)
-    # the only freedom that is not driven, the bob's, gets no moment from the impulse
+    # the only degree of freedom that is not driven, the bob's, gets no moment from the impulse
     record = next(event for event in result.events if event.energy)
     k = int(np.searchsorted(result.t, record.t, side="right")) - 1
     model, after = result.model, result.v[k]
@@ -115,7 +117,7 @@ def test_in_a_loop_everything_jumps_together() -> None:
 REFUSED: dict[str, dict[str, Any]] = {
     "speed": {"speed": step},
     "position": {"position": ramp},
-    "position with its rate": {"position": da.Function(ramp, step)},
+    "position with its rate": {"position": da.FunctionLaw(ramp, step)},
 }
 
 

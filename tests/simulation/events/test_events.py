@@ -16,7 +16,7 @@ FALL = math.sqrt(2 / 9.81)  # s, from 1 m
 
 
 def ball(height: float = 1.0, speed: float = 0.0) -> da.System:
-    """Return a ball that moves up and down, hinge P."""
+    """Return a ball that moves up and down, joint P."""
     s = da.System("ball")
     s.connect("P", da.Prismatic("z"), s.ground, s.body("ball", da.sphere(0.1, mass=2.0)))
     s.initial("P", position=height, speed=speed)
@@ -24,10 +24,10 @@ def ball(height: float = 1.0, speed: float = 0.0) -> da.System:
 
 
 def oscillator(stiffness: float = 4.0, *, damping: float = 0.0) -> da.System:
-    """Return a mass of 1 kg on a spring, hinge P, released at 1 m."""
+    """Return a mass of 1 kg on a spring, joint P, released at 1 m."""
     s = da.System("oscillator", gravity=(0, 0, 0))
     s.connect("P", da.Prismatic("x"), s.ground, s.body("body", mass=1.0, inertia=(1, 1, 1)))
-    s.connect("k", da.HingeSpring(stiffness, damping), "P")
+    s.connect("k", da.JointSpring(stiffness, damping), "P")
     s.initial("P", position=1.0)
     return s
 
@@ -168,7 +168,7 @@ def two_balls() -> da.System:
 
 def test_events_at_the_same_moment_all_happen() -> None:
     def event(name: str, restitution: float) -> da.Event:
-        def act(now: da.Situation) -> None:
+        def act(now: da.EventContext) -> None:
             now.bounce(name, (0, 0, 1), restitution)
 
         return da.Event(name, f"P{name}.position", direction=-1, action=act)
@@ -223,11 +223,11 @@ def test_angles_of_bodies_are_passed_once_in_a_turn() -> None:
     assert np.abs(times(result) - (0.5 / (2 * math.pi) + np.arange(4))).max() < 1e-11
 
 
-def test_angles_of_cut_hinges_are_passed_once_in_a_turn() -> None:
+def test_angles_of_cut_joints_are_passed_once_in_a_turn() -> None:
     s = parallelogram(angle=0.3)
     s.gravity = np.zeros(3)
     s.initial("A", speed=10.0)
-    cut = s.compile().forest.chords[0].name
+    cut = s.compile().forest.loop_constraints[0].name
     result = da.simulate(s, 3.0, events=da.Event("mark", f"{cut}.position", 0.8), **TIGHT)
     place = result.at(times(result))[f"{cut}.position"]
     assert np.abs(np.sin((place - 0.8) / 2)).max() < 1e-9
@@ -286,7 +286,7 @@ def test_impacts_dissipate_and_actions_do_work(act: object, lost: float, work: f
 
 
 def test_an_impact_computed_by_an_action_says_what_it_loses() -> None:
-    def strike(now: da.Situation) -> None:
+    def strike(now: da.EventContext) -> None:
         hit = da.impulse(now.model, now.q, now.v, lock="Z", t=now.t)
         now.v = hit.v
         now.dissipated += hit.energy_loss
@@ -340,7 +340,7 @@ def double_pendulum() -> da.System:
     return s
 
 
-def test_locking_a_hinge_is_an_impulse_and_then_a_lock() -> None:
+def test_locking_a_joint_is_an_impulse_and_then_a_lock() -> None:
     event = da.Event("lock", "A.position", 0.7, action=lambda now: now.lock("B"))
     result = da.simulate(double_pendulum(), 2.0, events=event, **TIGHT)
     model = result.model
@@ -363,7 +363,7 @@ def test_locking_a_hinge_is_an_impulse_and_then_a_lock() -> None:
     assert np.abs(total - total[0]).max() < 1e-9
 
 
-def test_a_released_hinge_moves_again() -> None:
+def test_a_released_joint_moves_again() -> None:
     events = [
         da.Event("lock", "A.position", 0.5, direction=1, action=lambda now: now.lock("B")),
         da.Event("release", "A.position", 1.2, direction=1, action=lambda now: now.release("B")),
@@ -392,7 +392,7 @@ def crank_and_latch() -> tuple[da.System, str]:
     """Return a four-bar that moves, and the name of what closes its loop."""
     s = four_bar()
     s.initial("A", speed=3.0)
-    return s, s.compile().forest.chords[0].name
+    return s, s.compile().forest.loop_constraints[0].name
 
 
 def test_a_loop_may_open_and_move_as_a_tree() -> None:
@@ -403,9 +403,10 @@ def test_a_loop_may_open_and_move_as_a_tree() -> None:
     assert result["constraints.residual"].max() < 1e-13  # of what holds
     model = result.model
     assert model is not None
-    chord = model.forest.chords[0]
+    loop_constraint = model.forest.loop_constraints[0]
     ends = [
-        result.output(lambda state, end=end: model.pose(end, state.q).position) for end in (chord.first, chord.second)
+        result.output(lambda state, end=end: model.pose(end, state.q).position)
+        for end in (loop_constraint.first, loop_constraint.second)
     ]
     assert np.linalg.norm(ends[0] - ends[1], axis=1)[-1] > 0.01
     assert result.events[0].energy == pytest.approx(0.0, abs=1e-12)
@@ -439,7 +440,7 @@ def test_a_loop_that_closes_is_an_impact() -> None:
         r = model.pose(arm.at(0.5, 0, 0), state.q).position - model.pose(rod.at(1, 0, 0), state.q).position
         return float(np.linalg.norm(r)) - 1.2 if state.t > 0.06 else -1.0
 
-    def let_go(now: da.Situation) -> None:
+    def let_go(now: da.EventContext) -> None:
         now.switch("link", False)
         now.impulse("arm", (-0.6, 0, 0))  # towards the rod
 
@@ -486,7 +487,7 @@ def test_bounce_in_a_loop_obeys_the_loop() -> None:
 
 
 def test_speeds_may_be_set_by_hand() -> None:
-    def act(now: da.Situation) -> None:
+    def act(now: da.EventContext) -> None:
         now.v = -0.5 * now.v
 
     event = da.Event("floor", "P.position", direction=-1, action=act)
@@ -512,7 +513,7 @@ def test_bounces_that_pile_up_are_refused_with_what_there_is(restitution: float)
 
 
 def test_chatter_at_equal_times_is_refused() -> None:
-    def back(now: da.Situation) -> None:
+    def back(now: da.EventContext) -> None:
         now.v = np.array([1e-9])
 
     with pytest.raises(da.IntegrationError, match="chatters") as caught:
@@ -521,7 +522,7 @@ def test_chatter_at_equal_times_is_refused() -> None:
 
 
 def test_a_ball_that_is_locked_in_time_comes_to_rest() -> None:
-    def land(now: da.Situation) -> None:
+    def land(now: da.EventContext) -> None:
         now.bounce("ball", (0, 0, 1), 0.5)
         if abs(now.v[0]) < 1e-3:
             now.lock("P")
@@ -573,7 +574,7 @@ def test_actions_that_cannot_be_done_are_refused_with_what_there_is(action: obje
     assert caught.value.result.t[-1] == pytest.approx(math.pi / 4, abs=1e-6)
 
 
-def test_a_driven_hinge_cannot_be_locked() -> None:
+def test_a_driven_joint_cannot_be_locked() -> None:
     s = double_pendulum()
     s.drive("B", position=da.Harmonic(0.3, 2.0))
     with pytest.raises(da.ModelError, match="driven"):
@@ -581,7 +582,7 @@ def test_a_driven_hinge_cannot_be_locked() -> None:
 
 
 def test_an_action_that_fails_is_named_and_chained() -> None:
-    def fail(now: da.Situation) -> None:
+    def fail(now: da.EventContext) -> None:
         raise KeyError("gone")
 
     with pytest.raises(da.UserFunctionError, match=r"'e' failed at t = 0\.785398") as caught:
@@ -608,7 +609,7 @@ def test_an_event_whose_output_is_noise_is_noted_and_left_alone() -> None:
     """Its sign changes between any two times: after a first step full of them it is not looked for any more."""
     s = da.System("spring", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    s.connect("k", da.HingeSpring(stiffness=1.0), "X")
+    s.connect("k", da.JointSpring(stiffness=1.0), "X")
     s.initial("X", position=0.1)
     asked: list[float] = []
 

@@ -64,7 +64,7 @@ def test_the_function_is_asked_once_a_period_in_order() -> None:
     assert len(asked) == 10 and tau.shape == (3, 1)
 
 
-NOISY = da.Sampled(feedback, 0.05, 0.0125, noise=(0.002, 0.01), seed=7)
+NOISY = da.SampledControl(feedback, 0.05, 0.0125, noise=(0.002, 0.01), seed=7)
 
 
 def test_all_kinds_of_runs_give_the_same_bits() -> None:
@@ -88,7 +88,10 @@ def test_all_kinds_of_runs_give_the_same_bits() -> None:
 
 def test_noise_follows_its_seed() -> None:
     s = slide()
-    ends = [da.simulate(s, 1.0, control=da.Sampled(feedback, 0.05, noise=(0.01, 0.1), seed=k)).q[-1] for k in (1, 1, 2)]
+    ends = [
+        da.simulate(s, 1.0, control=da.SampledControl(feedback, 0.05, noise=(0.01, 0.1), seed=k)).q[-1]
+        for k in (1, 1, 2)
+    ]
     assert ends[0] == ends[1] != ends[2]
 
 
@@ -98,7 +101,7 @@ def test_noise_has_its_standard_deviation() -> None:
     def control(state: da.State) -> None:
         seen.append(state.q[0] - 0.3)
 
-    da.simulate(slide(), 10.0, control=da.Sampled(control, 0.005, noise=(0.02, 0.0), seed=3))
+    da.simulate(slide(), 10.0, control=da.SampledControl(control, 0.005, noise=(0.02, 0.0), seed=3))
     assert len(seen) == 2000
     np.testing.assert_allclose(np.std(seen), 0.02, rtol=0.06)  # 4 standard errors
 
@@ -134,15 +137,15 @@ def test_a_loop_with_sampled_control_keeps_its_account() -> None:
         return {"A": -0.2 * np.sign(state.v[0]) * (1 + state.t)}
 
     s.initial("A", speed=15.0)
-    result = da.simulate(s, 1.0, control=da.Sampled(brake, 0.01, 0.003))
+    result = da.simulate(s, 1.0, control=da.SampledControl(brake, 0.01, 0.003))
     assert abs(result["energy.balance"]).max() < 1e-6
     assert result["constraints.residual"].max() < 1e-10
-    other = da.simulate(s, 1.0, control=da.Sampled(brake, 0.01, 0.003), method="radau")
+    other = da.simulate(s, 1.0, control=da.SampledControl(brake, 0.01, 0.003), method="radau")
     np.testing.assert_allclose(other.q[-1], result.q[-1], atol=1e-6)
 
 
 def test_events_do_not_shift_samples() -> None:
-    def kick(now: da.Situation) -> None:
+    def kick(now: da.EventContext) -> None:
         now.impulse("block", force=(0.1, 0, 0))
 
     times = []
@@ -174,7 +177,7 @@ def test_what_makes_no_sense_is_refused(given: dict[str, Any], match: str) -> No
 
 def test_noise_is_two_numbers() -> None:
     with pytest.raises(da.ModelError, match="two standard deviations"):
-        da.Sampled(feedback, 0.1, noise=0.1)
+        da.SampledControl(feedback, 0.1, noise=0.1)
 
 
 def test_actuators_clip_what_a_sampled_control_asks_for() -> None:

@@ -13,7 +13,7 @@ pytest.importorskip("sksundae")
 def test_pulses_are_not_stepped_over(method: str) -> None:
     s = da.System("kicked", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("block", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    s.connect("kick", da.Element("hinge", "where(t < 5, 0, where(t < 5.05, 100, 0))", active=True), "X")
+    s.connect("kick", da.Element("joint", "where(t < 5, 0, where(t < 5.05, 100, 0))", active=True), "X")
     s.connect("push", da.Effort(da.laws.Pulse(7.0, duration=0.001, value=1000.0)), "X")
     result = da.simulate(s, 10.0, method=method)
     assert result["X.speed"][-1] == pytest.approx(6.0, abs=1e-9)

@@ -19,7 +19,7 @@ def block(law: Any, position: float = 0.0, speed: float = 0.0, **parameters: flo
     s = da.System("block", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
     s.initial("X", position=position, speed=speed)
-    element = da.Element("hinge", law, parameters, active=True) if isinstance(law, str) else law
+    element = da.Element("joint", law, parameters, active=True) if isinstance(law, str) else law
     s.connect("law", element, "X")
     return s
 
@@ -82,7 +82,7 @@ def test_the_fastest_way_to_rest_switches_once(method: str) -> None:
 
 
 def test_two_stiffnesses_have_the_period_of_two_half_swings() -> None:
-    law = da.Element("hinge", "-where(s > 0, 400, 100)*s", energy="where(s > 0, 400, 100)*s**2/2")
+    law = da.Element("joint", "-where(s > 0, 400, 100)*s", energy="where(s > 0, 400, 100)*s**2/2")
     period = pi / 20 + pi / 10
     result = da.simulate(block(law, 1.0), 10 * period)
     np.testing.assert_allclose((result.q[-1, 0], result.v[-1, 0]), (1.0, 0.0), atol=1e-6)
@@ -91,7 +91,7 @@ def test_two_stiffnesses_have_the_period_of_two_half_swings() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_friction_by_a_formula_stops_the_block_and_holds_it(method: str) -> None:
-    result = da.simulate(block(da.Element("hinge", "-sign(ds)"), 0.0, 1.0), 3.0, method=method)
+    result = da.simulate(block(da.Element("joint", "-sign(ds)"), 0.0, 1.0), 3.0, method=method)
     assert result.q[-1, 0] == pytest.approx(0.5, abs=1e-11)
     assert abs(result.v[-1, 0]) < 1e-11
     assert result["law.effort"][-1] == pytest.approx(0.0, abs=1e-11)  # nothing pulls: nothing holds
@@ -145,7 +145,7 @@ def test_the_motion_slides_along_a_line_in_phase_space(method: str) -> None:
 
 
 def test_states_of_elements_slide_too() -> None:
-    law = da.Element("hinge", "-z", states={"z": (1.0, "-sign(z)")}, active=True)
+    law = da.Element("joint", "-z", states={"z": (1.0, "-sign(z)")}, active=True)
     result = da.simulate(block(law), 3.0)
     assert abs(result.x[-1, 0]) < 1e-10
     assert result.v[-1, 0] == pytest.approx(-0.5, abs=1e-9)
@@ -159,13 +159,13 @@ def train(friction: tuple[float, float], formula: bool) -> da.System:
         s.connect(f"X{k}", da.Prismatic("x", friction=0.0 if formula else size), before, body)
         s.initial(f"X{k}", speed=speed)
         if formula:
-            s.connect(f"f{k}", da.Element("hinge", "-size*sign(ds)", {"size": size}), f"X{k}")
+            s.connect(f"f{k}", da.Element("joint", "-size*sign(ds)", {"size": size}), f"X{k}")
         before = body
-    s.connect("pull", da.Element("hinge", "4*sin(2*t)", active=True), "X0")
+    s.connect("pull", da.Element("joint", "4*sin(2*t)", active=True), "X0")
     return s
 
 
-def test_several_hinges_stick_and_slip_as_by_dry_friction_of_the_hinges() -> None:
+def test_several_joints_stick_and_slip_as_by_dry_friction_of_the_joints() -> None:
     ours, dry = (da.simulate(train((3.0, 1.0), formula), 10.0) for formula in (True, False))
     np.testing.assert_allclose(ours.q[-1], dry.q[-1], atol=1e-7)
     np.testing.assert_allclose(ours.v[-1], dry.v[-1], atol=1e-7)
@@ -175,7 +175,7 @@ def test_several_hinges_stick_and_slip_as_by_dry_friction_of_the_hinges() -> Non
 @pytest.mark.parametrize("method", METHODS)
 def test_a_brake_in_a_loop_stops_it_and_holds_it(method: str) -> None:
     s = slider_crank()
-    s.connect("brake", da.Element("hinge", "-20*sign(ds)"), "A")
+    s.connect("brake", da.Element("joint", "-20*sign(ds)"), "A")
     s.initial("A", speed=5.0)
     result = da.simulate(s, 5.0, method=method)
     assert abs(result["A.speed"][-1]) < 1e-8
@@ -187,7 +187,7 @@ def test_a_brake_in_a_loop_stops_it_and_holds_it(method: str) -> None:
 def test_implicit_steps_stay_at_rest_in_a_loop(speed: float) -> None:
     """Mixtures are as rough as the differences they come from; Newton's method must not mind."""
     s = slider_crank()
-    s.connect("rub", da.Element("hinge", "-0.5*sign(ds) - where(s > 3, 50*(s - 3), 0)"), "A")
+    s.connect("rub", da.Element("joint", "-0.5*sign(ds) - where(s > 3, 50*(s - 3), 0)"), "A")
     s.initial("A", speed=speed)
     ours, explicit = (da.simulate(s, 4.0, method=method, rtol=1e-9, atol=1e-11) for method in ("radau", "dop853"))
     np.testing.assert_allclose(ours.q[-1], explicit.q[-1], atol=1e-6)
@@ -197,8 +197,8 @@ def test_a_relay_by_a_signal_of_another_element() -> None:
     s = da.System("block", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
     s.initial("X", position=1.0)
-    s.connect("relay", da.Element("hinge", "0", signals={"u": "-sign(s)"}), "X")
-    s.connect("motor", da.Element("hinge", "u", inputs={"u": "relay.u"}, active=True), "X")
+    s.connect("relay", da.Element("joint", "0", signals={"u": "-sign(s)"}), "X")
+    s.connect("motor", da.Element("joint", "u", inputs={"u": "relay.u"}, active=True), "X")
     result = da.simulate(s, 20.0)
     np.testing.assert_allclose((result.q[-1, 0], result.v[-1, 0]), by_a_relay(20.0), atol=1e-8)
     assert result.stats.steps < 40
@@ -266,7 +266,7 @@ def test_live_runs_are_the_same(law: str) -> None:
 
 
 def test_what_is_read_live_knows_that_it_sticks() -> None:
-    s = block(da.Element("hinge", "u - sign(ds)", inputs={"u": 0.0}, active=True))
+    s = block(da.Element("joint", "u - sign(ds)", inputs={"u": 0.0}, active=True))
     live, found = da.Live(s), []
     for pull in (0.5, 0.9, 1.5, 0.9, -0.5):
         live.set("law.u", pull)
@@ -319,5 +319,5 @@ def test_no_branch_is_held_of_what_a_root_is_taken(law: str, kinds: list[str]) -
     """Where it is zero the law has no slope: implicit steps that ended there could not go on."""
     s = da.System("root", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    s.connect("law", da.Element("hinge", law), "X")
+    s.connect("law", da.Element("joint", law), "X")
     assert [kind for _, kind in s.compile().thresholds] == kinds

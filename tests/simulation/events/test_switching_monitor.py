@@ -50,7 +50,7 @@ def pushed(law: da.Element, speed: float = 1.0) -> da.System:
 @pytest.mark.parametrize("method", ADAPTIVE)
 @pytest.mark.parametrize("level", [0.9, 0.99, 0.999])
 def test_a_branch_of_a_driven_angle_acts_in_every_turn(method: str, level: float) -> None:
-    law = da.Element("hinge", f"where(cos(phi) < -{level}, 10.0, 0.0)", inputs={"phi": "A.position"}, active=True)
+    law = da.Element("joint", f"where(cos(phi) < -{level}, 10.0, 0.0)", inputs={"phi": "A.position"}, active=True)
     result = da.simulate(pushed(law), 20 * pi, method=method)
     impulse = 10 * 2 * acos(level) * 10.0
     error = 1e-5 if method == "alpha" else 1e-9  # of second order: its tolerance is not that of others
@@ -68,7 +68,7 @@ def test_a_tooth_of_a_table_acts_in_every_turn(method: str, kind: str, error: fl
     tooth = da.Table(knots, values=values, kind=kind, outside="repeat")
     fine = knots if kind == "linear" else np.linspace(0.0, 2 * pi, 200_001)
     area = np.trapezoid(tooth.evaluate(fine), fine)
-    law = da.Element("hinge", "tooth(phi)", inputs={"phi": "A.position"}, tables={"tooth": tooth}, active=True)
+    law = da.Element("joint", "tooth(phi)", inputs={"phi": "A.position"}, tables={"tooth": tooth}, active=True)
     result = da.simulate(pushed(law, speed=3.0), 8 * pi / 3, method=method)
     assert result["P.speed"][-1] == pytest.approx(4 * area / 3.0, rel=1e-5 if method == "alpha" else error)
 
@@ -78,14 +78,14 @@ def test_a_tooth_of_a_table_acts_in_every_turn(method: str, kind: str, error: fl
 def test_a_narrow_bump_of_time_or_of_an_angle_is_seen(variable: str, width: float) -> None:
     """Values and rates at the ends of a step tell nothing of it; bounds of the formula do."""
     law = f"where(exp(-(({variable} - 5.03)/{width})**2) > 0.5, 100, 0)"
-    result = da.simulate(pushed(da.Element("hinge", law, inputs={"phi": "A.position"}, active=True)), 10.0)
+    result = da.simulate(pushed(da.Element("joint", law, inputs={"phi": "A.position"}, active=True)), 10.0)
     assert result["P.speed"][-1] == pytest.approx(100 * 2 * width * np.sqrt(np.log(2)), rel=1e-8)
 
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "radau"])
 def test_a_root_that_begins_and_ends_within_a_step_is_seen(method: str) -> None:
     """No branch is held where a law begins like a root; the monitor looks at it all the same."""
-    law = da.Element("hinge", "sqrt(max(cos(phi) - 0.99, 0))", inputs={"phi": "A.position"}, active=True)
+    law = da.Element("joint", "sqrt(max(cos(phi) - 0.99, 0))", inputs={"phi": "A.position"}, active=True)
     angle = np.linspace(-acos(0.99), acos(0.99), 200_001)
     area = np.trapezoid(np.sqrt(np.maximum(np.cos(angle) - 0.99, 0)), angle)
     result = da.simulate(pushed(law), 20 * pi, method=method)
@@ -103,7 +103,7 @@ def test_a_driven_striker_meets_a_block_once_a_turn(method: str, speed: float) -
     block = s.body("block", mass=1.0, inertia=(1e-3, 1e-3, 1e-3))
     s.connect("P", da.Prismatic("y"), s.ground.at(0.2, 0.0, 0), block)
     s.initial("A", position=-1.0)
-    s.connect("spring", da.HingeSpring(50.0, damping=14.0), "P")
+    s.connect("spring", da.JointSpring(50.0, damping=14.0), "P")
     s.connect("hit", da.SphereSphereContact(0.01, 0.01, 1e5, dissipation=0.3), wheel.at(0.195, 0, 0), block)
     t_end = 3 * 2 * pi / speed
     result = da.simulate(s, t_end, method=method)
@@ -122,10 +122,10 @@ def test_a_valve_with_lash_lifts_in_every_turn_of_its_cam(method: str) -> None:
     angle = np.linspace(0, 2 * pi, 73)
     lift = np.where(np.abs(angle - pi) < pi / 5, 0.008 * np.cos(2.5 * (angle - pi)) ** 2, 0.0)
     s.connect("V", da.Prismatic("x"), s.ground, s.body("valve", da.box(0.01, 0.01, 0.1, mass=0.1)))
-    s.connect("spring", da.HingeSpring(2e4, damping=5.0, rest=-0.002), "V")
-    s.connect("seat", da.Element("hinge", "where(s < 0, -1e7*s - 1e3*ds, 0)"), "V")
+    s.connect("spring", da.JointSpring(2e4, damping=5.0, rest=-0.002), "V")
+    s.connect("seat", da.Element("joint", "where(s < 0, -1e7*s - 1e3*ds, 0)"), "V")
     law = da.Element(
-        "hinge",
+        "joint",
         "where(d < 0, 0, k*d - c*ds)",
         {"k": 1e7, "c": 1e3, "lash": 0.0003},
         definitions={"d": "lift(phi) - lash - s"},
@@ -148,7 +148,7 @@ def test_a_pin_with_clearance_turns_a_geneva_wheel_by_a_quarter_each_time() -> N
     s.initial("A", position=pi / 2)
     wheel = s.body("wheel", da.cylinder(0.1, 0.01, mass=0.5))
     s.connect("W", da.Revolute("z"), s.ground.at(distance, 0, 0), wheel)
-    s.connect("brake", da.HingeSpring(0.0, damping=0.02), "W")
+    s.connect("brake", da.JointSpring(0.0, damping=0.02), "W")
     # slots along the diagonals of the wheel; the pin, seen from the wheel, is pushed out of the walls of the nearest
     inside = "where(x*x + y*y < 0.0101, 1, 0)"
     slot = "(floor(atan2(y, x)/q) + 0.5)*q"
@@ -184,7 +184,7 @@ def test_methods_of_other_packages_say_that_they_do_not_monitor() -> None:
 
 def test_a_threshold_that_chatters_costs_a_bounded_number_of_steps() -> None:
     """A relay that switches ten thousand times in a second is passed through, not stepped up to for ever."""
-    law = da.Element("hinge", "1e-3*sign(sin(1e5*phi))", inputs={"phi": "A.position"}, active=True)
+    law = da.Element("joint", "1e-3*sign(sin(1e5*phi))", inputs={"phi": "A.position"}, active=True)
     result = da.simulate(pushed(law), 0.02)
     assert result.stats.steps < 5000
     assert abs(result["P.speed"][-1]) < 1e-5
@@ -192,7 +192,7 @@ def test_a_threshold_that_chatters_costs_a_bounded_number_of_steps() -> None:
 
 def test_levels_that_pass_too_fast_are_let_go_with_a_note() -> None:
     """Ten million whole numbers a second: steps do not end at each of them."""
-    law = da.Element("hinge", "1e-6*mod(1e7*phi, 1)", inputs={"phi": "A.position"}, active=True)
+    law = da.Element("joint", "1e-6*mod(1e7*phi, 1)", inputs={"phi": "A.position"}, active=True)
     result = da.simulate(pushed(law), 1.0, rtol=1e-4, atol=1e-6)
     assert any("'push'" in note and "too often" in note for note in result.stats.notes)
     assert result.stats.steps < 5000

@@ -20,7 +20,7 @@ def gripper(
     fingers: tuple[tuple[float, float, float], ...] = OPPOSED,
     at: float = 0.0,
     gravity: float = -9.81,
-    **hinge: float,
+    **joint: float,
 ) -> da.System:
     """Return equal fingers on sliders that couplings move together, at the end of an arm."""
     s = da.System("gripper", gravity=(0, 0, gravity))
@@ -28,7 +28,7 @@ def gripper(
     s.connect("A", BASES[base], s.ground, arm)
     for k, axis in enumerate(fingers):
         finger = s.body(f"finger_{k}", da.box(0.02, 0.02, 0.05, mass=0.05))
-        s.connect(f"F{k}", da.Prismatic(axis, lower=0.0, upper=0.04, **hinge), arm.at(0.3, 0, 0), finger)
+        s.connect(f"F{k}", da.Prismatic(axis, lower=0.0, upper=0.04, **joint), arm.at(0.3, 0, 0), finger)
         s.initial(f"F{k}", position=at)
         if k:
             s.connect(f"mimic_{k}", da.Coupling(1.0), "F0", f"F{k}")
@@ -70,7 +70,7 @@ def test_whatever_carries_it(base: str, fingers: tuple[tuple[float, float, float
 
 
 @pytest.mark.parametrize(
-    ("hinge", "options"),
+    ("joint", "options"),
     [
         ({"friction": 0.1}, {}),
         ({"friction": 1e-12}, {}),
@@ -83,9 +83,9 @@ def test_whatever_carries_it(base: str, fingers: tuple[tuple[float, float, float
         ({"at": 0.04}, {"base": "fixed", "fingers": STAR}),
     ],
 )
-def test_variants(hinge: dict[str, float], options: dict[str, object]) -> None:
+def test_variants(joint: dict[str, float], options: dict[str, object]) -> None:
     """With friction on the fingers, upside down, without weight, and open on its upper stops."""
-    rests(gripper(**hinge, **options), at=hinge.get("at", 0.0))
+    rests(gripper(**joint, **options), at=joint.get("at", 0.0))
 
 
 def test_on_an_arm_in_a_loop() -> None:
@@ -132,8 +132,8 @@ def test_a_loaded_row_leaves_where_mechanics_says() -> None:
 def test_a_ball_between_walls_that_nearly_touch_is_given_up() -> None:
     """A hundred million bounces in a run: it ends early, says so, and keeps what there is."""
     s = da.System("ball", gravity=(0, 0, 0))
-    hinge = da.Prismatic("x", lower=0.0, upper=1e-8, restitution=1.0)
-    s.connect("X", hinge, s.ground, s.body("b", da.sphere(0.1, mass=1.0)))
+    joint = da.Prismatic("x", lower=0.0, upper=1e-8, restitution=1.0)
+    s.connect("X", joint, s.ground, s.body("b", da.sphere(0.1, mass=1.0)))
     start = da.State(q=np.array([5e-9]), v=np.array([1.0]))
     with pytest.raises(da.IntegrationError, match=r"does not get on: X changed .* 200 times within") as error:
         da.simulate(s, 1.0, state=start)

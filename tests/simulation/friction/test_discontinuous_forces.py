@@ -1,4 +1,4 @@
-"""Laws that jump where hinges have dry friction: both hold together, and let go together."""
+"""Laws that jump where joints have dry friction: both hold together, and let go together."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ METHODS = ["dop853", "radau"]
 
 def block(law: str, friction: float, *, position: float = 0.0, speed: float = 0.0, push: Any = 0.0) -> da.System:
     s = da.System("block", gravity=(0, 0, 0))
-    hinge = da.Prismatic("x", friction=friction) if friction else da.Prismatic("x")
-    s.connect("X", hinge, s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    joint = da.Prismatic("x", friction=friction) if friction else da.Prismatic("x")
+    s.connect("X", joint, s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
     s.initial("X", position=position, speed=speed)
     if law:
-        s.connect("law", da.Element("hinge", law, active=True), "X")
+        s.connect("law", da.Element("joint", law, active=True), "X")
     s.connect("push", da.Effort(push), "X")
     return s
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_friction_by_a_law_and_by_the_hinge_add_up(method: str) -> None:
+def test_friction_by_a_law_and_by_the_joint_add_up(method: str) -> None:
     pull = da.Harmonic(5.0, 7.0)
     mixed = da.simulate(block("-3*sign(ds)", 1.0, speed=0.5, push=pull), 3.0, method=method, rtol=1e-10, atol=1e-12)
     whole = da.simulate(block("", 4.0, speed=0.5, push=pull), 3.0, method=method, rtol=1e-10, atol=1e-12)
@@ -49,7 +49,7 @@ def test_what_a_law_can_hold_may_change_with_time(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_swings_about_a_jump_end_in_finite_time_and_both_hold_then(method: str) -> None:
     """In with 1.5 - 0.5, out with 1.5 + 0.5: every swing is half as far as the one before."""
-    pull = da.laws.Hold([0.0, 3.0, 4.0], [0.0, 1.9, 2.1])
+    pull = da.laws.ZeroOrderHold([0.0, 3.0, 4.0], [0.0, 1.9, 2.1])
     result = da.simulate(block("-1.5*sign(s)", 0.5, position=0.1, push=pull), 5.0, method=method)
     rests = [e.t for e in result.events if e.name == "X sticks"]
     # swings shorter than ten tolerances of 1e-10 m are left out at the end: 1.5 sqrt(2e-9) / (1 - sqrt(0.5)) s
@@ -68,7 +68,7 @@ def parallelogram(friction: float, law: float) -> da.System:
     s.connect("C", da.Revolute("y"), coupler.at(0.5, 0, 0), right.at(0, 0, 0.25))
     s.connect("D", da.Revolute("y"), s.ground.at(1, 0, 0), right.at(0, 0, -0.25))
     if law:
-        s.connect("brake", da.Element("hinge", "-c*sign(ds)", {"c": law}, active=True), "D")
+        s.connect("brake", da.Element("joint", "-c*sign(ds)", {"c": law}, active=True), "D")
     s.connect("push", da.Effort(da.Harmonic(6.0, 5.0)), "A")
     s.initial("A", speed=1.0)
     return s
@@ -92,7 +92,7 @@ def test_what_sticks_is_let_go_as_a_law_elsewhere_passes_its_jump(method: str) -
     first, second = (s.body(name, da.box(0.1, 0.1, 0.1, mass=1.0)) for name in ("first", "second"))
     s.connect("X", da.Prismatic("x", friction=1.5), s.ground, first)
     s.connect("Y", da.Prismatic("x", friction=0.1), first, second)
-    s.connect("law", da.Element("hinge", "-1.5*sign(s)", active=True), "Y")
+    s.connect("law", da.Element("joint", "-1.5*sign(s)", active=True), "Y")
     s.connect("push", da.Effort(-0.3), "X")
     s.initial("Y", position=0.1)
     passes = sqrt(2 * 0.1 / 1.4)
@@ -117,8 +117,8 @@ def test_runs_go_on_and_side_by_side_with_the_same_bits() -> None:
                 signal.raise_signal(signal.SIGINT)
             return [0.0]
 
-    def control() -> da.Sampled:
-        return da.Sampled(Press(), period=0.1)
+    def control() -> da.SampledControl:
+        return da.SampledControl(Press(), period=0.1)
 
     Press.left = 0
     whole = da.simulate(model, 3.0, control=control())

@@ -1,4 +1,4 @@
-"""Dry friction and stops of hinges: closed forms, balances, who holds whom."""
+"""Dry friction and stops of joints: closed forms, balances, who holds whom."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_a_block_slides_to_rest_and_stays():
 
 def test_an_oscillator_loses_four_f_over_k_in_each_cycle():
     s = slide(friction=1.0)
-    s.connect("k", da.HingeSpring(stiffness=10.0), "X")
+    s.connect("k", da.JointSpring(stiffness=10.0), "X")
     s.initial("X", position=1.33)
     result = da.simulate(s, 20.0)
     rest, swings = 1.33, 0
@@ -166,7 +166,7 @@ def test_a_loop_breaks_away_when_all_joints_together_do(cut):
     model, q = result.model, result.q[0]
     J = []
     for name in "ABCD":  # rates per unit rate of A
-        v = da.consistent_speeds(model, q, np.zeros(model.nv), {"A": 1.0})
+        v = da.consistent_velocities(model, q, np.zeros(model.nv), {"A": 1.0})
         J.append(result_rate(model, q, v, name))
     limit = sum(abs(j) * f for j, f in zip(J, friction, strict=True)) / abs(J[0])
     slips = [event.t for event in result.events if "slips" in event.name]
@@ -226,7 +226,7 @@ def five_bar(friction, cut):
 
 
 @pytest.mark.parametrize("cut", ["C", "D", "E"])
-def test_a_cut_hinge_sticks_while_the_loop_goes_on(cut):
+def test_a_cut_joint_sticks_while_the_loop_goes_on(cut):
     result = da.simulate(five_bar(0.35, cut), 4.0, rtol=1e-9, atol=1e-11)
     reference = da.simulate(five_bar(0.35, "A"), 4.0, rtol=1e-9, atol=1e-11)
     assert result["A.position"][-1] == pytest.approx(reference["A.position"][-1], abs=1e-6)
@@ -276,7 +276,7 @@ def test_stops_in_a_chain_and_in_a_loop_keep_their_coordinates_within():
 
 
 def _with_stop(system, name, lower, upper):
-    """Return the system with stops at one of its hinges."""
+    """Return the system with stops at one of its joints."""
     from dataclasses import replace
 
     connection = system.connections[name]
@@ -374,7 +374,7 @@ def test_max_effort_clips_control_and_motors_and_says_so():
     assert result["A.position"][-1] == pytest.approx(1.0, rel=1e-9)  # 2 N m on 1 kg m2
     assert "control was clipped to its max_effort 2 from t = 0 s on; it asked for up to 5" in result.stats.notes[0]
     assert abs(result["energy.balance"]).max() < 1e-9
-    for motor in (da.Effort(5.0), da.Element("hinge", "5.0 + 0*ds", active=True)):
+    for motor in (da.Effort(5.0), da.Element("joint", "5.0 + 0*ds", active=True)):
         s = arm(max_effort=2.0)
         s.connect("M", motor, "A")
         result = da.simulate(s, 1.0)
@@ -387,7 +387,7 @@ def test_max_effort_clips_control_and_motors_and_says_so():
 
 def test_springs_and_drives_are_not_clipped():
     s = arm(max_effort=2.0)
-    s.connect("k", da.HingeSpring(stiffness=10.0), "A")
+    s.connect("k", da.JointSpring(stiffness=10.0), "A")
     s.initial("A", position=1.0)
     assert s.compile().forward_dynamics([1.0], [0.0]) == pytest.approx(-10.0)
     s = arm(max_effort=2.0)
@@ -415,7 +415,7 @@ def test_soft_stops_give_back_what_the_restitution_says(e):
     assert abs(soft["energy.balance"]).max() < 1e-6
 
 
-def test_a_driven_hinge_has_friction_in_its_effort():
+def test_a_driven_joint_has_friction_in_its_effort():
     s = arm(friction=0.5)
     s.drive("A", position=da.Harmonic(1.0, 2.0))
     result = da.simulate(s, 3.0, times=np.linspace(0.05, 3.0, 60))

@@ -1,4 +1,4 @@
-"""Dry friction that follows the load of its hinge: closed forms, oracles, loops, jams."""
+"""Dry friction that follows the load of its joint: closed forms, oracles, loops, jams."""
 
 import os
 import signal
@@ -235,7 +235,7 @@ def test_moments_press_at_the_ends_of_a_guide():
             assert result["guide.position"][-1] == pytest.approx(0.5 * (5.0 - 0.4 * 1.5 / length) * 0.25, rel=1e-9)
 
 
-def test_a_cylindrical_hinge_rubs_against_the_helix_that_it_moves_on():
+def test_a_cylindrical_joint_rubs_against_the_helix_that_it_moves_on():
     s = da.System("sleeve", gravity=(0, 0, -G))
     sleeve = s.body("sleeve", da.tube(0.2, 0.05, 0.03, mass=2.0, axis="x"))
     s.connect("shaft", da.Cylindrical("x", load_friction=da.LoadFriction(0.2, radius=0.03)), s.ground, sleeve)
@@ -309,7 +309,7 @@ def test_constant_friction_comes_on_top_and_both_can_be_changed():
 
 
 def test_joint_friction_has_the_same_load():
-    """Sliding all the time, the smooth element and the hinge's own friction move alike."""
+    """Sliding all the time, the smooth element and the joint's own friction move alike."""
     s, twin = da.System("own"), da.System("element")
     for system, data in (
         (s, {"load_friction": da.LoadFriction(0.2, radius=0.05, collar=0.02, half_length=0.1)}),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.numerics.cone_qp import solve_cones, within_ellipsoid
-from dalembert.simulation.friction.holding_margin import Holding
+from dalembert.numerics.cone_qp import solve_ellipsoid_qp, within_ellipsoid
+from dalembert.simulation.friction.holding_margin import HoldingLimits
 
 
 def ball(speed=(0, 0, 0), shape=None, **data):
@@ -151,7 +151,7 @@ def test_cones_are_solved_whatever_is_redundant(seed):
     B = rng.normal(size=(n, int(rng.integers(2, n + 1))))
     A, b, f = B @ B.T, B @ rng.normal(size=B.shape[1]) * 3, rng.uniform(0.2, 2.0, n)
     groups = [[0, 1, 2], *([[4, 5, 6]] if n > 7 else [])]
-    found = solve_cones(A, b, -f, f, groups, f)
+    found = solve_ellipsoid_qp(A, b, -f, f, groups, f)
     assert misfit(A, b, f, groups, found.x) < 1e-8 * (1 + np.abs(b).max())
     assert np.linalg.matrix_rank(A[np.ix_(found.free, found.free)]) == len(found.free)
 
@@ -166,7 +166,7 @@ def test_one_ellipsoid():
 def test_a_ball_that_is_held_twice_lets_go_where_both_cannot_hold_it():
     """Rows 0, 1 are locked with one ellipse; row 2, which follows from row 0, helps it."""
     none = np.zeros(3, dtype=bool)
-    held = Holding([0, 1], [2], none, none, np.array([[1.0], [0.0]]), np.ones(3), [[0, 1]])
+    held = HoldingLimits([0, 1], [2], none, none, np.array([[1.0], [0.0]]), np.ones(3), [[0, 1]])
     limits = np.array([[1.0, 1.0, 0.5]])
     # the ellipse has room for |(h0 - 0.5, h1)| <= 1
     for h, left in (((1.5, 0.0), 0.0), ((1.0, 0.9), 1.0 - np.hypot(0.5, 0.9)), ((0.3, 1.2), -0.2)):

@@ -1,4 +1,4 @@
-"""Ways of closed configurations with one freedom left, by pseudo-arclength continuation.
+"""Ways of closed configurations with one degree of freedom left, by pseudo-arclength continuation.
 
 With J the scaled Jacobian (rows, n) of rank n - 1 and n its null vector, |n| = 1, a step of length h goes
 
@@ -22,23 +22,23 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..scaled_equations import Closed, Measure
-from .solution_path import Path, Place, cubic, root
+from ..scaled_equations import CoordinateMeasure, ScaledEquations
+from .solution_path import Path, SolutionPoint, cubic, illinois_root
 
-__all__ = ["Tracer"]
+__all__ = ["PathTracer"]
 
 Array = NDArray[np.float64]
 
-_CLOSED = 1e-11  # largest scaled residual
-_SINGULAR = 1e-7  # singular values below this are zero: closing to 1e-12 leaves 1e-6 in a singular position at worst
-_JUMPED = 1e-6
-_TURN = 0.12  # rad by which the tangent should turn in a step
-_LARGEST_TURN = 0.35
-_SMALLEST = 1e-8  # length of a step
+CLOSED_TOL = 1e-11  # largest scaled residual
+SINGULAR_TOL = 1e-7  # singular values below this are zero: closing to 1e-12 leaves 1e-6 in a singular position at worst
+BRANCH_JUMP_TOL = 1e-6
+TARGET_TURN = 0.12  # rad by which the tangent should turn in a step
+MAX_TURN = 0.35
+MIN_STEP = 1e-8  # length of a step
 
 
-class Tracer:
-    """Goes along the closed configurations of a mechanism with one freedom.
+class PathTracer:
+    """Goes along the closed configurations of a mechanism with one degree of freedom.
 
     Parameters
     ----------
@@ -52,7 +52,12 @@ class Tracer:
     """
 
     def __init__(
-        self, closed: Closed, stops: Sequence[Measure] = (), *, largest: float = 0.12, length: float = 400.0
+        self,
+        closed: ScaledEquations,
+        stops: Sequence[CoordinateMeasure] = (),
+        *,
+        largest: float = 0.12,
+        length: float = 400.0,
     ) -> None:
         self.closed, self.stops, self.largest, self.length = closed, tuple(stops), largest, length
         self.free = closed.free
@@ -64,24 +69,24 @@ class Tracer:
     def nullity(self, q: Array) -> int:
         """Return how many independent motions there are at q (nq,)."""
         s = np.linalg.svd(self.closed.jacobian(q)[:, self.free], compute_uv=False)
-        return self.n - int((s > _SINGULAR * max(1.0, float(s.max(initial=0.0)))).sum())
+        return self.n - int((s > SINGULAR_TOL * max(1.0, float(s.max(initial=0.0)))).sum())
 
-    def look(self, q: Array, along: Array | None = None) -> Place:
+    def look(self, q: Array, along: Array | None = None) -> SolutionPoint:
         """Return what there is at q (nq,), with the tangent that goes along another."""
         J = self.closed.jacobian(q)
         U, s, Vt = np.linalg.svd(J[:, self.free])
         # with n - 1 rows all of them count
         sigma = float(s[self.n - 2]) if self.n > 1 and len(s) > self.n - 2 else 0.0 if self.n > 1 else np.inf
         tangent = np.zeros(self.closed.nv)
-        if along is not None and sigma < _SINGULAR:
-            N = Vt[self.n - 1 - int((s[: self.n - 1] < _SINGULAR).sum()) :]
+        if along is not None and sigma < SINGULAR_TOL:
+            N = Vt[self.n - 1 - int((s[: self.n - 1] < SINGULAR_TOL).sum()) :]
             inside = N.T @ (N @ along[self.free])
             tangent[self.free] = inside / np.linalg.norm(inside)
         else:
             tangent[self.free] = Vt[self.n - 1]
         if along is not None and tangent @ along < 0:
             tangent = -tangent
-        return Place(q, tangent, sigma, U[:, : self.n - 1], J)
+        return SolutionPoint(q, tangent, sigma, U[:, : self.n - 1], J)
 
     def correct(self, q: Array, tangent: Array) -> tuple[Array, int] | None:
         """Return the closed configuration in the plane through q across a tangent, and the iterations it took."""
@@ -102,12 +107,12 @@ class Tracer:
             at = closed.moved(at, step)
             r = closed.residual(at)
             after = float(np.abs(r).max(initial=0.0))
-            if after < _CLOSED and (worst < _CLOSED or size < 1e-6):
+            if after < CLOSED_TOL and (worst < CLOSED_TOL or size < 1e-6):
                 return at, count + 1
-            if count > 3 and after > 0.5 * worst and after > _CLOSED:
+            if count > 3 and after > 0.5 * worst and after > CLOSED_TOL:
                 return None
             worst = after
-        return (at, 12) if worst < _CLOSED else None
+        return (at, 12) if worst < CLOSED_TOL else None
 
     def closest(self, q: Array) -> Array | None:
         """Return the closed configuration next to one that is nearly closed, by shortest steps."""
@@ -119,12 +124,12 @@ class Tracer:
             step = np.zeros(self.closed.nv)
             step[self.free] = np.linalg.lstsq(self.closed.jacobian(q)[:, self.free], -r, rcond=1e-9)[0]
             moved = self.closed.moved(q, step)
-            if worst < _CLOSED and float(np.abs(self.closed.residual(moved)).max()) >= worst:
+            if worst < CLOSED_TOL and float(np.abs(self.closed.residual(moved)).max()) >= worst:
                 break
             q = moved
-        return q if worst < _CLOSED else None
+        return q if worst < CLOSED_TOL else None
 
-    def ahead(self, place: Place, h: float) -> Place | None:
+    def ahead(self, place: SolutionPoint, h: float) -> SolutionPoint | None:
         """Return the point of the way whose distance along the tangent is h."""
         found = self.correct(self.closed.moved(place.q, h * place.tangent), place.tangent)
         return None if found is None else self.look(found[0], place.tangent)
@@ -137,7 +142,7 @@ class Tracer:
         places, lengths, end, singular = self._run(start)
         if end == "closed":
             return self._path(places, lengths, True, ("", ""), singular)
-        back = Place(start.q, -start.tangent, start.sigma, start.basis, start.jacobian)
+        back = SolutionPoint(start.q, -start.tangent, start.sigma, start.basis, start.jacobian)
         behind, before, begin, more = self._run(back)
         for place in (*behind, *more):
             place.tangent = -place.tangent
@@ -151,7 +156,12 @@ class Tracer:
         return self._path(places, lengths, end == "closed", ("", "" if end == "closed" else end), singular)
 
     def _path(
-        self, places: list[Place], lengths: list[float], closed: bool, ends: tuple[str, str], singular: list[Place]
+        self,
+        places: list[SolutionPoint],
+        lengths: list[float],
+        closed: bool,
+        ends: tuple[str, str],
+        singular: list[SolutionPoint],
     ) -> Path:
         s = np.array(lengths) - lengths[0]
         columns = [np.array([getattr(place, name) for place in places]) for name in ("q", "tangent", "sigma")]
@@ -159,10 +169,10 @@ class Tracer:
         path.singular += self._touching(places, path)
         return path
 
-    def _run(self, start: Place) -> tuple[list[Place], list[float], str, list[Place]]:
+    def _run(self, start: SolutionPoint) -> tuple[list[SolutionPoint], list[float], str, list[SolutionPoint]]:
         """Go until the way closes or ends; return its points, their arclengths, why it ended, where rank drops."""
         places, lengths = [start], [0.0]
-        singular: list[Place] = []
+        singular: list[SolutionPoint] = []
         here, h = start, 0.3 * self._longest(start)
         sound = here  # the last place where the rank is clear
         while lengths[-1] < self.length:
@@ -170,7 +180,7 @@ class Tracer:
             step = self._step(here, h)
             if step is None:
                 h *= 0.5
-                if h < _SMALLEST:
+                if h < MIN_STEP:
                     return places, lengths, "it ends in a point beyond which nothing closes", singular
                 continue
             place, iterations, turn, arc = step
@@ -182,15 +192,15 @@ class Tracer:
             if len(places) > 2 and self._back(start, here, place, h):
                 last = self.closed.shift(start.q, place.q)
                 lengths.append(lengths[-1] + float(np.linalg.norm(self.closed.between(here.q, last))))
-                places.append(Place(last, start.tangent, start.sigma, start.basis, start.jacobian))
+                places.append(SolutionPoint(last, start.tangent, start.sigma, start.basis, start.jacobian))
                 crossing = self._crossing(sound, places[-1])
                 singular += [crossing] if crossing is not None else []
                 return places, lengths, "closed", singular
-            if place.sigma > _SINGULAR:
+            if place.sigma > SINGULAR_TOL:
                 crossing = self._crossing(sound, place)
-                if crossing is not None and crossing.sigma > _JUMPED:
+                if crossing is not None and crossing.sigma > BRANCH_JUMP_TOL:
                     h *= 0.5  # the rank never drops: the step has led to a way that comes near
-                    if h > _SMALLEST:
+                    if h > MIN_STEP:
                         continue
                 elif crossing is not None:
                     singular.append(crossing)
@@ -198,13 +208,13 @@ class Tracer:
             places.append(place)
             lengths.append(lengths[-1] + arc)
             here = place
-            h *= min(1.6, max(0.5, _TURN / max(turn, 1e-9))) * (0.7 if iterations > 4 else 1.0)
+            h *= min(1.6, max(0.5, TARGET_TURN / max(turn, 1e-9))) * (0.7 if iterations > 4 else 1.0)
         return places, lengths, f"it has not come back after {self.length:g}{self.reason}", singular
 
-    def _longest(self, place: Place) -> float:
+    def _longest(self, place: SolutionPoint) -> float:
         return self.largest / float(np.abs(place.tangent).max())
 
-    def _step(self, here: Place, h: float) -> tuple[Place, int, float, float] | None:
+    def _step(self, here: SolutionPoint, h: float) -> tuple[SolutionPoint, int, float, float] | None:
         """Return the next point, its iterations, by how much the tangent turned, and the arclength; None if too far."""
         guess = self.closed.moved(here.q, h * here.tangent)
         found = self.correct(guess, here.tangent)
@@ -216,13 +226,13 @@ class Tracer:
         place = self.look(found[0], here.tangent)
         cosine = min(1.0, float(place.tangent @ here.tangent))
         turn = float(np.arccos(max(-1.0, cosine)))
-        if turn > _LARGEST_TURN:
+        if turn > MAX_TURN:
             return None
-        # the chord of an arc that turns by `turn`
+        # the loop constraint of an arc that turns by `turn`
         arc = float(np.hypot(h, off)) * (turn / 2 / np.sin(turn / 2) if turn > 1e-6 else 1.0)
         return place, found[1], turn, arc
 
-    def _back(self, start: Place, here: Place, place: Place, h: float) -> bool:
+    def _back(self, start: SolutionPoint, here: SolutionPoint, place: SolutionPoint, h: float) -> bool:
         """Return whether the step from here to place passes the start, in its direction."""
         to, beyond = self.closed.between(here.q, start.q), self.closed.between(place.q, start.q)
         if float(np.linalg.norm(to)) > 2.0 * h or place.tangent @ start.tangent < 0.7:
@@ -235,11 +245,13 @@ class Tracer:
             return False
         # a formula between angles that have turned need not have come back with them
         there = self.look(self.closed.shift(start.q, exact[0]), here.tangent)
-        return float(np.abs(there.tangent - start.tangent).max()) < 1e-4 or min(there.sigma, start.sigma) < _JUMPED
+        return (
+            float(np.abs(there.tangent - start.tangent).max()) < 1e-4 or min(there.sigma, start.sigma) < BRANCH_JUMP_TOL
+        )
 
-    def _stopped(self, here: Place, place: Place, h: float) -> tuple[Place, str] | None:
+    def _stopped(self, here: SolutionPoint, place: SolutionPoint, h: float) -> tuple[SolutionPoint, str] | None:
         """Return where a stop is reached in the step to a place, and which."""
-        first: tuple[float, Place, str] | None = None
+        first: tuple[float, SolutionPoint, str] | None = None
         for measure in self.stops:
             value = float(measure.values(place.q))
             for bound, sign, word in ((measure.lower, -1.0, "lower"), (measure.upper, 1.0, "upper")):
@@ -255,9 +267,11 @@ class Tracer:
 
     # ---- special points
 
-    def located(self, here: Place, h: float, function: Callable[[Place], float]) -> Place | None:
+    def located(
+        self, here: SolutionPoint, h: float, function: Callable[[SolutionPoint], float]
+    ) -> SolutionPoint | None:
         """Return the point within a step of length h at which a function of a place vanishes."""
-        last: list[Place] = []
+        last: list[SolutionPoint] = []
 
         def value(length: float) -> float:
             place = self.ahead(here, length) if length > 0.0 else here
@@ -266,22 +280,22 @@ class Tracer:
             last[:] = [place]
             return function(place)
 
-        found = root(value, 0.0, h)
+        found = illinois_root(value, 0.0, h)
         if found is None:
             return None
         value(found)
         return last[0]
 
-    def _crossing(self, sound: Place, place: Place) -> Place | None:
+    def _crossing(self, sound: SolutionPoint, place: SolutionPoint) -> SolutionPoint | None:
         """Return where the rank drops between two places, or where the way changes if it does not; None if neither."""
         if place.signed(sound, self.free) >= 0:
             return None
         ahead = float(self.closed.between(sound.q, place.q) @ sound.tangent)
         found = self.located(sound, ahead, lambda p: p.signed(sound, self.free) if p.sigma > 1e-12 else 0.0)
         found = place if found is None else found
-        return Place(found.q, found.tangent, found.sigma, sound.basis, found.jacobian)
+        return SolutionPoint(found.q, found.tangent, found.sigma, sound.basis, found.jacobian)
 
-    def _touching(self, places: list[Place], path: Path) -> list[Place]:
+    def _touching(self, places: list[SolutionPoint], path: Path) -> list[SolutionPoint]:
         """Return where the smallest singular value touches zero without a change of sign."""
         found = []
         level = 0.3 * float(np.median(path.sigma)) if len(path) > 4 else 0.0
@@ -293,15 +307,15 @@ class Tracer:
             if any(float(np.linalg.norm(self.closed.between(q, path.q[k]))) < reach for q in known):
                 continue
             place = self._least(places[k - 1], float(path.s[k + 1] - path.s[k - 1]))
-            if place is not None and place.sigma < _JUMPED:
-                found.append(Place(place.q, place.tangent, place.sigma, places[k - 1].basis, place.jacobian))
+            if place is not None and place.sigma < BRANCH_JUMP_TOL:
+                found.append(SolutionPoint(place.q, place.tangent, place.sigma, places[k - 1].basis, place.jacobian))
                 known.append(place.q)
         return found
 
-    def _least(self, here: Place, h: float) -> Place | None:
+    def _least(self, here: SolutionPoint, h: float) -> SolutionPoint | None:
         """Return the point within h at which the smallest singular value is least, by golden section."""
         golden, low, high = (5**0.5 - 1) / 2, 0.0, h
-        best: Place | None = None
+        best: SolutionPoint | None = None
         for _ in range(50):
             a, b = high - golden * (high - low), low + golden * (high - low)
             one, two = self.ahead(here, a), self.ahead(here, b)
@@ -345,7 +359,7 @@ class Tracer:
                 return int(k)
         return None
 
-    def refined(self, path: Path, k: int, function: Callable[[Place], float]) -> Place | None:
+    def refined(self, path: Path, k: int, function: Callable[[SolutionPoint], float]) -> SolutionPoint | None:
         """Return the point between the k-th point of a way and the next at which a function of a place vanishes."""
         here = self.look(path.q[k], path.tangents[k])
         ahead = float(self.closed.between(path.q[k], path.q[k + 1]) @ here.tangent)

@@ -21,20 +21,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..branch_search import descend, distinct
-from .arclength import Tracer
-from .solution_path import Place
+from ..branch_search import distinct_configurations, levenberg_marquardt
+from .arclength import PathTracer
+from .solution_path import SolutionPoint
 
-__all__ = ["Meeting", "meeting"]
+__all__ = ["BifurcationPoint", "locate_bifurcation"]
 
 Array = NDArray[np.float64]
 
-_ZERO = 1e-6
+ZERO_TOL = 1e-6
 _SAMPLES = 64
 
 
 @dataclass(eq=False)
-class Meeting:
+class BifurcationPoint:
     """A configuration at which the rank drops.
 
     Attributes
@@ -51,16 +51,16 @@ class Meeting:
     directions: Array
 
 
-def meeting(tracer: Tracer, near: Place, *, along: bool = True) -> Meeting | None:
+def locate_bifurcation(tracer: PathTracer, near: SolutionPoint, *, along: bool = True) -> BifurcationPoint | None:
     """Return the bifurcation next to a place, located to rounding; None if the rank does not drop.
 
-    `along`: the place was found on a way, so that its basis is that of a regular place nearby.
+    `follow_targets`: the place was found on a way, so that its basis is that of a regular place nearby.
     """
     closed, free = tracer.closed, tracer.free
     q, y = _polished(tracer, near) if along else (near.q, None)
     J = closed.jacobian(q)[:, free]
     _, s, Vt = np.linalg.svd(J)
-    rank = int((s > _ZERO * max(1.0, float(s.max(initial=0.0)))).sum())
+    rank = int((s > ZERO_TOL * max(1.0, float(s.max(initial=0.0)))).sum())
     mobility = tracer.n - rank
     if mobility < 2:
         return None
@@ -69,10 +69,10 @@ def meeting(tracer: Tracer, near: Place, *, along: bool = True) -> Meeting | Non
     found = _second_order(tracer, q, N, near.basis @ y) if mobility == 2 and y is not None else None
     if found is None:
         found = _around(tracer, q, N)
-    return Meeting(q, mobility, found)
+    return BifurcationPoint(q, mobility, found)
 
 
-def _polished(tracer: Tracer, near: Place) -> tuple[Array, Array | None]:
+def _polished(tracer: PathTracer, near: SolutionPoint) -> tuple[Array, Array | None]:
     """Solve (1) by Newton's method from a place; return q and y, or the place itself without y if that fails."""
     closed, free, n = tracer.closed, tracer.free, tracer.n
     B, q, h = near.basis, near.q, 1e-5
@@ -105,7 +105,7 @@ def _polished(tracer: Tracer, near: Place) -> tuple[Array, Array | None]:
     return q, y
 
 
-def _second_order(tracer: Tracer, q: Array, N: Array, y: Array) -> Array | None:
+def _second_order(tracer: PathTracer, q: Array, N: Array, y: Array) -> Array | None:
     """Return the directions (k, nv) of (2); None where they do not decide."""
     one, two = N.T
     a, b, both = (float(y @ tracer.closed.quadratic(q, x)) for x in (one, two, one + two))
@@ -124,10 +124,10 @@ def _second_order(tracer: Tracer, q: Array, N: Array, y: Array) -> Array | None:
     return np.array([sign * x / np.linalg.norm(x) for x in ways for sign in (1.0, -1.0)])
 
 
-class _Sphere:
+class _SphereEquations:
     """The closure equations and one that holds the distance to a configuration."""
 
-    def __init__(self, tracer: Tracer, q: Array, radius: float) -> None:
+    def __init__(self, tracer: PathTracer, q: Array, radius: float) -> None:
         self._closed, self._q, self._radius = tracer.closed, q, radius
         self.nv = tracer.closed.nv
         self.groups: Sequence[NDArray[np.intp]] = ()
@@ -148,16 +148,16 @@ class _Sphere:
         return self._closed.between(q0, q1)
 
 
-def _around(tracer: Tracer, q: Array, N: Array) -> Array:
+def _around(tracer: PathTracer, q: Array, N: Array) -> Array:
     """Return directions (k, nv) to closed configurations on a small sphere around q, found from many starts."""
     radius, random = 0.02, np.random.default_rng(0)
-    sphere = _Sphere(tracer, q, radius)
+    sphere = _SphereEquations(tracer, q, radius)
     kicks = random.normal(size=(_SAMPLES, N.shape[1]))
     kicks *= radius / np.linalg.norm(kicks, axis=1)[:, None]
     starts = sphere.moved(np.broadcast_to(q, (_SAMPLES, len(q))), kicks @ N.T)
     everything = np.arange(tracer.closed.rows + 1), np.flatnonzero(tracer.free)
-    ends, worst = descend(sphere, starts, [everything], tolerance=1e-10)
+    ends, worst = levenberg_marquardt(sphere, starts, [everything], tolerance=1e-10)
     ends = ends[worst[:, 0] < 1e-10]
-    ends = ends[distinct(sphere, ends)[0]]
+    ends = ends[distinct_configurations(sphere, ends)[0]]
     x = sphere.between(q, ends)
     return np.asarray(x / np.linalg.norm(x, axis=1)[:, None])

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Path", "Place", "cubic", "root"]
+__all__ = ["Path", "SolutionPoint", "cubic", "illinois_root"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
-class Place:
+class SolutionPoint:
     """A point of a way.
 
     Attributes
@@ -35,7 +35,7 @@ class Place:
     basis: Array = field(repr=False)
     jacobian: Array = field(repr=False)
 
-    def signed(self, start: Place, free: NDArray[np.bool_]) -> float:
+    def signed(self, start: SolutionPoint, free: NDArray[np.bool_]) -> float:
         """Return sigma, negative if the rank drops an odd number of times between here and another place."""
         here = np.linalg.slogdet(np.vstack([start.basis.T @ self.jacobian, self.tangent])[:, free])[0]
         there = np.linalg.slogdet(np.vstack([start.basis.T @ start.jacobian, start.tangent])[:, free])[0]
@@ -70,7 +70,7 @@ class Path:
     sigma: Array
     closed: bool
     ends: tuple[str, str] = ("", "")
-    singular: list[Place] = field(default_factory=list)
+    singular: list[SolutionPoint] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.q)
@@ -84,7 +84,7 @@ def cubic(step: Array, begin: Array, end: Array, ds: Array, u: Array) -> tuple[A
     return at, slope
 
 
-def root(function: Callable[[float], float], a: float, b: float) -> float | None:
+def illinois_root(function: Callable[[float], float], a: float, b: float) -> float | None:
     """Return where a function changes its sign between a and b, by the rule of Illinois; None if it does not."""
     fa, fb = function(a), function(b)
     if fa == 0.0 or fb == 0.0:

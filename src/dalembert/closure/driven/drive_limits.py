@@ -13,33 +13,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...connections.drives import Drive
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...errors import AssemblyError
 from ...model import Model
 from ..assembly import close_loops
-from ..loop_solver import Closure
-from ..named_velocities import freedoms_of
-from ..scaling import Scales, singular_values
+from ..loop_solver import LoopSolver
+from ..named_velocities import named_velocities
+from ..scaling import Scaling, singular_values
 
 __all__ = ["limit_reached", "unreachable_drive"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 _LOCKED = 1e-4  # of singular values: a limit is found to some 1e-12, where the root of that is left
 _REDUNDANT = 1e-11  # of singular values: rounding of rows that repeat others
-_SHARE = 1e-2  # of the largest part in a motion, below which a hinge takes none
+_SHARE = 1e-2  # of the largest part in a motion, below which a joint takes none
 
 
-def limit_reached(model: Model, t: float, q: Array, v: Array, given: Marks) -> str:
+def limit_reached(model: Model, t: float, q: Array, v: Array, given: BoolArray) -> str:
     """Say which drive has come to its limit at q (nq,), v (nv,); empty if none has.
 
     `given` (nv,) marks the speeds that drives and locks prescribe.
     """
-    scales = Scales.of(model, t=t)
+    scales = Scaling.of(model, t=t)
     J = scales.jacobian(model, q)
     U, s, _ = np.linalg.svd(J[:, ~given], full_matrices=False)
-    if not model.hinge_drives or not len(s):
+    if not model.joint_drives or not len(s):
         return ""
     # of bodies without mass the model does not know its independent rows
     independent = len(model.independent_rows) or int((s > _REDUNDANT * s[0]).sum())
@@ -72,12 +72,12 @@ def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]
         place = model.q_slice(drive.connection.name).start + drive.coordinate
         asked = float(guess[place])
         try:
-            q = close_loops(Closure(model, 1e-12, 100, t=t), guess, others, {drive.name: asked}, []).q
+            q = close_loops(LoopSolver(model, 1e-12, 100, t=t), guess, others, {drive.name: asked}, []).q
         except AssemblyError:
             continue
         limit, q = _farthest(model, t, q, place, asked, {**others, drive.name: None})
         given = model.driven_speeds(level=0)
-        s = singular_values(Scales.of(model, t=t).jacobian(model, q)[:, ~given])
+        s = singular_values(Scaling.of(model, t=t).jacobian(model, q)[:, ~given])
         if not len(s) or s[min(len(model.independent_rows), len(s)) - 1] > _LOCKED * max(1.0, s[0]):
             continue  # it is not the links that keep it back, but another drive
         return _sentence(model, drive, limit, _stretched(model, q, given, t)) + f" The drive asks for {asked:.6g}."
@@ -86,8 +86,8 @@ def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]
 
 def _single(model: Model) -> list[Drive]:
     """Return the drives of single coordinates, which have a value that can be told."""
-    plain = {hinge.name for hinge in model.forest.hinges if hinge.element.nq == hinge.element.nv}
-    return [d for d in model.hinge_drives if len(d.freedoms) == 1 and d.connection.name in plain]
+    plain = {joint.name for joint in model.forest.joints if joint.element.nq == joint.element.nv}
+    return [d for d in model.joint_drives if len(d.dofs) == 1 and d.connection.name in plain]
 
 
 def _farthest(model: Model, t: float, q: Array, place: int, asked: float, held: dict[str, Any]) -> tuple[float, Array]:
@@ -100,22 +100,22 @@ def _farthest(model: Model, t: float, q: Array, place: int, asked: float, held: 
         trial = q.copy()
         trial[place] = middle
         try:
-            q = close_loops(Closure(model, 1e-12, 100, t=t), trial, held, {}, [], insist=False).q
+            q = close_loops(LoopSolver(model, 1e-12, 100, t=t), trial, held, {}, [], insist=False).q
             low = middle
         except AssemblyError:
             high = middle
     return low, q
 
 
-def _stretched(model: Model, q: Array, given: Marks, t: float) -> list[str]:
-    """Return the hinges that move while what is given rests, in the motion that the rows hinder least."""
-    scales = Scales.of(model, t=t)
+def _stretched(model: Model, q: Array, given: BoolArray, t: float) -> list[str]:
+    """Return the joints that move while what is given rests, in the motion that the rows hinder least."""
+    scales = Scaling.of(model, t=t)
     J = scales.jacobian(model, q)[:, ~given]
     if not J.size:
         return []
     x = np.zeros(model.nv)
     x[~given] = np.linalg.svd(J)[2][-1]
-    everything = freedoms_of(model, [*model.hinge_names, *model.compiled.names.cut_v], item="drive")
+    everything = named_velocities(model, [*model.joint_names, *model.compiled.names.cut_v], item="drive")
     sizes = np.concatenate([1.0 / scales.columns[everything.columns], everything.cut_scales])
     parts = np.abs(sizes * (everything.rows(q) @ (scales.columns * x)))
     order = list(model.system.connections)
@@ -124,8 +124,8 @@ def _stretched(model: Model, q: Array, given: Marks, t: float) -> list[str]:
 
 
 def _sentence(model: Model, drive: Drive, limit: float, stretched: list[str]) -> str:
-    hinge = drive.connection.element
-    unit = hinge.coordinate_units[drive.coordinate] if isinstance(hinge, Hinge) else ""
+    joint = drive.connection.element
+    unit = joint.coordinate_units[drive.coordinate] if isinstance(joint, Joint) else ""
     names = [repr(name) for name in stretched[:6]]
     links = f"{', '.join(names[:-1])} and {names[-1]} are" if len(names) > 1 else f"{''.join(names)} is"
     return f"{drive.name!r} cannot go beyond {limit:.6g} {unit}: {links} stretched or folded there."

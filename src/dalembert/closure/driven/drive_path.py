@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ...connections.drives import PoseDrive
 from ...connections.laws import Polynomial
 from ...model import Conditions, Model
-from ...model.driven_kinematics import Swept, swept
-from ..scaling import Scales
+from ...model.driven_kinematics import KinematicSweep, sweep_kinematics
+from ..scaling import Scaling
 
 __all__ = ["follow_drives", "leads_positions", "led_model", "undeformed"]
 
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 def leads_positions(model: Model) -> bool:
     """Return whether drives give positions of single joint coordinates, and all rows bind positions."""
-    plain = all(d.of_hinge and not d.level and not isinstance(d, PoseDrive) for d in model.drives)
+    plain = all(d.of_joint and not d.level and not isinstance(d, PoseDrive) for d in model.drives)
     return bool(model.drives) and plain and all(model.holonomic)
 
 
@@ -39,9 +39,9 @@ def led_model(model: Model, begins: Mapping[str, float], t: float) -> Model:
     return described.compile()
 
 
-def follow_drives(model: Model, times: Array, q: Array, held: Conditions | None) -> Swept:
+def follow_drives(model: Model, times: Array, q: Array, held: Conditions | None) -> KinematicSweep:
     """Return the motion at times (n,) s from a position q (nq,) at the first of them on."""
-    return swept(model, times, q, floor=Scales.of(model, prescribed=False).floor, conditions=held)
+    return sweep_kinematics(model, times, q, floor=Scaling.of(model, prescribed=False).floor, conditions=held)
 
 
 def undeformed(model: Model) -> Conditions | None:

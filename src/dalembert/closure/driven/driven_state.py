@@ -14,16 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from ...checks import checked, finite_number
 from ...connections.constraints.geometric import Constraint
 from ...connections.drives import Drive, PoseDrive
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...errors import AssemblyError, ModelError, SingularityError
 from ...model import Model, as_model
 from ...system import System
 from ..assembly import close_loops
-from ..loop_solver import Closure
-from ..scaling import Scales, singular_values
-from ..starts.coordinate_targets import hold_places
-from ..starts.start_values import Starts, within_limits
-from ..velocity_projection import consistent_accelerations, consistent_speeds
+from ..loop_solver import LoopSolver
+from ..scaling import Scaling, singular_values
+from ..starts.coordinate_targets import body_pose_targets
+from ..starts.start_values import StartValues, within_limits
+from ..velocity_projection import consistent_accelerations, consistent_velocities
 from .drive_limits import unreachable_drive
 from .drive_path import follow_drives, leads_positions, led_model, undeformed
 
@@ -32,17 +32,17 @@ __all__ = [
     "drive_unit",
     "driven_motion",
     "driven_positions",
+    "driven_state_from",
     "drives_at",
-    "motion_with",
     "start_positions",
 ]
 
 Array = NDArray[np.float64]
 
-_CROSSING = 3e-6  # singular values below this leave fewer than half the digits of positions, none of accelerations
+SINGULAR_TOL = 3e-6  # singular values below this leave fewer than half the digits of positions, none of accelerations
 _CLOSED = 1e-9  # scaled residual of a start
 _FAR_FROM_SINGULAR = 4.0  # times the way, in rad or characteristic lengths: J changes by about as much as q
-_LED = 0.05  # rad or m: steps in which drives lead positions past places where rows do not tell the side
+MAX_DRIVE_STEP = 0.05  # rad or m: steps in which drives lead positions past places where rows do not tell the side
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +75,8 @@ def driven_motion(
     """Return the motion at time t that obeys the loops and every drive.
 
     Positions are assembled with the driven coordinates held (Sol 1983, KSP/0), speeds and accelerations follow by
-    linear solves (KSP/1, KSP/2). If the drives leave freedoms open, the rest is nearest to the guess: positions to `q`,
-    speeds to `v`, accelerations to zero.
+    linear solves (KSP/1, KSP/2). If the drives leave degrees of freedom open, the rest is nearest to the guess:
+    positions to `q`, speeds to `v`, accelerations to zero.
 
     If they leave none, the position is on the branch of a start: drives lead from there to t, straight through
     positions in which branches meet, as in `kinematics`. The start is `q`, if it closes the loops, or, without it, the
@@ -120,10 +120,10 @@ def driven_motion(
     guess, notes = _on_branch(model, t, guess)
 
     def speeds_at(at: Array, paced: dict[str, float]) -> Array:
-        _mind_crossing(model, at, t)
+        _check_not_singular(model, at, t)
         return _nearest_speeds(model, at, speeds, paced, t)
 
-    return replace(motion_with(model, t, guess, speeds_at), notes=notes)
+    return replace(driven_state_from(model, t, guess, speeds_at), notes=notes)
 
 
 def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, tuple[str, ...]]:
@@ -141,7 +141,7 @@ def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, t
         if begin is None:
             return q, ()
     assert begin is not None
-    scales = Scales.of(model, t=t)
+    scales = Scaling.of(model, t=t)
     if float(np.abs(scales.residual(model, begin)).max(initial=0.0)) > _CLOSED:
         return direct, ()
     if direct is not None:
@@ -157,7 +157,7 @@ def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, t
         way = follow_drives(led, np.array([0.0, 1.0]), begin, undeformed(led))
     if way.status == "finished":
         return way.q[-1], ()
-    if way.status not in ("ended", "far", "contradicted"):  # drives leave freedoms, or the start is singular
+    if way.status not in ("ended", "far", "contradicted"):  # drives leave degrees of freedom, or the start is singular
         return direct, ()
     place = ", ".join(
         f"{d.name} = {way.q_last[model.q_slice(d.connection.name)][d.coordinate]:.6g} {drive_unit(model, d)}"
@@ -169,12 +169,12 @@ def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, t
     )
 
 
-def motion_with(
+def driven_state_from(
     model: Model,
     t: float,
     guess: Array | None,
     speeds_at: Callable[[Array, dict[str, float]], Array],
-    starts: Starts | None = None,
+    starts: StartValues | None = None,
     *,
     limits: bool = False,
 ) -> DrivenMotion:
@@ -186,11 +186,11 @@ def motion_with(
     at = driven_positions(model, t, guess, starts, limits=limits)
     a_given = model.drive_motion(t)[2]
     rates = np.where(np.isnan(a_given), 0.0, a_given)
-    paced = _paced(model, t)
+    paced = _drive_velocities(model, t)
     try:
         speeds = speeds_at(at, paced)
         if model.nc:
-            everything = [name for drive in model.hinge_drives for name in drive.speed_names]
+            everything = [name for drive in model.joint_drives for name in drive.speed_names]
             rates = consistent_accelerations(model, at, speeds, rates, fixed=everything, t=t)
     except (AssemblyError, SingularityError) as error:
         order = 1 if isinstance(error, AssemblyError) else 2
@@ -199,7 +199,7 @@ def motion_with(
 
 
 def driven_positions(
-    model: Model, t: float, guess: Array | None = None, starts: Starts | None = None, *, limits: bool = False
+    model: Model, t: float, guess: Array | None = None, starts: StartValues | None = None, *, limits: bool = False
 ) -> Array:
     """Return positions (nq,) at t that obey loops and drives, from a guess (nq,) or from start values.
 
@@ -210,17 +210,17 @@ def driven_positions(
     AssemblyError
         If loops and drives cannot be obeyed together.
     """
-    starts = Starts.of(model) if starts is None else starts
-    if guess is None and _sheets(model, t) != _sheets(model, 0.0):
-        guess = _led(model, t, starts)
+    starts = StartValues.of(model) if starts is None else starts
+    if guess is None and _angle_branches(model, t) != _angle_branches(model, 0.0):
+        guess = _advance_drives(model, t, starts)
     q_given = model.drive_motion(t)[0]
     start = model.initial_state(starts.initials).q if guess is None else guess
     at: Array = np.where(np.isnan(q_given), start, q_given)
     cut = model.compiled.names.cut_q  # a free joint beside another connection is cut without a row
     if not model.nc and not (guess is None and (starts.places or not cut.keys().isdisjoint(starts.initials))):
         return at
-    closure = Closure(model, 1e-12, 100, t=t)
-    held: dict[str, Any] = {name: None for d in model.hinge_drives if d.level == 0 for name in d.speed_names}
+    closure = LoopSolver(model, 1e-12, 100, t=t)
+    held: dict[str, Any] = {name: None for d in model.joint_drives if d.level == 0 for name in d.speed_names}
     try:
         if guess is not None:
             return close_loops(closure, closure.guess(at), held, dict.fromkeys(model.flexible_names), []).q
@@ -236,49 +236,49 @@ def driven_positions(
 
 def start_positions(model: Model, t: float = 0.0) -> Array:
     """Return the positions (nq,) in which a run of a model starts: as described, driven, closed, within limits."""
-    starts, _ = within_limits(model, Starts.of(model))
+    starts, _ = within_limits(model, StartValues.of(model))
     return driven_positions(model, t, None, starts, limits=True)
 
 
-def _mind_crossing(model: Model, q: Array, t: float) -> None:
+def _check_not_singular(model: Model, q: Array, t: float) -> None:
     """Refuse a position in which rounding would decide what speeds and accelerations are."""
     if not model.nc or not model.drives:
         return
-    s = singular_values(Scales.of(model, t=t).jacobian(model, q)[:, ~model.driven_speeds()])
+    s = singular_values(Scaling.of(model, t=t).jacobian(model, q)[:, ~model.driven_speeds()])
     smallest = s[s > 1e-11 * s.max(initial=0.0)].min(initial=np.inf)
-    if smallest < _CROSSING * max(1.0, float(s.max(initial=0.0))):
+    if smallest < SINGULAR_TOL * max(1.0, float(s.max(initial=0.0))):
         raise SingularityError(
             f"the position is singular (smallest singular value {smallest:.1e}): several motions lead through it, or a "
             "drive is at its dead point; ask beside it, or follow the motion through it with da.kinematics"
         )
 
 
-def _paced(model: Model, t: float) -> dict[str, float]:
-    """Return the speeds that drives of hinges prescribe at t, by name."""
+def _drive_velocities(model: Model, t: float) -> dict[str, float]:
+    """Return the speeds that drives of joints prescribe at t, by name."""
     return {
         name: float(speed)
-        for drive in model.hinge_drives
+        for drive in model.joint_drives
         if drive.level <= 1
         for name, speed in zip(drive.speed_names, drive.given(t)[1], strict=True)
     }
 
 
-def _sheets(model: Model, t: float) -> list[int]:
+def _angle_branches(model: Model, t: float) -> list[int]:
     """Return on which sheet of its row each driven constraint is at t."""
     elements = [(drive, drive.connection.element) for drive in model.drives]
     return [element.sheet(drive.law(t)[0]) for drive, element in elements if isinstance(element, Constraint)]
 
 
-def _led(model: Model, t: float, starts: Starts) -> Array:
+def _advance_drives(model: Model, t: float, starts: StartValues) -> Array:
     """Return positions (nq,) near those at t, led there by the drives from t = 0: rows alone do not tell the sheet."""
     laws = [drive.law for drive in model.drives if isinstance(drive.connection.element, Constraint)]
     values = np.array([[law(time)[0] for law in laws] for time in np.linspace(0.0, t, 201)])
-    steps = int(np.ceil(np.abs(np.diff(values, axis=0)).sum(axis=0).max() / _LED)) + 1
+    steps = int(np.ceil(np.abs(np.diff(values, axis=0)).sum(axis=0).max() / MAX_DRIVE_STEP)) + 1
     times = np.linspace(0.0, t, steps + 1)
     q, v = driven_positions(model, 0.0, None, starts), np.zeros(model.nv)
     for before, now in pairwise(times):
         with suppress(AssemblyError):  # where a row tells nothing, the motion goes on as it was
-            v = _nearest_speeds(model, q, v, _paced(model, float(before)), float(before))
+            v = _nearest_speeds(model, q, v, _drive_velocities(model, float(before)), float(before))
         q = model.integrate(q, (now - before) * v)
         if now < t:
             with suppress(AssemblyError):
@@ -286,15 +286,15 @@ def _led(model: Model, t: float, starts: Starts) -> Array:
     return np.asarray(q)
 
 
-def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: Starts, limits: bool) -> Array:
+def _from_starts(closure: LoopSolver, guess: Array, held: dict[str, Any], starts: StartValues, limits: bool) -> Array:
     """Close loops with start values met: all of them, else those that come first, else as nearly as can be."""
     model, first = closure.model, starts.first
-    placed, everything = hold_places(model, starts.places), starts.positions(model, driven=True)
+    placed, everything = body_pose_targets(model, starts.places), starts.positions(model, driven=True)
     if first is not None:
         demanded = first.positions(model, driven=True)
         rest = starts.positions(model, beside=first, driven=True)
         demanded = {name: value for name, value in demanded.items() if name not in rest}  # modes that were not given
-        firm = hold_places(model, first.places)
+        firm = body_pose_targets(model, first.places)
         others = [p for p in placed if p.name not in {f.name for f in firm}]
         try:
             return close_loops(closure, guess, {**held, **demanded}, rest, others, firm=firm, starts=8, limits=limits).q
@@ -304,14 +304,14 @@ def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: S
 
 
 def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t: float) -> Array:
-    """Return speeds that obey loops and drives, with modes at theirs if hinges alone can follow."""
+    """Return speeds that obey loops and drives, with modes at theirs if joints alone can follow."""
     if model.flexible_names and model.nc:
         still = {name: v[model.v_slice(name)] for name in model.flexible_names}
         try:
-            return consistent_speeds(model, q, v, fixed={**paced, **still}, t=t)
+            return consistent_velocities(model, q, v, fixed={**paced, **still}, t=t)
         except AssemblyError:
             pass
-    return consistent_speeds(model, q, v, fixed=paced, t=t)
+    return consistent_velocities(model, q, v, fixed=paced, t=t)
 
 
 def drives_at(model: Model, t: float, order: int) -> str:
@@ -328,8 +328,8 @@ def drives_at(model: Model, t: float, order: int) -> str:
 
 
 def drive_unit(model: Model, drive: Drive) -> str:
-    """Return the unit of what is driven: a coordinate of a hinge, or what a constraint or coupling holds."""
+    """Return the unit of what is driven: a coordinate of a joint, or what a constraint or coupling holds."""
     element = drive.connection.element
-    if isinstance(element, Hinge):
+    if isinstance(element, Joint):
         return element.speed_units[drive.coordinate]
     return model.compiled.names.row_units[model.driven_row(drive)]

@@ -1,8 +1,9 @@
 """Which coordinate can drive a mechanism from where it stands.
 
 With N (n, f) an orthonormal basis of the scaled motions at q, a coordinate with the scaled row c drives well if |c N|
-is large: if it rests in all motions, |c N| = 0, it is at a dead point. Several coordinates drive f freedoms together if
-the matrix of their rows times N has a large smallest singular value; they are chosen one after the other, by pivots.
+is large: if it rests in all motions, |c N| = 0, it is at a dead point. Several coordinates drive f degrees of freedom
+together if the matrix of their rows times N has a large smallest singular value; they are chosen one after the other,
+by pivots.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from numpy.typing import NDArray
 
 from ...checks import checked
 from ..equations import Equations
-from ..scaled_equations import Closed, Measure, measures_of
+from ..scaled_equations import CoordinateMeasure, ScaledEquations, measures_of
 
-__all__ = ["best_drives", "better_drive"]
+__all__ = ["best_drives", "best_driving_coordinates"]
 
 Array = NDArray[np.float64]
 
-_DEAD = 1e-6
+DEAD_POINT_TOL = 1e-6
 
 
 @checked("equations", "q", "t")
-def better_drive(equations: Equations, q: Array, t: float = 0.0) -> tuple[str, ...]:
-    """Return the coordinates that can be driven from q (nq,), the best first; with several freedoms, a set of them.
+def best_driving_coordinates(equations: Equations, q: Array, t: float = 0.0) -> tuple[str, ...]:
+    """Return the coordinates that can be driven from q (nq,), the best first; with several DOF, a set of them.
 
     Parameters
     ----------
@@ -36,14 +37,16 @@ def better_drive(equations: Equations, q: Array, t: float = 0.0) -> tuple[str, .
     Returns
     -------
     tuple of str
-        With one freedom, all coordinates that move, the fastest first. With f freedoms, f coordinates that together
-        determine the motion. Empty if nothing moves.
+        With one degree of freedom, all coordinates that move, the fastest first. With f degrees of freedom, f
+        coordinates that together determine the motion. Empty if nothing moves.
     """
-    return best_drives(Closed(equations, t=t), np.asarray(q, dtype=float), tuple(measures_of(equations).values()))
+    return best_drives(
+        ScaledEquations(equations, t=t), np.asarray(q, dtype=float), tuple(measures_of(equations).values())
+    )
 
 
-def best_drives(closed: Closed, q: Array, measures: tuple[Measure, ...]) -> tuple[str, ...]:
-    """Return the names among `measures` that can be driven from q (nq,); see `better_drive`."""
+def best_drives(closed: ScaledEquations, q: Array, measures: tuple[CoordinateMeasure, ...]) -> tuple[str, ...]:
+    """Return the names among `measures` that can be driven from q (nq,); see `best_driving_coordinates`."""
     _, s, Vt = np.linalg.svd(closed.jacobian(q)[:, closed.free])
     rank = int((s > 1e-8 * max(1.0, float(s.max(initial=0.0)))).sum())
     N = np.zeros((closed.nv, len(Vt) - rank))
@@ -54,13 +57,13 @@ def best_drives(closed: Closed, q: Array, measures: tuple[Measure, ...]) -> tupl
     if N.shape[1] == 1:
         size = np.abs(rows[:, 0])
         order = np.argsort(-np.round(size, 9), kind="stable")
-        return tuple(measures[k].name for k in order if size[k] > _DEAD)
+        return tuple(measures[k].name for k in order if size[k] > DEAD_POINT_TOL)
     chosen: list[int] = []
     left = rows.copy()
     for _ in range(N.shape[1]):
         size = np.linalg.norm(left, axis=1)
         k = int(np.argmax(np.round(size, 9)))
-        if size[k] < _DEAD:
+        if size[k] < DEAD_POINT_TOL:
             break
         chosen.append(k)
         along = left[k] / size[k]

@@ -1,4 +1,4 @@
-"""What time prescribes of a model: clocks of rheonomic hinges, drives of hinges, drives of what constraints hold."""
+"""What time prescribes of a model: clocks of rheonomic joints, drives of joints, drives of what constraints hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..scaling import closure_rank, singular_values
 __all__ = ["Prescribed"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,36 +26,36 @@ class Prescribed:
     drives : tuple of Drive
         What users drive.
     clock_drives : tuple of Drive
-        Time itself, as a coordinate of a hinge.
+        Time itself, as a coordinate of a joint.
     clocks : (nv,) bool
         Speeds that are clocks.
     columns : (len(drives),) of list of int
         The speeds that each drive prescribes; none for a drive of a constraint.
     row_numbers : (len(drives),) int
-        The row that each drive prescribes; -1 for a drive of a hinge.
+        The row that each drive prescribes; -1 for a drive of a joint.
     rows : (nc,) bool
         Rows that drives prescribe.
     """
 
     drives: tuple[Drive, ...]
     clock_drives: tuple[Drive, ...]
-    clocks: Marks
+    clocks: BoolArray
     columns: tuple[tuple[int, ...], ...]
     row_numbers: NDArray[np.intp]
-    rows: Marks
+    rows: BoolArray
 
     @classmethod
     def of(cls, model: Model) -> Prescribed:
         """Read it off a model."""
         clocks = np.array([unit == "s" for unit in model.compiled.names.speed_units], dtype=bool)
-        hinges = set(model.hinge_drives)
-        places = {d: tuple(int(f) for f in model.driven_freedoms(d)) for d in model.hinge_drives}
-        drives = tuple(d for d in model.drives if d not in hinges or not clocks[list(places[d])].any())
+        joints = set(model.joint_drives)
+        places = {d: tuple(int(f) for f in model.driven_dof(d)) for d in model.joint_drives}
+        drives = tuple(d for d in model.drives if d not in joints or not clocks[list(places[d])].any())
         columns = tuple(places.get(d, ()) for d in drives)
-        numbers = np.array([-1 if d in hinges else model.driven_row(d) for d in drives], dtype=np.intp)
+        numbers = np.array([-1 if d in joints else model.driven_row(d) for d in drives], dtype=np.intp)
         rows = np.zeros(model.nc, dtype=bool)
         rows[numbers[numbers >= 0]] = True
-        time = tuple(d for d in model.hinge_drives if clocks[list(places[d])].any())
+        time = tuple(d for d in model.joint_drives if clocks[list(places[d])].any())
         return cls(drives, time, clocks, columns, numbers, rows)
 
     def leave(self, J: Array) -> tuple[int, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 A chain that is out of reach pulls its ends together along the shortest way, and may come to rest against the other
 connections although it could close when bent otherwise. With its coordinates gamma as unknowns, beside q, it is as
-any hinges in a loop:
+any joints in a loop:
 
     r(q) = 0 of all other rows,     e(q, gamma) = 0 of each chain,     e' = V - Y gamma'                           (1)
 
@@ -21,29 +21,29 @@ from ...connections.constraints.chains import KinematicChain
 from ..relative_pose import relative
 
 if TYPE_CHECKING:
-    from ..loop_solver import Closure
+    from ..loop_solver import LoopSolver
 
-__all__ = ["unfolded"]
+__all__ = ["close_with_chain_unknowns"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-STARTS = 4  # of inner coordinates
-ROUNDS = 60
+N_STARTS = 4  # of inner coordinates
+MAX_ITERATIONS = 60
 
 
-def unfolded(closure: Closure, chains: list[Any], guess: Array, free: Marks) -> Iterator[Array]:
+def close_with_chain_unknowns(closure: LoopSolver, chains: list[Any], guess: Array, free: BoolArray) -> Iterator[Array]:
     """Yield configurations (nq,) that come near to closing, with the free speeds (nv,) moved from a guess (nq,)."""
     rest = np.array([name not in {chain.name for chain in chains} for name in closure.model.constraint_connections])
-    for k in range(STARTS):
+    for k in range(N_STARTS):
         inner = [chain.element.starts[min(k, len(chain.element.starts) - 1)] for chain in chains]
-        yield _Unfolded(closure, chains, free, rest).solved(guess, inner)
+        yield _ExtendedEquations(closure, chains, free, rest).solved(guess, inner)
 
 
-class _Unfolded:
+class _ExtendedEquations:
     """Equations (1) of a closure."""
 
-    def __init__(self, closure: Closure, chains: list[Any], free: Marks, rest: Marks) -> None:
+    def __init__(self, closure: LoopSolver, chains: list[Any], free: BoolArray, rest: BoolArray) -> None:
         self.closure, self.chains, self.free, self.rest = closure, chains, free, rest
         self.columns = (closure.scales.columns * closure.metric)[free]
 
@@ -70,7 +70,7 @@ class _Unfolded:
         """Return where steps from a guess lead, (nq,)."""
         r, J = self.at(q, inner)
         mu = 1e-3
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ITERATIONS):
             A = J.T @ J
             size = float(np.trace(A)) / len(A)
             step: Array = np.asarray(-np.linalg.solve(A + mu * size * np.eye(len(A)), J.T @ r), dtype=np.float64)

@@ -27,36 +27,36 @@ from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
 from ...errors import ModelError
 from ...model import Model
-from ..relative_pose import Relative, relative
+from ..relative_pose import RelativeMotion, relative
 
-__all__ = ["ALL", "HeldChain", "PacedChain", "WishedChain", "hold_chain"]
+__all__ = ["ALL_COORDINATES", "ChainPreference", "ChainRateTarget", "ChainTarget", "chain_target"]
 
 Array = NDArray[np.float64]
 
-ALL = "*"  # after the name of a chain: all that are asked for, beside others of the same chain
+ALL_COORDINATES = "*"  # after the name of a chain: all that are asked for, beside others of the same chain
 
 
 @dataclass(frozen=True, eq=False)
-class HeldChain:
+class ChainTarget:
     """Wanted values of inner coordinates of a chain.
 
     Attributes
     ----------
-    chord : Connection
+    loop_constraint : Connection
     element : KinematicChain
     asked : (n,) rad or m
         NaN where none is asked for.
     """
 
-    chord: Connection
+    loop_constraint: Connection
     element: KinematicChain
     asked: Array
     _last: dict[str, Array] = field(default_factory=dict, repr=False)  # where the next search begins
 
     @property
     def name(self) -> str:
-        """Name of the chord."""
-        return self.chord.name
+        """Name of the loop constraint."""
+        return self.loop_constraint.name
 
     @property
     def count(self) -> int:
@@ -65,13 +65,13 @@ class HeldChain:
 
     @property
     def turns(self) -> Array:
-        """As of `HeldChord`: a row each, none of which is an angle."""
+        """As of `CutJointTarget`: a row each, none of which is an angle."""
         return np.zeros((6, 3))
 
     @property
-    def wished(self) -> WishedChain:
+    def wished(self) -> ChainPreference:
         """The same as a wish."""
-        return WishedChain(self.chord, self.element, self.asked)
+        return ChainPreference(self.loop_constraint, self.element, self.asked)
 
     def scales(self, length: float) -> Array:
         """Return the scale of each row, 1/length."""
@@ -81,7 +81,7 @@ class HeldChain:
         """Return e of (1), (6,) m, at q (nq,); or (B, 6) at q (B, nq)."""
         if q.ndim > 1:
             return np.array([self.residual(model, one) for one in q]).reshape(len(q), 6)
-        first, second = model.pose(self.chord.first, q), model.pose(self.chord.second, q)
+        first, second = model.pose(self.loop_constraint.first, q), model.pose(self.loop_constraint.second, q)
         turned = first.rotation.T
         return self._miss(turned @ second.rotation, turned @ (second.position - first.position))[0]
 
@@ -89,7 +89,7 @@ class HeldChain:
         """Return its rows on v, (6, nv); or (B, 6, nv) at q (B, nq)."""
         if q.ndim > 1:
             return np.array([self.jacobian(model, one) for one in q]).reshape(len(q), 6, model.nv)
-        seen, chain = relative(model, self.chord.first, self.chord.second, q), self.element
+        seen, chain = relative(model, self.loop_constraint.first, self.loop_constraint.second, q), self.element
         inner = self._miss(seen.rotation, seen.position)[1]
         scale = np.array([chain.length] * 3 + [1.0] * 3)[:, None]
         Y = scale * chain.programs.at(inner)[2][:, np.isnan(self.asked)]
@@ -107,10 +107,10 @@ class HeldChain:
 
 
 @dataclass(frozen=True, eq=False)
-class WishedChain:
+class ChainPreference:
     """Inner coordinates of a chain that are wished for, at closed positions."""
 
-    chord: Connection
+    loop_constraint: Connection
     element: KinematicChain
     asked: Array
 
@@ -121,28 +121,28 @@ class WishedChain:
 
     def residual(self, model: Model, q: Array) -> Array:
         """Return r of (2), (k,) rad or m, at q (nq,)."""
-        return self._off(relative(model, self.chord.first, self.chord.second, q))[0]
+        return self._off(relative(model, self.loop_constraint.first, self.loop_constraint.second, q))[0]
 
     def jacobian(self, model: Model, q: Array) -> Array:
         """Return its rows on v, (k, nv)."""
-        seen = relative(model, self.chord.first, self.chord.second, q)
+        seen = relative(model, self.loop_constraint.first, self.loop_constraint.second, q)
         given = ~np.isnan(self.asked)
         back, N = self.element.slopes(self._off(seen)[1])
         G = back[given] @ seen.jacobian
         return np.asarray(G - N[given] @ np.linalg.lstsq(N[given], G, rcond=1e-9)[0]) if N.shape[1] else G
 
-    def _off(self, seen: Relative) -> tuple[Array, Array]:
+    def _off(self, seen: RelativeMotion) -> tuple[Array, Array]:
         inner = self.element.toward(seen.rotation, seen.position, self.asked)
         return (inner - self.asked)[~np.isnan(self.asked)], inner
 
 
 @dataclass(frozen=True, eq=False)
-class PacedChain:
+class ChainRateTarget:
     """Wanted rates of inner coordinates of a chain.
 
     Attributes
     ----------
-    chord : Connection
+    loop_constraint : Connection
     element : KinematicChain
     position : (n,) rad or m
         Where the coordinates are, as nearly as can be; NaN where none is asked for.
@@ -150,7 +150,7 @@ class PacedChain:
         NaN where none is asked for.
     """
 
-    chord: Connection
+    loop_constraint: Connection
     element: KinematicChain
     position: Array
     rates: Array
@@ -181,29 +181,31 @@ class PacedChain:
             found = found + N @ np.linalg.lstsq(N[self.given], off, rcond=1e-9)[0]
         return np.where(self.given, found, np.nan)
 
-    def _slopes(self, model: Model, q: Array) -> tuple[Relative, Array, Array]:
-        seen = relative(model, self.chord.first, self.chord.second, q)
+    def _slopes(self, model: Model, q: Array) -> tuple[RelativeMotion, Array, Array]:
+        seen = relative(model, self.loop_constraint.first, self.loop_constraint.second, q)
         return seen, *self.element.slopes(self.element.toward(seen.rotation, seen.position, self.position))
 
 
-def hold_chain(model: Model, chord: Connection, inner: str, value: Any = None) -> HeldChain:
+def chain_target(model: Model, loop_constraint: Connection, inner: str, value: Any = None) -> ChainTarget:
     """Return what holds inner coordinates of a chain: one of them, or, without its name, all that are given.
 
     Without a value, those of ``System.initial`` are taken.
     """
-    chain, item = chord.element, f"assemble: {chord.name!r}"
+    chain, item = loop_constraint.element, f"assemble: {loop_constraint.name!r}"
     assert isinstance(chain, KinematicChain)
     if value is None:
-        initial = model.system.initials.get(chord.name)
+        initial = model.system.initials.get(loop_constraint.name)
         asked = None if initial is None else initial.position
         if asked is not None and inner:
             asked = np.where([name == inner for name in chain.inner_names], asked, np.nan)
         if asked is None or np.isnan(asked).all():
-            raise ModelError(item, "value", None, f"say where to hold it, by system.initial({chord.name!r}, ...)")
+            raise ModelError(
+                item, "value", None, f"say where to hold it, by system.initial({loop_constraint.name!r}, ...)"
+            )
     elif inner:
         asked = chain.asked(item, {inner: np.asarray(value).item()})
     elif isinstance(value, np.ndarray) and value.shape == (len(chain.inner_names),):
         asked = value
     else:
         asked = chain.asked(item, value)
-    return HeldChain(chord, chain, asked)
+    return ChainTarget(loop_constraint, chain, asked)

@@ -1,7 +1,7 @@
 """Coordinates of a connection at which a loop was cut: not in q, but they can be held all the same.
 
 With [e_r; e_p] the small turn and displacement from the wanted relative pose (C, c) to the present one (R, p), in axes
-of the first marker, a held coordinate with motion h = [h_r; h_p] of the hinge (a column of H) adds the row
+of the first marker, a held coordinate with motion h = [h_r; h_p] of the joint (a column of H) adds the row
 
     h_r . e_r = 0   (rad)     or, for a displacement,     h_p . e_p = 0   (m),     exp(e_r x) = R C^T,  e_p = p - c  (1)
 
@@ -22,34 +22,34 @@ from numpy.typing import NDArray
 from ...checks import finite_array
 from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
-from ...connections.joints import Free, Hinge
+from ...connections.joints import Free, Joint
 from ...errors import ModelError
 from ...model import Model
 from ...rotation import quaternion_from_matrix
-from ...system.initial_values import Place
+from ...system.initial_values import BodyPlacement
 from ..limit_rows import HeldLimits
 from ..relative_pose import relative
-from .chain_targets import ALL, HeldChain, hold_chain
+from .chain_targets import ALL_COORDINATES, ChainTarget, chain_target
 
-__all__ = ["Held", "HeldChord", "hold_chord", "hold_places"]
+__all__ = ["CoordinateTarget", "CutJointTarget", "body_pose_targets", "cut_joint_target"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class HeldChord:
-    """Wanted values of one or all coordinates of a chord.
+class CutJointTarget:
+    """Wanted values of one or all coordinates of a loop constraint.
 
     Attributes
     ----------
-    chord : Connection
+    loop_constraint : Connection
     rotation, position : (3, 3), (3,) m
         The wanted pose of the second marker in the first.
     turns, moves : (k, 3)
         h_r and h_p of each held coordinate, one of the two zero.
     """
 
-    chord: Connection
+    loop_constraint: Connection
     rotation: Array
     position: Array
     turns: Array
@@ -57,8 +57,8 @@ class HeldChord:
 
     @property
     def name(self) -> str:
-        """Name of the chord."""
-        return self.chord.name
+        """Name of the loop constraint."""
+        return self.loop_constraint.name
 
     @property
     def count(self) -> int:
@@ -66,7 +66,7 @@ class HeldChord:
         return len(self.turns)
 
     @property
-    def wished(self) -> HeldChord:
+    def wished(self) -> CutJointTarget:
         """The same as a wish."""
         return self
 
@@ -78,7 +78,7 @@ class HeldChord:
         """Return (1), (k,) rad or m, at q (nq,); or (B, k) at q (B, nq)."""
         if q.ndim > 1:
             return np.array([self.residual(model, one) for one in q]).reshape(len(q), -1)
-        first, second = model.pose(self.chord.first, q), model.pose(self.chord.second, q)
+        first, second = model.pose(self.loop_constraint.first, q), model.pose(self.loop_constraint.second, q)
         e = quaternion_from_matrix(first.rotation.T @ second.rotation @ self.rotation.T)
         sine = float(np.linalg.norm(e[1:]))
         turn = 2 * math.atan2(sine, e[0]) / sine * e[1:] if sine > 0.0 else np.zeros(3)
@@ -90,31 +90,31 @@ class HeldChord:
         """Return its rows on v, (k, nv); or (B, k, nv) at q (B, nq)."""
         if q.ndim > 1:
             return np.array([self.jacobian(model, one) for one in q]).reshape(len(q), -1, model.nv)
-        V = relative(model, self.chord.first, self.chord.second, q).jacobian
+        V = relative(model, self.loop_constraint.first, self.loop_constraint.second, q).jacobian
         J: Array = self.turns @ V[:3] + self.moves @ V[3:]
         return J
 
 
-Held = HeldChord | HeldChain | HeldLimits
+CoordinateTarget = CutJointTarget | ChainTarget | HeldLimits
 
 
-def hold_chord(model: Model, name: str, value: Any = None) -> Held | None:
+def cut_joint_target(model: Model, name: str, value: Any = None) -> CoordinateTarget | None:
     """Return what holds the connection or coordinate `name`, or None if it is not one at which a loop was cut.
 
     Without a value, that of ``System.initial`` is taken.
     """
-    chord, which = _find(model, name)
-    if chord is None:
+    loop_constraint, which = _find(model, name)
+    if loop_constraint is None:
         return None
-    element = chord.element
+    element = loop_constraint.element
     if isinstance(element, KinematicChain):
-        inner = name[len(chord.name) + 1 :]
-        return hold_chain(model, chord, "" if inner == ALL else inner, value)
-    if not isinstance(element, Hinge):
+        inner = name[len(loop_constraint.name) + 1 :]
+        return chain_target(model, loop_constraint, "" if inner == ALL_COORDINATES else inner, value)
+    if not isinstance(element, Joint):
         raise ModelError("assemble", "name", name, "a constraint has no coordinates to hold")
     item = f"assemble: coordinate {name!r}"
     position = element.zero
-    initial = model.system.initials.get(chord.name)
+    initial = model.system.initials.get(loop_constraint.name)
     if initial is not None and initial.position is not None:
         position = np.where(np.isnan(initial.position), position, initial.position)
     elif value is None:
@@ -122,8 +122,8 @@ def hold_chord(model: Model, name: str, value: Any = None) -> Held | None:
             item,
             "value",
             None,
-            f"the loop was cut at {chord.name!r}, so q does not contain it: say where to hold it by "
-            f"system.initial({chord.name!r}, position=...), or name another connection of the loop",
+            f"the loop was cut at {loop_constraint.name!r}, so q does not contain it: say where to hold it by "
+            f"system.initial({loop_constraint.name!r}, position=...), or name another connection of the loop",
         )
     if value is not None:
         size = element.nq if which is None else 1
@@ -134,7 +134,7 @@ def hold_chord(model: Model, name: str, value: Any = None) -> Held | None:
             and element.nq != element.nv
             and np.isnan(given).any()
         ):
-            return _hold_part(chord, element, position, given)
+            return _hold_part(loop_constraint, element, position, given)
         numbers = finite_array(given, (size,), item=item, field="value")
         position[slice(None) if which is None else slice(which, which + 1)] = numbers
     C, c = element.pose(position)
@@ -143,26 +143,28 @@ def hold_chord(model: Model, name: str, value: Any = None) -> Held | None:
         H = H[:, which : which + 1]
     turns, moves = H[:3].T.copy(), H[3:].T.copy()
     moves[turns.any(1)] = 0.0  # a screw is held by its angle
-    return HeldChord(chord, C, c, turns, moves)
+    return CutJointTarget(loop_constraint, C, c, turns, moves)
 
 
-def _hold_part(chord: Connection, element: Hinge, position: Array, given: Array) -> HeldChord:
+def _hold_part(loop_constraint: Connection, element: Joint, position: Array, given: Array) -> CutJointTarget:
     """Return what holds an attitude as a whole, or displacements in axes of the first marker, where they are given."""
     C, c = element.pose(np.where(np.isnan(given), position, given))
     turned, moved = not np.isnan(given[:4]).any(), np.flatnonzero(~np.isnan(given[4:]))
-    return _of_pose(chord, C, c, turned, moved)
+    return _of_pose(loop_constraint, C, c, turned, moved)
 
 
-def _of_pose(chord: Connection, rotation: Array, position: Array, turned: bool, moved: NDArray[np.intp]) -> HeldChord:
+def _of_pose(
+    loop_constraint: Connection, rotation: Array, position: Array, turned: bool, moved: NDArray[np.intp]
+) -> CutJointTarget:
     """Return what holds a pose: its rotation if `turned`, and displacements along these axes of the first marker."""
     turns = np.vstack([np.eye(3)[: 3 * turned], np.zeros((len(moved), 3))])
     moves = np.vstack([np.zeros((3 * turned, 3)), np.eye(3)[moved]])
-    return HeldChord(chord, rotation, position, turns, moves)
+    return CutJointTarget(loop_constraint, rotation, position, turns, moves)
 
 
-def hold_places(model: Model, places: Mapping[str, Place]) -> list[Held]:
-    """Return what holds bodies where `System.place` puts them: as a free hinge from ground would."""
-    held: list[Held] = []
+def body_pose_targets(model: Model, places: Mapping[str, BodyPlacement]) -> list[CoordinateTarget]:
+    """Return what holds bodies where `System.place` puts them: as a free joint from ground would."""
+    held: list[CoordinateTarget] = []
     for name, place in places.items():
         if place.position is None and place.rotation is None:
             continue
@@ -181,14 +183,14 @@ def hold_places(model: Model, places: Mapping[str, Place]) -> list[Held]:
 
 
 def _find(model: Model, name: str) -> tuple[Connection | None, int | None]:
-    """Return the chord that `name` means, and which of its coordinates; None for all of them."""
-    for chord in model.forest.chords:
-        element = chord.element
-        if name == chord.name:
-            return chord, None
-        ending = name[len(chord.name) + 1 :] if name.startswith(chord.name + ".") else ""
-        if isinstance(element, KinematicChain) and ending in (*element.inner_names, ALL):
-            return chord, None
-        if isinstance(element, Hinge) and element.separate and ending in element.coordinates:
-            return chord, element.coordinates.index(ending)
+    """Return the loop constraint that `name` means, and which of its coordinates; None for all of them."""
+    for loop_constraint in model.forest.loop_constraints:
+        element = loop_constraint.element
+        if name == loop_constraint.name:
+            return loop_constraint, None
+        ending = name[len(loop_constraint.name) + 1 :] if name.startswith(loop_constraint.name + ".") else ""
+        if isinstance(element, KinematicChain) and ending in (*element.inner_names, ALL_COORDINATES):
+            return loop_constraint, None
+        if isinstance(element, Joint) and element.separate and ending in element.coordinates:
+            return loop_constraint, element.coordinates.index(ending)
     return None, None

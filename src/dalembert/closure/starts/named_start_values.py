@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from ...connections.constraints.chains import KinematicChain
 from ...connections.drive_builder import turns_freely
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...errors import ModelError
 from ...model import Model
 from ...result.outputs.attitude_angles import angles_named, is_angles
 from ...system import System
-from .start_values import Starts
+from .start_values import StartValues
 
 __all__ = ["named_count", "named_starts"]
 
@@ -36,7 +36,7 @@ _MODES = re.compile(r"^eta(?:\[(?P<mode>\d+)\])?(?:\.(?P<level>speed))?$")
 class _Target:
     """What a name means: a kind of start value, whose, which part of it, and the shape of one value."""
 
-    kind: str  # state, place, modes, hinge, chain, angles
+    kind: str  # state, place, modes, joint, chain, angles
     owner: str
     part: str
     field: str
@@ -56,11 +56,11 @@ def named_count(model: Model, values: Mapping[str, Any]) -> int | None:
     return next(iter(sizes.values()), None)
 
 
-def named_starts(model: Model, values: Mapping[str, Any], run: int | None = None) -> Starts:
+def named_starts(model: Model, values: Mapping[str, Any], run: int | None = None) -> StartValues:
     """Return the start values of a model with some given by name; of one run, where they are given for many."""
-    merged, alone = _twin(model.system), _twin(model.system)
+    merged, alone = _copy_sharing_parts(model.system), _copy_sharing_parts(model.system)
     alone.initials, alone.places = {}, {}
-    x = model.state_starts()
+    x = model.element_start_values()
     claimed: dict[tuple[str, str, str], str] = {}
     for name, value in _angles_first(model, values):
         target = _target(model, name)
@@ -78,12 +78,12 @@ def named_starts(model: Model, values: Mapping[str, Any], run: int | None = None
             x[model.state_names.index(name)] = _number(name, value)
             continue
         for system in (merged, alone):
-            _put(system, target, name, value, run)
-    first = Starts(alone.initials, alone.places, x)
-    return Starts(merged.initials, merged.places, x, first)
+            _set_value(system, target, name, value, run)
+    first = StartValues(alone.initials, alone.places, x)
+    return StartValues(merged.initials, merged.places, x, first)
 
 
-def _twin(system: System) -> System:
+def _copy_sharing_parts(system: System) -> System:
     """Return a system that shares everything with another but its start values."""
     twin = object.__new__(System)
     twin.__dict__.update(system.__dict__)
@@ -103,11 +103,11 @@ def _angles_first(model: Model, values: Mapping[str, Any]) -> list[tuple[str, An
             joined[of] = value
         else:
             ready.append((name, value))
-    return [(name, _Turning(value, joined[name]) if name in joined else value) for name, value in ready]
+    return [(name, _AngleValues(value, joined[name]) if name in joined else value) for name, value in ready]
 
 
 @dataclass(frozen=True, eq=False)
-class _Turning:
+class _AngleValues:
     """Angles and their rates."""
 
     angles: Any
@@ -116,7 +116,7 @@ class _Turning:
 
 def _put_angles(system: System, target: _Target, value: Any, run: int | None) -> None:
     """Give a system an attitude by angles, and maybe their rates, of one run where they are given for many."""
-    angles, rates = (value.angles, value.rates) if isinstance(value, _Turning) else (value, None)
+    angles, rates = (value.angles, value.rates) if isinstance(value, _AngleValues) else (value, None)
     k = 0 if run is None else run
     angles, rates = (x if x is None or np.ndim(x) < 2 else np.asarray(x)[k] for x in (angles, rates))
     given = (angles, angles_named(target.part)[0])
@@ -126,13 +126,13 @@ def _put_angles(system: System, target: _Target, value: Any, run: int | None) ->
         system.place(target.owner, euler=given, angle_rates=rates)
 
 
-def _put(system: System, target: _Target, name: str, value: Any, run: int | None) -> None:
+def _set_value(system: System, target: _Target, name: str, value: Any, run: int | None) -> None:
     """Give a system a start value, by the ways that users have."""
     if target.kind == "angles":
         _put_angles(system, target, value, run)
     elif target.kind == "place":
         system.place(target.owner, **{target.field: value})
-    elif target.kind in ("hinge", "chain"):
+    elif target.kind in ("joint", "chain"):
         whole = f"{target.owner}.{target.part}" if target.part else target.owner
         system.initial(whole, **{target.field: value})
     elif not target.part:
@@ -144,7 +144,7 @@ def _put(system: System, target: _Target, name: str, value: Any, run: int | None
         before = getattr(old, target.field) if old is not None else None
         numbers = np.zeros(flexible.nm) if before is None else before.copy()
         numbers[int(target.part)] = _number(name, value)
-        _put(system, replace(target, part=""), name, numbers, run)
+        _set_value(system, replace(target, part=""), name, numbers, run)
 
 
 def _target(model: Model, name: str) -> _Target:
@@ -162,8 +162,8 @@ def _target(model: Model, name: str) -> _Target:
             field = "speed" if rest.endswith(".speed") else "position"
             ending = rest.removesuffix(f".{field}")
             found = _Target("chain", owner, ending, field, ()) if ending in connection.element.inner_names else None
-        elif connection is not None and isinstance(connection.element, Hinge):
-            found = _of_hinge(owner, connection.element, rest)
+        elif connection is not None and isinstance(connection.element, Joint):
+            found = _of_joint(owner, connection.element, rest)
         elif body is not None:
             found = _of_body(model, owner, rest)
         if found is not None:
@@ -174,20 +174,20 @@ def _target(model: Model, name: str) -> _Target:
         rest = f"{last}.{rest}" if rest else last
 
 
-def _of_hinge(owner: str, hinge: Hinge, rest: str) -> _Target | None:
-    """Return what an ending means at a hinge."""
-    if rest in ("", "position") and hinge.nv:
-        return _Target("hinge", owner, "", "position", _shape(hinge.nq))
-    if rest == "speed" and hinge.nv:
-        return _Target("hinge", owner, "", "speed", _shape(hinge.nv))
-    if turns_freely(hinge) and _is_start_of_angles(rest):
+def _of_joint(owner: str, joint: Joint, rest: str) -> _Target | None:
+    """Return what an ending means at a joint."""
+    if rest in ("", "position") and joint.nv:
+        return _Target("joint", owner, "", "position", _shape(joint.nq))
+    if rest == "speed" and joint.nv:
+        return _Target("joint", owner, "", "speed", _shape(joint.nv))
+    if turns_freely(joint) and _is_start_of_angles(rest):
         return _Target("angles", owner, rest, "position", (3,))
     part, _, level = rest.partition(".")
-    alone = hinge.nq == hinge.nv  # no component of a quaternion can be given by itself
-    if part in hinge.coordinates and alone and level in ("", "position"):
-        return _Target("hinge", owner, part if hinge.nq > 1 else "", "position", ())
-    if part in hinge.speeds and (level == "speed" or (not level and part not in hinge.coordinates)):
-        return _Target("hinge", owner, part if hinge.nv > 1 else "", "speed", ())
+    alone = joint.nq == joint.nv  # no component of a quaternion can be given by itself
+    if part in joint.coordinates and alone and level in ("", "position"):
+        return _Target("joint", owner, part if joint.nq > 1 else "", "position", ())
+    if part in joint.speeds and (level == "speed" or (not level and part not in joint.coordinates)):
+        return _Target("joint", owner, part if joint.nv > 1 else "", "speed", ())
     return None
 
 
@@ -230,12 +230,12 @@ def _remedy(model: Model, name: str) -> str:
 
     if name in ("q", "v", "x", "t"):
         return "for whole arrays give a da.State(q=..., v=...)"
-    hinges = [c.name for c in model.system.connections.values() if isinstance(c.element, Hinge) and c.element.nv]
-    known = [*hinges, *(f"{h}.speed" for h in hinges), *model.coordinate_names, *model.state_names]
+    joints = [c.name for c in model.system.connections.values() if isinstance(c.element, Joint) and c.element.nv]
+    known = [*joints, *(f"{h}.speed" for h in joints), *model.coordinate_names, *model.state_names]
     known += [f"{body}.{field}" for body in model.system.bodies for field in _PLACES]
     known += [f"{body}.eta" for body in model.flexible_names]
     known = list(dict.fromkeys(known))
     close = difflib.get_close_matches(name, known, n=3)
     if close:
         return "did you mean " + " or ".join(map(repr, close)) + "?"
-    return f"there are hinges, bodies and element states, such as {', '.join(map(repr, known[:6]))}"
+    return f"there are joints, bodies and element states, such as {', '.join(map(repr, known[:6]))}"

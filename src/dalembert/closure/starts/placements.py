@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ...bodies.markers import Marker
 from ...model import Model
-from ..loop_solver import Closure, Outcome, Wishes
-from .coordinate_targets import Held, HeldChord
+from ..loop_solver import LoopSolver, SoftTargets, SolverOutcome
+from .coordinate_targets import CoordinateTarget, CutJointTarget
 
 __all__ = ["nearest_closure"]
 
@@ -34,8 +34,13 @@ KICKS = (0.1, np.pi)  # rad, or characteristic lengths: sizes of the first and l
 
 
 def nearest_closure(
-    closure: Closure, guess: Array, held: Marks, wishes: Wishes, places: list[Held], random: np.random.Generator
-) -> Outcome | None:
+    closure: LoopSolver,
+    guess: Array,
+    held: Marks,
+    wishes: SoftTargets,
+    places: list[CoordinateTarget],
+    random: np.random.Generator,
+) -> SolverOutcome | None:
     """Return the closed configuration nearest to wishes and placed bodies (1), or None if none was found.
 
     Parameters
@@ -59,21 +64,21 @@ def nearest_closure(
     for kept in [held | (modes & wishes.columns), held] if (modes & wishes.columns & ~held).any() else [held]:
         best = _nearest(closure, base, kept, given, wishes, random)
         if best is not None:
-            best.q = closure.unwound(best.q, guess, given)
+            best.q = closure.unwrap_angles(best.q, guess, given)
             return best
     return None
 
 
 def _nearest(
-    closure: Closure, base: Array, held: Marks, given: Marks, wishes: Wishes, random: np.random.Generator
-) -> Outcome | None:
+    closure: LoopSolver, base: Array, held: Marks, given: Marks, wishes: SoftTargets, random: np.random.Generator
+) -> SolverOutcome | None:
     """Return the best local solution of (1) from several starts around a base (nq,)."""
     best, least, bound = None, np.inf, np.inf
-    compromise = closure.with_rows(wishes.chords)
+    compromise = closure.with_rows(wishes.loop_constraints)
     for k, size in enumerate([0.0, *np.linspace(*KICKS, N_STARTS - 1)]):
         if k >= N_NEAR_STARTS and least <= NEAR_BOUND * bound:
             break
-        fitted = compromise.iterate(closure.kicked(base, given, size, random), ~given)
+        fitted = compromise.iterate(closure.perturbed(base, given, size, random), ~given)
         bound = min(bound, float(np.linalg.norm(compromise.residual(fitted.q))))
         trial = closure.iterate(fitted.q, ~held)
         if not trial.closed:
@@ -86,7 +91,7 @@ def _nearest(
     return best
 
 
-def coordinates_at(model: Model, guess: Array, places: list[Held], given: Marks) -> Array:
+def coordinates_at(model: Model, guess: Array, places: list[CoordinateTarget], given: Marks) -> Array:
     """Return a guess (nq,) with coordinates of tree joints read off the poses of bodies, except those that are given.
 
     A joint takes the coordinates nearest to the relative pose of its markers. A body that is not placed, or not in
@@ -94,23 +99,23 @@ def coordinates_at(model: Model, guess: Array, places: list[Held], given: Marks)
     """
     q, forest = guess.copy(), model.forest
     placed = {
-        held.chord.second.body.name: (held.rotation, held.position)
+        held.loop_constraint.second.body.name: (held.rotation, held.position)
         for held in places
-        if isinstance(held, HeldChord) and held.count == 6
+        if isinstance(held, CutJointTarget) and held.count == 6
     }
     poses = {forest.bodies[0]: (np.eye(3), np.zeros(3))}
-    for name, hinge in zip(forest.bodies[1:], forest.hinges, strict=True):
-        inboard = _after(poses[hinge.inboard.body.name], _in_body(model, hinge.inboard, guess))
-        end = _in_body(model, hinge.outboard, guess)
-        span, rates = model.q_slice(hinge.name), model.v_slice(hinge.name)
+    for name, tree_joint in zip(forest.bodies[1:], forest.joints, strict=True):
+        inboard = _after(poses[tree_joint.inboard.body.name], _in_body(model, tree_joint.inboard, guess))
+        end = _in_body(model, tree_joint.outboard, guess)
+        span, rates = model.q_slice(tree_joint.name), model.v_slice(tree_joint.name)
         if name in placed:
             poses[name] = placed[name]
-            if not given[rates].any() and hinge.element.nv:
+            if not given[rates].any() and tree_joint.element.nv:
                 seen = _after(_inverse(inboard), _after(placed[name], end))
-                q[span] = hinge.element.coordinates_of(*(_inverse(seen) if hinge.reversed else seen))
+                q[span] = tree_joint.element.coordinates_of(*(_inverse(seen) if tree_joint.reversed else seen))
         else:
-            joint = hinge.element.pose(q[span])
-            joint = _inverse(joint) if hinge.reversed else joint
+            joint = tree_joint.element.pose(q[span])
+            joint = _inverse(joint) if tree_joint.reversed else joint
             poses[name] = _after(_after(inboard, joint), _inverse(end))
     return q
 

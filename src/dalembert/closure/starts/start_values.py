@@ -1,6 +1,6 @@
 """Start values as `System.initial` gives them: what they ask for beside the drives, and how far a start meets them.
 
-A value may be given for any hinge, also for one at which a loop was cut. What is not given is free to follow.
+A value may be given for any joint, also for one at which a loop was cut. What is not given is free to follow.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from numpy.typing import NDArray
 from ...compile.names import full_names
 from ...connections.constraints.cams import CamFollower
 from ...connections.constraints.chains import KinematicChain
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...model import Model
 from ...rotation import rotation_vectors
-from ...system.initial_values import Initial, Place
+from ...system.initial_values import BodyPlacement, Initial
 from ..relative_pose import relative
-from .chain_targets import ALL, PacedChain
+from .chain_targets import ALL_COORDINATES, ChainRateTarget
 
-__all__ = ["Starts", "missed_starts", "within_limits"]
+__all__ = ["StartValues", "unmet_start_values", "within_limits"]
 
 Array = NDArray[np.float64]
 Values = dict[str, Array]
 
-NEAR = 1e-9  # differences below this, of the size of a value or 1, are rounding
+ROUNDOFF_TOL = 1e-9  # differences below this, of the size of a value or 1, are rounding
 
 
 @dataclass(frozen=True, eq=False)
-class Starts:
+class StartValues:
     """Start values, as described or with others in their place.
 
     Attributes
     ----------
     initials : dict of str to Initial
-        Of hinges and of flexible bodies.
+        Of joints and of flexible bodies.
     places : dict of str to Place
     x : (nx,)
         Element states.
@@ -45,54 +45,55 @@ class Starts:
     """
 
     initials: Mapping[str, Initial]
-    places: Mapping[str, Place]
+    places: Mapping[str, BodyPlacement]
     x: Array
-    first: Starts | None = None
+    first: StartValues | None = None
 
     @classmethod
-    def of(cls, model: Model) -> Starts:
+    def of(cls, model: Model) -> StartValues:
         """Return those of the description."""
-        return cls(model.system.initials, model.system.places, model.state_starts())
+        return cls(model.system.initials, model.system.places, model.element_start_values())
 
-    def positions(self, model: Model, *, beside: Starts | None = None, driven: bool = False) -> Values:
+    def positions(self, model: Model, *, beside: StartValues | None = None, driven: bool = False) -> Values:
         """Return the positions that are given, by name of a connection or coordinate.
 
         Flexible bodies are among them, undeformed unless given: as little deformed as can be. Without those that are in
         `beside` and, if `driven`, without those that drives prescribe.
         """
-        taken = {(d.connection.name, k) for d in model.hinge_drives if driven for k in d.places}
+        taken = {(d.connection.name, k) for d in model.joint_drives if driven for k in d.places}
         modes = {name: Initial(np.zeros(_width(model, name))) for name in model.flexible_names}
         return self._asked(model, {**modes, **self.initials}, taken, beside, "coordinates")
 
-    def speeds(self, model: Model, *, beside: Starts | None = None) -> Values:
+    def speeds(self, model: Model, *, beside: StartValues | None = None) -> Values:
         """Return the speeds that are given and that no drive prescribes, by name of a connection or speed."""
-        taken = {(d.connection.name, k) for d in model.hinge_drives if d.level <= 1 for k in d.freedoms}
+        taken = {(d.connection.name, k) for d in model.joint_drives if d.level <= 1 for k in d.dofs}
         return self._asked(model, self.initials, taken, beside, "speeds")
 
-    def paced_chains(self, model: Model) -> list[PacedChain]:
+    def paced_chains(self, model: Model) -> list[ChainRateTarget]:
         """Return kinematic chains with rates of inner coordinates that are given."""
         found = []
         for name, initial in self.initials.items():
             chain = _chain(model, name)
             if chain is not None and initial.speed is not None:
                 position = np.full(len(initial.speed), np.nan) if initial.position is None else initial.position
-                found.append(PacedChain(model.system.connections[name], chain, position, initial.speed))
+                found.append(ChainRateTarget(model.system.connections[name], chain, position, initial.speed))
         return found
 
-    def of_speeds(self) -> Starts:
+    def of_speeds(self) -> StartValues:
         """Return the speeds and velocities among them."""
         initials = {name: Initial(None, initial.speed) for name, initial in self.initials.items()}
         places = {
-            name: Place(None, None, place.velocity, place.angular_velocity) for name, place in self.places.items()
+            name: BodyPlacement(None, None, place.velocity, place.angular_velocity)
+            for name, place in self.places.items()
         }
-        return Starts(initials, places, self.x)
+        return StartValues(initials, places, self.x)
 
     def _asked(
         self,
         model: Model,
         initials: Mapping[str, Initial],
         taken: set[tuple[str, int]],
-        beside: Starts | None,
+        beside: StartValues | None,
         kind: str,
     ) -> Values:
         asked: Values = {}
@@ -107,13 +108,13 @@ class Starts:
                 for k, value in enumerate(values)
                 if not np.isnan(value) and (name, k) not in taken and (before is None or np.isnan(before[k]))
             ]
-            hinge, chain = _hinge(model, name), _chain(model, name)
+            joint, chain = _joint(model, name), _chain(model, name)
             if len(free) == len(values) or (chain is not None and free and before is None):
                 asked[name] = values  # of a chain, all together
             elif chain is not None:
                 if free and before is not None:  # they have to fit those beside them
-                    asked[f"{name}.{ALL}"] = np.where(np.isnan(before), values, before)
-            elif hinge is None or kind == "speeds" or hinge.nq == hinge.nv:  # an attitude is held as a whole
+                    asked[f"{name}.{ALL_COORDINATES}"] = np.where(np.isnan(before), values, before)
+            elif joint is None or kind == "speeds" or joint.nq == joint.nv:  # an attitude is held as a whole
                 names = _part_names(model, name, kind)
                 asked |= {names[k]: values[k : k + 1] for k in free}
             elif free and name in model.compiled.names.cut_q and len({*free} & {*range(4)}) in (0, 4):
@@ -121,29 +122,29 @@ class Starts:
         return asked
 
 
-def within_limits(model: Model, starts: Starts) -> tuple[Starts, dict[str, str]]:
-    """Return start values with coordinates that nobody gave within the limits of hinges, and words on those moved.
+def within_limits(model: Model, starts: StartValues) -> tuple[StartValues, dict[str, str]]:
+    """Return start values with coordinates that nobody gave within the limits of joints, and words on those moved.
 
     A coordinate that is not given starts at zero, or at the limit that is nearest to it.
     """
-    driven = {(d.connection.name, k) for d in model.hinge_drives if d.level == 0 for k in d.places}
+    driven = {(d.connection.name, k) for d in model.joint_drives if d.level == 0 for k in d.places}
     initials, words = dict(starts.initials), {}
-    for name in model.hinge_names:
-        hinge, old = _hinge(model, name), initials.get(name, Initial())
-        if hinge is None or (hinge.lower is None and hinge.upper is None):
+    for name in model.joint_names:
+        joint, old = _joint(model, name), initials.get(name, Initial())
+        if joint is None or (joint.lower is None and joint.upper is None):
             continue
-        free = np.array([(name, k) not in driven for k in range(hinge.nq)])
+        free = np.array([(name, k) not in driven for k in range(joint.nq)])
         if old.meant is not None:
             free &= np.isnan(old.meant)
-        start = hinge.zero if old.position is None else np.where(np.isnan(old.position), hinge.zero, old.position)
-        low, high = (_limit(hinge.lower, -np.inf, hinge.nq), _limit(hinge.upper, np.inf, hinge.nq))
+        start = joint.zero if old.position is None else np.where(np.isnan(old.position), joint.zero, old.position)
+        low, high = (_limit(joint.lower, -np.inf, joint.nq), _limit(joint.upper, np.inf, joint.nq))
         moved = free & ((start < low) | (start > high))
         if not moved.any():
             continue
         nearest = np.where(moved, np.clip(start, low, high), start)
         given = np.where(free & ~moved, np.nan, nearest) if old.meant is not None else nearest
         initials[name] = Initial(given, old.speed, guess=old.meant is None)
-        labels = _labels(name, hinge, hinge.nq)[0]
+        labels = _labels(name, joint, joint.nq)[0]
         for k in np.flatnonzero(moved):
             label, unit = labels[k]
             words[label] = (
@@ -162,23 +163,23 @@ def _of_kind(initial: Initial, kind: str) -> Array | None:
 
 
 def _part_names(model: Model, name: str, kind: str) -> list[str]:
-    """Return the names of the coordinates or speeds of a hinge, or of modes."""
-    hinge = _hinge(model, name)
-    if hinge is None:
+    """Return the names of the coordinates or speeds of a joint, or of modes."""
+    joint = _joint(model, name)
+    if joint is None:
         return [f"{name}.eta[{k}]" for k in range(_width(model, name))]
-    return full_names(name, getattr(hinge, kind))
+    return full_names(name, getattr(joint, kind))
 
 
-def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None) -> list[str]:
+def unmet_start_values(model: Model, q: Array, v: Array, starts: StartValues | None = None) -> list[str]:
     """Say which given start values a start at q (nq,), v (nv,) does not have: asked and used ones."""
-    starts = Starts.of(model) if starts is None else starts
+    starts = StartValues.of(model) if starts is None else starts
     cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros(model.nv))
     missed = []
     placed = any(place.position is not None or place.rotation is not None for place in starts.places.values())
     why = f"loops and drives{' beside places of bodies' * placed} permit no more"
     for name, initial in starts.initials.items():
-        hinge = _hinge(model, name)
-        if name in (*model.hinge_names, *model.flexible_names):
+        joint = _joint(model, name)
+        if name in (*model.joint_names, *model.flexible_names):
             position, speed = q[model.q_slice(name)], v[model.v_slice(name)]
         elif _chain(model, name) is not None:
             missed += _missed_inner(model, name, initial.meant, q)
@@ -187,14 +188,14 @@ def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None
             position, speed = cut_q[model.compiled.names.cut_q[name]], cut_v[model.cut_slice(name)]
         else:
             continue
-        places, rates = _labels(name, hinge, len(position))
+        places, rates = _labels(name, joint, len(position))
         if initial.meant is not None:
-            missed += _missed(places, initial.meant, position, _off(hinge, initial.meant, position), why)
+            missed += _missed(places, initial.meant, position, _off(joint, initial.meant, position), why)
         if initial.speed is not None:
             missed += _missed(rates, initial.speed, speed, np.abs(speed - initial.speed))
     for paced in starts.paced_chains(model):
         used, labels = paced.used(model, q, v), _inner(paced.element)
-        rates = [(f"{paced.chord.name}.{inner}", f" {unit}/s") for inner, unit in labels]
+        rates = [(f"{paced.loop_constraint.name}.{inner}", f" {unit}/s") for inner, unit in labels]
         missed += _missed(rates, paced.rates, used, np.abs(used - paced.rates))
     return missed + _missed_places(model, q, v, starts.places) + _missed_sides(model, starts)
 
@@ -220,30 +221,31 @@ def _chain(model: Model, name: str) -> KinematicChain | None:
     return element if isinstance(element, KinematicChain) else None
 
 
-def _missed_sides(model: Model, starts: Starts) -> list[str]:
+def _missed_sides(model: Model, starts: StartValues) -> list[str]:
     """Say which followers were to start at the side of a profile that is not theirs."""
     missed = []
-    for chord in model.forest.chords:
-        if not isinstance(chord.element, CamFollower):
+    for loop_constraint in model.forest.loop_constraints:
+        if not isinstance(loop_constraint.element, CamFollower):
             continue
         guess = model.initial_state(starts.initials).q
-        first, second = model.pose(chord.first, guess), model.pose(chord.second, guess)
-        if chord.element.on_wrong_side(first.rotation.T @ (second.position - first.position)):
-            here, there = ("inside", "outside") if chord.element.inside else ("outside", "inside")
+        first, second = model.pose(loop_constraint.first, guess), model.pose(loop_constraint.second, guess)
+        if loop_constraint.element.on_wrong_side(first.rotation.T @ (second.position - first.position)):
+            here, there = ("inside", "outside") if loop_constraint.element.inside else ("outside", "inside")
             missed.append(
-                f"{chord.name!r} was to start {there} its profile and starts {here}: a {chord.element.kind} runs there "
-                f"unless it is made with inside={not chord.element.inside}"
+                f"{loop_constraint.name!r} was to start {there} its profile and starts {here}: "
+                f"a {loop_constraint.element.kind} runs there "
+                f"unless it is made with inside={not loop_constraint.element.inside}"
             )
     return missed
 
 
-def _labels(name: str, hinge: Hinge | None, modes: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return name and unit of each coordinate, and of each speed, of a hinge or of so many modes."""
-    if hinge is None:
+def _labels(name: str, joint: Joint | None, modes: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return name and unit of each coordinate, and of each speed, of a joint or of so many modes."""
+    if joint is None:
         labels = [f"{name}.eta[{k}]" for k in range(modes)]
         return [(label, "") for label in labels], [(label, "/s") for label in labels]
-    places = zip(full_names(name, hinge.coordinates), hinge.coordinate_units, strict=True)
-    rates = zip(full_names(name, hinge.speeds), hinge.speed_units, strict=True)
+    places = zip(full_names(name, joint.coordinates), joint.coordinate_units, strict=True)
+    rates = zip(full_names(name, joint.speeds), joint.speed_units, strict=True)
     return [(label, "" if unit == "1" else f" {unit}") for label, unit in places], [
         (label, f" {unit}/s") for label, unit in rates
     ]
@@ -260,11 +262,11 @@ def _missed(
     return [
         f"{label} was to start at {asked[k]:.6g}{unit} and starts at {used[k]:.6g}{unit}: {why}"
         for k, (label, unit) in enumerate(labels)
-        if off[k] > NEAR * (1.0 + abs(asked[k]))
+        if off[k] > ROUNDOFF_TOL * (1.0 + abs(asked[k]))
     ]
 
 
-def _missed_places(model: Model, q: Array, v: Array, places: Mapping[str, Place]) -> list[str]:
+def _missed_places(model: Model, q: Array, v: Array, places: Mapping[str, BodyPlacement]) -> list[str]:
     """Say which places and velocities given to bodies a start at q (nq,), v (nv,) does not have."""
     poses: list[str] = []
     rates: list[str] = []
@@ -284,14 +286,14 @@ def _missed_places(model: Model, q: Array, v: Array, places: Mapping[str, Place]
             (place.velocity, speeds[3:], "velocity", "m/s", rates),
             (place.angular_velocity, speeds[:3], "angular velocity", "rad/s", rates),
         ):
-            if given is not None and np.abs(given - used).max() > NEAR * (1.0 + np.abs(given).max()):
+            if given is not None and np.abs(given - used).max() > ROUNDOFF_TOL * (1.0 + np.abs(given).max()):
                 asked, got = (", ".join(f"{x:.6g}" for x in row) for row in (given, used))
                 away = ""
                 if what == "position":
                     shifts[name] = float(np.linalg.norm(given - used))
                     away = f", {shifts[name]:.3g} m away"
                 missed.append(
-                    f"{name!r} was to start with {what} ({asked}) {unit} and has ({got}){away}: its hinges permit no "
+                    f"{name!r} was to start with {what} ({asked}) {unit} and has ({got}){away}: its joints permit no "
                     "more"
                 )
     return [*(poses if len({*shifts, *turns}) < 2 else [_largest_corrections(shifts, turns)]), *rates]
@@ -310,10 +312,10 @@ def _largest_corrections(shifts: Mapping[str, float], turns: Mapping[str, float]
     )
 
 
-def _hinge(model: Model, name: str) -> Hinge | None:
+def _joint(model: Model, name: str) -> Joint | None:
     connection = model.system.connections.get(name)
     element = connection.element if connection is not None else None
-    return element if isinstance(element, Hinge) else None
+    return element if isinstance(element, Joint) else None
 
 
 def _width(model: Model, name: str) -> int:
@@ -321,13 +323,13 @@ def _width(model: Model, name: str) -> int:
     return int(span.stop - span.start)
 
 
-def _off(hinge: Hinge | None, asked: Array, used: Array) -> Array:
+def _off(joint: Joint | None, asked: Array, used: Array) -> Array:
     """Return by how much positions differ: angles up to full turns, quaternions up to their sign."""
     off = np.abs(used - asked)
-    if hinge is None:
+    if joint is None:
         return off
-    if "qw" in hinge.coordinates:
+    if "qw" in joint.coordinates:
         unit = asked[:4] / np.linalg.norm(asked[:4])
         off[:4] = np.minimum(np.abs(used[:4] - unit), np.abs(used[:4] + unit))
-    turns = np.array([unit == "rad" for unit in hinge.coordinate_units]) & (not hinge.counts_turns)
+    turns = np.array([unit == "rad" for unit in joint.coordinate_units]) & (not joint.counts_turns)
     return np.where(turns, np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi))), off)

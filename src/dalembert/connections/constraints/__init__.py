@@ -12,11 +12,12 @@ from .couplings import (
     screw_coupling,
 )
 from .curves import Arc, Curve, Line
-from .custom import CustomConstraint, PfaffConstraint
+from .custom import CustomConstraint, PfaffianConstraint
 from .geometric import (
     AxisAngle,
     Constraint,
     Distance,
+    KnifeEdge,
     Parallel,
     Perpendicular,
     PointOnLine,
@@ -24,7 +25,6 @@ from .geometric import (
     PointOnPoint,
     RollingDisc,
     RollingSphere,
-    Skate,
 )
 from .ropes import Rope
 
@@ -41,11 +41,12 @@ __all__ = [
     "CustomCoupling",
     "Distance",
     "KinematicChain",
+    "KnifeEdge",
     "Line",
     "Offset",
     "Parallel",
     "Perpendicular",
-    "PfaffConstraint",
+    "PfaffianConstraint",
     "PointOnCurve",
     "PointOnLine",
     "PointOnPlane",
@@ -54,7 +55,6 @@ __all__ = [
     "RollingDisc",
     "RollingSphere",
     "Rope",
-    "Skate",
     "belt",
     "gear",
     "rack_and_pinion",

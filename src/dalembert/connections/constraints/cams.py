@@ -21,7 +21,7 @@ from ...provenance import record_makers
 from ..joints.joint import frame_with_z
 from .curves import Curve
 from .geometric import Constraint
-from .piecewise_polynomials import Pieces
+from .piecewise_polynomials import PiecewisePolynomial
 
 __all__ = ["CamFollower", "PointOnCurve", "RollingCam"]
 
@@ -73,8 +73,8 @@ class PointOnCurve(Constraint):
     def frames(self) -> tuple[Array, Array]:
         return frame_with_z(self.up), np.eye(3)
 
-    def table(self) -> Pieces:
-        pieces: Pieces = self.curve.pieces
+    def table(self) -> PiecewisePolynomial:
+        pieces: PiecewisePolynomial = self.curve.pieces
         return pieces.turned(self.frames()[0])
 
 
@@ -96,7 +96,7 @@ class CamFollower(Constraint):
         The follower is inside the profile, as a roller in a ring; a flat face cannot be.
 
     Row: distance between follower and profile, in the plane of the cam; keeping the two in one plane is the business of
-    the hinges. The multiplier is the normal force on the follower, positive if the two press on each other; where it
+    the joints. The multiplier is the normal force on the follower, positive if the two press on each other; where it
     is negative a follower without a spring or groove would lift off. A start on the other side of the profile is moved
     to the side that is meant, which the notes of a run say.
 
@@ -152,8 +152,8 @@ class CamFollower(Constraint):
     def parameter(self) -> float:
         return self.radius
 
-    def table(self) -> Pieces:
-        pieces: Pieces = self.profile.pieces
+    def table(self) -> PiecewisePolynomial:
+        pieces: PiecewisePolynomial = self.profile.pieces
         # the follower's side is to the left: outside a profile that runs clockwise
         return pieces if (_area(pieces) > 0) == self.inside else pieces.reversed()
 
@@ -212,7 +212,7 @@ class RollingCam(CamFollower):
         return "cam_rolling"
 
 
-def _area(pieces: Pieces) -> float:
+def _area(pieces: PiecewisePolynomial) -> float:
     """Return the area inside a closed plane curve, positive if it runs counterclockwise, m2."""
     # Gauss with five points is exact for x y' of two quintics
     nodes, weights = np.polynomial.legendre.leggauss(5)

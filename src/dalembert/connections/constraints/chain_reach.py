@@ -1,11 +1,11 @@
 """How far the ends of a kinematic chain can come apart, and how near.
 
-Hinges that turn about the first centre A, or about the last one B, leave the distance of A and B as it is. If all those
+Joints that turn about the first centre A, or about the last one B, leave the distance of A and B as it is. If all those
 between them are parallel pins, with links d_k across their axis from one to the next and h along it in all, then
 
     |AB|^2 = h^2 + s^2,     s between max(0, 2 max d_k - sum d_k) and sum d_k                                        (1)
 
-and at both ends of that the chain is stretched or folded: its hinges give way along AB no more.
+and at both ends of that the chain is stretched or folded: its joints give way along AB no more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..joints import Hinge, Revolute, Spherical, Universal
+from ..joints import Joint, Revolute, Spherical, Universal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
     from ..connection import Connection
     from .chains import KinematicChain
 
-__all__ = ["Reach", "is_tie", "reach_of"]
+__all__ = ["ChainReach", "is_chain_limit", "reach_of"]
 
 Array = NDArray[np.float64]
 
-_SAME = 1e-9  # of the length of the chain: centres that are one; likewise of axes
-_ROOM = 1e-6  # of the reach: so much before its end a chain is taken to be stretched, where its equations are sound
+COINCIDENCE_TOL = 1e-9  # of the length of the chain: centres that are one; likewise of axes
+STRETCH_MARGIN = (
+    1e-6  # of the reach: so much before its end a chain is taken to be stretched, where its equations are sound
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class ChainReach:
     """The distance of two points of a chain.
 
     Attributes
@@ -51,37 +53,37 @@ class Reach:
     most: float
 
 
-def is_tie(connection: Connection, connections: Mapping[str, Connection]) -> bool:
+def is_chain_limit(connection: Connection, connections: Mapping[str, Connection]) -> bool:
     """Return whether a connection is a rope that holds a chain where it is stretched or folded."""
     chain, _, ending = connection.name.rpartition(".")
     return ending in ("reach", "fold") and chain in connections and connections[chain].element.kind == "KinematicChain"
 
 
-def reach_of(chain: KinematicChain) -> Reach | None:
+def reach_of(chain: KinematicChain) -> ChainReach | None:
     """Return how far a chain reaches, by (1); None if it is of another kind."""
-    hinges: list[tuple[Hinge, Array, Array]] = []  # each with where it is and how its axes lie, unmoved
+    joints: list[tuple[Joint, Array, Array]] = []  # each with where it is and how its axes lie, unmoved
     R, p = np.eye(3), np.zeros(3)
     for part in chain.parts:
-        if isinstance(part, Hinge):
+        if isinstance(part, Joint):
             if type(part) not in (Revolute, Spherical, Universal):
                 return None
-            hinges.append((part, p.copy(), R.copy()))
+            joints.append((part, p.copy(), R.copy()))
             C, c = part.pose(part.zero)
         else:
             C, c = part.rotation, part.position
         R, p = R @ C, p + R @ c
-    size = _SAME * chain.length
-    centres = [place for _, place, _ in hinges]
-    first, last = 0, len(hinges) - 1
+    size = COINCIDENCE_TOL * chain.length
+    centres = [place for _, place, _ in joints]
+    first, last = 0, len(joints) - 1
     while first < last and np.linalg.norm(centres[first + 1] - centres[0]) < size:
         first += 1
     while last > first and np.linalg.norm(centres[last - 1] - centres[-1]) < size:
         last -= 1
-    knees = hinges[first + 1 : last]
-    if not knees or any(not isinstance(hinge, Revolute) for hinge, _, _ in knees):
+    knees = joints[first + 1 : last]
+    if not knees or any(not isinstance(joint, Revolute) for joint, _, _ in knees):
         return None
-    axes = [turned @ hinge.axis for hinge, _, turned in knees if isinstance(hinge, Revolute)]
-    if any(np.linalg.norm(np.cross(axis, axes[0])) > _SAME for axis in axes):
+    axes = [turned @ joint.axis for joint, _, turned in knees if isinstance(joint, Revolute)]
+    if any(np.linalg.norm(np.cross(axis, axes[0])) > COINCIDENCE_TOL for axis in axes):
         return None
     links = np.diff([centres[0], *(place for _, place, _ in knees), centres[-1]], axis=0)
     along = links @ axes[0]
@@ -91,5 +93,5 @@ def reach_of(chain: KinematicChain) -> Reach | None:
         return None
     whole, gap = float(across.sum()), max(0.0, 2.0 * float(across.max()) - float(across.sum()))
     h = float(along.sum())
-    least = math.hypot(h, gap * (1.0 + _ROOM)) if gap > size else 0.0
-    return Reach(centres[0], R.T @ (centres[-1] - p), least, math.hypot(h, whole * (1.0 - _ROOM)))
+    least = math.hypot(h, gap * (1.0 + STRETCH_MARGIN)) if gap > size else 0.0
+    return ChainReach(centres[0], R.T @ (centres[-1] - p), least, math.hypot(h, whole * (1.0 - STRETCH_MARGIN)))

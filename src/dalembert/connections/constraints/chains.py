@@ -1,4 +1,4 @@
-"""Kinematic chains: massless hinges in series between two markers, as one set of equations (Sol 1983, section 7.2)."""
+"""Kinematic chains: massless joints in series between two markers, as one set of equations (Sol 1983, section 7.2)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ...errors import ModelError
 from ...rotation import as_rotation_matrix, quaternion, quaternion_from_matrix, unit_vector
 from ..formulas.expressions import Program
 from ..formulas.kinematic_programs import PosePrograms, motion_columns, typical_length
-from ..formulas.program_algebra import Calculus, Matrix, Vector, transposed
-from ..joints import Hinge
-from ..joints.custom import CustomHinge
+from ..formulas.program_algebra import Matrix, ProgramBuilder, Vector, transposed
+from ..joints import Joint
+from ..joints.custom import CustomJoint
 from .geometric import Constraint
 
 __all__ = ["Bar", "KinematicChain", "Offset"]
 
 Array = NDArray[np.float64]
 
-_MOST = 24  # inner coordinates: core/chain.hpp
+MAX_INNER_COORDINATES = 24  # inner coordinates: core/chain.hpp
 _SAMPLES = 12
-NEXT = 25  # steps of a search that goes on where the last one ended
-ROUGH = 1e-7  # gain of a step from which on it is no matter where out of reach the nearest pose is
+MAX_WARM_ITERATIONS = 25  # steps of a search that goes on where the last one ended
+UNREACHABLE_TOL = 1e-7  # gain of a step from which on it is no matter where out of reach the nearest pose is
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,16 +66,16 @@ def Bar(length: float, axis: Any = "x") -> Offset:
 @checked("near")
 @dataclass(frozen=True, eq=False)
 class KinematicChain(Constraint):
-    """Massless hinges in series between two markers, as one set of equations.
+    """Massless joints in series between two markers, as one set of equations.
 
     Parameters
     ----------
-    parts : sequence of Hinge and Offset
-        From the first marker to the second. Hinges may be of the library or `CustomHinge` without time.
+    parts : sequence of Joint and Offset
+        From the first marker to the second. Joints may be of the library or `CustomJoint` without time.
     near : dict of int to (n,) numbers
-        Coordinates of hinges, by their number in `parts`, near which inner coordinates are searched first.
+        Coordinates of joints, by their number in `parts`, near which inner coordinates are searched first.
 
-    The relative motion that the hinges allow is Y gamma', gamma their coordinates: 6 - rank(Y) equations are left on
+    The relative motion that the joints allow is Y gamma', gamma their coordinates: 6 - rank(Y) equations are left on
     the pose of the second marker (a bar between two balls: rank 5, one equation, the distance). Inner coordinates have
     no place among the coordinates of the system; they follow from the pose in every evaluation (`inner`), redundant
     ones (the spin of that bar) stay where the search leaves them.
@@ -85,8 +85,8 @@ class KinematicChain(Constraint):
     position=0.3)`` gives inner coordinates start values: positions are found that meet them, and `inner` of the model's
     chain, ``model.system.connections["chain"].element``, comes as near to them as it can.
 
-    The rank is that of generic positions. Where the chain is stretched or folded so that it drops, the hinges can
-    follow no further. Chains of parallel pins, with any hinges that turn about the first and the last centre, hold
+    The rank is that of generic positions. Where the chain is stretched or folded so that it drops, the joints can
+    follow no further. Chains of parallel pins, with any joints that turn about the first and the last centre, hold
     there: in runs a `Rope` between these centres, ``"chain.reach"``, of a length 1e-6 before the end of their reach, is
     pulled taut with an impulse and lets go when it would push; ``"chain.fold"`` likewise where they are folded. Outputs
     are those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; put a `Rope` beside them.
@@ -94,11 +94,11 @@ class KinematicChain(Constraint):
     Attributes
     ----------
     rank : int
-        Freedoms that the chain leaves.
+        Degrees of freedom that the chain leaves.
     inner_names : tuple of str
         Inner coordinates, ``"0.angle"`` that of the first part; a ball joint has a quaternion.
     redundant : int
-        Freedoms of the hinges that do not move the second marker.
+        Degrees of freedom of the joints that do not move the second marker.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class KinematicChain(Constraint):
     (5, 1, 1)
     """
 
-    parts: Sequence[Hinge | Offset] = ()
+    parts: Sequence[Joint | Offset] = ()
     near: Mapping[int, Any] = field(default_factory=dict)
     programs: PosePrograms = field(init=False, repr=False)
     inner_names: tuple[str, ...] = field(init=False)
@@ -124,18 +124,20 @@ class KinematicChain(Constraint):
     def __post_init__(self) -> None:
         item = self.kind
         parts = tuple(self.parts) if isinstance(self.parts, Sequence) and not isinstance(self.parts, str) else ()
-        if not any(isinstance(part, Hinge) for part in parts):
-            raise ModelError(item, "parts", self.parts, "give at least one hinge, and offsets such as Bar(length)")
+        if not any(isinstance(part, Joint) for part in parts):
+            raise ModelError(item, "parts", self.parts, "give at least one joint, and offsets such as Bar(length)")
         for part in parts:
-            if not isinstance(part, (Hinge, Offset)):
-                raise ModelError(item, "part", part, "use hinges such as Spherical(), and Bar(length) or Offset(...)")
-            if isinstance(part, CustomHinge) and part.clock is not None:
-                raise ModelError(item, "part", part.kind, "hinges of a chain must not depend on time")
+            if not isinstance(part, (Joint, Offset)):
+                raise ModelError(item, "part", part, "use joints such as Spherical(), and Bar(length) or Offset(...)")
+            if isinstance(part, CustomJoint) and part.clock is not None:
+                raise ModelError(item, "part", part.kind, "joints of a chain must not depend on time")
         names = tuple(
-            f"{k}.{name}" for k, part in enumerate(parts) if isinstance(part, Hinge) for name in part.coordinates
+            f"{k}.{name}" for k, part in enumerate(parts) if isinstance(part, Joint) for name in part.coordinates
         )
-        if len(names) > _MOST:
-            raise ModelError(item, "inner coordinates", len(names), f"use up to {_MOST} (a ball joint counts four)")
+        if len(names) > MAX_INNER_COORDINATES:
+            raise ModelError(
+                item, "inner coordinates", len(names), f"use up to {MAX_INNER_COORDINATES} (a ball joint counts four)"
+            )
         programs = _in_series(parts, len(names))
         rng = np.random.default_rng(11)
         samples = [_random_coordinates(parts, rng) for _ in range(_SAMPLES)]
@@ -145,7 +147,7 @@ class KinematicChain(Constraint):
         rank = int(max(ranks))
         if rank == 6:
             raise ModelError(
-                item, "rank", rank, "its hinges allow every relative motion, so it binds nothing: leave it out"
+                item, "rank", rank, "its joints allow every relative motion, so it binds nothing: leave it out"
             )
         for name, value in (
             ("parts", parts),
@@ -179,16 +181,16 @@ class KinematicChain(Constraint):
 
     @property
     def redundant(self) -> int:
-        """Freedoms of the hinges that do not move the second marker."""
-        return sum(part.nv for part in self.parts if isinstance(part, Hinge)) - self.rank
+        """Degrees of freedom of the joints that do not move the second marker."""
+        return sum(part.nv for part in self.parts if isinstance(part, Joint)) - self.rank
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Parameters of its custom hinges, ``"0.r"`` that of the first part."""
+        """Parameters of its custom joints, ``"0.r"`` that of the first part."""
         return {
             f"{k}.{name}": value
             for k, part in enumerate(self.parts)
-            if isinstance(part, CustomHinge)
+            if isinstance(part, CustomJoint)
             for name, value in part.parameters.items()
         }
 
@@ -229,13 +231,15 @@ class KinematicChain(Constraint):
         [turn times length; displacement], axes of the first marker: e of core/closures/chain.hpp. The search begins at
         inner coordinates `near`, if they are given.
         """
-        starts, most = (self.starts[:2], 100) if near is None else (near[None], NEXT)
-        found = [self.programs.nearest(rotation, position, start, self.length, ROUGH, most) for start in starts]
+        starts, most = (self.starts[:2], 100) if near is None else (near[None], MAX_WARM_ITERATIONS)
+        found = [
+            self.programs.nearest(rotation, position, start, self.length, UNREACHABLE_TOL, most) for start in starts
+        ]
         inner = min(found, key=lambda pair: pair[1])[0]
         return self.error(rotation, position, inner)[0], inner
 
-    def room_left(self, rotation: Array, position: Array) -> float:
-        """Return how far the hinges are from where they are stretched or folded: 0 there, up to 1."""
+    def stretch_margin(self, rotation: Array, position: Array) -> float:
+        """Return how far the joints are from where they are stretched or folded: 0 there, up to 1."""
         scale = np.array([self.length] * 3 + [1.0] * 3)[:, None]
         Y = scale * self.programs.at(self._nearest(rotation, position)[0])[2]
         s = np.linalg.svd(Y, compute_uv=False)
@@ -255,7 +259,7 @@ class KinematicChain(Constraint):
     @property
     def inner_units(self) -> tuple[str, ...]:
         """Units of the inner coordinates: rad, m, or 1."""
-        return tuple(unit for part in self.parts if isinstance(part, Hinge) for unit in part.coordinate_units)
+        return tuple(unit for part in self.parts if isinstance(part, Joint) for unit in part.coordinate_units)
 
     def asked(self, item: str, given: Any, before: Array | None = None) -> Array:
         """Return inner coordinates that are asked for, (n,), NaN where none is; from a mapping by name, or an array.
@@ -279,7 +283,7 @@ class KinematicChain(Constraint):
             values[names.index(name)] = finite_number(value, item=item, field=name)
         first = 0
         for k, part in enumerate(self.parts):
-            if not isinstance(part, Hinge):
+            if not isinstance(part, Joint):
                 continue
             turn = values[first : first + 4] if "qw" in part.coordinates else np.zeros(0)
             first += part.nq
@@ -291,8 +295,8 @@ class KinematicChain(Constraint):
                 turn /= np.linalg.norm(turn)
         return values
 
-    def asked_rates(self, item: str, given: Any, before: Array | None = None) -> Array:
-        """Return rates of inner coordinates that are asked for, as `asked` does; those of quaternions are refused."""
+    def rate_targets(self, item: str, given: Any, before: Array | None = None) -> Array:
+        """Return requested rates of inner coordinates, as `asked` does; those of quaternions are refused."""
         names, n = self.inner_names, len(self.inner_names)
         if not isinstance(given, Mapping):
             numbers = [given] if n == 1 and shape_of(given) == () else given
@@ -302,7 +306,7 @@ class KinematicChain(Constraint):
             if name not in names:
                 raise ModelError(item, "inner coordinate", name, f"there are {', '.join(names)}")
             if name.rpartition(".")[2] in ("qw", "qx", "qy", "qz"):
-                remedy = "a ball joint within a chain has no speeds to give; make the chain of bodies and hinges"
+                remedy = "a ball joint within a chain has no speeds to give; make the chain of bodies and joints"
                 raise ModelError(item, "speed", {name: value}, remedy)
             rates[names.index(name)] = finite_number(value, item=item, field=name)
         return rates
@@ -318,12 +322,14 @@ class KinematicChain(Constraint):
     def held(self, rotation: Array, position: Array, asked: Array, near: Array | None = None) -> tuple[Array, Array]:
         """Return how a pose misses the nearest that the chain can take with the asked coordinates held, and where.
 
-        As `beyond`: (6,) m and inner coordinates (n,).
+        As `limit_violation`: (6,) m and inner coordinates (n,).
         """
         free = np.isnan(asked)
         starts = [*self.starts[:2]] if near is None else [near, self.starts[0]]
         found = [
-            self.programs.nearest(rotation, position, np.where(free, start, asked), self.length, ROUGH**2, free=free)
+            self.programs.nearest(
+                rotation, position, np.where(free, start, asked), self.length, UNREACHABLE_TOL**2, free=free
+            )
             for start in starts
         ]
         inner = min(found, key=lambda pair: pair[1])[0]
@@ -368,22 +374,22 @@ class KinematicChain(Constraint):
     def _first_start(self) -> Array:
         found = []
         for k, part in enumerate(self.parts):
-            if isinstance(part, Hinge):
+            if isinstance(part, Joint):
                 item, given = f"{self.kind}: near, part {k}", self.near.get(k, part.zero)
                 numbers = [given] if shape_of(given) == () else given
                 found.append(finite_array(numbers, (part.nq,), item=item, field="value"))
         unknown = [k for k in self.near if not (isinstance(k, int) and 0 <= k < len(self.parts))]
-        unknown += [k for k in self.near if k not in unknown and not isinstance(self.parts[k], Hinge)]
+        unknown += [k for k in self.near if k not in unknown and not isinstance(self.parts[k], Joint)]
         if unknown:
-            raise ModelError(self.kind, "near", unknown, "name hinges by their number in `parts`, from 0")
+            raise ModelError(self.kind, "near", unknown, "name joints by their number in `parts`, from 0")
         return np.concatenate(found)
 
 
-def _in_series(parts: Sequence[Hinge | Offset], n: int) -> PosePrograms:
+def _in_series(parts: Sequence[Joint | Offset], n: int) -> PosePrograms:
     """Return the pose of the end of a chain in its beginning."""
     program = Program(tuple(f"g{k}" for k in range(2 * n)))
     places = [program.emit("input", k) for k in range(2 * n)]
-    k = Calculus(program)
+    k = ProgramBuilder(program)
     # from the end to the beginning: C, c the pose of the end in the frame that a part begins with
     C: Matrix = k.matrix(np.eye(3).tolist())
     c: Vector = k.numbers([0.0] * 3)
@@ -395,7 +401,7 @@ def _in_series(parts: Sequence[Hinge | Offset], n: int) -> PosePrograms:
         else:
             q = places[last - part.nq : last]
             last -= part.nq
-            R, p = _hinge_pose(k, part, q, number)
+            R, p = _joint_pose(k, part, q, number)
             back = transposed(C)
             mine = []
             for w, v in motion_columns(k, R, p, q):  # of the end of the part; what it carries goes along
@@ -407,24 +413,24 @@ def _in_series(parts: Sequence[Hinge | Offset], n: int) -> PosePrograms:
     return PosePrograms.of(k, C, c, n, columns=columns)
 
 
-def _hinge_pose(k: Calculus, hinge: Hinge, q: Vector, number: int) -> tuple[Matrix, Vector]:
-    """Return C and c of a hinge, part of that number, as places of a program; its parameters get the number too."""
-    pose = hinge.programs[0].pose
+def _joint_pose(k: ProgramBuilder, joint: Joint, q: Vector, number: int) -> tuple[Matrix, Vector]:
+    """Return C and c of a joint, part of that number, as places of a program; its parameters get the number too."""
+    pose = joint.programs[0].pose
     own = {place: f"{number}.{name}" for place, name in pose.own.items()}
     out = k.graft(replace(pose, own=own), [*q, *q])
     return [out[3:6], out[6:9], out[9:12]], out[:3]
 
 
-def _random_coordinates(parts: Sequence[Hinge | Offset], rng: np.random.Generator) -> Array:
-    """Return random coordinates of all hinges, angles anywhere, displacements of the order of the offsets."""
+def _random_coordinates(parts: Sequence[Joint | Offset], rng: np.random.Generator) -> Array:
+    """Return random coordinates of all joints, angles anywhere, displacements of the order of the offsets."""
     reach = (
         max([float(np.linalg.norm(part.position)) for part in parts if isinstance(part, Offset)], default=0.0) or 1.0
     )
     found = [np.zeros(0)]
     for part in parts:
-        if not isinstance(part, Hinge):
+        if not isinstance(part, Joint):
             continue
-        if isinstance(part, CustomHinge):
+        if isinstance(part, CustomJoint):
             found.append(part.zero + rng.uniform(-1.0, 1.0, part.nq))
             continue
         q = np.array(

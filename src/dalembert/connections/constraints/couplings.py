@@ -1,10 +1,10 @@
-"""Couplings: hinge coordinates bound to each other, in proportion or by any formula.
+"""Couplings: joint coordinates bound to each other, in proportion or by any formula.
 
     second = ratio * first + offset
 
 Gears, racks, belts and lead screws are couplings whose ratio follows from their geometry. Coordinates are those of the
-hinges that carry the wheels, relative to what the hinges are mounted on: a planetary train is a coupling between two
-hinges on its carrier.
+joints that carry the wheels, relative to what the joints are mounted on: a planetary train is a coupling between two
+joints on its carrier.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...checks import checked, finite_number
 from ...errors import ModelError
-from ...parameters import Expression, keep, plain
-from ...provenance import record_makers, recorded
-from ..formulas.dependencies import inputs_of, needed
+from ...parameters import Expression, keep_expression, plain_value
+from ...provenance import record_call, record_makers
+from ..formulas.dependencies import inputs_of, required_instructions
 from ..formulas.differentiation import Rate
 from ..formulas.expressions import Program, is_symbolic
 from ..formulas.named_parameters import (
     TIME,
+    as_parameters,
     changed,
     checked_names,
     checked_parameters,
     checked_tables,
     compile_into,
-    own_numbers,
 )
-from ..formulas.program_algebra import Calculus
+from ..formulas.program_algebra import ProgramBuilder
 from ..formulas.row_programs import row_programs
 from ..formulas.tables import Table
 from ..formulas.traced_functions import traced
-from ..joints.joint import Hinge
+from ..joints.joint import Joint
 
 if TYPE_CHECKING:
     from ..connection import Connection
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CoordinateConnection", "Coupling", "CustomCoupling", "belt", "gear", "rack_and_pinion", "screw_coupling"]
 
-_MOST = 32  # coordinates of one formula: core/closures/coupling_rows.hpp
+MAX_COORDINATES = 32  # coordinates of one formula: core/closures/coupling_rows.hpp
 
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """second = ratio * first + offset, for coordinates of two hinges.
+    """second = ratio * first + offset, for coordinates of two joints.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ class Coupling:
 
     def __post_init__(self) -> None:
         for field in ("ratio", "offset"):
-            object.__setattr__(self, field, finite_number(keep(self, field), item="Coupling", field=field))
+            object.__setattr__(self, field, finite_number(keep_expression(self, field), item="Coupling", field=field))
         if self.ratio == 0:
             raise ModelError(
-                "Coupling", "ratio", self.ratio, "a ratio of zero couples nothing; to hold a hinge, use Fixed"
+                "Coupling", "ratio", self.ratio, "a ratio of zero couples nothing; to hold a joint, use Fixed"
             )
 
     @property
@@ -82,12 +82,12 @@ class Coupling:
 @checked("parameters", "coordinates", "definitions", "unit", "tables")
 @record_makers
 class CustomCoupling:
-    """Coordinates of any number of hinges bound by a formula: f(s1, s2, ..., t) = 0, or by their rates.
+    """Coordinates of any number of joints bound by a formula: f(s1, s2, ..., t) = 0, or by their rates.
 
     Parameters
     ----------
     formula : text, SymPy, or a function ``f(s1, s2, ..., t, *parameters)`` of the coordinates
-        What has to be zero. Of the coordinates ``s1 s2 ...`` of the hinges in the order in which they are connected
+        What has to be zero. Of the coordinates ``s1 s2 ...`` of the joints in the order in which they are connected
         (rad or m), the time ``t`` and parameters, it binds positions; one that uses their rates ``ds1 ds2 ...``, in
         which it has to be linear, binds speeds only (nonholonomic).
     parameters : dict of str to float
@@ -100,7 +100,7 @@ class CustomCoupling:
         ``"m"`` or ``"rad"`` of the residual, which scales what counts as closed; if left out that of the first
         coordinate.
 
-    Connect it between hinges or coordinates: ``s.connect("differential", coupling, "left", "right", "case")``. All
+    Connect it between joints or coordinates: ``s.connect("differential", coupling, "left", "right", "case")``. All
     derivatives are found from the formula. Its multiplier, ``"differential.effort"``, times the derivative of f by a
     coordinate is the effort at that coordinate. A drive of it lets the formula follow a law of time instead of staying
     zero.
@@ -137,8 +137,8 @@ class CustomCoupling:
         self.definitions = dict(definitions or {})
         self.tables = checked_tables(item, tables or {})
         self.coordinates = self._named(coordinates)
-        if not 1 <= len(self.coordinates) <= _MOST:
-            raise ModelError(item, "number of coordinates", len(self.coordinates), f"give one to {_MOST}")
+        if not 1 <= len(self.coordinates) <= MAX_COORDINATES:
+            raise ModelError(item, "number of coordinates", len(self.coordinates), f"give one to {MAX_COORDINATES}")
         self.rates = tuple(f"d{name}" for name in self.coordinates)
         self.programs, self.by_rates = self._compiled()
 
@@ -166,12 +166,12 @@ class CustomCoupling:
             formula = found if isinstance(found, str) or not isinstance(found, Sequence) else found[0]
         program = Program((*names, TIME, *self.rates))
         inputs = [program.emit("input", k) for k in range(2 * len(names) + 1)]
-        k, n = Calculus(program), len(names)
+        k, n = ProgramBuilder(program), len(names)
         used = dict(zip(program.inputs, inputs, strict=True))
-        named = {**own_numbers(self.parameters), **self.definitions, **parts}
+        named = {**as_parameters(self.parameters), **self.definitions, **parts}
         places = compile_into(k, [formula], used, named, item=item, tables=self.tables)
         speeds = inputs[n + 1 :]
-        by_rates = bool(set(speeds) & needed(program, places))
+        by_rates = bool(set(speeds) & required_instructions(program, places))
         moving = Rate(k, {**dict(zip(inputs[:n], speeds, strict=True)), inputs[n]: k.one})
         programs = row_programs(
             k,
@@ -222,14 +222,14 @@ class CustomCoupling:
 
 @dataclass(frozen=True, eq=False)
 class CoordinateConnection:
-    """A coupling between coordinates of hinges.
+    """A coupling between coordinates of joints.
 
     Attributes
     ----------
     name : str
     element : Coupling, CustomCoupling or Mimic
     places : tuple of (Connection, int)
-        The hinges, and which of their coordinates.
+        The joints, and which of their coordinates.
     """
 
     name: str
@@ -237,18 +237,18 @@ class CoordinateConnection:
     places: tuple[tuple[Connection, int], ...]
 
     @property
-    def hinges(self) -> tuple[Connection, ...]:
-        """The hinges."""
-        return tuple(hinge for hinge, _ in self.places)
+    def joints(self) -> tuple[Connection, ...]:
+        """The joints."""
+        return tuple(joint for joint, _ in self.places)
 
     @property
     def first(self) -> Connection:
-        """The hinge of the first coordinate."""
+        """The joint of the first coordinate."""
         return self.places[0][0]
 
     @property
     def second(self) -> Connection:
-        """The hinge of the last coordinate: the second of two."""
+        """The joint of the last coordinate: the second of two."""
         return self.places[-1][0]
 
     @property
@@ -257,15 +257,15 @@ class CoordinateConnection:
         formula = isinstance(self.element, CustomCoupling)
         if isinstance(self.element, CustomCoupling) and self.element.unit is not None:
             return (self.element.unit,)
-        hinge, coordinate = self.places[0 if formula else -1]
-        assert isinstance(hinge.element, Hinge)
-        return (hinge.element.speed_units[coordinate],)
+        joint, coordinate = self.places[0 if formula else -1]
+        assert isinstance(joint.element, Joint)
+        return (joint.element.speed_units[coordinate],)
 
     @property
     def meaning(self) -> str:
         """What it says, in coordinates by name."""
         if isinstance(self.element, CustomCoupling):
-            return f"{self.element.formula} = 0 of {', '.join(hinge.name for hinge in self.hinges)}"
+            return f"{self.element.formula} = 0 of {', '.join(joint.name for joint in self.joints)}"
         return f"{self.second.name} = {self.element.ratio:.6g} {self.first.name}"
 
     def __repr__(self) -> str:
@@ -273,28 +273,28 @@ class CoordinateConnection:
 
 
 @checked("internal")
-@recorded
+@record_call
 def gear(teeth_1: float, teeth_2: float, *, internal: bool = False) -> Coupling:
     """Return the coupling of two wheels by their teeth; they turn against each other unless one is internal."""
     a, b = (_positive("gear", field, value) for field, value in (("teeth_1", teeth_1), ("teeth_2", teeth_2)))
     return Coupling(a / b if internal else -a / b)
 
 
-@recorded
+@record_call
 def rack_and_pinion(radius: float) -> Coupling:
     """Return the coupling of a pinion's angle (first) and a rack's slide (second): slide = radius * angle; m."""
     return Coupling(_positive("rack_and_pinion", "radius", radius))
 
 
-@recorded
+@record_call
 def screw_coupling(pitch: float) -> Coupling:
     """Return the coupling of a spindle's angle (first) and a nut's slide (second): `pitch` m a revolution."""
-    finite_number(plain(pitch), item="screw_coupling", field="pitch")
+    finite_number(plain_value(pitch), item="screw_coupling", field="pitch")
     return Coupling(pitch / (2 * math.pi))
 
 
 @checked("crossed")
-@recorded
+@record_call
 def belt(radius_1: float, radius_2: float, *, crossed: bool = False) -> Coupling:
     """Return the coupling of two pulleys by their radii (m): the same sense of rotation unless the belt is crossed."""
     a, b = (_positive("belt", field, value) for field, value in (("radius_1", radius_1), ("radius_2", radius_2)))
@@ -302,7 +302,7 @@ def belt(radius_1: float, radius_2: float, *, crossed: bool = False) -> Coupling
 
 
 def _positive(item: str, field: str, value: float) -> float:
-    number = finite_number(plain(value), item=item, field=field)
+    number = finite_number(plain_value(value), item=item, field=field)
     if number <= 0:
         raise ModelError(item, field, value, "it must be positive")
     return value if isinstance(value, Expression) else number

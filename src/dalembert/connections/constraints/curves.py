@@ -16,17 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import checked, finite_array, finite_number, shape_of
 from ...errors import ModelError, UserFunctionError
-from ...provenance import record_makers, recorded
+from ...provenance import record_call, record_makers
 from ..laws import as_law
-from .piecewise_polynomials import Pieces, hermite_pieces
+from .piecewise_polynomials import PiecewisePolynomial, hermite_pieces
 
 __all__ = ["Arc", "Curve", "Line"]
 
 Array = NDArray[np.float64]
 
-_GAP = 1e-6  # of the curve's size: what counts as the same point
-_CORNER = 1e-4  # rad: what counts as the same direction
-_STEP = 0.05  # rad: quintic pieces of an arc are then good to 1e-13 of its radius
+COINCIDENCE_TOL = 1e-6  # of the curve's size: what counts as the same point
+TANGENT_TOL = 1e-4  # rad: what counts as the same direction
+DIFFERENCE_STEP = 0.05  # rad: quintic pieces of an arc are then good to 1e-13 of its radius
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Arc:
 
     def pieces(self) -> tuple[Array, Array]:
         """Return coefficients (n, 6, 3) and lengths (n,) of the pieces."""
-        count = math.ceil(abs(self.end - self.start) / _STEP)
+        count = math.ceil(abs(self.end - self.start) / DIFFERENCE_STEP)
         angle, h = np.linspace(self.start, self.end, count + 1), (self.end - self.start) / count
         unit = np.column_stack([np.cos(angle), np.sin(angle), 0 * angle])
         across = np.column_stack([-unit[:, 1], unit[:, 0], 0 * angle])
@@ -105,8 +105,8 @@ class Curve:
     Attributes
     ----------
     knots : (n + 1,)
-        The parameter s at which pieces begin and end: chord length (m) of a spline, angle (rad) of a polar curve, arc
-        length (m) of a path.
+        The parameter s at which pieces begin and end: loop constraint length (m) of a spline, angle (rad) of a polar
+        curve, arc length (m) of a path.
     closed : bool
     pieces : Pieces
 
@@ -125,7 +125,7 @@ class Curve:
     [0. 1. 0.]
     """
 
-    pieces: Pieces
+    pieces: PiecewisePolynomial
     knots: Array
 
     def __init__(self, points: ArrayLike, *, closed: bool = False) -> None:
@@ -135,7 +135,7 @@ class Curve:
         size = float(np.ptp(x, axis=0).max())
         if closed:
             gap = float(np.linalg.norm(x[-1] - x[0]))
-            if gap > _GAP * size:
+            if gap > COINCIDENCE_TOL * size:
                 raise ModelError(
                     "Curve",
                     "closed",
@@ -144,20 +144,20 @@ class Curve:
                     "point at the end",
                 )
             x[-1] = x[0]
-        chords = np.linalg.norm(np.diff(x, axis=0), axis=1)
-        if (chords <= 1e-9 * size).any():
-            k = int(chords.argmin())
+        loop_constraints = np.linalg.norm(np.diff(x, axis=0), axis=1)
+        if (loop_constraints <= 1e-9 * size).any():
+            k = int(loop_constraints.argmin())
             raise ModelError("Curve", "points", f"the same at {k} and {k + 1}", "neighbours must be different points")
-        knots = np.concatenate([[0.0], np.cumsum(chords)])
+        knots = np.concatenate([[0.0], np.cumsum(loop_constraints)])
         spline = CubicSpline(knots, x, bc_type="periodic" if closed else "not-a-knot")
-        coefficients = np.zeros((len(chords), 6, 3))
+        coefficients = np.zeros((len(loop_constraints), 6, 3))
         for k in range(len(spline.c)):
             power = len(spline.c) - 1 - k
-            coefficients[:, power] = spline.c[k] * chords[:, None] ** power
+            coefficients[:, power] = spline.c[k] * loop_constraints[:, None] ** power
         self._settle(coefficients, knots, closed)
 
     @classmethod
-    @recorded
+    @record_call
     def from_function(
         cls, function: Callable[[float], ArrayLike], a: float, b: float, n: int = 101, *, closed: bool = False
     ) -> Curve:
@@ -187,7 +187,7 @@ class Curve:
         return cls(points, closed=closed)
 
     @classmethod
-    @recorded
+    @record_call
     def from_derivatives(cls, segments: Sequence[Sequence[Any]], *, start: float = 0.0, closed: bool = False) -> Curve:
         """Return the curve through points with given first and second derivatives, in segments that meet smoothly.
 
@@ -221,7 +221,7 @@ class Curve:
         return cls._joined(item, parts, widths, closed=closed, start=start)
 
     @classmethod
-    @recorded
+    @record_call
     def polar(cls, segments: Sequence[tuple[float, Any]], *, start: float = 0.0) -> Curve:
         """Return the closed curve in the plane z = 0 whose radius follows one law after the other: a cam profile.
 
@@ -251,7 +251,7 @@ class Curve:
                 raise ModelError(item, "angle", span, "it must be positive")
             law = as_law(segment[1], item=item, field="law")
             # an arc needs few pieces, but a rise may be steep
-            local = np.linspace(0.0, span, max(48, math.ceil(span / _STEP)) + 1)
+            local = np.linspace(0.0, span, max(48, math.ceil(span / DIFFERENCE_STEP)) + 1)
             r, r1, r2 = np.array([law(float(x)) for x in local]).T
             if not np.isfinite([r, r1, r2]).all() or r.min() <= 0:
                 raise ModelError(item, "radius", float(r.min()), "it must be positive everywhere")
@@ -269,7 +269,7 @@ class Curve:
         return cls._joined("Curve.polar", parts, spans, closed=True, start=start)
 
     @classmethod
-    @recorded
+    @record_call
     def path(cls, segments: Sequence[Line | Arc], *, closed: bool = True) -> Curve:
         """Return the curve in the plane z = 0 of lines and arcs, each beginning where and as the one before ends.
 
@@ -334,7 +334,7 @@ class Curve:
         return f"<Curve: {ends}, {where}, {len(self.pieces.coefficients)} pieces>"
 
     def _settle(self, coefficients: Array, knots: Array, closed: bool) -> None:
-        self.pieces, self.knots = Pieces(coefficients, bool(closed)), knots
+        self.pieces, self.knots = PiecewisePolynomial(coefficients, bool(closed)), knots
         speed = np.linalg.norm(self.pieces.at(np.linspace(0, 1, 9), 1), axis=2)
         cusp = speed.min(1) <= 1e-6 * speed.max(1)
         if cusp.any():
@@ -346,13 +346,13 @@ class Curve:
     @classmethod
     def _joined(cls, item: str, parts: list[Array], widths: list[Array], *, closed: bool, start: float = 0.0) -> Curve:
         """Return the curve of segments, each a chain of pieces, after a look at where they meet."""
-        chains = [Pieces(part, False) for part in parts]
+        chains = [PiecewisePolynomial(part, False) for part in parts]
         size = float(np.ptp(np.concatenate([chain.box() for chain in chains]), axis=0).max())
         for k in range(len(chains) if closed else len(chains) - 1):
             other = (k + 1) % len(chains)
             last, first = chains[k].at([1.0])[-1, 0], chains[other].at([0.0])[0, 0]
             gap = float(np.linalg.norm(last - first))
-            if gap > _GAP * size:
+            if gap > COINCIDENCE_TOL * size:
                 raise ModelError(
                     item,
                     "closed" if other == 0 else "segments",
@@ -362,7 +362,7 @@ class Curve:
                 )
             before, after = chains[k].at([1.0], 1)[-1, 0], chains[other].at([0.0], 1)[0, 0]
             corner = math.atan2(float(np.linalg.norm(np.cross(before, after))), float(before @ after))
-            if corner > _CORNER:
+            if corner > TANGENT_TOL:
                 raise ModelError(
                     item,
                     "segments",

@@ -18,20 +18,20 @@ from ..formulas.differentiation import Rate
 from ..formulas.expressions import Program, is_symbolic
 from ..formulas.named_parameters import (
     TIME,
+    as_parameters,
     changed,
     checked_names,
     checked_parameters,
     checked_tables,
     compile_into,
-    own_numbers,
 )
-from ..formulas.program_algebra import Calculus, Matrix, Vector
+from ..formulas.program_algebra import Matrix, ProgramBuilder, Vector
 from ..formulas.row_programs import row_programs
 from ..formulas.tables import Table
 from ..formulas.traced_functions import traced
 from .geometric import Constraint
 
-__all__ = ["CustomConstraint", "PfaffConstraint"]
+__all__ = ["CustomConstraint", "PfaffianConstraint"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class _RowsByFormula(Constraint):
             raise ModelError(item, "units", self.units, 'give "m" or "rad", one or one for each row')
         for name, value in (("rows", names), ("units", units), ("parameters", parameters)):
             object.__setattr__(self, name, value)
-        definitions = {**own_numbers(parameters), **dict(self.definitions), **parts}
+        definitions = {**as_parameters(parameters), **dict(self.definitions), **parts}
         object.__setattr__(self, "programs", self._compiled(formulas, definitions))
 
     def _traced(self, function: Callable[..., Any], parameters: Sequence[str]) -> tuple[Any, dict[str, str]]:
@@ -141,7 +141,7 @@ class CustomConstraint(_RowsByFormula):
         Of the position ``x y z`` (m), the rotation matrix ``Rxx Rxy ... Rzz`` (``Rxy``: x component of the second
         marker's y axis), the rotation vector ``rx ry rz`` (rad, turns below half a turn), the time ``t``, and
         parameters. Text or SymPy. Or a Python function ``f(p, R, t, *parameters)`` of position (3,) and rotation
-        matrix (3, 3), read once as that of a `CustomHinge`.
+        matrix (3, 3), read once as that of a `CustomJoint`.
     parameters : dict of str to float
     definitions : dict of str to formula
         Named parts that formulas use.
@@ -150,7 +150,7 @@ class CustomConstraint(_RowsByFormula):
     units : str or sequence of str
         ``"m"`` or ``"rad"`` of the residuals, which scales what counts as closed.
     tables : dict of str to Table
-        Functions that formulas call by name, as of a `CustomHinge`.
+        Functions that formulas call by name, as of a `CustomJoint`.
 
     Each residual is a row P_y y' + P_oy = 0 and so on (Sol 1983, (3.3.4)-(3.3.10)), with all derivatives found from the
     formulas. The load is P_y^T times the multipliers. Rows that become dependent are dealt with as for other loops.
@@ -185,7 +185,7 @@ class CustomConstraint(_RowsByFormula):
 
 @checked("parameters", "definitions", "names", "units", "tables")
 @record_makers
-class PfaffConstraint(_RowsByFormula):
+class PfaffianConstraint(_RowsByFormula):
     """Nonholonomic equations between two markers, linear in the rates: P_v v + P_w w + P_0 = 0.
 
     Parameters
@@ -202,7 +202,7 @@ class PfaffConstraint(_RowsByFormula):
     A skate on the plane, written as Sol 1983, (3.3.20), but regular in every heading:
 
     >>> import dalembert as da
-    >>> da.PfaffConstraint("vx*Rxy + vy*Ryy").holonomic
+    >>> da.PfaffianConstraint("vx*Rxy + vy*Ryy").holonomic
     (False,)
     """
 
@@ -230,11 +230,11 @@ _TURN = ("rx", "ry", "rz")
 _RATES = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
-def _pose_inputs() -> tuple[Calculus, Vector, Matrix, Vector, Vector, int, dict[str, int]]:
+def _pose_inputs() -> tuple[ProgramBuilder, Vector, Matrix, Vector, Vector, int, dict[str, int]]:
     """Return a program with the inputs of custom rows: places of p, R, omega, v and t, and those that have names."""
     program = Program((*_PLACE, *_ENTRIES, TIME, *(f"{name}'" for name in (*_RATES[3:], *_RATES[:3]))))
     inputs = [program.emit("input", k) for k in range(19)]
-    k = Calculus(program)
+    k = ProgramBuilder(program)
     R = [inputs[3:6], inputs[6:9], inputs[9:12]]
     named = dict(zip((*_PLACE, *_ENTRIES, TIME), inputs[:13], strict=True))
     named.update(zip(_TURN, k.vector_of_turn(R), strict=True))

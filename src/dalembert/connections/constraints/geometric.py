@@ -2,8 +2,8 @@
 
 A constraint is described by its rows. In frame A (the first marker, turned by ``frames()[0]``), with R and p the
 attitude and position of frame B (the second marker, turned by ``frames()[1]``), every row has a residual that is zero
-where the constraint holds. Rows marked nonholonomic bind velocities only and have no residual. Hinges close loops by
-rows of the same kind (see `hinges`), so everything said of loops holds for constraints too.
+where the constraint holds. Rows marked nonholonomic bind velocities only and have no residual. Joints close loops by
+rows of the same kind (see `joints`), so everything said of loops holds for constraints too.
 
 Reactions act on the second marker and do no work, except along a motion that time prescribes.
 """
@@ -20,15 +20,16 @@ from numpy.typing import NDArray
 
 from ...checks import finite_number
 from ...errors import ModelError
-from ...parameters import keep
+from ...parameters import keep_expression
 from ...rotation import unit_vector
 from ..joints.joint import frame_with_z
-from .piecewise_polynomials import Pieces
+from .piecewise_polynomials import PiecewisePolynomial
 
 __all__ = [
     "AxisAngle",
     "Constraint",
     "Distance",
+    "KnifeEdge",
     "Parallel",
     "Perpendicular",
     "PointOnLine",
@@ -36,7 +37,6 @@ __all__ = [
     "PointOnPoint",
     "RollingDisc",
     "RollingSphere",
-    "Skate",
 ]
 
 Array = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Constraint:
 
     rows : names of the equations; holonomic : whether each binds positions too
     holds : names of rows that hold while a stop does
-    form, kernel : how the core has its rows: a constraint or hinge of its library, by name; rows or a chain by programs
+    form, kernel : how the core has its rows: a constraint or joint of its library, by name; rows or a chain by programs
     drivable : whether a drive may prescribe the quantities that the rows hold
     limits : what these may be, between two numbers
     """
@@ -88,7 +88,7 @@ class Constraint:
 
     @property
     def nv(self) -> int:
-        """Freedoms that it leaves between two bodies."""
+        """Degrees of freedom that it leaves between two bodies."""
         return 6 - len(self.rows)
 
     @property
@@ -105,12 +105,12 @@ class Constraint:
         """Return the axes (3, 3) in which the rows are written, in axes of the first and of the second marker."""
         return np.eye(3), np.eye(3)
 
-    def table(self) -> Pieces | None:
+    def table(self) -> PiecewisePolynomial | None:
         """Return the pieces of the curve that the compiled rows need, in axes of ``frames()[0]``; None without one."""
         return None
 
     def _positive(self, field: str) -> None:
-        value = finite_number(keep(self, field), item=self.kind, field=field)
+        value = finite_number(keep_expression(self, field), item=self.kind, field=field)
         if value <= 0:
             raise ModelError(self.kind, field, value, "it must be positive")
         object.__setattr__(self, field, value)
@@ -152,7 +152,7 @@ class Distance(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class PointOnPoint(Constraint):
-    """The origins of the markers coincide: a ball joint that is always an equation, never a hinge.
+    """The origins of the markers coincide: a ball joint that is always an equation, never a joint.
 
     Rows: x, y, z of the second marker's origin in axes of the first. A drive of ``"name.x"`` and so on prescribes a
     coordinate of the point instead: with all three it follows any path. The force is the multiplier.
@@ -160,7 +160,7 @@ class PointOnPoint(Constraint):
 
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "z")
     holonomic: ClassVar[tuple[bool, ...]] = (True, True, True)
-    form: ClassVar[str] = "hinge"  # its rows are those of a hinge that closes a loop
+    form: ClassVar[str] = "joint"  # its rows are those of a joint that closes a loop
     kernel: ClassVar[str] = "Spherical"
     drivable: ClassVar[bool] = True
 
@@ -246,16 +246,17 @@ class AxisAngle(Constraint):
     axis_1, axis_2 : str or (3,)
         In axes of the first and of the second marker.
     angle : float, rad
-        Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations. With `about`, any.
+        Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations. With `operating_point`, any.
     about : str or (3,)
         An axis of the first marker, about which the angle is a turn, from the first axis to the second seen along it.
 
-    Row: cos(angle between the axes) = cos(angle), or with `about` the turn itself, whole turns apart: neither of the
-    axes may come to lie along it. A drive prescribes the angle. Where hinges between the two bodies let them turn about
-    one axis only, and both axes are perpendicular to it, a driven angle is a turn about that axis, to the side that
-    start values are nearer to (where they say nothing, as the first hinge turns), and may pass 0, pi and any number
-    of turns. Elsewhere, as at a ball joint, two axes that meet do not tell on which side to go on; there a run ends
-    with an error that says so, or with a note if it turned back: keep the angle between 0 and pi, or give `about`.
+    Row: cos(angle between the axes) = cos(angle), or with `operating_point` the turn itself, whole turns apart: neither
+    of the axes may come to lie along it. A drive prescribes the angle. Where joints between the two bodies let them
+    turn about one axis only, and both axes are perpendicular to it, a driven angle is a turn about that axis, to the
+    side that start values are nearer to (where they say nothing, as the first joint turns), and may pass 0, pi and any
+    number of turns. Elsewhere, as at a ball joint, two axes that meet do not tell on which side to go on; there a run
+    ends with an error that says so, or with a note if it turned back: keep the angle between 0 and pi, or give
+    `operating_point`.
     """
 
     axis_1: Any = "x"
@@ -269,7 +270,7 @@ class AxisAngle(Constraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        angle = finite_number(keep(self, "angle"), item=self.kind, field="angle")
+        angle = finite_number(keep_expression(self, "angle"), item=self.kind, field="angle")
         object.__setattr__(self, "angle", angle)
         if self.about is not None:
             about = unit_vector(self.about, item=self.kind, field="about")
@@ -332,7 +333,7 @@ class Perpendicular(AxisAngle):
 
 
 @dataclass(frozen=True, eq=False)
-class Skate(Constraint):
+class KnifeEdge(Constraint):
     """The second marker's origin moves only along its blade, as a skate, a knife edge or a wheel without radius does.
 
     Parameters

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Pieces", "hermite_pieces"]
+__all__ = ["PiecewisePolynomial", "hermite_pieces"]
 
 Array = NDArray[np.float64]
 
@@ -16,7 +16,7 @@ _DEGREE = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class PiecewisePolynomial:
     """Polynomials c(u) = sum of coefficients[k] u^k, 0 <= u <= 1, one after the other.
 
     Attributes
@@ -44,14 +44,14 @@ class Pieces:
         result: Array = np.einsum("nkx,ku->nux", self.coefficients, powers)
         return result
 
-    def turned(self, axes: Array) -> Pieces:
+    def turned(self, axes: Array) -> PiecewisePolynomial:
         """Return the same curve in axes (3, 3)."""
-        return Pieces(self.coefficients @ axes, self.closed)
+        return PiecewisePolynomial(self.coefficients @ axes, self.closed)
 
-    def reversed(self) -> Pieces:
+    def reversed(self) -> PiecewisePolynomial:
         """Return the same curve run backwards: c(1 - u), last piece first."""
         flip = np.array([[math.comb(j, k) * (-1.0) ** k for j in range(_DEGREE + 1)] for k in range(_DEGREE + 1)])
-        return Pieces(np.einsum("kj,njx->nkx", flip, self.coefficients)[::-1].copy(), self.closed)
+        return PiecewisePolynomial(np.einsum("kj,njx->nkx", flip, self.coefficients)[::-1].copy(), self.closed)
 
     def box(self) -> Array:
         """Return the lower and the upper corner (2, 3) of a box that holds the curve."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ...checks import finite_number
 from ...errors import ModelError
-from ...parameters import keep
+from ...parameters import keep_expression
 from .geometric import Constraint
 
 __all__ = ["Rope"]
@@ -52,7 +52,7 @@ class Rope(Constraint):
 
     def __post_init__(self) -> None:
         self._positive("length")
-        part = finite_number(keep(self, "restitution"), item=self.kind, field="restitution")
+        part = finite_number(keep_expression(self, "restitution"), item=self.kind, field="restitution")
         if not 0.0 <= part <= 1.0:
             raise ModelError(self.kind, "restitution", part, "it is a part of the speed: from 0 to 1")
         object.__setattr__(self, "restitution", part)

@@ -8,7 +8,7 @@ from .built_in import (
     Effort,
     ForceConnection,
     ForceElement,
-    HingeSpring,
+    JointSpring,
     Limits,
     Load,
     SpringDamper,
@@ -16,18 +16,17 @@ from .built_in import (
 )
 from .compound import Compound
 from .contacts import CylinderPlaneContact, PointPlaneContact, SpherePlaneContact, SphereSphereContact
-from .element import Block, Element
+from .element import Element, SignalBlock
 from .fields import Drag, Field, InverseSquare
 from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
 from .linear_systems import StateSpace, TransferFunction
 from .lubrication import JournalBearing, TractionFilm
 from .signals import Delay, Reaction, Sensor
 from .springs import BumpStop, Bushing, Cable, GasSpring, HydraulicSpring, Ligament, NonlinearSpring
-from .viscoelastic import GeneralisedMaxwell, KelvinVoigt, Maxwell, Zener
+from .viscoelastic import GeneralizedMaxwell, KelvinVoigt, Maxwell, Zener
 
 __all__ = [
     "BeamElement",
-    "Block",
     "BumpStop",
     "Bushing",
     "Cable",
@@ -44,13 +43,13 @@ __all__ = [
     "ForceConnection",
     "ForceElement",
     "GasSpring",
-    "GeneralisedMaxwell",
+    "GeneralizedMaxwell",
     "HillMuscle",
-    "HingeSpring",
     "HydraulicCylinder",
     "HydraulicSpring",
     "InverseSquare",
     "JointFriction",
+    "JointSpring",
     "JournalBearing",
     "KelvinVoigt",
     "Ligament",
@@ -63,6 +62,7 @@ __all__ = [
     "PositionServo",
     "Reaction",
     "Sensor",
+    "SignalBlock",
     "SpherePlaneContact",
     "SphereSphereContact",
     "SpringDamper",

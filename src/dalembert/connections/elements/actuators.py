@@ -15,7 +15,7 @@ import numpy as np
 
 from ...checks import checked, finite_number, not_negative, positive
 from ...errors import ModelError
-from ..formulas.expressions import mind_expression
+from ..formulas.expressions import check_expression
 from .element import Element
 
 __all__ = ["DCMotor", "HillMuscle", "HydraulicCylinder", "PositionServo", "VelocityServo"]
@@ -23,7 +23,7 @@ __all__ = ["DCMotor", "HillMuscle", "HydraulicCylinder", "PositionServo", "Veloc
 
 @checked("sources")
 class PositionServo(Element):
-    """A PID servo at a hinge: effort = stiffness (setpoint - s) + integral * I - damping ds, within its limit.
+    """A PID servo at a joint: effort = stiffness (setpoint - s) + integral * I - damping ds, within its limit.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class PositionServo(Element):
     ) -> None:
         item = "PositionServo"
         numbers = not_negative(item, stiffness=stiffness, damping=damping, integral=integral)
-        mind_expression(item, "setpoint", setpoint, "t", *(sources or {}))
+        check_expression(item, "setpoint", setpoint, "t", *(sources or {}))
         definitions: dict[str, Any] = {
             "setpoint": setpoint,
             "error": "setpoint - s",
@@ -75,7 +75,7 @@ class PositionServo(Element):
 
 @checked("sources")
 class VelocityServo(Element):
-    """A PI servo of the speed at a hinge: effort = gain (setpoint - ds) + integral * I, within its limit.
+    """A PI servo of the speed at a joint: effort = gain (setpoint - ds) + integral * I, within its limit.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class VelocityServo(Element):
     ) -> None:
         item = "VelocityServo"
         numbers = not_negative(item, gain=gain, integral=integral)
-        mind_expression(item, "setpoint", setpoint, "t", *(sources or {}))
+        check_expression(item, "setpoint", setpoint, "t", *(sources or {}))
         definitions: dict[str, Any] = {
             "setpoint": setpoint,
             "error": "setpoint - ds",
@@ -129,7 +129,7 @@ def _servo(
     effort: str, numbers: dict[str, float], states: dict[str, Any], definitions: dict[str, Any]
 ) -> dict[str, Any]:
     return {
-        "measure": "hinge",
+        "measure": "joint",
         "force": effort,
         "parameters": numbers,
         "states": states,
@@ -140,7 +140,7 @@ def _servo(
 
 @checked("sources")
 class DCMotor(Element):
-    """A DC motor at a hinge: effort = gear k i, with L di/dt = u - R i - gear k ds.
+    """A DC motor at a joint: effort = gear k i, with L di/dt = u - R i - gear k ds.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class DCMotor(Element):
         Of torque and of back-emf, which in SI units are one number.
     inductance : float, H
     gear : float
-        Turns of the rotor for one of the hinge. The inertia of the rotor is not part of the element: add gear^2 times
+        Turns of the rotor for one of the joint. The inertia of the rotor is not part of the element: add gear^2 times
         it to the body it turns.
     current : float, A
         At the start; the state is ``i``.
@@ -188,11 +188,11 @@ class DCMotor(Element):
             "gear": finite_number(gear, item=item, field="gear")
         }
         if not numbers["gear"]:
-            raise ModelError(item, "gear", gear, "give turns of the rotor for one of the hinge")
-        mind_expression(item, "voltage", voltage, "t", "s", "ds", "i", *(sources or {}))
+            raise ModelError(item, "gear", gear, "give turns of the rotor for one of the joint")
+        check_expression(item, "voltage", voltage, "t", "s", "ds", "i", *(sources or {}))
         states = {"i": (finite_number(current, item=item, field="current"), "(voltage - R*i - gear*k*ds)/L")}
         super().__init__(
-            "hinge",
+            "joint",
             "gear*k*i",
             numbers,
             states,
@@ -261,7 +261,7 @@ class HillMuscle(Element):
         )
         if not 0.01 <= finite_number(start, item=item, field="start") <= 1:
             raise ModelError(item, "start", start, "give an activation from 0.01 to 1")
-        mind_expression(item, "excitation", excitation, "t", "s", "ds", *(sources or {}))
+        check_expression(item, "excitation", excitation, "t", "s", "ds", *(sources or {}))
         definitions = {
             "excitation": excitation,
             "u": "min(1, max(0.01, excitation))",
@@ -343,7 +343,7 @@ class HydraulicCylinder(Element):
         if numbers["rod"] >= numbers["A1"]:
             raise ModelError(item, "rod_area", rod_area, f"it must be below the area of the piston, {area:.6g} m^2")
         for name, flow in (("inflow", inflow), ("outflow", outflow)):
-            mind_expression(item, name, flow, "t", "s", "ds", "p1", "p2", *(sources or {}))
+            check_expression(item, name, flow, "t", "s", "ds", "p1", "p2", *(sources or {}))
         definitions = {
             "inflow": inflow,
             "outflow": outflow,

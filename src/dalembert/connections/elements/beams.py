@@ -80,11 +80,12 @@ class BeamElement(Element):
         + G J/L phix^2 + E Iy/L phiy^2 + E Iz/L phiz^2,       sy = 12 E Iz/(G A_y L^2), sz = 12 E Iy/(G A_z L^2)
         u = dx - L + 3/(5 L) (dy^2 + dz^2) + L/24 (phiy^2 + phiz^2)
 
-    The last two terms are the shortening of the chord of a bent beam: a beam rolls up without being stretched, tension
-    stiffens it, pressure makes it buckle. Forces are the slopes of the energy, by the half rotation H = exp(phi/2),
-    whose angular velocity is (omega - tan(|phi|/4)/|phi| phi x omega)/2, and the tangent map of rotations (see
-    `Bushing`). The ends turn by less than half a turn against each other, and strains are good for bends of half a
-    radian or so: in pure bending the chord is off by the share phi^4/1920. Use more elements where a member bends more.
+    The last two terms are the shortening of the loop constraint of a bent beam: a beam rolls up without being
+    stretched, tension stiffens it, pressure makes it buckle. Forces are the slopes of the energy, by the half rotation
+    H = exp(phi/2), whose angular velocity is (omega - tan(|phi|/4)/|phi| phi x omega)/2, and the tangent map of
+    rotations (see `Bushing`). The ends turn by less than half a turn against each other, and strains are good for bends
+    of half a radian or so: in pure bending the loop constraint is off by the share phi^4/1920. Use more elements where
+    a member bends more.
 
     Parameters that runs may change: length, EA, EIy, EIz, GJ, sy, sz, damping.
 

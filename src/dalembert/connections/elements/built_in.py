@@ -1,4 +1,4 @@
-"""Force elements: springs, dampers, loads and limits, between markers or at the coordinate of a hinge.
+"""Force elements: springs, dampers, loads and limits, between markers or at the coordinate of a joint.
 
 Every element knows its energy: springs store it, dampers dissipate it, laws of time bring it from outside. The compiled
 element of the same name is in core/elements.
@@ -13,7 +13,7 @@ import numpy as np
 
 from ...checks import checked, finite_number, shape_of
 from ...errors import ModelError
-from ...parameters import keep
+from ...parameters import keep_expression
 from ...provenance import record_makers
 from ..laws import Law, as_law
 
@@ -25,7 +25,7 @@ __all__ = [
     "Effort",
     "ForceConnection",
     "ForceElement",
-    "HingeSpring",
+    "JointSpring",
     "Limits",
     "Load",
     "SpringDamper",
@@ -37,7 +37,7 @@ __all__ = [
 class ForceElement:
     """What all force elements share.
 
-    ends : number of markers it acts between; 0 for elements at a hinge coordinate
+    ends : number of markers it acts between; 0 for elements at a joint coordinate
     fields : the numbers that an event may change, in the order of the compiled parameters
     law_form : name of its compiled law (core/elements/library.hpp); none: the element brings a law of its own
     """
@@ -53,7 +53,7 @@ class ForceElement:
     @property
     def each_measure(self) -> tuple[str, ...]:
         """What it measures and acts along, one after the other; see `signals.MEASURES`."""
-        return ("hinge",)
+        return ("joint",)
 
     @property
     def given(self) -> dict[str, Law]:
@@ -67,7 +67,7 @@ class ForceElement:
 
     def _finite(self, *fields: str) -> None:
         for field in fields:
-            object.__setattr__(self, field, finite_number(keep(self, field), item=self.kind, field=field))
+            object.__setattr__(self, field, finite_number(keep_expression(self, field), item=self.kind, field=field))
 
     def _not_negative(self, *fields: str) -> None:
         self._finite(*fields)
@@ -107,8 +107,8 @@ class SpringDamper(ForceElement):
 
 
 @dataclass(frozen=True, eq=False)
-class HingeSpring(ForceElement):
-    """A spring and a damper at a hinge coordinate: effort = -stiffness (position - rest) - damping * speed.
+class JointSpring(ForceElement):
+    """A spring and a damper at a joint coordinate: effort = -stiffness (position - rest) - damping * speed.
 
     Parameters
     ----------
@@ -129,14 +129,14 @@ class HingeSpring(ForceElement):
 
 
 @dataclass(frozen=True, eq=False)
-class TorsionSpring(HingeSpring):
-    """A `HingeSpring` about an axis; N m/rad, N m s/rad and rad."""
+class TorsionSpring(JointSpring):
+    """A `JointSpring` about an axis; N m/rad, N m s/rad and rad."""
 
 
 @checked("lower", "upper")
 @dataclass(frozen=True, eq=False)
 class Limits(ForceElement):
-    """Stops at a hinge coordinate: springs and dampers that act beyond the limits and never pull.
+    """Stops at a joint coordinate: springs and dampers that act beyond the limits and never pull.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class Limits(ForceElement):
 
 @dataclass(frozen=True, eq=False)
 class Effort(ForceElement):
-    """A hinge force or moment that follows a law of time.
+    """A joint force or moment that follows a law of time.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class ForceConnection:
     ends : tuple of Marker
         Of an element between markers; a `Load` has one.
     places : tuple of (Connection, int)
-        Hinges and their coordinates that an element acts at.
+        Joints and their coordinates that an element acts at.
     """
 
     name: str
@@ -268,22 +268,22 @@ class ForceConnection:
         return bool(self.element.given) or bool(getattr(self.element, "active", False))
 
     @property
-    def hinge(self) -> Connection | None:
-        """The hinge that it acts at."""
+    def joint(self) -> Connection | None:
+        """The joint that it acts at."""
         return self.places[0][0] if self.places else None
 
     @property
     def coordinate(self) -> int:
-        """The coordinate of the hinge that it acts at."""
+        """The coordinate of the joint that it acts at."""
         return self.places[0][1] if self.places else 0
 
     def acts_at(self, connection: Connection) -> bool:
-        """Return whether it acts at a coordinate of a hinge."""
-        return any(hinge is connection for hinge, _ in self.places)
+        """Return whether it acts at a coordinate of a joint."""
+        return any(joint is connection for joint, _ in self.places)
 
     def __repr__(self) -> str:
         if self.places:
-            where = "at " + ", ".join(hinge.name for hinge, _ in self.places)
+            where = "at " + ", ".join(joint.name for joint, _ in self.places)
         elif len(self.ends) == 1:
             where = f"on {self.ends[0].name}"
         else:

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checks import checked
-from ..formulas.dependencies import part_of
+from ..formulas.dependencies import extract_subprogram
 from ..formulas.expressions import Program
 from .built_in import ForceElement
-from .compound_program import Assembly
+from .compound_program import CompoundProgram
 from .element import Element
 from .signals import MEASURES
 
@@ -103,7 +103,7 @@ class Compound(Element):
         parameters: Mapping[str, float] | None = None,
         starts: Mapping[str, float] | None = None,
     ) -> None:
-        parts = Assembly(
+        parts = CompoundProgram(
             tuple(ends), dict(members), dict(nodes or {}), dict(loads or {}), dict(parameters or {}), dict(starts or {})
         )
         measures = parts.measures()
@@ -123,7 +123,7 @@ class Compound(Element):
     @property
     def turning_members(self) -> dict[str, Element]:
         """Members that measure an attitude."""
-        parts: Assembly = self._parts  # type: ignore[attr-defined]
+        parts: CompoundProgram = self._parts  # type: ignore[attr-defined]
         return {name: m.element for name, m in parts.members.items() if "pose" in m.element.each_measure}
 
     def turns_of(self, member: str, port: int, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -136,11 +136,11 @@ class Compound(Element):
             Which of the member's measures.
         inputs : (n, len(takes) + len(unknowns))
         """
-        parts: Assembly = self._parts  # type: ignore[attr-defined]
-        program = Program((*self.takes, *self.unknowns))
+        parts: CompoundProgram = self._parts  # type: ignore[attr-defined]
+        program = Program((*self.input_names, *self.unknowns))
         places = {name: program.emit("input", k) for k, name in enumerate(program.inputs)}
         measures = parts.build(program, places)[f"measures of {member}"]
         each = parts.members[member].element.each_measure
         first = sum(len(MEASURES[measure][0]) for measure in each[:port])
-        columns = part_of(program, measures[first + 3 : first + 6]).evaluate(list(inputs.T))
+        columns = extract_subprogram(program, measures[first + 3 : first + 6]).evaluate(list(inputs.T))
         return np.stack([np.broadcast_to(column, len(inputs)) for column in columns], axis=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..formulas.program_algebra import Calculus, Matrix, Vector, extracted, transposed
+from ..formulas.program_algebra import Matrix, ProgramBuilder, Vector, extracted, transposed
 from .compound_members import Member, MemberEnd, offsets
 from .signals import MEASURES
 
@@ -30,18 +30,18 @@ class Frame:
     moment: list[Vector] = field(default_factory=list)
     along: list[int] = field(default_factory=list)
 
-    def line(self, on: Calculus) -> Vector:
+    def line(self, on: ProgramBuilder) -> Vector:
         """Return the direction from the first end to it."""
         return on.scaled(on.divide(on.one, self.s), self.p)
 
-    def push(self, on: Calculus, at: Vector, force: Vector, moment: Vector) -> None:
+    def push(self, on: ProgramBuilder, at: Vector, force: Vector, moment: Vector) -> None:
         """Add a load that acts at a point."""
         self.force.append(force)
         self.moment.append(on.sum(moment, on.cross(on.difference(at, self.p), force)))
 
 
 def energy_of_member(
-    on: Calculus,
+    on: ProgramBuilder,
     names: Mapping[str, int],
     member: Member,
     frames: dict[str, Frame],
@@ -91,7 +91,7 @@ def energy_of_member(
     return energy, measures
 
 
-def node_balance(on: Calculus, node: str, kind: str, frame: Frame, results: dict[str, list[int]]) -> None:
+def node_balance(on: ProgramBuilder, node: str, kind: str, frame: Frame, results: dict[str, list[int]]) -> None:
     """Add what must vanish at a node, its place and its rates."""
     if kind == "line":
         balance, place, rate = [on.total(frame.along)], [frame.s], [frame.rate]
@@ -105,7 +105,7 @@ def node_balance(on: Calculus, node: str, kind: str, frame: Frame, results: dict
     results[f"balance of {node}"], results[f"place of {node}"], results[f"rate of {node}"] = balance, place, rate
 
 
-def _fixed(on: Calculus, end: MemberEnd, frame: Frame) -> Frame:
+def _fixed(on: ProgramBuilder, end: MemberEnd, frame: Frame) -> Frame:
     """Return the marker of a member's end on its node or end."""
     if not end.apart:
         return frame
@@ -121,7 +121,7 @@ def _in_order(member: Member, frames: dict[str, Frame], line: Sequence[str]) -> 
     return (B, A) if line.index(first) < line.index(second) else (A, B)
 
 
-def _measured(on: Calculus, measure: str, A: Frame, B: Frame) -> tuple[list[int], list[int]]:
+def _measured(on: ProgramBuilder, measure: str, A: Frame, B: Frame) -> tuple[list[int], list[int]]:
     """Return what a member measures of B seen from A, and the rates."""
     r, u = on.difference(B.p, A.p), on.difference(B.v, A.v)
     if measure == "distance":
@@ -137,7 +137,7 @@ def _measured(on: Calculus, measure: str, A: Frame, B: Frame) -> tuple[list[int]
 
 
 def _push(
-    on: Calculus,
+    on: ProgramBuilder,
     member: Member,
     ends: Sequence[Frame],
     frames: dict[str, Frame],

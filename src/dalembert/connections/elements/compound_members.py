@@ -18,7 +18,7 @@ from ...errors import ModelError
 from ...rotation import as_rotation_matrix
 from ..formulas.dependencies import inputs_of
 from ..formulas.expressions import Program
-from ..formulas.program_algebra import Calculus
+from ..formulas.program_algebra import ProgramBuilder
 from ..formulas.traced_functions import traced
 from .built_in import ForceElement, SpringDamper
 from .element import Element
@@ -118,7 +118,7 @@ def _by_expressions(what: str, element: ForceElement) -> Element:
             numbers,
             energy="stiffness*(s - length)**2/2",
         )
-    if not isinstance(element, Element) or element.at_hinge or not element.each_measure:
+    if not isinstance(element, Element) or element.at_joint or not element.each_measure:
         raise ModelError(
             "Compound", what, element.kind, "use elements that measure a distance, place or pose, one or several"
         )
@@ -133,13 +133,13 @@ def _read(what: str, element: Element) -> Element:
             "Compound", what, element.kind, "its law is machine code: write it in expressions, or as a Python function"
         )
     item = f"Compound: {what}"
-    answer, parts = traced(function, element.takes, item=item)
+    answer, parts = traced(function, element.input_names, item=item)
     answers = answer if isinstance(answer, list) else [answer]
     m, n, k = element.measures, len(element.states), len(element.signals)
-    if len(answers) == element.gives - 1:
+    if len(answers) == element.output_count - 1:
         answers = [*answers[: m + n], "0", *answers[m + n :]]
-    if len(answers) != element.gives:
-        raise ModelError(item, "function", len(answers), f"it must give {element.gives} numbers")
+    if len(answers) != element.output_count:
+        raise ModelError(item, "function", len(answers), f"it must give {element.output_count} numbers")
     return Element(
         element.measure,
         answers[:m],
@@ -166,9 +166,9 @@ def _rates_of(element: Element) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 def _used(element: Element, fixed: tuple[str, ...]) -> tuple[int, ...]:
     assert element.program is not None
-    names = (*element.takes, *element.unknowns)
+    names = (*element.input_names, *element.unknowns)
     program = Program(names)
-    on = Calculus(program)
+    on = ProgramBuilder(program)
     places = [on.zero if name in fixed else program.emit("input", k) for k, name in enumerate(names)]
     outputs = on.graft(element.program, places)
     m, n, k = element.measures, len(element.states), len(element.signals)
@@ -176,7 +176,7 @@ def _used(element: Element, fixed: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(sorted(j - 1 - m for j in inputs_of(program, kept) if m < j <= 2 * m))
 
 
-def offsets(on: Calculus, end: MemberEnd) -> tuple[list[int], list[list[int]]]:
+def offsets(on: ProgramBuilder, end: MemberEnd) -> tuple[list[int], list[list[int]]]:
     """Return position and rotation of an end's marker as places of a program."""
     return on.numbers(end.position), on.matrix(end.rotation.tolist())
 

@@ -18,20 +18,20 @@ import numpy as np
 from ...checks import finite_number
 from ...errors import ModelError
 from ..formulas.expressions import Formula, Program, add_expression
-from ..formulas.program_algebra import Calculus
+from ..formulas.program_algebra import ProgramBuilder
 from .compound_loads import Frame, energy_of_member, node_balance
 from .compound_members import Member, named
 from .compound_start_values import measured_at_start
 from .signals import MEASURES
 
-__all__ = ["Assembly"]
+__all__ = ["CompoundProgram"]
 
 SIZES = {"line": 1, "point": 3, "pose": 6}
 AXES = {"line": ("",), "point": ("_x", "_y", "_z"), "pose": ("_x", "_y", "_z", "_rx", "_ry", "_rz")}
 _LOADS = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
-class Assembly:
+class CompoundProgram:
     """What a compound is made of, on its way to a law."""
 
     def __init__(
@@ -223,7 +223,7 @@ class Assembly:
 
         def begin(program: Program, names: Mapping[str, int]) -> int:
             place = add_expression(program, start, names, {}, what)
-            return Calculus(program).add(place, names[self.shifts[coordinate]])
+            return ProgramBuilder(program).add(place, names[self.shifts[coordinate]])
 
         return Formula(begin)
 
@@ -268,7 +268,7 @@ class Assembly:
             return self._built[1]
         results: dict[str, list[int]] = {}
         self._built = program, results
-        on = Calculus(program)
+        on = ProgramBuilder(program)
         frames = self._frames(on, names)
         energies = [self._add_member(on, names, name, frames, results) for name in self.members]
         for node, load in self.loads.items():
@@ -286,7 +286,7 @@ class Assembly:
                 results["force"] += on.sum(on.null, *frame.moment)
         return results
 
-    def _frames(self, on: Calculus, names: Mapping[str, int]) -> dict[str, Frame]:
+    def _frames(self, on: ProgramBuilder, names: Mapping[str, int]) -> dict[str, Frame]:
         frames = {self.ends[0]: Frame(on.null, on.unit, on.null, on.null, on.zero, on.zero)}
         for k, (end, measure) in enumerate(zip(self.ends[1:], self.measures(), strict=True)):
             number = str(k + 1) if len(self.ends) > 2 else ""
@@ -302,7 +302,7 @@ class Assembly:
             frames[node] = self._node(on, names, node)
         return frames
 
-    def _node(self, on: Calculus, names: Mapping[str, int], node: str) -> Frame:
+    def _node(self, on: ProgramBuilder, names: Mapping[str, int], node: str) -> Frame:
         coordinates, kind = self._coordinates(node), self.kind(node)
         places = [names[c] for c in coordinates]
         rates = [names[f"{c}_rate"] for c in coordinates] if node in self.paced else [on.zero] * len(coordinates)
@@ -314,7 +314,12 @@ class Assembly:
         return frame
 
     def _add_member(
-        self, on: Calculus, names: Mapping[str, int], name: str, frames: dict[str, Frame], results: dict[str, list[int]]
+        self,
+        on: ProgramBuilder,
+        names: Mapping[str, int],
+        name: str,
+        frames: dict[str, Frame],
+        results: dict[str, list[int]],
     ) -> int:
         """Add the law of a member, put its loads on what it is between, and return the place of its energy."""
         member = self.members[name]
@@ -332,7 +337,7 @@ class Assembly:
             results[f"tracking of {name}"] = self._tracking(on, member, states, given)
         return energy
 
-    def _tracking(self, on: Calculus, member: Member, states: dict[int, int], given: dict[int, int]) -> list[int]:
+    def _tracking(self, on: ProgramBuilder, member: Member, states: dict[int, int], given: dict[int, int]) -> list[int]:
         """Return the rates of what a tracked member measures; rotation vectors turn as they do."""
         found = dict(given)
         first = 0
@@ -344,7 +349,7 @@ class Assembly:
             first += len(MEASURES[measure][0])
         return [found[k] for k in sorted(found)]
 
-    def _add_load(self, on: Calculus, names: Mapping[str, int], node: str, load: Any, frame: Frame) -> None:
+    def _add_load(self, on: ProgramBuilder, names: Mapping[str, int], node: str, load: Any, frame: Frame) -> None:
         parts = load if isinstance(load, (tuple, list)) else (load,)
         places = [add_expression(on.program, part, names, {}, f"Compound: load on {node!r}") for part in parts]
         if len(places) == 1:

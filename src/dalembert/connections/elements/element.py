@@ -1,10 +1,10 @@
 """Elements with laws of their own: users write what an element answers to what it measures.
 
-An element measures something between two markers, or at a hinge, and answers with a force for every measure, conjugate
+An element measures something between two markers, or at a joint, and answers with a force for every measure, conjugate
 to its rate. It may have states of its own, which are integrated with the motion, and it says what it stores:
 
     measure     names of what is measured            forces on the second marker, in axes of the first
-    hinge       s, ds                                effort at the coordinate
+    joint       s, ds                                effort at the coordinate
     distance    s, ds                                force along the line, positive if it pushes apart
     place       x y z, vx vy vz                      force
     pose        x y z rx ry rz, vx vy vz wx wy wz    force and moment
@@ -28,20 +28,20 @@ from numpy.typing import NDArray
 from ... import _core
 from ...checks import checked, finite_number
 from ...errors import ModelError
-from ...parameters import Expression, plain as number_of
-from ..formulas.compiled_functions import CompiledLaw
+from ...parameters import Expression, plain_value as number_of
+from ..formulas.compiled_functions import NumbaLaw
 from ..formulas.expressions import Program, is_symbolic
 from ..formulas.tables import Table
 from ..laws import break_times
 from .built_in import ForceElement
 from .element_program import law_program
-from .implicit_laws import solved
+from .implicit_laws import solve_unknowns
 from .signals import MEASURES, Sensor, Source, as_source
 
 if TYPE_CHECKING:
     from ...bodies.markers import Marker
 
-__all__ = ["MEASURES", "Block", "Element"]
+__all__ = ["MEASURES", "Element", "SignalBlock"]
 
 Array = NDArray[np.float64]
 
@@ -54,8 +54,8 @@ class Element(ForceElement):
     Parameters
     ----------
     measure : str, or several
-        ``"hinge"``, ``"distance"``, ``"place"`` or ``"pose"``. Several, ``("place", "place")``, make an element with
-        more ends: each measures another marker seen from the same first one, or another hinge, and names get the
+        ``"joint"``, ``"distance"``, ``"place"`` or ``"pose"``. Several, ``("place", "place")``, make an element with
+        more ends: each measures another marker seen from the same first one, or another joint, and names get the
         number of the measure: ``x1 ... vz1, x2 ... vz2``. None, ``()``: see `Block`.
     force : expression, or one for each measure, or a function, or None
         Text such as ``"-k*(s - l)**3 - c*ds"``, SymPy expressions, or numbers. A Python function
@@ -96,7 +96,7 @@ class Element(ForceElement):
     >>> s = da.System("hardening", gravity=(0, 0, 0))
     >>> block = s.body("block", da.box(0.1, 0.1, 0.1, mass=1.0))
     >>> _ = s.connect("slide", da.Prismatic("x"), s.ground, block)
-    >>> law = da.Element("hinge", "-k*s**3", {"k": 4.0}, energy="k*s**4/4")
+    >>> law = da.Element("joint", "-k*s**3", {"k": 4.0}, energy="k*s**4/4")
     >>> _ = s.connect("spring", law, "slide")
     >>> s.initial("slide", position=1.0)
     >>> result = da.simulate(s, 5.0)
@@ -104,7 +104,7 @@ class Element(ForceElement):
     True
     """
 
-    measure: str | tuple[str, ...] = "hinge"
+    measure: str | tuple[str, ...] = "joint"
     force: Any = 0.0
     parameters: Mapping[str, float] = field(default_factory=dict)
     states: Mapping[str, tuple[float, Any]] = field(default_factory=dict)
@@ -138,14 +138,14 @@ class Element(ForceElement):
             raise ModelError(item, "states", self.states, "give a dict of start value and rate by name")
         starts = {name: start[0] if isinstance(start, tuple) else start for name, start in self.states.items()}
         object.__setattr__(self, "starts", _numbers(item, "state", starts))
-        names = (*self.takes, *self.signals, *self.strains, *self.unknowns)
+        names = (*self.input_names, *self.signals, *self.strains, *self.unknowns)
         if len(set(names)) < len(names) or not all(map(_is_name, names)):
             raise ModelError(
                 item, "names", names, "measures, states, parameters, inputs and others need different names"
             )
-        if len(self.takes) + len(self.unknowns) > self.most_inputs:
-            raise ModelError(item, "names", len(self.takes), f"a law takes up to {self.most_inputs} numbers")
-        if self.gives + len(self.unknowns) * (len(self.unknowns) + 2) > self.most_outputs:
+        if len(self.input_names) + len(self.unknowns) > self.most_inputs:
+            raise ModelError(item, "names", len(self.input_names), f"a law takes up to {self.most_inputs} numbers")
+        if self.output_count + len(self.unknowns) * (len(self.unknowns) + 2) > self.most_outputs:
             raise ModelError(item, "states", len(self.states), f"a law gives up to {self.most_outputs} numbers")
         if len(self.unknowns) > self.most_unknowns:
             raise ModelError(item, "unknowns", len(self.unknowns), f"a law may have up to {self.most_unknowns}")
@@ -154,8 +154,8 @@ class Element(ForceElement):
                 raise ModelError(item, f"table {name!r}", table, "give a da.Table")
         if callable(self.force) and not is_symbolic(self.force) and not hasattr(self.force, "address"):
             object.__setattr__(self, "written", getattr(self.force, "function", self.force))
-        if isinstance(self.force, CompiledLaw):
-            object.__setattr__(self, "force", self.force.bound(len(self.takes), self.gives))
+        if isinstance(self.force, NumbaLaw):
+            object.__setattr__(self, "force", self.force.bound(len(self.input_names), self.output_count))
         if not getattr(self.force, "address", 1):
             raise ModelError(item, "force", self.force, "its address is 0: give a compiled function that exists")
         if hasattr(self.force, "address") or (callable(self.force) and not is_symbolic(self.force)):
@@ -175,8 +175,8 @@ class Element(ForceElement):
                 raise ModelError(item, "measure", self.measure, f"use one of {known}, or several")
         if len(self.each_measure) > self.most_ports:
             raise ModelError(item, "measure", self.measure, f"an element has up to {self.most_ports}")
-        if "hinge" in self.each_measure and set(self.each_measure) != {"hinge"}:
-            raise ModelError(item, "measure", self.measure, "an element acts at hinges or between markers, not both")
+        if "joint" in self.each_measure and set(self.each_measure) != {"joint"}:
+            raise ModelError(item, "measure", self.measure, "an element acts at joints or between markers, not both")
 
     def _take_inputs(self) -> None:
         """Sort inputs: numbers are parameters that may be changed during a run."""
@@ -230,12 +230,12 @@ class Element(ForceElement):
         return len(self.measured[0])
 
     @property
-    def takes(self) -> tuple[str, ...]:
+    def input_names(self) -> tuple[str, ...]:
         """Names of what the law takes, in order."""
         return ("t", *self.measured[0], *self.measured[1], *self.states, *self.parameters, *self.sources)
 
     @property
-    def gives(self) -> int:
+    def output_count(self) -> int:
         """How many numbers the law gives: forces, rates of states, energy, signals."""
         return self.measures + len(self.states) + 1 + len(self.signals)
 
@@ -245,16 +245,16 @@ class Element(ForceElement):
         return None if self.program is not None else self.force
 
     def answers(self, inputs: Array) -> Array:
-        """Return what the law gives, (n, gives), for inputs (n, len(element.takes)); in Python, one by one."""
+        """Return what the law gives, (n, gives), for inputs (n, len(element.input_names)); in Python, one by one."""
         inputs = np.atleast_2d(np.asarray(inputs, dtype=float))
         if self.program is not None:
             if self.unknowns:
-                inputs = solved(self, inputs)
-            columns = self.program.evaluate(list(inputs.T))[: self.gives]
+                inputs = solve_unknowns(self, inputs)
+            columns = self.program.evaluate(list(inputs.T))[: self.output_count]
             return np.stack([np.broadcast_to(column, len(inputs)) for column in columns], axis=1)
-        result = np.zeros((len(inputs), self.gives))
+        result = np.zeros((len(inputs), self.output_count))
         for row, given in zip(result, inputs, strict=True):
-            numbers = _call_compiled(self.force, given, self.gives) if hasattr(self.force, "address") else None
+            numbers = _call_compiled(self.force, given, self.output_count) if hasattr(self.force, "address") else None
             numbers = np.atleast_1d(self.force(*given.tolist())) if numbers is None else numbers
             row[: len(numbers)] = numbers
         return result
@@ -270,13 +270,13 @@ class Element(ForceElement):
         return made
 
     @property
-    def at_hinge(self) -> bool:
-        """Whether it acts at the coordinates of hinges."""
-        return self.each_measure[:1] == ("hinge",)
+    def at_joint(self) -> bool:
+        """Whether it acts at the coordinates of joints."""
+        return self.each_measure[:1] == ("joint",)
 
 
 @checked("inputs", "states", "parameters", "definitions", "unknowns", "tables")
-class Block(Element):
+class SignalBlock(Element):
     """An element that acts on nothing: a controller, a filter, a source of signals for others.
 
     Parameters
@@ -297,13 +297,13 @@ class Block(Element):
     >>> s = da.System("controlled", gravity=(0, 0, 0))
     >>> disc = s.body("disc", mass=0.5, inertia=[1e-3, 1e-3, 2e-3])
     >>> _ = s.connect("axle", da.Revolute("z"), s.ground, disc)
-    >>> controller = da.Block(
+    >>> controller = da.SignalBlock(
     ...     {"u": "0.5*(wanted - y) + 0.4*I"},
     ...     inputs={"speed": "axle.speed", "wanted": 20.0},
     ...     states={"y": (0.0, "(speed - y)/0.01"), "I": (0.0, "wanted - y")},
     ... )
     >>> _ = s.connect("controller", controller)
-    >>> _ = s.connect("motor", da.Element("hinge", "0.1*u", inputs={"u": "controller.u"}, active=True), "axle")
+    >>> _ = s.connect("motor", da.Element("joint", "0.1*u", inputs={"u": "controller.u"}, active=True), "axle")
     >>> round(float(da.simulate(s, 10.0)["axle.speed"][-1]), 3)
     20.0
     """

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...errors import ModelError
 from ..formulas.differentiation import Rate, derivative
-from ..formulas.expressions import Program, add_expression, compile_expressions, mind_name
-from ..formulas.program_algebra import Calculus
+from ..formulas.expressions import Program, add_expression, check_name, compile_expressions
+from ..formulas.program_algebra import ProgramBuilder
 from .signals import MEASURES
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def law_program(element: Element) -> Program:
     residuals, their derivatives by the unknowns, row by row, and where to begin.
     """
     item = element.kind
-    names = (*element.takes, *element.unknowns)
+    names = (*element.input_names, *element.unknowns)
     program = compile_expressions([], names, tables=element.tables, item=item)
     places = {name: k for k, name in enumerate(names)}
 
@@ -39,16 +39,16 @@ def law_program(element: Element) -> Program:
         slopes.append(_conjugate(element, program, _gradient(element, program, place)))
         places[name] = place
         places[f"d{name}"] = _rate(element, program, slopes[-1])
-    _mind_rank(element, program, slopes)
+    _check_rank(element, program, slopes)
     for name, part in element.definitions.items():
-        mind_name(name, (*places, *element.tables), item, "definition")
+        check_name(name, (*places, *element.tables), item, "definition")
         places[name] = add(part, f"{item}: definition {name!r}")
     energy = add(element.energy, f"{item}: energy")
     forces = _forces(element, program, energy, slopes, lambda expression: add(expression, item))
     rates = [add(rate, f"{item}: rate of {name!r}") for name, (_, rate) in element.states.items()]
     signals = [add(signal, f"{item}: signal {name!r}") for name, signal in element.signals.items()]
     residuals = [add(r, f"{item}: residual of {name!r}") for name, (_, r) in element.unknowns.items()]
-    calculus = Calculus(program)
+    calculus = ProgramBuilder(program)
     slopes_by = [Rate(calculus, {places[name]: calculus.one}) for name in element.unknowns]
     jacobian = [slope(r) for r in residuals for slope in slopes_by]
     starts = [add(start, f"{item}: start of {name!r}") for name, (start, _) in element.unknowns.items()]
@@ -75,7 +75,7 @@ def _forces(
     forces = [add(force) for force in given]
     if not element.strains:
         return forces
-    calculus = Calculus(program)
+    calculus = ProgramBuilder(program)
     return [calculus.dot(forces, [row[k] for row in slopes]) for k in range(element.measures)]
 
 
@@ -92,17 +92,17 @@ def _conjugate(element: Element, program: Program, gradient: list[int]) -> list[
         mine = gradient[first : first + len(MEASURES[measure][0])]
         if measure == "pose" and any(program.value_of(place) != 0.0 for place in mine[3:]):
             phi = [first + 4, first + 5, first + 6]
-            mine = [*mine[:3], *Calculus(program).turning_moment(phi, mine[3:])]
+            mine = [*mine[:3], *ProgramBuilder(program).turning_moment(phi, mine[3:])]
         result += mine
     return result
 
 
 def _rate(element: Element, program: Program, slopes: Sequence[int]) -> int:
     m = element.measures
-    return Calculus(program).dot(slopes, range(1 + m, 1 + 2 * m))
+    return ProgramBuilder(program).dot(slopes, range(1 + m, 1 + 2 * m))
 
 
-def _mind_rank(element: Element, program: Program, slopes: list[list[int]]) -> None:
+def _check_rank(element: Element, program: Program, slopes: list[list[int]]) -> None:
     """Refuse strains that are not independent functions of the measures (Sol 1983, after (3.4.12))."""
     if not slopes:
         return

@@ -1,4 +1,4 @@
-"""Friction at a hinge coordinate.
+"""Friction at a joint coordinate.
 
 Regularised laws creep while they should stick: below the slip speed the effort grows in proportion to the speed. The
 law of LuGre sticks, on bristles.
@@ -41,7 +41,7 @@ class CoulombFriction(Element):
     def __init__(self, coulomb: float, *, viscous: float = 0.0, slip_speed: float = 1e-3) -> None:
         item = self.kind
         numbers = not_negative(item, coulomb=coulomb, viscous=viscous) | positive(item, slip_speed=slip_speed)
-        super().__init__("hinge", "-coulomb*tanh(ds/slip_speed) - viscous*ds", numbers)
+        super().__init__("joint", "-coulomb*tanh(ds/slip_speed) - viscous*ds", numbers)
 
 
 class StribeckFriction(Element):
@@ -73,7 +73,7 @@ class StribeckFriction(Element):
         numbers = not_negative(item, static=static, coulomb=coulomb, viscous=viscous)
         numbers |= positive(item, stribeck_speed=stribeck_speed, slip_speed=slip_speed)
         _falls(item, static, coulomb)
-        super().__init__("hinge", "-dry*tanh(ds/slip_speed) - viscous*ds", numbers, definitions={"dry": _STRIBECK})
+        super().__init__("joint", "-dry*tanh(ds/slip_speed) - viscous*ds", numbers, definitions={"dry": _STRIBECK})
 
 
 class LuGreFriction(Element):
@@ -119,7 +119,7 @@ class LuGreFriction(Element):
         ) | not_negative(item, bristle_damping=bristle_damping, viscous=viscous)
         _falls(item, static, coulomb)
         super().__init__(
-            "hinge",
+            "joint",
             "-bristle_stiffness*z - bristle_damping*bend - viscous*ds",
             numbers,
             states={"z": (0.0, "bend")},
@@ -130,18 +130,18 @@ class LuGreFriction(Element):
 
 @checked("axis")
 class JointFriction(Element):
-    """Dry friction in proportion to the load that a hinge transmits across its axis.
+    """Dry friction in proportion to the load that a joint transmits across its axis.
 
     Parameters
     ----------
     joint : str
-        A revolute, prismatic, cylindrical or screw hinge; the element is connected at its coordinate.
+        A revolute, prismatic, cylindrical or screw joint; the element is connected at its coordinate.
     coefficient : float
         mu.
     radius : float, m
         Of the journal: the effort is mu radius |F|. Left out for a slide: mu |F|.
     axis : str
-        The axis of the hinge in its second marker, ``"x"``, ``"y"`` or ``"z"``; F is what it transmits across it.
+        The axis of the joint in its second marker, ``"x"``, ``"y"`` or ``"z"``; F is what it transmits across it.
     collar : float, m
         Mean radius of a thrust collar, at which the load along the axis rubs too; for a slide, left out.
     half_length : float, m
@@ -150,7 +150,7 @@ class JointFriction(Element):
     slip_speed : float, rad/s or m/s
         At 2.65 of it friction has 99 % of its value.
 
-    Smooth: it creeps. For friction that sticks see `load_friction` of hinges (`LoadFriction`). The load depends on the
+    Smooth: it creeps. For friction that sticks see `load_friction` of joints (`LoadFriction`). The load depends on the
     friction; both are found together at every evaluation (`Reaction`; Sol 1983, section 9.3).
 
     Examples
@@ -180,7 +180,7 @@ class JointFriction(Element):
         numbers = {"mu": law.coefficient} | not_negative(item, viscous=viscous) | positive(item, slip=slip_speed)
         effort = law.effort("across", frame_with_z(unit_vector(axis, item=item, field="axis")), turns=True)
         super().__init__(
-            "hinge",
+            "joint",
             f"-mu*({effort})*tanh(ds/slip) - viscous*ds",
             numbers | law.parameters,
             inputs={name: Reaction(joint, part) for name, part in parts_in(effort).items()},

@@ -11,17 +11,25 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from .element import Element
 
-__all__ = ["CONTRACTS", "followed", "least_slope", "like_before", "slopes_of_unknowns", "solved", "solved_from"]
+__all__ = [
+    "MAX_CONTRACTION",
+    "continue_unknowns",
+    "jacobian_nearly_constant",
+    "slopes_of_unknowns",
+    "solve_unknowns",
+    "solved_from",
+    "weakest_direction",
+]
 
 Array = NDArray[np.float64]
 
 _ROUNDS, _HALVINGS, _PRECISE, _ROUNDING = 60, 40, 1e-10, 1e-14
-CONTRACTS = 0.25  # of a correction may be left in the next
+MAX_CONTRACTION = 0.25  # of a correction may be left in the next
 _TURNED = 0.5  # of the slopes: so little change that they become singular nowhere between
 _SHORTEST = 1e-6  # of the way
 
 
-def solved(element: Element, inputs: Array) -> Array:
+def solve_unknowns(element: Element, inputs: Array) -> Array:
     """Return inputs (n, len(element.takes)) with the unknowns after them; NaN where there is no solution."""
     found = np.array([_solve(element, row) for row in inputs])
     return np.concatenate([inputs, found.reshape(len(inputs), len(element.unknowns))], axis=1)
@@ -32,17 +40,17 @@ def solved_from(element: Element, given: Array, start: Array) -> Array:
     return _solve(element, given, start)
 
 
-def like_before(J: Array, then: Array) -> NDArray[np.bool_]:
+def jacobian_nearly_constant(J: Array, then: Array) -> NDArray[np.bool_]:
     """Return whether slopes (..., n, n) have changed so little that they were singular nowhere between."""
     changed = np.linalg.solve(J, then) - np.eye(J.shape[-1])
     like: NDArray[np.bool_] = np.linalg.norm(changed, axis=(-2, -1)) <= _TURNED
     return like
 
 
-Look = Callable[[Array, Array], tuple[Array, Array]]
+LawEvaluation = Callable[[Array, Array], tuple[Array, Array]]
 
 
-def followed(look: Look, given: Array, then: Array, unknowns: Array) -> Array:
+def continue_unknowns(look: LawEvaluation, given: Array, then: Array, unknowns: Array) -> Array:
     """Return the unknowns (n,) to which those at some inputs lead while these go straight to others; NaN at a fold.
 
     Newton's method from the last place, on parts of the way so short that it contracts (Deuflhard 2004, section 5.1).
@@ -64,8 +72,12 @@ def followed(look: Look, given: Array, then: Array, unknowns: Array) -> Array:
             length, size = float(np.linalg.norm(step)), 1.0 + float(np.linalg.norm(u))
             if length <= _PRECISE * size:
                 half = look(0.5 * (begin + at), 0.5 * (start + u))[1]
-                return (u + step, J) if like_before(before, J) and like_before(before, half) else None
-            if not length <= CONTRACTS * last:
+                return (
+                    (u + step, J)
+                    if jacobian_nearly_constant(before, J) and jacobian_nearly_constant(before, half)
+                    else None
+                )
+            if not length <= MAX_CONTRACTION * last:
                 return None
             u, last = u + step, length
         return None
@@ -99,11 +111,11 @@ def slopes_of_unknowns(element: Element, given: Array, unknowns: Array | None = 
     program, n = element.program, len(element.unknowns)
     assert program is not None
     at = _solve(element, given) if unknowns is None else unknowns
-    numbers = program.evaluate([*given, *at])[element.gives + n : element.gives + n + n * n]
+    numbers = program.evaluate([*given, *at])[element.output_count + n : element.output_count + n + n * n]
     return np.array([float(x) for x in numbers]).reshape(n, n)
 
 
-def least_slope(J: Array, usual: Array) -> tuple[float, int]:
+def weakest_direction(J: Array, usual: Array) -> tuple[float, int]:
     """Return what is left of slopes (n, n) where they are least, of 1, and the unknown that moves most there.
 
     Parameters
@@ -126,7 +138,7 @@ def _solve(element: Element, given: Array, start: Array | None = None) -> Array:
     assert program is not None
 
     def look(u: Array) -> tuple[Array, Array, Array]:
-        numbers = np.array([float(x) for x in program.evaluate([*given, *u])[element.gives :]])
+        numbers = np.array([float(x) for x in program.evaluate([*given, *u])[element.output_count :]])
         return numbers[:n], numbers[n : n + n * n].reshape(n, n), numbers[n + n * n :]
 
     u = look(np.zeros(n))[2] if start is None else start

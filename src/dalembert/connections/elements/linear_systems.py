@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ...checks import checked, finite_array, one_of
 from ...errors import ModelError
-from ..formulas.expressions import mind_expression
+from ..formulas.expressions import check_expression
 from .element import MEASURES, Element
 
 __all__ = ["StateSpace", "TransferFunction"]
@@ -23,12 +23,12 @@ class StateSpace(Element):
     Parameters
     ----------
     A : (n, n), B : (n, m), C : (k, n), D : (k, m)
-        State matrices, as from ``scipy.signal.tf2ss``; n may be 0. There are k forces: one at a hinge or along a
+        State matrices, as from ``scipy.signal.tf2ss``; n may be 0. There are k forces: one at a joint or along a
         distance, where C and D may be rows (n,) and (m,), three for a place, six for a pose.
     inputs : sequence of m expressions
-        u, of the time t and of what is measured: ``["0.5 - s", "-ds"]`` at a hinge.
+        u, of the time t and of what is measured: ``["0.5 - s", "-ds"]`` at a joint.
     measure : str
-        ``"hinge"``, ``"distance"``, ``"place"`` or ``"pose"``.
+        ``"joint"``, ``"distance"``, ``"place"`` or ``"pose"``.
     start : (n,)
         States at the start; zero if left out.
     sources : dict of str to source
@@ -53,7 +53,7 @@ class StateSpace(Element):
         D: ArrayLike,
         inputs: Sequence[Any] = ("s",),
         *,
-        measure: str = "hinge",
+        measure: str = "joint",
         start: ArrayLike | None = None,
         sources: Mapping[str, Any] | None = None,
     ) -> None:
@@ -72,7 +72,7 @@ class StateSpace(Element):
             matrices[name] = matrix.reshape(shapes[name])
         starts = np.zeros(n) if start is None else finite_array(start, (n,), item=item, field="start")
         for each in inputs:
-            mind_expression(item, "inputs", each, "t", *measured, *rates, *(sources or {}))
+            check_expression(item, "inputs", each, "t", *measured, *rates, *(sources or {}))
 
         def row(left: Any, right: Any) -> str:
             terms = [f"({c!r})*x{k}" for k, c in enumerate(left.tolist()) if c]
@@ -90,7 +90,7 @@ class StateSpace(Element):
 
 @checked("numerator", "denominator", "measure", "sources")
 class TransferFunction(StateSpace):
-    """A transfer function from one expression to the force at a hinge or along a distance.
+    """A transfer function from one expression to the force at a joint or along a distance.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class TransferFunction(StateSpace):
     input : expression
         Of the time t, the coordinate s and its rate ds.
     measure : str
-        ``"hinge"`` or ``"distance"``.
+        ``"joint"`` or ``"distance"``.
     sources : dict of str to source
         Further names that the input may use, as of `StateSpace`.
 
@@ -121,11 +121,11 @@ class TransferFunction(StateSpace):
         denominator: ArrayLike,
         input: Any = "s",
         *,
-        measure: str = "hinge",
+        measure: str = "joint",
         sources: Mapping[str, Any] | None = None,
     ) -> None:
         item = self.kind
-        one_of(item, "measure", measure, ("hinge", "distance"))
+        one_of(item, "measure", measure, ("joint", "distance"))
         above, below = (
             np.trim_zeros(np.ravel(_matrix(item, name, given)), "f")
             for name, given in (("numerator", numerator), ("denominator", denominator))

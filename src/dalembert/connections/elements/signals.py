@@ -19,7 +19,7 @@ __all__ = ["MEASURES", "Delay", "Reaction", "Sensor", "Source", "as_source", "pa
 _POSE = ("x", "y", "z", "rx", "ry", "rz"), ("vx", "vy", "vz", "wx", "wy", "wz")
 # in the order of core/model.hpp: Measure
 MEASURES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "hinge": (("s",), ("ds",)),
+    "joint": (("s",), ("ds",)),
     "distance": (("s",), ("ds",)),
     "place": (_POSE[0][:3], _POSE[1][:3]),
     "pose": _POSE,
@@ -50,7 +50,7 @@ class Sensor:
     >>> wheel, mass = (s.body(n, da.box(0.1, 0.1, 0.1, mass=1.0)) for n in ("wheel", "mass"))
     >>> _ = s.connect("spin", da.Revolute("z"), s.ground, wheel)
     >>> _ = s.connect("slide", da.Prismatic("x"), s.ground, mass)
-    >>> law = da.Element("hinge", "-c*rate", {"c": 2.0}, inputs={"rate": da.Sensor(s.ground, mass, "vx")}, active=True)
+    >>> law = da.Element("joint", "-c*rate", {"c": 2.0}, inputs={"rate": da.Sensor(s.ground, mass, "vx")}, active=True)
     >>> _ = s.connect("brake", law, "spin")
     """
 
@@ -87,7 +87,7 @@ class Sensor:
 @checked("part")
 @dataclass(frozen=True, eq=False)
 class Reaction:
-    """What a hinge or constraint transmits to its second marker, as an input of a law.
+    """What a joint or constraint transmits to its second marker, as an input of a law.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Reaction:
     >>> block = s.body("block", da.box(0.1, 0.1, 0.1, mass=2.0))
     >>> _ = s.connect("guide", da.Prismatic("x"), s.ground, block)
     >>> law = da.Element(
-    ...     "hinge", "-mu*abs(load)*tanh(ds/0.001)", {"mu": 0.2}, inputs={"load": da.Reaction("guide", "force.z")}
+    ...     "joint", "-mu*abs(load)*tanh(ds/0.001)", {"mu": 0.2}, inputs={"load": da.Reaction("guide", "force.z")}
     ... )
     >>> _ = s.connect("friction", law, "guide")
     >>> result = da.simulate(s, 1.0)

@@ -1,6 +1,6 @@
 """Springs with laws of their own: nonlinear, one-sided, gas, and bushings.
 
-All but the bushing act at a hinge coordinate (``measure="hinge"``) or along the line between two markers
+All but the bushing act at a joint coordinate (``measure="joint"``) or along the line between two markers
 (``measure="distance"``). Their parameters may be changed by name: ``"k1.rest"``.
 """
 
@@ -28,7 +28,7 @@ from .element import Element
 
 __all__ = ["BumpStop", "Bushing", "Cable", "GasSpring", "HydraulicSpring", "Ligament", "NonlinearSpring"]
 
-ALONG = ("hinge", "distance")
+ALONG = ("joint", "distance")
 
 
 @checked("parameters", "measure")
@@ -50,7 +50,7 @@ class NonlinearSpring(Element):
     parameters : dict of str to float
         That the formula uses.
     measure : str
-        ``"hinge"`` or ``"distance"``.
+        ``"joint"`` or ``"distance"``.
 
     The force on the second end is -(preload + law(u) + damping u'). Parameters: k1, k2, ... or those of the formula;
     rest, preload, damping.
@@ -73,7 +73,7 @@ class NonlinearSpring(Element):
         preload: float = 0.0,
         damping: float = 0.0,
         parameters: Mapping[str, float] | None = None,
-        measure: str = "hinge",
+        measure: str = "joint",
     ) -> None:
         item = self.kind
         one_of(item, "measure", measure, ALONG)
@@ -115,7 +115,7 @@ class Cable(Element):
     damping : float, N s/m (N m s/rad)
         Acts while the cable is taut; the tension stays above zero.
     measure : str
-        ``"distance"`` or ``"hinge"``.
+        ``"distance"`` or ``"joint"``.
 
     With u = s - length the elastic tension is k u^2 / (2 toe) up to the toe and k (u - toe/2) beyond.
 
@@ -195,7 +195,7 @@ class BumpStop(Element):
     damping : float, N s/m
         Acts while it is compressed; the push stays above zero.
     measure : str
-        ``"distance"`` or ``"hinge"``.
+        ``"distance"`` or ``"joint"``.
 
     With d = length - s the push is k d^n - damping s'.
     """
@@ -241,7 +241,7 @@ class GasSpring(Element):
     rest : float, m
     damping : float, N s/m
     measure : str
-        ``"distance"``, or ``"hinge"`` for a slide.
+        ``"distance"``, or ``"joint"`` for a slide.
 
     The force on the second end is (p - outside) area - damping s'. Around rest its stiffness is n p0 area^2 / V0. A
     piston that reaches the bottom, V = 0, has an infinite force.
@@ -303,7 +303,7 @@ class HydraulicSpring(Element):
     rest : float, m
     damping : float, N s/m
     measure : str
-        ``"distance"``, or ``"hinge"`` for a slide.
+        ``"distance"``, or ``"joint"`` for a slide.
 
     From dp = -(B + n (p - p0)) dV/V, with r = V/V0:
 

@@ -1,6 +1,6 @@
 """Viscoelastic elements: springs and dampers in parallel and in series, with memory.
 
-They act at a hinge coordinate (``measure="hinge"``) or along the line between two markers (``measure="distance"``), on
+They act at a joint coordinate (``measure="joint"``) or along the line between two markers (``measure="distance"``), on
 the elongation u = s - rest. A spring in series with a damper has a state: the elongation of that spring, z, zero at the
 start (relaxed), with z' = u' - k z / c; it stores k z^2 / 2.
 
@@ -18,9 +18,9 @@ from ...checks import checked, finite, finite_array, not_negative, one_of, posit
 from ...errors import ModelError
 from .element import Element
 
-__all__ = ["GeneralisedMaxwell", "KelvinVoigt", "Maxwell", "Zener"]
+__all__ = ["GeneralizedMaxwell", "KelvinVoigt", "Maxwell", "Zener"]
 
-ALONG = ("hinge", "distance")
+ALONG = ("joint", "distance")
 
 
 @checked("measure")
@@ -33,12 +33,12 @@ class KelvinVoigt(Element):
     damping : float, N s/m or N m s/rad
     rest : float, m or rad
     measure : str
-        ``"hinge"`` or ``"distance"``.
+        ``"joint"`` or ``"distance"``.
 
     Under a constant force F the elongation creeps to F/k as 1 - exp(-k t / c).
     """
 
-    def __init__(self, stiffness: float, damping: float, *, rest: float = 0.0, measure: str = "hinge") -> None:
+    def __init__(self, stiffness: float, damping: float, *, rest: float = 0.0, measure: str = "joint") -> None:
         item = self.kind
         one_of(item, "measure", measure, ALONG)
         numbers = not_negative(item, stiffness=stiffness, damping=damping) | finite(item, rest=rest)
@@ -56,13 +56,13 @@ class Maxwell(Element):
     start : float, m or rad
         Elongation of the spring at the start.
     measure : str
-        ``"hinge"`` or ``"distance"``.
+        ``"joint"`` or ``"distance"``.
 
     Held at an elongation, the force falls as exp(-k t / c). It has no rest length: it starts free of force, unless
     `start` says otherwise. State: z.
     """
 
-    def __init__(self, stiffness: float, damping: float, *, start: float = 0.0, measure: str = "hinge") -> None:
+    def __init__(self, stiffness: float, damping: float, *, start: float = 0.0, measure: str = "joint") -> None:
         item = self.kind
         one_of(item, "measure", measure, ALONG)
         numbers = positive(item, stiffness=stiffness, damping=damping)
@@ -89,7 +89,7 @@ class Zener(Element):
     branch_damping : float, N s/m or N m s/rad
     rest : float, m or rad
     measure : str
-        ``"hinge"`` or ``"distance"``.
+        ``"joint"`` or ``"distance"``.
 
     Held at u: force = -(k + k1 exp(-k1 t / c1)) u. State: z.
     """
@@ -101,7 +101,7 @@ class Zener(Element):
         branch_damping: float,
         *,
         rest: float = 0.0,
-        measure: str = "hinge",
+        measure: str = "joint",
     ) -> None:
         item = self.kind
         one_of(item, "measure", measure, ALONG)
@@ -118,7 +118,7 @@ class Zener(Element):
 
 
 @checked("measure")
-class GeneralisedMaxwell(Element):
+class GeneralizedMaxwell(Element):
     """A Prony series: a spring beside several springs and dampers in a row.
 
     Parameters
@@ -129,7 +129,7 @@ class GeneralisedMaxwell(Element):
         Stiffness k_i, N/m or N m/rad, and relaxation time tau_i, s, of each branch.
     rest : float, m or rad
     measure : str
-        ``"hinge"`` or ``"distance"``.
+        ``"joint"`` or ``"distance"``.
 
     Its relaxation function is k + sum k_i exp(-t / tau_i): the force is minus the hereditary integral of this function
     with the rate of elongation. States: z1, z2, ... Parameters: stiffness, rest, k1, tau1, ...
@@ -137,14 +137,14 @@ class GeneralisedMaxwell(Element):
     Examples
     --------
     >>> import dalembert as da
-    >>> list(da.GeneralisedMaxwell(100.0, [(50.0, 0.1), (20.0, 2.0)]).states)
+    >>> list(da.GeneralizedMaxwell(100.0, [(50.0, 0.1), (20.0, 2.0)]).states)
     ['z1', 'z2']
     """
 
     most_terms = 19
 
     def __init__(
-        self, stiffness: float, terms: Sequence[tuple[float, float]], *, rest: float = 0.0, measure: str = "hinge"
+        self, stiffness: float, terms: Sequence[tuple[float, float]], *, rest: float = 0.0, measure: str = "joint"
     ) -> None:
         item = self.kind
         one_of(item, "measure", measure, ALONG)
@@ -172,8 +172,8 @@ class GeneralisedMaxwell(Element):
         terms: int = 8,
         tolerance: float | None = None,
         rest: float = 0.0,
-        measure: str = "hinge",
-    ) -> GeneralisedMaxwell:
+        measure: str = "joint",
+    ) -> GeneralizedMaxwell:
         """Return the series that comes nearest to any relaxation function G(t) (Fung's, a power law, a measured one).
 
         Parameters
@@ -196,7 +196,7 @@ class GeneralisedMaxwell(Element):
         --------
         >>> import numpy as np
         >>> import dalembert as da
-        >>> skin = da.GeneralisedMaxwell.fitted(lambda t: 100.0 * (1 + t / 0.01) ** -0.2, np.geomspace(1e-3, 10, 60))
+        >>> skin = da.GeneralizedMaxwell.fitted(lambda t: 100.0 * (1 + t / 0.01) ** -0.2, np.geomspace(1e-3, 10, 60))
         >>> bool(skin.misfit < 0.01)
         True
         """

@@ -8,10 +8,10 @@ from typing import Any
 
 from ...errors import ModelError
 
-__all__ = ["CompiledLaw", "law"]
+__all__ = ["NumbaLaw", "law"]
 
 
-class CompiledLaw:
+class NumbaLaw:
     """A function that becomes a law; see `law`."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -59,7 +59,7 @@ class CompiledLaw:
         return numba.cfunc("void(CPointer(float64), CPointer(float64))")(scope["call"])
 
 
-def law(function: Callable[..., Any]) -> CompiledLaw:
+def law(function: Callable[..., Any]) -> NumbaLaw:
     """Make a function the law of an `Element`, compiled by Numba if that is installed (``pip install numba``).
 
     The function takes t, measures, rates, states, parameters and inputs, and returns what a law gives: forces, rates of
@@ -73,6 +73,6 @@ def law(function: Callable[..., Any]) -> CompiledLaw:
     >>> @da.law
     ... def spring(t, s, ds, k):
     ...     return -k * math.sinh(s) - 0.1 * ds
-    >>> element = da.Element("hinge", spring, {"k": 4.0})
+    >>> element = da.Element("joint", spring, {"k": 4.0})
     """
-    return CompiledLaw(function)
+    return NumbaLaw(function)

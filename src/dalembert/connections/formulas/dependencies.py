@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .expressions import OPERATIONS, Program
 
-__all__ = ["inputs_of", "needed", "operands", "part_of"]
+__all__ = ["extract_subprogram", "inputs_of", "operands", "required_instructions"]
 
 
 def operands(instruction: tuple[int, int, int, int, int]) -> tuple[int, ...]:
@@ -23,7 +23,7 @@ def operands(instruction: tuple[int, int, int, int, int]) -> tuple[int, ...]:
     return (a, b) if name in two else (a,)
 
 
-def needed(program: Program, places: Sequence[int]) -> set[int]:
+def required_instructions(program: Program, places: Sequence[int]) -> set[int]:
     """Return all places that some places depend on, these included."""
     found: set[int] = set()
     waiting = list(places)
@@ -37,15 +37,15 @@ def needed(program: Program, places: Sequence[int]) -> set[int]:
 
 def inputs_of(program: Program, places: Sequence[int]) -> set[int]:
     """Return the numbers of the inputs that results of a program depend on."""
-    used = (program.instructions[place] for place in needed(program, places))
+    used = (program.instructions[place] for place in required_instructions(program, places))
     return {a for code, a, *_ in used if OPERATIONS[code] == "input"}
 
 
-def part_of(program: Program, outputs: Sequence[int]) -> Program:
+def extract_subprogram(program: Program, outputs: Sequence[int]) -> Program:
     """Return a program that computes some places of another one, and nothing else."""
     part = Program(program.inputs)
     moved: dict[int, int] = {}
-    for place in sorted(needed(program, outputs)):
+    for place in sorted(required_instructions(program, outputs)):
         code, a, *_ = program.instructions[place]
         if OPERATIONS[code] == "constant":
             moved[place] = part.constant_of(program, a)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from .dependencies import operands
 from .expressions import OPERATIONS, Program
-from .program_algebra import Calculus, Matrix, Vector
+from .program_algebra import Matrix, ProgramBuilder, Vector
 
 __all__ = ["Rate", "derivative"]
 
@@ -34,7 +34,7 @@ def derivative(program: Program, place: int, by: int) -> int:
     >>> [round(float(value), 6) for value in program.evaluate([2.0])]
     [1.972602]
     """
-    calculus = Calculus(program)
+    calculus = ProgramBuilder(program)
     return Rate(calculus, {by: calculus.one})(place)
 
 
@@ -57,7 +57,7 @@ class Rate:
     0.841471
     """
 
-    def __init__(self, calculus: Calculus, rates: Mapping[int, int]) -> None:
+    def __init__(self, calculus: ProgramBuilder, rates: Mapping[int, int]) -> None:
         self.calculus = calculus
         self._known = dict(rates)
 

@@ -32,10 +32,10 @@ __all__ = [
     "Formula",
     "Program",
     "add_expression",
+    "check_expression",
+    "check_name",
     "compile_expressions",
     "is_symbolic",
-    "mind_expression",
-    "mind_name",
 ]
 
 _CODES: dict[str, int] = dict(sorted(_core.numbers["operation"].items(), key=lambda named: named[1]))
@@ -250,15 +250,15 @@ def compile_expressions(
     names = {name: program.emit("input", k) for k, name in enumerate(inputs)}
     known = dict(tables or {})
     for name in known:
-        mind_name(name, names, item, "table")
+        check_name(name, names, item, "table")
     for name, part in (definitions or {}).items():
-        mind_name(name, (*names, *known), item, "definition")
+        check_name(name, (*names, *known), item, "definition")
         names[name] = add_expression(program, part, names, known, f"{item}: definition {name!r}")
     program.outputs = [add_expression(program, expression, names, known, item) for expression in expressions]
     return program
 
 
-def mind_name(name: str, taken: Collection[str], item: str, field: str) -> None:
+def check_name(name: str, taken: Collection[str], item: str, field: str) -> None:
     """Refuse a name that is taken, or is none."""
     if not name.isidentifier() or name in taken or name in _FUNCTIONS or name in _CONSTANTS:
         raise ModelError(item, field, name, "use a name that is free")
@@ -278,7 +278,7 @@ def add_expression(
     try:
         if isinstance(expression, str):
             tree = ast.parse(expression.strip(), mode="eval")
-            place: int = _Text(program, names, tables, item, expression).visit(tree.body)
+            place: int = _FormulaParser(program, names, tables, item, expression).visit(tree.body)
             return place
         if is_symbolic(expression):
             return _symbolic(program, names, item, expression)
@@ -356,7 +356,7 @@ _FUNCTIONS: dict[str, Callable[..., int]] = {
 _ARGUMENTS = {"atan2": (2, 2), "mod": (2, 2), "min": (1, 99), "max": (1, 99), "where": (3, 3)}
 
 
-class _Text(ast.NodeVisitor):
+class _FormulaParser(ast.NodeVisitor):
     """From the syntax tree of a formula to places in a program."""
 
     def __init__(
@@ -495,6 +495,6 @@ def _symbolic(program: Program, names: Mapping[str, int], item: str, expression:
     return visit(sympy.sympify(expression))
 
 
-def mind_expression(item: str, field: str, expression: Any, *names: str) -> None:
+def check_expression(item: str, field: str, expression: Any, *names: str) -> None:
     """Refuse what is no expression of the given names, default the time."""
     compile_expressions([expression], names or ("t",), item=f"{item}: {field}")

@@ -1,4 +1,4 @@
-"""Poses as programs: what users write of a hinge, and what the core needs of it.
+"""Poses as programs: what users write of a joint, and what the core needs of it.
 
 From C(q) and c(q), pose of one frame in another, follow by differentiation (Sol 1983, (3.3.21)-(3.3.36), in axes of the
 turned frame):
@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...rotation import unit_vector
-from .dependencies import part_of
+from .dependencies import extract_subprogram
 from .differentiation import Rate
 from .expressions import Program, compile_expressions
 from .named_parameters import NO_TABLES
-from .program_algebra import Calculus, Matrix, Vector, transposed
+from .program_algebra import Matrix, ProgramBuilder, Vector, transposed
 from .tables import Table
 
 __all__ = ["PosePrograms", "expressed_pose", "motion_columns", "named_inputs", "posed", "shifts", "typical_length"]
@@ -50,7 +50,7 @@ class PosePrograms:
     @classmethod
     def of(
         cls,
-        calculus: Calculus,
+        calculus: ProgramBuilder,
         C: Matrix,
         c: Vector,
         n: int,
@@ -84,7 +84,7 @@ class PosePrograms:
         omega = axial_rate(k, C, moving)
         second = [moving(x) for x in moving.vector(c)]
         bias = [*moving.vector(omega), *k.apply(transposed(C), second)]
-        return cls(n, part_of(k.program, outputs), part_of(k.program, bias))
+        return cls(n, extract_subprogram(k.program, outputs), extract_subprogram(k.program, bias))
 
     def at(self, q: Array) -> tuple[Array, Array, Array]:
         """Return C (3, 3), c (3,) and H (6, n), [omega; v] in axes of the first frame."""
@@ -144,7 +144,7 @@ class PosePrograms:
         return q, float(max(np.abs(C - R).max(), np.abs(c - p).max()))
 
 
-def motion_columns(k: Calculus, C: Matrix, c: Vector, q: Vector) -> list[tuple[Vector, Vector]]:
+def motion_columns(k: ProgramBuilder, C: Matrix, c: Vector, q: Vector) -> list[tuple[Vector, Vector]]:
     """Return w_j and v_j of (1) for every coordinate of a pose."""
     axes = transposed(C)
     found = []
@@ -154,7 +154,7 @@ def motion_columns(k: Calculus, C: Matrix, c: Vector, q: Vector) -> list[tuple[V
     return found
 
 
-def axial_rate(k: Calculus, C: Matrix, rate: Rate) -> Vector:
+def axial_rate(k: ProgramBuilder, C: Matrix, rate: Rate) -> Vector:
     """Return axial(C^T C'): the angular velocity in axes of the turned frame."""
     axes, rates = transposed(C), transposed(rate.matrix(C))
     return [k.dot(axes[(i + 2) % 3], rates[(i + 1) % 3]) for i in range(3)]
@@ -172,7 +172,7 @@ def expressed_pose(
     rotation: Any,
     definitions: Mapping[str, Any],
     tables: Mapping[str, Table] = NO_TABLES,
-) -> tuple[Calculus, Matrix, Vector]:
+) -> tuple[ProgramBuilder, Matrix, Vector]:
     """Return the pose that formulas describe, as places of a program with the inputs of `named_inputs`.
 
     Parameters
@@ -195,7 +195,7 @@ def expressed_pose(
     program = compile_expressions(
         [*where, *formulas], inputs, definitions=dict(definitions), tables=dict(tables), item=item
     )
-    k = Calculus(program)
+    k = ProgramBuilder(program)
     c, places = program.outputs[:3], program.outputs[3:]
     if form == "matrix":
         C = [places[0:3], places[3:6], places[6:9]]

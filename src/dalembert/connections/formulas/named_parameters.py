@@ -8,20 +8,20 @@ from typing import Any
 
 from ...checks import finite_number
 from ...errors import ModelError
-from ...parameters import Expression, plain
-from .expressions import Formula, Program, add_expression, mind_name
-from .program_algebra import Calculus
+from ...parameters import Expression, plain_value
+from .expressions import Formula, Program, add_expression, check_name
+from .program_algebra import ProgramBuilder
 from .tables import Table
 
 __all__ = [
     "NO_TABLES",
     "TIME",
+    "as_parameters",
     "changed",
     "checked_names",
     "checked_parameters",
     "checked_tables",
     "compile_into",
-    "own_numbers",
     "uses",
 ]
 
@@ -56,12 +56,12 @@ def checked_parameters(item: str, parameters: Any, owner: Any = None) -> dict[st
     if follow and owner is not None:
         object.__setattr__(owner, "expressions", follow)
     return {
-        str(name): finite_number(plain(value), item=item, field=f"parameter {name!r}")
+        str(name): finite_number(plain_value(value), item=item, field=f"parameter {name!r}")
         for name, value in parameters.items()
     }
 
 
-def own_numbers(parameters: Mapping[str, float]) -> dict[str, Formula]:
+def as_parameters(parameters: Mapping[str, float]) -> dict[str, Formula]:
     """Return parameters as definitions of formulas that may be given other values once all is compiled."""
 
     def number(name: str, value: float) -> Formula:
@@ -71,7 +71,7 @@ def own_numbers(parameters: Mapping[str, float]) -> dict[str, Formula]:
 
 
 def compile_into(
-    k: Calculus,
+    k: ProgramBuilder,
     formulas: Sequence[Any],
     names: Mapping[str, int],
     definitions: Mapping[str, Any],
@@ -82,7 +82,7 @@ def compile_into(
     """Return the places of formulas in a program that has named places already."""
     known = dict(names)
     for name, part in definitions.items():
-        mind_name(name, (*known, *tables), item, "definition")
+        check_name(name, (*known, *tables), item, "definition")
         known[name] = add_expression(k.program, part, known, tables, f"{item}: definition {name!r}")
     return [add_expression(k.program, formula, known, tables, item) for formula in formulas]
 

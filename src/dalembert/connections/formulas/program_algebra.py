@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .dependencies import operands, part_of
+from .dependencies import extract_subprogram, operands
 from .expressions import OPERATIONS, Program
 
-__all__ = ["Calculus", "Matrix", "Vector", "extracted", "transposed"]
+__all__ = ["Matrix", "ProgramBuilder", "Vector", "extracted", "transposed"]
 
 Vector = list[int]
 Matrix = list[list[int]]
 
 
-class Calculus:
+class ProgramBuilder:
     """Arithmetic on places of a program, with vectors and matrices of them.
 
     Attributes
@@ -298,5 +298,5 @@ def extracted(program: Program, into: Program, places: Sequence[int], inputs: Ma
     inputs : dict of int to int
         For each input of `program` that is needed, the place in `into` that stands for it.
     """
-    part = part_of(program, places)
-    return Calculus(into).graft(part, [inputs.get(k, 0) for k in range(1 + max(inputs, default=-1))])
+    part = extract_subprogram(program, places)
+    return ProgramBuilder(into).graft(part, [inputs.get(k, 0) for k in range(1 + max(inputs, default=-1))])

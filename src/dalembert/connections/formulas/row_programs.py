@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ModelError
-from .dependencies import needed, part_of
+from .dependencies import extract_subprogram, required_instructions
 from .differentiation import Rate
 from .expressions import Program
-from .program_algebra import Calculus
+from .program_algebra import ProgramBuilder
 
 __all__ = ["row_programs"]
 
 
 def row_programs(
-    k: Calculus,
+    k: ProgramBuilder,
     formulas: Sequence[Any],
     places: Sequence[int],
     moving: Rate,
@@ -53,16 +53,16 @@ def row_programs(
     by_speed = [Rate(k, {one: k.one}) for one in speeds]
     gradients = [[along(rate) for along in by_speed] for rate in rates]
     for formula, gradient in zip(formulas, gradients, strict=True):
-        if any(set(speeds) & needed(k.program, [entry]) for entry in gradient):
+        if any(set(speeds) & required_instructions(k.program, [entry]) for entry in gradient):
             raise ModelError(item, "row", formula, f"it must be linear in the rates {', '.join(names)}")
         if all(entry == k.zero for entry in gradient):
             raise ModelError(item, "row", formula, f"it does not depend on {what}")
     drifts = [_without(k, rate, set(speeds)) for rate in rates]
-    first = part_of(k.program, [*residuals, *(g for gradient in gradients for g in gradient), *drifts])
-    return first, part_of(k.program, [moving(rate) for rate in rates])
+    first = extract_subprogram(k.program, [*residuals, *(g for gradient in gradients for g in gradient), *drifts])
+    return first, extract_subprogram(k.program, [moving(rate) for rate in rates])
 
 
-def _without(k: Calculus, place: int, gone: set[int]) -> int:
+def _without(k: ProgramBuilder, place: int, gone: set[int]) -> int:
     """Return a place with some inputs put to zero."""
     inputs = [k.zero if at in gone else at for at in (k.program.emit("input", i) for i in range(len(k.program.inputs)))]
-    return k.graft(part_of(k.program, [place]), inputs)[0]
+    return k.graft(extract_subprogram(k.program, [place]), inputs)[0]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from .dependencies import inputs_of, needed, operands
+from .dependencies import inputs_of, operands, required_instructions
 from .expressions import OPERATIONS, Program
 
 __all__ = ["FOLLOW", "thresholds_of"]
@@ -56,7 +56,7 @@ def thresholds_of(
     surfaces: dict[tuple[int, ...], int] = {}
     known, barred, steep = set(fixed), set(never), _steep(program, outputs, set(fixed))
     count = 0
-    for place in sorted(needed(program, outputs)):
+    for place in sorted(required_instructions(program, outputs)):
         code, a, b, c, d = program.instructions[place]
         name = OPERATIONS[code]
         if name == "lookup":
@@ -86,7 +86,7 @@ def _may_hide(program: Program, arguments: Sequence[int], used: Collection[int])
     """Return whether a function of time alone may pass zero and return between the times at which `switches` looks."""
     if _TIME not in used:
         return False
-    for code, _, b, _, _ in (program.instructions[place] for place in needed(program, arguments)):
+    for code, _, b, _, _ in (program.instructions[place] for place in required_instructions(program, arguments)):
         name = OPERATIONS[code]
         if name in _NARROW or (name == "divide" and _TIME in inputs_of(program, [b])):
             return True
@@ -99,7 +99,7 @@ def _steep(program: Program, outputs: Sequence[int], fixed: set[int]) -> set[tup
     A sum with a parameter or a constant, as ``sqrt(u*u + e*e)``, is taken to keep away from zero.
     """
     found: set[tuple[int, ...]] = set()
-    for place in needed(program, outputs):
+    for place in required_instructions(program, outputs):
         code, a, b, _, _ = program.instructions[place]
         name = OPERATIONS[code]
         exponent = program.value_of(b) if name == "power" else None

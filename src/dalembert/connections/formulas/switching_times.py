@@ -14,28 +14,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .dependencies import inputs_of, part_of
+from .dependencies import extract_subprogram, inputs_of
 from .expressions import OPERATIONS, Program
 
-__all__ = ["Switch", "apart", "switch_times", "switches_of"]
+__all__ = ["Switch", "merge_close_times", "switch_times", "switches_of"]
 
 Array = NDArray[np.float64]
-OfTime = Callable[[Array], Array]
+TimeFunction = Callable[[Array], Array]
 
-LOOKS = 256  # pieces of a run in which arguments are looked at, at least
-MOST = 100_000  # breaks of one switch in a run: one that has more is left to the control of errors
-JUST = 4e-15  # relative: on which side of a node
+N_SAMPLES = 256  # pieces of a run in which arguments are looked at, at least
+MAX_SWITCHES = 100_000  # breaks of one switch in a run: one that has more is left to the control of errors
+SIDE_OFFSET = 4e-15  # relative: on which side of a node
 
 
 @dataclass(frozen=True)
 class _Levels:
     """What an argument may pass: levels by number, and how many are at or below a value."""
 
-    below: OfTime
-    level: OfTime
+    below: TimeFunction
+    level: TimeFunction
 
 
-_ZERO = _Levels(lambda g: np.where(g >= 0, 1.0, 0.0), lambda k: 0.0 * k)
+ZERO_TOL = _Levels(lambda g: np.where(g >= 0, 1.0, 0.0), lambda k: 0.0 * k)
 _WHOLE = _Levels(np.floor, lambda k: k)
 _QUARTERS = _Levels(lambda g: np.floor(g / (np.pi / 2)), lambda k: k * (np.pi / 2))
 
@@ -73,7 +73,7 @@ def switches_of(program: Program, moving: Collection[int], known: Collection[int
 
 
 def switch_times(
-    switches: Sequence[Switch], inputs: Mapping[int, OfTime | float], breaks: Array, t_start: float, t_end: float
+    switches: Sequence[Switch], inputs: Mapping[int, TimeFunction | float], breaks: Array, t_start: float, t_end: float
 ) -> Array:
     """Return the times from one up to another at which switches are passed.
 
@@ -88,14 +88,14 @@ def switch_times(
     """
     found = np.zeros(0)
     beyond = 3e-13 * max(abs(t_start), abs(t_end))  # for what switches at the two ends
-    evenly = np.linspace(t_start, t_end, LOOKS + 1)
+    evenly = np.linspace(t_start, t_end, N_SAMPLES + 1)
     nodes = np.union1d(np.concatenate([[t_start - beyond], evenly, [t_end + beyond]]), breaks)
     for switch in switches:
         passed = _passed(_argument(switch, inputs), switch.levels, nodes)
-        nodes = apart(np.concatenate([nodes, passed]))
+        nodes = merge_close_times(np.concatenate([nodes, passed]))
         if switch.levels is not _QUARTERS:
             found = np.concatenate([found, passed])
-    return apart(np.clip(found, t_start, t_end))
+    return merge_close_times(np.clip(found, t_start, t_end))
 
 
 def _switches(program: Program, instruction: tuple[int, int, int, int, int]) -> list[tuple[tuple[int, ...], _Levels]]:
@@ -103,9 +103,9 @@ def _switches(program: Program, instruction: tuple[int, int, int, int, int]) -> 
     code, a, b, c, d = instruction
     match OPERATIONS[code]:
         case "less" | "smaller" | "larger":
-            return [((a, b), _ZERO)]
+            return [((a, b), ZERO_TOL)]
         case "absolute":
-            return [((a,), _ZERO)]
+            return [((a,), ZERO_TOL)]
         case "floor":
             return [((a,), _WHOLE)]
         case "sine" | "cosine":
@@ -124,10 +124,10 @@ def _knots(axis: Array) -> _Levels:
     )
 
 
-def _argument(switch: Switch, known: Mapping[int, OfTime | float]) -> OfTime:
-    part = part_of(switch.program, switch.arguments)
+def _argument(switch: Switch, known: Mapping[int, TimeFunction | float]) -> TimeFunction:
+    part = extract_subprogram(switch.program, switch.arguments)
 
-    def at(given: OfTime | float, t: Array) -> Array | float:
+    def at(given: TimeFunction | float, t: Array) -> Array | float:
         return given(t) if callable(given) else given
 
     def values(t: Array) -> Array:
@@ -138,22 +138,22 @@ def _argument(switch: Switch, known: Mapping[int, OfTime | float]) -> OfTime:
     return values
 
 
-def _passed(argument: OfTime, levels: _Levels, nodes: Array) -> Array:
+def _passed(argument: TimeFunction, levels: _Levels, nodes: Array) -> Array:
     """Return the times at which an argument passes a level, from its values on both sides of nodes."""
-    side = JUST * np.maximum(np.abs(nodes), 1e-3 * np.abs(nodes).max())
+    side = SIDE_OFFSET * np.maximum(np.abs(nodes), 1e-3 * np.abs(nodes).max())
     places = np.column_stack([nodes[:-1] + side[:-1], nodes[1:] - side[1:]]).ravel()
     with np.errstate(invalid="ignore"):
         count = levels.below(argument(places))
     low, high = np.minimum(count[:-1], count[1:]), np.maximum(count[:-1], count[1:])
     number = np.where(np.isfinite(low) & np.isfinite(high), high - low, 0.0)
-    if not 0 < number.sum() <= MOST:
+    if not 0 < number.sum() <= MAX_SWITCHES:
         return np.zeros(0)
     rows = np.repeat(np.arange(len(number)), number.astype(int))
     within = np.arange(len(rows)) - np.repeat(np.cumsum(number.astype(int)) - number.astype(int), number.astype(int))
     return _bisected(argument, levels.level(low[rows] + 1.0 + within), places[rows], places[rows + 1])
 
 
-def _bisected(argument: OfTime, level: Array, a: Array, b: Array) -> Array:
+def _bisected(argument: TimeFunction, level: Array, a: Array, b: Array) -> Array:
     """Return where an argument reaches levels (n,) between times a and b (n,), on whose sides of them it is."""
     above = argument(a) >= level
     while True:
@@ -166,7 +166,7 @@ def _bisected(argument: OfTime, level: Array, a: Array, b: Array) -> Array:
     return np.where(nearer, a, b)
 
 
-def apart(times: Array) -> Array:
+def merge_close_times(times: Array) -> Array:
     """Return times in order, those no further apart than rounding put together."""
     times = np.unique(times)
     if len(times) < 2:

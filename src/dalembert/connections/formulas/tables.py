@@ -44,7 +44,7 @@ class Table:
     >>> torque = da.Table(speed, throttle, values=[[0, 40, 80], [0, 60, 120], [0, 30, 60]], kind="linear")
     >>> float(torque.evaluate(50.0, 1.0))
     100.0
-    >>> engine = da.Element("hinge", "torque(ds, u)", {"u": 0.8}, tables={"torque": torque}, active=True)
+    >>> engine = da.Element("joint", "torque(ds, u)", {"u": 0.8}, tables={"torque": torque}, active=True)
     """
 
     axes: tuple[Array, ...]

@@ -1,10 +1,10 @@
-"""The hinge library. A new hinge is a file here, one in core/hinges, and a line in each list."""
+"""The joint library. A new joint is a file here, one in core/joints, and a line in each list."""
 
-from .custom import CustomHinge
+from .custom import CustomJoint
 from .cylindrical import Cylindrical
 from .fixed import Fixed
 from .free import Free
-from .joint import Hinge
+from .joint import Joint
 from .load_friction import LoadFriction
 from .planar import Planar
 from .prismatic import Prismatic
@@ -14,11 +14,11 @@ from .spherical import Spherical
 from .universal import Universal
 
 __all__ = [
-    "CustomHinge",
+    "CustomJoint",
     "Cylindrical",
     "Fixed",
     "Free",
-    "Hinge",
+    "Joint",
     "LoadFriction",
     "Planar",
     "Prismatic",

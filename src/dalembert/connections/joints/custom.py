@@ -1,4 +1,4 @@
-"""A hinge that users write: the pose of its second marker is enough."""
+"""A joint that users write: the pose of its second marker is enough."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from ..formulas.expressions import is_symbolic
 from ..formulas.kinematic_programs import posed, shifts
 from ..formulas.named_parameters import (
     TIME,
+    as_parameters,
     changed,
     checked_names,
     checked_parameters,
     checked_tables,
-    own_numbers,
     uses,
 )
 from ..formulas.tables import Table
 from ..formulas.traced_functions import traced
-from .joint import Hinge
+from .joint import Joint
 
-__all__ = ["CustomHinge"]
+__all__ = ["CustomJoint"]
 
 Array = NDArray[np.float64]
 
-_MOST = 6  # coordinates of a hinge, time included
+_MAX_COUNT = 6  # coordinates of a joint, time included
 
 
 @checked("definitions")
 @dataclass(frozen=True, eq=False)
-class CustomHinge(Hinge):
-    """A hinge given by the pose of its second marker in the first, c(q, t) and C(q, t).
+class CustomJoint(Joint):
+    """A joint given by the pose of its second marker in the first, c(q, t) and C(q, t).
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class CustomHinge(Hinge):
     definitions : dict of str to formula
         Named parts that formulas use.
     reference : (n,) or dict of str to float
-        Where the hinge starts, and where it has to be regular; zero if left out.
+        Where the joint starts, and where it has to be regular; zero if left out.
     time : bool
         Whether a Python function takes `t`; formulas show it by themselves.
     tables : dict of str to Table
@@ -66,18 +66,18 @@ class CustomHinge(Hinge):
     follow by differentiation (Sol 1983, section 3.3); [dc/dq, w] must have as many independent rows as there are
     coordinates.
 
-    With time in its formulas the hinge has one more coordinate, ``t``, that is driven: it is the time in `simulate` and
+    With time in its formulas the joint has one more coordinate, ``t``, that is driven: it is the time in `simulate` and
     wherever a time is given (``model.dynamics(t, q, v)``, `driven_motion`), and its effort is the power that the
-    prescribed motion takes. For six coordinates on a moving base, let a hinge of time alone, ``coordinates=()``, carry
-    a body without mass, and the others be on that. A hinge whose loop is cut at it is obeyed by 6 - n rows, found
-    numerically (see `KinematicChain`); hinges of the library are cut first.
+    prescribed motion takes. For six coordinates on a moving base, let a joint of time alone, ``coordinates=()``, carry
+    a body without mass, and the others be on that. A joint whose loop is cut at it is obeyed by 6 - n rows, found
+    numerically (see `KinematicChain`); joints of the library are cut first.
 
     Examples
     --------
     A bead on a helix, turned along with it:
 
     >>> import dalembert as da
-    >>> helix = da.CustomHinge(
+    >>> helix = da.CustomJoint(
     ...     ("s",), ("r*cos(s/r)", "r*sin(s/r)", "0.1*s"), [("z", "s/r")], {"r": 0.5}
     ... )
     >>> s = da.System("slide")
@@ -100,20 +100,21 @@ class CustomHinge(Hinge):
         names = checked_names(item, "coordinates", self.coordinates)
         parameters = checked_parameters(self.kind, self.parameters, self)
         position, rotation, parts = self._formulas(names, parameters)
-        definitions = {**own_numbers(parameters), **dict(self.definitions), **parts}
+        definitions = {**as_parameters(parameters), **dict(self.definitions), **parts}
         clocked = (*names, TIME)
         tables = checked_tables(item, self.tables)
         programs = posed(item, clocked, position, rotation, definitions, tables)
         if not uses(programs[0].pose, len(names)):
             programs = posed(item, names, position, rotation, definitions, tables)
             clocked = names
-        if not 1 <= len(clocked) <= _MOST:
+        if not 1 <= len(clocked) <= _MAX_COUNT:
             raise ModelError(
                 item,
                 "coordinates",
                 names,
-                f"give one to {_MOST}, or up to {_MOST - 1} if the time `t` is used: beyond that let time move a body "
-                "without mass, by a hinge without coordinates, and the others move on that",
+                f"give one to {_MAX_COUNT}, or up to {_MAX_COUNT - 1} if the time `t` is used: "
+                "beyond that let time move a body "
+                "without mass, by a joint without coordinates, and the others move on that",
             )
         object.__setattr__(self, "coordinates", clocked)
         self.__dict__["programs"] = programs
@@ -122,13 +123,13 @@ class CustomHinge(Hinge):
         super().__post_init__()
         self._check()
 
-    def with_parameters(self, **numbers: float) -> CustomHinge:
-        """Return the same hinge with other numbers for some parameters.
+    def with_parameters(self, **numbers: float) -> CustomJoint:
+        """Return the same joint with other numbers for some parameters.
 
         Examples
         --------
         >>> import dalembert as da
-        >>> arc = da.CustomHinge(("angle",), ("r*cos(angle)", "r*sin(angle)", 0), None, {"r": 1.0})
+        >>> arc = da.CustomJoint(("angle",), ("r*cos(angle)", "r*sin(angle)", 0), None, {"r": 1.0})
         >>> arc.with_parameters(r=2.0).pose([0.0])[1].tolist()
         [2.0, 0.0, 0.0]
         """
@@ -165,7 +166,7 @@ class CustomHinge(Hinge):
 
     @property
     def zero(self) -> Array:
-        """Where the hinge starts."""
+        """Where the joint starts."""
         return np.array(self.reference)
 
     def pose(self, q: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .joint import Hinge, frame_with_z
+from .joint import Joint, frame_with_z
 
 __all__ = ["Fixed"]
 
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed(Hinge):
+class Fixed(Joint):
     """No relative motion: the two markers coincide."""
 
     kernel: ClassVar[str] = "Fixed"

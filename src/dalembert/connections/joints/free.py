@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...rotation import quaternion, quaternion_from_matrix, quaternion_rate, skew
-from .joint import Hinge
+from .joint import Joint
 
 __all__ = ["Free"]
 
@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Free(Hinge):
-    """Any relative motion: six freedoms.
+class Free(Joint):
+    """Any relative motion: six degrees of freedom.
 
     Coordinates: the unit quaternion qw, qx, qy, qz of the second marker in the first, and its
     position x, y, z in axes of the first, m.

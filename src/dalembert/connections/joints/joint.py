@@ -1,4 +1,4 @@
-"""The contract of a hinge: relative motion of two markers as a function of a few coordinates.
+"""The contract of a joint: relative motion of two markers as a function of a few coordinates.
 
 In the frame of the *first* marker (Sol 1983, section 3.3):
 
@@ -9,13 +9,13 @@ In the frame of the *first* marker (Sol 1983, section 3.3):
     coordinates_of(C, c)     q nearest to a pose; angles within half a turn
     rows            names of the 6 - nv equations it amounts to where it closes a loop: displacements x, y, z of the
                     second marker, tilts of its axis, components rx, ry, rz of its attitude; in axes of the first
-                    marker, turned so that the hinge's axis is z (`frame`)
+                    marker, turned so that the joint's axis is z (`frame`)
 
-These few lines of NumPy are the definition: readable, slow, and the oracle that the compiled hinge of the same name
-(`kernel`, in core/hinges) is tested against. The compiled one may walk the hinge from either end and keeps the
+These few lines of NumPy are the definition: readable, slow, and the oracle that the compiled joint of the same name
+(`kernel`, in core/joints) is tested against. The compiled one may walk the joint from either end and keeps the
 coordinates and signs defined here.
 
-A hinge without a compiled twin needs coordinates and `pose` alone: its pose is read once, with names in place of
+A joint without a compiled twin needs coordinates and `pose` alone: its pose is read once, with names in place of
 numbers, and everything else follows by differentiation.
 
 Coordinates are radians and metres. All zero (quaternion (1, 0, 0, 0)) means that the two markers coincide.
@@ -40,17 +40,17 @@ from ..formulas.named_parameters import TIME
 from ..formulas.traced_functions import traced
 from .load_friction import LoadFriction
 
-__all__ = ["TURN_X", "Hinge", "columns", "frame_with_z", "turn_about_z"]
+__all__ = ["TURN_X", "Joint", "columns", "frame_with_z", "turn_about_z"]
 
 Array = NDArray[np.float64]
 Axis = str | ArrayLike
 
-# Walked from its second end, a hinge about or along z is again one of its kind, with the same sign, in frames turned by
+# Walked from its second end, a joint about or along z is again one of its kind, with the same sign, in frames turned by
 # pi about x.
 TURN_X = ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
-_AS_IT_IS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
-_DATA = (
+JOINT_DATA_FIELDS = (
     "lower",
     "upper",
     "max_speed",
@@ -67,8 +67,8 @@ _LENGTH_SPEEDS = frozenset({"slide", "x", "y", "vx", "vy", "vz"})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Hinge:
-    """What all hinges share: the data that limits, friction and drive trains need.
+class Joint:
+    """What all joints share: the data that limits, friction and drive trains need.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Hinge:
     max_speed : float or (nv,) rad/s or m/s
         No force; passing it is noted.
     max_effort : float or (nv,) N m or N
-        What actuators can give together: active elements at the hinge and `control`. If they are asked for more, all
+        What actuators can give together: active elements at the joint and `control`. If they are asked for more, all
         give the same part of what each is asked for. Drives are not clipped; what they need beyond it is noted.
     damping : float or (nv,) N m s/rad or N s/m
         Viscous coefficient.
@@ -88,7 +88,7 @@ class Hinge:
     static_friction : float or (nv,) N m or N
         What it takes to break away, at least the friction, which is the default.
     load_friction : LoadFriction
-        Dry friction that follows what the hinge transmits; what `friction` says comes on top.
+        Dry friction that follows what the joint transmits; what `friction` says comes on top.
     restitution : float or (nv,)
         Part of the speed with which the coordinate bounces off a stop, 0 to 1; default 0.
 
@@ -111,9 +111,9 @@ class Hinge:
     rows: ClassVar[tuple[str, ...]] = ()
     directions: ClassVar[tuple[str, ...]] = ()
     kernel: ClassVar[str] = ""
-    """Name of the compiled hinge in core/hinges; none: its pose is read into programs."""
-    reversal: ClassVar[tuple[tuple[float, ...], ...]] = _AS_IT_IS
-    """Axes (3, 3) in which the compiled hinge is of its own kind when it is walked from its second end."""
+    """Name of the compiled joint in core/joints; none: its pose is read into programs."""
+    reversal: ClassVar[tuple[tuple[float, ...], ...]] = IDENTITY
+    """Axes (3, 3) in which the compiled joint is of its own kind when it is walked from its second end."""
     flips: ClassVar[bool] = False
     """Whether its rows also hold with the third axis of the second marker's frame against that of the first's."""
     presses: ClassVar[str] = ""
@@ -136,7 +136,7 @@ class Hinge:
         for field in self.directions:
             object.__setattr__(self, field, unit_vector(getattr(self, field), item=self.kind, field=field))
         kept: dict[str, Expression] = {}
-        for field in _DATA:
+        for field in JOINT_DATA_FIELDS:
             value = getattr(self, field)
             if value is None:
                 continue
@@ -158,13 +158,13 @@ class Hinge:
             object.__setattr__(self, "expressions", {**getattr(self, "expressions", {}), **kept})
         if self.lower is not None and self.upper is not None and (self.lower > self.upper).any():
             raise ModelError(self.kind, "lower", self.lower, f"it must not exceed the upper limit {self.upper}")
-        self._check_dry()
+        self._check_friction()
 
-    def _check_dry(self) -> None:
+    def _check_friction(self) -> None:
         """Refuse data of friction and stops that cannot be."""
         stops = [field for field in ("lower", "upper", "restitution") if getattr(self, field) is not None]
         if stops and self.nq != self.nv:
-            remedy = "an attitude has no coordinate that a stop could hold; limit it by a da.Limits at another hinge"
+            remedy = "an attitude has no coordinate that a stop could hold; limit it by a da.Limits at another joint"
             raise ModelError(self.kind, stops[0], getattr(self, stops[0]), remedy)
         if self.restitution is not None and (self.restitution > 1).any():
             raise ModelError(self.kind, "restitution", self.restitution, "use a number from 0 to 1")
@@ -176,7 +176,7 @@ class Hinge:
         self._check_load_friction()
 
     def _check_load_friction(self) -> None:
-        """Refuse friction by load that does not fit the hinge."""
+        """Refuse friction by load that does not fit the joint."""
         law = self.load_friction
         if law is None:
             return
@@ -185,7 +185,7 @@ class Hinge:
             raise ModelError(item, field, law, "give a da.LoadFriction(coefficient, radius=...)")
         if not self.presses:
             known = "Revolute, Prismatic, Cylindrical, Screw, Planar and Spherical"
-            raise ModelError(item, field, law, f"{known} know what presses their parts together; use hinges of these")
+            raise ModelError(item, field, law, f"{known} know what presses their parts together; use joints of these")
         turns, slides = "rad" in self.speed_units, "m" in self.speed_units
         if turns and law.radius is None:
             raise ModelError(item, field, law, "it turns: give the radius at which it rubs")
@@ -203,7 +203,7 @@ class Hinge:
         return given or self.load_friction is not None
 
     @property
-    def rubs_together(self) -> bool:
+    def has_vector_friction(self) -> bool:
         """Whether the friction of all its speeds is one vector against the motion, not one by one."""
         return self.nv > 1 and (self.presses == "all" or self.load_friction is not None)
 
@@ -225,12 +225,12 @@ class Hinge:
 
     @property
     def holonomic(self) -> tuple[bool, ...]:
-        """Whether each row binds positions too: all rows of a hinge do."""
+        """Whether each row binds positions too: all rows of a joint do."""
         return (True,) * len(self.rows)
 
     @property
     def kind(self) -> str:
-        """Name of the hinge type."""
+        """Name of the joint type."""
         return type(self).__name__
 
     @property
@@ -240,7 +240,7 @@ class Hinge:
 
     @property
     def nv(self) -> int:
-        """Number of speeds, that is of freedoms."""
+        """Number of speeds, that is of degrees of freedom."""
         return len(self.speeds)
 
     def coordinate_name(self, owner: str, number: int) -> str:
@@ -259,7 +259,7 @@ class Hinge:
 
     @property
     def parameter(self) -> float:
-        """The one number that the compiled hinge needs."""
+        """The one number that the compiled joint needs."""
         return 0.0
 
     @property
@@ -279,11 +279,11 @@ class Hinge:
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        """Units of the rows; without a compiled twin, turns count as displacements at a length of the hinge."""
+        """Units of the rows; without a compiled twin, turns count as displacements at a length of the joint."""
         return tuple("m" if row in _LENGTH_ROWS or not self.kernel else "rad" for row in self.rows)
 
     def frame(self) -> Array:
-        """Axes in which the compiled hinge works: (3, 3), columns in marker axes."""
+        """Axes in which the compiled joint works: (3, 3), columns in marker axes."""
         return np.eye(3)
 
     def pose(self, q: Array) -> tuple[Array, Array]:
@@ -332,7 +332,7 @@ class Hinge:
 
     @cached_property
     def length(self) -> float:
-        """A length of the hinge, m: how far it moves the second marker for coordinates of the order of one."""
+        """A length of the joint, m: how far it moves the second marker for coordinates of the order of one."""
         return typical_length(self.programs[0], self.starts)
 
     @property

@@ -1,4 +1,4 @@
-"""Friction in proportion to what presses the parts of a hinge together."""
+"""Friction in proportion to what presses the parts of a joint together."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["LoadFriction"]
 
 Array = NDArray[np.float64]
 
-LEAST = "1e-300"  # under roots, so that loads which vanish have slopes
+SQRT_FLOOR = "1e-300"  # under roots, so that loads which vanish have slopes
 
 
 @dataclass(frozen=True, eq=False)
 class LoadFriction:
-    """Dry friction of a hinge by Coulomb's law: coefficient times the load that the hinge transmits.
+    """Dry friction of a joint by Coulomb's law: coefficient times the load that the joint transmits.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class LoadFriction:
     static_coefficient : float
         What it takes to break away, at least the coefficient, which is the default.
 
-    F is the force on the second marker, of revolutes, slides, cylindrical hinges and screws across the axis, of a plane
+    F is the force on the second marker, of revolutes, slides, cylindrical joints and screws across the axis, of a plane
     along its normal, of a ball joint all of it; M is the moment across the axis at the second marker. Friction and load
     depend on each other; both are found together at every evaluation.
 
@@ -93,7 +93,7 @@ class LoadFriction:
         presses : str
             Which part of the force does: ``"across"`` the axis, ``"along"`` it, or ``"all"``.
         frame : (3, 3)
-            Axes of the hinge, the third along its axis, as columns in axes of the second marker.
+            Axes of the joint, the third along its axis, as columns in axes of the second marker.
         turns : bool
             Whether it is that on a turn, not on a displacement.
         """
@@ -115,4 +115,4 @@ def _size(kind: str, directions: Array) -> str:
     ]
     if len(parts) == 1:
         return f"abs({parts[0]})"
-    return "sqrt(" + " + ".join(f"({part})**2" for part in parts) + f" + {LEAST})"
+    return "sqrt(" + " + ".join(f"({part})**2" for part in parts) + f" + {SQRT_FLOOR})"

@@ -1,17 +1,17 @@
-"""Modal coordinates of a flexible body where coordinates of hinges are taken: by elements, couplings and drives."""
+"""Modal coordinates of a flexible body where coordinates of joints are taken: by elements, couplings and drives."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .joint import Hinge
+from .joint import Joint
 
 __all__ = ["ModalCoordinates"]
 
 
 @dataclass(frozen=True, eq=False)
-class ModalCoordinates(Hinge):
+class ModalCoordinates(Joint):
     """The modal coordinates ``eta[0]``, ``eta[1]``, ... of a flexible body, which move nothing between two markers.
 
     Attributes

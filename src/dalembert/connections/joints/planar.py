@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...rotation import axis_angle
-from .joint import Hinge, columns, frame_with_z, turn_about_z
+from .joint import Joint, columns, frame_with_z, turn_about_z
 
 __all__ = ["Planar"]
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Planar(Hinge):
+class Planar(Joint):
     """Two translations in a plane of the first marker and the rotation about its normal.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .joint import TURN_X, Hinge, columns, frame_with_z
+from .joint import TURN_X, Joint, columns, frame_with_z
 
 __all__ = ["Prismatic"]
 
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Prismatic(Hinge):
+class Prismatic(Joint):
     """One translation along an axis.
 
     Parameters

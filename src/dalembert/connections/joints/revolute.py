@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...rotation import axis_angle
-from .joint import TURN_X, Hinge, columns, frame_with_z, turn_about_z
+from .joint import TURN_X, Joint, columns, frame_with_z, turn_about_z
 
 __all__ = ["Revolute"]
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Revolute(Hinge):
+class Revolute(Joint):
     """One rotation about an axis through both markers.
 
     Parameters

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checks import finite_number
-from ...parameters import Expression, plain
+from ...parameters import Expression, plain_value
 from ...rotation import axis_angle
-from .joint import TURN_X, Hinge, columns, frame_with_z, turn_about_z
+from .joint import TURN_X, Joint, columns, frame_with_z, turn_about_z
 
 __all__ = ["Screw"]
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Screw(Hinge):
+class Screw(Joint):
     """A rotation about an axis with a proportional translation along it.
 
     Parameters
@@ -46,7 +46,7 @@ class Screw(Hinge):
     def __post_init__(self) -> None:
         if isinstance(self.pitch, Expression):
             object.__setattr__(self, "expressions", {"pitch": self.pitch})
-        object.__setattr__(self, "pitch", finite_number(plain(self.pitch), item="Screw", field="pitch"))
+        object.__setattr__(self, "pitch", finite_number(plain_value(self.pitch), item="Screw", field="pitch"))
         super().__post_init__()
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...rotation import quaternion, quaternion_from_matrix, quaternion_rate, skew
-from .joint import Hinge
+from .joint import Joint
 
 __all__ = ["Spherical"]
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Spherical(Hinge):
+class Spherical(Joint):
     """Any rotation about the common origin of the two markers (ball and socket).
 
     Coordinates: the unit quaternion qw, qx, qy, qz of the second marker in the first.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...rotation import axis_angle
-from .joint import Hinge, columns
+from .joint import Joint, columns
 
 __all__ = ["Universal"]
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Universal(Hinge):
+class Universal(Joint):
     """Two rotations: about an axis of the first marker, then about an axis of the second (Cardan joint).
 
     Parameters

@@ -32,7 +32,7 @@ __all__ = ["add_actuators", "add_tendons", "fixed_tendon", "tendon_way"]
 
 
 @dataclass
-class Way:
+class ActionLine:
     """What an element acts along: measures, the ends it has, and the length as a formula of what is measured."""
 
     measure: str | tuple[str, ...]
@@ -42,8 +42,8 @@ class Way:
     parameters: dict[str, float] = field(default_factory=dict)
 
 
-def _not(why: str) -> Way:
-    return Way("hinge", (), "", why)
+def _not(why: str) -> ActionLine:
+    return ActionLine("joint", (), "", why)
 
 
 def fixed_tendon(reading: Reading, tendon: int) -> dict[str, float] | None:
@@ -58,18 +58,18 @@ def fixed_tendon(reading: Reading, tendon: int) -> dict[str, float] | None:
     return dict(found)
 
 
-def tendon_way(reading: Reading, tendon: int) -> Way:
+def tendon_way(reading: Reading, tendon: int) -> ActionLine:
     """Return the way of a tendon, or why it has none."""
     coefficients = fixed_tendon(reading, tendon)
     if coefficients is not None:
         if len(coefficients) > Element.most_ports:
             return _not(f"it sums up {len(coefficients)} joints, an element at most {Element.most_ports}")
         length = " + ".join(f"({c!r})*s{k}" for k, c in enumerate(coefficients.values(), start=1))
-        return Way(("hinge",) * len(coefficients), tuple(coefficients), length)
+        return ActionLine(("joint",) * len(coefficients), tuple(coefficients), length)
     return _spatial_way(reading, tendon)
 
 
-def _spatial_way(reading: Reading, tendon: int) -> Way:
+def _spatial_way(reading: Reading, tendon: int) -> ActionLine:
     """Return the way through sites: its pieces, each divided by what the pulleys before it say."""
     model, system = reading.model, reading.system
     start, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
@@ -89,7 +89,7 @@ def _spatial_way(reading: Reading, tendon: int) -> Way:
     if len(pieces) == 1 and pieces[0][2] == 1.0:
         first, second = (system.frame(end) for end in pieces[0][:2])
         if first.body is not second.body:
-            return Way("distance", (first, second), "s")
+            return ActionLine("distance", (first, second), "s")
     sites = list(dict.fromkeys(site for piece in pieces for site in piece[:2]))
     moving = [site for site in sites if system.frame(site).body is not system.ground]
     if not moving:
@@ -107,7 +107,7 @@ def _spatial_way(reading: Reading, tendon: int) -> Way:
         return f"sqrt({squares})/({divisor!r})"
 
     ends = (system.ground.origin, *(system.frame(site) for site in moving))
-    return Way(("place",) * len(moving), ends, " + ".join(span(*piece) for piece in pieces))
+    return ActionLine(("place",) * len(moving), ends, " + ".join(span(*piece) for piece in pieces))
 
 
 def add_tendons(reading: Reading) -> None:
@@ -138,7 +138,7 @@ def add_tendons(reading: Reading) -> None:
         reading.system.connect(name, _spring(way, stiffness, damping, low, high), *way.ends)
 
 
-def _spring(way: Way, stiffness: float, damping: float, low: float, high: float) -> Any:
+def _spring(way: ActionLine, stiffness: float, damping: float, low: float, high: float) -> Any:
     """Return a spring that is free of force from `low` to `high`."""
     if way.measure == "distance" and low == high:
         return SpringDamper(stiffness, damping, low)
@@ -215,13 +215,13 @@ def _add_actuator(reading: Reading, k: int, own: str) -> str:
     return ""
 
 
-def _actuator_way(reading: Reading, k: int) -> Way:
+def _actuator_way(reading: Reading, k: int) -> ActionLine:
     model = reading.model
     kind, target = reading.kind("mjtTrn", model.actuator_trntype[k]), int(model.actuator_trnid[k][0])
     if kind in ("joint", "jointinparent"):
         if reading.kind("mjtJoint", model.jnt_type[target]) not in ("hinge", "slide"):
-            return _not("it acts at a joint with several freedoms")
-        return Way("hinge", (reading.joints[target].name,), "s")
+            return _not("it acts at a joint with several degrees of freedom")
+        return ActionLine("joint", (reading.joints[target].name,), "s")
     if kind == "tendon":
         return tendon_way(reading, target)
     if kind == "site":
@@ -230,7 +230,7 @@ def _actuator_way(reading: Reading, k: int) -> Way:
         site = reading.system.frame(reading.sites[target])
         if site.body is reading.system.ground:
             return _not("it acts on the world")
-        return Way("pose", (site, reading.system.ground.origin), "")
+        return ActionLine("pose", (site, reading.system.ground.origin), "")
     return _not(f"a transmission of the kind {kind}")
 
 
@@ -280,7 +280,7 @@ def _within(bounds: Any, what: str) -> str:
     return f"max({low!r}, min({high!r}, {what}))"
 
 
-def _add_wrench(reading: Reading, k: int, name: str, way: Way) -> str:
+def _add_wrench(reading: Reading, k: int, name: str, way: ActionLine) -> str:
     """Add an actuator that pushes and turns a site along its axes, as a thruster does."""
     model = reading.model
     law = _law(reading, k, reading.kind("mjtDyn", model.actuator_dyntype[k]))

@@ -13,9 +13,9 @@ from ...bodies.body import Body
 from ...bodies.visuals import Visual, surface_of
 from ...errors import ModelError
 from ...rotation import to_quaternion
-from ..mesh_paths import way_to
+from ..mesh_paths import relative_path
 from ..unique_names import free_name
-from ..visuals import looks_of
+from ..visuals import visuals_of
 from ..xml_writer import text_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _ALONG_Z = (
 
 def add_geoms(writing: Writing, element: Element, body: Body) -> None:
     """Add what is drawn of a body; it touches nothing and has no mass."""
-    for look in looks_of(body):
+    for look in visuals_of(body):
         shape, turn = _geom(look) if look.kind != "mesh" else _mesh(writing, look, body.name)
         if not shape:
             writing.left.append(f"body {body.name!r}: the picture of a {look.kind}")
@@ -74,7 +74,7 @@ def _mesh(writing: Writing, look: Visual, body: str) -> tuple[dict[str, str], Ar
         # an inertia from its surface asks nothing of a mesh: it may be open, flat or inside out
         found = {"name": free_name(Path(source).stem if source else f"{body}.mesh", writing.taken), "inertia": "shell"}
         if look.path is not None and _read_by_mujoco(Path(look.path)):
-            found |= {"file": way_to(look.path, writing.folder), "scale": text_of(factors)}
+            found |= {"file": relative_path(look.path, writing.folder), "scale": text_of(factors)}
         else:
             try:
                 surface = surface_of(look)

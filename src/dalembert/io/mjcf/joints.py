@@ -1,8 +1,8 @@
-"""Joints of MJCF: chains of hinges with MuJoCo's coordinates, their data, and where they start.
+"""Joints of MJCF: chains of joints with MuJoCo's coordinates, their data, and where they start.
 
 The body frame moves by the joints of a body one after the other, each about or along an axis that is fixed in it
 (mj_kinematics of MuJoCo): X = X_body J_1(q_1 - ref_1) ... J_n(q_n - ref_n). Between two of them stands a body without
-mass. The reference value is put into the first marker of a hinge, so that its coordinate is qpos itself.
+mass. The reference value is put into the first marker of a joint, so that its coordinate is qpos itself.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...connections.elements.built_in import HingeSpring
+from ...connections.elements.built_in import JointSpring
 from ...connections.elements.element import Element
-from ...connections.joints import Fixed, Free, Hinge, Prismatic, Revolute, Spherical
+from ...connections.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ...errors import ModelError
 from ...rotation import axis_angle, quaternion
 from ..unique_names import free_name
@@ -47,12 +47,12 @@ def add_joints(reading: Reading, k: int) -> None:
         name = reading.claim(own, f"{body.name}.{kind}", "joint")
         last = joint == first + count - 1
         next_body = body if last else system.body(free_name(f"{body.name}.{own or kind}", reading.taken))
-        hinge = _hinge(reading, joint, kind, name)
+        element = _joint(reading, joint, kind, name)
         if kind == "free":
-            reading.joints[joint] = system.connect(name, hinge, system.ground, next_body)
+            reading.joints[joint] = system.connect(name, element, system.ground, next_body)
         else:
             before, after = _markers(reading, joint, kind, (parent, place, turn), next_body)
-            reading.joints[joint] = system.connect(name, hinge, before, after)
+            reading.joints[joint] = system.connect(name, element, before, after)
         _add_spring(reading, joint, kind, name)
         parent, place, turn = next_body, np.zeros(3), np.eye(3)
 
@@ -72,7 +72,7 @@ def _markers(reading: Reading, joint: int, kind: str, start: tuple[Body, Array, 
     return parent.at(*at.tolist(), rotation=back), after.at(*anchor.tolist())
 
 
-def _hinge(reading: Reading, joint: int, kind: str, name: str) -> Hinge:
+def _joint(reading: Reading, joint: int, kind: str, name: str) -> Joint:
     data = {field: value for field, value in _data(reading, joint, kind, name).items() if field not in reading.without}
     if kind == "free":
         return Free(**data)
@@ -140,7 +140,7 @@ def _add_spring(reading: Reading, joint: int, kind: str, name: str) -> None:
     spring = free_name(f"{name}.spring", reading.taken)
     adr = int(model.jnt_qposadr[joint])
     if kind in ("slide", "hinge"):
-        element = HingeSpring(stiffness, rest=float(model.qpos_spring[adr]))
+        element = JointSpring(stiffness, rest=float(model.qpos_spring[adr]))
         reading.system.connect(spring, element, name)
         return
     connection = reading.joints[joint]
@@ -170,9 +170,9 @@ def set_start(reading: Reading, keyframe: str | int | None) -> None:
         if kind == "free":  # ours: attitude first, and all speeds in axes of the body
             position = np.concatenate([position[3:], position[:3]])
             speed = np.concatenate([speed[3:], quaternion(*position[:4]).T @ speed[:3]])
-        hinge = connection.element
-        assert isinstance(hinge, Hinge)
-        if speed.any() or not np.array_equal(position, hinge.zero):
+        element = connection.element
+        assert isinstance(element, Joint)
+        if speed.any() or not np.array_equal(position, element.zero):
             reading.system.initial(connection, position=position, speed=speed if speed.any() else None)
 
 

@@ -15,7 +15,7 @@ from ...rotation import to_quaternion
 from ..xml_writer import text_of
 
 if TYPE_CHECKING:
-    from .writer import Joint, Writing
+    from .writer import MjcfJoint, Writing
 
 __all__ = ["add_keyframe"]
 
@@ -45,12 +45,16 @@ def add_keyframe(writing: Writing) -> None:
     by_name = {joint.name: joint for joint in writing.joints}
     for element in writing.part("worldbody").iter("joint"):  # qpos goes through the document
         joint = by_name[str(element.get("name"))]
-        hinge = joint.hinge
-        first, second = (hinge.outboard, hinge.inboard) if hinge.reversed else (hinge.inboard, hinge.outboard)
+        tree_joint = joint.tree_joint
+        first, second = (
+            (tree_joint.outboard, tree_joint.inboard)
+            if tree_joint.reversed
+            else (tree_joint.inboard, tree_joint.outboard)
+        )
         (A, a), (B, b) = frame(first), frame(second)
-        values = hinge.element.coordinates_of(A.T @ B, A.T @ (b - a))
-        given = system.initials.get(hinge.name)
-        rates = np.zeros(hinge.element.nv)
+        values = tree_joint.element.coordinates_of(A.T @ B, A.T @ (b - a))
+        given = system.initials.get(tree_joint.name)
+        rates = np.zeros(tree_joint.element.nv)
         if given is not None and given.speed is not None:
             rates = np.nan_to_num(given.speed)
         at, to = _numbers(joint, values, rates, poses)
@@ -62,22 +66,22 @@ def add_keyframe(writing: Writing) -> None:
 
 
 def _numbers(
-    joint: Joint, values: Array, rates: Array, poses: dict[str, tuple[Array, Array]]
+    joint: MjcfJoint, values: Array, rates: Array, poses: dict[str, tuple[Array, Array]]
 ) -> tuple[list[float], list[float]]:
     """Return qpos and qvel of a joint."""
-    move, hinge = joint.move, joint.hinge
+    move, tree_joint = joint.move, joint.tree_joint
     if move.kind == "free":
-        R, p = poses[hinge.outboard.body.name]
-        plain = not hinge.reversed and hinge.outboard.name == hinge.outboard.body.name
+        R, p = poses[tree_joint.outboard.body.name]
+        plain = not tree_joint.reversed and tree_joint.outboard.name == tree_joint.outboard.body.name
         turn, slide = (rates[:3], R @ rates[3:]) if plain else (np.zeros(3), np.zeros(3))
         return [*p.tolist(), *to_quaternion(R).tolist()], [*slide.tolist(), *turn.tolist()]
     if move.kind == "ball":
         quaternion = np.array(values[:4], dtype=float)
-        if hinge.reversed:
+        if tree_joint.reversed:
             quaternion = quaternion * np.array([1.0, -1.0, -1.0, -1.0])
-        out = hinge.outboard.rotation
+        out = tree_joint.outboard.rotation
         turned = np.concatenate([quaternion[:1], out @ quaternion[1:]])
-        return turned.tolist(), ((out @ rates[:3]) if not hinge.reversed else np.zeros(3)).tolist()
+        return turned.tolist(), ((out @ rates[:3]) if not tree_joint.reversed else np.zeros(3)).tolist()
     if move.number < 0:
         return [move.pitch * float(values[0])], [move.pitch * float(rates[0])]
     at = move.number + 1 if len(values) > len(rates) else move.number

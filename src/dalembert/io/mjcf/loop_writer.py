@@ -12,7 +12,7 @@ from ...connections.connection import Connection
 from ...connections.constraints.couplings import Coupling
 from ...connections.constraints.geometric import Distance, PointOnPoint
 from ...connections.elements.built_in import SpringDamper
-from ...connections.joints import Fixed, Hinge, Revolute, Spherical
+from ...connections.joints import Fixed, Joint, Revolute, Spherical
 from ...errors import ModelError
 from ..xml_writer import text_of
 
@@ -24,19 +24,19 @@ __all__ = ["add_loops"]
 _ARM = 0.1  # m from one to the other point of an axis
 
 
-def add_loops(writing: Writing, chords: list[Connection]) -> None:
+def add_loops(writing: Writing, loop_constraints: list[Connection]) -> None:
     """Add what closes loops, what couples joints, and springs between markers."""
-    for chord in chords:
-        _add_chord(writing, chord)
+    for loop_constraint in loop_constraints:
+        _add_loop_constraint(writing, loop_constraint)
     system = writing.system
     for coupling in system.couplings.values():
         if not isinstance(coupling.element, Coupling):
             remedy = "MJCF couples two joints by a polynomial: use a Coupling"
             raise ModelError("save", f"coupling {coupling.name!r}", coupling.element.kind, remedy)
-        leader, follower = (_joint(writing, hinge.name, number, coupling.name) for hinge, number in coupling.places)
+        leader, follower = (_joint(writing, owner.name, number, coupling.name) for owner, number in coupling.places)
         _couple(writing, coupling.name, follower, leader, coupling.element.offset, coupling.element.ratio)
     for name, mimic in system.mimics.items():
-        follower, leader = (_joint(writing, hinge, 0, name) for hinge in (name, mimic.joint))
+        follower, leader = (_joint(writing, owner, 0, name) for owner in (name, mimic.joint))
         _couple(writing, f"{name}.mimic", follower, leader, mimic.offset, mimic.multiplier)
     for force in system.forces.values():
         if isinstance(force.element, SpringDamper):
@@ -50,12 +50,12 @@ def _couple(writing: Writing, name: str, follower: str, leader: str, offset: flo
     SubElement(writing.part("equality"), "joint", name=name, joint1=follower, joint2=leader, polycoef=rule)
 
 
-def _joint(writing: Writing, hinge: str, number: int, item: str) -> str:
+def _joint(writing: Writing, owner: str, number: int, item: str) -> str:
     for joint in writing.joints:
-        if joint.hinge.name == hinge and joint.move.number == number and joint.move.kind in ("turn", "slide"):
+        if joint.tree_joint.name == owner and joint.move.number == number and joint.move.kind in ("turn", "slide"):
             return joint.name
-    remedy = "a loop is cut there, and MJCF couples joints of the tree only: turn the names of other hinges round"
-    raise ModelError("save", f"coupling {item!r}", hinge, remedy)
+    remedy = "a loop is cut there, and MJCF couples joints of the tree only: turn the names of other joints round"
+    raise ModelError("save", f"coupling {item!r}", owner, remedy)
 
 
 def _tendon(writing: Writing, name: str, ends: tuple[Marker, ...], data: dict[str, str]) -> None:
@@ -64,36 +64,40 @@ def _tendon(writing: Writing, name: str, ends: tuple[Marker, ...], data: dict[st
         SubElement(tendon, "site", site=writing.site(end))
 
 
-def _add_chord(writing: Writing, chord: Connection) -> None:
-    element: Any = chord.element
+def _add_loop_constraint(writing: Writing, loop_constraint: Connection) -> None:
+    element: Any = loop_constraint.element
     equality = writing.part("equality")
-    ends = (chord.first, chord.second)
-    if isinstance(element, Hinge):
-        _say_data(writing, chord, element)
+    ends = (loop_constraint.first, loop_constraint.second)
+    if isinstance(element, Joint):
+        _say_data(writing, loop_constraint, element)
     if isinstance(element, (Spherical, PointOnPoint)):
         first, second = map(writing.site, ends)
-        SubElement(equality, "connect", name=chord.name, site1=first, site2=second)
+        SubElement(equality, "connect", name=loop_constraint.name, site1=first, site2=second)
     elif isinstance(element, Fixed):
         first, second = map(writing.site, ends)
-        SubElement(equality, "weld", name=chord.name, site1=first, site2=second)
+        SubElement(equality, "weld", name=loop_constraint.name, site1=first, site2=second)
     elif isinstance(element, Revolute):
         for k, arm in enumerate((-_ARM / 2, _ARM / 2)):
             first, second = (writing.site(end.point(*(arm * element.axis).tolist())) for end in ends)
-            SubElement(equality, "connect", name=f"{chord.name} {k + 1}", site1=first, site2=second)
+            SubElement(equality, "connect", name=f"{loop_constraint.name} {k + 1}", site1=first, site2=second)
     elif isinstance(element, Distance):
-        _tendon(writing, chord.name, ends, {})
+        _tendon(writing, loop_constraint.name, ends, {})
         a, b = (writing.places[end.body.name][0] + writing.places[end.body.name][1] @ end.position for end in ends)
         rest = text_of((element.length - float(np.linalg.norm(b - a)), 0.0, 0.0, 0.0, 0.0))
-        SubElement(equality, "tendon", name=f"{chord.name} length", tendon1=chord.name, polycoef=rest)
+        SubElement(
+            equality, "tendon", name=f"{loop_constraint.name} length", tendon1=loop_constraint.name, polycoef=rest
+        )
     else:
         remedy = "MJCF closes loops by Revolute, Spherical, Fixed, PointOnPoint and Distance"
-        raise ModelError("save", f"connection {chord.name!r}", element.kind, remedy)
+        raise ModelError("save", f"connection {loop_constraint.name!r}", element.kind, remedy)
 
 
-def _say_data(writing: Writing, chord: Connection, hinge: Hinge) -> None:
-    """Say which data of a hinge are lost where it closes a loop."""
+def _say_data(writing: Writing, loop_constraint: Connection, element: Joint) -> None:
+    """Say which data of a joint are lost where it closes a loop."""
     fields = ("lower", "upper", "damping", "friction", "armature", "max_effort", "load_friction")
-    lost = [field for field in fields if getattr(hinge, field) is not None]
-    lost += [force.name for force in writing.system.forces.values() if force.acts_at(chord)]
+    lost = [field for field in fields if getattr(element, field) is not None]
+    lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]
     if lost:
-        writing.left.append(f"hinge {chord.name!r}: it closes a loop, where a file has no place for {', '.join(lost)}")
+        writing.left.append(
+            f"joint {loop_constraint.name!r}: it closes a loop, where a file has no place for {', '.join(lost)}"
+        )

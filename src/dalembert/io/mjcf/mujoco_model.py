@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from ...bodies.mesh_files import ENDINGS
+from ...bodies.mesh_files import SUFFIXES
 from ...errors import ModelError
 from ..xml_files import DEEPEST, folder_of, line_of, parse_document, read_document
 
 __all__ = ["Compiled", "compiled_source"]
 
-_MOST_FILES = 500
+_MAX_FILES = 500
 _INCLUDING = {"include": "file", "model": "file"}
 
 
@@ -46,7 +46,7 @@ def compiled_source(path_or_text: Any, root: str | os.PathLike[str] | None) -> C
     if tree.tag != "mujoco":
         raise ModelError(source, "root element", f"<{tree.tag}>", "an MJCF document has the root <mujoco>")
     folder = folder_of(path_or_text)
-    _mind_includes(tree, source, folder, folder if root is None else Path(root).resolve())
+    _check_includes(tree, source, folder, folder if root is None else Path(root).resolve())
     mujoco = _package()
     left: list[str] = []
     try:
@@ -74,7 +74,7 @@ def _package() -> Any:
         raise ModelError("load_mjcf", "package", "mujoco", remedy) from None
 
 
-def _mind_includes(tree: Element, source: str, folder: Path | None, root: Path | None) -> None:
+def _check_includes(tree: Element, source: str, folder: Path | None, root: Path | None) -> None:
     """Refuse includes that lead out of the root folder, in a circle, or to what is no plain XML.
 
     MuJoCo looks for them from the folder of the document, and from that of the file which includes them.
@@ -101,8 +101,8 @@ def _mind_includes(tree: Element, source: str, folder: Path | None, root: Path |
                 if path in seen:
                     continue  # MuJoCo refuses what is included twice or in a circle
                 seen.add(path)
-                if len(seen) > _MOST_FILES:
-                    raise ModelError(source, "files", len(seen), f"at most {_MOST_FILES} files may be included")
+                if len(seen) > _MAX_FILES:
+                    raise ModelError(source, "files", len(seen), f"at most {_MAX_FILES} files may be included")
                 told, data, encoding = read_document(str(path), "MJCF")
                 waiting.append((parse_document(data, encoding, told, deepest=DEEPEST), told, path.parent))
 
@@ -162,6 +162,6 @@ def _mesh_files(spec: Any, folder: Path | None) -> dict[str, str]:
     for mesh in spec.meshes:
         place = _place_of(mesh, spec, folder) if mesh.file else None
         moved = any(mesh.refpos) or list(mesh.refquat) != [1.0, 0.0, 0.0, 0.0]
-        if place is not None and place.suffix.lower() in ENDINGS and not moved:
+        if place is not None and place.suffix.lower() in SUFFIXES and not moved:
             found[mesh.name or Path(mesh.file).stem] = str(place)
     return found

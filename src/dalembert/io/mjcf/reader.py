@@ -11,7 +11,7 @@ What becomes what:
     range                           lower, upper                  } hold exactly here and yield
     frictionloss                    friction                      } a little in MuJoCo
     damping, armature               damping, armature
-    stiffness, springref            `HingeSpring`, ``"joint.spring"``; of a ball an `Element`
+    stiffness, springref            `JointSpring`, ``"joint.spring"``; of a ball an `Element`
     actuatorfrcrange                max_effort
     <site>                          marker of its body
     <geom>                          `Visual`; contacts are left out
@@ -22,7 +22,7 @@ What becomes what:
     defaults, classes, includes,
     angles, frames, replicates      resolved by MuJoCo
 
-What is left out, or taken otherwise, is in ``system.notes`` and in one `LeftOutWarning`.
+What is left out, or taken otherwise, is in ``system.notes`` and in one `OmissionWarning`.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from ...bodies.body import Body
 from ...bodies.triangle_mesh import Surface
 from ...connections.connection import Connection
 from ...connections.elements.built_in import Load
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...errors import ModelError
 from ...rotation import quaternion
 from ...system import GROUND, System
-from ..omissions import say_left_out
+from ..omissions import warn_omitted
 from ..unique_names import free_name
 from ..xml_fields import renamed
 from .actuators import add_actuators, add_tendons
@@ -99,7 +99,7 @@ class Reading:
         return self.surfaces[mesh]
 
     def kind(self, enumeration: str, number: int) -> str:
-        """Return the name of a number of MuJoCo's: ``kind("mjtJoint", 3)`` is ``"hinge"``."""
+        """Return the name of a number of MuJoCo's: ``kind("mjtJoint", 3)`` is ``"joint"``."""
         return str(getattr(self.compiled.mujoco, enumeration)(int(number)).name).split("_")[-1].lower()
 
     def name(self, kind: str, number: int) -> str:
@@ -184,7 +184,7 @@ def load_mjcf(
     set_start(reading, keyframe)
     _say_the_rest(reading)
     system.notes.extend(compiled.left + reading.left)
-    say_left_out(compiled.source, compiled.left + reading.left)
+    warn_omitted(compiled.source, compiled.left + reading.left)
     return system
 
 
@@ -263,7 +263,7 @@ def _say_the_rest(reading: Reading) -> None:
         ("plugins", model.nplugin),
     )
     left.extend(f"{number} {what}" for what, number in counts if number)
-    if model.neq or any(isinstance(c.element, Hinge) and c.element.dry for c in reading.joints.values()):
+    if model.neq or any(isinstance(c.element, Joint) and c.element.dry for c in reading.joints.values()):
         reading.system.notes.append(
             "stops, dry friction and equalities hold exactly here; in MuJoCo they yield by solref and solimp"
         )

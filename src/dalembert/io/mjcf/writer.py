@@ -1,13 +1,13 @@
 """Write systems as MJCF, without MuJoCo.
 
     body                            <body> with its own frame, <inertial>
-    hinge                           one <joint> for each move (see `io.moves`), several on one <body>; a screw is two
+    joint                           one <joint> for each move (see `io.elementary_joints`), several on one <body>; a screw is two
                                     joints that an <equality> ties
     body without mass               its joints stand on the one body that it carries
     loop                            <equality>: `Spherical`, `PointOnPoint` connect; `Fixed` weld; `Revolute` two
                                     points on its axis connect; `Distance` a <tendon> that keeps its length
     `Coupling`, mimic               <equality> of joints
-    `HingeSpring`, hinge data       stiffness, springref, damping, armature, frictionloss, range
+    `JointSpring`, tree_joint data       stiffness, springref, damping, armature, frictionloss, range
     `SpringDamper`                  <spatial> tendon
     marker                          <site>
     shape, visuals                  <geom>, which touches nothing and has no mass; a mesh is an asset: its
@@ -29,39 +29,39 @@ from numpy.typing import NDArray
 
 from ...bodies.body import Body
 from ...bodies.markers import Marker
-from ...connections.joints import Fixed, Free, Hinge, Revolute, Spherical
+from ...connections.joints import Fixed, Free, Joint, Revolute, Spherical
 from ...errors import ModelError
 from ...rotation import to_quaternion
 from ...system import System
-from ...system.topology import TreeHinge
-from ..elementary_joints import Move, moves_of, outward_hinges
-from ..omissions import say_left_out
-from ..omitted_forces import forces_at_hinges, say_forces
+from ...system.topology import TreeJoint
+from ..elementary_joints import ElementaryJoint, elementary_joints, outward_joints
+from ..omissions import warn_omitted
+from ..omitted_forces import forces_at_joints, note_omitted_forces
 from ..unique_names import free_name
 from ..xml_writer import text_of, write_document
 from .geom_writer import add_geoms
 from .keyframe_writer import add_keyframe
 from .loop_writer import add_loops
 
-__all__ = ["Joint", "Writing", "save_mjcf"]
+__all__ = ["MjcfJoint", "Writing", "save_mjcf"]
 
 Array = NDArray[np.float64]
 
 _WORLD = "world"  # what MuJoCo calls ground
 
-_LEAST = 2e-15  # kg m2: MuJoCo's mjMINVAL is 1e-15, below which it refuses a moving body
+_MIN_VALUE = 2e-15  # kg m2: MuJoCo's mjMINVAL is 1e-15, below which it refuses a moving body
 
 
-class Joint:
-    """A joint as it is written: the move, its hinge, and where it stands in the frame of its body."""
+class MjcfJoint:
+    """A joint as it is written: the move, its tree_joint, and where it stands in the frame of its body."""
 
-    def __init__(self, name: str, move: Move, hinge: TreeHinge, anchor: Array, axis: Array) -> None:
-        self.name, self.move, self.hinge, self.anchor, self.axis = name, move, hinge, anchor, axis
+    def __init__(self, name: str, move: ElementaryJoint, tree_joint: TreeJoint, anchor: Array, axis: Array) -> None:
+        self.name, self.move, self.tree_joint, self.anchor, self.axis = name, move, tree_joint, anchor, axis
 
-    def seen_from(self, position: Array, rotation: Array) -> Joint:
+    def seen_from(self, position: Array, rotation: Array) -> MjcfJoint:
         """Return the same joint in a frame at a pose of the one it was in."""
         anchor = rotation.T @ (self.anchor - position)
-        return Joint(self.name, self.move, self.hinge, anchor, rotation.T @ self.axis)
+        return MjcfJoint(self.name, self.move, self.tree_joint, anchor, rotation.T @ self.axis)
 
 
 class Writing:
@@ -73,7 +73,7 @@ class Writing:
         self.left: list[str] = []
         self.elements: dict[str, Element] = {}
         self.places: dict[str, tuple[Array, Array]] = {}  # of bodies in the world, all coordinates zero
-        self.joints: list[Joint] = []
+        self.joints: list[MjcfJoint] = []
         self.sites: dict[Marker, str] = {}
         self.taken: set[str] = set()
 
@@ -111,7 +111,7 @@ def save_mjcf(system: System, path: Path) -> None:
     Raises
     ------
     ModelError
-        If the system has hinges, constraints or bodies that MJCF has no word for.
+        If the system has joints, constraints or bodies that MJCF has no word for.
     """
     root = Element("mujoco", model=system.name)
     SubElement(root, "compiler", angle="radian", inertiafromgeom="false", autolimits="true")
@@ -120,7 +120,7 @@ def save_mjcf(system: System, path: Path) -> None:
     world = SubElement(root, "worldbody")
     writing.elements[system.ground.name] = world
     writing.places[system.ground.name] = (np.zeros(3), np.eye(3))
-    branches, chords = outward_hinges(system, _closes_loops)
+    branches, loop_constraints = outward_joints(system, _closes_loops)
     _add_bodies(writing, branches)
     for body in (system.ground, *system.bodies.values()):
         for marker in body.markers.values():
@@ -128,33 +128,33 @@ def save_mjcf(system: System, path: Path) -> None:
                 writing.site(marker)
             else:
                 writing.left.append(f"marker {marker.name!r}: its body has no mass, and none of its own in the file")
-    add_loops(writing, chords)
+    add_loops(writing, loop_constraints)
     if system.planar is not None:
         writing.left.append("planar: MJCF has no plane that a system moves in; loops get their rows in space")
-    say_forces(system, writing.left, {"HingeSpring", "TorsionSpring", "SpringDamper"})
+    note_omitted_forces(system, writing.left, {"JointSpring", "TorsionSpring", "SpringDamper"})
     add_keyframe(writing)
     write_document(root, path)
-    say_left_out(str(path), writing.left)
+    warn_omitted(str(path), writing.left)
 
 
-def _closes_loops(hinge: Hinge) -> bool:
-    return isinstance(hinge, (Revolute, Spherical, Fixed))
+def _closes_loops(element: Joint) -> bool:
+    return isinstance(element, (Revolute, Spherical, Fixed))
 
 
-def _add_bodies(writing: Writing, branches: list[TreeHinge]) -> None:
+def _add_bodies(writing: Writing, branches: list[TreeJoint]) -> None:
     """Add bodies within bodies; joints of a body without mass go on to the one that it carries."""
     carried: dict[str, int] = {}
-    for hinge in branches:
-        carried[hinge.inboard.body.name] = carried.get(hinge.inboard.body.name, 0) + 1
+    for tree_joint in branches:
+        carried[tree_joint.inboard.body.name] = carried.get(tree_joint.inboard.body.name, 0) + 1
     # of bodies that have no element of their own: who carries them, where, and which joints go on to the next
-    passed: dict[str, tuple[str, Array, Array, list[Joint]]] = {}
-    for hinge in branches:
-        parent, body = hinge.inboard.body, hinge.outboard.body
-        R = hinge.inboard.rotation @ hinge.outboard.rotation.T
-        p = hinge.inboard.position - R @ hinge.outboard.position
+    passed: dict[str, tuple[str, Array, Array, list[MjcfJoint]]] = {}
+    for tree_joint in branches:
+        parent, body = tree_joint.inboard.body, tree_joint.outboard.body
+        R = tree_joint.inboard.rotation @ tree_joint.outboard.rotation.T
+        p = tree_joint.inboard.position - R @ tree_joint.outboard.position
         at, turn = writing.places[parent.name]
         writing.places[body.name] = (at + turn @ p, turn @ R)
-        joints = _joints(hinge)
+        joints = _joints(tree_joint)
         holder = parent.name
         if parent.name in passed:
             holder, p0, R0, before = passed[parent.name]
@@ -177,23 +177,25 @@ def _massless(body: Body) -> bool:
     return body.mass == 0 and not body.inertia.any()
 
 
-def _joints(hinge: TreeHinge) -> list[Joint]:
-    """Return the joints of a hinge, in the frame of the body that it carries."""
-    moves = moves_of(hinge.element, backward=hinge.reversed)
+def _joints(tree_joint: TreeJoint) -> list[MjcfJoint]:
+    """Return the joints of a tree_joint, in the frame of the body that it carries."""
+    moves = elementary_joints(tree_joint.element, backward=tree_joint.reversed)
     if moves is None:
-        raise ModelError("save", f"hinge {hinge.name!r}", hinge.element.kind, "MJCF has no such joint")
-    if isinstance(hinge.element, Free) and hinge.inboard.body is not hinge.inboard.body.system.ground:
-        moves = [Move("slide", axis, "xyz"[k], 3 + k) for k, axis in enumerate(np.eye(3))] + [Move("ball", np.zeros(3))]
-        moves = moves if not hinge.reversed else moves[::-1]
-    out = hinge.outboard
+        raise ModelError("save", f"tree_joint {tree_joint.name!r}", tree_joint.element.kind, "MJCF has no such joint")
+    if isinstance(tree_joint.element, Free) and tree_joint.inboard.body is not tree_joint.inboard.body.system.ground:
+        moves = [ElementaryJoint("slide", axis, "xyz"[k], 3 + k) for k, axis in enumerate(np.eye(3))] + [
+            ElementaryJoint("ball", np.zeros(3))
+        ]
+        moves = moves if not tree_joint.reversed else moves[::-1]
+    out = tree_joint.outboard
     found = []
     for move in moves:
-        name = f"{hinge.name}.{move.label}" if move.label else hinge.name
-        found.append(Joint(name, move, hinge, np.array(out.position), out.rotation @ move.axis))
+        name = f"{tree_joint.name}.{move.label}" if move.label else tree_joint.name
+        found.append(MjcfJoint(name, move, tree_joint, np.array(out.position), out.rotation @ move.axis))
     return found
 
 
-def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joints: list[Joint]) -> None:
+def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joints: list[MjcfJoint]) -> None:
     if body.flexible is not None:
         raise ModelError("save", f"body {body.name!r}", "flexible", "MJCF holds rigid bodies only")
     name = body.name
@@ -207,7 +209,7 @@ def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joi
     free = next((joint for joint in joints if joint.move.kind == "free"), None)
     for joint in joints:
         if free is not None and (len(joints) > 1 or holder != writing.system.ground.name):
-            raise ModelError("save", f"hinge {free.name!r}", "Free", "MuJoCo wants a free joint alone on its body")
+            raise ModelError("save", f"tree_joint {free.name!r}", "Free", "MuJoCo wants a free joint alone on its body")
         _add_joint(writing, element, joint)
     add_geoms(writing, element, body)
 
@@ -217,10 +219,10 @@ def _add_inertial(writing: Writing, element: Element, body: Body, moving: bool) 
         writing.left.append(f"body {body.name!r}: MuJoCo will refuse its inertia; {body.impossible}")
     inertia = body.inertia
     least = float(np.linalg.eigvalsh(inertia)[0])
-    if moving and 0 <= least < _LEAST:
-        inertia = inertia + (_LEAST - least) * np.eye(3)
+    if moving and 0 <= least < _MIN_VALUE:
+        inertia = inertia + (_MIN_VALUE - least) * np.eye(3)
         writing.left.append(
-            f"body {body.name!r}: its least moment of inertia is {least:.6g} kg m2, written as {_LEAST:.6g}"
+            f"body {body.name!r}: its least moment of inertia is {least:.6g} kg m2, written as {_MIN_VALUE:.6g}"
         )
     xx, yy, zz, xy, xz, yz = (inertia[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
     attributes = {"pos": text_of(body.com), "mass": text_of(body.mass)}
@@ -234,8 +236,8 @@ def _add_inertial(writing: Writing, element: Element, body: Body, moving: bool) 
 _TYPES = {"turn": "hinge", "slide": "slide", "ball": "ball", "free": "free"}
 
 
-def _add_joint(writing: Writing, element: Element, joint: Joint) -> None:
-    move, hinge = joint.move, joint.hinge
+def _add_joint(writing: Writing, element: Element, joint: MjcfJoint) -> None:
+    move, tree_joint = joint.move, joint.tree_joint
     attributes = {"name": joint.name, "type": _TYPES[move.kind]}
     if move.kind != "free":
         attributes["pos"] = text_of(joint.anchor)
@@ -247,28 +249,28 @@ def _add_joint(writing: Writing, element: Element, joint: Joint) -> None:
     SubElement(element, "joint", attributes)
     if move.pitch:
         ratio = text_of((0.0, move.pitch, 0.0, 0.0, 0.0))
-        SubElement(writing.part("equality"), "joint", joint1=joint.name, joint2=hinge.name, polycoef=ratio)
+        SubElement(writing.part("equality"), "joint", joint1=joint.name, joint2=tree_joint.name, polycoef=ratio)
 
 
-def _joint_data(writing: Writing, joint: Joint) -> dict[str, str]:
+def _joint_data(writing: Writing, joint: MjcfJoint) -> dict[str, str]:
     """Return damping, friction, armature, stops and the spring of a joint."""
-    hinge, move = joint.hinge.element, joint.move
+    tree_joint, move = joint.tree_joint.element, joint.move
     size = {"ball": 3, "free": 6}.get(move.kind, 1)
     found: dict[str, str] = {}
 
     def number(field: str) -> float:
-        values = getattr(hinge, field)
+        values = getattr(tree_joint, field)
         if values is None:
             return 0.0
         own = np.asarray(values)[move.number : move.number + size]
         if (own != own[0]).any():
             writing.left.append(
-                f"hinge {joint.hinge.name!r}: {field} {values.tolist()}, of which a {move.kind} takes one"
+                f"tree_joint {joint.tree_joint.name!r}: {field} {values.tolist()}, of which a {move.kind} takes one"
             )
             return 0.0
         return float(own[0])
 
-    stiffness, rest, damping = forces_at_hinges(writing.system, joint.hinge.name, move.number)
+    stiffness, rest, damping = forces_at_joints(writing.system, joint.tree_joint.name, move.number)
     for key, value in (
         ("damping", number("damping") + damping),
         ("frictionloss", number("friction")),
@@ -278,18 +280,18 @@ def _joint_data(writing: Writing, joint: Joint) -> dict[str, str]:
     ):
         if value:
             found[key] = text_of(value)
-    if move.kind in ("turn", "slide") and (hinge.lower is not None or hinge.upper is not None):
+    if move.kind in ("turn", "slide") and (tree_joint.lower is not None or tree_joint.upper is not None):
         low, high = (
-            -1e10 if hinge.lower is None else hinge.lower[move.number],
-            1e10 if hinge.upper is None else hinge.upper[move.number],
+            -1e10 if tree_joint.lower is None else tree_joint.lower[move.number],
+            1e10 if tree_joint.upper is None else tree_joint.upper[move.number],
         )
         found["range"] = text_of((low, high))
     effort = number("max_effort")
     if effort:
         found["actuatorfrcrange"] = text_of((-effort, effort))
     for field in ("static_friction", "restitution", "max_speed", "load_friction"):
-        if getattr(hinge, field) is not None:
-            told = f"hinge {joint.hinge.name!r}: its {field}"
+        if getattr(tree_joint, field) is not None:
+            told = f"tree_joint {joint.tree_joint.name!r}: its {field}"
             if told not in writing.left:
                 writing.left.append(told)
     return found

@@ -17,7 +17,7 @@ from ...errors import FileError, ModelError
 from ...system import System
 from ..safe_files import replacing
 from .reader import system_of
-from .text import LARGEST, Where, dumped, parsed, path_below
+from .text import MAX_SIZE, SourcePosition, dumped, parsed, path_below
 from .writer import tree_of
 
 __all__ = ["SUFFIXES", "load_model_file", "save_model_file"]
@@ -33,10 +33,10 @@ def load_model_file(path: Path, *, root: str | os.PathLike[str] | None = None) -
     """
     allowed = (path.parent if root is None else Path(root)).resolve()
 
-    def tree(name: Path, where: Where | None) -> Any:
+    def tree(name: Path, where: SourcePosition | None) -> Any:
         return parsed(_text(name, where), str(name))
 
-    def included(other: str, where: Where) -> Any:
+    def included(other: str, where: SourcePosition) -> Any:
         return tree(path_below(allowed, other, "include", where), where)
 
     collecting = gc.isenabled()
@@ -48,12 +48,12 @@ def load_model_file(path: Path, *, root: str | os.PathLike[str] | None = None) -
             gc.enable()
 
 
-def _text(path: Path, where: Where | None) -> str:
+def _text(path: Path, where: SourcePosition | None) -> str:
     try:
         if not path.is_file() and path.exists():
             raise FileError(str(where or "load"), "path", str(path), "it cannot be read: it is no file")
-        if path.stat().st_size > 4 * LARGEST:  # no character has more bytes
-            raise FileError(str(where or "load"), "path", str(path), f"it is too large: at most {LARGEST} characters")
+        if path.stat().st_size > 4 * MAX_SIZE:  # no character has more bytes
+            raise FileError(str(where or "load"), "path", str(path), f"it is too large: at most {MAX_SIZE} characters")
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "it is no UTF-8 text"

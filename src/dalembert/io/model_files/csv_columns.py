@@ -12,7 +12,7 @@ from ...units import Dimension, unit_of
 
 __all__ = ["Columns"]
 
-LARGEST = 64 * 1024 * 1024  # bytes
+MAX_SIZE = 64 * 1024 * 1024  # bytes
 _HEAD = re.compile(r"^(?P<name>.*?)\s*(?:[\[(](?P<unit>[^\])]*)[\])])?$")
 
 
@@ -25,8 +25,8 @@ class Columns:
     def __init__(self, path: Path, place: str) -> None:
         self.path = path
         try:
-            if path.stat().st_size > LARGEST:
-                raise FileError(place, "csv", str(path), f"it is too large: at most {LARGEST} bytes")
+            if path.stat().st_size > MAX_SIZE:
+                raise FileError(place, "csv", str(path), f"it is too large: at most {MAX_SIZE} bytes")
             text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             said = getattr(error, "strerror", None) or "it is no UTF-8 text"

@@ -6,7 +6,7 @@ depends on what is measured; ``""`` for what has no unit, or one that only the f
 
 from __future__ import annotations
 
-from ...units import Dimension, agree, unit_of
+from ...units import Dimension, same_dimension, unit_of
 
 __all__ = ["BODY", "fits", "unit_for"]
 
@@ -77,7 +77,7 @@ _OWN: dict[str, dict[str, str]] = {
     "HydraulicSpring": {"rest": "m"}, "GasSpring": {"rest": "m"}, "Maxwell": {"start": _PLACE},
     "HillMuscle": {"start": ""}, "Pulse": {"rest": ""}, "Step": {"time": "s"}, "Delay": {"time": "s"},
     "StateSpace": {"A": ""}, "Section": {"points": "m"}, "beam": {"points": "m", "mass": "", "damping": ""},
-    "frame": {"mass": "", "damping": ""}, "Member": {"points": "m"}, "CustomHinge": {"position": ""},
+    "frame": {"mass": "", "damping": ""}, "Member": {"points": "m"}, "CustomJoint": {"position": ""},
     "Table": {"outside": "", "values": ""}, "TractionFilm": {"slip_speed": "m/s", "load": ""},
     "FlexibleBody": {"total_mass": "kg", "stiffness": "", "damping": "", "nodes": "m", "node_masses": "kg"},
     "Structure": {"total_mass": "kg"}, "Rayleigh": {"alpha": "1/s", "beta": "s"},
@@ -93,4 +93,4 @@ def unit_for(kind: str, argument: str) -> str | None:
 def fits(dimension: Dimension, units: str) -> bool:
     """Return whether something of a dimension may stand where one of some units is meant."""
     wanted = [unit_of(unit.strip()) for unit in units.split("|")]
-    return any(unit is not None and agree(dimension, unit.dimension) for unit in wanted)
+    return any(unit is not None and same_dimension(dimension, unit.dimension) for unit in wanted)

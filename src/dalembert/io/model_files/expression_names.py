@@ -10,7 +10,7 @@ from ...parameters import Expression
 from ...system import System
 from ...units import Dimension, quantity, unit_of
 from .expressions import Term, evaluate
-from .text import Mapped, Where
+from .text import LocatedMapping, SourcePosition
 
 __all__ = ["Names"]
 
@@ -25,16 +25,16 @@ class Names(Mapping[str, Term]):
     system : System
         Gets the parameters that are numbers; those that follow from others are expressions of them.
     said : callable
-        ``said(where)``, a context that adds the place to errors.
+        ``error_location(where)``, a context that adds the place to errors.
     """
 
-    def __init__(self, system: System, said: Callable[[Where], Any]) -> None:
+    def __init__(self, system: System, said: Callable[[SourcePosition], Any]) -> None:
         self.system, self.said = system, said
-        self._given: dict[str, tuple[str, Any, Where]] = {}
+        self._given: dict[str, tuple[str, Any, SourcePosition]] = {}
         self._found: dict[str, Term] = {}
         self._asked: list[str] = []
 
-    def declare(self, part: str, name: str, value: Any, where: Where) -> None:
+    def declare(self, part: str, name: str, value: Any, where: SourcePosition) -> None:
         """Note what a file says of a name; the file that includes others comes last and has its say."""
         before = self._given.get(name)
         if before is not None and before[0] != part:
@@ -70,9 +70,9 @@ class Names(Mapping[str, Term]):
             self._asked.pop()
         return self._found[name]
 
-    def _term(self, part: str, name: str, value: Any, where: Where) -> Term:
+    def _term(self, part: str, name: str, value: Any, where: SourcePosition) -> Term:
         words = {"unit": "", "meaning": ""}
-        if isinstance(value, Mapped) and part == "parameters" and "value" in value:
+        if isinstance(value, LocatedMapping) and part == "parameters" and "value" in value:
             for key in value:
                 if key not in _FIELDS:
                     raise FileError(str(value.places[key]), "key", key, f"a parameter has {', '.join(_FIELDS)}")
@@ -92,7 +92,7 @@ class Names(Mapping[str, Term]):
         made = self.system.parameter(name, term.value, unit=given, meaning=words["meaning"])
         return Term(made, term.dimension)  # of a unit beside the number nothing is concluded: it is for lists
 
-    def _number(self, part: str, name: str, value: Any, where: Where) -> Term:
+    def _number(self, part: str, name: str, value: Any, where: SourcePosition) -> Term:
         if isinstance(value, str) and value.startswith("=") and value[1:2] not in ("=", "'"):
             return evaluate(value[1:], self)
         found = quantity(value) if isinstance(value, str) else None

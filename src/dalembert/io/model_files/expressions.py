@@ -13,18 +13,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ...errors import ModelError
-from ...parameters import Expression, applied, plain
-from ...units import FREE, Dimension, agree, in_words, unit_of
+from ...parameters import Expression, applied, plain_value
+from ...units import FREE, Dimension, dimension_text, same_dimension, unit_of
 
 __all__ = ["FUNCTIONS", "Term", "evaluate", "spelled"]
 
-LONGEST = 2000  # characters
-DEEPEST = 100  # brackets, signs and powers within each other
+MAX_LENGTH = 2000  # characters
+MAX_DEPTH = 100  # brackets, signs and powers within each other
 _OF_MATH = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "hypot", "radians")
 FUNCTIONS: dict[str, Callable[..., float]] = {name: getattr(math, name) for name in _OF_MATH}
 FUNCTIONS |= {"abs": abs, "min": min, "max": max, "arctan": math.atan, "arcsin": math.asin, "arccos": math.acos}
 _OF_PARAMETERS = {"atan": "arctan", "asin": "arcsin", "acos": "arccos"}  # as NumPy calls them
-_SAME = ("abs", "min", "max", "hypot")  # functions whose value has the dimension of their arguments
+DUPLICATE_TOL = ("abs", "min", "max", "hypot")  # functions whose value has the dimension of their arguments
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|`(?P<quoted>[^`]*)`|(?P<name>[^\W\d]\w*)"
     r"|(?P<sign>\*\*|[-+*/(),^]))"
@@ -53,11 +53,11 @@ def evaluate(text: str, names: Mapping[str, Term]) -> Term:
     >>> evaluate("2*crank + sqrt(4)/4", {"crank": Term(0.1)}).value
     0.7
     """
-    if len(text) > LONGEST:
-        raise ModelError("expression", "length", len(text), f"at most {LONGEST} characters")
+    if len(text) > MAX_LENGTH:
+        raise ModelError("expression", "length", len(text), f"at most {MAX_LENGTH} characters")
     try:
         term = _Parser(text, names).whole()
-        number = plain(term.value)
+        number = plain_value(term.value)
     except (ZeroDivisionError, OverflowError, ValueError, TypeError) as error:
         why = "it is too large" if isinstance(error, OverflowError) else str(error)
         raise ModelError("expression", "text", text.strip(), f"it has no value: {why}") from None
@@ -135,7 +135,7 @@ class _Parser:
 
     def _signed(self) -> Term:
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > MAX_DEPTH:
             raise self._wrong("it is nested too deeply")
         try:
             sign = self._take("+", "-")
@@ -152,7 +152,7 @@ class _Parser:
             return base
         power = self._signed()
         if power.dimension not in (None, FREE):
-            raise self._wrong(f"a power of {in_words(power.dimension or FREE)} has no meaning")
+            raise self._wrong(f"a power of {dimension_text(power.dimension or FREE)} has no meaning")
         dimension = None
         if base.dimension is not None and not isinstance(power.value, Expression):
             dimension = tuple(power.value * each for each in base.dimension)
@@ -236,23 +236,23 @@ class _Parser:
 
     def _of_call(self, name: str, given: list[Term]) -> Dimension | None:
         """Return the dimension of a function's value; refuse arguments that it cannot have."""
-        if name in (*_SAME, "atan2"):
+        if name in (*DUPLICATE_TOL, "atan2"):
             dimension = given[0].dimension
             for other in given[1:]:
                 dimension = self._alike(Term(0, dimension), other, name)
-            return dimension if name in _SAME or dimension is None else FREE
+            return dimension if name in DUPLICATE_TOL or dimension is None else FREE
         (term, *_) = given
         if name == "sqrt":
             return None if term.dimension is None else tuple(each / 2 for each in term.dimension)
-        if term.dimension is not None and not agree(term.dimension, FREE):
-            raise self._wrong(f"{name} of {in_words(term.dimension)} has no meaning")
+        if term.dimension is not None and not same_dimension(term.dimension, FREE):
+            raise self._wrong(f"{name} of {dimension_text(term.dimension)} has no meaning")
         return None if term.dimension is None else FREE
 
     def _alike(self, one: Term, other: Term, verb: str) -> Dimension | None:
         if one.dimension is None or other.dimension is None:
             return other.dimension if one.dimension is None else one.dimension
-        if not agree(one.dimension, other.dimension):
-            said = f"{in_words(one.dimension)} and {in_words(other.dimension)}"
+        if not same_dimension(one.dimension, other.dimension):
+            said = f"{dimension_text(one.dimension)} and {dimension_text(other.dimension)}"
             remedy = f"there is no way to {verb} {said}: mind the units"
             raise ModelError("expression", "text", self.text.strip(), remedy)
         return one.dimension

@@ -9,7 +9,7 @@ from typing import Any
 from ...connections.constraints.couplings import Coupling, CustomCoupling
 from ...connections.constraints.geometric import Constraint
 from ...connections.elements.built_in import ForceElement
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from .dimensions import BODY, PLACE, START, unit_for
 from .library_systems import library_systems
 from .reader import DRIVE
@@ -35,7 +35,7 @@ def schema() -> Schema:
     ['bodies', 'connections', 'constants', 'couplings']
     """
     kinds = known_kinds()
-    joined = (Hinge, Constraint, Coupling, CustomCoupling, ForceElement)
+    joined = (Joint, Constraint, Coupling, CustomCoupling, ForceElement)
     connected = [name for name, maker in kinds.items() if inspect.isclass(maker) and issubclass(maker, joined)]
     connected += _COUPLINGS
     between = {"description": "what it connects: bodies, markers or coordinates", "$ref": "#/$defs/ends"}
@@ -61,7 +61,7 @@ def schema() -> Schema:
                 "mimics": {"type": "object"},
                 "drives": _named(_object({name: {"$ref": "#/$defs/value"} for name in DRIVE}), "by coordinate"),
                 "initial": _named(
-                    _object({n: _open(START.get(n, "")) for n in ("position", "speed", "guess")}), "by hinge"
+                    _object({n: _open(START.get(n, "")) for n in ("position", "speed", "guess")}), "by joint"
                 ),
                 "place": _named(
                     _object(

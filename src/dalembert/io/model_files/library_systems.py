@@ -14,7 +14,7 @@ from ...errors import DalembertError, FileError
 from ...system import System
 from ...units import quantity
 from .expressions import evaluate
-from .text import Mapped, Where
+from .text import LocatedMapping, SourcePosition
 
 __all__ = ["library_system", "library_systems"]
 
@@ -36,7 +36,7 @@ def library_systems() -> Mapping[str, Callable[..., System]]:
     return dict(sorted(found.items()))
 
 
-def library_system(data: Mapped, where: Where) -> System:
+def library_system(data: LocatedMapping, where: SourcePosition) -> System:
     """Return the system of the library that a mapping with its name as `type`, and arguments, says."""
     name = data.get("type")
     if name not in library_systems():

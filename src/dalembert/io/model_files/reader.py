@@ -15,7 +15,7 @@ from ...bodies.markers import Marker
 from ...connections.constraints.mimic import Mimic
 from ...errors import DalembertError, FileError
 from ...system import System
-from ...units import Dimension, in_words, quantity
+from ...units import Dimension, dimension_text, quantity
 from .csv_columns import Columns
 from .dimensions import BODY, PLACE, START, fits, unit_for
 from .expression_names import Names
@@ -23,8 +23,8 @@ from .expressions import evaluate
 from .library_systems import library_system
 from .registry import build, known_kinds
 from .settings import SETTINGS
-from .text import Listed, Mapped, Where, path_below
-from .visuals import lost_look, visual_of
+from .text import LocatedList, LocatedMapping, SourcePosition, path_below
+from .visuals import is_missing_mesh, visual_of
 from .writer import VERSION
 
 __all__ = ["DRIVE", "system_of"]
@@ -38,7 +38,7 @@ DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
 _BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "color", "markers", "visuals")
 
 
-def system_of(tree: Any, file: str, included: Callable[[str, Where], Any], root: Path) -> System:
+def system_of(tree: Any, file: str, included: Callable[[str, SourcePosition], Any], root: Path) -> System:
     """Return the system that a tree describes; `included` gives the trees of further files, tables are below `root`."""
     trees = []
     for each in _all_trees(tree, file, included):
@@ -59,10 +59,10 @@ def system_of(tree: Any, file: str, included: Callable[[str, Where], Any], root:
 
 
 def _all_trees(
-    tree: Any, file: str, included: Callable[[str, Where], Any], chain: tuple[Path, ...] = ()
-) -> Iterator[Mapped]:
+    tree: Any, file: str, included: Callable[[str, SourcePosition], Any], chain: tuple[Path, ...] = ()
+) -> Iterator[LocatedMapping]:
     """Yield the trees of all files, those that are included first; `chain` are the files that led here."""
-    if not isinstance(tree, Mapped):
+    if not isinstance(tree, LocatedMapping):
         raise FileError(
             file,
             "content",
@@ -73,7 +73,7 @@ def _all_trees(
     if version != VERSION:
         remedy = f"begin the file with 'dalembert: {VERSION}'"
         raise FileError(str(tree.places.get("dalembert", tree.where)), "dalembert", version, remedy)
-    _mind_keys(tree, _PARTS, "a model file")
+    _check_keys(tree, _PARTS, "a model file")
     for path in _listed(tree, "include"):
         where = tree.places["include"]
         here = Path(where.file)
@@ -84,7 +84,7 @@ def _all_trees(
     yield tree
 
 
-def _beginning(trees: list[Mapped]) -> System:
+def _beginning(trees: list[LocatedMapping]) -> System:
     """Return the system of the library that files begin with, or an empty one."""
     wanted = [tree for tree in trees if "library" in tree]
     if not wanted:
@@ -96,7 +96,7 @@ def _beginning(trees: list[Mapped]) -> System:
         )
     given = wanted[0]["library"]
     if isinstance(given, str):
-        named = Mapped(type=given)
+        named = LocatedMapping(type=given)
         named.where, named.places = where, {}
         given = named
     return library_system(_mapped(given, where), where)
@@ -107,27 +107,27 @@ class _Reader:
 
     def __init__(self, system: System, root: Path) -> None:
         self.system, self.root = system, root
-        self.names = Names(system, said)
+        self.names = Names(system, error_location)
         self.files: dict[Path, Columns] = {}
 
-    def names_of(self, tree: Mapped) -> None:
+    def names_of(self, tree: LocatedMapping) -> None:
         """Note the parameters and constants of a tree."""
         for part in ("constants", "parameters"):
             for name, value, where in _entries(tree, part):
                 self.names.declare(part, name, value, where)
 
-    def take(self, tree: Mapped) -> None:
+    def take(self, tree: LocatedMapping) -> None:
         """Add everything else of a tree."""
         if "gravity" in tree:
-            with said(tree.places["gravity"]):
+            with error_location(tree.places["gravity"]):
                 self.system.gravity = self.value(tree["gravity"], "m/s2", tree.places["gravity"])
         if "planar" in tree:
-            with said(tree.places["planar"]):
+            with error_location(tree.places["planar"]):
                 given = tree["planar"]
                 self.system.planar = given if isinstance(given, str) else self.value(given, "", tree.places["planar"])
         if "ground" in tree:
             given = _mapped(tree["ground"], tree.places["ground"])
-            _mind_keys(given, ("markers",), "the ground")
+            _check_keys(given, ("markers",), "the ground")
             self._markers(self.system.ground, given)
         self._bodies(tree)
         for part, add in (
@@ -135,26 +135,26 @@ class _Reader:
             ("mimics", self._mimic), ("drives", self._drive), ("initial", self._initial), ("place", self._place),
         ):  # fmt: skip
             for name, value, where in _entries(tree, part):
-                with said(where):
+                with error_location(where):
                     add(name, _mapped(value, where))
         for verb, known in SETTINGS.items():
             for name, value, where in _entries(tree, verb):
-                _mind_keys(tree[verb], tuple(known), verb)
-                with said(where):
+                _check_keys(tree[verb], tuple(known), verb)
+                with error_location(where):
                     self.system.settings.setdefault(verb, {})[name] = self.value(value, known[name], where)
 
     # ---- bodies
 
-    def _bodies(self, tree: Mapped) -> None:
+    def _bodies(self, tree: LocatedMapping) -> None:
         for name, data, where in _entries(tree, "bodies"):
             given = _mapped(data, where)
-            _mind_keys(given, _BODY, f"body {name!r}")
+            _check_keys(given, _BODY, f"body {name!r}")
             if not isinstance(given.get("visuals") or [], list):
                 raise FileError(str(given.places["visuals"]), "visuals", given["visuals"], "give a list of mappings")
-            with said(where):
+            with error_location(where):
                 described = given.get("flexible", given.get("shape"))
                 shape = None
-                if described is not None and not lost_look(given, where, self.system.notes):
+                if described is not None and not is_missing_mesh(given, where, self.system.notes):
                     shape = self._made(described, where)
                 numbers = {
                     key: self.value(given[key], BODY.get(key), given.places[key])
@@ -167,29 +167,29 @@ class _Reader:
                 body = self.system.body(name, shape, **numbers)
             self._markers(body, given)
             for visual in given.get("visuals") or ():
-                with said(where):
+                with error_location(where):
                     body.visuals.append(visual_of(self.value(visual, None, where), where, self.system.notes))
 
-    def _markers(self, body: Body, data: Mapped) -> None:
+    def _markers(self, body: Body, data: LocatedMapping) -> None:
         for label, frame, where in _entries(data, "markers"):
-            with said(where):
+            with error_location(where):
                 at, rotation, shape, arm = self._frame(frame, where)
                 if shape is not None:
                     body.markers[label] = _carried(body, at, rotation, label, shape, arm)
                 else:
                     body.marker(label, *at, rotation=rotation)
 
-    def _frame(self, frame: Any, where: Where) -> tuple[Any, Any, Any, Any]:
-        if isinstance(frame, Listed):
+    def _frame(self, frame: Any, where: SourcePosition) -> tuple[Any, Any, Any, Any]:
+        if isinstance(frame, LocatedList):
             return self.value(frame, "m", where), None, None, None
         given = _mapped(frame, where)
-        _mind_keys(given, ("body", "at", "rotation", "shape", "arm"), "a marker")
+        _check_keys(given, ("body", "at", "rotation", "shape", "arm"), "a marker")
         at = self.value(given["at"], "m", given.places["at"]) if "at" in given else [0.0, 0.0, 0.0]
         return at, *(self.value(given.get(name)) for name in ("rotation", "shape", "arm"))
 
-    def end(self, value: Any, where: Where) -> Any:
+    def end(self, value: Any, where: SourcePosition) -> Any:
         """Return the body, marker or coordinate that something is attached to."""
-        if isinstance(value, Mapped):
+        if isinstance(value, LocatedMapping):
             name = value.get("body")
             if name is None:
                 raise FileError(str(where), "end", dict(value), "give a name, or 'body' and 'at'")
@@ -206,41 +206,41 @@ class _Reader:
 
     # ---- connections
 
-    def _connect(self, name: str, data: Mapped) -> None:
+    def _connect(self, name: str, data: LocatedMapping) -> None:
         ends = data.get("between", [])
         if not isinstance(ends, list):
             ends = [ends]
         places = getattr(ends, "places", [data.where] * len(ends))
         given = [self.end(end, place) for end, place in zip(ends, places, strict=True)]
-        arguments = Mapped({key: value for key, value in data.items() if key != "between"})
+        arguments = LocatedMapping({key: value for key, value in data.items() if key != "between"})
         arguments.where, arguments.places = data.where, data.places
         self.system.connect(name, self._made(arguments, data.where), *given)
 
-    def _mimic(self, name: str, data: Mapped) -> None:
+    def _mimic(self, name: str, data: LocatedMapping) -> None:
         self.system.mimics[name] = Mimic(**{key: self.value(value) for key, value in data.items() if key != "type"})
 
-    def _drive(self, name: str, data: Mapped) -> None:
-        _mind_keys(data, DRIVE, "a drive")
+    def _drive(self, name: str, data: LocatedMapping) -> None:
+        _check_keys(data, DRIVE, "a drive")
         given = {key: self._argument(value, data.places[key]) for key, value in data.items()}
         self.system.drive(str(given.pop("of", name)), **given)
 
-    def _initial(self, name: str, data: Mapped) -> None:
-        _mind_keys(data, ("position", "speed", "guess"), "a start value")
+    def _initial(self, name: str, data: LocatedMapping) -> None:
+        _check_keys(data, ("position", "speed", "guess"), "a start value")
         given = {key: self._argument(value, data.places[key], START.get(key)) for key, value in data.items()}
         gaps = {key: value for key, value in given.items() if _has_gaps(value)}
         self.system.initial(name, **{key: value for key, value in given.items() if key not in gaps})
-        for key, value in gaps.items():  # some coordinates of a hinge were left open
+        for key, value in gaps.items():  # some coordinates of a joint were left open
             numbers = np.array([np.nan if each is None else each for each in value], dtype=float)
             self.system.initials[name] = replace(self.system.initials[name], **{key: numbers})  # type: ignore[arg-type]
 
-    def _place(self, name: str, data: Mapped) -> None:
-        _mind_keys(data, ("position", "rotation", "velocity", "angular_velocity"), "a place")
+    def _place(self, name: str, data: LocatedMapping) -> None:
+        _check_keys(data, ("position", "rotation", "velocity", "angular_velocity"), "a place")
         given = {key: self._argument(value, data.places[key], PLACE.get(key)) for key, value in data.items()}
         self.system.place(name, **given)
 
     # ---- values
 
-    def _made(self, data: Any, where: Where) -> Any:
+    def _made(self, data: Any, where: SourcePosition) -> Any:
         """Return what a mapping with a type describes."""
         given = _mapped(data, where)
         kind = given.get("type")
@@ -255,21 +255,21 @@ class _Reader:
         }
         if kind == "mesh" and isinstance(arguments.get("surface"), str):  # it lies where the model file says
             arguments["surface"] = str(Path(where.file).parent / arguments["surface"])
-        with said(where):
+        with error_location(where):
             try:
                 return build(str(kind), arguments)
             except TypeError as error:
                 raise FileError(str(where), str(kind), sorted(arguments), _without_python(error)) from None
 
-    def _argument(self, value: Any, where: Where, unit: str | None = None) -> Any:
-        with said(where):
+    def _argument(self, value: Any, where: SourcePosition, unit: str | None = None) -> Any:
+        with error_location(where):
             return self.value(value, unit, where)
 
-    def value(self, value: Any, unit: str | None = None, where: Where | None = None) -> Any:
+    def value(self, value: Any, unit: str | None = None, where: SourcePosition | None = None) -> Any:
         """Return a value of the tree as Python has it; one with a unit must fit `unit`."""
         if isinstance(value, str):
             return self._text(value, unit, where)
-        if isinstance(value, Mapped):
+        if isinstance(value, LocatedMapping):
             if "type" in value:
                 return self._made(value, value.where)
             if set(value) == {"marker"}:
@@ -278,13 +278,13 @@ class _Reader:
             if "csv" in value:
                 return self._columns(value, unit)
             return {key: self._argument(each, value.places[key]) for key, each in value.items()}
-        if isinstance(value, Listed):
+        if isinstance(value, LocatedList):
             if all(type(each) is float or type(each) is int for each in value):
                 return list(value)
             return [self.value(each, unit, place) for each, place in zip(value, value.places, strict=True)]
         return value
 
-    def _text(self, text: str, unit: str | None, where: Where | None) -> Any:
+    def _text(self, text: str, unit: str | None, where: SourcePosition | None) -> Any:
         """Return text: an expression after ``=``, a quantity with a unit, or the text itself."""
         if text.startswith("='") and text.endswith("'"):
             return text[2:-1]
@@ -293,18 +293,18 @@ class _Reader:
         term: Any = evaluate(text[1:], self.names) if text.startswith("=") else quantity(text)
         if term is None:
             return text
-        self._mind_unit(text, term.dimension, unit, where)
+        self._check_unit(text, term.dimension, unit, where)
         return term.value
 
     @staticmethod
-    def _mind_unit(text: Any, dimension: Dimension | None, unit: str | None, where: Where | None) -> None:
+    def _check_unit(text: Any, dimension: Dimension | None, unit: str | None, where: SourcePosition | None) -> None:
         if unit and dimension is not None and not fits(dimension, unit):
-            remedy = f"it is to be in {unit.replace(' | ', ' or ')}, and this is {in_words(dimension)}"
+            remedy = f"it is to be in {unit.replace(' | ', ' or ')}, and this is {dimension_text(dimension)}"
             raise FileError(str(where or ""), "unit", text, remedy)
 
-    def _columns(self, data: Mapped, unit: str | None) -> Any:
+    def _columns(self, data: LocatedMapping, unit: str | None) -> Any:
         """Return a column of a CSV file, or rows of several."""
-        _mind_keys(data, ("csv", "column", "columns", "unit"), "a column")
+        _check_keys(data, ("csv", "column", "columns", "unit"), "a column")
         place = str(data.where)
         path = path_below(self.root, str(data["csv"]), "csv", data.where)
         table = self.files.get(path) or self.files.setdefault(path, Columns(path, place))
@@ -314,7 +314,7 @@ class _Reader:
         found = []
         for name in names:
             numbers, dimension = table.column(name, data.get("unit"), place)
-            self._mind_unit(name, dimension, unit, data.where)
+            self._check_unit(name, dimension, unit, data.where)
             found.append(numbers)
         return found[0] if "column" in data else [list(row) for row in zip(*found, strict=True)]
 
@@ -322,34 +322,34 @@ class _Reader:
 # ---- trees
 
 
-def _entries(tree: Mapped, part: str) -> Iterator[tuple[str, Any, Where]]:
+def _entries(tree: LocatedMapping, part: str) -> Iterator[tuple[str, Any, SourcePosition]]:
     data = tree.get(part)
     if data is None:
         return
-    if not isinstance(data, Mapped):
+    if not isinstance(data, LocatedMapping):
         raise FileError(str(tree.places[part]), part, type(data).__name__, "give a mapping of names")
     for name, value in data.items():
         yield name, value, data.places[name]
 
 
-def _listed(tree: Mapped, part: str) -> list[str]:
+def _listed(tree: LocatedMapping, part: str) -> list[str]:
     data = tree.get(part, [])
     if not isinstance(data, (str, list)):
         raise FileError(str(tree.places[part]), part, data, "give the name of a file, or a list of them")
     return [data] if isinstance(data, str) else [str(each) for each in data]
 
 
-def _mapped(data: Any, where: Where) -> Mapped:
-    if isinstance(data, Mapped):
+def _mapped(data: Any, where: SourcePosition) -> LocatedMapping:
+    if isinstance(data, LocatedMapping):
         return data
     if data is None:
-        empty = Mapped()
+        empty = LocatedMapping()
         empty.where, empty.places = where, {}
         return empty
     raise FileError(str(where), "value", data, "give a mapping: {type: ..., ...}")
 
 
-def _mind_keys(data: Mapped, known: tuple[str, ...], item: str) -> None:
+def _check_keys(data: LocatedMapping, known: tuple[str, ...], item: str) -> None:
     for key in data:
         if key not in known:
             near = difflib.get_close_matches(key, known, 2)
@@ -357,12 +357,12 @@ def _mind_keys(data: Mapped, known: tuple[str, ...], item: str) -> None:
             raise FileError(str(data.places[key]), "key", key, hint)
 
 
-class said:
+class error_location:
     """A context that says where in the file something is that is refused."""
 
     __slots__ = ("where",)
 
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: SourcePosition) -> None:
         self.where = where
 
     def __enter__(self) -> None:

@@ -14,22 +14,22 @@ from ...bodies import shapes
 from ...bodies.flexible_body import FlexibleBody
 from ...bodies.geometric_stiffening import SecondOrderLine, Stiffening
 from ...bodies.modal_damping import Rayleigh
-from ...connections import attitudes, constraints, elements, joints as hinges, laws
+from ...connections import attitudes, constraints, elements, joints as joints, laws
 from ...connections.constraints import curves
 from ...errors import ModelError
 from ...parameters import Expression, expressions_of
-from ...provenance import recipe_of
+from ...provenance import constructor_call
 
 __all__ = ["arguments_of", "build", "known_kinds", "same"]
 
-_NOT_MADE = {"ForceElement", "ForceConnection", "CoordinateConnection", "Constraint", "Hinge", "Law", "Attitude"}
+_NOT_MADE = {"ForceElement", "ForceConnection", "CoordinateConnection", "Constraint", "Joint", "Law", "Attitude"}
 
 
 @cache
 def known_kinds() -> Mapping[str, Callable[..., Any]]:
     """Return what can be named, by name."""
     found: dict[str, Callable[..., Any]] = {}
-    for room in (hinges, constraints, elements, laws, attitudes):
+    for room in (joints, constraints, elements, laws, attitudes):
         for name in room.__all__:
             maker = getattr(room, name)
             if inspect.isclass(maker) and name not in _NOT_MADE:
@@ -95,7 +95,7 @@ def arguments_of(thing: Any) -> tuple[str, dict[str, Any]] | None:
     thing again is returned.
     """
     candidates: list[tuple[str, dict[str, Any]]] = []
-    recipe = recipe_of(thing)
+    recipe = constructor_call(thing)
     if recipe is not None and recipe.maker in known_kinds():
         candidates.append((recipe.maker, dict(recipe.arguments)))
     for kind in dict.fromkeys(filter(None, (kind_of(thing), _family(thing)))):
@@ -151,7 +151,7 @@ def _as_given(thing: Any, field: str) -> Any:
     if not any(label.startswith(f"{field}[") for label in by):
         return value
     listed = [by.get(f"{field}[{k}]", each) for k, each in enumerate(np.asarray(value).tolist())]
-    return listed[0] if len(listed) == 1 and isinstance(thing, hinges.Hinge) else listed
+    return listed[0] if len(listed) == 1 and isinstance(thing, joints.Joint) else listed
 
 
 def build(kind: str, arguments: Mapping[str, Any]) -> Any:

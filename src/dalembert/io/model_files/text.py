@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from ...errors import FileError
 
-__all__ = ["Listed", "Mapped", "Where", "dumped", "parsed", "path_below"]
+__all__ = ["LocatedList", "LocatedMapping", "SourcePosition", "dumped", "parsed", "path_below"]
 
-LARGEST = 64 * 1024 * 1024  # characters
-DEEPEST = 64
+MAX_SIZE = 64 * 1024 * 1024  # characters
+MAX_DEPTH = 64
 _INTEGER = re.compile(r"[-+]?\d+")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -31,7 +31,7 @@ _WORDS = {
 _BEGINNINGS = frozenset({"", *"0123456789+-.", *(word[:1] for word in _WORDS)})
 
 
-class Where(NamedTuple):
+class SourcePosition(NamedTuple):
     """A place in a file: its name, line and column, from 1."""
 
     file: str
@@ -42,18 +42,18 @@ class Where(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}"
 
 
-class Mapped(dict[str, Any]):
+class LocatedMapping(dict[str, Any]):
     """A mapping that knows where it stands, and where each of its values does."""
 
-    where: Where
-    places: dict[str, Where]
+    where: SourcePosition
+    places: dict[str, SourcePosition]
 
 
-class Listed(list[Any]):
+class LocatedList(list[Any]):
     """A list that knows where it stands, and where each of its values does."""
 
-    where: Where
-    places: list[Where]
+    where: SourcePosition
+    places: list[SourcePosition]
 
 
 def parsed(text: str, file: str) -> Any:
@@ -66,15 +66,15 @@ def parsed(text: str, file: str) -> Any:
     """
     import yaml
 
-    if len(text) > LARGEST:
-        raise FileError(file, "length", f"{len(text)} characters", f"a model file has at most {LARGEST}")
+    if len(text) > MAX_SIZE:
+        raise FileError(file, "length", f"{len(text)} characters", f"a model file has at most {MAX_SIZE}")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     try:
         return _Events(loader, file).document()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         what = getattr(error, "problem", None) or str(error)
-        place = file if mark is None else str(Where(file, mark.line + 1, mark.column + 1))
+        place = file if mark is None else str(SourcePosition(file, mark.line + 1, mark.column + 1))
         raise FileError(place, "text", str(what), "this is no YAML") from None
     finally:
         loader.dispose()
@@ -103,13 +103,13 @@ class _Events:
             raise FileError(str(self._where(event)), "document", "a second one", "a file holds one model")
         return value
 
-    def _where(self, event: Any) -> Where:
+    def _where(self, event: Any) -> SourcePosition:
         mark = event.start_mark
         return tuple.__new__(
-            Where, (self.file, mark.line + 1, mark.column + 1)
+            SourcePosition, (self.file, mark.line + 1, mark.column + 1)
         )  # what Where(...) does, at half its cost
 
-    def _value(self, event: Any) -> tuple[Any, Where]:
+    def _value(self, event: Any) -> tuple[Any, SourcePosition]:
         where = self._where(event)
         kind = type(event)
         if kind is self.alias or event.anchor is not None:
@@ -119,14 +119,14 @@ class _Events:
         if kind is self.scalar:
             return (event.value if event.style else _plain(event.value)), where  # in quotes, or a block: text
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise FileError(str(where), "depth", self.depth, f"a model file has at most {DEEPEST} levels")
+        if self.depth > MAX_DEPTH:
+            raise FileError(str(where), "depth", self.depth, f"a model file has at most {MAX_DEPTH} levels")
         found = self._mapped(where) if kind is self.mapping else self._listed(where)
         self.depth -= 1
         return found, where
 
-    def _listed(self, where: Where) -> Listed:
-        listed = Listed()
+    def _listed(self, where: SourcePosition) -> LocatedList:
+        listed = LocatedList()
         listed.where, listed.places = where, []
         while type(event := self.next()) not in self.ends:
             value, place = self._value(event)
@@ -134,8 +134,8 @@ class _Events:
             listed.places.append(place)
         return listed
 
-    def _mapped(self, where: Where) -> Mapped:
-        mapped = Mapped()
+    def _mapped(self, where: SourcePosition) -> LocatedMapping:
+        mapped = LocatedMapping()
         mapped.where, mapped.places = where, {}
         next_event, scalar, ends, value_of, places = self.next, self.scalar, self.ends, self._value, mapped.places
         while type(event := next_event()) not in ends:
@@ -220,7 +220,7 @@ def _text(text: str) -> str:
     return text if plain else json.dumps(text, ensure_ascii=False)
 
 
-def path_below(root: Path, name: str, field: str, where: Where) -> Path:
+def path_below(root: Path, name: str, field: str, where: SourcePosition) -> Path:
     """Return the file that a model file names, relative to itself, if it lies in the folder `root` or below."""
     path = Path(where.file).parent / name
     try:

@@ -12,15 +12,17 @@ from ...bodies.colors import as_color
 from ...bodies.mesh_files import find_surface
 from ...bodies.triangle_mesh import Surface
 from ...bodies.visuals import Visual
-from .text import Mapped, Where
+from .text import LocatedMapping, SourcePosition
 
-__all__ = ["lost_look", "visual_of"]
+__all__ = ["is_missing_mesh", "visual_of"]
 
 
-def lost_look(given: Mapped, where: Where, notes: list[str]) -> bool:
+def is_missing_mesh(given: LocatedMapping, where: SourcePosition, notes: list[str]) -> bool:
     """Return whether the shape of a body is a mesh that is not there and that no number follows from; note it."""
     shape = given.get("shape")
-    if not (isinstance(shape, Mapped) and shape.get("type") == "mesh" and {"mass", "com", "inertia"} <= set(given)):
+    if not (
+        isinstance(shape, LocatedMapping) and shape.get("type") == "mesh" and {"mass", "com", "inertia"} <= set(given)
+    ):
         return False
     path = shape.get("surface")
     if not isinstance(path, str) or find_surface(path, Path(where.file).parent) is not None:
@@ -29,7 +31,7 @@ def lost_look(given: Mapped, where: Where, notes: list[str]) -> bool:
     return True
 
 
-def visual_of(data: Mapping[str, Any], where: Where, notes: list[str]) -> Visual:
+def visual_of(data: Mapping[str, Any], where: SourcePosition, notes: list[str]) -> Visual:
     """Return the picture that a mapping describes; files lie where the model file says, one that does not is noted."""
     given = dict(data)
     if given.get("kind") == "mesh" and "surface" in given:

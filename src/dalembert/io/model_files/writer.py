@@ -14,13 +14,13 @@ from ...bodies.markers import Marker
 from ...bodies.shapes import Shape
 from ...bodies.visuals import Visual
 from ...connections.drives import Drive, PoseDrive
-from ...connections.joints import Hinge
-from ...connections.laws import before_integration
+from ...connections.joints import Joint
+from ...connections.laws import integrand_of
 from ...errors import ModelError
 from ...parameters import Expression, Parameter
 from ...system import System
 from ...units import quantity, unit_of
-from ..mesh_paths import way_to
+from ..mesh_paths import relative_path
 from .expressions import spelled
 from .registry import arguments_of, same
 
@@ -117,7 +117,7 @@ class _Writer:
 
     def _shape(self, shape: Shape, item: str) -> dict[str, Any]:
         made = self._made(shape, item)
-        return made | ({} if shape.file is None else {"surface": way_to(shape.file, self.folder)})
+        return made | ({} if shape.file is None else {"surface": relative_path(shape.file, self.folder)})
 
     def _visual(self, look: Visual) -> dict[str, Any]:
         """Return a picture; of a mesh the file, or where there is none its triangles."""
@@ -125,7 +125,7 @@ class _Writer:
         if look.path is not None:
             if look.path == look.file:
                 del found["file"]
-            found["path"] = way_to(look.path, self.folder)
+            found["path"] = relative_path(look.path, self.folder)
         elif look.surface is not None:
             found["surface"] = [look.surface.corners.tolist(), look.surface.triangles.tolist()]
         return found
@@ -202,11 +202,11 @@ class _Writer:
 
     def _coupling(self, coupling: Any) -> dict[str, Any]:
         made = self._made(coupling.element, f"coupling {coupling.name!r}")
-        return made | {"between": [_coordinate(hinge, k) for hinge, k in coupling.places]}
+        return made | {"between": [_coordinate(joint, k) for joint, k in coupling.places]}
 
     def _force(self, force: Any) -> dict[str, Any]:
         made = self._made(force.element, f"element {force.name!r}")
-        ends = [_coordinate(hinge, k) for hinge, k in force.places] or [self.end(end) for end in force.ends]
+        ends = [_coordinate(joint, k) for joint, k in force.places] or [self.end(end) for end in force.ends]
         return made | ({"between": ends} if ends else {})
 
     def _drives(self) -> dict[str, Any]:
@@ -218,9 +218,7 @@ class _Writer:
             found = {"of": drive.connection.name, "rotation": self.plain(drive.attitude, item)}
             return found | ({"position": [self._law(law, item) for law in drive.place]} if drive.place else {})
         element = drive.connection.element
-        rate = (
-            None if isinstance(element, Hinge) or element.holonomic[drive.coordinate] else before_integration(drive.law)
-        )
+        rate = None if isinstance(element, Joint) or element.holonomic[drive.coordinate] else integrand_of(drive.law)
         if rate is not None:  # what binds speeds only was given by its speed
             return {"of": drive.name, "speed": self._law(rate, item)}
         return {"of": drive.name, _LEVELS[drive.level]: self._law(drive.law, item)}
@@ -256,7 +254,7 @@ class _Writer:
         if value is None or isinstance(value, (bool, int, float)):
             return value
         if isinstance(value, os.PathLike):
-            return way_to(os.fsdecode(value), self.folder)
+            return relative_path(os.fsdecode(value), self.folder)
         if isinstance(value, np.ndarray):
             return [self.plain(each, item) for each in value.tolist()] if value.ndim else value.item()
         if isinstance(value, (list, tuple)):
@@ -281,9 +279,9 @@ def _text(value: str) -> str:
     return f"='{value}'" if quantity(value) is not None else value
 
 
-def _coordinate(hinge: Any, k: int) -> str:
-    assert isinstance(hinge.element, Hinge)
-    return hinge.element.coordinate_name(hinge.name, k)
+def _coordinate(joint: Any, k: int) -> str:
+    assert isinstance(joint.element, Joint)
+    return joint.element.coordinate_name(joint.name, k)
 
 
 def _given(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:

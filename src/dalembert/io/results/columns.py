@@ -40,10 +40,10 @@ _COMMENT = "# dalembert "
 def flat_columns(result: Result, names: Sequence[str] | None = None) -> dict[str, Array]:
     """Return columns (n,) by name: of the outputs named, or of all positions, speeds and element states.
 
-    Hinges at which loops were cut are hinges like others; a result that was read without its model has lost them.
+    Joints at which loops were cut are joints like others; a result that was read without its model has lost them.
     """
     if names is None:
-        cut = result.cut_hinges if result.model is not None else ()
+        cut = result.cut_joints if result.model is not None else ()
         arrays = {"q": result.q} | {f"{name}.position": result[f"{name}.position"] for name in cut}
         arrays |= {"v": result.v} | {f"{name}.speed": result[f"{name}.speed"] for name in cut} | {"x": result.x}
     else:

@@ -22,7 +22,7 @@ _MEANINGS = {
     "v": "speeds",
     "x": "states of elements",
     "a": "accelerations",
-    "tau": "hinge forces",
+    "tau": "joint forces",
     "lam": "multipliers",
 }
 

@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DalembertError, FileError, ModelError
-from ...model.fingerprint import difference, likeness
+from ...model.fingerprint import fingerprint, first_difference
 from .columns import column_names, distinct
 from .datasets import variable_name
-from .formats import Places, damaged, read_file, write_file
+from .formats import IndexArray, damaged, read_file, write_file
 
 if TYPE_CHECKING:
     from ...model import Model
     from ...result import Result
     from ...system import System
 
-__all__ = ["check_model", "load_result", "mind_holds", "read_conditions", "result_of", "run_note", "save_result"]
+__all__ = ["check_content", "check_model", "load_result", "read_conditions", "result_of", "run_note", "save_result"]
 
 Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
@@ -62,7 +62,7 @@ def load_result(path: PathLike, model: Model | System | None = None) -> Result:
 
     compiled = None if model is None else as_model(model)
     note, arrays = read_file(path)
-    mind_holds(path, note, "result")
+    check_content(path, note, "result")
     try:
         if compiled is not None:
             check_model(note, compiled)
@@ -73,7 +73,7 @@ def load_result(path: PathLike, model: Model | System | None = None) -> Result:
         raise damaged(path, error) from error
 
 
-def mind_holds(path: PathLike, note: Mapping[str, Any], what: str) -> None:
+def check_content(path: PathLike, note: Mapping[str, Any], what: str) -> None:
     """Refuse a file that holds something else than is to be read."""
     held = note.get("holds", "result")
     if held != what:
@@ -87,7 +87,7 @@ def check_model(note: Mapping[str, Any], model: Model) -> None:
         if of_file != of_model:
             remedy = f"the file holds {what} {', '.join(of_file)}: give the model that it was made with, or none"
             raise ModelError("load", f"the model's {what}", ", ".join(of_model), remedy)
-    found = difference(note["model"], likeness(model)) if "model" in note else None
+    found = first_difference(note["model"], fingerprint(model)) if "model" in note else None
     if found is not None:
         remedy = (
             f"the file is of a model with {found.there!r}: give that model, or none; for this motion in another model: "
@@ -141,11 +141,11 @@ def result_of(note: dict[str, Any], arrays: dict[str, Array], model: Model | Non
 
 def _note(result: Result, names: Sequence[str]) -> dict[str, Any]:
     """Return what goes with the numbers, and with the outputs that are named."""
-    from ...result.stored_outputs import told_of
+    from ...result.stored_outputs import output_metadata
 
     model = result._kept
     if result.model is not None:
-        model = {"model": likeness(result.model), "outputs": told_of(result, names)}
+        model = {"model": fingerprint(result.model), "outputs": output_metadata(result, names)}
     return {"holds": "result", "labels": asdict(result.labels), **run_note(result), **model}
 
 
@@ -166,14 +166,14 @@ def run_note(result: Result) -> dict[str, Any]:
     }
 
 
-def _dataset(result: Result, arrays: Mapping[str, Array]) -> tuple[Any, Places]:
+def _dataset(result: Result, arrays: Mapping[str, Array]) -> tuple[Any, IndexArray]:
     """Return a Dataset with all arrays, and under which name each is there."""
     states = ("t", "q", "v", "x", *_DERIVED)
     data = result.to_xarray([name for name in arrays if name not in states])
     return data, {"t": "time"} | {name: variable_name(data, name) for name in arrays if name != "t"}
 
 
-def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], Places]:
+def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], IndexArray]:
     """Return all arrays as flat columns, and which are whose."""
     places: dict[str, list[str]] = {}
     columns: dict[str, Array] = {}

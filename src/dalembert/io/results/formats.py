@@ -15,22 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileError, ModelError
-from ..checksums import mind_seal, sealed
+from ..checksums import check_checksum, with_checksum
 from ..safe_files import replacing
 from .columns import distinct, foreign, read_csv, read_parquet, require, write_csv, write_parquet
 from .zarr_stores import is_result_store, read_store
 
-__all__ = ["Places", "damaged", "read_file", "write_file"]
+__all__ = ["IndexArray", "damaged", "read_file", "write_file"]
 
 Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
-Places = Mapping[str, Any]
+IndexArray = Mapping[str, Any]
 """Under which name, or which names of columns, each array is found."""
 Reader = Callable[[Any, tuple[int, ...]], Array]
 
 _FORMAT = 2  # 1 had no seal
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,() \[\]-]{0,99}")
-_PATIENCE = 20.0  # s at a store that is replaced again and again
+MAX_WAIT = 20.0  # s at a store that is replaced again and again
 _PAUSE = 0.01  # s between tries
 
 
@@ -39,8 +39,8 @@ def write_file(
     note: Mapping[str, Any],
     arrays: Mapping[str, Array],
     *,
-    dataset: Callable[[], tuple[Any, Places]],
-    table: Callable[[], tuple[dict[str, Array], Places]] | None,
+    dataset: Callable[[], tuple[Any, IndexArray]],
+    table: Callable[[], tuple[dict[str, Array], IndexArray]] | None,
 ) -> None:
     """Write arrays and a note; the ending of the name says how.
 
@@ -79,7 +79,7 @@ def read_file(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
         If there is none, or it is damaged, or none of ours.
     """
     _ending("load", path)
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + MAX_WAIT
     while True:
         seen = _identity(path)
         try:
@@ -99,9 +99,9 @@ def damaged(path: PathLike, error: Exception) -> FileError:
     return FileError("load", "path", os.fspath(path), remedy)
 
 
-def _whole_note(note: Mapping[str, Any], arrays: Mapping[str, Array], places: Places) -> str:
+def _whole_note(note: Mapping[str, Any], arrays: Mapping[str, Array], places: IndexArray) -> str:
     shapes = {name: array.shape for name, array in arrays.items()}
-    return sealed({"format": _FORMAT, **note, "shapes": shapes, "places": dict(places)}, arrays)
+    return with_checksum({"format": _FORMAT, **note, "shapes": shapes, "places": dict(places)}, arrays)
 
 
 def _read_once(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -115,7 +115,7 @@ def _read_once(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
                 raise FileError("load", f"format of {os.fspath(path)!r}", note["format"], remedy)
             arrays = {name: _array(read, note["places"][name], shape) for name, shape in note["shapes"].items()}
             if note["format"] > 1:
-                mind_seal(note, arrays)
+                check_checksum(note, arrays)
             return note, arrays
     except ModelError:
         raise
@@ -161,7 +161,7 @@ def _ending(item: str, path: PathLike) -> str:
     return ending
 
 
-def _with_plain_names(data: Any, places: Places) -> tuple[Any, dict[str, Any]]:
+def _with_plain_names(data: Any, places: IndexArray) -> tuple[Any, dict[str, Any]]:
     """Return a Dataset with other names for those that some format or file system does not take, or tell apart."""
     names = [str(name) for name in dict.fromkeys((*data.variables, *data.dims))]
     kept: dict[str, str] = {}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...errors import FileError
 
-__all__ = ["is_result_store", "mind_metadata", "read_store", "store_note"]
+__all__ = ["check_metadata", "is_result_store", "read_store", "store_note"]
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def read_store(path: str | os.PathLike[str], zarr: Any) -> tuple[Callable[[str, 
     def read(name: str, shape: tuple[int, ...]) -> Array:
         if name not in known:  # a name is that of an entry, and leads nowhere else
             raise FileError("load", "path", os.fspath(path), f"it has no array {name!r}")
-        mind_metadata(folder / name)
+        check_metadata(folder / name)
         array = zarr.open_array(str(folder / name), mode="r", zarr_format=3)
         if array.shape != shape:  # before room is made for it
             raise FileError("load", "path", os.fspath(path), f"its array {name!r} is {array.shape}, not {shape}")
@@ -72,7 +72,7 @@ def _metadata(folder: Path) -> dict[str, Any]:
     return found
 
 
-def mind_metadata(folder: Path) -> None:
+def check_metadata(folder: Path) -> None:
     """Refuse an array that is anything but 64-bit floating point numbers behind known codecs."""
     item = f"array {folder.name!r} of {str(folder.parent)!r}"
     try:

@@ -1,4 +1,4 @@
-"""Joints of SDF: hinges at the joint's pose, and their data."""
+"""Joints of SDF: joints at the joint's pose, and their data."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...connections.constraints.mimic import Mimic
-from ...connections.elements.built_in import HingeSpring
-from ...connections.joints import Fixed, Hinge, Prismatic, Revolute, Screw, Spherical, Universal
+from ...connections.elements.built_in import JointSpring
+from ...connections.joints import Fixed, Joint, Prismatic, Revolute, Screw, Spherical, Universal
 from ...errors import ModelError
 from ...rotation import unit_vector
 from ..unique_names import free_name
@@ -27,7 +27,7 @@ __all__ = ["add_joint"]
 Array = NDArray[np.float64]
 
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw")
-_FAR = 1e15  # what files write for no limit: 1e16 by the specification
+MAX_DISTANCE = 1e15  # what files write for no limit: 1e16 by the specification
 
 
 def add_joint(reading: Reading, part: Part, name: str) -> None:
@@ -48,8 +48,8 @@ def add_joint(reading: Reading, part: Part, name: str) -> None:
         if kind in ("universal", "revolute2"):
             _add_cardan(reading, part, name, at, parent, child)
             return
-        hinge = _hinge(reading, part, kind, at)
-        reading.system.connect(name, hinge, parent, child)
+        joint = _joint(reading, part, kind, at)
+        reading.system.connect(name, joint, parent, child)
     except ModelError as error:
         raise renamed(error, item + line_of(element)) from None
     if kind not in ("fixed", "ball"):
@@ -70,7 +70,7 @@ def _marker(reading: Reading, part: Part, which: str, at: Pose) -> Any:
     return reading.bodies[link].at(*p.tolist(), rotation=R)
 
 
-def _hinge(reading: Reading, part: Part, kind: str, at: Pose) -> Hinge:
+def _joint(reading: Reading, part: Part, kind: str, at: Pose) -> Joint:
     if kind == "fixed":
         return Fixed()
     if kind == "ball":
@@ -115,11 +115,11 @@ def _data(reading: Reading, part: Part, tag: str) -> dict[str, float]:
         return {}
     for field, path in (("lower", "limit/lower"), ("upper", "limit/upper")):
         value = number(axis, path, math.inf, item=item)
-        if abs(value) < _FAR:
+        if abs(value) < MAX_DISTANCE:
             found[field] = value
     for field, path in (("max_effort", "limit/effort"), ("max_speed", "limit/velocity")):
         value = number(axis, path, -1.0, item=item)
-        if 0 <= value < _FAR:
+        if 0 <= value < MAX_DISTANCE:
             found[field] = value
     for field in ("damping", "friction"):
         value = number(axis, f"dynamics/{field}", 0.0, item=item)
@@ -137,7 +137,7 @@ def _add_extras(reading: Reading, part: Part, coordinate: str, tag: str) -> None
     stiffness = number(axis, "dynamics/spring_stiffness", 0.0, item=item)
     if stiffness:
         rest = number(axis, "dynamics/spring_reference", 0.0, item=item)
-        system.connect(free_name(f"{coordinate}.spring", reading.taken), HingeSpring(stiffness, rest=rest), coordinate)
+        system.connect(free_name(f"{coordinate}.spring", reading.taken), JointSpring(stiffness, rest=rest), coordinate)
     mimic = axis.find("mimic")
     if mimic is not None:
         leader = reading.frames.full(name_of(mimic, "joint"), part.scope)

@@ -9,7 +9,7 @@
                                     without mass between them
         screw                       `Screw`
     loops                           joints may close them
-    <limit>, <dynamics>             lower, upper, max_effort, max_speed; damping, friction; a spring is a `HingeSpring`
+    <limit>, <dynamics>             lower, upper, max_effort, max_speed; damping, friction; a spring is a `JointSpring`
     <mimic>                         `Mimic`
     <frame>                         marker of the link it is fixed in
     <static>, joint to world        fixed to ground; what is held by nothing floats from where it is, ``"link.free"``
@@ -17,7 +17,7 @@
     <gravity> of a world, a link    gravity; a load that carries the link
 
 Plugins, sensors, lights, physics, contacts, included models and elements with a colon in their name are left out, and a
-`LeftOutWarning` lists them.
+`OmissionWarning` lists them.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ import numpy as np
 
 from ...bodies.body import Body
 from ...connections.elements.built_in import Load
-from ...connections.joints import Fixed, Free, Hinge
+from ...connections.joints import Fixed, Free, Joint
 from ...errors import ModelError
 from ...rotation import to_quaternion
 from ...system import GROUND, System
-from ..mesh_paths import Packages, place_meshes
-from ..omissions import say_left_out
+from ..mesh_paths import Packages, resolve_mesh_paths
+from ..omissions import warn_omitted
 from ..unique_names import free_name
 from ..xml_files import DEEPEST, folder_of, line_of, parse_document, read_document
 from .fields import flag, inverse, numbers, times
@@ -137,8 +137,8 @@ def load_sdf(
     _add_all(reading)
     _say_ignored(reading, root)
     system.notes.extend(reading.left)
-    place_meshes(system, folder_of(path_or_text), packages)
-    say_left_out(source, reading.left)
+    resolve_mesh_paths(system, folder_of(path_or_text), packages)
+    warn_omitted(source, reading.left)
     return system
 
 
@@ -201,11 +201,11 @@ def _hold(reading: Reading) -> None:
             name = free_name(f"{body.name}.fixed", reading.taken)
             system.connect(name, Fixed(), system.ground.at(*p.tolist(), rotation=R), body)
     names = {body.name: full for full, body in reading.bodies.items()}
-    hinges = [c for c in system.connections.values() if isinstance(c.element, Hinge)]
-    carried = {c.second.body.name for c in hinges}
+    joints = [c for c in system.connections.values() if isinstance(c.element, Joint)]
+    carried = {c.second.body.name for c in joints}
     held = {GROUND}
     for start in (*(n for n in system.bodies if n not in carried), *system.bodies):
-        _spread(hinges, held)
+        _spread(joints, held)
         if start in held or start not in names:
             continue
         R, p = frames.pose(names[start], item=start)
@@ -217,12 +217,12 @@ def _hold(reading: Reading) -> None:
         held.add(start)
 
 
-def _spread(hinges: list, held: set[str]) -> None:  # type: ignore[type-arg]
+def _spread(joints: list, held: set[str]) -> None:  # type: ignore[type-arg]
     """Add to what is held all that hangs on it."""
     grown = True
     while grown:
         grown = False
-        for c in hinges:
+        for c in joints:
             ends = {c.first.body.name, c.second.body.name}
             if ends & held and not ends <= held:
                 held |= ends

@@ -1,4 +1,4 @@
-"""Joints of a URDF document: hinges, their data, and which of them follow others."""
+"""Joints of a URDF document: joints, their data, and which of them follow others."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...connections.constraints.mimic import Mimic
-from ...connections.joints import Fixed, Free, Hinge, Planar, Prismatic, Revolute, Spherical
+from ...connections.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical
 from ...errors import ModelError
 from ...rotation import unit_vector
 from ..xml_fields import child_of, name_of, number_of, numbers_of, renamed, suggestion
 
-__all__ = ["hinge_of", "mimics_of"]
+__all__ = ["joint_of", "mimics_of"]
 
 Matrix = NDArray[np.float64]
 
@@ -23,8 +23,8 @@ _SEVERAL = ("floating", "planar", "spherical", "ball")  # coordinates
 _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical", "ball")
 
 
-def hinge_of(joint: Element, *, item: str, without: frozenset[str], warn: list[str]) -> Hinge:
-    """Return the hinge of a joint; hinge data whose names are in `without` are read and left out.
+def joint_of(joint: Element, *, item: str, without: frozenset[str], warn: list[str]) -> Joint:
+    """Return the joint of a joint; joint data whose names are in `without` are read and left out.
 
     Limits that leave no room are said in `warn`, and left out: Bullet, for one, means none by them.
     """

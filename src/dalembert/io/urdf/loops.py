@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies.markers import Marker
-from ...connections.joints import Cylindrical, Fixed, Hinge, Planar, Prismatic, Revolute, Spherical, Universal
+from ...connections.joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ...errors import ModelError
 from ...rotation import unit_vector
 from ...system import System
@@ -28,7 +28,7 @@ __all__ = ["add_loops"]
 
 Array = NDArray[np.float64]
 
-_HINGES: dict[str, Callable[[Array, Array], Hinge]] = {
+_JOINTS: dict[str, Callable[[Array, Array], Joint]] = {
     "fixed": lambda a, b: Fixed(),
     "spherical": lambda a, b: Spherical(),
     "ball": lambda a, b: Spherical(),
@@ -39,7 +39,7 @@ _HINGES: dict[str, Callable[[Array, Array], Hinge]] = {
     "planar": lambda a, b: Planar(a),
     "universal": lambda a, b: Universal(a, b),
 }
-_ALIGNED = frozenset({"revolute", "continuous", "prismatic", "cylindrical", "planar"})
+ALIGNED_TOL = frozenset({"revolute", "continuous", "prismatic", "cylindrical", "planar"})
 
 
 def add_loops(system: System, robot: Element, links: Mapping[str, str], taken: set[str]) -> None:
@@ -61,8 +61,8 @@ def _body(links: Mapping[str, str], name: str, *, item: str, field: str, where: 
 
 def _kind(element: Element, *, item: str) -> str:
     kind = name_of(element, "type")
-    if kind not in _HINGES:
-        remedy = f"use one of {', '.join(_HINGES)}{suggestion(kind, _HINGES)}{line_of(element)}"
+    if kind not in _JOINTS:
+        remedy = f"use one of {', '.join(_JOINTS)}{suggestion(kind, _JOINTS)}{line_of(element)}"
         raise ModelError(item, "type", kind, remedy)
     return kind
 
@@ -86,16 +86,16 @@ def _add_constraint(system: System, element: Element, links: Mapping[str, str], 
         xyz = (1.0, 0.0, 0.0) if axis is None else numbers_of(axis, "xyz", (1.0, 0.0, 0.0), item=item)
         axes.append(unit_vector(xyz, item=item, field=f"{side}_axis xyz"))
         ends.append(body.at(*position, rotation=rotation))
-    if kind in _ALIGNED:
+    if kind in ALIGNED_TOL:
         turned = ends[1].rotation @ _carrying(axes[0], axes[1])
         ends[1] = ends[1].body.at(*ends[1].position.tolist(), rotation=turned)
-    _close(system, free_name(own, taken), _HINGES[kind], axes, ends, item + line_of(element))
+    _close(system, free_name(own, taken), _JOINTS[kind], axes, ends, item + line_of(element))
 
 
 def _close(
     system: System,
     name: str,
-    make: Callable[[Array, Array], Hinge],
+    make: Callable[[Array, Array], Joint],
     axes: list[Array],
     ends: list[Marker],
     item: str,
@@ -155,4 +155,4 @@ def _add_gazebo(
     for name in (parent, child):
         R, p = times(inverse(places[name]), at)
         ends.append(system.bodies[name].at(*p.tolist(), rotation=R))
-    _close(system, free_name(own, taken), _HINGES[kind], axes, ends, item + where)
+    _close(system, free_name(own, taken), _JOINTS[kind], axes, ends, item + where)

@@ -18,7 +18,7 @@ What becomes what:
         planar                      `Planar`, the axis is the normal of the plane
         spherical, ball             `Spherical` (not in the specification; some tools write it)
     <limit lower upper>             lower, upper: revolute and prismatic only
-    <limit effort velocity>         max_effort, max_speed     } the same number for each freedom;
+    <limit effort velocity>         max_effort, max_speed     } the same number for each degree of freedom;
     <dynamics damping friction>     damping, friction         } not read for fixed and floating joints
     <mimic>                         `Mimic` in ``system.mimics``, which the compiled model obeys
     <constraint>, <gazebo><joint>   close loops (see `urdf_loops`)
@@ -52,11 +52,11 @@ from ...connections.constraints.mimic import Mimic
 from ...connections.joints import Fixed, Free
 from ...errors import ModelError, ModelWarning, TopologyError, warn_user
 from ...system import System
-from ..mesh_paths import Packages, place_meshes
+from ..mesh_paths import Packages, resolve_mesh_paths
 from ..unique_names import free_name, unique_names
 from ..xml_fields import child_of, name_of, origin_of, suggestion
 from ..xml_files import folder_of, parse_document, read_document
-from .joints import hinge_of, mimics_of
+from .joints import joint_of, mimics_of
 from .links import add_body
 from .loops import add_loops
 
@@ -147,20 +147,20 @@ def load_urdf(
     system.notes.extend(implied)
     for name, link in {root: links[root], **links}.items():  # a free robot moves with its first body
         add_body(system, link_names[name], link, materials, item=f"link {name!r}", strict=strict)
-    element = Fixed() if base == "fixed" else Free()
+    holder = Fixed() if base == "fixed" else Free()
     holding = free_name(f"{link_names[root]}.{base}", {*link_names.values(), *joint_names.values()})
-    system.connect(holding, element, system.ground, system.bodies[link_names[root]])
+    system.connect(holding, holder, system.ground, system.bodies[link_names[root]])
     doubts: list[str] = []
     for name, joint in joints.items():
         parent, child = (system.bodies[link_names[end]] for end in ends[name])
-        hinge = hinge_of(joint, item=f"joint {name!r}", without=without, warn=doubts)
+        element = joint_of(joint, item=f"joint {name!r}", without=without, warn=doubts)
         position, rotation = origin_of(joint, item=f"joint {name!r}")
-        system.connect(joint_names[name], hinge, parent.at(*position, rotation=rotation), child)
+        system.connect(joint_names[name], element, parent.at(*position, rotation=rotation), child)
     add_loops(system, robot, link_names, {*link_names.values(), *joint_names.values(), holding})
     for name, mimic in mimics_of(joints, doubts).items():
         leader = joint_names[mimic.joint]
         system.mimics[joint_names[name]] = Mimic(leader, mimic.multiplier, mimic.offset)
-    place_meshes(system, folder_of(path_or_text), packages)
+    resolve_mesh_paths(system, folder_of(path_or_text), packages)
     doubts += _impossible_inertias(system, {link_names[name]: name for name in links})
     if doubts:
         _warn(system, doubts, source)

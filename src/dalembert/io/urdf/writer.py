@@ -2,7 +2,7 @@
 
     ground                          <link name="world">, the root
     body                            <link>; its frame stands at its joint, as URDF demands
-    hinge                           <joint>: revolute, continuous, prismatic, fixed, floating, planar, and spherical,
+    joint                           <joint>: revolute, continuous, prismatic, fixed, floating, planar, and spherical,
                                     which only some tools read; others as several joints with links without mass
                                     between them, a screw with a <mimic>
     loop                            <constraint>, as proposed for URDF (urdfdom_headers, pull request 108)
@@ -28,16 +28,16 @@ from ...bodies.body import Body
 from ...bodies.visuals import Visual
 from ...connections.connection import Connection
 from ...connections.constraints.couplings import Coupling
-from ...connections.joints import Cylindrical, Fixed, Hinge, Planar, Prismatic, Revolute, Spherical, Universal
+from ...connections.joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ...errors import ModelError
 from ...system import System
-from ...system.topology import TreeHinge
-from ..elementary_joints import Move, moves_of, outward_hinges
-from ..mesh_paths import way_to
-from ..omissions import say_left_out
-from ..omitted_forces import say_forces
+from ...system.topology import TreeJoint
+from ..elementary_joints import ElementaryJoint, elementary_joints, outward_joints
+from ..mesh_paths import relative_path
+from ..omissions import warn_omitted
+from ..omitted_forces import note_omitted_forces
 from ..unique_names import free_name
-from ..visuals import looks_of
+from ..visuals import visuals_of
 from ..xml_writer import text_of, write_document
 
 __all__ = ["save_urdf"]
@@ -81,7 +81,7 @@ def save_urdf(system: System, path: Path) -> None:
     Raises
     ------
     ModelError
-        If the system has hinges, constraints or bodies that URDF has no word for.
+        If the system has joints, constraints or bodies that URDF has no word for.
     """
     root = Element("robot", name=system.name)
     writing = _Writing(system, root, path.absolute().parent)
@@ -90,20 +90,20 @@ def save_urdf(system: System, path: Path) -> None:
     writing.names = {ground: free_name("world", writing.taken), **{name: name for name in system.bodies}}
     writing.frames[ground] = (np.eye(3), np.zeros(3))
     SubElement(root, "link", name=writing.names[ground])
-    branches, chords = outward_hinges(system, lambda hinge: isinstance(hinge, _CLOSING))
-    for hinge in branches:
-        _add_hinge(writing, hinge)
+    branches, loop_constraints = outward_joints(system, lambda tree_joint: isinstance(tree_joint, _CLOSING))
+    for tree_joint in branches:
+        _add_kinematic_joint(writing, tree_joint)
     _add_markers(writing)
-    for chord in chords:
-        _add_constraint(writing, chord)
+    for loop_constraint in loop_constraints:
+        _add_constraint(writing, loop_constraint)
     _add_couplings(writing)
-    say_forces(system, writing.left, ())
+    note_omitted_forces(system, writing.left, ())
     if not np.allclose(system.gravity, (0.0, 0.0, -9.81)):
         writing.left.append(f"gravity {system.gravity.tolist()}: URDF has none; readers take (0, 0, -9.81) m/s2")
     if system.planar is not None:
         writing.left.append("planar: URDF has no plane that a system moves in; loops get their rows in space")
     write_document(root, path)
-    say_left_out(str(path), writing.left)
+    warn_omitted(str(path), writing.left)
 
 
 def _roll_pitch_yaw(R: Array) -> tuple[float, float, float]:
@@ -114,36 +114,38 @@ def _roll_pitch_yaw(R: Array) -> tuple[float, float, float]:
     return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
 
 
-def _add_hinge(writing: _Writing, hinge: TreeHinge) -> None:
-    """Add a hinge and the link that it carries."""
-    element, body = hinge.element, hinge.outboard.body
-    moves = moves_of(element, backward=hinge.reversed)
+def _add_kinematic_joint(writing: _Writing, tree_joint: TreeJoint) -> None:
+    """Add a tree_joint and the link that it carries."""
+    element, body = tree_joint.element, tree_joint.outboard.body
+    moves = elementary_joints(element, backward=tree_joint.reversed)
     if moves is None:
-        raise ModelError("save", f"hinge {hinge.name!r}", element.kind, "URDF has no such joint")
-    if isinstance(element, Planar) and not hinge.reversed:
-        moves = [Move("planar", element.normal)]
-    parent = writing.names[hinge.inboard.body.name]
-    R0, p0 = writing.frames[hinge.inboard.body.name]
-    R, p = R0.T @ hinge.inboard.rotation, R0.T @ (hinge.inboard.position - p0)
-    for k, move in enumerate(moves or [Move("fixed", np.zeros(3))]):
+        raise ModelError("save", f"tree_joint {tree_joint.name!r}", element.kind, "URDF has no such joint")
+    if isinstance(element, Planar) and not tree_joint.reversed:
+        moves = [ElementaryJoint("planar", element.normal)]
+    parent = writing.names[tree_joint.inboard.body.name]
+    R0, p0 = writing.frames[tree_joint.inboard.body.name]
+    R, p = R0.T @ tree_joint.inboard.rotation, R0.T @ (tree_joint.inboard.position - p0)
+    for k, move in enumerate(moves or [ElementaryJoint("fixed", np.zeros(3))]):
         last = k >= len(moves) - 1
-        child = body.name if last else free_name(f"{hinge.name}.{move.label or 'turn'}.link", writing.taken)
+        child = body.name if last else free_name(f"{tree_joint.name}.{move.label or 'turn'}.link", writing.taken)
         if not last:
             SubElement(writing.root, "link", name=child)
-        _add_joint(writing, hinge, move, parent, child, R, p)
+        _add_joint(writing, tree_joint, move, parent, child, R, p)
         parent, R, p = child, np.eye(3), np.zeros(3)
-    writing.frames[body.name] = (hinge.outboard.rotation, hinge.outboard.position)
-    if hinge.outboard.position.any() or not np.array_equal(hinge.outboard.rotation, np.eye(3)):
-        writing.left.append(f"body {body.name!r}: the frame of its link stands at its joint {hinge.name!r}")
+    writing.frames[body.name] = (tree_joint.outboard.rotation, tree_joint.outboard.position)
+    if tree_joint.outboard.position.any() or not np.array_equal(tree_joint.outboard.rotation, np.eye(3)):
+        writing.left.append(f"body {body.name!r}: the frame of its link stands at its joint {tree_joint.name!r}")
     _add_link(writing, body)
 
 
 _TYPES = {"slide": "prismatic", "ball": "spherical", "free": "floating", "planar": "planar", "fixed": "fixed"}
 
 
-def _add_joint(writing: _Writing, hinge: TreeHinge, move: Move, parent: str, child: str, R: Array, p: Array) -> None:
-    name = f"{hinge.name}.{move.label}" if move.label else hinge.name
-    data = hinge.element
+def _add_joint(
+    writing: _Writing, tree_joint: TreeJoint, move: ElementaryJoint, parent: str, child: str, R: Array, p: Array
+) -> None:
+    name = f"{tree_joint.name}.{move.label}" if move.label else tree_joint.name
+    data = tree_joint.element
     stops = move.number >= 0 and (data.lower is not None or data.upper is not None)
     kind = ("revolute" if stops else "continuous") if move.kind == "turn" else _TYPES[move.kind]
     joint = SubElement(writing.root, "joint", name=name, type=kind)
@@ -154,19 +156,19 @@ def _add_joint(writing: _Writing, hinge: TreeHinge, move: Move, parent: str, chi
         SubElement(joint, "axis", xyz=text_of(move.axis))
     if move.kind == "ball":
         writing.left.append(
-            f"hinge {hinge.name!r}: a joint of the type spherical, which is no part of the specification"
+            f"tree_joint {tree_joint.name!r}: a joint of the type spherical, which is no part of the specification"
         )
     if move.number >= 0:
-        writing.joints[hinge.name, move.number] = joint
-        _add_data(writing, joint, hinge, move)
+        writing.joints[tree_joint.name, move.number] = joint
+        _add_data(writing, joint, tree_joint, move)
     else:
         SubElement(joint, "limit", effort=text_of(_UNBOUNDED), velocity=text_of(_UNBOUNDED))
     if move.pitch:
-        SubElement(joint, "mimic", joint=hinge.name, multiplier=text_of(move.pitch))
+        SubElement(joint, "mimic", joint=tree_joint.name, multiplier=text_of(move.pitch))
 
 
-def _add_data(writing: _Writing, joint: Element, hinge: TreeHinge, move: Move) -> None:
-    data, item = hinge.element, f"hinge {hinge.name!r}"
+def _add_data(writing: _Writing, joint: Element, tree_joint: TreeJoint, move: ElementaryJoint) -> None:
+    data, item = tree_joint.element, f"tree_joint {tree_joint.name!r}"
 
     def one(field: str) -> float | None:
         values = getattr(data, field)
@@ -214,7 +216,7 @@ def _add_link(writing: _Writing, body: Body) -> None:
         own = R.T @ body.inertia @ R
         places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
         SubElement(inertial, "inertia", {key: text_of(own[place]) for key, place in places.items()})
-    for look in looks_of(body):
+    for look in visuals_of(body):
         shape = _shape(look, writing.folder)
         if shape is None:
             writing.left.append(f"body {body.name!r}: the picture of a {look.kind}")
@@ -232,7 +234,7 @@ def _shape(look: Visual, folder: Path) -> tuple[str, dict[str, str], Array] | No
     size = look.size
     if look.kind == "mesh" and look.file is not None:
         # a package stays one; a file is told from the folder of this document
-        file = look.file if look.path is None or "://" in look.file else way_to(look.path, folder)
+        file = look.file if look.path is None or "://" in look.file else relative_path(look.path, folder)
         return "mesh", {"filename": file, "scale": text_of([size[axis] for axis in "xyz"])}, np.eye(3)
     if look.kind == "sphere":
         return "sphere", {"radius": text_of(size["radius"])}, np.eye(3)
@@ -257,14 +259,16 @@ def _add_markers(writing: _Writing) -> None:
             SubElement(joint, "child", link=name)
 
 
-def _add_constraint(writing: _Writing, chord: Connection) -> None:
-    element: Any = chord.element
+def _add_constraint(writing: _Writing, loop_constraint: Connection) -> None:
+    element: Any = loop_constraint.element
     if not isinstance(element, _CLOSING):
-        remedy = f"URDF closes loops by {', '.join(hinge.__name__ for hinge in _CLOSING)}"
-        raise ModelError("save", f"connection {chord.name!r}", element.kind, remedy)
-    constraint = SubElement(writing.root, "constraint", name=chord.name, type=element.kind.lower())
+        remedy = f"URDF closes loops by {', '.join(tree_joint.__name__ for tree_joint in _CLOSING)}"
+        raise ModelError("save", f"connection {loop_constraint.name!r}", element.kind, remedy)
+    constraint = SubElement(writing.root, "constraint", name=loop_constraint.name, type=element.kind.lower())
     axes = (element.axis_1, element.axis_2) if isinstance(element, Universal) else _axes(element)
-    for side, marker, axis in zip(("parent", "child"), (chord.first, chord.second), axes, strict=True):
+    for side, marker, axis in zip(
+        ("parent", "child"), (loop_constraint.first, loop_constraint.second), axes, strict=True
+    ):
         R, p = writing.frames[marker.body.name]
         SubElement(constraint, side, link=writing.names[marker.body.name])
         writing.origin(constraint, f"{side}_origin", R.T @ marker.rotation, R.T @ (marker.position - p))
@@ -272,15 +276,17 @@ def _add_constraint(writing: _Writing, chord: Connection) -> None:
             SubElement(constraint, f"{side}_axis", xyz=text_of(axis))
     fields = ("lower", "upper", "damping", "friction", "armature", "max_effort", "load_friction")
     lost = [field for field in fields if getattr(element, field) is not None]
-    lost += [force.name for force in writing.system.forces.values() if force.acts_at(chord)]
+    lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]
     if lost:
-        writing.left.append(f"hinge {chord.name!r}: it closes a loop, where a file has no place for {', '.join(lost)}")
+        writing.left.append(
+            f"tree_joint {loop_constraint.name!r}: it closes a loop, where a file has no place for {', '.join(lost)}"
+        )
     told = "loops: <constraint> is proposed for URDF, and few tools read it"
     if told not in writing.left:
         writing.left.append(told)
 
 
-def _axes(element: Hinge) -> tuple[Array | None, Array | None]:
+def _axes(element: Joint) -> tuple[Array | None, Array | None]:
     axis = getattr(element, "axis", getattr(element, "normal", None))
     return axis, axis
 

@@ -15,7 +15,7 @@ from ...bodies.convex_hulls import Convex, convex_parts
 from ...checks import checked, finite_number
 from ...errors import ModelError
 from ...result import Result
-from .kinematic_result import Reading
+from .kinematic_result import KinematicResult
 
 __all__ = ["Clearance", "Closest", "clearance"]
 
@@ -42,7 +42,7 @@ class Closest(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Clearance(Reading):
+class Clearance(KinematicResult):
     """Distances of bodies along a motion.
 
     Attributes

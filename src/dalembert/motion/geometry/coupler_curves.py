@@ -18,21 +18,21 @@ from ...bodies.markers import Marker
 from ...connections.joints.joint import frame_with_z
 from ...errors import ModelError
 from ...result import Result
-from .interpolation import Quintic, finer, next_rate, sign_changes
-from .kinematic_result import Reading
-from .relative_motion import Seen, frame_called
+from .interpolation import Quintic, differentiate, refine, sign_changes
+from .kinematic_result import KinematicResult
+from .relative_motion import RelativeFrameMotion, find_frame
 from .self_crossings import crossings, zone_width
 
-__all__ = ["CouplerCurve", "Spot", "Straightness", "coupler_curve"]
+__all__ = ["CouplerCurve", "CurvePoint", "Straightness", "coupler_curve"]
 
 Array = NDArray[np.float64]
 
-_STILL = 1e-5  # of the speed a point of its body at that distance would have: below, a point stands still
-_BENT = 1e-3  # how far a path leaves the line along which it stops, in its own size: more makes a cusp
+STATIONARY_TOL = 1e-5  # of the speed a point of its body at that distance would have: below, a point stands still
+CUSP_TOL = 1e-3  # how far a path leaves the line along which it stops, in its own size: more makes a cusp
 
 
 @dataclass(frozen=True, eq=False)
-class Spot:
+class CurvePoint:
     """A remarkable point of a path.
 
     Attributes
@@ -81,7 +81,7 @@ class Straightness:
 
 
 @dataclass(frozen=True, eq=False)
-class CouplerCurve(Reading):
+class CouplerCurve(KinematicResult):
     """The path of a point, as a body sees it.
 
     Attributes
@@ -105,7 +105,7 @@ class CouplerCurve(Reading):
     velocity: Array
     acceleration: Array
     normal: Array | None
-    _fine: tuple[Seen, Quintic]
+    _fine: tuple[RelativeFrameMotion, Quintic]
     _marker: Marker
 
     @property
@@ -151,7 +151,7 @@ class CouplerCurve(Reading):
             return np.zeros(len(self.t))
         cross = np.cross(self.velocity, self.acceleration)
         size = (cross**2).sum(axis=1)
-        jerk = next_rate(self.t, self.points, self.velocity, self.acceleration)
+        jerk = differentiate(self.t, self.points, self.velocity, self.acceleration)
         bent = ~self._at_rest & (size > 1e-24 * self.speed**6 / self._size**2)
         tau: Array = np.divide((cross * jerk).sum(axis=1), size, out=np.full(len(self.t), np.nan), where=bent)
         return tau
@@ -178,17 +178,17 @@ class CouplerCurve(Reading):
     # ---- what is remarkable
 
     @cached_property
-    def cusps(self) -> list[Spot]:
+    def cusps(self) -> list[CurvePoint]:
         """Points at which the path turns round in a sharp point: the point is the instant centre of its body there."""
         return [spot for spot, bent in self._stops if bent]
 
     @cached_property
-    def returns(self) -> list[Spot]:
+    def returns(self) -> list[CurvePoint]:
         """Points at which the point stops and goes back along its path, as a slider does, while its body turns."""
         return [spot for spot, bent in self._stops if not bent]
 
     @cached_property
-    def inflections(self) -> list[Spot]:
+    def inflections(self) -> list[CurvePoint]:
         """Points at which the curvature of a path in a plane changes its sign."""
         if self.normal is None:
             return []
@@ -212,13 +212,13 @@ class CouplerCurve(Reading):
         return self._spots(times)
 
     @cached_property
-    def double_points(self) -> list[Spot]:
+    def double_points(self) -> list[CurvePoint]:
         """Points at which a path in a plane crosses itself, with both times."""
         if self.normal is None:
             return []
         seen, track = self._fine
         pairs = crossings(seen.t, track, self.normal, self._size)
-        return [Spot(pair, track(np.array(pair[:1]))[0]) for pair in pairs]
+        return [CurvePoint(pair, track(np.array(pair[:1]))[0]) for pair in pairs]
 
     def straightness(self, start: float | None = None, stop: float | None = None) -> Straightness:
         """Return how straight the path is from `start` to `stop`, s; all of it if left out."""
@@ -260,7 +260,7 @@ class CouplerCurve(Reading):
         return np.asarray(self.speed <= 1e-9 * max(float(self.speed.max(initial=0.0)), 1e-300))
 
     @cached_property
-    def _stops(self) -> list[tuple[Spot, bool]]:
+    def _stops(self) -> list[tuple[CurvePoint, bool]]:
         """Where the point stands still although its body turns, and whether the path is bent there."""
         seen, track = self._fine
         if len(seen.t) < 3:
@@ -277,22 +277,22 @@ class CouplerCurve(Reading):
         speed = np.linalg.norm(track(found, 1), axis=1)
         turning = np.linalg.norm(seen.angular_velocity, axis=1)
         turns = np.interp(found, seen.t, turning)
-        still = (speed < _STILL * turns * self._size) & (turns > 1e-6 * turning.max())
+        still = (speed < STATIONARY_TOL * turns * self._size) & (turns > 1e-6 * turning.max())
         found = found[still]
-        a, j = track(found, 2), next_rate(seen.t, *(track(seen.t, k) for k in range(3)))
+        a, j = track(found, 2), differentiate(seen.t, *(track(seen.t, k) for k in range(3)))
         jerks = np.column_stack([np.interp(found, seen.t, column) for column in j.T]).reshape(-1, 3)
         pace = self._size / max(float(np.linalg.norm(track(t, 1), axis=1).max()), 1e-300)
         size = np.maximum(np.linalg.norm(a, axis=1), 1e-300)
-        bent = np.linalg.norm(np.cross(a, jerks), axis=1) / size**2 * pace > _BENT
+        bent = np.linalg.norm(np.cross(a, jerks), axis=1) / size**2 * pace > CUSP_TOL
         return list(zip(self._spots(found.tolist()), bent.tolist(), strict=True))
 
-    def _spots(self, times: list[float]) -> list[Spot]:
+    def _spots(self, times: list[float]) -> list[CurvePoint]:
         """Return spots, each once: a closed path has its first point twice."""
-        spots: list[Spot] = []
+        spots: list[CurvePoint] = []
         for t, point in zip(times, self._fine[1](np.array(times)), strict=True):
             again = self.closed and spots and t > self.t[-1] - 1e-9 * np.ptp(self.t)
             if not (again and any(np.linalg.norm(s.point - point) < 1e-6 * self._size for s in spots)):
-                spots.append(Spot((float(t),), point))
+                spots.append(CurvePoint((float(t),), point))
         return spots
 
 
@@ -320,10 +320,10 @@ def coupler_curve(result: Result, point: object, *, relative_to: object = "groun
     (np.float64(5.6795), [], 2)
     """
     item = "coupler_curve"
-    frame, base = frame_called(result, point, item, "point"), frame_called(result, relative_to, item, "relative_to")
+    frame, base = find_frame(result, point, item, "point"), find_frame(result, relative_to, item, "relative_to")
     if not np.ptp(result.t):
         raise ModelError(item, "result", result, "a path takes more than one row")
-    seen, fine = (Seen.of(motion, frame, base) for motion in (result, finer(result)))
+    seen, fine = (RelativeFrameMotion.of(motion, frame, base) for motion in (result, refine(result)))
     track = Quintic(fine.t, fine.position, fine.velocity, fine.acceleration)
     return CouplerCurve(
         result,
@@ -339,7 +339,7 @@ def coupler_curve(result: Result, point: object, *, relative_to: object = "groun
     )
 
 
-def _normal(seen: Seen) -> Array | None:
+def _normal(seen: RelativeFrameMotion) -> Array | None:
     """Return the normal of the plane that a path lies in; None if there is none."""
     if seen.normal is not None:
         return seen.normal

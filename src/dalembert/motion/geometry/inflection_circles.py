@@ -35,9 +35,9 @@ from numpy.typing import ArrayLike, NDArray
 from ...checks import finite_array
 from ...errors import ModelError
 from ...result import Result
-from .instant_centres import pole
-from .kinematic_result import Reading
-from .relative_motion import Seen, row_of, seen_in_plane
+from .instant_centres import instant_centre
+from .kinematic_result import KinematicResult
+from .relative_motion import RelativeFrameMotion, row_of, seen_in_plane
 
 __all__ = ["InflectionCircles", "inflection_circles"]
 
@@ -45,7 +45,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class InflectionCircles(Reading):
+class InflectionCircles(KinematicResult):
     """The inflection circle of a body at every row, and what goes with it; all in the axes of `relative_to`.
 
     Numbers are NaN where the instant centre is at infinity or the body stands still.
@@ -70,7 +70,7 @@ class InflectionCircles(Reading):
     normal: Array
     pole: Array
     diameter_vector: Array
-    seen: Seen = field(repr=False)
+    seen: RelativeFrameMotion = field(repr=False)
 
     @property
     def diameter(self) -> Array:
@@ -202,7 +202,7 @@ def inflection_circles(result: Result, body: object, *, relative_to: object = "g
     """
     item = "inflection_circles"
     seen, n = seen_in_plane(result, body, relative_to, item)
-    centre, rest = pole(seen, n)
+    centre, rest = instant_centre(seen, n)
     P = np.where(rest[:, None], np.nan, centre.point)
     w = seen.angular_velocity @ n
     x = P - seen.position

@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 from ...checks import checked
 from ...errors import ModelError
 from ...result import Result
-from .kinematic_result import Reading
-from .relative_motion import Seen, frame_called, seen_in_plane
+from .kinematic_result import KinematicResult
+from .relative_motion import RelativeFrameMotion, find_frame, seen_in_plane
 
-__all__ = ["Centre", "Centrodes", "InstantCentres", "centrodes", "instant_centres", "pole"]
+__all__ = ["Centre", "Centrodes", "InstantCentres", "centrodes", "instant_centre", "instant_centres"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-_FAR = 1e9  # lengths of the motion: beyond, a centre is at infinity
-_REST = 1e-10
+INFINITE_DISTANCE = 1e9  # lengths of the motion: beyond, a centre is at infinity
+STATIONARY_TOL = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,20 +52,20 @@ class Centre:
 
     point: Array
     direction: Array
-    infinite: Marks
-    none: Marks
+    infinite: BoolArray
+    none: BoolArray
 
 
-def pole(seen: Seen, n: Array) -> tuple[Centre, Marks]:
+def instant_centre(seen: RelativeFrameMotion, n: Array) -> tuple[Centre, BoolArray]:
     """Return the instant centre of a motion in a plane, in the axes of who sees it, and where (1) used rates."""
     w, v = seen.angular_velocity @ n, seen.velocity
     size = np.abs(w) * seen.scale + np.linalg.norm(v, axis=1)
-    rest = size <= _REST * size.max(initial=0.0)
+    rest = size <= STATIONARY_TOL * size.max(initial=0.0)
     w, v = np.where(rest, seen.angular_acceleration @ n, w), np.where(rest[:, None], seen.acceleration, v)
     speed = np.linalg.norm(v, axis=1)
     fastest = max(float((np.abs(w[~rest]) * seen.scale + speed[~rest]).max(initial=0.0)), 1e-300)
-    none = ~(np.abs(w) * seen.scale + speed > np.where(rest, 0.0, _REST * fastest))
-    infinite = ~none & ~(np.abs(w) * seen.scale * _FAR > speed)
+    none = ~(np.abs(w) * seen.scale + speed > np.where(rest, 0.0, STATIONARY_TOL * fastest))
+    infinite = ~none & ~(np.abs(w) * seen.scale * INFINITE_DISTANCE > speed)
     good = ~none & ~infinite
     across = np.cross(n, v)
     with np.errstate(all="ignore"):
@@ -75,7 +75,7 @@ def pole(seen: Seen, n: Array) -> tuple[Centre, Marks]:
 
 
 @dataclass(frozen=True, eq=False)
-class InstantCentres(Reading, Mapping[tuple[str, str], Centre]):
+class InstantCentres(KinematicResult, Mapping[tuple[str, str], Centre]):
     """Instant centres of all pairs of some bodies, in world axes: ``centres["crank", "rocker"].point``.
 
     Attributes
@@ -141,24 +141,24 @@ def instant_centres(result: Result, bodies: Iterable[object] | None = None) -> I
     if not isinstance(result, Result):
         raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
     wanted = ("ground", *result._model().system.bodies) if bodies is None else tuple(bodies)
-    frames = {frame.body.name: frame.body.origin for frame in (frame_called(result, b, item, "bodies") for b in wanted)}
+    frames = {frame.body.name: frame.body.origin for frame in (find_frame(result, b, item, "bodies") for b in wanted)}
     names = tuple(frames)
     if len(names) < 2:
         raise ModelError(item, "bodies", bodies, "give at least two")
-    motions = {name: Seen.of(result, frame) for name, frame in frames.items()}
+    motions = {name: RelativeFrameMotion.of(result, frame) for name, frame in frames.items()}
     n = _common_normal(motions, item)
     found = {}
     for first, second in combinations(names, 2):
         a, b = motions[first], motions[second]
-        found[frozenset((first, second))] = pole(_difference(a, b), n)[0]
+        found[frozenset((first, second))] = instant_centre(_difference(a, b), n)[0]
     return InstantCentres(result, names, n, found)
 
 
-def _difference(a: Seen, b: Seen) -> Seen:
+def _difference(a: RelativeFrameMotion, b: RelativeFrameMotion) -> RelativeFrameMotion:
     """Return the motion of b's origin less that of a's point there, in world axes."""
     r = b.position - a.position
     W, E = a.angular_velocity, a.angular_acceleration
-    return Seen(
+    return RelativeFrameMotion(
         b.frame,
         a.frame,
         b.t,
@@ -172,7 +172,7 @@ def _difference(a: Seen, b: Seen) -> Seen:
     )
 
 
-def _common_normal(motions: dict[str, Seen], item: str) -> Array:
+def _common_normal(motions: dict[str, RelativeFrameMotion], item: str) -> Array:
     turns = [seen for seen in motions.values() if np.abs(seen.angular_velocity).max(initial=0.0) > 0]
     n = (turns or list(motions.values()))[-1].plane(item)
     size = max(float(np.linalg.norm(seen.velocity, axis=1).max(initial=0.0)) for seen in motions.values()) or 1.0
@@ -188,7 +188,7 @@ def _common_normal(motions: dict[str, Seen], item: str) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Centrodes(Reading):
+class Centrodes(KinematicResult):
     """The polodes of a body: where the instant centre travels, seen by the frame and by the body itself.
 
     The moving polode rolls on the fixed one without sliding.
@@ -214,10 +214,10 @@ class Centrodes(Reading):
     t: Array
     fixed: Array
     moving: Array
-    infinite: Marks
-    none: Marks
+    infinite: BoolArray
+    none: BoolArray
     normal: Array
-    seen: Seen = field(repr=False)
+    seen: RelativeFrameMotion = field(repr=False)
 
     @cached_property
     def pole_velocity(self) -> Array:
@@ -251,7 +251,7 @@ def centrodes(result: Result, body: object, *, relative_to: object = "ground") -
     """
     item = "centrodes"
     seen, n = seen_in_plane(result, body, relative_to, item)
-    centre, _ = pole(seen, n)
+    centre, _ = instant_centre(seen, n)
     moving = np.einsum("nji,nj->ni", seen.rotation, centre.point - seen.position)
     return Centrodes(
         result, seen.frame, seen.relative_to, seen.t, centre.point, moving, centre.infinite, centre.none, n, seen

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ...errors import DalembertError
 from ...result import Result
 
-__all__ = ["Extremes", "Quintic", "extremes", "finer", "next_rate", "roots", "sign_changes"]
+__all__ = ["Extremes", "Quintic", "differentiate", "extremes", "refine", "roots", "sign_changes"]
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ _FINE = 361
 _ENOUGH = 7  # rows with which the last rate alone tells the next
 
 
-def finer(result: Result, rows: int = _FINE) -> Result:
+def refine(result: Result, rows: int = _FINE) -> Result:
     """Return a motion with more rows among its own, if it knows what is between them."""
     if result.dense is None or not 1 < len(result) < rows:
         return result
@@ -43,7 +43,7 @@ def finer(result: Result, rows: int = _FINE) -> Result:
     return more
 
 
-def next_rate(t: Array, *known: Array) -> Array:
+def differentiate(t: Array, *known: Array) -> Array:
     """Return the next derivative (n, ...) of a quantity whose value and first rates (n, ...) are known at times (n,) s.
 
     NaN where a stretch between two jumps has one row only.

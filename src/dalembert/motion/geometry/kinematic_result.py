@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Reading"]
+__all__ = ["KinematicResult"]
 
 
-class Reading:
+class KinematicResult:
     """Something read off a motion, that can be plotted."""
 
     def plot(self, *, ax: Any = None, path: Any = None, **options: Any) -> Any:

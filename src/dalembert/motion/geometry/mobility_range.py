@@ -1,4 +1,4 @@
-"""Mobility along a motion: how many freedoms there are, how clearly, and where that changes."""
+"""Mobility along a motion: how many degrees of freedom there are, how clearly, and where that changes."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from numpy.typing import ArrayLike, NDArray
 from ...checks import checked, finite_number
 from ...closure.driven.prescribed_velocities import Prescribed
 from ...closure.equations import RelativeEquations
-from ...closure.scaled_equations import Measure, measures_of, named
-from ...closure.scaling import Scales
+from ...closure.scaled_equations import CoordinateMeasure, measures_of, named
+from ...closure.scaling import Scaling
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...result import TIME, Axis, Result
 from ...system import System
 from ..circuit import Circuit
-from .kinematic_result import Reading
+from .kinematic_result import KinematicResult
 
 __all__ = ["MobilityRange", "mobility_range"]
 
 Array = NDArray[np.float64]
 
-_ZERO = 1e-8  # as in `closure_rank`
+ZERO_TOL = 1e-8  # as in `closure_rank`
 _PARTS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class MobilityRange(Reading):
+class MobilityRange(KinematicResult):
     """Mobility along a motion; print it to read it, or plot it.
 
     Attributes
@@ -75,7 +75,7 @@ class MobilityRange(Reading):
         if self.drive:
             k = int(np.argmin(self.grip))
             lines.append(
-                f"driven by {', '.join(self.drive)}: {int(self.left.min())} to {int(self.left.max())} freedoms left, "
+                f"driven by {', '.join(self.drive)}: {int(self.left.min())} to {int(self.left.max())} DOF left, "
                 f"smallest singular value {self.grip[k]:.4g} at {self.at[k]:.6g}"
             )
         return "\n".join(lines)
@@ -120,7 +120,7 @@ def mobility_range(
     left, grip = np.zeros(len(q), dtype=np.intp), np.zeros(len(q))
     prescribed = Prescribed.of(model)
     free = ~prescribed.clocks
-    scales = Scales.of(model, t=t).without(prescribed.rows | ~model.compiled.names.closing)
+    scales = Scaling.of(model, t=t).without(prescribed.rows | ~model.compiled.names.closing)
     for part in np.array_split(np.arange(len(q)), 1 + len(q) // _PARTS):
         J = scales.jacobian(model, q[part])[:, :, free]
         mobility[part], smallest[part] = _verdict(J)
@@ -156,7 +156,7 @@ def _configurations(model: Model, along: Any) -> tuple[Array, Array]:
     return s, q
 
 
-def _row(measure: Measure, q: Array, columns: Array) -> Array:
+def _row(measure: CoordinateMeasure, q: Array, columns: Array) -> Array:
     return np.asarray(measure.row(q) * columns / measure.scale)
 
 
@@ -166,7 +166,7 @@ def _verdict(J: Array) -> tuple[NDArray[np.intp], Array]:
     if not J.shape[1] or not n:
         return np.full(len(J), n, dtype=np.intp), np.full(len(J), np.inf)
     s = np.linalg.svd(J, compute_uv=False)
-    rank = (s > _ZERO * np.maximum(1.0, s[:, :1])).sum(1)
+    rank = (s > ZERO_TOL * np.maximum(1.0, s[:, :1])).sum(1)
     least = np.where(rank > 0, s[np.arange(len(s)), np.maximum(rank - 1, 0)], np.inf)
     return n - rank, least
 

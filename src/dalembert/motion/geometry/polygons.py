@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import checked
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...errors import ModelError
 from ...result import Result
-from .kinematic_result import Reading
-from .relative_motion import Seen, frame_called, row_of
+from .kinematic_result import KinematicResult
+from .relative_motion import RelativeFrameMotion, find_frame, row_of
 
 __all__ = ["Edge", "Polygon", "acceleration_polygon", "velocity_polygon"]
 
@@ -58,7 +58,7 @@ class Edge:
 
 
 @dataclass(frozen=True, eq=False)
-class Polygon(Reading):
+class Polygon(KinematicResult):
     """A velocity or acceleration polygon, in the axes of `relative_to`.
 
     Attributes
@@ -127,7 +127,7 @@ def velocity_polygon(
     ----------
     result : Result
     points : markers or names
-        All joints of the mechanism if left out, by the names of their hinges. A hinge between points that move
+        All joints of the mechanism if left out, by the names of their joints. A joint between points that move
         relative to each other, such as a slide, has two, one of each body, both at the place of the second marker:
         ``"D (slider)"`` and ``"D (ground)"``.
     row, t : int, or float in s
@@ -168,7 +168,7 @@ def _polygon(
     kind: str, result: Result, points: Iterable[object] | None, row: int | None, t: float | None, relative_to: object
 ) -> Polygon:
     item = f"{kind}_polygon"
-    base = frame_called(result, relative_to, item, "relative_to")
+    base = find_frame(result, relative_to, item, "relative_to")
     k = row_of(result, row, t, item)
     moment = _Moment(result, k, base, kind == "acceleration")
     named = _joints(result) if points is None else _given(result, points, item)
@@ -204,19 +204,21 @@ class _Moment:
         known = {"a": result["a"][times]} if accelerations else {}
         self._one = Result(result._model(), *states, stored=known, conditions=result.conditions, axis=result.axis)
         self._base, self.accelerations = base, accelerations
-        self._motions: dict[str, Seen] = {}
+        self._motions: dict[str, RelativeFrameMotion] = {}
 
-    def motion(self, body: Body | str) -> Seen:
+    def motion(self, body: Body | str) -> RelativeFrameMotion:
         """Return the motion of a body."""
         body = self._one._model().system.body_called(body) if isinstance(body, str) else body
         if body.name not in self._motions:
-            self._motions[body.name] = Seen.of(self._one, body.origin, self._base, rates=1 + self.accelerations)
+            self._motions[body.name] = RelativeFrameMotion.of(
+                self._one, body.origin, self._base, rates=1 + self.accelerations
+            )
         return self._motions[body.name]
 
     def of(self, marker: Marker, where: Marker) -> tuple[Array, Array]:
         """Return what the point of a marker's body has that is now at the place of another marker, and that place."""
         if marker.shape is not None:
-            own = Seen.of(self._one, marker, self._base, rates=1 + self.accelerations)
+            own = RelativeFrameMotion.of(self._one, marker, self._base, rates=1 + self.accelerations)
             return (own.acceleration if self.accelerations else own.velocity)[0], own.position[0]
         there = self.motion(where.body)
         place = there.position[0] + there.rotation[0] @ where.position
@@ -235,7 +237,7 @@ class _Moment:
         return Edge(name, tail, tip, vector, turned, vector - turned)
 
     @staticmethod
-    def _rigid(seen: Seen, place: Array, accelerations: bool) -> Array:
+    def _rigid(seen: RelativeFrameMotion, place: Array, accelerations: bool) -> Array:
         w, e, r = seen.angular_velocity[0], seen.angular_acceleration[0], place - seen.position[0]
         if not accelerations:
             return np.asarray(seen.velocity[0] + np.cross(w, r))
@@ -243,9 +245,9 @@ class _Moment:
 
 
 def _joints(result: Result) -> list[tuple[str, list[Marker]]]:
-    """Return all hinges with their two ends."""
+    """Return all joints with their two ends."""
     connections = result._model().system.connections.values()
-    return [(c.name, [c.first, c.second]) for c in connections if isinstance(c.element, Hinge)]
+    return [(c.name, [c.first, c.second]) for c in connections if isinstance(c.element, Joint)]
 
 
 def _given(result: Result, points: Iterable[object], item: str) -> list[tuple[str, list[Marker]]]:
@@ -258,7 +260,7 @@ def _given(result: Result, points: Iterable[object], item: str) -> list[tuple[st
         if isinstance(point, str) and point in joints:
             found.append((point, joints[point]))
             continue
-        marker = frame_called(result, point, item, "points")
+        marker = find_frame(result, point, item, "points")
         found.append((marker.label or marker.name, [marker]))
     return found
 

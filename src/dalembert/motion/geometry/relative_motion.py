@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from ...bodies.markers import Marker
 from ...errors import ModelError
 from ...result import Result
-from ...result.outputs.frames import FRAME, common_axis
-from .interpolation import next_rate
+from ...result.outputs.frames import FRAME_OUTPUTS, common_axis
+from .interpolation import differentiate
 
-__all__ = ["Seen", "frame_called", "row_of", "seen_in_plane"]
+__all__ = ["RelativeFrameMotion", "find_frame", "row_of", "seen_in_plane"]
 
 Array = NDArray[np.float64]
 
-_FLAT = 1e-7  # sines below which a motion is in a plane
+PLANAR_TOL = 1e-7  # sines below which a motion is in a plane
 
 
-def frame_called(result: Result, frame: object, item: str, field: str) -> Marker:
+def find_frame(result: Result, frame: object, item: str, field: str) -> Marker:
     """Return the marker of a result's own model that the user means, or raise a `ModelError`."""
     if not isinstance(result, Result):
         raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
@@ -52,7 +52,7 @@ def row_of(result: Result, row: int | None, t: float | None, item: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class RelativeFrameMotion:
     """Motion of a frame relative to a body or marker, whose axes and rates of change are meant throughout.
 
     Attributes
@@ -83,7 +83,9 @@ class Seen:
     base: Marker | None = None
 
     @classmethod
-    def of(cls, result: Result, frame: Marker, relative_to: Marker | None = None, *, rates: int = 2) -> Seen:
+    def of(
+        cls, result: Result, frame: Marker, relative_to: Marker | None = None, *, rates: int = 2
+    ) -> RelativeFrameMotion:
         """Read the motion off a result, seen from ground if left out; accelerations are NaN unless `rates` is 2."""
         R, p, w, v, e, a = _absolute(result, frame, rates)
         if relative_to is not None and not _is_ground(relative_to):
@@ -108,12 +110,12 @@ class Seen:
     @cached_property
     def jerk(self) -> Array:
         """Rate of `acceleration`, (n, 3) m/s3, from neighbouring rows."""
-        return next_rate(self.t, self.position, self.velocity, self.acceleration)
+        return differentiate(self.t, self.position, self.velocity, self.acceleration)
 
     @cached_property
     def angular_jerk(self) -> Array:
         """Rate of `angular_acceleration`, (n, 3) rad/s3, from neighbouring rows."""
-        return next_rate(self.t, self.angular_velocity, self.angular_acceleration)
+        return differentiate(self.t, self.angular_velocity, self.angular_acceleration)
 
     @cached_property
     def normal(self) -> Array | None:
@@ -124,15 +126,15 @@ class Seen:
         w, v = self.angular_velocity, self.velocity
         size, turning = (float(np.linalg.norm(x, axis=1).max(initial=0.0)) for x in (v, w))
         if turning * self.scale > 1e-12 * size:
-            axis = common_axis(w, _FLAT)
-            flat = axis is not None and np.abs(v @ axis).max() <= _FLAT * (size + turning * self.scale)
+            axis = common_axis(w, PLANAR_TOL)
+            flat = axis is not None and np.abs(v @ axis).max() <= PLANAR_TOL * (size + turning * self.scale)
             return axis if flat else None
         _, s, axes = np.linalg.svd(np.vstack([v, np.zeros((3, 3))]), full_matrices=False)
         if not size:
             return np.array([0.0, 0.0, 1.0])
-        if s[2] > _FLAT * s[0]:
+        if s[2] > PLANAR_TOL * s[0]:
             return None
-        still = axes[s <= _FLAT * s[0]]
+        still = axes[s <= PLANAR_TOL * s[0]]
         for axis in np.eye(3)[::-1]:
             along = still.T @ (still @ axis)
             if np.linalg.norm(along) > 1 - 1e-9:
@@ -158,12 +160,12 @@ class Seen:
         return max(float(np.ptp(self.position, axis=0).max()), self.length)
 
 
-def seen_in_plane(result: Result, body: object, relative_to: object, item: str) -> tuple[Seen, Array]:
+def seen_in_plane(result: Result, body: object, relative_to: object, item: str) -> tuple[RelativeFrameMotion, Array]:
     """Return the motion of a body that another sees in a plane, and the normal (3,) of that; refuse others by name."""
-    frame, base = frame_called(result, body, item, "body"), frame_called(result, relative_to, item, "relative_to")
+    frame, base = find_frame(result, body, item, "body"), find_frame(result, relative_to, item, "relative_to")
     if frame.body is base.body:
         raise ModelError(item, "relative_to", base.name, "give another body")
-    seen = Seen.of(result, frame, base)
+    seen = RelativeFrameMotion.of(result, frame, base)
     return seen, seen.plane(item)
 
 
@@ -173,7 +175,7 @@ def _is_ground(marker: Marker) -> bool:
 
 def _absolute(result: Result, frame: Marker, rates: int) -> tuple[Array, ...]:
     def read(name: str) -> Array:
-        return result.output(FRAME[name](result._model(), frame, frame.name))
+        return result.output(FRAME_OUTPUTS[name](result._model(), frame, frame.name))
 
     first = [read(name) for name in ("rotation", "position", "angular_velocity", "velocity")]
     if rates < 2:

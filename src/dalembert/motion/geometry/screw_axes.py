@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...result import Result
-from .interpolation import next_rate
-from .kinematic_result import Reading
-from .relative_motion import Seen, frame_called
+from .interpolation import differentiate
+from .kinematic_result import KinematicResult
+from .relative_motion import RelativeFrameMotion, find_frame
 
 __all__ = ["ScrewAxes", "screw_axes"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class ScrewAxes(Reading):
+class ScrewAxes(KinematicResult):
     """The instantaneous screw axis of a body at every row, in the axes of `relative_to`.
 
     Attributes
@@ -56,9 +56,9 @@ class ScrewAxes(Reading):
     pitch: Array
     turning: Array
     sliding: Array
-    infinite: Marks
-    none: Marks
-    seen: Seen = field(repr=False)
+    infinite: BoolArray
+    none: BoolArray
+    seen: RelativeFrameMotion = field(repr=False)
 
     @cached_property
     def moving_direction(self) -> Array:
@@ -77,7 +77,7 @@ class ScrewAxes(Reading):
         NaN where they are parallel. From differences between rows.
         """
         u, p = self.direction, self.point
-        du, dp = next_rate(self.t, u), next_rate(self.t, p)
+        du, dp = differentiate(self.t, u), differentiate(self.t, p)
         with np.errstate(all="ignore"):
             size = (du * du).sum(axis=1)
             back = (du * dp).sum(axis=1) / np.where(size > 1e-18 * np.nanmax(size, initial=1e-300), size, np.nan)
@@ -100,10 +100,10 @@ def screw_axes(result: Result, body: object, *, relative_to: object = "ground") 
         Who sees the motion.
     """
     item = "screw_axes"
-    frame, base = frame_called(result, body, item, "body"), frame_called(result, relative_to, item, "relative_to")
+    frame, base = find_frame(result, body, item, "body"), find_frame(result, relative_to, item, "relative_to")
     if frame.body is base.body:
         raise ModelError(item, "relative_to", base.name, "give another body")
-    seen = Seen.of(result, frame, base)
+    seen = RelativeFrameMotion.of(result, frame, base)
     w, v = seen.angular_velocity, seen.velocity
     size = np.linalg.norm(w, axis=1) * seen.scale + np.linalg.norm(v, axis=1)
     rest = size <= 1e-10 * size.max(initial=0.0)

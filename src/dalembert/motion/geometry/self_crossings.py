@@ -16,7 +16,8 @@ Array = NDArray[np.float64]
 def crossings(t: Array, track: Quintic, normal: Array, size: float) -> list[tuple[float, float]]:
     """Return pairs of times (s) at which a path across `normal` is at the same place and crosses itself.
 
-    Found on the chords between rows, made exact by Newton's method. Places where it runs along itself are none.
+    Found on the loop constraints between rows, made exact by Newton's method. Places where it runs along itself are
+    none.
     """
     times = np.unique(t) if len(t) > 400 else track.between(-(-400 // max(len(t), 1)))
     plane = frame_with_z(normal)[:, :2]

@@ -23,17 +23,17 @@ from numpy.typing import NDArray
 
 from ...checks import checked
 from ...closure.joint_velocities import cut_speeds_of_twist, speed_rows
-from ...closure.named_velocities import Freedoms, freedoms_of
-from ...closure.scaling import Scales
-from ...closure.velocity_projection import RANK
+from ...closure.named_velocities import NamedVelocities, named_velocities
+from ...closure.scaling import Scaling
+from ...closure.velocity_projection import RANK_TOL
 from ...errors import ModelError
 from ...model import Model
 from ...model.connection_loads import weightless_loads
 from ...result import Result
 from ...result.outputs.frames import common_axis
 from .interpolation import Extremes, extremes
-from .kinematic_result import Reading
-from .relative_motion import Seen
+from .kinematic_result import KinematicResult
+from .relative_motion import RelativeFrameMotion
 
 __all__ = ["TransmissionAngle", "balanced_loads", "transmission_angle"]
 
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class TransmissionAngle(Reading):
+class TransmissionAngle(KinematicResult):
     """Transmission angle at every row.
 
     Attributes
@@ -108,20 +108,20 @@ def transmission_angle(
     Parameters
     ----------
     result : Result
-        Of a mechanism with one freedom.
+        Of a mechanism with one degree of freedom.
     at : str
-        The hinge or constraint that passes the force on to the driven body, ``"C"`` of a four-bar.
+        The joint or constraint that passes the force on to the driven body, ``"C"`` of a four-bar.
     output : str
-        The coordinate at which the load acts: a hinge of the driven body, cut or not.
+        The coordinate at which the load acts: a joint of the driven body, cut or not.
     input : str
-        The coordinate at which the effort acts; the driven hinge if left out.
+        The coordinate at which the effort acts; the driven joint if left out.
     body : str
-        The driven body, if both or none of the bodies at `at` are also at the hinge of the output.
+        The driven body, if both or none of the bodies at `at` are also at the joint of the output.
 
     Raises
     ------
     ModelError
-        If effort and load cannot balance: the mechanism has other freedoms than the one from input to output.
+        If effort and load cannot balance: the mechanism has other degrees of freedom than the one from input to output.
 
     Examples
     --------
@@ -165,17 +165,17 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
     model = result._model()
     E, L = (_coordinate(model, name, field, item) for name, field in ((input, "input"), (output, "output")))
     q, n = np.asarray(result.q), len(result)
-    scales = Scales.of(model, prescribed=False).without(_driven_rows(model))
+    scales = Scaling.of(model, prescribed=False).without(_driven_rows(model))
     c, d = speed_rows(E, q)[:, 0], speed_rows(L, q)[:, 0]
     both = _balance(result, c * scales.columns, d * scales.columns, scales.columns)
     rest = scales.columns * (-both[:, :1] * c - both[:, 1:] * d)
     J = scales.rows[:, None] * model.constraint_jacobian(q, t=np.asarray(result.t)) * scales.columns
-    x = (np.linalg.pinv(J.swapaxes(1, 2), rcond=RANK) @ rest[:, :, None])[:, :, 0] if model.nc else np.zeros((n, 0))
+    x = (np.linalg.pinv(J.swapaxes(1, 2), rcond=RANK_TOL) @ rest[:, :, None])[:, :, 0] if model.nc else np.zeros((n, 0))
     missing = np.abs(np.einsum("nij,ni->nj", J, x) - rest).max(axis=1) > 1e-6 * np.abs(rest).max(axis=1)
     if missing.all():
         remedy = (
             f"an effort at {input!r} cannot balance a load there at {result.axis.at(result.t[missing.argmax()])}: the "
-            "mechanism has other freedoms, or the two are not connected; it takes one freedom"
+            "mechanism has other degrees of freedom, or the two are not connected; it takes one degree of freedom"
         )
         raise ModelError(item, "output", output, remedy)
     further, passed = _cut_efforts(model, q, ((E, both[:, 0]), (L, both[:, 1])))
@@ -196,19 +196,19 @@ def _balance(result: Result, c: Array, d: Array, columns: Array) -> Array:
     return np.stack([rates[:, 1], -rates[:, 0]], axis=1) / np.where(size > 0, size, np.nan)
 
 
-def _cut_efforts(model: Model, q: Array, efforts: tuple[tuple[Freedoms, Array], ...]) -> tuple[Array, Array]:
-    """Return efforts (n,) at cut hinges as loads on bodies (n, nb, 6), and as loads of connections, (n, ..., 6)."""
+def _cut_efforts(model: Model, q: Array, efforts: tuple[tuple[NamedVelocities, Array], ...]) -> tuple[Array, Array]:
+    """Return efforts (n,) at cut joints as loads on bodies (n, nb, 6), and as loads of connections, (n, ..., 6)."""
     on_bodies, passed = np.zeros((len(q), model.nb, 6)), np.zeros((len(q), len(model.connection_names), 6))
-    for freedom, effort in efforts:
-        for place in freedom.cut:
+    for dof, effort in efforts:
+        for place in dof.cut:
             name, span = next(
                 (name, span) for name, span in model.compiled.names.cut_v.items() if span.start <= place < span.stop
             )
             load = effort[:, None] * cut_speeds_of_twist(model, q, name)[:, place - span.start]
             passed[:, model.connection_names.index(name)] += load
-            chord = model.system.connections[name]
-            point = model.pose(chord.second, q).position
-            for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
+            loop_constraint = model.system.connections[name]
+            point = model.pose(loop_constraint.second, q).position
+            for marker, sign in ((loop_constraint.first, -1.0), (loop_constraint.second, 1.0)):
                 number = model.forest.number[marker.body.name]
                 if number:
                     arm = point - model.pose(marker.body, q).position
@@ -217,9 +217,9 @@ def _cut_efforts(model: Model, q: Array, efforts: tuple[tuple[Freedoms, Array], 
     return on_bodies, passed
 
 
-def _coordinate(model: Model, name: str, field: str, item: str) -> Freedoms:
+def _coordinate(model: Model, name: str, field: str, item: str) -> NamedVelocities:
     try:
-        found = freedoms_of(model, name.removesuffix(".position").removesuffix(".speed"), item=item)
+        found = named_velocities(model, name.removesuffix(".position").removesuffix(".speed"), item=item)
     except ModelError as error:
         raise ModelError(item, field, name, error.remedy) from None
     if len(found) != 1:
@@ -229,12 +229,12 @@ def _coordinate(model: Model, name: str, field: str, item: str) -> Freedoms:
 
 def _driven_rows(model: Model) -> NDArray[np.bool_]:
     rows = np.zeros(model.nc, dtype=bool)
-    rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.hinge_drives)]] = True
+    rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.joint_drives)]] = True
     return rows
 
 
 def _input(model: Model, item: str) -> str:
-    names = [name for drive in model.hinge_drives for name in drive.speed_names]
+    names = [name for drive in model.joint_drives for name in drive.speed_names]
     if len(names) != 1:
         raise ModelError(item, "input", None, f"{len(names)} coordinates are driven: say which one the effort acts at")
     return names[0]
@@ -244,8 +244,8 @@ def _driven(model: Model, at: str, output: str, body: str | None, item: str) -> 
     """Return the driven body, and the one that guides it."""
     connection = model.system.connections[at]
     ends = [marker.body.name for marker in (connection.first, connection.second)]
-    hinge = model.system.connection_and_part(output.removesuffix(".position").removesuffix(".speed"))[0]
-    guides = [] if hinge is None else [marker.body.name for marker in (hinge.first, hinge.second)]
+    joint = model.system.connection_and_part(output.removesuffix(".position").removesuffix(".speed"))[0]
+    guides = [] if joint is None else [marker.body.name for marker in (joint.first, joint.second)]
     if body is not None and body not in ends:
         raise ModelError(item, "body", body, f"give one of those that {at!r} connects: {ends[0]!r} or {ends[1]!r}")
     shared = [name for name in ends if name in guides and name != "ground"] if body is None else [body]
@@ -259,7 +259,7 @@ def _driven(model: Model, at: str, output: str, body: str | None, item: str) -> 
 def _velocity(result: Result, driven: str, frame: str, point: Array) -> Array:
     """Return the velocity (n, 3) m/s of points (n, 3) m of a body relative to another; where it is zero, its rate."""
     system = result._model().system
-    bodies = [Seen.of(result, system.body_called(name).origin) for name in (driven, frame)]
+    bodies = [RelativeFrameMotion.of(result, system.body_called(name).origin) for name in (driven, frame)]
 
     def of(level: int) -> Array:
         parts = []

@@ -21,8 +21,8 @@ from ...errors import ModelError
 from ...result import Output, Result
 from ...result.outputs.frames import turning_axis
 from .interpolation import Extremes, extremes, roots
-from .kinematic_result import Reading
-from .relative_motion import frame_called
+from .kinematic_result import KinematicResult
+from .relative_motion import find_frame
 
 __all__ = ["Ratio", "mechanical_advantage", "rate_pair", "velocity_ratio"]
 
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Ratio(Reading):
+class Ratio(KinematicResult):
     """A ratio of two rates at every row.
 
     Attributes
@@ -85,9 +85,9 @@ def velocity_ratio(result: Result, output: str, input: str) -> Ratio:
     Parameters
     ----------
     result : Result
-        Of a mechanism with one freedom; of others the ratio is that of this motion.
+        Of a mechanism with one degree of freedom; of others the ratio is that of this motion.
     output, input : str
-        Coordinates of hinges, cut or not (``"A"``, ``"P.x"``), angles of bodies (``"rocker.angle"``), components of
+        Coordinates of joints, cut or not (``"A"``, ``"P.x"``), angles of bodies (``"rocker.angle"``), components of
         positions (``"slider.position.x"``); or their rates (``"A.speed"``, ``"slider.velocity.x"``).
     """
     item = "velocity_ratio"
@@ -100,7 +100,7 @@ def mechanical_advantage(result: Result, output: str, input: str) -> Ratio:
     Parameters
     ----------
     result : Result
-        Of a mechanism with one freedom; of others it holds along this motion.
+        Of a mechanism with one degree of freedom; of others it holds along this motion.
     output, input : str
         As for `velocity_ratio`: efforts are those that do work on these rates, N along displacements, N m about angles.
 
@@ -135,17 +135,17 @@ def rate_pair(result: Result, what: str, item: str) -> tuple[Array, Array, str]:
     if not isinstance(what, str):
         raise ModelError(item, "output", what, "give a name such as 'A' or 'slider.position.x'")
     model = result._model()
-    hinge = what.removesuffix(".position").removesuffix(".speed")
+    joint = what.removesuffix(".position").removesuffix(".speed")
     try:
-        output = Output.of(model, f"{hinge}.speed")
+        output = Output.of(model, f"{joint}.speed")
         if output.shape == ():
             unit = output.unit.removesuffix("/s")
-            return result.output(output), result[f"{hinge}.acceleration"], unit
+            return result.output(output), result[f"{joint}.acceleration"], unit
     except ModelError:
         pass
     owner, _, ending = what.rpartition(".")
     if ending == "angle":
-        marker = frame_called(result, owner, item, "output")
+        marker = find_frame(result, owner, item, "output")
         Output.of(model, what)  # refuses what has no angle
         axis = turning_axis(model, marker)
         w = result[f"{owner}.angular_velocity"]
@@ -161,7 +161,7 @@ def rate_pair(result: Result, what: str, item: str) -> tuple[Array, Array, str]:
         Output.of(model, what)
         return result[f"{owner}.{rate}.{ending}"], result[f"{owner}.{second}.{ending}"], unit
     Output.of(model, what)
-    remedy = "give one number: a coordinate of a hinge, 'body.angle', or a component such as 'slider.position.x'"
+    remedy = "give one number: a coordinate of a joint, 'body.angle', or a component such as 'slider.position.x'"
     raise ModelError(item, "output", what, remedy)
 
 

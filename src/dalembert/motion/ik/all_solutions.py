@@ -5,41 +5,43 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...closure.loop_solver import turning
+from ...closure.loop_solver import periodic_angles
 from ...errors import ModelError
-from .equations import Reach
-from .multistart import Found, Search
-from .solvers import descend
+from .equations import IkEquations
+from .multistart import MultistartSearch, SearchOutcome
+from .solvers import solve_bounded
 
 __all__ = ["all_solutions", "distinct"]
 
 Array = NDArray[np.float64]
 
-_SAME = 1e-6  # rad, or characteristic lengths
+DUPLICATE_TOL = 1e-6  # rad, or characteristic lengths
 _ROUND = 48  # starts per target that are tried at once
-_BLUR = 10.0  # roots of the tolerance within which singular configurations are one
-_STEP = 0.2  # rad or characteristic lengths along what may be a freedom
-_EMPTY = 3  # rounds without anything new after which a target is done
+SINGULAR_MERGE_FACTOR = 10.0  # roots of the tolerance within which singular configurations are one
+DIFFERENCE_STEP = 0.2  # rad or characteristic lengths along what may be a degree of freedom
+MAX_EMPTY_ROUNDS = 3  # rounds without anything new after which a target is done
 
 
-def all_solutions(search: Search, begin: Array, preferred: Array, item: str) -> tuple[Found, tuple[Array, ...]]:
+def all_solutions(
+    search: MultistartSearch, begin: Array, preferred: Array, item: str
+) -> tuple[SearchOutcome, tuple[Array, ...]]:
     """Return the configuration nearest to the posture for each target, and all that were found, (n, nq) each."""
     reach = search.reach
     which = np.arange(len(begin))
     found = search.first(begin, which)
     search.again(found, begin, which)
-    found.q = search.unwound(found.q, preferred)
-    _mind_isolated(search, found, item)
+    found.q = search.unwrap_angles(found.q, preferred)
+    _check_isolated(search, found, item)
     kept = [found.q[k : k + 1] if found.reached[k] else found.q[:0] for k in which]
-    idle, used = np.where(found.reached, 0, _EMPTY), 1
-    while used < search.starts and (idle < _EMPTY).any():
-        left = np.flatnonzero(idle < _EMPTY)
+    idle, used = np.where(found.reached, 0, MAX_EMPTY_ROUNDS), 1
+    while used < search.starts and (idle < MAX_EMPTY_ROUNDS).any():
+        left = np.flatnonzero(idle < MAX_EMPTY_ROUNDS)
         each = min(_ROUND, search.starts - used)
         place = np.repeat(left, each)
-        starts = search.kicked(begin[place], np.pi) if reach.closures else search.scattered(begin[place])
-        down = descend(reach, starts, which[place], iterations=search.iterations)
+        starts = search.perturbed(begin[place], np.pi) if reach.closures else search.scattered(begin[place])
+        down = solve_bounded(reach, starts, which[place], iterations=search.iterations)
         reached = down.done & reach.reached(down.residual, down.q)
-        q = search.unwound(down.q, preferred[place])
+        q = search.unwrap_angles(down.q, preferred[place])
         np.add.at(found.iterations, place, down.iterations)
         found.starts[left] += each
         for k in left:
@@ -59,34 +61,34 @@ def all_solutions(search: Search, begin: Array, preferred: Array, item: str) -> 
     return found, tuple(solutions)
 
 
-def distinct(reach: Reach, q: Array) -> Array:
+def distinct(reach: IkEquations, q: Array) -> Array:
     """Return configurations (n, nq) without those that are there before, whole turns apart or not."""
     kept: list[Array] = []
-    scale, angles = reach.model.compiled.tables["column_scale"], turning(reach.model)[1]
+    scale, angles = reach.model.compiled.tables["column_scale"], periodic_angles(reach.model)[1]
     for one in q:
         if kept:
             away = reach.model.difference(np.array(kept), np.broadcast_to(one, (len(kept), len(one))))
             away[:, angles] -= 2 * np.pi * np.round(away[:, angles] / (2 * np.pi))
             away = away / scale
-            if (np.abs(away).max(axis=1) < _SAME).any():
+            if (np.abs(away).max(axis=1) < DUPLICATE_TOL).any():
                 continue
         kept.append(one)
     return np.array(kept).reshape(-1, q.shape[1])
 
 
-def _merged(reach: Reach, q: Array, target: int) -> Array:
+def _merged(reach: IkEquations, q: Array, target: int) -> Array:
     """Return configurations (n, nq) in which those that meet at a singular one are one.
 
     Where an arm is stretched a target is met to the tolerance within its root of the configuration: what lies nearer
-    together there, and on the same freedom to first order, cannot be told apart. The one between them is taken if it
-    is as good.
+    together there, and on the same degree of freedom to first order, cannot be told apart. The one between them is
+    taken if it is as good.
     """
     if len(q) < 2:
         return q
-    scale, angles = reach.model.compiled.tables["column_scale"], turning(reach.model)[1]
+    scale, angles = reach.model.compiled.tables["column_scale"], periodic_angles(reach.model)[1]
     where = np.full(len(q), target)
     s = np.linalg.svd(reach.jacobian(q, where)[:, ~reach.sided], compute_uv=False)
-    blurred = _BLUR * reach.tolerance**0.5
+    blurred = SINGULAR_MERGE_FACTOR * reach.tolerance**0.5
     near = s[:, min(len(reach.columns), s.shape[1]) - 1] < blurred * np.maximum(s[:, 0], 1e-12)
     kept: list[Array] = [one for one, singular in zip(q, near, strict=True) if not singular]
     left = q[near]
@@ -102,31 +104,29 @@ def _merged(reach: Reach, q: Array, target: int) -> Array:
     return np.array(kept).reshape(-1, q.shape[1])
 
 
-def _free(search: Search, q: Array, which: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _free(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Return which configurations (b, nq) can really move with their targets held: further than to first order."""
     reach = search.reach
     rows = ~reach.sided
     J = reach.jacobian(q, which)[:, rows]
     away = np.linalg.svd(J)[2][:, -1]
     found = np.zeros(len(q), dtype=bool)
-    for sign in (_STEP, -_STEP):
-        down = descend(reach, reach.moved(q, sign * away), which, iterations=search.iterations)
+    for sign in (DIFFERENCE_STEP, -DIFFERENCE_STEP):
+        down = solve_bounded(reach, reach.moved(q, sign * away), which, iterations=search.iterations)
         gone = np.linalg.norm(reach.away(down.q, q), axis=1) if len(q) else np.zeros(0)
         at = np.linalg.svd(reach.jacobian(down.q, which)[:, rows], compute_uv=False)
         n = len(reach.columns)
         singular = at[:, n - 1] < 1e-6 * at[:, 0] if at.shape[1] >= n else np.ones(len(q), dtype=bool)
-        found |= down.done & (gone > 0.3 * _STEP) & singular
+        found |= down.done & (gone > 0.3 * DIFFERENCE_STEP) & singular
     return found
 
 
-def _mind_isolated(search: Search, found: Found, item: str) -> None:
-    """Refuse targets that leave freedom: there is no end to their configurations."""
+def _check_isolated(search: MultistartSearch, found: SearchOutcome, item: str) -> None:
+    """Refuse targets that leave degree of freedom: there is no end to their configurations."""
     left = np.flatnonzero(search.left_over(found, np.arange(len(found.q))))
     left = left[_free(search, found.q[left], left)] if left.size else left
     if left.size:
-        number = int(search.freedom(found.q[left[:1]], left[:1])[0])
-        freedoms = f"{number} freedom{'s' * (number > 1)}"
-        remedy = (
-            f"target {left[0]} leaves {freedoms}, so there is no end of configurations: hold that many of the hinges"
-        )
+        number = int(search.dof(found.q[left[:1]], left[:1])[0])
+        dofs = f"{number} degree of freedom{'s' * (number > 1)}"
+        remedy = f"target {left[0]} leaves {dofs}, so there is no end of configurations: hold that many of the joints"
         raise ModelError(item, "all", True, remedy)

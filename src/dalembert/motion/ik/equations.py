@@ -1,9 +1,9 @@
-"""The equations of an inverse kinematics problem: rows of loops, of limits at cut hinges, and of targets, in batches.
+"""The equations of an inverse kinematics problem: rows of loops, of limits at cut joints, and of targets, in batches.
 
-    r(q) = [closures; limits at cut hinges; targets],  dimensionless,     dq = D W^(-1/2) x                         (1)
+    r(q) = [closures; limits at cut joints; targets],  dimensionless,     dq = D W^(-1/2) x                         (1)
 
 Metres are measured in the characteristic length of the model, in rows and in speeds, and W has the weights of
-coordinates. A limit at a hinge where a loop was cut is a row that counts where it is positive; limits of hinges of the
+coordinates. A limit at a joint where a loop was cut is a row that counts where it is positive; limits of joints of the
 tree bound x. Speeds that are held have no column.
 """
 
@@ -19,24 +19,24 @@ from numpy.typing import NDArray
 from ..._core import Reach as Core
 from ...closure.equations import RelativeEquations
 from ...closure.joint_limits import Bounds
-from ...closure.loop_solver import axes_against
-from ...closure.named_velocities import freedoms_of
-from ...closure.scaling import Scales
-from ...connections.joints import Hinge
+from ...closure.loop_solver import axis_reversal_mask
+from ...closure.named_velocities import named_velocities
+from ...closure.scaling import Scaling
+from ...connections.joints import Joint
 from ...model import Model
-from .target_checks import Goal, bent
+from .target_checks import CheckedTarget, rotation_hessian
 
-__all__ = ["Reach"]
+__all__ = ["IkEquations"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
-Places = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+IndexArray = NDArray[np.intp]
 
-CLOSED = 1e-12  # largest residual of closures, rad, and m per characteristic length
+CLOSED_TOL = 1e-12  # largest residual of closures, rad, and m per characteristic length
 
 
 @dataclass(eq=False)
-class Reach:
+class IkEquations:
     """The rows of one problem.
 
     Attributes
@@ -54,19 +54,19 @@ class Reach:
     """
 
     model: Model
-    goals: list[Goal]
+    goals: list[CheckedTarget]
     bounds: Bounds
-    columns: Places
+    columns: IndexArray
     metric: Array
     tolerance: float
     t: float = 0.0
     length: float = field(init=False)
-    closing: Places = field(init=False)
+    closing: IndexArray = field(init=False)
     closures: int = field(init=False)
     limited: int = field(init=False)
     tolerances: Array = field(init=False)
-    sided: Marks = field(init=False)
-    floating: list[tuple[Places, Places]] = field(init=False)
+    sided: BoolArray = field(init=False)
+    floating: list[tuple[IndexArray, IndexArray]] = field(init=False)
 
     def __post_init__(self) -> None:
         model = self.model
@@ -77,7 +77,9 @@ class Reach:
         self.closures = len(self.closing)
         self._over = np.flatnonzero(np.isfinite(self.bounds.cut_upper))
         self._under = np.flatnonzero(np.isfinite(self.bounds.cut_lower))
-        units = [u for c in model.forest.chords if isinstance(c.element, Hinge) for u in c.element.speed_units]
+        units = [
+            u for c in model.forest.loop_constraints if isinstance(c.element, Joint) for u in c.element.speed_units
+        ]
         per = np.array([1.0 / self.length if unit == "m" else 1.0 for unit in units])
         self._cut_scales = per[[*self._over, *self._under]] if len(per) else np.zeros(0)
         self.limited = len(self._cut_scales)
@@ -86,11 +88,11 @@ class Reach:
         self.sided = np.zeros(count, dtype=bool)
         self.sided[self.closures : hard] = True
         self.tolerances = np.full(count, self.tolerance)
-        self.tolerances[:hard] = max(CLOSED, Scales.of(model, prescribed=False).floor)
+        self.tolerances[:hard] = max(CLOSED_TOL, Scaling.of(model, prescribed=False).floor)
         self.goal_scales = np.array([g.weight**0.5 / (self.length if g.unit == "m" else 1.0) for g in self.goals])
         self._per_unit = self.metric / model.compiled.tables["column_scale"][self.columns]
-        balls = [hinge for hinge in model.forest.hinges if "qw" in hinge.element.coordinates]
-        spans = [(model.v_slice(hinge.name).start, hinge.element.nv) for hinge in balls]
+        balls = [joint for joint in model.forest.joints if "qw" in joint.element.coordinates]
+        spans = [(model.v_slice(joint.name).start, joint.element.nv) for joint in balls]
         turns = [np.flatnonzero(np.isin(self.columns, np.arange(start, start + 3))) for start, _ in spans]
         self._attitudes = [turn for turn in turns if len(turn) == 3]
         self.floating = [
@@ -129,17 +131,17 @@ class Reach:
             self.tolerances,
         )
 
-    def residual(self, q: Array, which: Places) -> Array:
+    def residual(self, q: Array, which: IndexArray) -> Array:
         """Return r (b, m) at q (b, nq); `which` says what targets of the batch are meant, (b,)."""
         return self.core.rows(*self.aimed(q, which), False)[0]
 
-    def jacobian(self, q: Array, which: Places) -> Array:
+    def jacobian(self, q: Array, which: IndexArray) -> Array:
         """Return the rows of r on x, J (b, m, n)."""
         J = self.core.rows(*self.aimed(q, which), True)[1]
         assert J is not None
         return J
 
-    def aimed(self, q: Array, which: Places) -> tuple[Array, NDArray[np.int64]]:
+    def aimed(self, q: Array, which: IndexArray) -> tuple[Array, NDArray[np.int64]]:
         """Return configurations and numbers of targets as the core takes them."""
         return np.ascontiguousarray(q, dtype=np.float64), np.ascontiguousarray(which, dtype=np.int64)
 
@@ -186,7 +188,7 @@ class Reach:
         """Return the second derivative (b, n, n) of what `away` is the gradient of: one, but for attitudes."""
         H = np.broadcast_to(np.eye(len(self.columns)), (len(away), len(self.columns), len(self.columns))).copy()
         for span in self._attitudes:
-            H[:, span[:, None], span] = bent(away[:, span] * self.metric[span], 0.5)
+            H[:, span[:, None], span] = rotation_hessian(away[:, span] * self.metric[span], 0.5)
         return H
 
     # -- verdicts
@@ -195,11 +197,11 @@ class Reach:
         """Return r (b, m) with limits that are kept at zero."""
         return r if not self.limited else np.where(self.sided, np.maximum(r, 0.0), r)
 
-    def reached(self, r: Array, q: Array) -> Marks:
+    def reached(self, r: Array, q: Array) -> BoolArray:
         """Return where targets and loops hold, (b,)."""
-        marks: Marks = np.asarray((np.abs(self.violated(r)) <= self.tolerances).all(axis=1))
+        marks: BoolArray = np.asarray((np.abs(self.violated(r)) <= self.tolerances).all(axis=1))
         if self.closures and marks.any():
-            marks[marks] = ~axes_against(self.model, q[marks]).any(axis=1)
+            marks[marks] = ~axis_reversal_mask(self.model, q[marks]).any(axis=1)
         return marks
 
     def missed(self, r: Array) -> tuple[Array, Array]:
@@ -211,16 +213,16 @@ class Reach:
         return found["m"], found["rad"]
 
     def pressed(self, r: Array) -> list[str]:
-        """Return the coordinates of cut hinges that are at a limit where rows are r (m,)."""
+        """Return the coordinates of cut joints that are at a limit where rows are r (m,)."""
         at = np.flatnonzero(np.abs(r[self.closures : self.hard]) < 1e-9)
-        names = freedoms_of(self.model, self.model.compiled.names.cut_v, item="limits").names
+        names = named_velocities(self.model, self.model.compiled.names.cut_v, item="limits").names
         return [names[k] for k in np.array([*self._over, *self._under], dtype=int)[at]]
 
 
 _KINDS = ("position", "rotation", "angles", "direction")  # GoalKind of the core
 
 
-def _in_core(model: Model, goal: Goal, scale: float) -> tuple[Any, ...]:
+def _in_core(model: Model, goal: CheckedTarget, scale: float) -> tuple[Any, ...]:
     """Return a goal as the core takes it: numbers in place of those that are free."""
     reference = None if goal.reference is None else model._point("pose", goal.reference)
     letters = goal.letters[::-1] if goal.letters.islower() else goal.letters
@@ -236,10 +238,10 @@ def _in_core(model: Model, goal: Goal, scale: float) -> tuple[Any, ...]:
     )
 
 
-def _boxes(model: Model, bounds: Bounds, columns: Places) -> tuple[Places, Array, Array]:
+def _boxes(model: Model, bounds: Bounds, columns: IndexArray) -> tuple[IndexArray, Array, Array]:
     """Return where the coordinate of each column stands in q, -1 where it has none, and its limits."""
     place = np.full(model.nv, -1)
-    for name in (*model.hinge_names, *model.flexible_names):
+    for name in (*model.joint_names, *model.flexible_names):
         q, v = model.q_slice(name), model.v_slice(name)
         if q.stop - q.start == v.stop - v.start:
             place[v] = np.arange(q.start, q.stop)

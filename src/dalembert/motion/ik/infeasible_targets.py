@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...rotation import rotation_vectors
-from .equations import Reach
-from .multistart import Search
-from .target_checks import Goal
+from .equations import IkEquations
+from .multistart import MultistartSearch
+from .target_checks import CheckedTarget
 
-__all__ = ["mind_contradictions", "mind_motion"]
+__all__ = ["check_contradictions", "check_motion"]
 
 Array = NDArray[np.float64]
 
 _TRIALS = 3  # random configurations at which a marker is looked at
-_APART = 1e-6  # rad, or part of a distance
+APART_TOL = 1e-6  # rad, or part of a distance
 
 
-def mind_contradictions(goals: list[Goal], item: str) -> None:
+def check_contradictions(goals: list[CheckedTarget], item: str) -> None:
     """Refuse targets of points of one rigid body that contradict each other."""
     for one, two in combinations(goals, 2):
         same = one.marker.body is two.marker.body and one.marker.body.flexible is None
@@ -32,14 +32,14 @@ def mind_contradictions(goals: list[Goal], item: str) -> None:
             continue
         apart, unit, size = gap
         worst = int(apart.argmax())
-        if apart[worst] > _APART * size:
+        if apart[worst] > APART_TOL * size:
             what = f"{item}: {one.kind} of {one.name!r} and {two.kind} of {two.name!r}"
             where = f" of target {worst}" if len(apart) > 1 else ""
             remedy = "both are on one rigid body: free one of them"
             raise ModelError(what, f"contradiction{where}", f"{apart[worst]:.6g} {unit}", remedy)
 
 
-def _gap(one: Goal, two: Goal) -> tuple[Array, str, float] | None:
+def _gap(one: CheckedTarget, two: CheckedTarget) -> tuple[Array, str, float] | None:
     """Return by how much two targets of a rigid body contradict each other (B,), the unit, and its scale."""
     kinds = (one.kind, two.kind)
     if not (one.whole and two.whole):
@@ -60,7 +60,7 @@ def _gap(one: Goal, two: Goal) -> tuple[Array, str, float] | None:
     return None
 
 
-def mind_motion(reach: Reach, q: Array, search: Search, item: str) -> None:
+def check_motion(reach: IkEquations, q: Array, search: MultistartSearch, item: str) -> None:
     """Refuse targets that nothing moves, unless they are met at q (nq,) as it is."""
     trials = search.scattered(np.tile(q, (_TRIALS, 1)))
     J = reach.jacobian(trials, np.zeros(_TRIALS, dtype=int))
@@ -78,5 +78,5 @@ def mind_motion(reach: Reach, q: Array, search: Search, item: str) -> None:
         elif goal.marker.body is reach.model.system.ground:
             remedy = "it is fixed in the ground"
         else:
-            remedy = "no hinge that may move changes it: free what is held, or choose another marker"
+            remedy = "no joint that may move changes it: free what is held, or choose another marker"
         raise ModelError(f"{item}: {goal.kind} of {goal.name!r}", "target", f"{missed:.6g} {goal.unit} away", remedy)

@@ -11,27 +11,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import checked, finite_number, positive, random_generator
 from ...closure.joint_limits import Bounds
-from ...closure.named_velocities import names_of
+from ...closure.named_velocities import as_name_list
 from ...errors import ModelError
 from ...model import Model, State, as_model
 from ...system import System
 from .all_solutions import all_solutions
-from .equations import Reach
-from .infeasible_targets import mind_contradictions, mind_motion
+from .equations import IkEquations
+from .infeasible_targets import check_contradictions, check_motion
 from .joint_bounds import columns_of
-from .multistart import Found, Search
-from .path_following import Jump, along, fitted
+from .multistart import MultistartSearch, SearchOutcome
+from .path_following import Jump, fitted, follow_targets
 from .seeds import ITEM, begin_from, metric_of, posture_of
 from .targets import goals_of
 
-__all__ = ["InverseKinematics", "Missed", "inverse_kinematics"]
+__all__ = ["InverseKinematics", "TargetError", "inverse_kinematics"]
 
 Array = NDArray[np.float64]
 
-_PUSHED = 1e-7  # part of the largest pull towards the target that counts as pressing against a limit
+ACTIVE_LIMIT_TOL = 1e-7  # part of the largest pull towards the target that counts as pressing against a limit
 
 
-class Missed(NamedTuple):
+class TargetError(NamedTuple):
     """By how much the worst target is missed.
 
     position : (B,) m
@@ -66,7 +66,7 @@ class InverseKinematics:
 
     q: Array
     reached: Any
-    residual: Missed
+    residual: TargetError
     iterations: Any
     starts: Any
     message: Any
@@ -80,7 +80,7 @@ class InverseKinematics:
         q = np.atleast_2d(self.q)
         if not isinstance(k, (int, np.integer)) or not -len(q) <= k < len(q):
             raise ModelError("state", "k", k, f"there are {len(q)} configurations")
-        return State(q=q[k].copy(), v=np.zeros(self.model.nv), x=self.model.state_starts())
+        return State(q=q[k].copy(), v=np.zeros(self.model.nv), x=self.model.element_start_values())
 
 
 @checked("q", "weights", "prefer", "hold", "free", "path", "fit", "all", "max_iterations", "rng", "starts")
@@ -115,7 +115,7 @@ def inverse_kinematics(
     q : (nq,) or (B, nq) rad or m
         Where to start; the start values of the description, its loops closed, if left out.
     limits : bool, or dict of name to (lower, upper)
-        Whether limits of hinges hold, those at which loops are cut included; others in their place by name.
+        Whether limits of joints hold, those at which loops are cut included; others in their place by name.
     weights : dict of name to float
         Weights of coordinates in the distance from the preferred posture: the larger, the less they move. Default 1
         for an angle, and for a displacement measured in the characteristic length of the model.
@@ -141,7 +141,7 @@ def inverse_kinematics(
     max_iterations : int
         Per start.
     t : float, s
-        Time, for hinges and constraints that depend on it. Drives are let go.
+        Time, for joints and constraints that depend on it. Drives are let go.
     rng : numpy Generator or seed
         Of the random starts; default seed 0, so that results repeat.
 
@@ -173,17 +173,17 @@ def inverse_kinematics(
     goals, number = goals_of(model, targets, ITEM)
     count = 1 if number is None else number
     if not fit:
-        mind_contradictions(goals, ITEM)
+        check_contradictions(goals, ITEM)
     t = finite_number(t, item=ITEM, field="t")
-    columns = columns_of(model, names_of(hold), names_of(free), ITEM)
+    columns = columns_of(model, as_name_list(hold), as_name_list(free), ITEM)
     bounds = Bounds.of(model, limits, ITEM)
     metric = metric_of(model, weights)[columns]
-    reach = Reach(model, goals, bounds, columns, metric, positive(ITEM, tolerance=tolerance)["tolerance"], t)
+    reach = IkEquations(model, goals, bounds, columns, metric, positive(ITEM, tolerance=tolerance)["tolerance"], t)
     number_of_starts = _count(starts, 400 if all else 50, "starts")
     random = random_generator(0 if rng is None else rng, item="inverse_kinematics", field="rng")
-    search = Search(reach, number_of_starts, _count(max_iterations, 60, "max_iterations"), random)
+    search = MultistartSearch(reach, number_of_starts, _count(max_iterations, 60, "max_iterations"), random)
     begin, notes, several = begin_from(model, q, count, reach)
-    mind_motion(reach, begin[0], search, ITEM)
+    check_motion(reach, begin[0], search, ITEM)
     preferred = posture_of(model, prefer, begin, count)
     if number is None and several is not None:
         count = number = several  # one target, many starts
@@ -195,7 +195,7 @@ def inverse_kinematics(
     if fit:
         found = fitted(search, begin, count, path)
     elif path:
-        found, jumps = along(search, begin[0], count, None if prefer is None else preferred)
+        found, jumps = follow_targets(search, begin[0], count, None if prefer is None else preferred)
     elif all:
         found, solutions = all_solutions(search, begin, preferred, ITEM)
     else:
@@ -218,8 +218,8 @@ def _count(given: int | None, default: int, name: str) -> int:
 
 
 def _answer(
-    reach: Reach,
-    found: Found,
+    reach: IkEquations,
+    found: SearchOutcome,
     single: bool,
     jumps: tuple[Jump, ...],
     solutions: tuple[Array, ...],
@@ -231,16 +231,16 @@ def _answer(
     if loose:
         notes = (*notes, f"{loose} of {len(found.q)} reach their targets, but the nearest posture was not settled")
     if single:
-        q, missed = found.q[0], Missed(float(position[0]), float(rotation[0]))
+        q, missed = found.q[0], TargetError(float(position[0]), float(rotation[0]))
         ok, steps, starts = bool(found.reached[0]), int(found.iterations[0]), int(found.starts[0])
         return InverseKinematics(q, ok, missed, steps, starts, messages[0], reach.model, jumps, solutions, notes)
-    missed = Missed(position, rotation)
+    missed = TargetError(position, rotation)
     return InverseKinematics(
         found.q, found.reached, missed, found.iterations, found.starts, messages, reach.model, jumps, solutions, notes
     )
 
 
-def _message(reach: Reach, found: Found, k: int) -> str:
+def _message(reach: IkEquations, found: SearchOutcome, k: int) -> str:
     """Say by how much a target is missed, and what stands in the way."""
     model, r = reach.model, found.residual[k]
     parts = []
@@ -254,14 +254,14 @@ def _message(reach: Reach, found: Found, k: int) -> str:
     if opened:
         return f"loops do not close: {', '.join(map(repr, opened[:4]))} {'are' if len(opened) > 1 else 'is'} open"
     if not parts:
-        return "a hinge that closes a loop has its axis opposed"
-    return f"missed: {', '.join(parts)}; {_obstacle(reach, found, k)}"
+        return "a joint that closes a loop has its axis opposed"
+    return f"missed: {', '.join(parts)}; {_limiting_joint(reach, found, k)}"
 
 
-def _obstacle(reach: Reach, found: Found, k: int) -> str:
+def _limiting_joint(reach: IkEquations, found: SearchOutcome, k: int) -> str:
     least, most = (room[0] for room in reach.room(found.q[k : k + 1]))
     push = found.push[k]
-    strong = np.abs(push) > _PUSHED * max(1.0, float(np.abs(push).max(initial=0.0)))
+    strong = np.abs(push) > ACTIVE_LIMIT_TOL * max(1.0, float(np.abs(push).max(initial=0.0)))
     names = [
         f"{reach.model.coordinate_names[reach.place[i]]!r} is at its {side} limit {bound:.6g}"
         for i in np.flatnonzero(strong)

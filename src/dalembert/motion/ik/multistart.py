@@ -1,8 +1,9 @@
-"""From starts to configurations that reach their targets, or come nearest; the freedom that is left follows a posture.
+"""From starts to configurations that reach their targets, or come nearest; the degree of freedom that is left follows a
+posture.
 
 Zeros of all rows are searched from one start after another (`descent`). Where none is found, the least of the targets
-with loops closed; where one is found and freedom is left, the least weighted distance from the preferred posture with
-targets and loops held (`settling`).
+with loops closed; where one is found and degree of freedom is left, the least weighted distance from the preferred
+posture with targets and loops held (`settling`).
 """
 
 from __future__ import annotations
@@ -13,22 +14,22 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .equations import Marks, Places, Reach
-from .nearest_configuration import restore, settle
-from .solvers import Descent, descend
+from .equations import BoolArray, IkEquations, IndexArray
+from .nearest_configuration import minimize_on_constraints, project_onto_rows
+from .solvers import IkOutcome, solve_bounded
 
-__all__ = ["Found", "Search"]
+__all__ = ["MultistartSearch", "SearchOutcome"]
 
 Array = NDArray[np.float64]
 
-_NARROW = 1e-8  # singular values below, relative to the largest: freedoms that are left
-_TIE = 1e-8  # weight of the posture where targets are out of reach: it decides between equals only
-_POOL = 24  # random configurations, the nearest of which are started from
+_NARROW = 1e-8  # singular values below, relative to the largest: degrees of freedom that are left
+POSTURE_WEIGHT = 1e-8  # weight of the posture where targets are out of reach: it decides between equals only
+N_RANDOM_CANDIDATES = 24  # random configurations, the nearest of which are started from
 _TOGETHER = 1024  # starts that are tried at once, at least
 
 
 @dataclass(eq=False)
-class Found:
+class SearchOutcome:
     """Configurations of a batch.
 
     Attributes
@@ -45,13 +46,13 @@ class Found:
 
     q: Array
     residual: Array
-    reached: Marks
-    iterations: Places
-    starts: Places
+    reached: BoolArray
+    iterations: IndexArray
+    starts: IndexArray
     push: Array
-    settled: Marks
+    settled: BoolArray
 
-    def put(self, where: Places, found: Descent, reached: Marks) -> None:
+    def put(self, where: IndexArray, found: IkOutcome, reached: BoolArray) -> None:
         """Take over what descents found for some of the batch."""
         self.q[where], self.residual[where], self.push[where] = found.q, found.residual, found.push
         self.reached[where] = reached
@@ -59,7 +60,7 @@ class Found:
 
 
 @dataclass(eq=False)
-class Search:
+class MultistartSearch:
     """How a problem is searched.
 
     Attributes
@@ -70,30 +71,32 @@ class Search:
     random : numpy Generator
     """
 
-    reach: Reach
+    reach: IkEquations
     starts: int
     iterations: int
     random: np.random.Generator
 
-    def solve(self, q: Array, preferred: Array, which: Places | None = None) -> Found:
+    def solve(self, q: Array, preferred: Array, which: IndexArray | None = None) -> SearchOutcome:
         """Search from q (B, nq) for targets `which` (B,), all of them if left out, with a preferred posture (B, nq)."""
         which = np.arange(len(q)) if which is None else which
         found = self.first(q, which)
         self.again(found, q, which)
-        found.q = self.unwound(found.q, preferred)
+        found.q = self.unwrap_angles(found.q, preferred)
         self.nearest(found, preferred, which)
         self.posture(found, preferred, which)
         return found
 
-    def first(self, q: Array, which: Places) -> Found:
+    def first(self, q: Array, which: IndexArray) -> SearchOutcome:
         """Descend from q (B, nq)."""
         inside = self.reach.within(q.copy())
-        down = descend(self.reach, inside, which, iterations=self.iterations, patience=6)
+        down = solve_bounded(self.reach, inside, which, iterations=self.iterations, patience=6)
         reached = down.done & self.reach.reached(down.residual, down.q)
         ones = np.ones(len(q), dtype=int)
-        return Found(down.q, down.residual, reached, down.iterations, ones, down.push, np.ones(len(q), dtype=bool))
+        return SearchOutcome(
+            down.q, down.residual, reached, down.iterations, ones, down.push, np.ones(len(q), dtype=bool)
+        )
 
-    def again(self, found: Found, q: Array, which: Places) -> None:
+    def again(self, found: SearchOutcome, q: Array, which: IndexArray) -> None:
         """Try further starts where the first did not lead to the target."""
         used = 1
         while used < self.starts and not found.reached.all():
@@ -101,7 +104,7 @@ class Search:
             each = int(np.clip(_TOGETHER // len(left), 1, self.starts - used))
             starts = self.promising(q[left], which[left], each, used)
             place = np.repeat(left, each)
-            down = descend(self.reach, starts, which[place], iterations=self.iterations)
+            down = solve_bounded(self.reach, starts, which[place], iterations=self.iterations)
             reached = down.done & self.reach.reached(down.residual, down.q)
             np.add.at(found.iterations, place, down.iterations)
             found.starts[left] += each
@@ -113,7 +116,7 @@ class Search:
             found.put(left[better], down.some(chosen), reached[chosen])
             used += each
 
-    def promising(self, q: Array, which: Places, each: int, used: int) -> Array:
+    def promising(self, q: Array, which: IndexArray, each: int, used: int) -> Array:
         """Return starts (len(q) * each, nq): of random configurations those that miss their targets least.
 
         Half of them are anywhere within the limits, half ever farther from q.
@@ -121,14 +124,22 @@ class Search:
         size = np.pi * min(1.0, (used + each) / max(4, self.starts))
         pool = np.concatenate(
             [
-                self.scattered(np.repeat(q, _POOL // 2, axis=0)).reshape(len(q), _POOL // 2, -1),
-                self.kicked(np.repeat(q, _POOL // 2, axis=0), size).reshape(len(q), _POOL // 2, -1),
+                self.scattered(np.repeat(q, N_RANDOM_CANDIDATES // 2, axis=0)).reshape(
+                    len(q), N_RANDOM_CANDIDATES // 2, -1
+                ),
+                self.perturbed(np.repeat(q, N_RANDOM_CANDIDATES // 2, axis=0), size).reshape(
+                    len(q), N_RANDOM_CANDIDATES // 2, -1
+                ),
             ],
             axis=1,
         ).reshape(-1, q.shape[1])
-        missed = (self.reach.residual(pool, np.repeat(which, _POOL)) ** 2).sum(1).reshape(-1, _POOL)
-        order = np.argsort(missed, axis=1)[:, : min(each, _POOL)]
-        best = pool.reshape(-1, _POOL, pool.shape[1])[np.arange(len(q))[:, None], order]
+        missed = (
+            (self.reach.residual(pool, np.repeat(which, N_RANDOM_CANDIDATES)) ** 2)
+            .sum(1)
+            .reshape(-1, N_RANDOM_CANDIDATES)
+        )
+        order = np.argsort(missed, axis=1)[:, : min(each, N_RANDOM_CANDIDATES)]
+        best = pool.reshape(-1, N_RANDOM_CANDIDATES, pool.shape[1])[np.arange(len(q))[:, None], order]
         more = each - order.shape[1]
         if more > 0:
             best = np.concatenate([best, self.scattered(np.repeat(q, more, axis=0)).reshape(len(q), more, -1)], axis=1)
@@ -145,26 +156,26 @@ class Search:
         high = np.minimum(most, np.maximum(radius, least + 2 * radius))
         return reach.moved(q, self.random.uniform(low, high))
 
-    def kicked(self, q: Array, size: float) -> Array:
+    def perturbed(self, q: Array, size: float) -> Array:
         """Return random configurations (b, nq) within `size` (rad, or characteristic lengths) of q (b, nq)."""
         scale = self.reach.model.compiled.tables["column_scale"][self.reach.columns] / self.reach.metric
         shape = (len(q), len(self.reach.columns))
         return self.reach.moved(q, self.random.uniform(-size, size, shape) * scale)
 
     @cached_property
-    def turning(self) -> Marks:
+    def turning(self) -> BoolArray:
         """Columns of angles that whole turns leave as they are, (n,)."""
         reach, model = self.reach, self.reach.model
         turns = np.zeros(len(reach.columns), dtype=bool)
-        for hinge in model.forest.hinges:
-            element = hinge.element
+        for joint in model.forest.joints:
+            element = joint.element
             if not element.counts_turns and element.nq == element.nv:
-                span = model.v_slice(hinge.name)
+                span = model.v_slice(joint.name)
                 named = [name.startswith("angle") for name in element.coordinates]
                 turns |= np.isin(reach.columns, np.arange(span.start, span.stop)[named])
         return turns
 
-    def unwound(self, q: Array, preferred: Array) -> Array:
+    def unwrap_angles(self, q: Array, preferred: Array) -> Array:
         """Return q (B, nq) with angles turned by whole turns towards those preferred, where limits and loops permit."""
         reach, model = self.reach, self.reach.model
         turns = self.turning
@@ -185,53 +196,53 @@ class Search:
 
     # -- what comes after
 
-    def nearest(self, found: Found, preferred: Array, which: Places) -> None:
+    def nearest(self, found: SearchOutcome, preferred: Array, which: IndexArray) -> None:
         """Where targets were not reached, go to where they are missed least, with loops closed."""
         left = np.flatnonzero(~found.reached)
         if not left.size:
             return
         reach, target = self.reach, which[left]
-        at, _, held = restore(reach, found.q[left], target, reach.hard)
-        down = settle(reach, at, target, reach.hard, _TIE, preferred[left])
+        at, _, held = project_onto_rows(reach, found.q[left], target, reach.hard)
+        down = minimize_on_constraints(reach, at, target, reach.hard, POSTURE_WEIGHT, preferred[left])
         found.iterations[left] += down.iterations
         found.put(left, down, reach.reached(down.residual, down.q))
         found.settled[left] &= held
         # what is nearest may be there but for the posture's small pull
-        again = descend(reach, down.q, target, iterations=8, patience=8)
+        again = solve_bounded(reach, down.q, target, iterations=8, patience=8)
         there = again.done & reach.reached(again.residual, again.q)
         found.put(left[there], again.some(there), there[there])
 
-    def left_over(self, found: Found, which: Places) -> Marks:
-        """Return which of those that reached their targets have freedom left, (B,)."""
+    def left_over(self, found: SearchOutcome, which: IndexArray) -> BoolArray:
+        """Return which of those that reached their targets have degree of freedom left, (B,)."""
         reached = np.flatnonzero(found.reached)
         alike = all(len(goal.meant) == 1 or (goal.meant == goal.meant[0]).all() for goal in self.reach.goals)
         marks = np.zeros(len(found.q), dtype=bool)
         if not reached.size:
             return marks
         looked = reached[:: max(1, len(reached) // 8)] if alike else reached
-        free = self.freedom(found.q[looked], which[looked])
+        free = self.dof(found.q[looked], which[looked])
         if alike:
             marks[reached] = free.min() > 0
         else:
             marks[looked] = free > 0
         return marks
 
-    def freedom(self, q: Array, which: Places) -> Places:
-        """Return how many freedoms targets and loops leave at q (b, nq), limits apart."""
+    def dof(self, q: Array, which: IndexArray) -> IndexArray:
+        """Return how many degrees of freedom targets and loops leave at q (b, nq), limits apart."""
         reach = self.reach
         J = reach.jacobian(q, which)[:, ~reach.sided]
         s = np.linalg.svd(J, compute_uv=False)
         rank = (s > _NARROW * np.maximum(s[:, :1], 1e-12)).sum(1)
-        left: Places = len(reach.columns) - rank
+        left: IndexArray = len(reach.columns) - rank
         return left
 
-    def posture(self, found: Found, preferred: Array, which: Places) -> None:
-        """Where freedom is left, go along the targets to where the preferred posture is nearest."""
+    def posture(self, found: SearchOutcome, preferred: Array, which: IndexArray) -> None:
+        """Where degree of freedom is left, go along the targets to where the preferred posture is nearest."""
         left = np.flatnonzero(self.left_over(found, which))
         if not left.size:
             return
         reach, target = self.reach, which[left]
-        down = settle(reach, found.q[left], target, len(reach.sided), 1.0, preferred[left])
+        down = minimize_on_constraints(reach, found.q[left], target, len(reach.sided), 1.0, preferred[left])
         found.iterations[left] += down.iterations
         kept = reach.reached(down.residual, down.q)
         found.put(left[kept], down.some(kept), np.ones(int(kept.sum()), dtype=bool))

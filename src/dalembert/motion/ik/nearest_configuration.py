@@ -2,15 +2,15 @@
 
     min  f(q) = sum_soft r_i^2 / 2 + e |q - p|^2 / 2     with  r_i(q) = 0 for firm rows,  lower <= q <= upper        (1)
 
-Newton's method on the Lagrangian, along the freedoms that firm rows and limits at work leave. Multipliers nu of these
-are the shortest with A^T nu = -g, A = [J; unit rows of coordinates at their limits]; of limits whose multiplier has
-the wrong sign the worst is let go. Second derivatives of the rows, times their multipliers, come from differences of J
-along each freedom, so that convergence is quadratic whether targets are met or not:
+Newton's method on the Lagrangian, along the degrees of freedom that firm rows and limits at work leave. Multipliers nu
+of these are the shortest with A^T nu = -g, A = [J; unit rows of coordinates at their limits]; of limits whose
+multiplier has the wrong sign the worst is let go. Second derivatives of the rows, times their multipliers, come from
+differences of J along each degree of freedom, so that convergence is quadratic whether targets are met or not:
 
     x = V y,   V^T (H + damping) V y = -V^T g,   A V = 0                                                             (2)
 
 A step ends where it meets a limit; the shortest steps back onto the firm rows follow, and what counts is f there.
-Limits at cut hinges are firm rows of which only the positive part is meant.
+Limits at cut joints are firm rows of which only the positive part is meant.
 """
 
 from __future__ import annotations
@@ -18,23 +18,30 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .equations import Marks, Places, Reach
-from .solvers import Descent, solve_symmetric
+from .equations import BoolArray, IkEquations, IndexArray
+from .solvers import IkOutcome, solve_symmetric
 
-__all__ = ["restore", "settle"]
+__all__ = ["minimize_on_constraints", "project_onto_rows"]
 
 Array = NDArray[np.float64]
 
-_AT = 1e-11  # of x: nearer to a limit is at it
-_NARROW = 1e-8  # singular values below, relative to the largest: freedoms
-_LET_GO = 4  # limits, per step
+AT_LIMIT_TOL = 1e-11  # of x: nearer to a limit is at it
+_NARROW = 1e-8  # singular values below, relative to the largest: degrees of freedom
+MAX_RELEASED_LIMITS = 4  # limits, per step
 _DIFFERENCE = 1e-6  # of x, for differences of J
 _HELD = 1e-12  # firm rows
 
 
-def settle(
-    reach: Reach, q: Array, which: Places, firm: int, posture: float, preferred: Array, *, iterations: int = 60
-) -> Descent:
+def minimize_on_constraints(
+    reach: IkEquations,
+    q: Array,
+    which: IndexArray,
+    firm: int,
+    posture: float,
+    preferred: Array,
+    *,
+    iterations: int = 60,
+) -> IkOutcome:
     """Go from q (b, nq), where the first `firm` rows hold, to where f of (1) is least; p is `preferred` (b, nq)."""
     b, n = len(q), len(reach.columns)
     q, r = q.copy(), reach.residual(q, which)
@@ -51,7 +58,7 @@ def settle(
         soft = J[:, firm:].swapaxes(1, 2)
         away = reach.away(here, wish)
         g = (soft @ at[:, firm:, None])[:, :, 0] + posture * away
-        V, lam, push[live] = _freedoms(reach, at[:, :firm], J[:, :firm], g, least, most)
+        V, lam, push[live] = _dof(reach, at[:, :firm], J[:, :firm], g, least, most)
         loads = np.concatenate([lam, at[:, firm:]], axis=1)
         H = soft @ reach.stiffness(at, J)[:, firm:] + curvature(reach, here, target, loads, J)
         H = H + posture * reach.bend(away)
@@ -63,7 +70,7 @@ def settle(
         part = np.clip(part.min(1, initial=1.0), 0.0, 1.0)
         blocked = part < 1e-12  # a limit that was let go: more damping turns the step inward
         x = reach.shortened(x * part[:, None])
-        trial, r_trial, held = restore(reach, reach.moved(here, x), target, firm)
+        trial, r_trial, held = project_onto_rows(reach, reach.moved(here, x), target, firm)
         f, f_trial = (
             0.5 * (rows[:, firm:] ** 2).sum(1) + 0.5 * posture * (pull**2).sum(1)
             for rows, pull in ((at, away), (r_trial, reach.away(trial, wish)))
@@ -80,15 +87,15 @@ def settle(
         over = good & (largest < 1e-8)
         done[live[over]] = True
         live = live[~over & (failures[live] < 12)]
-    return Descent(q, r, done, count, push)
+    return IkOutcome(q, r, done, count, push)
 
 
-def _freedoms(reach: Reach, r: Array, J: Array, g: Array, least: Array, most: Array) -> tuple[Array, Array, Array]:
-    """Return V (b, n, n) of (2), zero columns beside the freedoms, multipliers (b, firm), and g + J^T lam (b, n)."""
+def _dof(reach: IkEquations, r: Array, J: Array, g: Array, least: Array, most: Array) -> tuple[Array, Array, Array]:
+    """Return V (b, n, n) of (2), zero columns beside the DOF, multipliers (b, firm), and g + J^T lam (b, n)."""
     sided, limits = reach.sided[: r.shape[1]], reach.limited > 0
-    bound = (least > -_AT) | (most < _AT)
-    pressed = ~sided | (r > -_AT)
-    count, where = _LET_GO, np.arange(len(g))
+    bound = (least > -AT_LIMIT_TOL) | (most < AT_LIMIT_TOL)
+    pressed = ~sided | (r > -AT_LIMIT_TOL)
+    count, where = MAX_RELEASED_LIMITS, np.arange(len(g))
     V, lam, push = np.empty((*g.shape, g.shape[1])), np.empty_like(r), np.empty_like(g)
     while where.size:
         A = J[where] if not limits else np.where(pressed[where, :, None], J[where], 0.0)
@@ -98,8 +105,10 @@ def _freedoms(reach: Reach, r: Array, J: Array, g: Array, least: Array, most: Ar
         # none is let go before the rest is nearly settled
         along = np.abs(V[where].swapaxes(1, 2) @ g[where][:, :, None])[:, :, 0].max(1)
         small = np.maximum(along, 1e-9 * (1.0 + np.abs(g[where]).max(1)))
-        inward = np.where(least[where] > -_AT, -push[where], 0.0) + np.where(most[where] < _AT, push[where], 0.0)
-        inward = np.where(bound[where] & (least[where] < most[where] - _AT), inward, 0.0)
+        inward = np.where(least[where] > -AT_LIMIT_TOL, -push[where], 0.0) + np.where(
+            most[where] < AT_LIMIT_TOL, push[where], 0.0
+        )
+        inward = np.where(bound[where] & (least[where] < most[where] - AT_LIMIT_TOL), inward, 0.0)
         loose = np.where(sided & pressed[where], -nu, 0.0)
         strength = np.concatenate([inward, loose], axis=1)
         worst = strength.argmax(1)
@@ -112,8 +121,8 @@ def _freedoms(reach: Reach, r: Array, J: Array, g: Array, least: Array, most: Ar
     return V, lam, push
 
 
-def _frame(A: Array, bound: Marks, g: Array) -> tuple[Array, Array]:
-    """Return the freedoms that rows A (b, k, n) and bounds leave, columns of (b, n, n), and multipliers of A (b, k)."""
+def _frame(A: Array, bound: BoolArray, g: Array) -> tuple[Array, Array]:
+    """Return the DOF that rows A (b, k, n) and bounds leave, columns of (b, n, n), and multipliers of A (b, k)."""
     b, k, n = A.shape
     most = int(bound.sum(1).max(initial=0))
     if not k and not most:
@@ -130,7 +139,7 @@ def _frame(A: Array, bound: Marks, g: Array) -> tuple[Array, Array]:
     return Vt.swapaxes(1, 2) * free[:, None, :], nu[:, :k]
 
 
-def _along(V: Array, H: Array, g: Array, damping: Array) -> tuple[Array, Marks]:
+def _along(V: Array, H: Array, g: Array, damping: Array) -> tuple[Array, BoolArray]:
     """Return the step x (b, n) of (2), and whether H + damping is positive along V."""
     n = g.shape[1]
     W = V.swapaxes(1, 2)
@@ -140,7 +149,7 @@ def _along(V: Array, H: Array, g: Array, damping: Array) -> tuple[Array, Marks]:
     return (V @ y[:, :, None])[:, :, 0], sound
 
 
-def restore(reach: Reach, q: Array, which: Places, firm: int) -> tuple[Array, Array, Marks]:
+def project_onto_rows(reach: IkEquations, q: Array, which: IndexArray, firm: int) -> tuple[Array, Array, BoolArray]:
     """Return q (b, nq) put onto the firm rows by the shortest steps, all rows (b, m), and where the firm ones hold."""
     q, r = q.copy(), reach.residual(q, which)
     held = np.ones(len(q), dtype=bool)
@@ -172,10 +181,10 @@ def restore(reach: Reach, q: Array, which: Places, firm: int) -> tuple[Array, Ar
     return q, r, held
 
 
-def curvature(reach: Reach, q: Array, which: Places, loads: Array, J: Array) -> Array:
+def curvature(reach: IkEquations, q: Array, which: IndexArray, loads: Array, J: Array) -> Array:
     """Return the second derivatives (b, n, n) of rows by x, times loads (b, m), by differences of J.
 
-    J belongs to steps from where it is. Those of one attitude after another are met halfway; a free hinge is displaced
+    J belongs to steps from where it is. Those of one attitude after another are met halfway; a free joint is displaced
     along axes that do not turn with its own step.
     """
     b, n = len(q), len(reach.columns)

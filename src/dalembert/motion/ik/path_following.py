@@ -16,15 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .multistart import Found, Search
-from .solvers import descend
+from .multistart import MultistartSearch, SearchOutcome
+from .solvers import solve_bounded
 
-__all__ = ["Jump", "along"]
+__all__ = ["Jump", "follow_targets"]
 
 Array = NDArray[np.float64]
 
-_LEAST = 1.0 / 256  # part of the way between two targets
-_BEND = 0.5  # by how much a step may differ from its tangent, as a part of it
+_MIN_VALUE = 1.0 / 256  # part of the way between two targets
+MAX_TANGENT_ERROR = 0.5  # by how much a step may differ from its tangent, as a part of it
 _SMALL = 1e-3  # rad, or characteristic lengths: a step that is believed whatever the tangent says
 _LARGE = 0.5  # a step that is not
 
@@ -47,9 +47,11 @@ class Jump:
     reason: str
 
 
-def along(search: Search, q: Array, count: int, preferred: Array | None) -> tuple[Found, tuple[Jump, ...]]:
+def follow_targets(
+    search: MultistartSearch, q: Array, count: int, preferred: Array | None
+) -> tuple[SearchOutcome, tuple[Jump, ...]]:
     """Follow targets from q (nq,), each from the one before, its posture unless one is given (B, nq)."""
-    parts: list[Found] = []
+    parts: list[SearchOutcome] = []
     jumps: list[Jump] = []
     here = q[None]
     for k in range(count):
@@ -59,7 +61,7 @@ def along(search: Search, q: Array, count: int, preferred: Array | None) -> tupl
         if followed is not None:
             found = search.first(followed[0], which)
             found.iterations += followed[1]
-            found.q = search.unwound(found.q, here)
+            found.q = search.unwrap_angles(found.q, here)
             search.posture(found, posture, which)
         else:
             found = search.solve(here, posture, which)
@@ -75,7 +77,7 @@ def along(search: Search, q: Array, count: int, preferred: Array | None) -> tupl
     return _joined(parts), tuple(jumps)
 
 
-def fitted(search: Search, begin: Array, count: int, path: bool) -> Found:
+def fitted(search: MultistartSearch, begin: Array, count: int, path: bool) -> SearchOutcome:
     """Return what misses each target by least, near starts (B, nq), or along a path near the one before."""
     if not path:
         return _nearest(search, begin, np.arange(count))
@@ -86,19 +88,19 @@ def fitted(search: Search, begin: Array, count: int, path: bool) -> Found:
     return _joined(parts)
 
 
-def _nearest(search: Search, q: Array, which: NDArray[np.intp]) -> Found:
+def _nearest(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> SearchOutcome:
     found = search.first(q, which)
-    found.q = search.unwound(found.q, q)
+    found.q = search.unwrap_angles(found.q, q)
     search.nearest(found, q, which)
     return found
 
 
-def _joined(parts: list[Found]) -> Found:
+def _joined(parts: list[SearchOutcome]) -> SearchOutcome:
     names = ("q", "residual", "reached", "iterations", "starts", "push", "settled")
-    return Found(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return SearchOutcome(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def _follow(search: Search, q: Array, which: NDArray[np.intp]) -> tuple[Array, int] | None:
+def _follow(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> tuple[Array, int] | None:
     """Return the configuration (1, nq) that a branch leads to at the next target, and steps; None if it ends before."""
     reach = search.reach
     r_0 = reach.residual(q, which)
@@ -109,10 +111,10 @@ def _follow(search: Search, q: Array, which: NDArray[np.intp]) -> tuple[Array, i
         tangent, side = _tangent(search, q, which, r_0 * part)
         ahead = reach.moved(q, tangent)
         shift = -(1.0 - way - part) * r_0
-        down = descend(reach, ahead, which, shift=shift, iterations=20, patience=6)
+        down = solve_bounded(reach, ahead, which, shift=shift, iterations=20, patience=6)
         steps += int(down.iterations[0])
         bent, size = _size(search, ahead, down.q), _size(search, q, ahead)
-        good = bool(down.done[0]) and (bent <= _BEND * size or bent <= _SMALL) and size <= _LARGE
+        good = bool(down.done[0]) and (bent <= MAX_TANGENT_ERROR * size or bent <= _SMALL) and size <= _LARGE
         if good and side is not None:
             other = _tangent(search, down.q, which, r_0)[1]
             good = other is None or other == side
@@ -120,15 +122,15 @@ def _follow(search: Search, q: Array, which: NDArray[np.intp]) -> tuple[Array, i
             q, way, part = down.q, way + part, 2.0 * part
             continue
         part *= 0.5
-        if part < _LEAST:
+        if part < _MIN_VALUE:
             return None
     return q, steps
 
 
-def _tangent(search: Search, q: Array, which: NDArray[np.intp], wanted: Array) -> tuple[Array, float | None]:
+def _tangent(search: MultistartSearch, q: Array, which: NDArray[np.intp], wanted: Array) -> tuple[Array, float | None]:
     """Return the step x (1, n) with J x = -wanted, within limits, and on which side of singular positions q is.
 
-    The side is the sign of the determinant where there are as many rows as freedoms, else None.
+    The side is the sign of the determinant where there are as many rows as degrees of freedom, else None.
     """
     reach = search.reach
     J = reach.jacobian(q, which)[:, ~reach.sided]
@@ -140,7 +142,7 @@ def _tangent(search: Search, q: Array, which: NDArray[np.intp], wanted: Array) -
     return np.clip(x, least, most), side
 
 
-def _size(search: Search, q: Array, other: Array) -> float:
+def _size(search: MultistartSearch, q: Array, other: Array) -> float:
     """Return the largest change of a coordinate between two configurations (1, nq), scaled."""
     away = search.reach.model.difference(q, other) / search.reach.model.compiled.tables["column_scale"]
     return float(np.abs(away).max(initial=0.0))

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import finite_array, positive
 from ...closure.assembly import assemble
-from ...closure.named_velocities import freedoms_of
+from ...closure.named_velocities import named_velocities
 from ...errors import AssemblyError, ModelError
 from ...model import Model
-from .equations import Reach
+from .equations import IkEquations
 
 __all__ = ["ITEM", "begin_from", "metric_of", "posture_of"]
 
@@ -28,19 +28,19 @@ def metric_of(model: Model, weights: Mapping[str, float] | None) -> Array:
     if weights is not None and not isinstance(weights, Mapping):
         raise ModelError(ITEM, "weights", weights, 'give a dict of names to numbers: {"A": 2.0}')
     for name, weight in dict(weights or {}).items():
-        places = freedoms_of(model, name, item=f"{ITEM}: weights")
+        places = named_velocities(model, name, item=f"{ITEM}: weights")
         if places.cut:
-            remedy = "a loop was cut there: weigh the other hinges of the loop"
+            remedy = "a loop was cut there: weigh the other joints of the loop"
             raise ModelError(ITEM, f"weights[{name!r}]", weight, remedy)
-        if name not in model.hinge_names and name.rpartition(".")[2] in ("wx", "wy", "wz", "vx", "vy", "vz"):
-            raise ModelError(ITEM, f"weights[{name!r}]", weight, "name the hinge: an attitude has one weight")
+        if name not in model.joint_names and name.rpartition(".")[2] in ("wx", "wy", "wz", "vx", "vy", "vz"):
+            raise ModelError(ITEM, f"weights[{name!r}]", weight, "name the joint: an attitude has one weight")
         root = positive(f"{ITEM}: weights", weight=weight)["weight"] ** -0.5
         metric[places.columns] *= root
     return metric
 
 
 def begin_from(
-    model: Model, q: ArrayLike | None, count: int, reach: Reach
+    model: Model, q: ArrayLike | None, count: int, reach: IkEquations
 ) -> tuple[Array, tuple[str, ...], int | None]:
     """Return starts (count, nq), notes, and the number of starts that were given, if many."""
     notes: list[str] = []
@@ -67,7 +67,7 @@ def begin_from(
         given = finite_array(q, shape, item=ITEM, field="q")
         starts = np.tile(given, (count, 1)) if given.ndim == 1 else given
         starts = model.integrate(starts, np.zeros_like(starts, shape=(len(starts), model.nv)))
-        _mind_limits(model, reach, starts)
+        _check_limits(model, reach, starts)
     clocks = [k for k, name in enumerate(model.compiled.names.speed_units) if name == "s"]
     if clocks:
         given_q = model.drive_motion(reach.t)[0]
@@ -75,7 +75,7 @@ def begin_from(
     return starts, tuple(notes), several
 
 
-def _mind_limits(model: Model, reach: Reach, starts: Array) -> None:
+def _check_limits(model: Model, reach: IkEquations, starts: Array) -> None:
     """Refuse starts beyond limits."""
     least, most = reach.room(starts)
     beyond = np.maximum(least, -most) * reach.metric
@@ -95,7 +95,7 @@ def posture_of(model: Model, prefer: Any, begin: Array, count: int) -> Array:
     if isinstance(prefer, Mapping):
         posture = begin.copy()
         for name, value in prefer.items():
-            span = model.span_called(name)
+            span = model.index_range(name)
             if span is None:
                 known = ", ".join(map(repr, model.coordinate_names[:12]))
                 raise ModelError(ITEM, "prefer", name, f"there are the coordinates {known}")

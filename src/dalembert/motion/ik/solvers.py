@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .equations import Marks, Places, Reach
+from .equations import BoolArray, IkEquations, IndexArray
 
-__all__ = ["Descent", "descend", "solve_symmetric"]
+__all__ = ["IkOutcome", "solve_bounded", "solve_symmetric"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
-class Descent:
+class IkOutcome:
     """Where starts led.
 
     Attributes
@@ -38,36 +38,36 @@ class Descent:
 
     q: Array
     residual: Array
-    done: Marks
-    iterations: Places
+    done: BoolArray
+    iterations: IndexArray
     push: Array
 
-    def some(self, chosen: Any) -> Descent:
+    def some(self, chosen: Any) -> IkOutcome:
         """Return some of them."""
-        return Descent(
+        return IkOutcome(
             self.q[chosen], self.residual[chosen], self.done[chosen], self.iterations[chosen], self.push[chosen]
         )
 
 
-def descend(
-    reach: Reach,
+def solve_bounded(
+    reach: IkEquations,
     q: Array,
-    which: Places,
+    which: IndexArray,
     *,
     shift: Array | float = 0.0,
     iterations: int = 60,
     patience: int = 3,
-) -> Descent:
+) -> IkOutcome:
     """Go down from q (b, nq) towards zeros of r + shift (b, m) for targets `which` (b,).
 
     Starts that do not come nearer by a fifth within `patience` steps are left.
     """
     starts, targets = reach.aimed(q, which)
     shifts = np.ascontiguousarray(np.broadcast_to(shift, (len(q) if np.ndim(shift) == 2 else 1, len(reach.sided))))
-    return Descent(*reach.core.descend(starts, targets, shifts, iterations, patience))
+    return IkOutcome(*reach.core.descend(starts, targets, shifts, iterations, patience))
 
 
-def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, Marks]:
+def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, BoolArray]:
     """Return the solutions (b, n) of A x = rhs, A (b, n, n) symmetric, and whether A is positive definite, (b,).
 
     L D L^T of the whole batch at once, without pivoting; zero where A is not positive.

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from ...bodies.markers import Marker
 
-__all__ = ["Goal", "bent"]
+__all__ = ["CheckedTarget", "rotation_hessian"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
+class CheckedTarget:
     """A target of one marker of a model, checked; arrays have a leading axis of 1 or B.
 
     Attributes
@@ -65,11 +65,11 @@ class Goal:
     def stiffness(self, r: Array) -> Array:
         """Return S (b, 3, 3): the second derivative of |r|^2 / 2 beside that of J is J^T S J."""
         if self.kind in ("rotation", "direction"):
-            return bent(r, 0.5 if self.kind == "rotation" else 1.0)
+            return rotation_hessian(r, 0.5 if self.kind == "rotation" else 1.0)
         return np.broadcast_to(np.eye(3), (len(r), 3, 3))
 
 
-def bent(r: Array, part: float) -> Array:
+def rotation_hessian(r: Array, part: float) -> Array:
     """Return the second derivatives (b, 3, 3) of phi^2 / 2 by turns, phi n = r (b, 3) a turn (part 1/2) or a tilt (1).
 
     One along n, part phi / tan(part phi) across.

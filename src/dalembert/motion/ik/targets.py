@@ -15,14 +15,14 @@ from ...checks import positive, shape_of
 from ...errors import ModelError
 from ...model import Model, Pose
 from ...rotation import as_rotation_matrix, euler, unit_vector
-from .target_checks import Goal
+from .target_checks import CheckedTarget
 
 __all__ = ["Target", "goals_of"]
 
 Array = NDArray[np.float64]
 Named = str | Marker | Body
 
-_FAR = 1e100  # numbers beyond have squares that do not fit
+MAX_DISTANCE = 1e100  # numbers beyond have squares that do not fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +85,11 @@ class Target:
         raise ModelError(item, "target", given, remedy)
 
 
-def goals_of(model: Model, targets: Mapping[Any, Any], item: str) -> tuple[list[Goal], int | None]:
+def goals_of(model: Model, targets: Mapping[Any, Any], item: str) -> tuple[list[CheckedTarget], int | None]:
     """Return the goals of targets by marker, and their number B; None if no target has a batch axis."""
     if not isinstance(targets, Mapping) or not targets:
         raise ModelError(item, "targets", targets, 'give a dict: {"tool": (x, y, z)}, markers and what they have to do')
-    goals: list[Goal] = []
+    goals: list[CheckedTarget] = []
     counts: dict[str, int] = {}
     for marker, given in targets.items():
         found = model._found(item, marker)
@@ -105,7 +105,13 @@ def goals_of(model: Model, targets: Mapping[Any, Any], item: str) -> tuple[list[
 
 
 def _read(
-    model: Model, name: str, marker: Marker, target: Target, item: str, goals: list[Goal], counts: dict[str, int]
+    model: Model,
+    name: str,
+    marker: Marker,
+    target: Target,
+    item: str,
+    goals: list[CheckedTarget],
+    counts: dict[str, int],
 ) -> None:
     """Append the goals of one target, and note the sizes of its batch axes."""
     what = f"{item}: target of {name!r}"
@@ -132,7 +138,7 @@ def _read(
             continue
         if batched:
             counts[f"{name}.{kind}"] = len(wanted)
-        goals.append(Goal(name, marker, reference, kind, wanted, meant, axis, letters, weight))
+        goals.append(CheckedTarget(name, marker, reference, kind, wanted, meant, axis, letters, weight))
 
 
 def _triples(given: Any, what: str, kind: str) -> tuple[Array, bool]:
@@ -140,7 +146,12 @@ def _triples(given: Any, what: str, kind: str) -> tuple[Array, bool]:
         numbers = np.array(given, dtype=float)
     except (TypeError, ValueError):
         numbers = np.zeros(())
-    if numbers.ndim not in (1, 2) or numbers.shape[-1] != 3 or not numbers.size or (np.abs(numbers) > _FAR).any():
+    if (
+        numbers.ndim not in (1, 2)
+        or numbers.shape[-1] != 3
+        or not numbers.size
+        or (np.abs(numbers) > MAX_DISTANCE).any()
+    ):
         raise ModelError(what, kind, given, "give three numbers, or (B, 3) of them; NaN where it is free")
     return numbers.reshape(-1, 3), numbers.ndim == 2
 

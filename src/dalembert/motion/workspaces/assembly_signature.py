@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from ...connections.joints import Spherical, Universal
 from ...model import Model
 
-__all__ = ["Look"]
+__all__ = ["AssemblySignature"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class AssemblySignature:
     """What is looked at.
 
     Bodies count by their pose; rods between two balls or universal joints by their two ends: a universal joint whose
@@ -38,7 +38,7 @@ class Look:
     ends: Array
 
     @classmethod
-    def of(cls, model: Model) -> Look:
+    def of(cls, model: Model) -> AssemblySignature:
         """Return what is looked at of a model."""
         rods, ends = [], []
         for number, name in enumerate(model.body_names):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["next_to", "strides", "surrounded"]
+__all__ = ["enclosed_cells", "neighbour_cells", "strides"]
 
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 _COARSE = 8  # cells along an axis of the first grid, at least
 
@@ -18,7 +18,7 @@ def strides(shape: tuple[int, ...]) -> list[int]:
     return [int(np.ceil(n / (1.5 * most))) for n in shape]
 
 
-def next_to(closed: Marks, shape: tuple[int, ...], *, turn: int = 0) -> NDArray[np.intp]:
+def neighbour_cells(closed: BoolArray, shape: tuple[int, ...], *, turn: int = 0) -> NDArray[np.intp]:
     """Return for each cell itself if it is marked, else a marked one next to it; -1 for none.
 
     Which of several neighbours is taken depends on `turn`.
@@ -32,7 +32,7 @@ def next_to(closed: Marks, shape: tuple[int, ...], *, turn: int = 0) -> NDArray[
     return found.ravel()
 
 
-def surrounded(closed: Marks, shape: tuple[int, ...]) -> Marks:
+def enclosed_cells(closed: BoolArray, shape: tuple[int, ...]) -> BoolArray:
     """Return which cells have marked neighbours on all sides but one, at least."""
     number = np.zeros(shape, dtype=int)
     for here, there in _sides(shape):

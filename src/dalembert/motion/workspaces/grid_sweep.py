@@ -1,6 +1,6 @@
 """Poses that a mechanism can take, on a grid: from coarse to fine, all cells of a level at once.
 
-The platform is led by a free hinge p from ground, so that what remains, r, falls into blocks (see `branches`): the legs
+The platform is led by a free joint p from ground, so that what remains, r, falls into blocks (see `branches`): the legs
 of a parallel robot do not depend on each other. On a coarse grid every block is closed in all ways; each way is
 followed to the next finer grid along the tangent,
 
@@ -19,38 +19,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...closure.branch_search import (
-    Block,
+    EquationBlock,
     ScaledRows,
+    block_solutions,
     blocks_of,
-    descend,
-    distinct,
-    solved,
-    spread,
-    ways_to_close,
+    distinct_configurations,
+    levenberg_marquardt,
+    solve_small_systems,
+    spread_starts,
 )
-from ...closure.scaled_equations import Closed, Measure
-from .assembly_signature import Look
-from .grid_cells import next_to, strides, surrounded
-from .islands import islands
-from .limit_equations import Stopped, beyond
+from ...closure.scaled_equations import CoordinateMeasure, ScaledEquations
+from .assembly_signature import AssemblySignature
+from .grid_cells import enclosed_cells, neighbour_cells, strides
+from .islands import seed_islands
+from .limit_equations import LimitedEquations, limit_violation
 
-__all__ = ["Reach", "Ways"]
+__all__ = ["CellSolutions", "WorkspaceSweep"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 _TOLERANCE = 1e-8
-_STARTS = 12  # of a block of two columns, at each cell of the first grid
-_FAR = 0.1  # by how much a coordinate may move before a way may have become another
-_STEEP = 8.0  # G of (1) above which a leg is nearly stretched or folded
+N_STARTS = 12  # of a block of two columns, at each cell of the first grid
+MAX_BRANCH_STEP = 0.1  # by how much a coordinate may move before a way may have become another
+NEAR_SINGULAR_GAIN = 8.0  # G of (1) above which a leg is nearly stretched or folded
 _REGULAR = 1e-3  # least singular value of a way that is followed: stretched legs close to the root of the tolerance
-_SLOTS = 4  # ways that are kept where they are not isolated
+MAX_CONTINUUM_SOLUTIONS = 4  # ways that are kept where they are not isolated
 _PARTS = 16384  # states at once
-_ALIKE = 1e-6  # of poses, which closing to the tolerance leaves
+POSE_TOL = 1e-6  # of poses, which closing to the tolerance leaves
 
 
 @dataclass(eq=False)
-class Ways:
+class CellSolutions:
     """Closed configurations over cells.
 
     Attributes
@@ -60,16 +60,16 @@ class Ways:
     """
 
     q: Array
-    closed: Marks
+    closed: BoolArray
 
 
-class Reach:
+class WorkspaceSweep:
     """Closes everything but a platform whose pose is given.
 
     Parameters
     ----------
     closed : Closed
-        Of a model in which the platform hangs on a free hinge.
+        Of a model in which the platform hangs on a free joint.
     q : (nq,)
         A closed configuration.
     held : (nv,) bool
@@ -82,11 +82,11 @@ class Reach:
 
     def __init__(
         self,
-        closed: Closed,
+        closed: ScaledEquations,
         q: Array,
-        held: Marks,
+        held: BoolArray,
         places: NDArray[np.intp],
-        stops: Sequence[Measure],
+        stops: Sequence[CoordinateMeasure],
         random: np.random.Generator,
     ) -> None:
         self.closed, self.q0, self.held, self.places = closed, q, held, places
@@ -102,22 +102,22 @@ class Reach:
         self.independent = self.isolated and not any(np.isin(block.after, owned).any() for block in blocks)
         if not self.independent and blocks:
             rows = np.concatenate([block.rows for block in blocks])
-            blocks = [Block(rows, np.sort(owned), np.zeros(0, dtype=np.intp), self.isolated)]
+            blocks = [EquationBlock(rows, np.sort(owned), np.zeros(0, dtype=np.intp), self.isolated)]
         self.blocks = blocks
         self.pairs = [(block.rows, np.append(block.columns, self.idle)) for block in self.blocks]
         # isolated ways are followed beyond stops and looked at in the end; others have room to keep away from them
         self.system: ScaledRows = closed
         if self.stops and not self.isolated:
-            self.system = Stopped(closed, self.stops)
+            self.system = LimitedEquations(closed, self.stops)
             extra = np.arange(closed.rows, closed.rows + len(self.stops))
             self.pairs = [(np.append(rows, extra), columns) for rows, columns in self.pairs]
         model = getattr(closed.equations, "model", None)
-        self._look = None if model is None else Look.of(model)
+        self._look = None if model is None else AssemblySignature.of(model)
         self._squares = [_square(closed, step, q, random) for step in self.steps]
 
     # ---- all cells
 
-    def sweep(self, poses: Array, shape: tuple[int, ...]) -> Ways:
+    def sweep(self, poses: Array, shape: tuple[int, ...]) -> CellSolutions:
         """Return the ways at all cells; poses (cells, nq) are configurations with the platform in place."""
         numbers = np.arange(len(poses)).reshape(shape)
         apart = strides(shape)
@@ -138,14 +138,14 @@ class Reach:
             if cells.size < len(poses):
                 ways = self._filled(ways, poses[cells.ravel()], cells.shape)
         ways = self._filled(ways, poses, shape)
-        if islands(self, ways, poses):
+        if seed_islands(self, ways, poses):
             ways = self._filled(ways, poses, shape)
         for slot in range(ways.closed.shape[1] if self.stops else 0):
             for part in np.array_split(np.arange(len(poses)), 1 + len(poses) // _PARTS):
                 ways.closed[part, slot] &= self.within(ways.q[part, slot])
         return ways
 
-    def _coarse(self, poses: Array) -> Ways:
+    def _coarse(self, poses: Array) -> CellSolutions:
         """Return all ways at a few cells."""
         found = []  # for each block: ways, owners, places
         parents = self.put(self.q0, poses)
@@ -154,7 +154,7 @@ class Reach:
         else:
             q, owner = parents, np.arange(len(parents))
             for step in self.steps:
-                q, mine = ways_to_close(self.closed, q, step, self.random, tolerance=_TOLERANCE)
+                q, mine = block_solutions(self.closed, q, step, self.random, tolerance=_TOLERANCE)
                 owner = owner[mine]
                 unlike = self._unlike(q, owner, self.pattern(0, q)[0])
                 q, owner = q[unlike], owner[unlike]
@@ -169,7 +169,7 @@ class Reach:
             found.append((q, owner, self._places(k, q, owner, len(parents))))
         slots = max([int(places.max(initial=0)) + 1 for _, _, places in found] or [1])
         if not self.isolated:
-            slots = min(slots, _SLOTS)
+            slots = min(slots, MAX_CONTINUUM_SOLUTIONS)
         x = np.zeros((len(parents), slots, self.closed.nv))
         closed = np.zeros((len(parents), slots, len(self.blocks)), dtype=bool)
         for k, (q, owner, places) in enumerate(found):
@@ -180,9 +180,9 @@ class Reach:
             x[owner[:, None], places[:, None], moving] = away[:, moving]
             closed[owner, places, k] = True
         flat = self.closed.moved(np.repeat(parents, slots, 0), x.reshape(-1, self.closed.nv))
-        return Ways(flat.reshape(len(parents), slots, -1), closed)
+        return CellSolutions(flat.reshape(len(parents), slots, -1), closed)
 
-    def _single(self, k: int, q: Array) -> Marks:
+    def _single(self, k: int, q: Array) -> BoolArray:
         """Return which ways of a block are isolated: a leg whose ends coincide turns freely."""
         good = np.ones(len(q), dtype=bool)
         J = self.closed.jacobian(q)
@@ -198,13 +198,13 @@ class Reach:
     def _all_at_once(self, parents: Array) -> list[tuple[Array, NDArray[np.intp]]]:
         """Return for each block its ways to close and of which parent they are; starts are those of all blocks."""
         widest = max((len(block.columns) for block in self.blocks), default=0)
-        each = _STARTS if widest <= 2 else 16 * widest
+        each = N_STARTS if widest <= 2 else 16 * widest
         owner = np.repeat(np.arange(len(parents)), each)
         kicks = np.zeros((len(owner), self.closed.nv))
         for _, columns in self.pairs:
-            kicks[:, columns] = spread(len(columns), each, len(parents), self.random)
+            kicks[:, columns] = spread_starts(len(columns), each, len(parents), self.random)
         starts = self.closed.moved(parents[owner], kicks)
-        q, worst = descend(self.system, starts, self.pairs, tolerance=_TOLERANCE, iterations=20)
+        q, worst = levenberg_marquardt(self.system, starts, self.pairs, tolerance=_TOLERANCE, iterations=20)
         found = []
         for k, block in enumerate(self.blocks):
             good = np.flatnonzero(worst[:, k] <= _TOLERANCE)
@@ -213,9 +213,9 @@ class Reach:
             for parent in np.unique(owner[good]):
                 mine = good[owner[good] == parent]
                 if self.isolated:
-                    kept.append(mine[distinct(self.closed, q[mine], block.columns)[0]])
+                    kept.append(mine[distinct_configurations(self.closed, q[mine], block.columns)[0]])
                 else:
-                    kept.append(mine[:_SLOTS])
+                    kept.append(mine[:MAX_CONTINUUM_SOLUTIONS])
             places = np.concatenate(kept) if kept else np.zeros(0, dtype=np.intp)
             found.append((q[places], owner[places]))
         return found
@@ -238,7 +238,7 @@ class Reach:
             left = mine[np.argsort(order[mine], kind="stable")]
             while len(left):
                 kept.append(int(left[0]))
-                left = left[np.abs(poses[left] - poses[left[0]]).max(1) > _ALIKE]
+                left = left[np.abs(poses[left] - poses[left[0]]).max(1) > POSE_TOL]
         return np.array(sorted(kept), dtype=np.intp)
 
     def _places(self, k: int, q: Array, owner: NDArray[np.intp], parents: int) -> NDArray[np.intp]:
@@ -265,12 +265,12 @@ class Reach:
                 code, patterns = code + patterns * negative, 2 * patterns
         return code, patterns
 
-    def _unchanged(self, slot: int, start: Array, q: Array, good: Marks, steep: Marks) -> Marks:
+    def _unchanged(self, slot: int, start: Array, q: Array, good: BoolArray, steep: BoolArray) -> BoolArray:
         """Return where blocks (B, blocks) have not gone over to another way; looked at if far off or steep."""
         same = np.ones(good.shape, dtype=bool)
         if not self.isolated:
             return same
-        far = (np.abs(self.closed.between(start, q)) > _FAR) | steep[:, None]
+        far = (np.abs(self.closed.between(start, q)) > MAX_BRANCH_STEP) | steep[:, None]
         for k, block in enumerate(self.blocks):
             suspects = np.flatnonzero(far[:, block.columns].any(1) & good[:, k])
             if len(suspects):
@@ -285,14 +285,14 @@ class Reach:
         return found
 
     def _refined(
-        self, ways: Ways, before: Array, shape: tuple[int, ...], source: NDArray[np.intp], poses: Array
-    ) -> Ways:
+        self, ways: CellSolutions, before: Array, shape: tuple[int, ...], source: NDArray[np.intp], poses: Array
+    ) -> CellSolutions:
         """Return the ways at finer cells, from those at their source or, where it has none, next to it."""
         cells, slots, nb = ways.closed.shape
         q = np.empty((len(poses), slots, poses.shape[1]))
         closed = np.zeros((len(poses), slots, nb), dtype=bool)
         donors_of = np.array(
-            [[next_to(ways.closed[:, slot, k], shape) for k in range(nb)] for slot in range(slots)]
+            [[neighbour_cells(ways.closed[:, slot, k], shape) for k in range(nb)] for slot in range(slots)]
         ).reshape(slots, nb, cells)
         hopeful = (donors_of >= 0).any(0).all(0)  # every block closes here or nearby, in some way
         for slot in range(slots):
@@ -302,7 +302,7 @@ class Reach:
             G = np.zeros((cells, self.closed.nv, int(self.held.sum())))
             if some.any():
                 G[some] = self.sensitivity(start[some])
-            steep = np.abs(G).max((1, 2), initial=0.0) > _STEEP
+            steep = np.abs(G).max((1, 2), initial=0.0) > NEAR_SINGULAR_GAIN
             chosen = np.flatnonzero(some[source])
             q[:, slot] = self.put(self.q0, poses)
             for part in np.array_split(chosen, 1 + len(chosen) // _PARTS):
@@ -315,7 +315,7 @@ class Reach:
                 step *= np.minimum(1.0, 0.5 / np.maximum(np.abs(step).max(1), 1e-12))[:, None]
                 q[part, slot], good = self.close(self.closed.moved(there, step), iterations=5)
                 closed[part, slot] = good & self._unchanged(slot, there, q[part, slot], good, steep[origin])
-        return Ways(q, closed)
+        return CellSolutions(q, closed)
 
     def _combined(self, q: Array, donors: NDArray[np.intp], cells: NDArray[np.intp] | None = None) -> Array:
         """Return configurations at cells whose blocks come from donor cells (blocks, cells); -1 for none."""
@@ -330,18 +330,20 @@ class Reach:
             x[np.ix_(there, block.columns)] = away[:, block.columns]
         return self.closed.moved(base, x)
 
-    def _filled(self, ways: Ways, poses: Array, shape: tuple[int, ...]) -> Ways:
+    def _filled(self, ways: CellSolutions, poses: Array, shape: tuple[int, ...]) -> CellSolutions:
         """Try cells that failed once more, from neighbours that did not, as long as that helps."""
         nb = len(self.blocks)
         for slot in range(ways.closed.shape[1]):
             tried = np.zeros((len(poses), nb), dtype=np.intp)
             for turn in range(40):
                 closed = ways.closed[:, slot]
-                donors = np.array([next_to(closed[:, k], shape, turn=turn) for k in range(nb)]).reshape(nb, -1)
+                donors = np.array([neighbour_cells(closed[:, k], shape, turn=turn) for k in range(nb)]).reshape(nb, -1)
                 # where another block closes in no way, nothing is gained
                 hopeful = np.all((donors.T >= 0) | ways.closed.any(1), axis=1)
                 # a hole within what closes is tried from all sides
-                most = np.array([np.where(surrounded(closed[:, k], shape), 4, 1) for k in range(nb)]).reshape(nb, -1).T
+                most = (
+                    np.array([np.where(enclosed_cells(closed[:, k], shape), 4, 1) for k in range(nb)]).reshape(nb, -1).T
+                )
                 wanted = (donors.T >= 0) & ~closed & (tried < most) & hopeful[:, None]
                 new = np.flatnonzero(wanted.any(1))
                 if not len(new):
@@ -355,7 +357,7 @@ class Reach:
                 self._take(ways, slot, new, q, good)
         return ways
 
-    def add(self, ways: Ways, cells: NDArray[np.intp], q: Array, good: Marks) -> bool:
+    def add(self, ways: CellSolutions, cells: NDArray[np.intp], q: Array, good: BoolArray) -> bool:
         """Put blocks of q (k, nq) that are good (k, blocks) into cells (k,) where they have a slot; whether any was."""
         any_new = False
         for k in range(len(self.blocks)):
@@ -368,7 +370,7 @@ class Reach:
                     any_new = True
         return any_new
 
-    def _take(self, ways: Ways, slot: int, cells: NDArray[np.intp], q: Array, good: Marks) -> None:
+    def _take(self, ways: CellSolutions, slot: int, cells: NDArray[np.intp], q: Array, good: BoolArray) -> None:
         """Put the blocks of q (k, nq) that are good into ways at cells (k,)."""
         before = ways.q[cells, slot]
         away, x = self.closed.between(before, q), np.zeros((len(q), self.closed.nv))
@@ -379,14 +381,14 @@ class Reach:
 
     # ---- some states
 
-    def close(self, q: Array, iterations: int = 14) -> tuple[Array, Marks]:
+    def close(self, q: Array, iterations: int = 14) -> tuple[Array, BoolArray]:
         """Return states (B, nq) with everything but the platform closed, and which blocks are, (B, blocks)."""
         if not self.blocks:
             return q, np.ones((len(q), 0), dtype=bool)
-        found, worst = descend(self.system, q, self.pairs, tolerance=_TOLERANCE, iterations=iterations)
+        found, worst = levenberg_marquardt(self.system, q, self.pairs, tolerance=_TOLERANCE, iterations=iterations)
         return found, worst <= _TOLERANCE
 
-    def within(self, q: Array) -> Marks:
+    def within(self, q: Array) -> BoolArray:
         """Return which blocks (B, blocks) have their coordinates within their stops at states q (B, nq)."""
         return (
             np.stack([self._within(q, k) for k in range(len(self.blocks))], 1)
@@ -394,13 +396,13 @@ class Reach:
             else np.ones((len(q), 0), dtype=bool)
         )
 
-    def _within(self, q: Array, k: int) -> Marks:
+    def _within(self, q: Array, k: int) -> BoolArray:
         """Return whether coordinates that a block moves are within their stops."""
         good = np.ones(len(q), dtype=bool)
         for measure in self.stops:
             if measure.column >= 0 and self.independent and measure.column not in self.blocks[k].columns:
                 continue
-            good &= np.abs(beyond(measure, q)) <= 2 * _TOLERANCE * measure.scale
+            good &= np.abs(limit_violation(measure, q)) <= 2 * _TOLERANCE * measure.scale
         return good
 
     def sensitivity(self, q: Array) -> Array:
@@ -415,12 +417,12 @@ class Reach:
             H = Jt @ Jr
             n = len(columns)
             H[:, range(n), range(n)] += (1e-14 * np.trace(H, axis1=1, axis2=2) + 1e-30)[:, None]
-            G[:, columns] = -solved(H, Jt @ Jp)
+            G[:, columns] = -solve_small_systems(H, Jt @ Jp)
         return G
 
 
 def _square(
-    closed: Closed, block: Block, q: Array, random: np.random.Generator
+    closed: ScaledEquations, block: EquationBlock, q: Array, random: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return as many rows of a block as it has columns, which are independent somewhere; none if there are too few."""
     from scipy.linalg import qr

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...closure.branch_search import descend
+from ...closure.branch_search import levenberg_marquardt
 
 if TYPE_CHECKING:
-    from .grid_sweep import Reach, Ways
+    from .grid_sweep import CellSolutions, WorkspaceSweep
 
-__all__ = ["islands", "unbounded"]
+__all__ = ["freely_turning_cells", "seed_islands"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 _SEEDS = 240  # random assemblies
-_SINGULAR = (
+SINGULAR_TOL = (
     1e-3  # least singular value of a way that is not isolated, or double: closing leaves the root of a tolerance
 )
-_FAR = 0.5  # rad or lengths from a cell to the next
-_AWAY = 0.3  # rad or lengths: a step along what may turn freely
+MAX_CELL_STEP = 0.5  # rad or lengths from a cell to the next
+FREE_TURN_STEP = 0.3  # rad or lengths: a step along what may turn freely
 
 
-def islands(reach: Reach, ways: Ways, poses: Array) -> bool:
+def seed_islands(reach: WorkspaceSweep, ways: CellSolutions, poses: Array) -> bool:
     """Put ways into cells next to random assemblies that no way has reached; return whether there were any.
 
     The platform starts at random cells and moves along the grid to where the mechanism can be assembled: starts
@@ -44,10 +44,10 @@ def islands(reach: Reach, ways: Ways, poses: Array) -> bool:
     kicks[:, owned] = reach.random.uniform(-np.pi, np.pi, (count, len(owned)))
     starts = closed.moved(reach.put(reach.q0, poses[cells]), kicks)
     rows = np.unique(np.concatenate([r for r, _ in reach.pairs]))
-    found, worst = descend(reach.system, starts, [(rows, moving)], tolerance=1e-8, iterations=40)
+    found, worst = levenberg_marquardt(reach.system, starts, [(rows, moving)], tolerance=1e-8, iterations=40)
     found = found[(worst[:, 0] <= 1e-8) & reach.closed.genuine(found)]
     near = _nearest(found[:, axes], poses[:, axes])
-    reached: Marks = np.all(np.any(ways.closed, axis=1), axis=1)
+    reached: BoolArray = np.all(np.any(ways.closed, axis=1), axis=1)
     new = np.flatnonzero((near >= 0) & ~reached[np.maximum(near, 0)])
     if not len(new):
         return False
@@ -55,7 +55,7 @@ def islands(reach: Reach, ways: Ways, poses: Array) -> bool:
     return reach.add(ways, near[new], q, good)
 
 
-def _columns_of(reach: Reach, poses: Array, axes: NDArray[np.intp]) -> NDArray[np.intp]:
+def _columns_of(reach: WorkspaceSweep, poses: Array, axes: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the speeds that move a platform along the grid."""
     ends = poses[[0, -1]].copy()
     step = reach.closed.between(reach.put(reach.q0, ends[:1]), reach.put(reach.q0, ends[1:]))[0]
@@ -77,7 +77,7 @@ def _nearest(places: Array, cells: Array) -> NDArray[np.intp]:
     return np.where(outside, -1, found)
 
 
-def unbounded(reach: Reach, ways: Ways, shape: tuple[int, ...]) -> Marks:
+def freely_turning_cells(reach: WorkspaceSweep, ways: CellSolutions, shape: tuple[int, ...]) -> BoolArray:
     """Return at which cells a leg whose ends coincide turns freely: infinitely many ways (cells,).
 
     Looked at are cells from which a way is far to that of a neighbour: around such a cell ways go in a circle.
@@ -94,7 +94,7 @@ def unbounded(reach: Reach, ways: Ways, shape: tuple[int, ...]) -> Marks:
             one, two = one[both], two[both]
             away = np.abs(reach.closed.between(ways.q[one, slot], ways.q[two, slot]))
             for k, (_, columns) in enumerate(reach.pairs):
-                far = away[:, columns].max(1, initial=0.0) > _FAR
+                far = away[:, columns].max(1, initial=0.0) > MAX_CELL_STEP
                 suspect[one[far], k] = suspect[two[far], k] = True
         for k in range(len(reach.pairs)):
             cells = np.flatnonzero(suspect[:, k] & ways.closed[:, slot, k])
@@ -103,19 +103,19 @@ def unbounded(reach: Reach, ways: Ways, shape: tuple[int, ...]) -> Marks:
     return marks
 
 
-def _turns_freely(reach: Reach, k: int, q: Array) -> Marks:
+def _turns_freely(reach: WorkspaceSweep, k: int, q: Array) -> BoolArray:
     """Return where a block moves by itself from q (B, nq): along its null vector it closes again, elsewhere."""
     rows, columns = reach.pairs[k]
     free = np.zeros(len(q), dtype=bool)
     s, Vt = np.linalg.svd(reach.closed.jacobian(q)[:, rows[:, None], columns])[1:]
-    some = np.flatnonzero(s[:, -1] < _SINGULAR * np.maximum(s[:, 0], 1.0))
+    some = np.flatnonzero(s[:, -1] < SINGULAR_TOL * np.maximum(s[:, 0], 1.0))
     if not len(some):
         return free
     for sign in (1.0, -1.0):
         x = np.zeros((len(some), reach.closed.nv))
-        x[:, columns] = sign * _AWAY * Vt[some, -1]
+        x[:, columns] = sign * FREE_TURN_STEP * Vt[some, -1]
         moved, good = reach.close(reach.closed.moved(q[some], x))
         away = np.abs(reach.closed.between(q[some], moved)[:, columns]).max(1)
         again = np.linalg.svd(reach.closed.jacobian(moved)[:, rows[:, None], columns], compute_uv=False)[:, -1]
-        free[some] |= good[:, k] & (away > 0.3 * _AWAY) & (again < _SINGULAR)
+        free[some] |= good[:, k] & (away > 0.3 * FREE_TURN_STEP) & (again < SINGULAR_TOL)
     return free

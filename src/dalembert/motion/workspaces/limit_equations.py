@@ -1,4 +1,4 @@
-"""Closed configurations that keep within the stops of hinges."""
+"""Closed configurations that keep within the stops of joints."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...closure.scaled_equations import Closed, Measure
+from ...closure.scaled_equations import CoordinateMeasure, ScaledEquations
 
-__all__ = ["Stopped", "beyond"]
+__all__ = ["LimitedEquations", "limit_violation"]
 
 Array = NDArray[np.float64]
 
 
-class Stopped:
+class LimitedEquations:
     """Closure equations with one for each stop: by how much it is passed, zero before."""
 
-    def __init__(self, closed: Closed, stops: Sequence[Measure]) -> None:
+    def __init__(self, closed: ScaledEquations, stops: Sequence[CoordinateMeasure]) -> None:
         self._closed, self._stops = closed, stops
         self.nv, self.groups = closed.nv, closed.groups
 
     def residual(self, q: Array) -> Array:
-        passed = [(beyond(m, q) / m.scale)[:, None] for m in self._stops]
+        passed = [(limit_violation(m, q) / m.scale)[:, None] for m in self._stops]
         return np.concatenate([self._closed.residual(q), *passed], -1)
 
     def jacobian(self, q: Array) -> Array:
         rows = []
         for measure in self._stops:
-            passed = (beyond(measure, q) != 0.0)[:, None]
+            passed = (limit_violation(measure, q) != 0.0)[:, None]
             rows.append((passed * measure.row(q) * self._closed.scales / measure.scale)[:, None])
         return np.concatenate([self._closed.jacobian(q), *rows], -2)
 
@@ -39,7 +39,7 @@ class Stopped:
         return self._closed.between(q0, q1)
 
 
-def beyond(measure: Measure, q: Array) -> Array:
+def limit_violation(measure: CoordinateMeasure, q: Array) -> Array:
     """Return by how much a coordinate is beyond its stops at states q (B, nq), rad or m; angles by the shorter way."""
     values = measure.values(q)
     if measure.period:

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...closure.scaled_equations import Measure
+from ...closure.scaled_equations import CoordinateMeasure
 from ...errors import ModelError
 from ...model import Model
 from ...numerics.contours import outline
-from .grid_sweep import Reach, Ways
-from .islands import unbounded
+from .grid_sweep import CellSolutions, WorkspaceSweep
+from .islands import freely_turning_cells
 
 __all__ = ["Workspace"]
 
@@ -50,7 +50,7 @@ class Workspace:
     mode : tuple of int
         That of the start configuration.
     model : Model
-        The mechanism with a free hinge from ground to the platform.
+        The mechanism with a free joint from ground to the platform.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Workspace:
         target: str,
         axes: tuple[str, ...],
         grid: tuple[Array, ...],
-        reach: Reach,
-        ways: Ways,
+        reach: WorkspaceSweep,
+        ways: CellSolutions,
         poses: Array,
         model: Model,
-        actuated: Sequence[Measure],
+        actuated: Sequence[CoordinateMeasure],
         columns: NDArray[np.intp],
         mobility: int,
         length: float,
@@ -74,7 +74,7 @@ class Workspace:
         counts = ways.closed.sum(1)
         number = counts.prod(1) if reach.independent else counts[:, 0] if counts.shape[1] else np.ones(len(poses), int)
         self.reachable = (number > 0).reshape(shape)
-        endless = unbounded(reach, ways, shape) if reach.isolated else number > 0
+        endless = freely_turning_cells(reach, ways, shape) if reach.isolated else number > 0
         self.ways = np.where(endless, -1, number).reshape(shape)
 
     @property
@@ -134,7 +134,7 @@ class Workspace:
         """Return K of (1), (cells..., actuated, motions), in a working mode; NaN where it cannot be reached.
 
         Motions are those of the platform: along the axes of the grid (per length), then about the normal of the plane,
-        or about x, y, z, if its rotation is a freedom. Speeds of actuated slides are per length, too.
+        or about x, y, z, if its rotation is a degree of freedom. Speeds of actuated slides are per length, too.
         """
         columns = self._motions()
         q, there = self._of_mode(mode)
@@ -144,18 +144,20 @@ class Workspace:
         return K.reshape(*self.reachable.shape, *K.shape[1:])
 
     def _motions(self) -> NDArray[np.intp]:
-        """Return the speeds of the platform that are freedoms."""
+        """Return the speeds of the platform that are degrees of freedom."""
         if not self._actuated:
             raise ModelError("workspace", "actuated", (), "name the actuated coordinates: actuated=('A', 'B')")
         place, turn = len(self.grid), len(self._columns) - len(self.grid)
         if self._mobility not in (place, place + turn):
             here = f"the platform has {place} places and {turn} turns on this grid"
-            remedy = f"{here}, the mechanism {self._mobility} freedoms: give rotation=..., or hold what is idle"
+            remedy = (
+                f"{here}, the mechanism {self._mobility} degrees of freedom: give rotation=..., or hold what is idle"
+            )
             raise ModelError("workspace", "condition", None, remedy)
         if len(self._actuated) < self._mobility:
             names = ", ".join(m.name for m in self._actuated)
             raise ModelError(
-                "workspace", "actuated", names, f"the mechanism has {self._mobility} freedoms: name as many"
+                "workspace", "actuated", names, f"the mechanism has {self._mobility} degrees of freedom: name as many"
             )
         return self._columns[: self._mobility]
 
@@ -191,7 +193,7 @@ class Workspace:
         """Return det K over the grid in a working mode: zero where the platform yields though actuators are locked."""
         K = self.jacobians(mode)
         if K.shape[-1] != K.shape[-2]:
-            remedy = f"there are {K.shape[-2]} actuated coordinates and {K.shape[-1]} freedoms: only as many have one"
+            remedy = f"there are {K.shape[-2]} actuated coordinates and {K.shape[-1]} DOF: only as many have one"
             raise ModelError("workspace", "determinant", None, remedy)
         out = np.full(K.shape[:-2], np.nan)
         there = np.isfinite(K).all((-1, -2))

@@ -15,13 +15,13 @@ from ...closure.assembly import assemble
 from ...closure.driven.prescribed_velocities import Prescribed
 from ...closure.equations import RelativeEquations
 from ...closure.null_space import null_space
-from ...closure.scaled_equations import Closed, measures_of, named
+from ...closure.scaled_equations import ScaledEquations, measures_of, named
 from ...connections.connection import Connection
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...rotation import as_rotation_matrix, axis_angle, quaternion_from_matrix
 from ...system import System
-from .grid_sweep import Reach
+from .grid_sweep import WorkspaceSweep
 from .reachable_workspace import Workspace
 
 __all__ = ["workspace"]
@@ -61,7 +61,7 @@ def workspace(
     actuated : name or names
         Coordinates of the actuators, for condition maps.
     limits : bool
-        Whether hinges have to stay within their stops (`lower`, `upper`).
+        Whether joints have to stay within their stops (`lower`, `upper`).
     length : float, m
         In which motions of the platform are measured for condition numbers; the characteristic length by default.
     rng : numpy Generator or seed
@@ -89,7 +89,7 @@ def workspace(
     led, marker, name = _led(as_model(system), target)
     model = led.compile()
     equations = RelativeEquations(model, driven=False)
-    closed = Closed(equations, clocks=Prescribed.of(model).clocks)
+    closed = ScaledEquations(equations, clocks=Prescribed.of(model).clocks)
     q0 = assemble(model).q
     span, speeds = model.q_slice(name), model.v_slice(name)
     known = measures_of(equations)
@@ -120,7 +120,7 @@ def workspace(
         columns += [speeds.start + normal] if normal is not None else [speeds.start + k for k in range(3)]
     places = np.arange(span.start if rotation is not None else span.start + 4, span.stop)
     random = random_generator(0 if rng is None else rng, item="workspace", field="rng")
-    reach = Reach(closed, q0, held, places, stops, random)
+    reach = WorkspaceSweep(closed, q0, held, places, stops, random)
     ways = reach.sweep(poses, tuple(len(v) for v in values))
     size = model.length if length is None else finite_number(length, item=item, field="length")
     if size <= 0:
@@ -160,7 +160,7 @@ def _attitude(rotation: Any, normal: int | None) -> Array:
 
 
 def _led(model: Model, target: str | Body | Marker) -> tuple[System, str, str]:
-    """Return a copy of a system in which a free hinge leads the target, what it is called, and the hinge's name.
+    """Return a copy of a system in which a free joint leads the target, what it is called, and the joint's name.
 
     Bodies start where the system assembles.
     """
@@ -181,7 +181,7 @@ def _led(model: Model, target: str | Body | Marker) -> tuple[System, str, str]:
         raise ModelError(item, "target", marker.name, "ground does not move")
     at = assemble(model).q
     for name, drive in list(led.drives.items()):
-        if drive.of_hinge:
+        if drive.of_joint:
             del led.drives[name]
     R, p = model.poses(at)
     led.initials.clear()

@@ -3,7 +3,7 @@
 A name is what it belongs to, a dot, and a quantity; vectors of three take a component more, ``.x``, ``.y``, ``.z`` or
 ``.norm``:
 
-    hinges           position, speed, acceleration; or a coordinate (slide, angle, qw, wx, ...) with one of these three;
+    joints           position, speed, acceleration; or a coordinate (slide, angle, qw, wx, ...) with one of these three;
                      effort, force, moment, whether or not a loop was cut there; friction, stuck, stop of those with
                      friction or stops
     constraints      force, moment; rows, for their multipliers; effort if driven
@@ -14,7 +14,7 @@ A name is what it belongs to, a dot, and a quantity; vectors of three take a com
                      angular_acceleration
     these, ball joints and free ones
                      bryant, euler, euler_XYZ and so on, for all sequences of axes; with _rates or _accelerations
-    hinges, bodies, markers and points of motions that drives prescribe wholly (`da.kinematics`): jerk
+    joints, bodies, markers and points of motions that drives prescribe wholly (`da.kinematics`): jerk
     the system       energy. (kinetic, potential, total, work, dissipated, balance), power, momentum. (linear, angular),
                      center_of_mass, constraints. (residual, velocity_residual), q, v, a, x, tau, lam
 
@@ -33,17 +33,16 @@ from .flexible_nodes import (
     nodal_velocities,
 )
 from .lookup import describe, names
-from .motion import ByTime, Motion, Periods, always
+from .motion import ConditionsByTime, Motion, Periods, single_period
 from .output import Output
 
 __all__ = [
-    "ByTime",
+    "ConditionsByTime",
     "Motion",
     "NodalMotion",
     "Output",
     "Periods",
     "PrescribedMotion",
-    "always",
     "buckling_factors",
     "describe",
     "factors_of",
@@ -55,4 +54,5 @@ __all__ = [
     "nodal_loads",
     "nodal_motion",
     "nodal_velocities",
+    "single_period",
 ]

@@ -1,6 +1,6 @@
 """Angles of an attitude as outputs: ``"main.bryant"``, ``"ball.euler_ZYX"``, with ``_rates`` and ``_accelerations``.
 
-Of a body or marker the attitude is that in the world; of a hinge that turns freely, that of its second marker in its
+Of a body or marker the attitude is that in the world; of a joint that turns freely, that of its second marker in its
 first. Capital letters turn about axes already turned, small ones about fixed axes, as in `dalembert.rotation`.
 """
 

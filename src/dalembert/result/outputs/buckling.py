@@ -73,7 +73,7 @@ def factors_of(motion: Motion, part: Body, shapes: Array | None = None) -> Array
     flexible = part.flexible
     assert flexible is not None
     structure = flexible.structure
-    if not isinstance(structure, Structure) or structure.elements is None or flexible.lacks_nodes:
+    if not isinstance(structure, Structure) or structure.elements is None or flexible.nodes_removed:
         remedy = "the elements of its structure must be known: a body made by beam, frame or Structure.reduce"
         raise ModelError(ITEM, "body", part.name, remedy)
     u = loaded_shapes(motion, part) if shapes is None else shapes

@@ -20,33 +20,33 @@ def inner_quantities(chain: KinematicChain) -> list[str]:
     return [*chain.inner_names, *(f"{name}.rate" for name in chain.inner_names)]
 
 
-def inner_output(chord: Connection, quantity: str, name: str) -> Output:
+def inner_output(loop_constraint: Connection, quantity: str, name: str) -> Output:
     """Return an inner coordinate or its rate; redundant ones move as little as they can."""
-    chain = chord.element
+    chain = loop_constraint.element
     assert isinstance(chain, KinematicChain)
     plain = quantity.removesuffix(".rate")
     column = chain.inner_names.index(plain)
     unit = chain.inner_units[column]
     if plain == quantity:
-        meaning = f"inner coordinate {plain!r} of chain {chord.name!r}"
-        return number(name, unit, meaning, lambda m: _followed(m, chord, chain)[:, column].copy())
+        meaning = f"inner coordinate {plain!r} of chain {loop_constraint.name!r}"
+        return number(name, unit, meaning, lambda m: _follow_chain(m, loop_constraint, chain)[:, column].copy())
 
     def rate(m: Motion) -> Array:
-        gammas = _followed(m, chord, chain)
-        R = m.model.pose(chord.first, m.q).rotation
-        p = m.model.pose(chord.second, m.q).position - m.model.pose(chord.first, m.q).position
-        (w_1, v_1), (w_2, v_2) = m.velocity(chord.first), m.velocity(chord.second)
+        gammas = _follow_chain(m, loop_constraint, chain)
+        R = m.model.pose(loop_constraint.first, m.q).rotation
+        p = m.model.pose(loop_constraint.second, m.q).position - m.model.pose(loop_constraint.first, m.q).position
+        (w_1, v_1), (w_2, v_2) = m.velocity(loop_constraint.first), m.velocity(loop_constraint.second)
         w, v = w_2 - w_1, v_2 - v_1 - np.cross(w_1, p)
         seen = np.concatenate([np.einsum("kji,kj->ki", R, w), np.einsum("kji,kj->ki", R, v)], axis=1)
         return np.array([chain.slopes(gamma)[0][column] @ each for gamma, each in zip(gammas, seen, strict=True)])
 
-    meaning = f"rate of inner coordinate {plain!r} of chain {chord.name!r}"
+    meaning = f"rate of inner coordinate {plain!r} of chain {loop_constraint.name!r}"
     return number(name, f"{unit}/s", meaning, rate, "speed")
 
 
-def _followed(m: Motion, chord: Connection, chain: KinematicChain) -> Array:
+def _follow_chain(m: Motion, loop_constraint: Connection, chain: KinematicChain) -> Array:
     """Return the inner coordinates (n, k) of a motion, each found from those before it: they stay on a branch."""
-    first, second = m.model.pose(chord.first, m.q), m.model.pose(chord.second, m.q)
+    first, second = m.model.pose(loop_constraint.first, m.q), m.model.pose(loop_constraint.second, m.q)
     found: list[Array] = []
     for A, a, B, b in zip(first.rotation, first.position, second.rotation, second.position, strict=True):
         R, p = A.T @ B, A.T @ (b - a)

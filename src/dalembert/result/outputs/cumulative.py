@@ -20,7 +20,7 @@ __all__ = ["continuous", "work_and_loss"]
 
 Array = NDArray[np.float64]
 
-_JUST = 4e-15  # relative: how far inside an interval its ends are looked at, where something jumps, ...
+SIDE_OFFSET = 4e-15  # relative: how far inside an interval its ends are looked at, where something jumps, ...
 _INSIDE = 1e-10  # ... and in parts of the interval: thresholds of states are found to rounding of these
 
 
@@ -84,7 +84,7 @@ class _Grid:
         for out, times, way in ((sides[0], self.begin, 1.0), (sides[1], self.end, -1.0)):
             there = np.isin(times, jumps) & (self.end > self.begin)
             if there.any():
-                inside = np.maximum(_JUST * np.abs(times[there]), part * (self.end - self.begin)[there])
+                inside = np.maximum(SIDE_OFFSET * np.abs(times[there]), part * (self.end - self.begin)[there])
                 near = times[there] + way * np.maximum(inside, 1e-300)
                 out[there] = value(result._motion_at(near))
         return sides
@@ -107,7 +107,7 @@ def _exchanges_power(result: Result) -> bool:
     acted = bool(model.drives) or len(model.compiled.tables["elements"]) > 0 or bool(model.flexible_names)
     # rows of constraints and couplings may move by themselves
     acted = acted or any(isinstance(coupling.element, CustomCoupling) for coupling in model.forest.couplings)
-    return acted or result.conditions is not None or any(not c.element.kernel for c in model.forest.chords)
+    return acted or result.conditions is not None or any(not c.element.kernel for c in model.forest.loop_constraints)
 
 
 def continuous(result: Result, output: Output, values: Array) -> Array:

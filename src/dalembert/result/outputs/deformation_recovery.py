@@ -14,7 +14,7 @@ from ...checks import checked
 from ...connections.connection import Connection
 from ...errors import ModelError
 from ...structures import Structure
-from ...structures.supported_structure import Held, relieved
+from ...structures.supported_structure import SupportedStructure, inertia_relief
 from .flexible_nodes import _flexible, inertia_loads
 from .output import value_of
 
@@ -51,7 +51,7 @@ def loaded_shapes(motion: Motion, part: Body) -> Array:
     """Return `mode_acceleration` of a motion: displacements (n, 6 nodes) m and rad of a body's structure."""
     flexible = part.flexible
     structure = None if flexible is None else flexible.structure
-    if flexible is None or not isinstance(structure, Structure) or flexible.lacks_nodes:
+    if flexible is None or not isinstance(structure, Structure) or flexible.nodes_removed:
         raise ModelError(ITEM, "body", part.name, "it needs the finite-element model: a body made by Structure.reduce")
     R = motion.model.pose(part, motion.q)[0]
     loads = -inertia_loads(motion, part).reshape(len(motion.q), -1)
@@ -59,15 +59,15 @@ def loaded_shapes(motion: Motion, part: Body) -> Array:
         loads += _on_nodes(structure, marker, np.einsum("nji,nj->ni", R, moment), np.einsum("nji,nj->ni", R, force))
     columns = loads.T if structure.expansion is None else structure.expansion.T @ loads.T
     held = _held(structure, None if flexible.reference is None else int(flexible.reference))
-    solved = held.solve(relieved(structure, columns) if flexible.reference is None else columns)
+    solved = held.solve(inertia_relief(structure, columns) if flexible.reference is None else columns)
     return np.ascontiguousarray(structure.expanded(solved).T)
 
 
 @lru_cache(maxsize=8)  # notes on runs ask for the same ones again
-def _held(structure: Structure, reference: int | None) -> Held:
+def _held(structure: Structure, reference: int | None) -> SupportedStructure:
     """Return a structure, factorised, held at a node or as a free body is."""
     fixed = structure.support() if reference is None else structure.fixed_at([structure.node(reference)])
-    return Held(structure, fixed)
+    return SupportedStructure(structure, fixed)
 
 
 def acting_on(motion: Motion, name: str) -> list[tuple[Marker, Array, Array]]:

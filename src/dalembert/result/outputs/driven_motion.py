@@ -2,7 +2,7 @@
 
 No inertia is needed for the motion. With the accelerations known, loads are those of inverse dynamics:
 
-    tau + P^T lambda = M a + h - Q          tau = 0 but at driven freedoms                                  (1)
+    tau + P^T lambda = M a + h - Q          tau = 0 but at driven DOF                                  (1)
 
 which holds for bodies without mass too, where no mass matrix could be inverted.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ModelError, SingularityError
-from ...model.driven_kinematics import Swept, rates_at
+from ...model.driven_kinematics import KinematicSweep, rates_at
 from .motion import Motion
 
 __all__ = ["PrescribedMotion"]
@@ -27,10 +27,10 @@ _FORCES = ("tau", "lam", "loads", "unique", "held", "energy")
 
 
 class PrescribedMotion(Motion):
-    """A batch of states whose drives leave no freedom; parameters as in `Motion`."""
+    """A batch of states whose drives leave no degree of freedom; parameters as in `Motion`."""
 
     @cached_property
-    def rates(self) -> Swept:
+    def rates(self) -> KinematicSweep:
         """Speeds, accelerations and jerks."""
         held = None if self.conditions is None else self.conditions(self.t)[0][1]
         found = rates_at(self.model, self.t, self.q, jerk=True, conditions=held)
@@ -77,12 +77,12 @@ class PrescribedMotion(Motion):
     def _reported(self, parts: list[str]) -> dict[str, Array]:
         if not any(part in _FORCES for part in parts):
             return super()._reported(parts)
-        self._mind_masses()
-        if not self.model.freedoms_without_inertia(self.q[0], t=float(self.t[0])):
+        self._check_masses()
+        if not self.model.massless_dof(self.q[0], t=float(self.t[0])):
             return super()._reported(parts)
         return {part: value for part, value in self._forces(parts).items() if part in parts}
 
-    def _mind_masses(self) -> None:
+    def _check_masses(self) -> None:
         """Refuse loads of a system that has none: no body has mass, nothing pushes."""
         system = self.model.system
         if system.forces or any(body.mass for body in system.bodies.values()) or self.model.flexible_names:

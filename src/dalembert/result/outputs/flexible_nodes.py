@@ -108,7 +108,7 @@ def nodal_motion(
     >>> steel = da.Material(E=210e9, nu=0.3, density=7850)
     >>> s = da.System()
     >>> arm = s.body("arm", da.beam(1.0, da.Section.circle(0.01), steel, modes=da.CantileverModes(2)))
-    >>> hinge = s.connect("A", da.Revolute("y"), s.ground, arm)
+    >>> joint = s.connect("A", da.Revolute("y"), s.ground, arm)
     >>> moved = da.nodal_motion(s, "arm", [0.0, 0, 0], [2.0, 0, 0], [0.0, 0, 0])
     >>> moved.acceleration[-1, 3:].round(9) + 0.0  # centripetal, at the tip
     array([-4.,  0.,  0.])

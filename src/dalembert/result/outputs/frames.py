@@ -20,7 +20,7 @@ from .output import Output, vector
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["FRAME", "frame_angles", "frame_of", "planar_angle", "turning_axis"]
+__all__ = ["FRAME_OUTPUTS", "frame_angles", "frame_of", "planar_angle", "turning_axis"]
 
 Array = NDArray[np.float64]
 Maker = Callable[[Model, Marker, str], Output]
@@ -147,11 +147,11 @@ def _angle(model: Model, marker: Marker, name: str) -> Output:
 
 
 def _no_axis(name: str) -> ModelError:
-    remedy = "it does not turn about one fixed axis: use 'rotation', 'quaternion' or the position of a hinge"
+    remedy = "it does not turn about one fixed axis: use 'rotation', 'quaternion' or the position of a joint"
     return ModelError("output", "name", name, remedy)
 
 
-FRAME: dict[str, Maker] = {
+FRAME_OUTPUTS: dict[str, Maker] = {
     "position": _vector("position", "m", "position", lambda m, marker: m.model.pose(marker, m.q).position),
     "rotation": _rotation,
     "quaternion": _quaternion,

@@ -7,32 +7,32 @@ from numpy.typing import NDArray
 
 from ...model import Model
 from .frames import frame_of
-from .joints import Hinged
+from .joints import JointOutputs
 from .motion import Motion
 from .output import Output, vector
 from .units import joined, rate_unit
 
-__all__ = ["jerk_of_hinge", "jerk_of_point"]
+__all__ = ["jerk_of_joint", "jerk_of_point"]
 
 Array = NDArray[np.float64]
 
 
-def jerk_of_hinge(model: Model, hinge: Hinged, name: str) -> Output | None:
-    """Return the jerk of a hinge, cut or not, as an output; None if it does not move."""
-    labels = hinge.element.speeds
+def jerk_of_joint(model: Model, joint: JointOutputs, name: str) -> Output | None:
+    """Return the jerk of a joint, cut or not, as an output; None if it does not move."""
+    labels = joint.element.speeds
     if not labels:
         return None
-    units = [rate_unit(unit, "s3") for unit in hinge.element.speed_units]
+    units = [rate_unit(unit, "s3") for unit in joint.element.speed_units]
     names = model.compiled.names
 
     def value(m: Motion) -> Array:
-        if hinge.cut:
-            span = names.cut_v[hinge.name]
+        if joint.cut:
+            span = names.cut_v[joint.name]
             return m.along(lambda q, v, a: model.cut_motion(q, v, a)[2][:, span])
-        return m.jerk[:, model.v_slice(hinge.name)].copy()
+        return m.jerk[:, model.v_slice(joint.name)].copy()
 
     output = Output(
-        name, joined(units), (len(labels),), f"jerk of hinge {hinge.name!r}", value, labels=labels, needs="dynamics"
+        name, joined(units), (len(labels),), f"jerk of joint {joint.name!r}", value, labels=labels, needs="dynamics"
     )
     return output if len(labels) > 1 else output.component(0, name, unit=units[0])
 

@@ -13,9 +13,9 @@ from ...connections.constraints.couplings import CoordinateConnection, CustomCou
 from ...connections.constraints.ropes import Rope
 from ...connections.elements.built_in import ForceConnection
 from ...connections.elements.element import Element
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...model import Model
-from ...model.undetermined_efforts import shared_rows
+from ...model.undetermined_efforts import undetermined_multipliers
 from .chain_coordinates import inner_output, inner_quantities
 from .line_elements import line_output, line_quantities
 from .motion import Motion
@@ -53,17 +53,17 @@ def multiplier(model: Model, row: str, name: str) -> Output:
     return number(name, row_units(model)[index], meaning, lambda m: m.part("lam")[:, index].copy(), "dynamics")
 
 
-def constraint_output(model: Model, chord: Connection, quantity: str, name: str) -> Output | None:
+def constraint_output(model: Model, loop_constraint: Connection, quantity: str, name: str) -> Output | None:
     """Return an output of a constraint: a row, or the effort of a drive."""
-    rows = chord.element.rows
-    if isinstance(chord.element, KinematicChain) and quantity in inner_quantities(chord.element):
-        return inner_output(chord, quantity, name)
-    if isinstance(chord.element, Rope) and quantity in ROPE_QUANTITIES:
-        return _rope_output(model, chord, quantity, name)
+    rows = loop_constraint.element.rows
+    if isinstance(loop_constraint.element, KinematicChain) and quantity in inner_quantities(loop_constraint.element):
+        return inner_output(loop_constraint, quantity, name)
+    if isinstance(loop_constraint.element, Rope) and quantity in ROPE_QUANTITIES:
+        return _rope_output(model, loop_constraint, quantity, name)
     if quantity in rows:
-        return multiplier(model, f"{chord.name}.{quantity}", name)
+        return multiplier(model, f"{loop_constraint.name}.{quantity}", name)
     row, _, ending = quantity.rpartition(".")
-    drives = [d for d in model.drives if d.connection.name == chord.name]
+    drives = [d for d in model.drives if d.connection.name == loop_constraint.name]
     if row:
         drives = [d for d in drives if rows[d.coordinate] == row]
     if ending != "effort" or len(drives) != 1:
@@ -74,14 +74,14 @@ def constraint_output(model: Model, chord: Connection, quantity: str, name: str)
     output, at = number(name, unit, meaning, lambda m: m.effort(drive), "dynamics"), model.driven_row(drive)
 
     def unique(m: Motion) -> NDArray[np.bool_]:
-        return np.array([not shared_rows(model, q, t)[at] for q, t in zip(m.q, m.t.tolist(), strict=True)])
+        return np.array([not undetermined_multipliers(model, q, t)[at] for q, t in zip(m.q, m.t.tolist(), strict=True)])
 
     return replace(output, unique=unique)
 
 
-def _rope_output(model: Model, chord: Connection, quantity: str, name: str) -> Output:
+def _rope_output(model: Model, loop_constraint: Connection, quantity: str, name: str) -> Output:
     """Return the distance of a rope's ends, its rate, the force that pulls them together, and whether it is taut."""
-    q, v = model.compiled.names.ropes[chord.name]
+    q, v = model.compiled.names.ropes[loop_constraint.name]
     place = model.nv + v
 
     def stop(m: Motion) -> NDArray[np.float64]:
@@ -91,14 +91,14 @@ def _rope_output(model: Model, chord: Connection, quantity: str, name: str) -> O
         return value
 
     if quantity == "distance":
-        meaning = f"distance between the ends of rope {chord.name!r}"
+        meaning = f"distance between the ends of rope {loop_constraint.name!r}"
         return number(name, "m", meaning, lambda m: m.part("cut_q")[:, q].copy())
     if quantity == "rate":
         return number(name, "m/s", "its rate", lambda m: m.part("cut_v")[:, v].copy(), "speed")
     if quantity == "tension":
-        meaning = f"force with which rope {chord.name!r} pulls its ends together"
+        meaning = f"force with which rope {loop_constraint.name!r} pulls its ends together"
         return number(name, "N", meaning, lambda m: -m.part("held")[:, place], "dynamics")
-    return number(name, "1", f"1 while rope {chord.name!r} is taut, else 0", stop, "speed")
+    return number(name, "1", f"1 while rope {loop_constraint.name!r} is taut, else 0", stop, "speed")
 
 
 def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str, name: str) -> Output | None:
@@ -131,9 +131,9 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
     port = int(quantity[len(plain) :] or 1) - 1
     place = model.compiled.elements.places[owner]
     if plain == "effort":
-        hinge, coordinate = force.places[port]
-        assert isinstance(hinge.element, Hinge)
-        unit = effort_unit(hinge.element.speed_units[coordinate])
+        joint, coordinate = force.places[port]
+        assert isinstance(joint.element, Joint)
+        unit = effort_unit(joint.element.speed_units[coordinate])
         measure = place.measures.start + port  # one for each coordinate
         meaning = f"effort of element {owner!r} at its coordinate"
         return number(name, unit, meaning, lambda m: m.part("forces")[:, measure].copy(), "speed")

@@ -12,14 +12,14 @@ import numpy as np
 from ...connections.constraints.chains import KinematicChain
 from ...connections.constraints.geometric import Constraint
 from ...connections.constraints.ropes import Rope
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...errors import ModelError
 from ...model import Model
 from .attitude_angles import ANGLES, is_angles
 from .chain_coordinates import inner_quantities
-from .frames import FRAME, frame_angles, frame_of, turning_axis
-from .jerks import jerk_of_hinge, jerk_of_point
-from .joints import hinge_of, hinge_output, hinge_quantities
+from .frames import FRAME_OUTPUTS, frame_angles, frame_of, turning_axis
+from .jerks import jerk_of_joint, jerk_of_point
+from .joints import joint_of, joint_output, joint_quantities
 from .loads import (
     LOAD_PARTS,
     ROPE_QUANTITIES,
@@ -32,7 +32,7 @@ from .loads import (
 from .modal_coordinates import MODES, modal_output
 from .momenta import MOMENTA, body_momentum, has_momentum
 from .output import Output
-from .system_quantities import SYSTEM
+from .system_quantities import SYSTEM_OUTPUTS
 
 __all__ = ["describe", "find", "names"]
 
@@ -68,19 +68,22 @@ def describe(model: Model, name: str) -> str:
     --------
     >>> from dalembert.library.mechanisms import slider_crank
     >>> print(describe(slider_crank().compile(), "D.speed"))
-    D.speed [m/s]: speed of hinge 'D' (slide)
+    D.speed [m/s]: speed of joint 'D' (slide)
     """
     return find(model, name).describe()
 
 
 def names(model: Model) -> list[str]:
     """Return the names of all outputs of a model, without components and points."""
-    return [*SYSTEM, *(f"{owner}.{quantity}" for owner, quantities in _owners(model) for quantity in quantities)]
+    return [
+        *SYSTEM_OUTPUTS,
+        *(f"{owner}.{quantity}" for owner, quantities in _owners(model) for quantity in quantities),
+    ]
 
 
 def _find(model: Model, name: str) -> Output | None:
-    if name in SYSTEM:
-        return SYSTEM[name](model, name)
+    if name in SYSTEM_OUTPUTS:
+        return SYSTEM_OUTPUTS[name](model, name)
     # names may hold dots themselves: the longest owner first
     for cut in (len(name), *(dot.start() for dot in reversed(list(re.finditer(r"\.", name))))):
         found = _of_owner(model, name[:cut], name[cut + 1 :], name)
@@ -118,11 +121,13 @@ def _of_connection(model: Model, owner: str, quantity: str, name: str) -> Output
             return coupling_output(model, coupling, quantity, name)
     if quantity in LOAD_PARTS:
         return connection_load(model, owner, quantity, name)
-    hinge = hinge_of(model, owner)
-    if hinge is not None:
-        return jerk_of_hinge(model, hinge, name) if quantity == "jerk" else hinge_output(model, hinge, quantity, name)
-    chord = next(chord for chord in model.forest.chords if chord.name == owner)
-    return constraint_output(model, chord, quantity, name)
+    joint = joint_of(model, owner)
+    if joint is not None:
+        return jerk_of_joint(model, joint, name) if quantity == "jerk" else joint_output(model, joint, quantity, name)
+    loop_constraint = next(
+        loop_constraint for loop_constraint in model.forest.loop_constraints if loop_constraint.name == owner
+    )
+    return constraint_output(model, loop_constraint, quantity, name)
 
 
 def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | None:
@@ -139,26 +144,28 @@ def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | No
     if quantity == "jerk":
         return jerk_of_point(model, owner, name)
     angles = is_angles(quantity)
-    marker = frame_of(model, owner) if angles or quantity in FRAME else None
+    marker = frame_of(model, owner) if angles or quantity in FRAME_OUTPUTS else None
     if marker is None:
         return None
-    return frame_angles(marker, quantity, name) if angles else FRAME[quantity](model, marker, name)
+    return frame_angles(marker, quantity, name) if angles else FRAME_OUTPUTS[quantity](model, marker, name)
 
 
 def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
     """Give everything that has outputs, and their endings."""
     forest = model.forest
-    for hinge in forest.hinges:
-        yield hinge.name, hinge_quantities(hinge.element, cut=False)
+    for joint in forest.joints:
+        yield joint.name, joint_quantities(joint.element, cut=False)
     driven = {drive.connection.name for drive in model.drives}
-    for chord in forest.chords:
-        if isinstance(chord.element, Hinge):
-            yield chord.name, hinge_quantities(chord.element, cut=True)
-        elif isinstance(chord.element, Constraint):
-            effort = ["effort"] if chord.name in driven else []
-            inner = inner_quantities(chord.element) if isinstance(chord.element, KinematicChain) else []
-            rope = ROPE_QUANTITIES if isinstance(chord.element, Rope) else ()
-            yield chord.name, [*effort, "force", "moment", *chord.element.rows, *inner, *rope]
+    for loop_constraint in forest.loop_constraints:
+        if isinstance(loop_constraint.element, Joint):
+            yield loop_constraint.name, joint_quantities(loop_constraint.element, cut=True)
+        elif isinstance(loop_constraint.element, Constraint):
+            effort = ["effort"] if loop_constraint.name in driven else []
+            inner = (
+                inner_quantities(loop_constraint.element) if isinstance(loop_constraint.element, KinematicChain) else []
+            )
+            rope = ROPE_QUANTITIES if isinstance(loop_constraint.element, Rope) else ()
+            yield loop_constraint.name, [*effort, "force", "moment", *loop_constraint.element.rows, *inner, *rope]
     for coupling in forest.couplings:
         yield coupling.name, ["effort"]
     for force in model.system.forces.values():
@@ -170,17 +177,20 @@ def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
             yield body.name, [*MOMENTA]
         for marker in (body.origin, *body.markers.values()):
             planar = turning_axis(model, marker) is not None
-            yield marker.name, [*(quantity for quantity in FRAME if quantity != "angle" or planar), *ANGLES]
+            yield marker.name, [*(quantity for quantity in FRAME_OUTPUTS if quantity != "angle" or planar), *ANGLES]
 
 
 def _suggest(model: Model, name: str) -> str:
     owners: dict[str, list[str]] = {}
     for owner_name, endings in _owners(model):
         owners[owner_name] = [*endings, *owners.get(owner_name, [])]
-    known = [*SYSTEM, *(f"{owner}.{quantity}" for owner, quantities in owners.items() for quantity in quantities)]
+    known = [
+        *SYSTEM_OUTPUTS,
+        *(f"{owner}.{quantity}" for owner, quantities in owners.items() for quantity in quantities),
+    ]
     near = difflib.get_close_matches(name, known, n=3)
     guess = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
     owner = max((o for o in owners if name == o or name.startswith(f"{o}.")), key=len, default=None)
     if owner is not None:
         return f"{owner!r} has {', '.join(owners[owner])}" + (f"; {guess}" if guess else "")
-    return guess or f"there are outputs such as {', '.join(map(repr, [*known[:2], *known[len(SYSTEM) :][:3]]))}"
+    return guess or f"there are outputs such as {', '.join(map(repr, [*known[:2], *known[len(SYSTEM_OUTPUTS) :][:3]]))}"

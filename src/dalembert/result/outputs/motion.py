@@ -11,19 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 from ...bodies.markers import Marker
 from ...connections.constraints.geometric import AxisAngle
 from ...connections.drives import Drive, PoseDrive
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...errors import ModelError
 from ...model import Conditions, Dynamics, Energy, Model
 
-__all__ = ["ByTime", "Motion", "Periods", "always"]
+__all__ = ["ConditionsByTime", "Motion", "Periods", "single_period"]
 
 Array = NDArray[np.float64]
-ByTime = Callable[[Array], list[tuple[NDArray[np.intp], Conditions]]]
+ConditionsByTime = Callable[[Array], list[tuple[NDArray[np.intp], Conditions]]]
 """From times (n,) to rows and the conditions that hold there."""
 
 
 class Periods:
-    """Periods of time and the conditions that hold in each, as a `ByTime` that can be pickled.
+    """Periods of time and the conditions that hold in each, as a `ConditionsByTime` that can be pickled.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Periods:
         return [(np.flatnonzero(place == k), self.conditions[k]) for k in np.unique(place)]
 
 
-def always(conditions: Conditions) -> Periods:
+def single_period(conditions: Conditions) -> Periods:
     """Return one period without end."""
     return Periods([-np.inf], [conditions])
 
@@ -93,14 +93,14 @@ class Motion:
         v: Array,
         x: Array | None = None,
         known: dict[str, Array] | None = None,
-        conditions: ByTime | None = None,
+        conditions: ConditionsByTime | None = None,
     ) -> None:
         self.model, self.q, self.v = model, q, v
         self.t: Array = np.asarray(t, dtype=float)
         if self.t.shape != (len(q),):
             self.t = np.broadcast_to(self.t, (len(q),))
         self.t = np.ascontiguousarray(self.t)
-        self.x: Array = np.tile(model.state_starts(), (len(q), 1)) if x is None else x
+        self.x: Array = np.tile(model.element_start_values(), (len(q), 1)) if x is None else x
         self.conditions = conditions
         self._parts: dict[str, Array] = dict(known or {})
 
@@ -120,7 +120,7 @@ class Motion:
     def _piece(self, rows: NDArray[np.intp], conditions: Conditions) -> Motion:
         t, q, v, x = (np.ascontiguousarray(column[rows]) for column in (self.t, self.q, self.v, self.x))
         known = {name: np.ascontiguousarray(part[rows]) for name, part in self._parts.items()}
-        return type(self)(conditions.model, t, q, v, x, known, always(conditions))
+        return type(self)(conditions.model, t, q, v, x, known, single_period(conditions))
 
     def part(self, name: str) -> Array:
         """Return one part of the core's report, (n, ...); see `Model.report`."""
@@ -144,7 +144,7 @@ class Motion:
 
     @property
     def dynamics(self) -> Dynamics:
-        """Accelerations a (n, nv), hinge forces tau (n, nv), multipliers lam (n, nc), rates dx (n, nx)."""
+        """Accelerations a (n, nv), joint forces tau (n, nv), multipliers lam (n, nc), rates dx (n, nx)."""
         return Dynamics(self.part("a"), self.part("tau"), self.part("lam"), self.part("dx"))
 
     @cached_property
@@ -177,12 +177,12 @@ class Motion:
 
     @property
     def holds(self) -> bool:
-        """Whether freedoms are locked at some of the times."""
+        """Whether degrees of freedom are locked at some of the times."""
         return self.conditions is not None and any(bool(c.locked) for _, c in self.conditions(self.t))
 
     @property
     def controlled(self) -> bool:
-        """Whether hinge forces come from outside."""
+        """Whether joint forces come from outside."""
         if self.conditions is None:
             return False
         return any(conditions.control is not None for _, conditions in self.conditions(self.t))
@@ -192,8 +192,8 @@ class Motion:
     def effort(self, drive: Drive) -> Array:
         """Return the effort of a drive, (n,) N m or N, of a pose (n, k): what times the driven rate is its power."""
         element, model = drive.connection.element, self.model
-        if isinstance(element, Hinge):
-            places = model.driven_freedoms(drive)
+        if isinstance(element, Joint):
+            places = model.driven_dof(drive)
             effort: Array = self.part("tau")[:, places] - self.part("applied")[:, places]
             return effort if isinstance(drive, PoseDrive) else effort[:, 0]
         effort = self.part("lam")[:, model.driven_row(drive)].copy()

@@ -109,7 +109,7 @@ class Output:
         v : (nv,) or (n, nv) rad/s or m/s
         x : (nx,) or (n, nx)
 
-        Angles of bodies and of cut hinges are within +-pi here.
+        Angles of bodies and of cut joints are within +-pi here.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from .units import effort_unit, joined, rate_unit, row_units
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["SYSTEM"]
+__all__ = ["SYSTEM_OUTPUTS"]
 
 Array = NDArray[np.float64]
 Maker = Callable[[Model, str], Output]
@@ -64,7 +64,7 @@ def _momentum(m: Motion) -> Array:
     return h
 
 
-SYSTEM: dict[str, Maker] = {
+SYSTEM_OUTPUTS: dict[str, Maker] = {
     "energy.kinetic": _number("J", "kinetic energy", lambda m: m.energy.kinetic.copy(), "speed"),
     "energy.potential": _number(
         "J",
@@ -117,7 +117,7 @@ SYSTEM: dict[str, Maker] = {
     "tau": _columns(
         lambda model: model.speed_names,
         lambda model: [effort_unit(unit) for unit in model.compiled.names.speed_units],
-        "hinge forces: of elements and control, and of drives at driven coordinates",
+        "joint forces: of elements and control, and of drives at driven coordinates",
         lambda m: m.part("tau").copy(),
         "dynamics",
     ),

@@ -20,17 +20,17 @@ from ...result import Result
 from ...rotation import from_rotation_vector, rotation_vectors
 from .snap_through import periods_of
 
-__all__ = ["half_turns_of_many", "passed_half_turn"]
+__all__ = ["find_rotation_wrap", "half_turns_of_many"]
 
 Array = NDArray[np.float64]
 
 _LOADS = ("force", "moment")
 _JUMP = 1e-4  # of the load, within a time in which nothing else changes
-_LONGEST = 2.0  # rad between two times, beyond which a turn and its opposite cannot be told apart
+_MAX_LENGTH = 2.0  # rad between two times, beyond which a turn and its opposite cannot be told apart
 
 
 @dataclass(frozen=True, eq=False)
-class _Turning:
+class _RotationMeasure:
     """An attitude that a law uses: of an end of an element, or of an end of a member of a compound.
 
     force : the element
@@ -79,7 +79,7 @@ class _Turning:
     def jumps(phi: Array) -> NDArray[np.intp]:
         """Return after which of the vectors (n, 3) of a motion the next is its opposite."""
         near = np.flatnonzero(np.linalg.norm(np.diff(phi, axis=0), axis=1) > np.pi)
-        return near[[_between(phi[k], phi[k + 1]) < _LONGEST for k in near]] if len(near) else near
+        return near[[_between(phi[k], phi[k + 1]) < _MAX_LENGTH for k in near]] if len(near) else near
 
 
 def _between(a: Array, b: Array) -> float:
@@ -88,11 +88,11 @@ def _between(a: Array, b: Array) -> float:
     return float(np.linalg.norm(rotation_vectors(seen[None])[0]))
 
 
-def passed_half_turn(result: Result) -> SingularityError | None:
+def find_rotation_wrap(result: Result) -> SingularityError | None:
     """Return what is wrong with a motion in which an element's rotation vector has jumped to its opposite, or None."""
     model = result.model
     assert model is not None
-    first: tuple[float, _Turning] | None = None
+    first: tuple[float, _RotationMeasure] | None = None
     for turning in _all_turning(model):
         for k in turning.jumps(turning.along(result)):
             if first is not None and result.t[k] >= first[0]:
@@ -143,15 +143,15 @@ def half_turns_of_many(
     return found
 
 
-def _words(t: float, turning: _Turning) -> str:
+def _words(t: float, turning: _RotationMeasure) -> str:
     return (
         f"soon after t = {t:.6g} s the ends of {turning.name} have turned by half a turn against each other; the "
         "rotation vector (rx, ry, rz) that its law uses jumps to its opposite there, and with it the moment. Use a law "
-        "at a hinge (HingeSpring, Element('hinge', ...)) for turns without limit, or keep them below half a turn"
+        "at a joint (JointSpring, Element('joint', ...)) for turns without limit, or keep them below half a turn"
     )
 
 
-def _load_jumps(result: Result, turning: _Turning, k: int) -> bool:
+def _load_jumps(result: Result, turning: _RotationMeasure, k: int) -> bool:
     """Return whether the load of an element jumps where its rotation vector does, after stored time k.
 
     Laws that use the rotation itself, by sines and cosines of the vector, do not mind.
@@ -175,17 +175,19 @@ def _load_jumps(result: Result, turning: _Turning, k: int) -> bool:
     return bool(np.abs(jumped).max() > _JUMP * size)
 
 
-def _all_turning(model: Model) -> list[_Turning]:
+def _all_turning(model: Model) -> list[_RotationMeasure]:
     """Return the attitudes that laws use and push by."""
     found = []
     for force in model.system.forces.values():
         element = force.element
         if not isinstance(element, Element):
             continue
-        found += [_Turning(force, port) for port in _ports(element)]
+        found += [_RotationMeasure(force, port) for port in _ports(element)]
         if isinstance(element, Compound):
             found += [
-                _Turning(force, port, name) for name, own in element.turning_members.items() for port in _ports(own)
+                _RotationMeasure(force, port, name)
+                for name, own in element.turning_members.items()
+                for port in _ports(own)
             ]
     return found
 

@@ -25,12 +25,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...connections.elements.implicit_laws import CONTRACTS, followed, like_before
+from ...connections.elements.implicit_laws import MAX_CONTRACTION, continue_unknowns, jacobian_nearly_constant
 from ...errors import IntegrationError
 from ...model import Conditions, Model, State
-from .snap_through import Inside, all_inside
+from .snap_through import CompoundNodes, all_inside
 
-__all__ = ["InnerBranches"]
+__all__ = ["CompoundBranches"]
 
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -40,12 +40,12 @@ Between = Callable[[int, Array], tuple[Array, Array, Array, Array]]
 
 _PARTS = 8  # of a step, and of a part of it, ...
 _DEPTH = 3  # ... so often
-_ROUNDS = 6  # of Newton's method on all steps at once
+MAX_ROUNDS = 6  # of Newton's method on all steps at once
 _SETTLED = 1e-9  # of the size of unknowns: a correction that is none
 _NEW = 1e-9  # of the same: another place to begin at
 
 
-class InnerBranches:
+class CompoundBranches:
     """The solutions that a run has followed.
 
     Parameters
@@ -113,7 +113,9 @@ class InnerBranches:
         return moved_to
 
 
-def _contracted(inside: Inside, model: Model, given: Array, u: Array, sound: Marks) -> tuple[Array, Array, Marks]:
+def _contracted(
+    inside: CompoundNodes, model: Model, given: Array, u: Array, sound: Marks
+) -> tuple[Array, Array, Marks]:
     """Return unknowns (k, n), their slopes and which of them Newton's method has settled; `sound` where it contracts.
 
     Parameters
@@ -123,19 +125,19 @@ def _contracted(inside: Inside, model: Model, given: Array, u: Array, sound: Mar
         Changed in place.
     """
     length = np.full(len(u), np.inf)
-    for _ in range(_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         r, J = _equations(inside, model, given, u, sound)
         step = -np.linalg.solve(J, r[..., None])[..., 0]
         now = np.linalg.norm(step, axis=1)
         settled = now <= _SETTLED * (1.0 + np.linalg.norm(u, axis=1))
-        sound &= settled | (now <= CONTRACTS * length)
+        sound &= settled | (now <= MAX_CONTRACTION * length)
         u, length = u + step, now
         if (settled | ~sound).all():
             break
     return u, J, settled
 
 
-def _equations(inside: Inside, model: Model, given: Array, u: Array, sound: Marks) -> tuple[Array, Array]:
+def _equations(inside: CompoundNodes, model: Model, given: Array, u: Array, sound: Marks) -> tuple[Array, Array]:
     """Return residuals and slopes; unit slopes, and `sound` false, where they are not finite or singular."""
     n = len(inside.element.unknowns)
     r, J = inside.equations(model, given, u)
@@ -146,25 +148,27 @@ def _equations(inside: Inside, model: Model, given: Array, u: Array, sound: Mark
     return r, J
 
 
-def _doubtful(inside: Inside, model: Model, given: Array, nodes: Array) -> NDArray[np.intp]:
+def _doubtful(inside: CompoundNodes, model: Model, given: Array, nodes: Array) -> NDArray[np.intp]:
     """Return the steps at whose end Newton's method does not contract from the last solution, or finds another one."""
     begin = np.array([inside.start(row) for row in nodes[:-1]])
     sound = np.ones(len(begin), dtype=bool)
     with np.errstate(all="ignore"):
-        for _ in range(_ROUNDS if len(inside.unknowns) < len(inside.element.unknowns) else 0):  # beside the positions
+        for _ in range(
+            MAX_ROUNDS if len(inside.unknowns) < len(inside.element.unknowns) else 0
+        ):  # beside the positions
             r, J = _equations(inside, model, given[:-1], begin, sound)
             begin = begin - np.linalg.solve(J, r[..., None])[..., 0]
         before = _equations(inside, model, given[:-1], begin, sound)[1]
         u, J, settled = _contracted(inside, model, given[1:], begin, sound)
         half = _equations(inside, model, 0.5 * (given[:-1] + given[1:]), 0.5 * (begin + u), sound)[1]
-    sound &= like_before(before, J) & like_before(before, half)
+    sound &= jacobian_nearly_constant(before, J) & jacobian_nearly_constant(before, half)
     found = np.array([inside.positions(one) for one in u])
     same = np.isclose(found, nodes[1:], rtol=_SETTLED, atol=_SETTLED).all(axis=1)
     same[~same] = [inside.same(one, other) for one, other in zip(found[~same], nodes[1:][~same], strict=True)]
     return np.flatnonzero(~(sound & settled & same))
 
 
-def _far_from_start(inside: Inside, model: Model, given: Array) -> NDArray[np.intp]:
+def _far_from_start(inside: CompoundNodes, model: Model, given: Array) -> NDArray[np.intp]:
     """Return the steps at one of whose ends Newton's method does not contract from where the search begins."""
     sound = np.ones(len(given), dtype=bool)
     with np.errstate(all="ignore"):
@@ -174,7 +178,7 @@ def _far_from_start(inside: Inside, model: Model, given: Array) -> NDArray[np.in
     return np.flatnonzero(~(near[:-1] & near[1:]))
 
 
-def _left_within(inside: Inside, conditions: Conditions, states: States, begun: bool) -> bool:
+def _left_within(inside: CompoundNodes, conditions: Conditions, states: States, begun: bool) -> bool:
     """Return whether (1) leads elsewhere, or a search that began elsewhere fails within the step."""
     try:
         if (
@@ -190,7 +194,7 @@ def _left_within(inside: Inside, conditions: Conditions, states: States, begun: 
 
 
 def _left(
-    inside: Inside,
+    inside: CompoundNodes,
     conditions: Conditions,
     states: States,
     span: tuple[float, float] = (0.0, 1.0),
@@ -209,7 +213,7 @@ def _left(
             if _left(inside, conditions, states, (fractions[k], fractions[k + 1]), depth - 1):
                 return True
             continue
-        u = followed(
+        u = continue_unknowns(
             partial(inside.equations, conditions.model), given[k], given[k + 1], inside.near(given[k], nodes[k])
         )
         if not np.isfinite(u).all():

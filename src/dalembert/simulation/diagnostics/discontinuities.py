@@ -14,61 +14,61 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DalembertError, UserFunctionError
-from ...model import Conditions, Model, Sampled, State
-from ...model.callbacks import hinge_forces
+from ...model import Conditions, Model, SampledControl, State
+from ...model.callbacks import joint_forces
 
 if TYPE_CHECKING:
     from ..options import Options
 
-__all__ = ["LOOK", "SLOW", "keeps_to_itself", "stepped_over", "what_jumps"]
+__all__ = ["CHECK_INTERVAL", "SLOW_STEP_COUNT", "find_discontinuity", "find_stateful_control", "missed_discontinuities"]
 
 Array = NDArray[np.float64]
 
-LOOK = 2_000  # tried steps after which the pace of a run is looked at
-SLOW = 1e6  # tried steps to the end at this pace: reason to look for what jumps
+CHECK_INTERVAL = 2_000  # tried steps after which the pace of a run is looked at
+SLOW_STEP_COUNT = 1e6  # tried steps to the end at this pace: reason to look for what jumps
 POINTS = 48  # states looked at
 REACH = 30.0  # tolerances that they are away
 HALVINGS = 7
-LEFT = 0.5  # of a difference, if halvings leave so much of it, it is a jump
+JUMP_RATIO = 0.5  # of a difference, if halvings leave so much of it, it is a jump
 STEEP = 0.03  # ... and if they leave so much, a root: of what has a slope 2**-HALVINGS is left
 MATTERS = 1e-3  # a difference below this part of the accelerations does not count
 NARROWINGS = 30  # halvings of a way on which a smooth force hardly changes any more
-MOST_ROWS = 200  # at which a control is asked about its jumps
+MAX_ROWS = 200  # at which a control is asked about its jumps
 _NOBODY = (
     "accelerations jump to and fro between states that are the same within the tolerance. Make what jumps smooth, or "
     "switch it by an event"
 )
-AGAIN = 1e-9  # of an answer: by so much another answer about the same state may differ, by rounding
+REPEATABILITY_TOL = 1e-9  # of an answer: by so much another answer about the same state may differ, by rounding
 
 
-def what_jumps(conditions: Conditions, options: Options, state: State, ahead: float = 0.0) -> str:
+def find_discontinuity(conditions: Conditions, options: Options, state: State, ahead: float = 0.0) -> str:
     """Return what jumps next to where a run is, and what to do about it; empty if nothing does.
 
     With a time `ahead`, s, also what jumps on the way that the motion would take until then.
     """
-    near = Near(conditions, options, state)
+    near = NeighbourSample(conditions, options, state)
     try:
         return _noise(conditions, state) or near.jump(ahead)
     except DalembertError:
         return ""
 
 
-def keeps_to_itself(conditions: Iterable[Conditions]) -> list[str]:
+def find_stateful_control(conditions: Iterable[Conditions]) -> list[str]:
     """Say whether a control gives other forces when it is asked about some states of its run once more."""
     for host in [own.host for own in conditions if own.host is not None and own.host.answered]:
         control, answered = host.control, list(host.answered)
         assert control is not None
         for state, before in answered:
             try:
-                now = hinge_forces(host.model, control, state)
+                now = joint_forces(host.model, control, state)
             except UserFunctionError:  # now that it is asked at other times
                 return [_of_its_own(control)]
-            if np.abs(now - before).max(initial=0.0) > AGAIN * np.abs(before).max(initial=0.0):
+            if np.abs(now - before).max(initial=0.0) > REPEATABILITY_TOL * np.abs(before).max(initial=0.0):
                 return [_of_its_own(control)]
     return []
 
 
-def stepped_over(
+def missed_discontinuities(
     conditions: Conditions, options: Options, t: Array, q: Array, v: Array, x: Array, *, foreign: str = ""
 ) -> list[str]:
     """Say where steps of a fixed length, or of another package, went over a jump of a control.
@@ -76,17 +76,17 @@ def stepped_over(
     It is looked for between rows of states (n, ...).
     """
     control, model = conditions.control, conditions.model
-    if control is None or isinstance(control, Sampled) or not (options.step or foreign):
+    if control is None or isinstance(control, SampledControl) or not (options.step or foreign):
         return []
     how = f"{foreign} takes steps over its jumps, which its estimates of errors may not see"
     if not foreign:
         how = "steps of a fixed length go over its jumps: the error is of the order of a step"
-    if len(t) < 2 or keeps_to_itself([conditions]):
+    if len(t) < 2 or find_stateful_control([conditions]):
         return []
-    rows = np.unique(np.linspace(0, len(t) - 1, MOST_ROWS, dtype=int))
+    rows = np.unique(np.linspace(0, len(t) - 1, MAX_ROWS, dtype=int))
     states = [State(q=q[k], v=v[k], t=float(t[k]), x=x[k]) for k in rows]
     try:
-        tau = np.array([hinge_forces(model, control, state) for state in states])
+        tau = np.array([joint_forces(model, control, state) for state in states])
         change = np.abs(np.diff(tau, axis=0))
         for k in np.unique(np.argsort(change.max(axis=1, initial=0.0))[-3:]).tolist():
             place = int(change[k].argmax())
@@ -114,7 +114,7 @@ def _narrowed(model: Model, control: Callable[..., Any], states: list[State], en
         middle = 0.5 * (low + high)
         v, x = one.v + middle * (other.v - one.v), one.x + middle * (other.x - one.x)
         at = State(q=model.integrate(one.q, middle * away), v=v, t=one.t + middle * (other.t - one.t), x=x)
-        value = hinge_forces(model, control, at)[place]
+        value = joint_forces(model, control, at)[place]
         if abs(value - ends[0]) < abs(ends[1] - value):
             low, ends[0] = middle, value
         else:
@@ -133,18 +133,19 @@ def _of_its_own(control: object) -> str:
 
 def _noise(conditions: Conditions, state: State) -> str:
     control = conditions.control
-    if control is None or isinstance(control, Sampled):
+    if control is None or isinstance(control, SampledControl):
         return ""
-    answers = np.array([hinge_forces(conditions.model, control, state) for _ in range(4)])
+    answers = np.array([joint_forces(conditions.model, control, state) for _ in range(4)])
     if (answers == answers[0]).all():
         return ""
     return (
         f"control {_title(control)} gives other forces each time it is asked about the same state: noise, or something "
-        "that it keeps to itself. Ask it at fixed times: give period=..., or da.Sampled(control, period, noise=...)"
+        "that it keeps to itself. Ask it at fixed times: give period=..., or "
+        "da.SampledControl(control, period, noise=...)"
     )
 
 
-class Near:
+class NeighbourSample:
     """States around one, and what they are like."""
 
     def __init__(self, conditions: Conditions, options: Options, state: State) -> None:
@@ -181,7 +182,7 @@ class Near:
             side = 0 if abs(value - values[0]) < abs(values[1] - value) else 1
             pair[side], values[side] = middle, value
         left = (values[1] - values[0]) / first
-        if left >= LEFT:
+        if left >= JUMP_RATIO:
             return self._named(pair)
         return self._steep(place[[low, high]]) if left >= STEEP and halvings == HALVINGS else ""
 
@@ -213,8 +214,8 @@ class Near:
         model, conditions, t0 = self.model, self.conditions, self.state.t
         t, q, v, x = self._states(pair)
         control = conditions.control
-        if control is not None and not isinstance(control, Sampled):
-            taus = [hinge_forces(model, control, State(q=q[k], v=v[k], t=t0, x=x[k])) for k in (0, 1)]
+        if control is not None and not isinstance(control, SampledControl):
+            taus = [joint_forces(model, control, State(q=q[k], v=v[k], t=t0, x=x[k])) for k in (0, 1)]
             k = int(np.abs(taus[1] - taus[0]).argmax())
             if abs(taus[1][k] - taus[0][k]) > MATTERS * (abs(taus[0][k]) + abs(taus[1][k])):
                 return (
@@ -231,7 +232,7 @@ class Near:
                 return (
                     f"the force of element {name!r} jumps to and fro, from {forces[0][k]:.6g} to {forces[1][k]:.6g}, "
                     "between states that are the same within the tolerance: the motion is held at the jump, it sticks "
-                    "or slides there. For dry friction use friction of the hinge, or a slip speed that the tolerances "
+                    "or slides there. For dry friction use friction of the joint, or a slip speed that the tolerances "
                     "can see; else make the law smooth, or switch it by an event"
                 )
         return _NOBODY

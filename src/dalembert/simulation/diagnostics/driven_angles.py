@@ -10,7 +10,7 @@ from ...connections.drives import Drive
 from ...model import Model
 from ...result import Motion, Output
 
-__all__ = ["angle_notes", "axes_meet"]
+__all__ = ["angle_notes", "find_parallel_driven_axes"]
 
 MEET = 1e-3  # rad
 
@@ -20,7 +20,7 @@ def _meets(drive: Drive) -> bool:
     return isinstance(element, AxisAngle) and element.about is None
 
 
-def axes_meet(model: Model, t: float) -> str:
+def find_parallel_driven_axes(model: Model, t: float) -> str:
     """Say which drive has led two axes so close that its row tells nothing; empty if none has."""
     for drive in model.drives:
         if _meets(drive):

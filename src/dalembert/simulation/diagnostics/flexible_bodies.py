@@ -17,13 +17,13 @@ from ...bodies.body import Body
 from ...bodies.flexible_body import FlexibleBody
 from ...errors import BucklingWarning, ModesWarning, warn_user
 from ...model import Model
-from ...model.cache import once_per_model
+from ...model.cache import cached_per_model
 from ...result import Motion
 from ...result.outputs import factors_of, loaded_shapes
 from ...structures import Structure
 from ...structures.supported_structure import without_rigid_motion
 
-__all__ = ["CLOSE", "MISSED", "load_notes", "missed_by_modes", "mode_notes", "slender_bodies"]
+__all__ = ["CLOSE", "MISSED", "flexible_load_notes", "missed_by_modes", "mode_notes", "slender_bodies"]
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ MISSED = 0.1
 NO_DEFORMATION = 1e-6
 """Deformation, as part of the body's size, that counts as none: a bar that hangs by its own weight is stretched so."""
 
-_LEAST = 1e-3  # of the least load that might buckle a body
+_MIN_VALUE = 1e-3  # of the least load that might buckle a body
 _STATES = 256  # of a motion whose loads are looked at, spread evenly
 _LOOKED_AT = 3  # of these, the most heavily loaded: states that the finite-element model is put to
 _SPREAD = 24  # and as many more, spread evenly: loads that begin at once deform a body later
@@ -44,7 +44,7 @@ _BODIES = 8  # that are looked at: the most heavily loaded, one of those that ar
 _NODES = 50  # of a structure, beyond which it takes too long
 
 
-def load_notes(motion: Motion) -> list[str]:
+def flexible_load_notes(motion: Motion) -> list[str]:
     """Return a sentence for each flexible body that loads press or bend beyond what its model tells, and warn."""
     bodies = slender_bodies(motion.model)
     if not bodies or motion.pieces:
@@ -59,7 +59,7 @@ def load_notes(motion: Motion) -> list[str]:
     notes: list[str] = []
     for share, body in sorted(worst.values(), key=lambda one: -one[0])[:_BODIES]:
         number = next(k for k, (other, _) in enumerate(bodies) if other is body)
-        notes += _notes_on(_loaded(few, loads[number]), body, buckles=share > _LEAST)
+        notes += _notes_on(_loaded(few, loads[number]), body, buckles=share > _MIN_VALUE)
     return notes
 
 
@@ -82,7 +82,7 @@ def mode_notes(motion: Motion) -> list[str]:
     return notes
 
 
-@once_per_model
+@cached_per_model
 def slender_bodies(model: Model) -> list[tuple[Body, float]]:
     """Return the bodies that may buckle, with the least load, N, at which any part of each could."""
     found = []
@@ -90,7 +90,7 @@ def slender_bodies(model: Model) -> list[tuple[Body, float]]:
         body = model.system.bodies[name]
         assert body.flexible is not None
         structure = body.flexible.structure
-        if not isinstance(structure, Structure) or structure.beams is None or body.flexible.lacks_nodes:
+        if not isinstance(structure, Structure) or structure.beams is None or body.flexible.nodes_removed:
             continue
         beams = structure.beams
         if 2 < len(structure.nodes) <= _NODES:

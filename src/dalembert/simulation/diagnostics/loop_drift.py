@@ -9,7 +9,7 @@ from ...closure.redundancy import near_dependence
 from ...errors import IntegrationError
 from ...model import Conditions, Model, State
 
-__all__ = ["OPEN", "loop_notes", "mind_loops", "widest"]
+__all__ = ["OPEN", "check_loops_closed", "largest_gap", "loop_notes"]
 
 Array = NDArray[np.float64]
 
@@ -18,7 +18,9 @@ _SHORT = 0.02  # of the usual step
 OPEN = 1e-6  # of the characteristic length, or rad: no loop that was held is open by more
 
 
-def widest(conditions: Conditions, t: float, q: Array, v: Array, x: Array) -> tuple[NDArray[np.intp], Array, Array]:
+def largest_gap(
+    conditions: Conditions, t: float, q: Array, v: Array, x: Array
+) -> tuple[NDArray[np.intp], Array, Array]:
     """Return, for states q (n, nq), v (n, nv), x (n, nx) at t, the row that is widest open, by how much, and scaled.
 
     Each (n,); m or rad, and parts of the characteristic length or rad.
@@ -47,9 +49,9 @@ def loop_notes(model: Model, t: Array, q: Array) -> list[str]:
     return near_dependence(model, t[at], q[at])
 
 
-def mind_loops(conditions: Conditions, end: State) -> None:
+def check_loops_closed(conditions: Conditions, end: State) -> None:
     """Refuse the end of a run that has a loop open."""
-    rows, gaps, scaled = widest(conditions, end.t, end.q[None], end.v[None], end.x[None])
+    rows, gaps, scaled = largest_gap(conditions, end.t, end.q[None], end.v[None], end.x[None])
     if scaled[0] > OPEN:
         model, row = conditions.model, int(rows[0])
         raise IntegrationError(

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from ...compile.names import full_names
 from ...connections.elements.built_in import ForceConnection
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...model import Conditions, Model
-from ...model.cache import once_per_model
+from ...model.cache import cached_per_model
 from ...result import Motion
-from .discontinuities import keeps_to_itself
+from .discontinuities import find_stateful_control
 from .driven_angles import angle_notes
-from .flexible_bodies import load_notes
+from .flexible_bodies import flexible_load_notes
 from .spin_limits import deformation_notes, spin_notes
 
 __all__ = ["motion_notes"]
@@ -47,50 +47,50 @@ def motion_notes(motion: Motion, conditions: Iterable[Conditions], *, asking: bo
         return []
     conditions = list(conditions)
     notes = [*spin_notes(model, motion.q, motion.v), *deformation_notes(model, motion.q)]
-    notes += [*_hinge_notes(model, motion.q, motion.v), *angle_notes(motion)]
-    notes += [*keeps_to_itself(conditions), *load_notes(motion)] if asking else []
-    hinges = {name: h for name, h in _hinges_with_data(model).items() if h.max_effort is not None}
-    if hinges:
-        notes += [*_actuator_notes(motion, conditions), *_drive_notes(motion, hinges)]
+    notes += [*_joint_notes(model, motion.q, motion.v), *angle_notes(motion)]
+    notes += [*find_stateful_control(conditions), *flexible_load_notes(motion)] if asking else []
+    joints = {name: h for name, h in _joints_with_data(model).items() if h.max_effort is not None}
+    if joints:
+        notes += [*_actuator_notes(motion, conditions), *_drive_notes(motion, joints)]
     return notes
 
 
-@once_per_model
-def _hinges_with_data(model: Model) -> dict[str, Hinge]:
-    """Return the hinges that have limits of position, speed or effort, by name."""
+@cached_per_model
+def _joints_with_data(model: Model) -> dict[str, Joint]:
+    """Return the joints that have limits of position, speed or effort, by name."""
     kept = ("lower", "upper", "max_speed", "max_effort")
-    hinges = {c.name: c.element for c in model.system.connections.values() if isinstance(c.element, Hinge)}
-    return {name: hinge for name, hinge in hinges.items() if any(getattr(hinge, field) is not None for field in kept)}
+    joints = {c.name: c.element for c in model.system.connections.values() if isinstance(c.element, Joint)}
+    return {name: joint for name, joint in joints.items() if any(getattr(joint, field) is not None for field in kept)}
 
 
-def _hinge_notes(model: Model, q: Array, v: Array) -> Iterator[str]:
+def _joint_notes(model: Model, q: Array, v: Array) -> Iterator[str]:
     """Say which limits of position and speed a motion passed."""
-    hinges = _hinges_with_data(model)
-    if not hinges:
+    joints = _joints_with_data(model)
+    if not joints:
         return
     cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros_like(v))
     names = model.compiled.names
-    for name, hinge in hinges.items():
+    for name, joint in joints.items():
         cut = name in names.cut_v
         speeds = cut_v[:, names.cut_v[name]] if cut else v[:, model.v_slice(name)]
         positions = cut_q[:, names.cut_q[name]] if cut else q[:, model.q_slice(name)]
-        yield from _passed(name, hinge, positions, speeds)
+        yield from _passed(name, joint, positions, speeds)
 
 
-def _passed(name: str, hinge: Hinge, positions: Array, speeds: Array) -> Iterator[str]:
+def _passed(name: str, joint: Joint, positions: Array, speeds: Array) -> Iterator[str]:
     """Say how far limits of position and speed were passed."""
-    for k, coordinate in enumerate(full_names(name, hinge.speeds)):
-        unit = hinge.speed_units[k]
-        if hinge.lower is not None and positions[:, k].min() < hinge.lower[k] - CLOSE:
-            yield _said(coordinate, "lower limit", hinge.lower[k], positions[:, k].min(), unit)
-        if hinge.upper is not None and positions[:, k].max() > hinge.upper[k] + CLOSE:
-            yield _said(coordinate, "upper limit", hinge.upper[k], positions[:, k].max(), unit)
+    for k, coordinate in enumerate(full_names(name, joint.speeds)):
+        unit = joint.speed_units[k]
+        if joint.lower is not None and positions[:, k].min() < joint.lower[k] - CLOSE:
+            yield _limit_note(coordinate, "lower limit", joint.lower[k], positions[:, k].min(), unit)
+        if joint.upper is not None and positions[:, k].max() > joint.upper[k] + CLOSE:
+            yield _limit_note(coordinate, "upper limit", joint.upper[k], positions[:, k].max(), unit)
         fastest = np.abs(speeds[:, k]).max()
-        if hinge.max_speed is not None and fastest > hinge.max_speed[k]:
-            yield f"{coordinate} passed its max_speed {hinge.max_speed[k]:.6g} {unit}/s and came to {fastest:.6g}"
+        if joint.max_speed is not None and fastest > joint.max_speed[k]:
+            yield f"{coordinate} passed its max_speed {joint.max_speed[k]:.6g} {unit}/s and came to {fastest:.6g}"
 
 
-def _said(coordinate: str, what: str, limit: float, reached: float, unit: str) -> str:
+def _limit_note(coordinate: str, what: str, limit: float, reached: float, unit: str) -> str:
     return (
         f"{coordinate} passed its {what} {limit:.6g} {unit} and came to {reached:.6g} {unit}: it is driven or locked "
         "there, or stops are off or soft"
@@ -106,22 +106,22 @@ def _actuator_notes(motion: Motion, conditions: Sequence[Conditions]) -> Iterato
         for f, (first, most) in host.asked.items():
             before = alone.get(f, (first, most))
             alone[f] = min(before[0], first), max(before[1], most)
-    for (hinge, part), number in model.compiled.elements.actuated.items():
-        element = model.system.connections[hinge].element
-        assert isinstance(element, Hinge)
-        bound, tree = float(element.max_effort[part]), hinge not in model.compiled.names.cut_v
-        who = [f.name for f in model.system.forces.values() if f.actuates and (hinge, part) in _places(f)]
+    for (joint, part), number in model.compiled.elements.actuated.items():
+        element = model.system.connections[joint].element
+        assert isinstance(element, Joint)
+        bound, tree = float(element.max_effort[part]), joint not in model.compiled.names.cut_v
+        who = [f.name for f in model.system.forces.values() if f.actuates and (joint, part) in _places(f)]
         who += ["control"] if controlled and tree else []
         if not who:
             continue
         asked = np.abs(motion.part("asked")[:, number])
-        found = [alone[f] for f in [model.v_slice(hinge).start + part if tree else -1] if f in alone]
+        found = [alone[f] for f in [model.v_slice(joint).start + part if tree else -1] if f in alone]
         if (asked > bound).any():
             found.append((float(motion.t[int((asked > bound).argmax())]), float(asked.max())))
         if not found:
             continue
         first, most = min(f for f, _ in found), max(m for _, m in found)
-        name = full_names(hinge, element.speeds)[part]
+        name = full_names(joint, element.speeds)[part]
         single = len(who) == 1
         yield (
             f"{name}: {', '.join(who)} {'was' if single else 'were'} clipped to its max_effort {bound:.6g} from "
@@ -131,14 +131,14 @@ def _actuator_notes(motion: Motion, conditions: Sequence[Conditions]) -> Iterato
 
 
 def _places(force: ForceConnection) -> list[tuple[str, int]]:
-    return [(hinge.name, part) for hinge, part in force.places]
+    return [(joint.name, part) for joint, part in force.places]
 
 
-def _drive_notes(motion: Motion, hinges: dict[str, Hinge]) -> Iterator[str]:
-    """Say which drives need more than their hinge can give."""
-    for drive in motion.model.hinge_drives:
-        if drive.connection.name in hinges:
-            bound = float(hinges[drive.connection.name].max_effort[drive.coordinate])
+def _drive_notes(motion: Motion, joints: dict[str, Joint]) -> Iterator[str]:
+    """Say which drives need more than their joint can give."""
+    for drive in motion.model.joint_drives:
+        if drive.connection.name in joints:
+            bound = float(joints[drive.connection.name].max_effort[drive.coordinate])
             most = float(np.abs(motion.effort(drive)).max())
             if most > bound:
                 yield f"drive {drive.name!r} needs up to {most:.6g}, more than its max_effort {bound:.6g}"

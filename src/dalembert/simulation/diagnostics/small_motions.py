@@ -43,9 +43,9 @@ def small_notes(conditions: Conditions, options: Options, q: Array, v: Array, x:
         return []
     moved, fastest, spread = np.full(model.nv, np.inf), np.abs(v).max(axis=0, initial=0.0), np.ptp(x, axis=0)
     for owner, coordinates in names.q.items():
-        freedoms = names.v[owner]
-        if coordinates.stop - coordinates.start == freedoms.stop - freedoms.start:
-            moved[freedoms] = np.ptp(q[:, coordinates], axis=0)
+        dofs = names.v[owner]
+        if coordinates.stop - coordinates.start == dofs.stop - dofs.start:
+            moved[dofs] = np.ptp(q[:, coordinates], axis=0)
     small = (moved < NEAR * places) & (fastest < NEAR * speeds) & ~conditions.given
     small &= (moved > NOISE * places) & (fastest > NOISE * speeds)
     found = [(names.speeds[k], moved[k], names.speed_units[k], places[k]) for k in np.flatnonzero(small)]

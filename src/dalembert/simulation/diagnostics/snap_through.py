@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ...connections.elements.compound import Compound
-from ...connections.elements.implicit_laws import least_slope, slopes_of_unknowns, solved_from
+from ...connections.elements.implicit_laws import slopes_of_unknowns, solved_from, weakest_direction
 from ...connections.elements.signals import Reaction
 from ...errors import SingularityError
 from ...model import Conditions, Model
@@ -23,7 +23,7 @@ from ...model.law_inputs import law_inputs
 from ...result import Result
 from ...rotation import from_rotation_vector
 
-__all__ = ["Inside", "all_inside", "fold_words", "inner_jump", "periods_of"]
+__all__ = ["CompoundNodes", "all_inside", "find_snap_through", "fold_message", "periods_of"]
 
 Array = NDArray[np.float64]
 
@@ -31,13 +31,13 @@ _SEEN = 1e-3  # of all that a node moves by: a jump; a root that ends in a fold 
 _HALVINGS = 40  # of a step: 1e-12 of it
 _FASTER = 2.0  # than in the steps before and after it: a step that is looked into
 _FOLDED = 1e-3  # of the slopes of its equations elsewhere; a jump is found some 1e-6 before the fold
-_SAME = 1e-6  # of a matrix of rotation, or of a position
+DUPLICATE_TOL = 1e-6  # of a matrix of rotation, or of a position
 _LOOKS = 20  # at slopes elsewhere
 _NEAR = 0.1  # of the jump: what is found from the one side is the solution on that side
 
 
 @dataclass(frozen=True, eq=False)
-class Inside:
+class CompoundNodes:
     """A compound whose nodes are found in every evaluation."""
 
     name: str
@@ -61,7 +61,7 @@ class Inside:
 
     def inputs(self, motion: Result) -> Array:
         """Return what the law takes at the states of a motion, (n, takes)."""
-        found = np.empty((len(motion.t), len(self.element.takes)))
+        found = np.empty((len(motion.t), len(self.element.input_names)))
         for rows, model, conditions in periods_of(motion):
             states = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
             found[rows] = self.inputs_at(model, conditions, *states)
@@ -75,7 +75,7 @@ class Inside:
         """Return where the search for each unknown begins, for inputs (takes,)."""
         program, n = self.element.program, len(self.element.unknowns)
         assert program is not None
-        numbers = program.evaluate([*given, *np.zeros(n)])[self.element.gives + n + n * n :]
+        numbers = program.evaluate([*given, *np.zeros(n)])[self.element.output_count + n + n * n :]
         return {name: float(number) for name, number in zip(self.element.unknowns, numbers, strict=True)}
 
     def equations(self, model: Model, given: Array, unknowns: Array) -> tuple[Array, Array]:
@@ -112,9 +112,9 @@ class Inside:
             if not all(name in a for name in turn):
                 continue
             A, B = (from_rotation_vector(np.array([each.pop(name) for name in turn])) for each in (a, b))
-            if np.abs(A - B).max() > _SAME:
+            if np.abs(A - B).max() > DUPLICATE_TOL:
                 return False
-        return all(abs(a[name] - b[name]) < _SAME * (1.0 + abs(a[name])) for name in a)
+        return all(abs(a[name] - b[name]) < DUPLICATE_TOL * (1.0 + abs(a[name])) for name in a)
 
     def positions(self, unknowns: Array) -> Array:
         """Return the positions of nodes (k,) among unknowns (m,)."""
@@ -131,7 +131,7 @@ def periods_of(motion: Result) -> list[tuple[NDArray[np.intp], Model, Conditions
     return [(rows, conditions.model, conditions) for rows, conditions in motion.conditions(motion.t)]
 
 
-def all_inside(model: Model) -> list[Inside]:
+def all_inside(model: Model) -> list[CompoundNodes]:
     """Return the compounds with such nodes."""
     places, found = model.compiled.elements.signals, []
     for name, force in model.system.forces.items():
@@ -142,11 +142,11 @@ def all_inside(model: Model) -> list[Inside]:
             continue  # what it takes is found together with what it gives
         unknowns = [each for each in element.unknowns if f"{name}.{each}_at" in places]
         if unknowns:
-            found.append(Inside(name, element, unknowns, [places[f"{name}.{each}_at"] for each in unknowns]))
+            found.append(CompoundNodes(name, element, unknowns, [places[f"{name}.{each}_at"] for each in unknowns]))
     return found
 
 
-def inner_jump(result: Result) -> SingularityError | None:
+def find_snap_through(result: Result) -> SingularityError | None:
     """Return the error that says at which time a node of which compound has jumped first; None if none has.
 
     Parameters
@@ -166,7 +166,7 @@ def inner_jump(result: Result) -> SingularityError | None:
     return SingularityError(min(found)[1]) if found else None
 
 
-def _jumps(result: Result, motion: Result, inside: Inside) -> list[tuple[float, str]]:
+def _jumps(result: Result, motion: Result, inside: CompoundNodes) -> list[tuple[float, str]]:
     """Return when nodes of a compound have jumped within a motion of a result, and what is to be said of it."""
     nodes, t = inside.nodes(motion), motion.t
     lost = np.flatnonzero(~np.isfinite(nodes).all(axis=1))
@@ -203,7 +203,7 @@ def _uneven(t: Array, nodes: Array, seen: Array) -> NDArray[np.intp]:
     return np.flatnonzero(((moved > seen) & (rate > _FASTER * beside)).any(axis=1) & (h > 0.0))
 
 
-def _narrowed(result: Result, inside: Inside, t: Array, nodes: Array) -> list[tuple[float, float]]:
+def _narrowed(result: Result, inside: CompoundNodes, t: Array, nodes: Array) -> list[tuple[float, float]]:
     """Return the short times within which nodes jump, whatever for."""
     seen = _seen(nodes)
     rows = _uneven(t, nodes, seen)
@@ -223,7 +223,7 @@ def _narrowed(result: Result, inside: Inside, t: Array, nodes: Array) -> list[tu
     return [(float(one), float(other)) for one, other in zip(a, b, strict=True)]
 
 
-def _explained(result: Result, motion: Result, inside: Inside, a: float, b: float) -> str:
+def _explained(result: Result, motion: Result, inside: CompoundNodes, a: float, b: float) -> str:
     """Return what is to be said of a jump between two times that are as good as one; empty if a law jumps there."""
     near = result.at(np.array([a, b]))
     nodes, given = inside.nodes(near), inside.inputs(near)
@@ -232,9 +232,9 @@ def _explained(result: Result, motion: Result, inside: Inside, a: float, b: floa
         return ""
     most = inside.unknowns[int(np.abs(jump).argmax())]
     slopes = slopes_of_unknowns(inside.element, given[0], inside.near(given[0], nodes[0]))
-    left = least_slope(slopes, inside.slopes(motion))[0] if np.isfinite(slopes).all() else 0.0
+    left = weakest_direction(slopes, inside.slopes(motion))[0] if np.isfinite(slopes).all() else 0.0
     if left < _FOLDED:
-        return fold_words(inside.name, a, most, left)
+        return fold_message(inside.name, a, most, left)
     after = inside.near(given[1], nodes[0])
     if not np.isfinite(after).all():
         return ""
@@ -248,7 +248,7 @@ def _explained(result: Result, motion: Result, inside: Inside, a: float, b: floa
     )
 
 
-def fold_words(name: str, t: float, most: str, left: float) -> str:
+def fold_message(name: str, t: float, most: str, left: float) -> str:
     """Say that the inner equilibrium of an element has come to a fold, with which unknown and what is left of 1."""
     return (
         f"at t = {t:.9g} s the inner equilibrium of element {name!r} comes to a fold, where it is held no more (its "

@@ -8,15 +8,15 @@ import numpy as np
 
 from ...errors import IntegrationError, SingularityError
 from ..failure import at_limit, lost_inertia
-from .discontinuities import LOOK, SLOW, what_jumps
-from .driven_angles import axes_meet
+from .discontinuities import CHECK_INTERVAL, SLOW_STEP_COUNT, find_discontinuity
+from .driven_angles import find_parallel_driven_axes
 
 if TYPE_CHECKING:
     from ..run import Run
 
-__all__ = ["Chatter", "Pace"]
+__all__ = ["StagnationMonitor", "ZenoMonitor"]
 
-CRAWL = 1e9  # tried steps to the end at this pace: reason to give up, whatever it is
+MAX_PREDICTED_STEPS = 1e9  # tried steps to the end at this pace: reason to give up, whatever it is
 LONG = 1e4  # tried steps to the end at this pace: reason to look for inertia that gets lost, ...
 LOST_LOOKS = 3  # ... which is told when so many looks in a row found it: some motions come near and pass
 CHATTER = 9  # occurrences of one event with ever shorter times between them, ...
@@ -24,7 +24,7 @@ CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
 CHATTER_COUNT = 50  # or so many within this part of the run
 
 
-class Pace:
+class StagnationMonitor:
     """How fast a run gets on, by looks at it now and then.
 
     Attributes
@@ -40,7 +40,7 @@ class Pace:
     """
 
     def __init__(self) -> None:
-        self.tried, self.t, self.until_next, self.lost = 0, -np.inf, LOOK, 0
+        self.tried, self.t, self.until_next, self.lost = 0, -np.inf, CHECK_INTERVAL, 0
 
     def mind(self, run: Run) -> None:
         """Refuse to crawl: many steps for next to nothing mean a force that does not settle as steps shrink."""
@@ -54,11 +54,13 @@ class Pace:
         self.lost = self.lost + 1 if lost else 0
         if self.lost >= LOST_LOOKS:
             raise SingularityError(f"{crawls}: {lost}")
-        if ahead > SLOW and not lost:
-            guilty = axes_meet(run.model, t) or what_jumps(run.conditions, run.options, run.reached)
+        if ahead > SLOW_STEP_COUNT and not lost:
+            guilty = find_parallel_driven_axes(run.model, t) or find_discontinuity(
+                run.conditions, run.options, run.reached
+            )
             if guilty:
                 raise IntegrationError(f"{crawls}: {guilty}")
-        if ahead > CRAWL and number >= 4 * LOOK:
+        if ahead > MAX_PREDICTED_STEPS and number >= 4 * CHECK_INTERVAL:
             ended = at_limit(run.model, t)
             if ended:
                 raise IntegrationError(f"{crawls}: {ended}")
@@ -66,10 +68,10 @@ class Pace:
                 f"{crawls}. A force that jumps to and fro does this: smooth it, or stop or switch it by an event"
             )
         self.tried, self.t = tried, t
-        self.until_next = min(2 * self.until_next, 100 * LOOK) if ahead > SLOW else LOOK
+        self.until_next = min(2 * self.until_next, 100 * CHECK_INTERVAL) if ahead > SLOW_STEP_COUNT else CHECK_INTERVAL
 
 
-class Chatter:
+class ZenoMonitor:
     """When events happened of late, by their names, s."""
 
     def __init__(self) -> None:

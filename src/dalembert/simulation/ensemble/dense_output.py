@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 
 from ...errors import IntegrationError
 from ...model import Conditions, State
-from ...model.batched_control import OneByOne
+from ...model.batched_control import ControlNotBatchable
 from ...result import Result
 from ..events.discontinuity_times import breaks_until
-from ..events.events import Watch
-from ..execution import carry_out
+from ..events.events import EventFunctions
+from ..execution import execute_run
 from ..interrupts import Interrupt
 from ..options import Options
 from ..progress import Progress
 from ..run import Run
 from .simd_runs import asked_together
 
-__all__ = ["Retaken"]
+__all__ = ["RepeatedSteps"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
-class Retaken:
+class RepeatedSteps:
     """Dense output of a run that was made in lanes.
 
     The same run alone in a lane has the same bits, whatever the times at which its states are kept; with a control in
@@ -72,7 +72,7 @@ class Retaken:
         with Interrupt() as interrupt:
             try:
                 _, reached, _, *states = stepper.batch(*given, interrupt.flag, asked)
-            except OneByOne:  # it has changed its mind since
+            except ControlNotBatchable:  # it has changed its mind since
                 _, reached, _, *states = stepper.batch(*given, interrupt.flag)
         if interrupt.pressed:
             raise KeyboardInterrupt
@@ -96,10 +96,10 @@ class Retaken:
     @cached_property
     def _single(self) -> Result:
         begin, end = self.span
-        line, watch, interrupt = Progress(begin, end, False), Watch(self.conditions.model, ()), Interrupt()
+        line, watch, interrupt = Progress(begin, end, False), EventFunctions(self.conditions.model, ()), Interrupt()
         times = np.array([begin, end])
         run = Run(self.conditions, self.options, end, times, watch, line, interrupt, None, self.breaks)
-        result = carry_out(run, self.start, begin, [], None, "return")
+        result = execute_run(run, self.start, begin, [], None, "return")
         if interrupt.pressed:
             raise KeyboardInterrupt
         return result

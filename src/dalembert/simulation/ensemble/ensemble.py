@@ -16,17 +16,17 @@ from ...checks import checked
 from ...closure.starts.named_start_values import named_count
 from ...errors import DalembertError, IntegrationError, ModelError
 from ...model import Conditions, Model, State, as_model
-from ...result import EventRecord, Labels, Motion, Output, Result, Stats, always
+from ...result import EventRecord, Labels, Motion, Output, Result, Stats, single_period
 from ...result.outputs.output import value_of
 from ...system import System
 from ..diagnostics.angle_wrap import half_turns_of_many
-from ..diagnostics.discontinuities import stepped_over
+from ..diagnostics.discontinuities import missed_discontinuities
 from ..diagnostics.loop_drift import OPEN
 from ..diagnostics.motion_notes import motion_notes
 from ..diagnostics.small_motions import small_notes
-from ..interrupts import Interrupt, keep_for_next
+from ..interrupts import Interrupt, defer_interrupt
 from ..options import Options
-from .dense_output import Retaken
+from .dense_output import RepeatedSteps
 from .files import (
     ensemble_dataset,
     ensemble_statistics,
@@ -35,8 +35,8 @@ from .files import (
     loaded_taking,
     save_ensemble,
 )
-from .groups import Members
-from .simd_runs import SideBySide
+from .groups import EnsembleGroups
+from .simd_runs import EnsembleRunner
 
 if TYPE_CHECKING:
     import xarray
@@ -46,7 +46,7 @@ __all__ = ["Ensemble", "batch_size", "simulate_each", "simulate_many"]
 Array = NDArray[np.float64]
 
 _SUMMED = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "wall_time")
-MOST_NOTES = 20  # of single runs, among those of all
+MAX_NOTES = 20  # of single runs, among those of all
 UNEXPLAINED = ("crawls", "underflow", "not_finite", "unsolved")  # outcomes of which the core does not tell the cause
 MOST_RETAKEN = 3  # failed runs of each of these that are made once more to learn it
 
@@ -93,7 +93,7 @@ class Ensemble:
         stats: Stats,
         parameters: Array | None = None,
         runs: list[Result | None] | None = None,
-        taken: Retaken | None = None,
+        taken: RepeatedSteps | None = None,
     ) -> None:
         self.model, self.t, self.stats = conditions.model.family, t, stats
         self.q, self.v, self.x = states
@@ -144,13 +144,13 @@ class Ensemble:
             stats=self.stats,
             status=self.status[number],
             message=self._messages[number],
-            conditions=None if conditions.as_described else always(conditions),
+            conditions=None if conditions.as_described else single_period(conditions),
             dense=between,
             steps=() if between is None else between.step_ends,
             breaks=() if between is None else between.run_breaks,
         )
 
-    def _between(self, number: int, conditions: Conditions) -> Retaken | None:
+    def _between(self, number: int, conditions: Conditions) -> RepeatedSteps | None:
         """Return the dense output of a run that was made in lanes."""
         if self._taken is None:
             return None
@@ -281,8 +281,8 @@ class Ensemble:
         return self._members[number]
 
     @cached_property
-    def _members(self) -> Members:
-        return Members(self._conditions, len(self), self._parameters)
+    def _members(self) -> EnsembleGroups:
+        return EnsembleGroups(self._conditions, len(self), self._parameters)
 
     def output(self, name: str) -> Array:
         """Return an output of all runs, (B, n, ...); NaN where a run failed."""
@@ -343,15 +343,15 @@ def simulate_many(
     said: Sequence[str] = (),
     limits: bool = True,
 ) -> Ensemble:
-    """Return `count` runs; see `simulate`. `one` makes a single one, `said`: notes so far."""
+    """Return `count` runs; see `simulate`. `one` makes a single one, `error_location`: notes so far."""
     began, model = time.perf_counter(), conditions.model
-    members = Members.of(conditions, parameters, count)
+    members = EnsembleGroups.of(conditions, parameters, count)
     groups = members.groups()
     q, v, x, notes = members.starts(state, t_start, limits)
     notes = [*said, *notes]
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
     with Interrupt() as interrupt:
-        made = SideBySide(members, groups, options, (t_start, t_end), wanted, (q, v, x), breaks, interrupt).make()
+        made = EnsembleRunner(members, groups, options, (t_start, t_end), wanted, (q, v, x), breaks, interrupt).make()
     ends, reached, counts, states = made.outcomes, made.reached, made.counts, made.states
     notes += made.notes
     for run, error in made.errors.items():
@@ -392,7 +392,7 @@ def simulate_many(
             "its steps"
         )
     every = [np.ascontiguousarray(part.reshape(part.shape[0] * part.shape[1], part.shape[2])) for part in states]
-    motion = Motion(model, np.tile(wanted, count), every[0], every[1], every[2], conditions=always(conditions))
+    motion = Motion(model, np.tile(wanted, count), every[0], every[1], every[2], conditions=single_period(conditions))
     notes += motion_notes(motion, [conditions], asking=not interrupt.pressed)
     notes += small_notes(conditions, options, states[0], states[1], states[2])
     stats = Stats(
@@ -407,9 +407,9 @@ def simulate_many(
         atol=options.atol,
     )
     if on_error != "return":
-        keep_for_next(interrupt)
+        defer_interrupt(interrupt)
     every_start = State(q=q, v=v, t=t_start, x=x)
-    taken = Retaken(conditions, options, breaks, (t_start, t_end), every_start, together=made.together)
+    taken = RepeatedSteps(conditions, options, breaks, (t_start, t_end), every_start, together=made.together)
     ensemble = Ensemble(conditions, wanted, states, ends, reached, stats, members.numbers, taken=taken)
     if len(made.errors) == count and on_error != "return":  # there is nothing but its error
         error = made.errors[0]
@@ -417,7 +417,7 @@ def simulate_many(
             error.result = ensemble
         raise error
     if ends[0] == "reached" and not interrupt.pressed:
-        stats.notes.extend(stepped_over(conditions, options, wanted, *(part[0] for part in states)))
+        stats.notes.extend(missed_discontinuities(conditions, options, wanted, *(part[0] for part in states)))
     return ensemble
 
 
@@ -477,7 +477,7 @@ def simulate_each(
         Of these runs; once a key was pressed, no other is begun.
     """
     model = conditions.model
-    members = Members.of(conditions, parameters, count)
+    members = EnsembleGroups.of(conditions, parameters, count)
     q, v, x, notes = members.starts(state, t_start, limits)
     sizes = (model.nq, model.nv, model.nx)
     states = [np.full((count, len(times), size), np.nan) for size in sizes]
@@ -491,10 +491,10 @@ def simulate_each(
         runs.append(result)
     total = [sum(getattr(run.stats, name) for run in runs) for name in _SUMMED]
     each = [f"run {k}: {note}" for k, run in enumerate(runs) for note in run.stats.notes]
-    every = [*said, *notes, *each[:MOST_NOTES]]
+    every = [*said, *notes, *each[:MAX_NOTES]]
     stats = replace(runs[0].stats, **dict(zip(_SUMMED, total, strict=True)), notes=every)
-    if len(each) > MOST_NOTES:
-        stats.notes.append(f"and {len(each) - MOST_NOTES} more; see ensemble[k].stats.notes")
+    if len(each) > MAX_NOTES:
+        stats.notes.append(f"and {len(each) - MAX_NOTES} more; see ensemble[k].stats.notes")
     named = {"finished": "reached", "interrupted": "stopped", "event": "event"}
     left = count - len(runs)  # not begun
     ends = [*(named.get(run.status, run.message) for run in runs), *["stopped"] * left]

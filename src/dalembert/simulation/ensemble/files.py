@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from ...checks import finite_number
 from ...errors import ModelError
 from ...io.results.datasets import states_dataset
-from ...io.results.files import check_model, mind_holds, read_conditions, result_of, run_note
+from ...io.results.files import check_content, check_model, read_conditions, result_of, run_note
 from ...io.results.formats import read_file, write_file
 from ...model import Conditions, Model, State
-from ...model.fingerprint import likeness
+from ...model.fingerprint import fingerprint
 from ...result import Result
 from ..options import make_options
-from .dense_output import Retaken
+from .dense_output import RepeatedSteps
 
 if TYPE_CHECKING:
     import xarray
@@ -78,7 +78,7 @@ def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str], names: Seque
         "ends": ensemble._ends,
         "reached": ensemble.reached.tolist(),
         "stats": asdict(ensemble.stats),
-        "model": likeness(ensemble.model),
+        "model": fingerprint(ensemble.model),
         "conditions": (conditions.plain(), conditions.stabilization),
         "controlled": conditions.control is not None,
     }
@@ -125,7 +125,7 @@ def loaded_runs(note: dict[str, Any], arrays: dict[str, Array], model: Model) ->
     return runs
 
 
-def loaded_taking(note: dict[str, Any], arrays: dict[str, Array], conditions: Conditions) -> Retaken | None:
+def loaded_taking(note: dict[str, Any], arrays: dict[str, Array], conditions: Conditions) -> RepeatedSteps | None:
     """Return how the steps of an ensemble in a file can be taken once more; None if that cannot be."""
     if "taken" not in note or note["controlled"]:
         return None
@@ -133,13 +133,13 @@ def loaded_taking(note: dict[str, Any], arrays: dict[str, Array], conditions: Co
     given = {"max_step": None, "step": None, "spectral_radius": 0.0} | plain
     options = make_options(conditions.model, **given, project=project)
     start = State(q=arrays["q"][:, 0], v=arrays["v"][:, 0], t=span[0], x=arrays["x"][:, 0])
-    return Retaken(conditions, options, np.array(breaks, dtype=float), tuple(span), start)
+    return RepeatedSteps(conditions, options, np.array(breaks, dtype=float), tuple(span), start)
 
 
 def load_ensemble(path: str | os.PathLike[str], model: Model) -> tuple[Conditions, dict[str, Any], dict[str, Array]]:
     """Return conditions, note and arrays of an ensemble in a file."""
     note, arrays = read_file(path)
-    mind_holds(path, note, "ensemble")
+    check_content(path, note, "ensemble")
     check_model(note, model)
     if note["controlled"]:
         note["stats"]["notes"].append(

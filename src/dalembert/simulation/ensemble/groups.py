@@ -17,24 +17,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...model import Conditions, Model, State
 from ...model.conditions import checked_parameter, followed, parameter_place
-from ...model.variants import mind_numbers
-from ..diagnostics.loop_drift import widest
+from ...model.variants import check_numbers
+from ..diagnostics.loop_drift import largest_gap
 from ..events.discontinuity_times import breaks_until, timetable
 from ..options import Options
 from ..start import rows_of, start_states
 
-__all__ = ["Members", "Together"]
+__all__ = ["BatchGroup", "EnsembleGroups"]
 
 Array = NDArray[np.float64]
-Places = NDArray[np.intp]
+IndexArray = NDArray[np.intp]
 
-_WEIGHTLESS = ("gravity", "named")  # own numbers on which no start depends; names act through others
-_INERT = ("body", "modes")  # those that matter where speeds give way: the least change is one of kinetic energy
-_SHAPING = ("marker", "coupling", "constraint", "joint")  # those that say where loops close
+START_INDEPENDENT_GROUPS = ("gravity", "named")  # own numbers on which no start depends; names act through others
+INERTIA_GROUPS = ("body", "modes")  # those that matter where speeds give way: the least change is one of kinetic energy
+GEOMETRY_GROUPS = ("marker", "coupling", "constraint", "program")  # those that say where loops close
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
+class BatchGroup:
     """Runs that the core takes in one call.
 
     Attributes
@@ -49,13 +49,13 @@ class Together:
         Own numbers of each; none: those of the conditions.
     """
 
-    rows: Places
+    rows: IndexArray
     conditions: Conditions
     elements: Array | None
     own: Array | None
 
 
-class Members:
+class EnsembleGroups:
     """The numbers of each run.
 
     Attributes
@@ -71,7 +71,7 @@ class Members:
         self.conditions, self.count, self.numbers = conditions, count, numbers
 
     @classmethod
-    def of(cls, conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> Members:
+    def of(cls, conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> EnsembleGroups:
         """Return the runs with parameters by name, one value for all or one for each."""
         return cls(conditions, count, _parameter_rows(conditions, given, count))
 
@@ -89,30 +89,30 @@ class Members:
         """Whether own numbers differ from run to run."""
         return bool(self.kinds)
 
-    def groups(self) -> list[Together]:
+    def groups(self) -> list[BatchGroup]:
         """Return all runs, in as few calls as can be."""
         everyone, numbers = np.arange(self.count), self.numbers
         if numbers is None:
-            return [Together(everyone, self.conditions, None, None)]
+            return [BatchGroup(everyone, self.conditions, None, None)]
         count = self.conditions.model.element_numbers
         elements = np.ascontiguousarray(numbers[:, :count])
         if not self.apart:
-            return [Together(everyone, self[0], elements, None)]
+            return [BatchGroup(everyone, self[0], elements, None)]
         if self.conditions.model.family.hosted:
             alike = _alike(numbers[:, count:])
-            return [Together(rows, self[rows[0]], np.ascontiguousarray(elements[rows]), None) for rows in alike]
-        mind_numbers(self.conditions.model.family, numbers, "simulate")
+            return [BatchGroup(rows, self[rows[0]], np.ascontiguousarray(elements[rows]), None) for rows in alike]
+        check_numbers(self.conditions.model.family, numbers, "simulate")
         other = self._otherwise()
         rest = np.setdiff1d(everyone, list(other))
-        found = [Together(np.array([run]), own, elements[[run]], None) for run, own in other.items()]
+        found = [BatchGroup(np.array([run]), own, elements[[run]], None) for run, own in other.items()]
         if len(rest):
             own = np.ascontiguousarray(numbers[rest, count:])
-            found.append(Together(rest, self[rest[0]], np.ascontiguousarray(elements[rest]), own))
+            found.append(BatchGroup(rest, self[rest[0]], np.ascontiguousarray(elements[rest]), own))
         return found
 
     def _otherwise(self) -> dict[int, Conditions]:
         """Return runs whose model had to be compiled again: other rows of its loops repeat each other."""
-        if not self.conditions.model.nc or self.kinds.isdisjoint(_SHAPING):
+        if not self.conditions.model.nc or self.kinds.isdisjoint(GEOMETRY_GROUPS):
             return {}
         each = ((run, self[run]) for run in range(self.count))
         return {run: own for run, own in each if own.model.recompiled}
@@ -124,7 +124,11 @@ class Members:
         model = self.conditions.model
         free = not (model.nc or model.drives)  # nothing that a start has to give way to
         plain = free and isinstance(state, State)
-        without = (*_WEIGHTLESS, *_INERT) if free and state is None and not model.system.places else _WEIGHTLESS
+        without = (
+            (*START_INDEPENDENT_GROUPS, *INERTIA_GROUPS)
+            if free and state is None and not model.system.places
+            else START_INDEPENDENT_GROUPS
+        )
         if self.numbers is None or plain or self.kinds <= set(without):
             return start_states(self[0].model, state, t, self.count, limits=limits)
         found, notes = [], []
@@ -140,7 +144,7 @@ class Members:
         return q, v, x, notes
 
     def breaks(
-        self, group: Together, t_start: float, t_end: float, options: Options, also: Array
+        self, group: BatchGroup, t_start: float, t_end: float, options: Options, also: Array
     ) -> tuple[Array, NDArray[np.int64]]:
         """Return the breaks of one run after another, and where those of each begin and the last end, (k + 1,)."""
 
@@ -154,17 +158,19 @@ class Members:
         spans = np.cumsum([0, *map(len, rows)]).astype(np.int64)
         return np.concatenate([np.zeros(0), *rows]), spans
 
-    def gaps(self, group: Together, runs: Places, t: float, q: Array, v: Array, x: Array) -> Array:
+    def gaps(self, group: BatchGroup, runs: IndexArray, t: float, q: Array, v: Array, x: Array) -> Array:
         """Return how wide the loops of some runs of a group are open at t, in parts of their size or rad, (k,)."""
-        if group.own is None or self.kinds.isdisjoint((*_SHAPING, "hinge", "law")):
-            return widest(group.conditions, t, q, v, x)[2]
+        if group.own is None or self.kinds.isdisjoint((*GEOMETRY_GROUPS, "joint", "law")):
+            return largest_gap(group.conditions, t, q, v, x)[2]
         rows = (slice(k, k + 1) for k in range(len(runs)))
-        found = [widest(self[run], t, q[row], v[row], x[row])[2] for run, row in zip(runs.tolist(), rows, strict=True)]
+        found = [
+            largest_gap(self[run], t, q[row], v[row], x[row])[2] for run, row in zip(runs.tolist(), rows, strict=True)
+        ]
         return np.concatenate([np.zeros(0), *found])
 
 
 def _kinds(model: Model, numbers: Array) -> frozenset[str]:
-    """Return of what parts own numbers differ between rows; ``"hinge"`` without inertias of drive trains."""
+    """Return of what parts own numbers differ between rows; ``"joint"`` without inertias of drive trains."""
     own = numbers[:, model.element_numbers :]
     differs = (own != own[0]).any(axis=0)
     groups = model.family.compiled.numbers.groups
@@ -172,7 +178,7 @@ def _kinds(model: Model, numbers: Array) -> frozenset[str]:
 
 
 def _kind(group: Any) -> str:
-    return "body" if group.what == "hinge" and group.key[1] == "armature" else str(group.what)
+    return "body" if group.what == "joint" and group.key[1] == "armature" else str(group.what)
 
 
 def _columns(model: Model, kinds: tuple[str, ...]) -> NDArray[np.bool_]:
@@ -184,7 +190,7 @@ def _columns(model: Model, kinds: tuple[str, ...]) -> NDArray[np.bool_]:
     return marks
 
 
-def _alike(rows: Array) -> list[Places]:
+def _alike(rows: Array) -> list[IndexArray]:
     """Return which rows are the same."""
     _, which = np.unique(rows, axis=0, return_inverse=True)
     which = which.reshape(-1)
@@ -193,11 +199,11 @@ def _alike(rows: Array) -> list[Places]:
 
 
 def _of_rows(
-    model: Model, state: State | Mapping[str, Any] | None, rows: Places, count: int
+    model: Model, state: State | Mapping[str, Any] | None, rows: IndexArray, count: int
 ) -> State | Mapping[str, Any] | None:
     """Return start states, or start values by name, of some of the runs."""
     if isinstance(state, State):
-        x = state.x if np.size(state.x) else model.state_starts()
+        x = state.x if np.size(state.x) else model.element_start_values()
         whole = (("q", state.q, model.nq), ("v", state.v, model.nv), ("x", x, model.nx))
         q, v, x = (rows_of(f"state.{name}", part, count, size)[rows] for name, part, size in whole)
         return replace(state, q=q, v=v, x=x)

@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ...model import Conditions, Sampled
-from ...model.batched_control import AskedTogether, OneByOne
-from ...model.callbacks import title
+from ...model import Conditions, SampledControl
+from ...model.batched_control import BatchedControl, ControlNotBatchable
+from ...model.callbacks import callback_name
 from ..interrupts import Interrupt
 from ..options import Options
-from .groups import Members, Together
+from .groups import BatchGroup, EnsembleGroups
 
-__all__ = ["Made", "SideBySide", "asked_together"]
+__all__ = ["BatchOutcome", "EnsembleRunner", "asked_together"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class BatchOutcome:
     """What the core has made of many runs, a row for each.
 
     Attributes
@@ -49,16 +49,21 @@ class Made:
     notes: list[str]
 
 
-def asked_together(conditions: Conditions) -> AskedTogether | None:
+def asked_together(conditions: Conditions) -> BatchedControl | None:
     """Return the control of runs that may stand side by side; None if there is none, or laws are in Python too."""
     host = conditions.host
-    if host is None or host.control is None or isinstance(host.control, Sampled) or conditions.model.family.hosted:
+    if (
+        host is None
+        or host.control is None
+        or isinstance(host.control, SampledControl)
+        or conditions.model.family.hosted
+    ):
         return None
-    return AskedTogether(host)
+    return BatchedControl(host)
 
 
 @dataclass(frozen=True, eq=False)
-class SideBySide:
+class EnsembleRunner:
     """Runs that are asked for.
 
     Attributes
@@ -78,8 +83,8 @@ class SideBySide:
     interrupt : Interrupt
     """
 
-    members: Members
-    groups: list[Together]
+    members: EnsembleGroups
+    groups: list[BatchGroup]
     options: Options
     span: tuple[float, float]
     wanted: Array
@@ -87,22 +92,23 @@ class SideBySide:
     breaks: Array
     interrupt: Interrupt
 
-    def make(self) -> Made:
+    def make(self) -> BatchOutcome:
         """Return all runs; a control that cannot be asked about many states is asked about each, with a note."""
         asked = asked_together(self.members.conditions)
         try:
             return self._made(asked)
-        except OneByOne as why:
+        except ControlNotBatchable as why:
             assert asked is not None
             made = self._made(None)
             made.notes.append(
-                f"control {title(asked.control)} was asked about one state after the other, which takes many times "
+                f"control {callback_name(asked.control)} was asked about one state after the other, "
+                "which takes many times "
                 f"longer: about many at once it does not answer as about each ({why}). With state.q[..., k] for a "
                 "coordinate, and functions of NumPy, it can"
             )
             return made
 
-    def _made(self, asked: AskedTogether | None) -> Made:
+    def _made(self, asked: BatchedControl | None) -> BatchOutcome:
         parts: list[tuple[Any, ...]] = []
         errors: dict[int, Exception] = {}
         for group in self.groups:
@@ -133,4 +139,4 @@ class SideBySide:
             outcomes, reached, counts, q, v, x = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
         names = {number: name for name, number in _core.outcomes.items()}
         ends = [names[int(outcome)] for outcome in outcomes]
-        return Made(ends, reached, counts, (q, v, x), dict(sorted(errors.items())), asked is not None, [])
+        return BatchOutcome(ends, reached, counts, (q, v, x), dict(sorted(errors.items())), asked is not None, [])

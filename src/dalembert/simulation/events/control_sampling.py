@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
-from ...model import Conditions, Sampled, State
-from ...model.callbacks import hinge_forces, keep_excess
+from ...model import Conditions, SampledControl, State
+from ...model.callbacks import joint_forces, record_effort_excess
 
 __all__ = ["Sampling", "as_control"]
 
@@ -25,13 +25,13 @@ class Sampling:
 
     def __init__(self, conditions: Conditions) -> None:
         control, answers = conditions.control, conditions.answers
-        assert isinstance(control, Sampled) and answers is not None
+        assert isinstance(control, SampledControl) and answers is not None
         self.control, self.answers, self.model = control, answers, conditions.model
 
     @staticmethod
     def of(conditions: Conditions) -> Sampling | None:
         """Return the sampling of a run; None if its control is not sampled."""
-        return Sampling(conditions) if isinstance(conditions.control, Sampled) else None
+        return Sampling(conditions) if isinstance(conditions.control, SampledControl) else None
 
     @property
     def next(self) -> float:
@@ -44,24 +44,24 @@ class Sampling:
             self.answers.begin = state.t
         while state.t >= self.next:
             number = len(self.answers)
-            tau = hinge_forces(self.model, self.control.control, self.control.measured(self.model, state, number))
-            keep_excess(self.model, state.t, tau, self.answers.asked)
+            tau = joint_forces(self.model, self.control.control, self.control.measured(self.model, state, number))
+            record_effort_excess(self.model, state.t, tau, self.answers.asked)
             self.answers.add(self.control.acts(self.answers.begin, number), tau)
 
 
 def as_control(
-    control: Callable[[State], Any] | Sampled | None, period: float | None, delay: float, *, item: str
-) -> Callable[[State], Any] | Sampled | None:
+    control: Callable[[State], Any] | SampledControl | None, period: float | None, delay: float, *, item: str
+) -> Callable[[State], Any] | SampledControl | None:
     """Return a control as it was asked for: at every evaluation, or sampled."""
-    if control is not None and not callable(control) and not isinstance(control, Sampled):
-        raise ModelError(item, "control", control, "give a function of a State, or a da.Sampled")
+    if control is not None and not callable(control) and not isinstance(control, SampledControl):
+        raise ModelError(item, "control", control, "give a function of a State, or a da.SampledControl")
     if period is None and not delay:
         return control
     field, value = ("period", period) if period is not None else ("delay", delay)
     if control is None:
         raise ModelError(item, field, value, "it belongs to a control: give control=...")
-    if isinstance(control, Sampled):
+    if isinstance(control, SampledControl):
         raise ModelError(item, field, value, f"the control has a period of its own, {control.period:.6g} s")
     if period is None:
         raise ModelError(item, "delay", delay, "only a sampled control has one: give period=... too")
-    return Sampled(control, period, delay)
+    return SampledControl(control, period, delay)

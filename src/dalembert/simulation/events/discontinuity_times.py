@@ -15,20 +15,20 @@ from numpy.typing import NDArray
 
 from ...connections.elements.element import Element
 from ...connections.elements.signals import Delay, Reaction, Sensor
-from ...connections.formulas.switching_times import Switch, apart, switch_times, switches_of
+from ...connections.formulas.switching_times import Switch, merge_close_times, switch_times, switches_of
 from ...connections.laws import Law, Spline, breaks_of
-from ...model import Model, Sampled
-from ...model.cache import once_per_model
+from ...model import Model, SampledControl
+from ...model.cache import cached_per_model
 
 if TYPE_CHECKING:
     from ...model import Conditions
 
-__all__ = ["Timetable", "breaks_until", "timetable"]
+__all__ = ["DiscontinuityTimes", "breaks_until", "timetable"]
 
 Array = NDArray[np.float64]
 
-ECHOES = 4  # times that a break comes back by a delay before it is too smooth to matter
-MOST_ECHOES = 1000  # of one generation
+MAX_DELAY_GENERATIONS = 4  # times that a break comes back by a delay before it is too smooth to matter
+MAX_DELAYED_TIMES = 1000  # of one generation
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class _Formulas:
         return switch_times(self.switches, inputs, np.concatenate([np.zeros(0), *told]), t_start, t_end)
 
 
-class Timetable:
+class DiscontinuityTimes:
     """The breaks of a model.
 
     Attributes
@@ -75,7 +75,7 @@ class Timetable:
 
     def _take(self, model: Model, name: str, element: Element) -> None:
         self.laws.append(element)
-        takes = element.takes
+        takes = element.input_names
         sources = {
             takes.index(label): source
             for label, source in element.sources.items()
@@ -100,26 +100,28 @@ class Timetable:
         told = [breaks_of(law, t_start, t_end) for law in laws]
         told += [formulas.breaks(parameters, t_start, t_end) for formulas in self.formulas]
         if self.delays:
-            told.append(self._echoes(np.concatenate([[t_start], *told]), t_start, t_end, ECHOES if smooth else 1))
-        return apart(np.concatenate([np.zeros(0), *told]))
+            told.append(
+                self._echoes(np.concatenate([[t_start], *told]), t_start, t_end, MAX_DELAY_GENERATIONS if smooth else 1)
+            )
+        return merge_close_times(np.concatenate([np.zeros(0), *told]))
 
     def _echoes(self, times: Array, t_start: float, t_end: float, most: int) -> Array:
         """Return when breaks, and the start, come back by delays, (n,) s; each time smoother than before."""
         spans = np.unique([delay.time for delay in self.delays])
         found = [breaks_of(delay.before, t_start - delay.time, t_start) + delay.time for delay in self.delays]
         for _ in range(most):
-            times = apart((times[:, None] + spans).ravel())
+            times = merge_close_times((times[:, None] + spans).ravel())
             times = times[times <= t_end]
-            if len(times) > MOST_ECHOES:
+            if len(times) > MAX_DELAYED_TIMES:
                 break
             found.append(times)
         return np.concatenate(found)
 
 
-@once_per_model
-def timetable(model: Model) -> Timetable:
+@cached_per_model
+def timetable(model: Model) -> DiscontinuityTimes:
     """Return the timetable of a model."""
-    return Timetable(model)
+    return DiscontinuityTimes(model)
 
 
 def breaks_until(conditions: Conditions, t_start: float, t_end: float, *, smooth: bool = True, also: Any = ()) -> Array:
@@ -138,7 +140,7 @@ def breaks_until(conditions: Conditions, t_start: float, t_end: float, *, smooth
     if conditions.control is None and not len(also) and not len(times):
         return times
     further = np.asarray(also, dtype=float)
-    if isinstance(conditions.control, Sampled):
+    if isinstance(conditions.control, SampledControl):
         fixed = conditions.control.breaks(t_start, t_end)
     else:
         fixed = breaks_of(conditions.control, t_start, t_end)
@@ -150,7 +152,7 @@ def breaks_until(conditions: Conditions, t_start: float, t_end: float, *, smooth
         )
         gap = np.minimum(np.abs(fixed[near] - times), np.abs(fixed[near - (len(fixed) > 1)] - times))
         times = times[gap > 1e-12 * np.abs(times)]
-    return apart(np.concatenate([times, fixed]))
+    return merge_close_times(np.concatenate([times, fixed]))
 
 
 def _values(law: Callable[[float], Any]) -> Callable[[Array], Array]:

@@ -13,37 +13,37 @@ from numpy.typing import NDArray
 
 from ...connections.drives import Drive
 from ...connections.laws import (
-    LOOKS,
+    N_SAMPLES,
     Constant,
-    Function,
+    FunctionLaw,
     Harmonic,
     Integral,
     Law,
     Piecewise,
     Polynomial,
     Ramp,
-    Smoothed,
+    SmoothedLaw,
     Spline,
     breaks_of,
-    steps_of,
+    find_jumps,
 )
 from ...errors import ModelError
 from ...model import Model, State
 from ...result import EventRecord
-from .events import Event, Situation
+from .events import Event, EventContext
 from .velocity_jumps import speeds_after_jump
 
-__all__ = ["JumpEvent", "SpeedJump", "jump_events", "jump_notes", "refuse_jumps", "speed_jumps"]
+__all__ = ["DriveVelocityJump", "JumpEvent", "check_no_jumps", "jump_events", "jump_notes", "speed_jumps"]
 
 Array = NDArray[np.float64]
 Step = tuple[float, float, float, float]  # last time before a jump, first after it, values there
 
-_SMOOTH = (Constant, Polynomial, Harmonic, Ramp, Spline, Smoothed)
+_SMOOTH = (Constant, Polynomial, Harmonic, Ramp, Spline, SmoothedLaw)
 _NAME = "speed of drive {!r} jumps at t = {:.6g} s"
 
 
 @dataclass(frozen=True)
-class SpeedJump:
+class DriveVelocityJump:
     """A moment at which the speed of a drive jumps: last time before it, first after it, and the speeds there."""
 
     drive: str
@@ -62,14 +62,14 @@ class JumpEvent(Event):
     """The event at which a jump is carried out."""
 
 
-def speed_jumps(model: Model, t_start: float, t_end: float, looks: int = LOOKS) -> list[SpeedJump]:
+def speed_jumps(model: Model, t_start: float, t_end: float, looks: int = N_SAMPLES) -> list[DriveVelocityJump]:
     """Return the jumps of driven speeds from one time to another, s, in order; functions are looked at `looks` times.
 
     Raises
     ------
     ModelError
-        If a function jumps and neither its derivative nor `Function.breaks` is given: differences across the jump would
-        smear it.
+        If a function jumps and neither its derivative nor `FunctionLaw.breaks` is given: differences across the jump
+        would smear it.
     """
     found = []
     for drive in model.drives:
@@ -82,7 +82,7 @@ def speed_jumps(model: Model, t_start: float, t_end: float, looks: int = LOOKS) 
                 raise
             except Exception:  # of the user's function: said where the run meets it
                 continue
-            found += [SpeedJump(drive.name, *step) for step in steps]
+            found += [DriveVelocityJump(drive.name, *step) for step in steps]
     return sorted(found, key=lambda jump: jump.after)
 
 
@@ -93,17 +93,18 @@ def _of_law(drive: Drive, law: Law, times: Array) -> list[Step]:
     told = breaks_of(inner, float(times[0]), float(times[-1]))
     if len(told) or isinstance(inner, Piecewise):
         return _at_breaks(inner, told, level, times)
-    if not isinstance(inner, Function):
-        return steps_of(lambda t: inner(t)[1 - level], times)
+    if not isinstance(inner, FunctionLaw):
+        return find_jumps(lambda t: inner(t)[1 - level], times)
     of_speed = inner.value if level else inner.rate
-    steps = _corner(inner, times) if of_speed is None else steps_of(of_speed, times)
+    steps = _corner(inner, times) if of_speed is None else find_jumps(of_speed, times)
     if steps and (inner.rate if level else inner.second) is None:
         _, t, first, last = steps[0]
         raise ModelError(
             f"drive {drive.name!r}",
             f"speed at t = {t:.6g} s",
             f"{first:.6g} then {last:.6g}",
-            f"it jumps: say so by da.Function(law, breaks=[{t:.6g}]) to have the impulse that this takes, or smooth it "
+            f"it jumps: say so by da.FunctionLaw(law, breaks=[{t:.6g}]) to have the impulse that this takes, "
+            "or smooth it "
             "by da.laws.Smoothed(law, width)",
         )
     return steps
@@ -127,7 +128,7 @@ def _apart(part: float, t_start: float, t_end: float) -> float:
     return max(part * (t_end - t_start), 1e-14 * max(abs(t_start), abs(t_end)))
 
 
-def _corner(law: Function, times: Array) -> list[Step]:
+def _corner(law: FunctionLaw, times: Array) -> list[Step]:
     """Return where the slope of a function jumps most, from differences."""
     values = np.array([float(law.value(t)) for t in times.tolist()])
     bends = np.abs(np.diff(values, 2))
@@ -147,12 +148,12 @@ def _corner(law: Function, times: Array) -> list[Step]:
     return []
 
 
-def _bend(law: Function, t: float, width: float) -> Array:
+def _bend(law: FunctionLaw, t: float, width: float) -> Array:
     before, here, after = (float(law.value(t + shift * width)) for shift in (-1, 0, 1))
     return np.array([here - before, after - here]) / width
 
 
-def refuse_jumps(jumps: list[SpeedJump], what: str) -> None:
+def check_no_jumps(jumps: list[DriveVelocityJump], what: str) -> None:
     """Refuse jumps where they cannot be carried out."""
     if jumps:
         jump = jumps[0]
@@ -161,11 +162,11 @@ def refuse_jumps(jumps: list[SpeedJump], what: str) -> None:
         raise ModelError(f"drive {jump.drive!r}", f"speed at t = {jump.after:.6g} s", value, remedy)
 
 
-def jump_events(jumps: list[SpeedJump], t_start: float, t_end: float) -> list[Event]:
+def jump_events(jumps: list[DriveVelocityJump], t_start: float, t_end: float) -> list[Event]:
     """Return events that carry out jumps: one just before each, at which the state is kept, and one just after."""
     events = []
     margin = _apart(1e-10, t_start, t_end)
-    together: dict[float, list[SpeedJump]] = {}
+    together: dict[float, list[DriveVelocityJump]] = {}
     for jump in jumps:  # drives that jump at the same moment do so by one impulse
         near = next((t for t in together if abs(t - jump.after) < 4 * margin), jump.after)
         together.setdefault(near, []).append(jump)
@@ -176,13 +177,13 @@ def jump_events(jumps: list[SpeedJump], t_start: float, t_end: float) -> list[Ev
     return events
 
 
-def _pair(group: list[SpeedJump], early: float, late: float) -> list[Event]:
+def _pair(group: list[DriveVelocityJump], early: float, late: float) -> list[Event]:
     kept: list[State] = []
 
-    def keep(now: Situation) -> None:
+    def keep(now: EventContext) -> None:
         kept[:] = [State(q=now.q.copy(), v=now.v.copy(), t=now.t, x=now.x.copy())]
 
-    def strike(now: Situation) -> None:
+    def strike(now: EventContext) -> None:
         before = kept[0] if kept else State(q=now.q, v=now.v, t=now.t, x=now.x)
         now.before = before
         now.v = speeds_after_jump(now.conditions, now.q, before.v, now.t)

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from ...checks import checked, finite_array, finite_number
 from ...errors import DalembertError, ModelError, UserFunctionError
 from ...model import Conditions, Model, State
-from ...result import ByTime, Motion, Output
+from ...result import ConditionsByTime, Motion, Output
 from ...result.outputs.output import value_of
-from .velocity_jumps import mind_open, renumbered, speeds_after_jump, work_of_drives
+from .velocity_jumps import check_closed, speeds_after_jump, with_changed_parameter, work_of_drives
 
-__all__ = ["Event", "Situation", "Watch"]
+__all__ = ["Event", "EventContext", "EventFunctions"]
 
 Array = NDArray[np.float64]
 
@@ -32,12 +32,12 @@ class Event:
     output : str or function
         Name of an output that is one number (``"A.position"``, ``"ball.position.z"``), or a function of a `State`.
     value : float
-        What it passes; angles of bodies and of cut hinges, which a state tells up to whole turns, once in each turn.
+        What it passes; angles of bodies and of cut joints, which a state tells up to whole turns, once in each turn.
     direction : int
         +1 for rising through the value only, -1 for falling, 0 for both.
     terminal : bool
         The simulation ends there.
-    action : function of a `Situation`
+    action : function of a `EventContext`
         Changes something: a parameter, a lock, a constraint, speeds by an impulse.
 
     An output that starts at the value does not pass it. Events at the same moment happen in the order in which they
@@ -61,7 +61,7 @@ class Event:
     value: float = 0.0
     direction: int = 0
     terminal: bool = False
-    action: Callable[[Situation], Any] | None = None
+    action: Callable[[EventContext], Any] | None = None
 
     def __post_init__(self) -> None:
         item = f"event {self.name!r}"
@@ -76,7 +76,7 @@ class Event:
         """Whether it may change the run; one that does not is noted, and steps go on as without it."""
         return self.terminal or self.action is not None
 
-    def act(self, now: Situation) -> None:
+    def act(self, now: EventContext) -> None:
         """Do what the action asks for."""
         if self.action is None:
             return
@@ -90,7 +90,7 @@ class Event:
             ) from error
 
 
-class Situation:
+class EventContext:
     """The state at an event, and what an action may do to it.
 
     Attributes
@@ -132,27 +132,27 @@ class Situation:
         refused, and speeds obey loops at once.
         """
         before = self.model
-        self.conditions = renumbered(self.conditions, name, value, self.q, self.t, item="event")
+        self.conditions = with_changed_parameter(self.conditions, name, value, self.q, self.t, item="event")
         if self.model is not before and self.model.nc:
             self._jump()
         self.done.append(f"{name} = {value:.6g}")
 
-    def lock(self, hinge: str) -> None:
-        """Hold a hinge of the tree from now on; what moves it stops at once, with the impulse that takes."""
-        self.conditions = self.conditions.with_lock(hinge, True, item="event")
+    def lock(self, joint: str) -> None:
+        """Hold a joint of the tree from now on; what moves it stops at once, with the impulse that takes."""
+        self.conditions = self.conditions.with_lock(joint, True, item="event")
         self._jump()
-        self.done.append(f"lock {hinge}")
+        self.done.append(f"lock {joint}")
 
-    def release(self, hinge: str) -> None:
-        """Let a locked hinge go."""
-        self.conditions = self.conditions.with_lock(hinge, False, item="event")
-        self.done.append(f"release {hinge}")
+    def release(self, joint: str) -> None:
+        """Let a locked joint go."""
+        self.conditions = self.conditions.with_lock(joint, False, item="event")
+        self.done.append(f"release {joint}")
 
     def switch(self, connection: str, on: bool) -> None:
-        """Let a constraint, or a hinge that closes a loop, hold or not; speeds obey it at once."""
+        """Let a constraint, or a joint that closes a loop, hold or not; speeds obey it at once."""
         self.conditions = self.conditions.with_switch(connection, on, item="event")
         if on:
-            mind_open(self.conditions, connection, self.q, self.t)
+            check_closed(self.conditions, connection, self.q, self.t)
             self._jump()
         self.done.append(f"switch {connection} {'on' if on else 'off'}")
 
@@ -202,7 +202,7 @@ class Situation:
         self.dissipated += lost + work
 
 
-class Watch:
+class EventFunctions:
     """Events of a run: their outputs, evaluated on rows of states."""
 
     def __init__(self, model: Model, events: Any) -> None:
@@ -223,7 +223,7 @@ class Watch:
         self.events += events
         self.turns += [False] * len(events)
 
-    def values(self, conditions: ByTime, t: Array, q: Array, v: Array, x: Array) -> Array:
+    def values(self, conditions: ConditionsByTime, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return each output that was asked for, less the value that its event waits for, (asked, n)."""
         motion = Motion(self.model, t, q, v, x, conditions=conditions)
         values = np.empty((self.asked, len(t)))

@@ -6,37 +6,46 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import AssemblyError, SingularityError
-from ...impulses.velocity_jump import Jumps
+from ...impulses.velocity_jump import VelocityJumpSolver
 from ...model import Conditions
 
-__all__ = ["FAR", "loop_rates", "mind_open", "renumbered", "speeds_after_jump", "work_of_drives"]
+__all__ = [
+    "MAX_OPEN_LOOP",
+    "check_closed",
+    "loop_rates",
+    "speeds_after_jump",
+    "with_changed_parameter",
+    "work_of_drives",
+]
 
 Array = NDArray[np.float64]
 
-FAR = 1e-2  # rad or m: loops that are open by more are not closed by moving the state a little
+MAX_OPEN_LOOP = 1e-2  # rad or m: loops that are open by more are not closed by moving the state a little
 
 
-def mind_open(conditions: Conditions, connection: str, q: Array, t: float, because: str = "") -> None:
+def check_closed(conditions: Conditions, connection: str, q: Array, t: float, because: str = "") -> None:
     """Refuse to let a constraint hold where it is open by more than a little."""
     model = conditions.model
     mine = np.array([name == connection for name in model.constraint_connections]) & model.holonomic
     wide = np.abs(model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0]))[mine].max(initial=0.0)
-    if wide > FAR and because:
+    if wide > MAX_OPEN_LOOP and because:
         raise AssemblyError(f"at t = {t:.6g} s {connection!r} would be open by {wide:.3g} m or rad: {because}")
-    if wide > FAR:
+    if wide > MAX_OPEN_LOOP:
         raise AssemblyError(
             f"at t = {t:.6g} s {connection!r} is open by {wide:.3g} m or rad and cannot be switched on; switch it "
             "on at an event at which it closes"
         )
 
 
-def renumbered(conditions: Conditions, name: str, value: float, q: Array, t: float, *, item: str) -> Conditions:
+def with_changed_parameter(
+    conditions: Conditions, name: str, value: float, q: Array, t: float, *, item: str
+) -> Conditions:
     """Return conditions with one number changed; a number that would open a loop at q is refused."""
     new = conditions.with_parameter(name, value, item=item)
     if new.model is not conditions.model and new.model.nc:
         for closure in new.model.closure_names:
             if closure not in new.off:
-                mind_open(new, closure, q, t, because=f"{name} = {value:.6g} opens it")
+                check_closed(new, closure, q, t, because=f"{name} = {value:.6g} opens it")
     return new
 
 
@@ -59,7 +68,7 @@ def speeds_after_jump(conditions: Conditions, q: Array, v: Array, t: float, impu
     jump = np.where(held, np.where(np.isnan(prescribed), 0.0, prescribed) - v, 0.0)
     applied = np.zeros(model.nv) if impulse is None else np.asarray(impulse, dtype=float)
     P, missing = loop_rates(conditions, q, v, t)
-    jumps = Jumps(model, q, held, P)
+    jumps = VelocityJumpSolver(model, q, held, P)
     v_new: Array = v + jumps.respond(applied[None], jump[None], missing[None])[0]
     v_new[held] = (v + jump)[held]
     rates = missing + P @ v

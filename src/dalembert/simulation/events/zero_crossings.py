@@ -29,19 +29,19 @@ Array = NDArray[np.float64]
 NODES = np.array([0.0, 0.23, 0.5, 0.79, 1.0])  # fractions of a step at which outputs are looked at
 # cubic polynomials: what a move, a speed before and one after make of the place, and of the speed, by powers of s
 CUBIC = np.array([[0, 0, 0, 0, 1, 0], [0, 1, 0, 6, -4, -2], [3, -2, -1, -6, 3, 3], [-2, 1, 1, 0, 0, 0]], dtype=float)
-MOST_NODES = 4096  # in a step, where outputs change fast
-FORETOLD = 0.1  # of the range in a step: what a point may be off the line through its neighbours
-NEAR = 3.0  # ranges that an output may be away from its value, to matter
-UNFORETOLD = 0.2  # if more than this part of the points is further off, more are needed
+MAX_NODES = 4096  # in a step, where outputs change fast
+INTERPOLATION_TOL = 0.1  # of the range in a step: what a point may be off the line through its neighbours
+RELEVANT_RANGE = 3.0  # ranges that an output may be away from its value, to matter
+MAX_SURPRISE_FRACTION = 0.2  # if more than this part of the points is further off, more are needed
 JUST_AFTER = 1e-6  # fraction of a step at which an output that starts at its value shows where it goes
-DIPS = 8  # most points that are added where an output nearly touches its value
+MAX_EXTREMUM_POINTS = 8  # most points that are added where an output nearly touches its value
 CLOSE = (-3e-2, -1e-3, -1e-5, -1e-8, 0.0, 1e-8, 1e-5, 1e-3, 3e-2)  # points around a guessed root
 EVEN = (0.25, 0.5, 0.75)  # and anywhere, both in parts of the interval where it is
 MAX_ROOT_ITERATIONS = 60  # each leaves at most a quarter of an interval: after 27 it is one of rounding
 MAX_JUMPS = 200  # of an output from one sign to the other within a step: more are noise
-SAME = 2e-16  # fraction of a step: roots no further apart are one
-TOGETHER = 1e-12  # of a step: events no further apart happen together
-ROUNDING = 4 * np.finfo(float).eps  # of a time: in short steps moments no further apart are one
+DUPLICATE_TOL = 2e-16  # fraction of a step: roots no further apart are one
+SIMULTANEOUS_TOL = 1e-12  # of a step: events no further apart happen together
+ROUNDOFF_TOL = 4 * np.finfo(float).eps  # of a time: in short steps moments no further apart are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +85,10 @@ def find_crossings(run: Run, t: Array, q: Array, v: Array, x: Array) -> list[Cro
     suspects, finer = _suspects(nodes), _finer(run, steps, nodes)
     if not suspects.any() and not finer:
         return []
-    search = Search(run, steps, g, suspects, finer)
+    search = CrossingSearch(run, steps, g, suspects, finer)
     active = [k for k, event in enumerate(run.watch.events) if event.active]
     first = search.first_of(active)
-    limit = np.inf if first is None else first.moment + TOGETHER * (t[first.step + 1] - t[first.step])
+    limit = np.inf if first is None else first.moment + SIMULTANEOUS_TOL * (t[first.step + 1] - t[first.step])
     last = len(t) - 2 if first is None else first.step
     found = [
         crossing
@@ -106,7 +106,7 @@ def _has(found: list[Crossing], event: int) -> bool:
     return any(crossing.event == event for crossing in found)
 
 
-class Search:
+class CrossingSearch:
     """Looks for crossings step by step; dense output of a step is prepared once."""
 
     def __init__(
@@ -159,7 +159,7 @@ class Search:
             _add_dips(s, g, lambda at: float(values(np.array([at]))[0]))
         direction = self.run.watch.events[event].direction
         begin, end = self.steps.t[step : step + 2]
-        ends_at = 1.0 - max(TOGETHER, ROUNDING * abs(end) / (end - begin))
+        ends_at = 1.0 - max(SIMULTANEOUS_TOL, ROUNDOFF_TOL * abs(end) / (end - begin))
         turns, once = self.run.watch.turns[event], self.run.watch.events[event].active
         passes = [k for k in range(len(s) - 1) if _passes(g[k], g[k + 1], direction, turns)]
         # an active event happens once in a step; what comes after it is found again
@@ -208,12 +208,12 @@ def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: i
     for _ in range(MAX_ROOT_ITERATIONS):
         low, high = x[k], x[k + 1]
         width = high - low
-        chord = low - y[k] * width / (y[k + 1] - y[k])
+        loop_constraint = low - y[k] * width / (y[k + 1] - y[k])
         near = slice(max(0, k - 1), k + 3)
         guess = _inverse(x[near], y[near])
-        agreed = width < 0.01 and abs(guess - chord) <= SAME
+        agreed = width < 0.01 and abs(guess - loop_constraint) <= DUPLICATE_TOL
         if not low < guess < high:
-            guess = chord
+            guess = loop_constraint
         at = sorted(
             {p for p in (*(guess + width * c for c in CLOSE), *(low + width * e for e in EVEN)) if low < p < high}
         )
@@ -249,12 +249,12 @@ def _suspects(nodes: Array) -> NDArray[np.bool_]:
 def _finer(run: Run, steps: Steps, nodes: Array) -> dict[int, tuple[Array, Array]]:
     """Return fractions (k,) and outputs (events, k) for steps in which the usual nodes do not do."""
     found: dict[int, tuple[Array, Array]] = {}
-    for step in np.flatnonzero(_surprises(run, NODES, nodes).any(axis=0)).tolist():
+    for step in np.flatnonzero(_poorly_interpolated(run, NODES, nodes).any(axis=0)).tolist():
         fractions, values = NODES, nodes[:, step]
-        while len(fractions) <= MOST_NODES and _surprises(run, fractions, values).any():
+        while len(fractions) <= MAX_NODES and _poorly_interpolated(run, fractions, values).any():
             m = 2 * (len(fractions) - 1)
             fractions = np.arange(m + 1.0)
-            fractions[1:-1] += _shaken()[: m - 1]
+            fractions[1:-1] += _jittered()[: m - 1]
             fractions /= m
             one = Steps(*(part[step : step + 2] for part in (steps.t, steps.q, steps.v, steps.x)))
             inner = _screened(run, one, fractions)[:, 1:]
@@ -264,12 +264,12 @@ def _finer(run: Run, steps: Steps, nodes: Array) -> dict[int, tuple[Array, Array
 
 
 @cache
-def _shaken() -> Array:
+def _jittered() -> Array:
     """Return by how much points lie beside even spaces, in spaces."""
-    return np.random.default_rng(0).uniform(-0.2, 0.2, MOST_NODES)
+    return np.random.default_rng(0).uniform(-0.2, 0.2, MAX_NODES)
 
 
-def _surprises(run: Run, s: Array, g: Array) -> NDArray[np.bool_]:
+def _poorly_interpolated(run: Run, s: Array, g: Array) -> NDArray[np.bool_]:
     """Return where of points (events, ..., k) many are far off the lines through their neighbours, (events, ...)."""
     if any(run.watch.turns):
         turns = np.array(run.watch.turns, dtype=bool).reshape(-1, *[1] * (g.ndim - 1))
@@ -277,9 +277,11 @@ def _surprises(run: Run, s: Array, g: Array) -> NDArray[np.bool_]:
     weight = (s[1:-1] - s[:-2]) / (s[2:] - s[:-2])
     off = np.abs(g[..., 1:-1] - (1 - weight) * g[..., :-2] - weight * g[..., 2:])
     spread, least = np.ptp(g, axis=-1), np.abs(g).min(axis=-1)
-    far = off > FORETOLD * spread[..., None]
-    near = (least < NEAR * spread) & (spread > 1e-12 * np.abs(g).max(axis=-1))  # what is out of reach does not matter
-    return np.asarray(near & (np.mean(far, axis=-1) > UNFORETOLD))
+    far = off > INTERPOLATION_TOL * spread[..., None]
+    near = (least < RELEVANT_RANGE * spread) & (
+        spread > 1e-12 * np.abs(g).max(axis=-1)
+    )  # what is out of reach does not matter
+    return np.asarray(near & (np.mean(far, axis=-1) > MAX_SURPRISE_FRACTION))
 
 
 def _screened(run: Run, steps: Steps, nodes: Array = NODES) -> Array:
@@ -361,7 +363,7 @@ def _add_dips(s: list[float], g: list[float], value: Callable[[float], float]) -
         found = _vertex(np.array(s[k - 1 : k + 2]), np.array(g[k - 1 : k + 2])) if same else (np.nan, 0.0)
         place, depth = map(float, found)
         fresh = min(abs(place - other) for other in s[k - 1 : k + 2]) > 1e-9
-        if same and fresh and added < DIPS and depth * sign < 0.25 * abs(g[k]):
+        if same and fresh and added < MAX_EXTREMUM_POINTS and depth * sign < 0.25 * abs(g[k]):
             at = k if place < s[k] else k + 1
             s.insert(at, place)
             g.insert(at, value(place))

@@ -1,4 +1,4 @@
-"""Laws that jump where hinges come to rest: rows beside those of friction.
+"""Laws that jump where joints come to rest: rows beside those of friction.
 
 A law may jump where a speed is zero, as -c sign(ds) does, or where a coordinate has some value, as -c sign(s). What
 decides between its branches is a margin m; on m = 0 it gives any mixture of both. If it pushes back along its margin,
@@ -18,23 +18,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...impulses.velocity_jump import Jumps
+from ...impulses.velocity_jump import VelocityJumpSolver
 from ...model import Conditions, Model
-from ..events.events import Situation
+from ..events.events import EventContext
 
-__all__ = ["MIDDLE", "JumpingLaws", "strengths"]
+__all__ = ["MIDDLE", "DiscontinuousForces", "jump_sizes"]
 
 Array = NDArray[np.float64]
 
 MIDDLE = 1e-300  # the mixture of both branches in equal parts; 0 would be the one along which a motion slides
-STEP = 1e-6  # of differences of margins
+DIFFERENCE_STEP = 1e-6  # of differences of margins
 SECOND = 1e-4  # s: of second differences over time
 ALONG = 1e-6  # of its size: what a jump may push elsewhere than along its margin
 NEAR = 10.0  # tolerances that a margin may be away from zero
 
 
 @dataclass(frozen=True, eq=False)
-class JumpingLaws:
+class DiscontinuousForces:
     """Laws at their jumps in one state.
 
     Attributes
@@ -61,12 +61,14 @@ class JumpingLaws:
     passed: dict[int, float]
 
     @classmethod
-    def none(cls, model: Model) -> JumpingLaws:
+    def none(cls, model: Model) -> DiscontinuousForces:
         """Return that there are none."""
         return cls([], np.zeros((0, model.nv)), np.zeros(0, dtype=bool), np.zeros(0), np.zeros((0, model.nv)), {})
 
     @classmethod
-    def at(cls, conditions: Conditions, now: Situation, jumps: Jumps, tolerances: tuple[float, float]) -> JumpingLaws:
+    def at(
+        cls, conditions: Conditions, now: EventContext, jumps: VelocityJumpSolver, tolerances: tuple[float, float]
+    ) -> DiscontinuousForces:
         """Return those that push back along their margins where these are zero.
 
         Parameters
@@ -113,11 +115,11 @@ class JumpingLaws:
             return conditions
         return conditions.changed(branches={**self.passed, **dict.fromkeys(self.thresholds, MIDDLE)})
 
-    def rates(self, conditions: Conditions, now: Situation) -> Array:
+    def rates(self, conditions: Conditions, now: EventContext) -> Array:
         """Return the second rates w_0 (k,) of (1), or first rates of speeds, under conditions."""
         if not self.thresholds:
             return np.zeros(0)
-        model, h = conditions.model, np.where(self.second, SECOND, STEP)
+        model, h = conditions.model, np.where(self.second, SECOND, DIFFERENCE_STEP)
         parts = model.report(["a", "dx"], now.t, now.q, now.v, now.x, conditions=conditions)
         here = _margins(conditions, now.t, now.q, now.v, now.x)[self.thresholds]
         found = np.empty(len(self.thresholds))
@@ -133,7 +135,7 @@ class JumpingLaws:
         return found
 
 
-def strengths(
+def jump_sizes(
     conditions: Conditions,
     thresholds: list[int],
     places: NDArray[np.intp],
@@ -171,21 +173,23 @@ def _margins(conditions: Conditions, t: float | Array, q: Array, v: Array, x: Ar
     return found
 
 
-def _slopes(conditions: Conditions, now: Situation) -> tuple[Array, Array, Array]:
+def _slopes(conditions: Conditions, now: EventContext) -> tuple[Array, Array, Array]:
     """Return margins (k,), and their slopes over coordinates and speeds, (k, nv) each."""
     model = conditions.model
     nv = model.nv
-    unit = STEP * np.vstack([np.eye(nv), -np.eye(nv)])
+    unit = DIFFERENCE_STEP * np.vstack([np.eye(nv), -np.eye(nv)])
     rows = np.repeat(now.q[None], 2 * nv, axis=0)
     q = np.vstack([now.q, model.integrate(rows, unit), rows])
     v = now.v + np.vstack([np.zeros((1 + 2 * nv, nv)), unit])
     m = _margins(conditions, np.full(len(q), now.t), q, v, np.repeat(now.x[None], len(q), axis=0))
-    over = [(m[1 + k : 1 + k + nv] - m[1 + k + nv : 1 + k + 2 * nv]).T / (2 * STEP) for k in (0, 2 * nv)]
+    over = [(m[1 + k : 1 + k + nv] - m[1 + k + nv : 1 + k + 2 * nv]).T / (2 * DIFFERENCE_STEP) for k in (0, 2 * nv)]
     cleaned = [np.where(np.abs(part) > ALONG * np.abs(part).max(initial=0.0), part, 0.0) for part in over]
     return m[0], cleaned[0], cleaned[1]
 
 
-def _strengths(conditions: Conditions, now: Situation, jumps: Jumps, thresholds: list[int], G: Array) -> Array:
+def _strengths(
+    conditions: Conditions, now: EventContext, jumps: VelocityJumpSolver, thresholds: list[int], G: Array
+) -> Array:
     """Return half of the jumps (k,) along the slopes; zero where a law pushes elsewhere, or away."""
     model, found = conditions.model, np.zeros(len(thresholds))
     responses = jumps.respond(G) if len(G) else G

@@ -1,11 +1,11 @@
-"""Dry friction and stops of hinges in a run: who sticks, who slips, who bounces, who leaves.
+"""Dry friction and stops of joints in a run: who sticks, who slips, who bounces, who leaves.
 
 Row i, a coordinate with speed u_i, has friction f_i and static friction s_i >= f_i. With lam_i the effort on it,
 
     u_i > 0: lam_i = -f_i,   u_i < 0: lam_i = f_i,   u_i = 0: lam_i in [-s_i, s_i], at a stop up to infinity         (1)
 
 Rows whose friction is one vector, as those of a ball joint, have |lam_i / f_i| <= 1 together, against the motion.
-Friction may follow the loads of hinges (`dry_loads`).
+Friction may follow the loads of joints (`dry_loads`).
 
 Between two changes every row has a mode: it slides with a given sign, which its friction keeps even if a step goes
 beyond its rest; or it sticks and is locked, its effort that of the lock. A change comes where a sliding row comes to
@@ -23,29 +23,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import IntegrationError, ModelError
-from ...impulses.velocity_jump import Jumps
+from ...impulses.velocity_jump import VelocityJumpSolver
 from ...model import Conditions, Model
-from ..events.events import Event, Situation
+from ..events.events import Event, EventContext
 from ..events.velocity_jumps import loop_rates
-from .discontinuous_forces import strengths
-from .holding_margin import Holding
-from .impacts import blow, pressing
-from .load_limits import Evaluated, not_unique
-from .messages import Change, Hit, Hits, put_in_words
+from .discontinuous_forces import jump_sizes
+from .holding_margin import HoldingLimits
+from .impacts import pressing_accelerations, stop_impulses
+from .load_limits import Evaluated, undetermined_friction
+from .messages import Change, StopImpact, StopImpactLog, describe_change
 from .modes import Modes
-from .rows import DryRows, Response
-from .stick_slip import Decider
+from .rows import FrictionRows, Response
+from .stick_slip import StickSlipSolver
 
-__all__ = ["Change", "Dry"]
+__all__ = ["Change", "FrictionState"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-SETTLED = 100.0  # times as fast may be what stuck and was moved onto its loops; faster, something has struck it
-HURRIED = 3  # changes without progress ...
-HURRY = 1e-9  # ... of this part of the run: a wider tolerance for rest is tried
-WIDEST = 1e4  # times as wide
-PATIENCE = 1e-7  # of the run: for so long what has jammed is held, so that time gets beyond where it did
+STUCK_DRIFT_FACTOR = (
+    100.0  # times as fast may be what stuck and was moved onto its loops; faster, something has struck it
+)
+MAX_STALLED_CHANGES = 3  # changes without progress ...
+MIN_PROGRESS = 1e-9  # ... of this part of the run: a wider tolerance for rest is tried
+MAX_REST_TOL_FACTOR = 1e4  # times as wide
+JAM_HOLD_TIME = 1e-7  # of the run: for so long what has jammed is held, so that time gets beyond where it did
 UNDECIDED = 8  # changes without progress: rows at rest that changed twice are held
 LONGEST_HOLD = 1e-5  # of the run; the first hold lasts HURRY of it, one that follows at once ten times as long
 STAGNATION_COUNT = 200  # changes ...
@@ -55,7 +57,7 @@ BARELY = 0.1  # of the tolerance of positions: what an impact moves no further b
 NEAR_REST = 0.1  # of the root of a tolerance of positions, rad/s or m/s: what is so slow moves no further than it
 
 
-class Dry:
+class FrictionState:
     """Friction and stops of one run.
 
     Parameters
@@ -67,21 +69,21 @@ class Dry:
         How long the run lasts.
     """
 
-    def __init__(self, rows: DryRows, atol: float, span: float) -> None:
+    def __init__(self, rows: FrictionRows, atol: float, span: float) -> None:
         n = len(rows)
         self.rows, self.model, self.span = rows, rows.model, span
         self.reach = atol  # how far beyond a stop a coordinate is when it has reached it
         # speeds below are rest; friction that is one vector turns ever faster near rest, which is taken a little before
         self.rest = np.where(rows.alone, 10.0 * atol, max(10.0 * atol, NEAR_REST * np.sqrt(atol)))
         self.modes = Modes.none(n)
-        self.holding: Holding | None = None
+        self.holding: HoldingLimits | None = None
         self.recent: list[float] = []
         self.changed: list[list[int]] = []  # rows whose modes changed at the recent times
         self.wide = 1.0
         self.hold, self.held_until = 0.0, -np.inf  # s: length and end of the last hold of rows that were undecided
         self.held: list[int] = []  # these rows
-        self._marked: tuple[Conditions, Modes, Marks] | None = None
-        self.hits = Hits()
+        self._marked: tuple[Conditions, Modes, BoolArray] | None = None
+        self.hits = StopImpactLog()
         self.said: list[str] = []
         self.patience = np.inf  # s: until then what has jammed is held
         first = rows.alone.copy()  # one event for rows whose friction is one vector
@@ -93,13 +95,13 @@ class Dry:
         self.events = [Event(name, _of_the_run, direction=-1, action=_of_the_run) for name in names]
 
     @property
-    def _lets_go(self) -> int:
+    def _release_event(self) -> int:
         """The event of what holds no more."""
         return len(self.events) - 1
 
-    def fresh(self, model: Model) -> Dry:
+    def fresh(self, model: Model) -> FrictionState:
         """Return one for another run, of the model with other numbers."""
-        return Dry(self.rows.under(model), self.reach, self.span)
+        return FrictionState(self.rows.under(model), self.reach, self.span)
 
     def follow(self, model: Model) -> None:
         """Go on with other numbers of the model."""
@@ -141,7 +143,7 @@ class Dry:
             held = parts["held"][:, places]
             if modes.laws:
                 share = self.holding.share[:, -len(modes.laws) :]
-                helps = strengths(conditions, modes.laws, places, share, held, (t, q, v, x))
+                helps = jump_sizes(conditions, modes.laws, places, share, held, (t, q, v, x))
                 limits = np.hstack([np.broadcast_to(limits, (len(t), len(rows))), helps])
             values[-1] = self.holding.margin(held, limits)
         return values
@@ -151,7 +153,7 @@ class Dry:
         """Whether something is held: nothing may move, but steps must not miss what the efforts do."""
         return self.holding is not None
 
-    def _mine(self, conditions: Conditions) -> Marks:
+    def _mine(self, conditions: Conditions) -> BoolArray:
         """Return the rows that are neither driven nor locked by others."""
         if self._marked is not None and self._marked[0] is conditions and self._marked[1] is self.modes:
             return self._marked[2]
@@ -159,11 +161,11 @@ class Dry:
         tree = self.rows.places < nv
         others = np.isin(self.rows.places, list(conditions.locked - ours))
         driven = conditions.given[np.where(tree, self.rows.places, 0)] & tree
-        mine: Marks = ~others & ~(driven & ~np.isin(self.rows.places, list(ours)))
+        mine: BoolArray = ~others & ~(driven & ~np.isin(self.rows.places, list(ours)))
         self._marked = conditions, self.modes, mine
         return mine
 
-    def _whole(self, marks: Marks) -> Marks:
+    def _whole(self, marks: BoolArray) -> BoolArray:
         """Return marks (n,) of rows, with all rows of a friction that is one vector if some of them have it."""
         whole = marks.copy()
         for ball in self.rows.balls:
@@ -176,20 +178,20 @@ class Dry:
 
     # ---- changes
 
-    def begin(self, now: Situation) -> Change:
+    def begin(self, now: EventContext) -> Change:
         """Decide the modes at the start of a run."""
         s, _ = self.rows.motion(now.q[None], now.v[None])
         outside = (s[0] < self.rows.lower - 1e3 * self.reach) | (s[0] > self.rows.upper + 1e3 * self.reach)
         for k in np.flatnonzero(outside & self._mine(now.conditions)):
             rope = self.rows.names[k] in self.rows.model.compiled.names.ropes
             raise ModelError(
-                f"{'rope' if rope else 'hinge coordinate'} {self.rows.names[k]!r}",
+                f"{'rope' if rope else 'joint coordinate'} {self.rows.names[k]!r}",
                 "start",
                 f"{s[0, k]:.6g} {self.rows.units[k]}",
                 f"it is outside its limits, {self.rows.lower[k]:.6g} to {self.rows.upper[k]:.6g}; start within them, "
                 "give others, or leave them out by stops='off'",
             )
-        shared = not_unique(self.rows, now)
+        shared = undetermined_friction(self.rows, now)
         if shared:
             self._note(
                 f"friction of {', '.join(shared)} follows loads that are not unique in this over-constrained "
@@ -198,7 +200,7 @@ class Dry:
             )
         return self.settle(now, ())
 
-    def settle(self, now: Situation, passed: Iterable[int], jams: Sequence[int] = ()) -> Change:
+    def settle(self, now: EventContext, passed: Iterable[int], jams: Sequence[int] = ()) -> Change:
         """Decide the modes anew, with impulses where stops are reached; `passed`: events of ours that happened.
 
         Rows that jam are stopped at once.
@@ -212,7 +214,7 @@ class Dry:
         went = self._with_partners([k for kind, k in happened if kind == "rest" and not self._slid(before, k)])
         self._jam(now, base, jams, change)
         s, u = (part[0] for part in rows.motion(now.q[None], now.v[None]))
-        slow = self.rest * self.wide * np.where(before.stuck, SETTLED, 1.0)
+        slow = self.rest * self.wide * np.where(before.stuck, STUCK_DRIFT_FACTOR, 1.0)
         at_rest = mine & (rows.together(u) <= slow)
         came = [*came, *jams]
         slowest = [int(k) for k in np.flatnonzero(~rows.alone & (at_rest | np.isin(np.arange(len(rows)), came)))]
@@ -225,7 +227,7 @@ class Dry:
         side = self._closed(s, u, mine, happened)
         least = 10.0 * self.reach * self.wide
         if (mine & (side * u > least)).any():
-            response = self._strike(now, base, side, u, change)
+            response = self._apply_stop_impact(now, base, side, u, change)
             u = rows.motion(now.q[None], now.v[None])[1][0]
             barely = mine & before.stuck & self._barely_moved(now, base, u, response)
             if barely.any():
@@ -244,9 +246,9 @@ class Dry:
         self._put_on_stops(now, side)
         resting = at_rest | (side != 0)
         held = [] if len(jams) else self._undecided(now.t, resting & mine)
-        self.patience = now.t + PATIENCE * self.span if len(jams) else self.held_until if held else np.inf
-        decider = Decider(rows, base, now, resting, mine, side, u, self.rest, self.reach, [*jams, *held])
-        self.modes, self.holding = decider.decide(before.stuck if self._lets_go in passed else None)
+        self.patience = now.t + JAM_HOLD_TIME * self.span if len(jams) else self.held_until if held else np.inf
+        decider = StickSlipSolver(rows, base, now, resting, mine, side, u, self.rest, self.reach, [*jams, *held])
+        self.modes, self.holding = decider.decide(before.stuck if self._release_event in passed else None)
         for note in decider.notes:
             self._note(note)
         if decider.jams and not jams:
@@ -255,8 +257,8 @@ class Dry:
         if decider.back.any():
             now.q = self.model.integrate(now.q, decider.back)
         self._stop_locked(now)
-        put_in_words(rows, before, self.modes, change)
-        self._mind_hurry(now.t, before, [hit.row for hit in change.hits])
+        describe_change(rows, before, self.modes, change)
+        self._check_progress(now.t, before, [hit.row for hit in change.hits])
         return change
 
     def _slid(self, modes: Modes, k: int) -> bool:
@@ -266,7 +268,7 @@ class Dry:
         """Return rows with those whose friction is one vector with theirs."""
         return np.flatnonzero(np.isin(self.rows.group, self.rows.group[list(chosen)])).tolist() if chosen else []
 
-    def _closed(self, s: Array, u: Array, mine: Marks, happened: Sequence[tuple[str, int]]) -> Array:
+    def _closed(self, s: Array, u: Array, mine: BoolArray, happened: Sequence[tuple[str, int]]) -> Array:
         """Return on which stop each row is."""
         rows = self.rows
         with np.errstate(invalid="ignore"):
@@ -287,25 +289,27 @@ class Dry:
             return conditions
         return conditions.changed(locked=conditions.locked - ours, branches=None, sliding=frozenset())
 
-    def _barely_moved(self, now: Situation, base: Conditions, u: Array, response: Response) -> Marks:
+    def _barely_moved(self, now: EventContext, base: Conditions, u: Array, response: Response) -> BoolArray:
         """Return rows (n,) that their friction stops again well within the tolerance of positions."""
         rows = self.rows
         loads = rows.loads(self.model.report(["signals"], now.t, now.q, now.v, now.x, conditions=base)["signals"])
         brake = rows.frictions(base, loads)[0] * np.diag(response.A)
         return rows.rubs & (rows.together(u) ** 2 < 2.0 * BARELY * self.reach * brake)
 
-    def _short_flights(self, now: Situation, base: Conditions, side: Array, u: Array, mine: Marks) -> Marks:
+    def _short_flights(self, now: EventContext, base: Conditions, side: Array, u: Array, mine: BoolArray) -> BoolArray:
         """Return rows (n,) that leave their stops but would be back within the tolerance of positions."""
         short = np.zeros(len(self.rows), dtype=bool)
         closed = np.flatnonzero(mine & (side != 0))
         response = Response(self.rows, base, now.q, now.t, base.paced)
         normal = -side[closed]
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
-        pressed = pressing(A, normal * self._free_rates(now, base, side, u)[closed])
+        pressed = pressing_accelerations(A, normal * self._free_rates(now, base, side, u)[closed])
         short[closed] = (normal * u[closed] > 0) & (u[closed] ** 2 < 2.0 * pressed * SHORT_FLIGHT * self.reach)
         return short
 
-    def _strike(self, now: Situation, base: Conditions, side: Array, u: Array, change: Change) -> Response:
+    def _apply_stop_impact(
+        self, now: EventContext, base: Conditions, side: Array, u: Array, change: Change
+    ) -> Response:
         """Let rows bounce off their stops, by (2); return how the rows respond."""
         rows = self.rows
         closed = np.flatnonzero(side)
@@ -316,60 +320,60 @@ class Dry:
         free = normal * self._free_rates(now, base, side, u)[closed]
         least_speed = 10.0 * self.reach * self.wide
         least = {"least_speed": least_speed, "least_flight": SHORT_FLIGHT * self.reach}
-        x = blow(A, closing, rows.restitution[closed], pressing(A, free), **least)
+        x = stop_impulses(A, closing, rows.restitution[closed], pressing_accelerations(A, free), **least)
         now.v = now.v + (normal * x) @ response.D[closed]
         change.loses = True
         for k, speed in zip(closed, closing, strict=True):
             if speed < -least_speed:
-                change.hits.append(Hit(int(k), int(side[k]), float(-speed)))
+                change.hits.append(StopImpact(int(k), int(side[k]), float(-speed)))
         return response
 
-    def _free_rates(self, now: Situation, base: Conditions, side: Array, u: Array) -> Array:
+    def _free_rates(self, now: EventContext, base: Conditions, side: Array, u: Array) -> Array:
         """Return accelerations of rows while no stop pushes; friction of the others that move goes on."""
         rows = self.rows
         still = (side != 0) | (rows.together(u) <= self.rest * self.wide)
-        decider = Decider(rows, base, now, still, self._mine(base), side, u, self.rest, self.reach)
+        decider = StickSlipSolver(rows, base, now, still, self._mine(base), side, u, self.rest, self.reach)
         rates = Evaluated(rows, decider.under_way(), now).a
         return rates if np.isfinite(rates).all() else Evaluated(rows, decider.without_friction(), now).a
 
-    def _jam(self, now: Situation, base: Conditions, jams: Sequence[int], change: Change) -> None:
+    def _jam(self, now: EventContext, base: Conditions, jams: Sequence[int], change: Change) -> None:
         """Stop rows that jam."""
         if len(jams):
             self._still(now, base, jams)
             change.words += [f"{self.rows.names[k]} jams" for k in jams]
             change.loses = True
 
-    def _still(self, now: Situation, base: Conditions, chosen: Sequence[int]) -> None:
+    def _still(self, now: EventContext, base: Conditions, chosen: Sequence[int]) -> None:
         """Take the speeds of rows."""
         rows, model = self.rows, self.model
         J = rows.jacobian(now.q)[list(chosen)]
         P, missed = loop_rates(base, now.q, now.v, now.t)
         wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(chosen)]])
-        jumps = Jumps(model, now.q, base.paced, np.vstack([P, J]), lend=True)
+        jumps = VelocityJumpSolver(model, now.q, base.paced, np.vstack([P, J]), lend=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), None, wanted[None])[0]
 
-    def jam(self, now: Situation) -> Change | None:
+    def jam(self, now: EventContext) -> Change | None:
         """Stop what slides and finds no friction that fits its load any more; None if that is not what happened."""
         rows, locked = self.rows, self.modes.locked
         base = self.let_go(now.conditions)
         u = rows.motion(now.q[None], now.v[None])[1][0]
         mine = self._mine(base)
         at_rest = mine & self.modes.stuck
-        decider = Decider(rows, base, now, at_rest, mine, self.modes.side, u, self.rest, self.reach)
+        decider = StickSlipSolver(rows, base, now, at_rest, mine, self.modes.side, u, self.rest, self.reach)
         jams = decider.too_strong(self.modes)
         for note in decider.notes:
             self._note(note)
         self.modes.locked = locked  # still in force; `settle` lets them go
         return self.settle(now, (), jams) if jams else None
 
-    def _put_on_stops(self, now: Situation, side: Array) -> None:
+    def _put_on_stops(self, now: EventContext, side: Array) -> None:
         """Put coordinates of the trees exactly onto the stops that they are on."""
         rows = self.rows
         for k in np.flatnonzero(side):
             if 0 <= rows.coordinates[k] < self.model.nq:
                 now.q[rows.coordinates[k]] = rows.lower[k] if side[k] < 0 else rows.upper[k]
 
-    def _stop_locked(self, now: Situation) -> None:
+    def _stop_locked(self, now: EventContext) -> None:
         """Take what is left of the speeds of locked rows."""
         if not self.modes.locked:
             return
@@ -380,7 +384,7 @@ class Dry:
         locked = np.zeros(model.nv, dtype=bool)
         locked[places[places < model.nv]] = True
         wanted = np.concatenate([missed, -J @ now.v])
-        jumps = Jumps(model, now.q, conditions.paced, np.vstack([P, J]), lend=True)
+        jumps = VelocityJumpSolver(model, now.q, conditions.paced, np.vstack([P, J]), lend=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), np.where(locked, -now.v, 0.0)[None], wanted[None])[0]
         now.v[locked] = 0.0
 
@@ -394,7 +398,7 @@ class Dry:
         """Return what the run should say about its friction and stops."""
         return [*self.said, *self.hits.notes(self.rows)]
 
-    def _undecided(self, t: float, resting: Marks) -> list[int]:
+    def _undecided(self, t: float, resting: BoolArray) -> list[int]:
         """Return rows at rest to be held for a while, whatever it takes: they change again and again without progress.
 
         Their loads are so close to zero or to what friction can bear that rounding decides, or follow something faster
@@ -407,7 +411,7 @@ class Dry:
         if len(recent) < UNDECIDED or not held:
             return before
         held = self.held = sorted({*before, *held})
-        self.hold = 10.0 * self.hold if t - self.held_until <= 10.0 * self.hold else HURRY * self.span
+        self.hold = 10.0 * self.hold if t - self.held_until <= 10.0 * self.hold else MIN_PROGRESS * self.span
         if self.hold > LONGEST_HOLD * self.span:
             raise self._stagnation(t, held, len(recent), t - self.recent[recent[0]])
         self.held_until = t + self.hold
@@ -421,9 +425,9 @@ class Dry:
         return held
 
     def _just_now(self, moment: float, t: float) -> bool:
-        return t - moment <= HURRY * self.span
+        return t - moment <= MIN_PROGRESS * self.span
 
-    def _mind_hurry(self, t: float, before: Modes, struck: Sequence[int]) -> None:
+    def _check_progress(self, t: float, before: Modes, struck: Sequence[int]) -> None:
         """Take wider tolerances where changes come without progress; refuse where that does not help."""
         modes = self.modes
         other = (before.stuck != modes.stuck) | (before.side != modes.side)
@@ -431,11 +435,11 @@ class Dry:
         other[list(struck)] = True
         self.recent = [*self.recent[1 - STAGNATION_COUNT :], t]
         self.changed = [*self.changed[1 - STAGNATION_COUNT :], np.flatnonzero(other).tolist()]
-        if len(self.recent) > HURRIED and self._just_now(self.recent[-1 - HURRIED], t):
-            self.wide = min(10.0 * self.wide, WIDEST)
+        if len(self.recent) > MAX_STALLED_CHANGES and self._just_now(self.recent[-1 - MAX_STALLED_CHANGES], t):
+            self.wide = min(10.0 * self.wide, MAX_REST_TOL_FACTOR)
         else:
             self.wide = 1.0
-        for count, within in ((40, HURRY), (STAGNATION_COUNT, STAGNATION_COUNT / STAGNATION_AHEAD)):
+        for count, within in ((40, MIN_PROGRESS), (STAGNATION_COUNT, STAGNATION_COUNT / STAGNATION_AHEAD)):
             if len(self.recent) >= count and t - self.recent[-count] <= within * self.span:
                 rows = sorted({k for rows in self.changed[-count:] for k in rows})
                 raise self._stagnation(t, rows, count, t - self.recent[-count])
@@ -443,7 +447,7 @@ class Dry:
     def _stagnation(self, t: float, rows: Sequence[int], count: int, time: float) -> IntegrationError:
         names = ", ".join(self.rows.names[k] for k in [*rows][:6]) + (", ..." if len(rows) > 6 else "")
         return IntegrationError(
-            f"at t = {t:.9g} s the run does not get on: {names or 'hinges'} changed between sticking, slipping, stops "
+            f"at t = {t:.9g} s the run does not get on: {names or 'joints'} changed between sticking, slipping, stops "
             f"and release {count} times within {time:.2g} s; raise atol, or take friction='smooth' or stops='soft'"
         )
 
@@ -471,7 +475,7 @@ class Dry:
         self.hold, self.held_until, self.held = kept.get("hold", (0.0, -np.inf, []))
         self.patience = float(kept["patience"])
         self.hits.restore(kept["hits"])
-        self.holding = None if kept["holding"] is None else Holding.of(kept["holding"])
+        self.holding = None if kept["holding"] is None else HoldingLimits.of(kept["holding"])
 
 
 def _of_the_run(_: Any) -> float:

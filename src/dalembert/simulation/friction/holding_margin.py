@@ -5,7 +5,7 @@ there are efforts lam_l, lam_r within their bounds with
 
     lam_l + C' lam_r = h                                                                                             (1)
 
-Bounds of friction follow the loads that hinges carry, and so change while nothing moves.
+Bounds of friction follow the loads that joints carry, and so change while nothing moves.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.bound_margins import widening
+from ...numerics.bound_margins import minimal_widening
 
-__all__ = ["Holding"]
+__all__ = ["HoldingLimits"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-LINK = 1e-9  # of the largest: a smaller share is none
-FLAT = 1e-8  # of its scale: no ellipsoid is thinner, so that rounding of an effort across it is none
-BEYOND = 1e-9  # of its bounds: an effort beyond them by this part breaks away, so that it does so with a definite sign
+COUPLING_TOL = 1e-9  # of the largest: a smaller share is none
+MIN_ELLIPSOID_THICKNESS = 1e-8  # of its scale: no ellipsoid is thinner, so that rounding of an effort across it is none
+BREAKAWAY_TOL = (
+    1e-9  # of its bounds: an effort beyond them by this part breaks away, so that it does so with a definite sign
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Holding:
+class HoldingLimits:
     """Bounds of a set of rows that is held.
 
     Attributes
@@ -49,8 +51,8 @@ class Holding:
 
     locked: list[int]
     also: list[int]
-    below: Marks
-    above: Marks
+    below: BoolArray
+    above: BoolArray
     share: Array
     scale: Array
     balls: list[list[int]]
@@ -76,14 +78,14 @@ class Holding:
                 part = self._apart(h[:, mine], low, high, self.scale[locked])
             elif not also and balls == [locked]:
                 part = _in_ellipsoid(h[:, mine], limits[:, locked], self.scale[locked])
-            elif len(locked) == 1 and not balls:  # one freedom: bounds add up
+            elif len(locked) == 1 and not balls:  # one degree of freedom: bounds add up
                 ends = share[0] * lower[:, also], share[0] * upper[:, also]
                 less, more = (pick(*ends).sum(axis=1, keepdims=True) for pick in (np.minimum, np.maximum))
                 part = self._apart(h[:, mine], low + less, high + more, self.scale[locked])
             else:
                 rows = [*locked, *also]
                 inner = [[rows.index(k) for k in ball] for ball in balls]
-                part = together(
+                part = coupled_margin(
                     h[:, mine], lower[:, rows], upper[:, rows], limits[:, rows], share, self.scale[rows], inner
                 )
             left = np.minimum(left, part)
@@ -98,7 +100,7 @@ class Holding:
     def groups(self) -> list[tuple[list[int], list[int]]]:
         """Locked rows, and those that follow from them, that have to do with each other, by their numbers here."""
         size = np.abs(self.share)
-        linked = size > LINK * size.max(initial=0.0)
+        linked = size > COUPLING_TOL * size.max(initial=0.0)
         groups: list[tuple[set[int], set[int]]] = [({k}, set()) for k in range(len(self.locked))]
         ties = [(set(np.flatnonzero(linked[:, column]).tolist()), {column}) for column in range(size.shape[1])]
         for ball in self.balls:
@@ -117,7 +119,7 @@ class Holding:
         """Return the margin where every locked row has bounds of its own."""
         wide = np.maximum(scale, np.maximum(np.abs(_finite(upper)), np.abs(_finite(lower))))
         wide = np.where(wide > 0, wide, 1e-30)
-        left = np.minimum(upper - h, h - lower) / wide + BEYOND
+        left = np.minimum(upper - h, h - lower) / wide + BREAKAWAY_TOL
         return np.asarray(np.minimum(left, 1.0).min(axis=1))
 
     def plain(self) -> dict[str, Any]:
@@ -126,7 +128,7 @@ class Holding:
         return {"locked": self.locked, "also": self.also, "balls": self.balls, **arrays}
 
     @classmethod
-    def of(cls, plain: dict[str, Any]) -> Holding:
+    def of(cls, plain: dict[str, Any]) -> HoldingLimits:
         """Return what `plain` gave."""
         below, above = (np.array(plain[name], dtype=bool) for name in ("below", "above"))
         locked, also, balls = ([*plain[name]] for name in ("locked", "also", "balls"))
@@ -137,11 +139,11 @@ class Holding:
 def _in_ellipsoid(h: Array, limits: Array, scale: Array) -> Array:
     """Return the margin of rows that share one ellipsoid."""
     wide = np.where(limits > 0, limits, np.where(scale > 0, 1e-30 * scale, 1.0))
-    left = 1.0 + BEYOND - np.linalg.norm(h / wide, axis=1)
+    left = 1.0 + BREAKAWAY_TOL - np.linalg.norm(h / wide, axis=1)
     return np.asarray(np.minimum(left, 1.0))
 
 
-def together(
+def coupled_margin(
     h: Array, lower: Array, upper: Array, limits: Array, share: Array, scale: Array, balls: list[list[int]]
 ) -> Array:
     """Return the margins (k,) of rows that hold each other: bounds widened by r times their size are just enough.
@@ -157,7 +159,10 @@ def together(
     """
     wide = np.maximum(scale, np.maximum(np.abs(_finite(lower)), np.abs(_finite(upper))))
     wide = np.where(wide > 0, wide, np.maximum(wide.max(axis=1, keepdims=True), 1e-30))
-    return np.asarray(BEYOND - widening(h, lower, upper, np.maximum(limits, FLAT * wide), share, wide, balls))
+    return np.asarray(
+        BREAKAWAY_TOL
+        - minimal_widening(h, lower, upper, np.maximum(limits, MIN_ELLIPSOID_THICKNESS * wide), share, wide, balls)
+    )
 
 
 def _finite(values: Array) -> Array:

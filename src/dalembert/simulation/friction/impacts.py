@@ -12,14 +12,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.bounded_qp import solve_box
+from ...numerics.bounded_qp import solve_bounded_qp
 
-__all__ = ["blow", "pressing"]
+__all__ = ["pressing_accelerations", "stop_impulses"]
 
 Array = NDArray[np.float64]
 
 
-def blow(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: float, least_flight: float) -> Array:
+def stop_impulses(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: float, least_flight: float) -> Array:
     """Return the impulses x (n,) of (1), N s or N m s.
 
     Parameters
@@ -29,7 +29,7 @@ def blow(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: float, le
         Away from the stops: negative where a row comes in.
     e : (n,)
     pressed : (n,) rad/s2 or m/s2
-        With which each would come back to its stop; see `pressing`.
+        With which each would come back to its stop; see `pressing_accelerations`.
     least_speed : float, rad/s or m/s
         Slower is rest.
     least_flight : float, rad or m
@@ -46,7 +46,7 @@ def blow(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: float, le
     x = np.zeros(n)
     for _ in range(n + 1):
         b = np.where(stays, 1.0, 1.0 + e) * u
-        x = solve_box(A, b, np.where(stays, -np.inf, 0.0), np.full(n, np.inf)).x
+        x = solve_bounded_qp(A, b, np.where(stays, -np.inf, 0.0), np.full(n, np.inf)).x
         away = A @ x + u
         slow = ~stays & (away > least_speed) & short(away)
         if not slow.any():
@@ -55,12 +55,12 @@ def blow(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: float, le
     return x
 
 
-def pressing(A: Array, a: Array) -> Array:
+def pressing_accelerations(A: Array, a: Array) -> Array:
     """Return the accelerations (n,) with which rows on their stops would come back to them while the others stay.
 
     `a` (n,) are accelerations away from the stops while none of them pushes.
     """
-    rest = solve_box(A, a, np.zeros(len(a)), np.full(len(a), np.inf))
+    rest = solve_bounded_qp(A, a, np.zeros(len(a)), np.full(len(a), np.inf))
     pressed = np.zeros(len(a))
     if rest.free:
         inverse = np.linalg.inv(A[rest.free][:, rest.free])

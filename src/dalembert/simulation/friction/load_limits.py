@@ -1,4 +1,4 @@
-"""Friction that follows the loads of hinges: what they are, and how strongly they follow the friction.
+"""Friction that follows the loads of joints: what they are, and how strongly they follow the friction.
 
 While rows stick their loads are known from the motion. While they slide, friction and loads depend on each other,
 
@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...connections.elements.signals import Reaction, parts_in
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...errors import ModelError, SingularityError
 from ...model import Conditions, SelfStress
-from ..events.events import Situation
-from .rows import DryRows
+from ..events.events import EventContext
+from .rows import FrictionRows
 
-__all__ = ["Evaluated", "frozen", "gain", "not_unique", "with_signs"]
+__all__ = ["Evaluated", "friction_load_gain", "undetermined_friction", "with_fixed_friction", "with_signs"]
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Evaluated:
         Whether friction and loads that fit each other were found.
     """
 
-    def __init__(self, rows: DryRows, conditions: Conditions, now: Situation) -> None:
+    def __init__(self, rows: FrictionRows, conditions: Conditions, now: EventContext) -> None:
         model, n = rows.model, len(rows)
         try:
             parts = model.report(["a", "held", "signals"], now.t, now.q, now.v, now.x, conditions=conditions)
@@ -59,7 +59,7 @@ class Evaluated:
         self.a = rows.accelerations(now.q, now.v, parts["a"])
 
 
-def with_signs(rows: DryRows, conditions: Conditions, sign: Array, rest: Array) -> Conditions:
+def with_signs(rows: FrictionRows, conditions: Conditions, sign: Array, rest: Array) -> Conditions:
     """Return conditions under which rows slide with signs or directions (n,); where these are zero, without friction.
 
     `rest` (n,) are speeds that count as none, rad/s or m/s.
@@ -70,7 +70,7 @@ def with_signs(rows: DryRows, conditions: Conditions, sign: Array, rest: Array) 
     return conditions.changed(parameters=parameters)
 
 
-def frozen(rows: DryRows, conditions: Conditions, friction: Array) -> Conditions:
+def with_fixed_friction(rows: FrictionRows, conditions: Conditions, friction: Array) -> Conditions:
     """Return conditions under which friction (n,) N m or N follows no load."""
     if not rows.loaded.any():
         return conditions
@@ -80,8 +80,8 @@ def frozen(rows: DryRows, conditions: Conditions, friction: Array) -> Conditions
     return conditions.changed(parameters=parameters)
 
 
-def gain(
-    rows: DryRows, conditions: Conditions, now: Situation, friction: Array, slides: Sequence[int]
+def friction_load_gain(
+    rows: FrictionRows, conditions: Conditions, now: EventContext, friction: Array, slides: Sequence[int]
 ) -> tuple[float, Array]:
     """Return the gain of (1), and the parts (k,) that rows have in it.
 
@@ -95,7 +95,7 @@ def gain(
     """
     if not len(slides):
         return 0.0, np.zeros(0)
-    still = frozen(rows, conditions, friction)
+    still = with_fixed_friction(rows, conditions, friction)
     mu = np.array([conditions.parameters[rows.coefficient[k]] for k in slides])
     base = Evaluated(rows, still, now).loads
     K = np.zeros((len(slides), len(slides)))
@@ -103,7 +103,7 @@ def gain(
         step = DIFFERENCE * max(float(np.abs(friction).max(initial=0.0)), float(np.abs(base).max(initial=0.0)), 1e-9)
         more = friction.copy()
         more[k] += step
-        K[:, j] = mu * (Evaluated(rows, frozen(rows, conditions, more), now).loads - base)[slides] / step
+        K[:, j] = mu * (Evaluated(rows, with_fixed_friction(rows, conditions, more), now).loads - base)[slides] / step
     if not np.isfinite(K).all():
         return np.inf, np.ones(len(slides))
     values, vectors = np.linalg.eig(K)
@@ -111,8 +111,8 @@ def gain(
     return float(np.abs(values[largest])), np.abs(vectors[:, largest])
 
 
-def not_unique(rows: DryRows, now: Situation) -> list[str]:
-    """Return the hinges whose friction follows loads that the motion does not determine."""
+def undetermined_friction(rows: FrictionRows, now: EventContext) -> list[str]:
+    """Return the joints whose friction follows loads that the motion does not determine."""
     model = rows.model
     if not model.nc or not rows.loaded.any():
         return []
@@ -121,12 +121,12 @@ def not_unique(rows: DryRows, now: Situation) -> list[str]:
         np.array([model.pose(m, now.q).rotation for m in markers.values()])
     )
     found = []
-    for hinge, marks in zip(markers, varies, strict=True):
-        element = model.system.connections[hinge].element if hinge in model.system.connections else None
+    for joint, marks in zip(markers, varies, strict=True):
+        element = model.system.connections[joint].element if joint in model.system.connections else None
         law = getattr(element, "load_friction", None)
-        if law is None or not isinstance(element, Hinge):
+        if law is None or not isinstance(element, Joint):
             continue
         efforts = [law.effort(element.presses, element.frame(), turns=unit == "rad") for unit in element.speed_units]
-        if any(marks[Reaction(hinge, part).number] for effort in efforts for part in parts_in(effort).values()):
-            found.append(hinge)
+        if any(marks[Reaction(joint, part).number] for effort in efforts for part in parts_in(effort).values()):
+            found.append(joint)
     return found

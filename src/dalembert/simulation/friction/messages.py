@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .modes import Modes
-from .rows import DryRows
+from .rows import FrictionRows
 
-__all__ = ["Change", "Hit", "Hits", "put_in_words"]
+__all__ = ["Change", "StopImpact", "StopImpactLog", "describe_change"]
 
 
 @dataclass
-class Hit:
+class StopImpact:
     """A stop that was reached."""
 
     row: int
@@ -25,11 +25,11 @@ class Change:
     """What a decision did, in words and numbers; `loses`: speeds have jumped."""
 
     words: list[str] = field(default_factory=list)
-    hits: list[Hit] = field(default_factory=list)
+    hits: list[StopImpact] = field(default_factory=list)
     loses: bool = False
 
 
-def put_in_words(rows: DryRows, before: Modes, modes: Modes, change: Change) -> None:
+def describe_change(rows: FrictionRows, before: Modes, modes: Modes, change: Change) -> None:
     """Add to a change what it did to the modes."""
     for hit in change.hits:
         which, limit = ("lower", rows.lower) if hit.side < 0 else ("upper", rows.upper)
@@ -51,7 +51,7 @@ def put_in_words(rows: DryRows, before: Modes, modes: Modes, change: Change) -> 
             change.words.append(f"{name} reverses")
 
 
-class Hits:
+class StopImpactLog:
     """Stops that were reached in a run: by row and side, when first, how fast at most, how often."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Hits:
             first, most, count = self.known.get((hit.row, hit.side), (t, 0.0, 0))
             self.known[hit.row, hit.side] = first, max(most, hit.speed), count + 1
 
-    def notes(self, rows: DryRows) -> list[str]:
+    def notes(self, rows: FrictionRows) -> list[str]:
         """Return what the run should say about its stops."""
         said = []
         for (row, side), (first, most, count) in sorted(self.known.items()):

@@ -3,7 +3,7 @@
     w = a_0 + A lam,     w_i = 0, or lam_i on a bound with w_i pulling away from it                                 (1)
 
 that is min lam' A lam / 2 + a_0' lam within the bounds, which for constant bounds has a unique w. Rows whose friction
-is one vector have an ellipsoid in place of bounds (`solve_cones`).
+is one vector have an ellipsoid in place of bounds (`solve_ellipsoid_qp`).
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.bounded_qp import DEPENDENT, BoxSolution, pivot
-from ...numerics.cone_qp import solve_cones
+from ...numerics.bounded_qp import DEPENDENT_PIVOT_TOL, BoundedQpSolution, schur_pivot
+from ...numerics.cone_qp import solve_ellipsoid_qp
 from .discontinuous_forces import MIDDLE
 
-__all__ = ["Modes", "RowsAtRest", "Verdict"]
+__all__ = ["Modes", "RowsAtRest", "StickSlipDecision"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 ON = 1e-9  # so close to an ellipsoid is on it
-SAME_WAY = 1e-7  # rad: directions of slip that differ by less are one
+SLIP_DIRECTION_TOL = 1e-7  # rad: directions of slip that differ by less are one
 
 
 @dataclass
@@ -47,10 +47,10 @@ class Modes:
     """
 
     sign: Array
-    stuck: Marks
+    stuck: BoolArray
     locked: list[int]
     side: Array
-    idle: Marks
+    idle: BoolArray
     laws: list[int] = field(default_factory=list)
     slides: list[int] = field(default_factory=list)
 
@@ -62,7 +62,7 @@ class Modes:
     def like(self, other: Modes) -> bool:
         """Return whether the same rows stick and slip, the same way."""
         same = np.array_equal(self.stuck, other.stuck) and np.array_equal(self.side, other.side)
-        return same and bool((np.abs(self.sign - other.sign) <= SAME_WAY).all())
+        return same and bool((np.abs(self.sign - other.sign) <= SLIP_DIRECTION_TOL).all())
 
     @property
     def of_laws(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Modes:
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class StickSlipDecision:
     """Who slips.
 
     Attributes
@@ -103,9 +103,9 @@ class Verdict:
 
     x: Array
     free: list[int]
-    slips: Marks
+    slips: BoolArray
     way: Array
-    broken: Marks
+    broken: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ class RowsAtRest:
 
     A: Array
     side: Array
-    pinned: Marks
+    pinned: BoolArray
     balls: list[list[int]]
     noise: Array
 
@@ -137,11 +137,11 @@ class RowsAtRest:
         return np.where(below, -np.inf, -limit), np.where(above, np.inf, limit)
 
     @property
-    def unbounded(self) -> tuple[Marks, Marks]:
+    def unbounded(self) -> tuple[BoolArray, BoolArray]:
         """Rows that friction does not bound from below, and from above, as a stop pushes."""
         return (self.side > 0) | self.pinned, (self.side < 0) | self.pinned
 
-    def decide(self, a0: Array, friction: Array, static: Array) -> Verdict:
+    def decide(self, a0: Array, friction: Array, static: Array) -> StickSlipDecision:
         """Return who slips.
 
         Parameters
@@ -164,13 +164,13 @@ class RowsAtRest:
             limit[reached] = friction[reached]
         return verdict
 
-    def _solved(self, a0: Array, limit: Array) -> tuple[BoxSolution, list[list[int]]]:
+    def _solved(self, a0: Array, limit: Array) -> tuple[BoundedQpSolution, list[list[int]]]:
         """Return the solution of (1), and the rows of ellipsoids that are more than a point."""
         balls = [[k for k in ball if limit[k] > 0] for ball in self.balls]
         balls = [ball for ball in balls if ball]
-        return solve_cones(self.A, a0, *self.bounds(limit), balls, limit, self.noise), balls
+        return solve_ellipsoid_qp(self.A, a0, *self.bounds(limit), balls, limit, self.noise), balls
 
-    def _judged(self, found: BoxSolution, limit: Array, balls: list[list[int]]) -> Verdict:
+    def _judged(self, found: BoundedQpSolution, limit: Array, balls: list[list[int]]) -> StickSlipDecision:
         """Return who slips in a solution: what is on its bound, but for what follows from others that stick."""
         x, lower, upper = found.x, *self.bounds(limit)
         bound = (x <= lower) | (x >= upper)
@@ -193,7 +193,7 @@ class RowsAtRest:
         way = np.where(upper == lower, np.sign(found.w), way)
         for ball in self.balls:
             way[ball] = self._way(x[ball], limit[ball], found.w[ball])
-        return Verdict(x, free, slips, way, np.zeros(len(x), dtype=bool))
+        return StickSlipDecision(x, free, slips, way, np.zeros(len(x), dtype=bool))
 
     @staticmethod
     def _way(x: Array, limit: Array, w: Array) -> Array:
@@ -213,4 +213,4 @@ class RowsAtRest:
 
     def follows(self, free: list[int], k: int) -> bool:
         """Return whether a row depends on those that are free."""
-        return pivot(self.A, free, int(k)) <= DEPENDENT * float(self.A[k, k])
+        return schur_pivot(self.A, free, int(k)) <= DEPENDENT_PIVOT_TOL * float(self.A[k, k])

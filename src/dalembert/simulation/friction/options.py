@@ -1,4 +1,4 @@
-"""How dry friction and stops of hinges are to act in a run."""
+"""How dry friction and stops of joints are to act in a run."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model import Conditions
-from .friction import Dry
-from .rows import DryRows, dry_rows
+from .friction import FrictionState
+from .rows import FrictionRows, friction_rows
 
-__all__ = ["dry_of"]
+__all__ = ["make_friction_state"]
 
 
-def dry_of(
+def make_friction_state(
     conditions: Conditions, friction: str, stops: str, *, atol: float, span: float
-) -> tuple[Conditions, Dry | None]:
+) -> tuple[Conditions, FrictionState | None]:
     """Return conditions with friction as asked for, and what minds its changes, if there is anything to mind.
 
     Parameters
@@ -32,7 +32,7 @@ def dry_of(
         How long the run lasts.
     """
     model = conditions.model
-    rows = dry_rows(model)
+    rows = friction_rows(model)
     kind, _, slip = friction.partition(":") if isinstance(friction, str) else ("", "", "")
     if kind not in ("events", "smooth", "off") or (slip and kind != "smooth"):
         raise ModelError("simulate", "friction", friction, "use 'events', 'smooth', 'smooth:<slip speed>' or 'off'")
@@ -49,7 +49,7 @@ def dry_of(
     rubs = bool(rows.rubs.any())
     rows = _chosen(rows, friction=kind == "events", stops=stops == "rigid")
     conditions = conditions.changed(parameters=parameters) if kind != "events" and rubs else conditions
-    return conditions, Dry(rows, atol, span) if len(rows) else None
+    return conditions, FrictionState(rows, atol, span) if len(rows) else None
 
 
 def _slip_speed(text: str) -> float:
@@ -62,7 +62,7 @@ def _slip_speed(text: str) -> float:
     return slip
 
 
-def _chosen(rows: DryRows, *, friction: bool, stops: bool) -> DryRows:
+def _chosen(rows: FrictionRows, *, friction: bool, stops: bool) -> FrictionRows:
     """Return the rows with what acts by changes: friction, stops, or both."""
     kept = np.zeros(len(rows), dtype=bool)
     kept |= friction & rows.rubs

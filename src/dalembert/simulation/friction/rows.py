@@ -1,4 +1,4 @@
-"""Coordinates of hinges that have dry friction or stops: where they stand, how fast they are, how they respond."""
+"""Coordinates of joints that have dry friction or stops: where they stand, how fast they are, how they respond."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from numpy.typing import NDArray
 from ...compile.names import full_names
 from ...connections.connection import Connection
 from ...connections.constraints.ropes import Rope
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...errors import ModelError, SingularityError
-from ...impulses.velocity_jump import Jumps
+from ...impulses.velocity_jump import VelocityJumpSolver
 from ...model import Conditions, Model
-from ...model.cache import once_per_model
-from ..events.events import Situation
+from ...model.cache import cached_per_model
+from ..events.events import EventContext
 
-__all__ = ["DryRows", "Response", "dry_rows"]
+__all__ = ["FrictionRows", "Response", "friction_rows"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class DryRows:
-    """One row for each coordinate with dry friction or a stop; those of cut hinges and lengths of ropes too.
+class FrictionRows:
+    """One row for each coordinate with dry friction or a stop; those of cut joints and lengths of ropes too.
 
     Attributes
     ----------
     names, units : tuple of str, (n,)
     places : (n,) int
-        Speeds of the trees, then those of cut hinges.
+        Speeds of the trees, then those of cut joints.
     coordinates : (n,) int
         Likewise of coordinates; -1 where there is none, as of an attitude.
     friction, mode, coefficient, slip : (n,) int
@@ -71,19 +71,19 @@ class DryRows:
     def __len__(self) -> int:
         return len(self.names)
 
-    def chosen(self, places: NDArray[np.intp], **changes: Any) -> DryRows:
+    def chosen(self, places: NDArray[np.intp], **changes: Any) -> FrictionRows:
         """Return some of the rows (k,), with other columns (k,) in place of theirs."""
         columns: dict[str, Any] = {
             f.name: getattr(self, f.name)[places] for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)
         }
         names, units = (tuple(column[k] for k in places) for column in (self.names, self.units))
-        return DryRows(self.model, names, units, **{**columns, **changes})
+        return FrictionRows(self.model, names, units, **{**columns, **changes})
 
-    def under(self, model: Model) -> DryRows:
+    def under(self, model: Model) -> FrictionRows:
         """Return the same rows of the model with other numbers."""
         if model is self.model:
             return self
-        every = dry_rows(model)
+        every = friction_rows(model)
         rows = every.chosen(np.array([every.names.index(name) for name in self.names], dtype=np.intp))
         same = {name: getattr(self, name) for name in ("friction", "mode", "coefficient", "slip", "load")}
         stops = {
@@ -99,7 +99,7 @@ class DryRows:
 
     @property
     def cut(self) -> bool:
-        """Whether some of them are of cut hinges."""
+        """Whether some of them are of cut joints."""
         return bool((self.places >= self.model.nv).any())
 
     @cached_property
@@ -114,7 +114,7 @@ class DryRows:
 
     @cached_property
     def balls(self) -> list[NDArray[np.intp]]:
-        """Rows whose friction is one vector, of hinges with several."""
+        """Rows whose friction is one vector, of joints with several."""
         counts = [np.flatnonzero(self.rubs & (self.group == number)) for number in np.unique(self.group)]
         return [rows for rows in counts if len(rows) > 1]
 
@@ -176,48 +176,48 @@ class DryRows:
         return np.asarray(every[self.places])
 
 
-@once_per_model
-def dry_rows(model: Model) -> DryRows:
+@cached_per_model
+def friction_rows(model: Model) -> FrictionRows:
     """Return all rows of a model."""
     names, units = [], []
     numbers: list[tuple[float, ...]] = []
     tables = model.compiled.names
     for connection in model.system.connections.values():
-        hinge = connection.element
-        if not isinstance(hinge, Hinge) or not hinge.dry:
+        joint = connection.element
+        if not isinstance(joint, Joint) or not joint.dry:
             continue
         cut = connection.name in tables.cut_v
         v = tables.cut_v[connection.name].start + model.nv if cut else tables.v[connection.name].start
         q = tables.cut_q[connection.name].start + model.nq if cut else tables.q[connection.name].start
-        for part, name in enumerate(full_names(connection.name, hinge.speeds)):
+        for part, name in enumerate(full_names(connection.name, joint.speeds)):
             dry = model.compiled.elements.dry.get(name)
             lower, upper, e, sliding, static = (
                 default if data is None else float(data[part])
                 for data, default in (
-                    (hinge.lower, -np.inf),
-                    (hinge.upper, np.inf),
-                    (hinge.restitution, 0.0),
-                    (hinge.friction, 0.0),
-                    (hinge.static_friction, 0.0),
+                    (joint.lower, -np.inf),
+                    (joint.upper, np.inf),
+                    (joint.restitution, 0.0),
+                    (joint.friction, 0.0),
+                    (joint.static_friction, 0.0),
                 )
             )
             if dry is None and not np.isfinite([lower, upper]).any():
                 continue
             names.append(name)
-            units.append(hinge.speed_units[part])
-            coordinate = q + part if hinge.nq == hinge.nv else -1
+            units.append(joint.speed_units[part])
+            coordinate = q + part if joint.nq == joint.nv else -1
             places = (-1,) * 5
             if dry is not None:
                 places = dry.friction, dry.mode, dry.coefficient, dry.slip, dry.load
-            group = v if hinge.rubs_together else v + part
-            law = hinge.load_friction
+            group = v if joint.has_vector_friction else v + part
+            law = joint.load_friction
             more = law.static / law.coefficient if law is not None and law.coefficient else 1.0
             numbers.append((v + part, coordinate, *places, group, sliding, max(sliding, static), more, lower, upper, e))
-    for chord in model.forest.chords:
-        rope = chord.element
+    for loop_constraint in model.forest.loop_constraints:
+        rope = loop_constraint.element
         if isinstance(rope, Rope):
-            q, v = tables.ropes[chord.name]
-            names.append(chord.name)
+            q, v = tables.ropes[loop_constraint.name]
+            names.append(loop_constraint.name)
             units.append("m")
             places, v = (-1,) * 5, v + model.nv
             limits = rope.lower, rope.upper, rope.restitution
@@ -228,7 +228,7 @@ def dry_rows(model: Model) -> DryRows:
     fields = ["places", "coordinates", "friction", "mode", "coefficient", "slip", "load", "group"]
     fields += ["sliding", "static", "more", "lower", "upper", "restitution"]
     values: dict[str, Any] = dict(zip(fields, [*whole, *sizes], strict=True))
-    return DryRows(model, tuple(names), tuple(units), **values)
+    return FrictionRows(model, tuple(names), tuple(units), **values)
 
 
 class Response:
@@ -248,7 +248,7 @@ class Response:
 
     def __init__(
         self,
-        rows: DryRows,
+        rows: FrictionRows,
         conditions: Conditions,
         q: Array,
         t: float,
@@ -259,15 +259,15 @@ class Response:
         model = rows.model
         P = model.constraint_jacobian(q, t=t) * conditions.holds()[:, None] if model.nc else np.zeros((0, model.nv))
         self.J = rows.jacobian(q)
-        self.jumps = Jumps(model, q, held, P, lend=lend)
+        self.jumps = VelocityJumpSolver(model, q, held, P, lend=lend)
         self.D = self.jumps.respond(self.J)
         A = self.J @ self.D.T
         self.A = 0.5 * (A + A.T)
-        alone = Jumps(model, q, held, 0.0 * P, lend=lend).respond(self.J) if model.nc else self.D
+        alone = VelocityJumpSolver(model, q, held, 0.0 * P, lend=lend).respond(self.J) if model.nc else self.D
         self.own = np.einsum("ij,ij->i", self.J, alone)
         self.rows = rows
 
-    def sizes(self, conditions: Conditions, now: Situation) -> Array:
+    def sizes(self, conditions: Conditions, now: EventContext) -> Array:
         """Return how large efforts on the rows could be if nothing cancelled, (n,) N m or N.
 
         With M the mass matrix, no acceleration J_i a exceeds |J_i M^-1/2| |M^1/2 a|. Accelerations are those of gravity

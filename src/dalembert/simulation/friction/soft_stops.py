@@ -1,4 +1,4 @@
-"""Stops of hinges as springs and dampers, for those who ask for them."""
+"""Stops of joints as springs and dampers, for those who ask for them."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any
 import numpy as np
 
 from ...closure.starts.named_start_values import named_count
-from ...connections.constraints.chain_reach import is_tie
+from ...connections.constraints.chain_reach import is_chain_limit
 from ...connections.elements.built_in import Limits
 from ...errors import ModelError
 from ...model import Model, State, as_model
 from ..start import start_state
-from .rows import Response, dry_rows
+from .rows import Response, friction_rows
 
 __all__ = ["with_soft_stops"]
 
 CONTACT = 0.01  # s: half a period of the stop with what it stops
-LEAST = 0.01  # restitution of a soft stop
+MIN_VALUE = 0.01  # restitution of a soft stop
 
 
 def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: float) -> Model:
     """Return the model with a `Limits` named ``"A.stop"`` at every coordinate that has a limit.
 
     Its stiffness m (pi / 0.01 s)^2 goes with the inertia m of the coordinate at the start, loops obeyed, and its
-    damping with the restitution of the hinge.
+    damping with the restitution of the joint.
     """
-    rows = dry_rows(model)
+    rows = friction_rows(model)
     limited = np.flatnonzero(np.isfinite(rows.lower) | np.isfinite(rows.upper))
-    ties = [is_tie(owner, model.system.connections) for owner in rows.owners()]
+    ties = [is_chain_limit(owner, model.system.connections) for owner in rows.owners()]
     limited = limited[~np.array(ties, dtype=bool)[limited]]
     ropes = [rows.names[k] for k in limited if rows.names[k] in model.compiled.names.ropes]
     if ropes:
@@ -62,7 +62,7 @@ def _damping_ratio(restitution: float) -> float:
     """Return the damping ratio of a spring that never pulls and gives back this part of the speed, from 0.01 on."""
     from scipy.optimize import brentq
 
-    wanted = min(max(restitution, LEAST), 1.0)
+    wanted = min(max(restitution, MIN_VALUE), 1.0)
     return 0.0 if wanted == 1.0 else float(brentq(lambda z: _given_back(z) - wanted, 0.0, 10.0))
 
 

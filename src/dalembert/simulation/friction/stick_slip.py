@@ -14,31 +14,31 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.joint_elements import BY_SIGN
+from ...compile.joint_elements import SIGN_MODE
 from ...errors import SingularityError
 from ...model import Conditions
-from ..events.events import Situation
-from .discontinuous_forces import JumpingLaws
-from .holding_margin import Holding
-from .load_limits import Evaluated, frozen, gain, with_signs
-from .modes import Modes, RowsAtRest, Verdict
-from .rows import DryRows, Response
+from ..events.events import EventContext
+from .discontinuous_forces import DiscontinuousForces
+from .holding_margin import HoldingLimits
+from .load_limits import Evaluated, friction_load_gain, with_fixed_friction, with_signs
+from .modes import Modes, RowsAtRest, StickSlipDecision
+from .rows import FrictionRows, Response
 
-__all__ = ["Decider"]
+__all__ = ["StickSlipSolver"]
 
 Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
-TURNS = 1e-9  # of the largest: an acceleration below is none
+ZERO_ACCELERATION_TOL = 1e-9  # of the largest: an acceleration below is none
 NOISE = 1e-13  # of what an effort or its acceleration could be by its size: below, a sum of such terms is rounding
 FLOOR = 1e-3  # of the size of efforts: none is measured by less, so that what lets go is well beyond rounding
-IDLE = 1e-12  # of its response without the loops: one that cannot move
-ROUNDS = 30  # of bounds by loads
-MOST = 6  # rows whose answers can all be looked through
-STRONG = 0.99  # a gain from which friction and loads may not fit each other
+IMMOBILE_TOL = 1e-12  # of its response without the loops: one that cannot move
+MAX_LOAD_ITERATIONS = 30  # of bounds by loads
+MAX_ENUMERATED_ROWS = 6  # rows whose answers can all be looked through
+MAX_FRICTION_GAIN = 0.99  # a gain from which friction and loads may not fit each other
 
 
-class Decider:
+class StickSlipSolver:
     """The decision at one state.
 
     Parameters
@@ -70,11 +70,11 @@ class Decider:
 
     def __init__(
         self,
-        rows: DryRows,
+        rows: FrictionRows,
         base: Conditions,
-        now: Situation,
-        at_rest: Marks,
-        mine: Marks,
+        now: EventContext,
+        at_rest: BoolArray,
+        mine: BoolArray,
         side: Array,
         u: Array,
         rest: Array,
@@ -82,7 +82,7 @@ class Decider:
         jammed: Sequence[int] = (),
     ) -> None:
         self.rows, self.base, self.now, self.mine, self.side, self.rest = rows, base, now, mine, side, rest
-        self.reach, self.laws = reach, JumpingLaws.none(rows.model)
+        self.reach, self.laws = reach, DiscontinuousForces.none(rows.model)
         self.back = np.zeros(rows.model.nv)
         self.jammed = np.isin(np.arange(len(rows)), list(jammed))
         self.jams: list[int] = []
@@ -112,7 +112,7 @@ class Decider:
         ours = self.mine.copy()
         for ball in rows.balls:
             ours[ball] = self.mine[ball].any()
-        conditions = with_signs(rows, self.base, np.where(ours, modes.sign, BY_SIGN), self.rest)
+        conditions = with_signs(rows, self.base, np.where(ours, modes.sign, SIGN_MODE), self.rest)
         places = {int(place) for place in rows.places[modes.locked]}
         if not places and not modes.slides:
             return conditions
@@ -120,7 +120,7 @@ class Decider:
 
     # ---- deciding
 
-    def decide(self, let_go: Marks | None = None) -> tuple[Modes, Holding | None]:
+    def decide(self, let_go: BoolArray | None = None) -> tuple[Modes, HoldingLimits | None]:
         """Return the modes, and what the rows that stick can be held with.
 
         `let_go` (n,) are the rows that stuck, if they cannot all be held any more.
@@ -141,11 +141,13 @@ class Decider:
         """See which rows are to be decided, and what they are like; those that no effort can hold are left aside."""
         rows, base, now = self.rows, self.base, self.now
         response = Response(rows, base, now.q, now.t, base.given)
-        passing = self.concerned & (np.diag(response.A) < IDLE * response.own)
+        passing = self.concerned & (np.diag(response.A) < IMMOBILE_TOL * response.own)
         if passing.any():
             free_rates = Evaluated(rows, with_signs(rows, base, self.sign, self.rest), now).a
             # it turns back where the motion of others takes it, or stays where nothing moves
-            turns = passing & (np.abs(free_rates) > TURNS * max(1.0, float(np.abs(free_rates).max(initial=0.0))))
+            turns = passing & (
+                np.abs(free_rates) > ZERO_ACCELERATION_TOL * max(1.0, float(np.abs(free_rates).max(initial=0.0)))
+            )
             modes.sign = np.where(turns & rows.rubs & rows.alone, np.sign(free_rates), modes.sign)
             modes.idle = passing & ~turns
             self.sign = modes.sign.copy()
@@ -163,7 +165,7 @@ class Decider:
         noise = NOISE * self.sizes * response.own[chosen]
         self.problem = RowsAtRest(response.A[np.ix_(chosen, chosen)], self.side[chosen], pinned, balls, noise)
         tolerances = self.reach, float(self.rest.min(initial=np.inf))
-        self.laws = JumpingLaws.at(self.under_way(), now, response.jumps, tolerances)
+        self.laws = DiscontinuousForces.at(self.under_way(), now, response.jumps, tolerances)
         self.joint = self.problem
         if self.laws.thresholds:
             J = np.vstack([response.J[chosen], self.laws.G])
@@ -172,11 +174,11 @@ class Decider:
             sides, pins = np.append(self.side[chosen], np.zeros(more)), np.append(pinned, np.zeros(more, dtype=bool))
             self.joint = RowsAtRest(0.5 * (A + A.T), sides, pins, balls, np.append(noise, np.zeros(more)))
 
-    def _by_bounds(self, modes: Modes, loads: Array) -> tuple[Modes, Holding | None]:
+    def _by_bounds(self, modes: Modes, loads: Array) -> tuple[Modes, HoldingLimits | None]:
         """Return modes and what holds, with bounds of friction as under loads (n,)."""
         rows, chosen, laws = self.rows, self.chosen, self.laws
         friction, static = rows.frictions(self.base, loads)
-        still = laws.held(frozen(rows, with_signs(rows, self.base, self.sign, self.rest), friction))
+        still = laws.held(with_fixed_friction(rows, with_signs(rows, self.base, self.sign, self.rest), friction))
         a0 = np.concatenate([Evaluated(rows, still, self.now).a[chosen], laws.rates(still, self.now)])
         free = np.where(self.slides[chosen], 0.0, 1.0)  # what slides has its friction
         least, most = free * friction[chosen], free * static[chosen]
@@ -191,10 +193,10 @@ class Decider:
             return found, holding
         found.laws = [laws.thresholds[k] for k in helping]
         self.back = laws.back[helping].sum(axis=0)
-        self._tell_help(found)
+        self._note_assisted_stick(found)
         return found, self._helped(holding, helping)
 
-    def _apart(self, verdict: Verdict) -> tuple[list[int], list[int], Verdict]:
+    def _apart(self, verdict: StickSlipDecision) -> tuple[list[int], list[int], StickSlipDecision]:
         """Return laws that help to hold what sticks, those along which the motion slides, and the verdict of rows."""
         m, joint = len(self.chosen), self.joint
         slips = verdict.slips[:m]
@@ -202,9 +204,9 @@ class Decider:
         stays = [k for k in range(m, len(verdict.x)) if not verdict.slips[k]]
         helping = [k - m for k in stays if joint.follows(free, k)]
         sliding = [k - m for k in stays if k - m not in helping]
-        return helping, sliding, Verdict(verdict.x[:m], free, slips, verdict.way[:m], verdict.broken[:m])
+        return helping, sliding, StickSlipDecision(verdict.x[:m], free, slips, verdict.way[:m], verdict.broken[:m])
 
-    def _helped(self, holding: Holding, helping: list[int]) -> Holding:
+    def _helped(self, holding: HoldingLimits, helping: list[int]) -> HoldingLimits:
         """Return what holds, with the help of laws: rows after all others."""
         n, m, A = len(self.rows), len(self.chosen), self.joint.A
         places = {int(k): place for place, k in enumerate(self.chosen)}
@@ -220,7 +222,7 @@ class Decider:
             scale=np.append(holding.scale, self.laws.strength[helping]),
         )
 
-    def _tell_balance(self, verdict: Verdict, static: Array) -> None:
+    def _tell_balance(self, verdict: StickSlipDecision, static: Array) -> None:
         """Say which stops without friction carry a load that cannot be told from none, and hold all the same."""
         small = ~verdict.slips & (self.side[self.chosen] != 0) & ~self.problem.pinned & (static[self.chosen] == 0)
         small &= (np.abs(verdict.x) <= NOISE * self.sizes) & (self.sizes > 0)
@@ -232,7 +234,7 @@ class Decider:
                 f"{names}: the load on the stop cannot be told from zero; held there until something pulls"
             )
 
-    def _tell_help(self, modes: Modes) -> None:
+    def _note_assisted_stick(self, modes: Modes) -> None:
         """Say which laws hold what sticks, too."""
         model = self.rows.model
         names = {place.row: name for name, place in model.compiled.elements.places.items()}
@@ -245,7 +247,7 @@ class Decider:
             for name in sorted(owners - {""})
         ]
 
-    def _with(self, modes: Modes, verdict: Verdict, static: Array) -> tuple[Modes, Holding | None]:
+    def _with(self, modes: Modes, verdict: StickSlipDecision, static: Array) -> tuple[Modes, HoldingLimits | None]:
         """Return modes and what holds after a verdict."""
         rows, chosen, problem = self.rows, self.chosen, self.problem
         sign, stuck, side = modes.sign.copy(), np.zeros(len(rows), dtype=bool), modes.side.copy()
@@ -265,29 +267,29 @@ class Decider:
         below[chosen], above[chosen] = problem.unbounded
         scale[chosen] = np.maximum(np.maximum(np.abs(verdict.x), static[chosen]), FLOOR * self.sizes)
         balls = [[int(chosen[k]) for k in ball] for ball in problem.balls]
-        return found, Holding(locked, [int(chosen[k]) for k in others], below, above, share, scale, balls)
+        return found, HoldingLimits(locked, [int(chosen[k]) for k in others], below, above, share, scale, balls)
 
     # ---- bounds that follow loads
 
-    def _by_loads(self, modes: Modes) -> tuple[Modes, Holding | None]:
+    def _by_loads(self, modes: Modes) -> tuple[Modes, HoldingLimits | None]:
         """Return modes and what holds, with bounds that go with the loads that these modes lead to."""
         m = len(self.chosen)
-        held: tuple[Modes, Holding | None] = modes, None
+        held: tuple[Modes, HoldingLimits | None] = modes, None
         if m:
             held = self._with(modes, self._all_stick(np.zeros(m, bool), np.zeros(m)), np.zeros(len(self.rows)))
         found = self._evaluated(held[0])
         last: Modes | None = None
-        for _ in range(ROUNDS if found.fits and m else 0):
+        for _ in range(MAX_LOAD_ITERATIONS if found.fits and m else 0):
             answer = self._by_bounds(modes, found.loads)
             found = self._evaluated(answer[0])
             if not found.fits:
                 break
             if last is not None and answer[0].like(last):
-                self._mind_gain(answer[0], found)
+                self._check_gain(answer[0], found)
                 return answer
             last = answer[0]
         if not m and found.fits:
-            self._mind_gain(modes, found)
+            self._check_gain(modes, found)
             return held
         if not found.fits and self.slides.any():
             self.jams = self.too_strong(modes)
@@ -298,18 +300,18 @@ class Decider:
     def _evaluated(self, modes: Modes) -> Evaluated:
         return Evaluated(self.rows, self.under(modes), self.now)
 
-    def _all_stick(self, slips: Marks, way: Array) -> Verdict:
+    def _all_stick(self, slips: BoolArray, way: Array) -> StickSlipDecision:
         """Return the verdict that all stick but for some."""
         free = self.problem.independent(np.flatnonzero(~slips).tolist())
-        return Verdict(np.zeros(len(slips)), free, slips, way, np.zeros(len(slips), dtype=bool))
+        return StickSlipDecision(np.zeros(len(slips)), free, slips, way, np.zeros(len(slips), dtype=bool))
 
-    def _search(self, modes: Modes) -> tuple[Modes, Holding | None]:
+    def _search(self, modes: Modes) -> tuple[Modes, HoldingLimits | None]:
         """Return the first answer that is right, of all of them."""
         rows, chosen = self.rows, self.chosen
         ways = [
             (0.0,) if any(k in ball for ball in self.problem.balls) else (0.0, 1.0, -1.0) for k in range(len(chosen))
         ]
-        every = sorted(product(*ways), key=np.count_nonzero) if len(chosen) <= MOST else []
+        every = sorted(product(*ways), key=np.count_nonzero) if len(chosen) <= MAX_ENUMERATED_ROWS else []
         for answer in every:
             way = np.array(answer)
             found, holding = self._with(modes, self._all_stick(way != 0, way), np.zeros(len(rows)))
@@ -325,9 +327,9 @@ class Decider:
                 )
                 if holding.margin(at.held[None, rows.places[found.locked]], static[None])[0] < 0:
                     continue
-            least = TURNS * max(float(np.abs(at.a).max(initial=0.0)), 1e-300)
+            least = ZERO_ACCELERATION_TOL * max(float(np.abs(at.a).max(initial=0.0)), 1e-300)
             if (at.a[chosen] * way >= -least * (way != 0)).all():
-                self._mind_gain(found, at)
+                self._check_gain(found, at)
                 return found, holding
         names = ", ".join(repr(rows.names[k]) for k in chosen)
         raise SingularityError(
@@ -343,8 +345,8 @@ class Decider:
         slides = [int(k) for k in np.flatnonzero(self.slides & rows.loaded)]
         held = Evaluated(rows, self.without_friction(), self.now)
         friction = rows.frictions(self.base, held.loads)[0] if held.fits else np.ones(len(rows))
-        strength, part = gain(rows, conditions, self.now, friction, slides)
-        if strength < STRONG:
+        strength, part = friction_load_gain(rows, conditions, self.now, friction, slides)
+        if strength < MAX_FRICTION_GAIN:
             return []
         jams = [k for k, size in zip(slides, part, strict=True) if size > 0.1 * part.max()]
         names = ", ".join(rows.names[k] for k in jams)
@@ -355,12 +357,12 @@ class Decider:
         )
         return jams
 
-    def _mind_gain(self, modes: Modes, found: Evaluated) -> None:
+    def _check_gain(self, modes: Modes, found: Evaluated) -> None:
         """Say where friction follows its own load so strongly that accelerations may not be unique."""
         rows = self.rows
         slides = [int(k) for k in np.flatnonzero((modes.sign != 0) & rows.loaded)]
         friction = rows.frictions(self.base, found.loads)[0]
-        strength = gain(rows, self.under(modes), self.now, friction, slides)[0] if slides else 0.0
+        strength = friction_load_gain(rows, self.under(modes), self.now, friction, slides)[0] if slides else 0.0
         if strength >= 1.0:
             names = ", ".join(rows.names[k] for k in slides)
             self.notes.append(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ModelError
-from ...model.fingerprint import likeness
+from ...model.fingerprint import fingerprint
 from ..events.discontinuity_times import timetable
 from ..trajectory import Segment
-from .resume import mind_asked, mind_model, times_seal
+from .resume import check_model, check_same_request, times_seal
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -36,7 +36,7 @@ def snapshot(run: Run) -> dict[str, Any]:
         "events_watched": [event.name for event in run.watch.events],
         "asked": run.asked,
         "times": times_seal(run.times if run.track.sampled else None, run.integrator.t),
-        "model": likeness(run.model),
+        "model": fingerprint(run.model),
         "dry": None if run.dry is None else run.dry.plain(),
         "answers": _answers(run),
         "switchings": run.track.switchings.arrays(),
@@ -46,11 +46,11 @@ def snapshot(run: Run) -> dict[str, Any]:
 
 def restore(run: Run, point: dict[str, Any]) -> None:
     """Let a run take up where a snapshot was made."""
-    mind_model(point["model"], run.model)
+    check_model(point["model"], run.model)
     names = [event.name for event in run.watch.events]
     if point["events_watched"] != names:
         raise ModelError("simulate", "events", names, f"the run to go on with has {point['events_watched']}")
-    run.notes += mind_asked(point["asked"], run.asked)
+    run.notes += check_same_request(point["asked"], run.asked)
     run.asked = point["asked"]
     if point["t_end"] != run.t_end:
         run.notes.append(f"went on to another end than {point['t_end']:.6g} s: the last steps before it may differ")
@@ -91,7 +91,7 @@ def restore(run: Run, point: dict[str, Any]) -> None:
 
 
 def _answers(run: Run) -> tuple[float, list[float], list[float]]:
-    """Return what a sampled control has answered so far: when the run began, times, hinge forces."""
+    """Return what a sampled control has answered so far: when the run began, times, joint forces."""
     if run.sampling is None:
         return 0.0, [], []
     times, tau = run.sampling.answers.rows()

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...result import EventRecord
 
-__all__ = ["packed", "unpacked"]
+__all__ = ["deserialize_checkpoint", "serialize_checkpoint"]
 
 _HEAD = b"dalembert checkpoint 3\n"
 _PAST = "history_"
@@ -30,7 +30,7 @@ _PLAIN = (
 )
 
 
-def packed(point: dict[str, Any]) -> bytes:
+def serialize_checkpoint(point: dict[str, Any]) -> bytes:
     """Return a snapshot of a run as bytes: a head, a digest, an uncompressed .npz."""
     t, q, v, x = point["records"]
     events = [
@@ -57,7 +57,7 @@ def packed(point: dict[str, Any]) -> bytes:
     return _HEAD + hashlib.sha256(blob).digest() + blob
 
 
-def unpacked(blob: bytes) -> dict[str, Any]:
+def deserialize_checkpoint(blob: bytes) -> dict[str, Any]:
     """Return the snapshot; raises ValueError if the bytes are not those that were packed."""
     start = len(_HEAD) + 32
     if not blob.startswith(_HEAD) or hashlib.sha256(blob[start:]).digest() != blob[len(_HEAD) : start]:

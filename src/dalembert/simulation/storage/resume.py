@@ -10,25 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ModelError
-from ...model import Conditions, Model, Sampled, State
-from ...model.fingerprint import difference, likeness
+from ...model import Conditions, Model, SampledControl, State
+from ...model.fingerprint import fingerprint, first_difference
 from ..options import Options
 
-__all__ = ["asked_for", "asked_state", "mind_asked", "mind_model", "times_seal"]
+__all__ = ["asked_state", "check_model", "check_same_request", "request_record", "times_seal"]
 
 Array = NDArray[np.float64]
 
 _WAY_OUT = "ask for the same, or begin a new run from its last state: state=part.final"
 
 
-def asked_for(options: Options, conditions: Conditions) -> dict[str, Any]:
+def request_record(options: Options, conditions: Conditions) -> dict[str, Any]:
     """Return what a run is asked for, as plain data."""
     places, control = conditions.model.parameter_names, conditions.control
     return options.plain() | {
         "stabilization": [float(gain) for gain in conditions.stabilization],
         "parameters": {name: float(conditions.parameters[place]) for name, place in places.items()},
         "control": None if control is None else _title(control),
-        "sampled": control.plain() if isinstance(control, Sampled) else [],
+        "sampled": control.plain() if isinstance(control, SampledControl) else [],
     }
 
 
@@ -40,15 +40,15 @@ def asked_state(state: State | Mapping[str, Any] | None) -> dict[str, Any] | Non
     return {name: np.ravel(value).tolist() for name, value in values.items()}
 
 
-def mind_model(there: dict[str, Any], model: Model) -> None:
+def check_model(there: dict[str, Any], model: Model) -> None:
     """Refuse a model other than that of the run to go on with."""
-    found = difference(there, likeness(model))
+    found = first_difference(there, fingerprint(model))
     if found is not None:
         remedy = f"the run to go on with is of another model, where it is {found.there!r}: {_WAY_OUT}"
         raise ModelError("simulate", f"resume: {found.item}, {found.field},", found.here, remedy)
 
 
-def mind_asked(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+def check_same_request(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
     """Refuse what differs from the run to go on with; returns notes of what may."""
     for name in (name for name in there if name not in ("parameters", "state", "control")):
         if here[name] != there[name]:

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileError, IntegrationError, ModelError
-from ...io.checksums import block_seal, mind_seal, sealed
-from ...io.file_locks import Lock
+from ...io.checksums import block_checksum, check_checksum, with_checksum
+from ...io.file_locks import FileLock
 from ...io.safe_files import replacing
 from .checkpoint import snapshot
-from .checkpoint_format import packed, unpacked
+from .checkpoint_format import deserialize_checkpoint, serialize_checkpoint
 
 if TYPE_CHECKING:
     from ...model import Model
@@ -69,14 +69,14 @@ class Stream:
                     remedy = "it holds no checkpoint to go on from: leave out resume to begin"
                     raise ModelError("simulate", "stream", str(path), remedy)
             else:
-                self._mind_empty()
+                self._check_empty()
                 self.path.mkdir(parents=True, exist_ok=True)
-            self.lock = Lock(self.path / "lock", item="simulate", field="stream", value=str(path))
+            self.lock = FileLock(self.path / "lock", item="simulate", field="stream", value=str(path))
             try:
                 if resume:
                     _check_model(self.path, model)
                 else:
-                    self._mind_empty()
+                    self._check_empty()
                     self._describe(model, t_start)
                 self.file = open(self.path / "rows.bin", "ab")  # noqa: SIM115  (closed by release)
                 self.seals = open(self.path / "seals.bin", "ab")  # noqa: SIM115
@@ -86,7 +86,7 @@ class Stream:
         except OSError as error:
             raise ModelError("simulate", "stream", str(path), f"it cannot be written to: {error}") from None
 
-    def _mind_empty(self) -> None:
+    def _check_empty(self) -> None:
         if self.path.exists() and set(os.listdir(self.path)) - {"lock"}:
             remedy = "it holds files already; give a new directory, or resume=True to go on"
             raise ModelError("simulate", "stream", str(self.path), remedy)
@@ -94,7 +94,7 @@ class Stream:
     def _describe(self, model: Model, t_start: float) -> None:
         sizes = {"format": _FORMAT, "t_start": t_start, "nq": model.nq, "nv": model.nv, "nx": model.nx}
         names = {"system": model.system.name, "coordinates": model.coordinate_names, "speeds": model.speed_names}
-        _write(self.path / "run.json", sealed(sizes | names).encode())
+        _write(self.path / "run.json", with_checksum(sizes | names).encode())
 
     @property
     def notes(self) -> list[str]:
@@ -131,7 +131,7 @@ class Stream:
             block, end = np.ascontiguousarray(rows).tobytes(), self.written + len(rows)
             with self._writing():
                 self.file.write(block)
-                self.seals.write(np.array([(end, block_seal(block, self.written))], dtype=_SEAL).tobytes())
+                self.seals.write(np.array([(end, block_checksum(block, self.written))], dtype=_SEAL).tobytes())
             self.written = end
         run.records.keep_last()
 
@@ -140,7 +140,7 @@ class Stream:
             for file in (self.file, self.seals):
                 file.flush()
                 os.fsync(file.fileno())
-            _write(self.path / "checkpoint.bin", packed(snapshot(run)))
+            _write(self.path / "checkpoint.bin", serialize_checkpoint(snapshot(run)))
         self.saved = time.perf_counter()
 
     def close(self, run: Run) -> None:
@@ -213,7 +213,7 @@ def _check_model(folder: Path, model: Model) -> None:
         told: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         if "format" not in told and "coordinates" in told:
             raise ValueError("it was written by an earlier version of dalembert, which is needed to go on with it")
-        mind_seal(told)
+        check_checksum(told)
     except Exception as error:  # anything at all can come of damaged bytes
         reason = f"it is not the directory of a streamed run, or its run.json is damaged: {error}"
         raise FileError("simulate", "stream", str(folder), reason) from error
@@ -229,7 +229,7 @@ def _check_model(folder: Path, model: Model) -> None:
 def _checkpoint(folder: Path) -> dict[str, Any] | None:
     """Return the last snapshot of a streamed run; None if there was none yet."""
     try:
-        return unpacked((folder / "checkpoint.bin").read_bytes())
+        return deserialize_checkpoint((folder / "checkpoint.bin").read_bytes())
     except FileNotFoundError:
         return None
     except Exception as error:
@@ -255,7 +255,7 @@ def _sealed_rows(folder: Path, row_bytes: int, least: int) -> int:
         with open(rows, "rb") as file:
             for end, seal in _seals(folder).tolist():
                 begin = good[-1]
-                if not begin < end <= there or seal != block_seal(file.read((end - begin) * row_bytes), begin):
+                if not begin < end <= there or seal != block_checksum(file.read((end - begin) * row_bytes), begin):
                     break
                 good.append(end)
     if least not in good:

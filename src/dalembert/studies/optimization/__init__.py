@@ -2,15 +2,15 @@
 
 from .design_optimization import optimize
 from .optimum import Optimum, Trial
-from .parameter_fit import Fitted, fit
+from .parameter_fit import ParameterFit, fit
 from .synthesis import Linkage, Synthesis, synthesize
 from .trajectory_optimization import OptimalMotion, optimal_motion
 
 __all__ = [
-    "Fitted",
     "Linkage",
     "OptimalMotion",
     "Optimum",
+    "ParameterFit",
     "Synthesis",
     "Trial",
     "fit",

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from .solvers import Program
+from .solvers import NonlinearProgram
 
 __all__ = ["both"]
 
 
-def both(program: Program, count: int) -> Any:
+def both(program: NonlinearProgram, count: int) -> Any:
     """Return a function of x (count,) to [f; g], to be called with symbols of CasADi."""
     import casadi
 
@@ -74,7 +74,7 @@ def both(program: Program, count: int) -> Any:
     return Both()
 
 
-def _pattern(program: Program, count: int) -> Any:
+def _pattern(program: NonlinearProgram, count: int) -> Any:
     """Return ones at all places of derivatives that are ever filled, the objective's first."""
     J = program.jacobian(0.5 * (np.clip(program.lower, -1, 1) + np.clip(program.upper, -1, 1)))
     below = sparse.csc_matrix(np.ones(J.shape) if isinstance(J, np.ndarray) else J)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model import Model
-from .solvers import Program
+from .solvers import NonlinearProgram
 
 __all__ = ["Transcription"]
 
@@ -180,7 +180,7 @@ class Transcription:
         states = np.zeros((self.steps + 1) * self.ny)
         return np.concatenate([states, (self.effort_weight * h / 3 * by).ravel(), [by_T]])
 
-    def program(self) -> Program:
+    def program(self) -> NonlinearProgram:
         """Return the program; what is given at both ends are bounds that meet."""
         K = self.steps + 1
         states = np.repeat(self.state_bounds[:, None] / self.state_scale, K, axis=1)
@@ -190,4 +190,4 @@ class Transcription:
         times = np.asarray(self.time_bounds) / self.time_scale
         lower, upper = (np.concatenate([states[k].ravel(), efforts[k].ravel(), [times[k]]]) for k in (0, 1))
         none = np.zeros(self.steps * self.ny)
-        return Program(self.cost, self.gradient, self.defects, self.jacobian, lower, upper, none, none)
+        return NonlinearProgram(self.cost, self.gradient, self.defects, self.jacobian, lower, upper, none, none)

@@ -20,7 +20,7 @@ from .evaluator import Evaluator
 from .multistart import searches
 from .objectives import as_goals
 from .optimum import Optimum
-from .solvers import mind_method
+from .solvers import check_method
 
 __all__ = ["make_job", "optimize"]
 
@@ -111,13 +111,13 @@ def optimize(
     jobs = _jobs(system, task, outputs, minimize, maximize, settings)
     model = jobs[0].source if isinstance(jobs[0].source, Model) else None
     variables = make_variables(_ITEM, over, start, model)
-    _mind_names(jobs, variables)
+    _check_names(jobs, variables)
     labels = tuple(reading.label for job in jobs for reading in job.readings)
     wanted = _wanted(minimize, maximize, labels, jobs)
     free = not any(job.readings for job in jobs)  # answers of a function have labels of their own
     known = (*labels, *variables.names, *(_named(wanted, subject_to) if free else ()))
     goal, constraints = as_goals(_ITEM, known, wanted, subject_to)
-    mind_method(_ITEM, method, bool(constraints))
+    check_method(_ITEM, method, bool(constraints))
     if gradient not in ("auto", "exact", "differences"):
         raise ModelError(_ITEM, "gradient", gradient, "use 'auto', 'exact' or 'differences'")
     evaluator = Evaluator(jobs, variables, goal, constraints, 1.0 if maximize is None else -1.0, gradient)
@@ -125,7 +125,7 @@ def optimize(
     return searches(evaluator, points, method, float(tolerance), int(most), int(seed), model)
 
 
-def _mind_names(jobs: list[Job], variables: Variables) -> None:
+def _check_names(jobs: list[Job], variables: Variables) -> None:
     """Refuse names that no model knows, before anything runs."""
     for job in jobs:
         if isinstance(job.source, Model):

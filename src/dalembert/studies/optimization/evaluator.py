@@ -17,17 +17,17 @@ from ..sweeps.jobs import Job
 from .design_variables import Variables
 from .objectives import Goal, slopes
 
-__all__ = ["Evaluation", "Evaluator", "Record"]
+__all__ = ["Evaluation", "EvaluationRecord", "Evaluator"]
 
 Array = NDArray[np.float64]
 
 _STEPS = {"simulate": 1e-4}  # of central differences, relative: runs are exact to 1e-9 and no better
-_STEP = 1e-5
+DIFFERENCE_STEP = 1e-5
 _FREE = ("t_start", "state", "parameters", "rtol")  # settings that `sensitivity` takes by themselves
 
 
 @dataclass
-class Record:
+class EvaluationRecord:
     """One point that a search looked at."""
 
     trial: int
@@ -84,7 +84,7 @@ class Evaluator:
     sign: float = 1.0
     gradient: str = "auto"
     trial: int = 0
-    history: list[Record] = field(default_factory=list)
+    history: list[EvaluationRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     runs: int = 0
     kinds: dict[int, str] = field(default_factory=dict)
@@ -101,7 +101,9 @@ class Evaluator:
             self._last[key] = found
             worst = max((g.violation(v) for g, v in zip(self.constraints, found.constraints, strict=False)), default=0)
             cost = np.nan if found.error else self.sign * found.cost
-            self.history.append(Record(self.trial, x.copy(), cost, np.nan if found.error else worst, found.error))
+            self.history.append(
+                EvaluationRecord(self.trial, x.copy(), cost, np.nan if found.error else worst, found.error)
+            )
             if self.seen is not None:
                 self.seen(found)
         return self._last[key]
@@ -171,7 +173,7 @@ class Evaluator:
 
     def _exact(self, number: int, job: Job, x: Array) -> dict[str, Array] | None:
         """Return exact derivatives, (..., n) by label; None, with a note, where there are none."""
-        why = _why_not(job)
+        why = _explain_not(job)
         if not why:
             assert isinstance(job.source, Model)
             given = dict(job.settings)
@@ -202,7 +204,7 @@ class Evaluator:
         self.kinds.setdefault(self.jobs.index(job), "differences")
         own = Evaluator([job], self.variables, self.goal, [])
         low, high = self.variables.lower, self.variables.upper
-        steps = _STEPS.get(str(job.task), _STEP) * np.maximum(np.abs(x), 0.1 * self.variables.scale)
+        steps = _STEPS.get(str(job.task), DIFFERENCE_STEP) * np.maximum(np.abs(x), 0.1 * self.variables.scale)
         ways = [_way(x[k], h, low[k], high[k]) for k, h in enumerate(steps)]
         points = np.array([x + factor * h * axis for axis, h, way in _each(ways, steps) for factor, _ in way])
         values = own._outputs(points)
@@ -236,7 +238,7 @@ def _way(x: float, h: float, low: float, high: float) -> list[tuple[float, float
     return [(side, 2.0 * side), (2 * side, -0.5 * side)]
 
 
-def _why_not(job: Job) -> str:
+def _explain_not(job: Job) -> str:
     """Return why a job has no exact derivatives; empty if it may have."""
     if job.task not in ("simulate", "kinematics"):
         return f"{_task(job)} has no exact ones"

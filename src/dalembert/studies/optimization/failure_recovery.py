@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .evaluator import Evaluation, Evaluator
-from .solvers import Program
+from .solvers import NonlinearProgram
 
-__all__ = ["Guard"]
+__all__ = ["GuardedProgram"]
 
 Array = NDArray[np.float64]
 
 
-class Guard:
+class GuardedProgram:
     """Goals as a nonlinear program in scaled variables, that goes on where a point fails.
 
     A point that fails has an objective that is worse than any seen, so that a search turns back before it.
@@ -26,7 +26,7 @@ class Guard:
         self.steepness: tuple[Array, list[Array]] | None = None
         self.row_size = [goal.size for goal in evaluator.constraints]
 
-    def program(self) -> Program:
+    def program(self) -> NonlinearProgram:
         """Return the program."""
         v, ev = self.ev.variables, self.ev
         sizes = [np.full(c.size, s) for c, s in zip(self.good.constraints, self.row_size, strict=True)]
@@ -35,7 +35,7 @@ class Guard:
         high = np.concatenate([[], *(np.full(k, g.upper / s) for g, k, s in each)])
         self._sizes = np.concatenate([[], *sizes])
         squares = self.good.squares
-        return Program(
+        return NonlinearProgram(
             self.value,
             self.gradient,
             self.rows,

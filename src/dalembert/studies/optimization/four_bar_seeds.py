@@ -25,8 +25,8 @@ from ...connections.joints import Revolute
 from ...errors import SingularityError
 from ...model import Model
 from .design_variables import Variables
-from .levenberg_marquardt import Fit, fit_positions, settled
-from .linkage_positions import Positions, Wanted
+from .levenberg_marquardt import PositionFit, fit_positions, settled
+from .linkage_positions import Positions, TargetPoses
 
 __all__ = ["FourBar", "recognised"]
 
@@ -36,10 +36,10 @@ Complex = NDArray[np.complex128]
 _BATCH = 1000  # random starts at once
 _BATCHES = 10  # of them, at most
 _STEPS = 120
-_EXACT = 1e-20  # sum of squares that is rounding
-_SAME = 1e-5  # of solutions, in units of the extent
-_FAR = 50.0  # extents: links as long are of no use
-_LEAST = 1e-3  # extents: links as short are none
+EXACT_TOL = 1e-20  # sum of squares that is rounding
+DUPLICATE_TOL = 1e-5  # of solutions, in units of the extent
+MAX_DISTANCE = 50.0  # extents: links as long are of no use
+_MIN_VALUE = 1e-3  # extents: links as short are none
 _TRIES = 3  # to give a linkage the numbers of the model
 
 
@@ -49,20 +49,20 @@ class FourBar:
 
     Attributes
     ----------
-    ends : dict of hinge to (body, marker)
-        A moving body at each of the hinges A, B, C, D, and under which its place stands among the numbers.
-    hinges : tuple of str
+    ends : dict of joint to (body, marker)
+        A moving body at each of the joints A, B, C, D, and under which its place stands among the numbers.
+    joints : tuple of str
         A, B, C, D: from the ground along crank, coupler, rocker.
     """
 
     positions: Positions
-    hinges: tuple[str, str, str, str]
+    joints: tuple[str, str, str, str]
     ends: dict[str, tuple[int, str]]
     paths: bool
 
     def begins(
         self, variables: Variables, rng: np.random.Generator, drive: str | None, clean: bool
-    ) -> Iterator[Fit | None]:
+    ) -> Iterator[PositionFit | None]:
         """Yield numbers and coordinates of four-bars that meet everything; None for one that the numbers cannot be.
 
         Those that a drive can take through all positions in their order come first; if `clean`, no others come.
@@ -71,7 +71,7 @@ class FourBar:
         for _ in range(_BATCHES):
             fresh = []
             for x in self._solutions(rng):
-                if all(np.abs(x - other).max() > _SAME for other in known):
+                if all(np.abs(x - other).max() > DUPLICATE_TOL for other in known):
                     known.append(x)
                     fresh.append(self._joints(x))
             if not fresh:
@@ -91,7 +91,7 @@ class FourBar:
         phi, psi = self._turns()
         begin = np.hstack([rng.normal(0, 2, (_BATCH, 4)), rng.uniform(0, 9, (_BATCH, 1))])
         found = _solved(lambda X: _couplers(X, phi, psi), begin)
-        return [x for x in found if x[4] > _LEAST and np.hypot(x[:4:2], x[1:4:2]).min() > _LEAST]
+        return [x for x in found if x[4] > _MIN_VALUE and np.hypot(x[:4:2], x[1:4:2]).min() > _MIN_VALUE]
 
     def _points(self) -> Complex:
         values = self.positions.wanted[0].values
@@ -102,7 +102,7 @@ class FourBar:
         phi, psi = (self._sense(w) * w.values[:, 0] for w in self.positions.wanted)
         return (phi, psi) if self._first_is_crank() else (psi, phi)
 
-    def _sense(self, w: Wanted) -> float:
+    def _sense(self, w: TargetPoses) -> float:
         """Return 1 or -1: how a link turns in the plane as its coordinate grows."""
         if w.kind == "angle":
             return 1.0
@@ -112,8 +112,8 @@ class FourBar:
 
     def _first_is_crank(self) -> bool:
         first = self.positions.wanted[0]
-        crank = self.positions.model.body_names[self.ends[self.hinges[0]][0]]
-        return first.name in (f"{crank}.angle", self.hinges[0])
+        crank = self.positions.model.body_names[self.ends[self.joints[0]][0]]
+        return first.name in (f"{crank}.angle", self.joints[0])
 
     def _joints(self, x: Array) -> Complex:
         """Return where A, B, C, D are at all positions, (4, N)."""
@@ -133,8 +133,8 @@ class FourBar:
         """Return where the pivots of the model are as it is described: angles alone do not say."""
         system, (first, second) = self.positions.model.system, self.positions.plane
         found = []
-        for hinge in (self.hinges[0], self.hinges[3]):
-            connection = system.connections[hinge]
+        for joint in (self.joints[0], self.joints[3]):
+            connection = system.connections[joint]
             end = connection.first if connection.first.body.name == "ground" else connection.second
             place = np.asarray(end.position, dtype=float)
             found.append(complex(place[first], place[second]))
@@ -142,24 +142,24 @@ class FourBar:
 
     def _passable(self, joints: Complex, drive: str | None) -> bool:
         """Whether a link goes through all positions in order, and passes no dead point on the way."""
-        A, B, C, D = joints if drive != self.hinges[3] else joints[::-1]
+        A, B, C, D = joints if drive != self.joints[3] else joints[::-1]
         side = np.sign(((C - B).conj() * (D - C)).imag)
         steps = np.angle(np.roll(B - A, -1) / (B - A))
         ways = [np.mod(sign * steps, 2 * np.pi).sum() for sign in (1, -1)]
         return bool((side == side[0]).all() and min(ways) < 3 * np.pi)
 
-    def _numbered(self, joints: Complex, v: Variables, rng: np.random.Generator) -> Fit | None:
-        """Return the numbers of the model with which its hinges are at given places."""
+    def _numbered(self, joints: Complex, v: Variables, rng: np.random.Generator) -> PositionFit | None:
+        """Return the numbers of the model with which its joints are at given places."""
         own = self.positions
         at = np.stack([joints.real, joints.imag], axis=-1)
-        wanted = [Wanted(h, "point", at[k], *self.ends[h]) for k, h in enumerate(self.hinges)]
+        wanted = [TargetPoses(h, "point", at[k], *self.ends[h]) for k, h in enumerate(self.joints)]
         both = Positions(own.model, own.names, v.scale, [*own.wanted, *wanted], own.plane_name)
         for attempt in range(_TRIES):
             p = v.start if attempt == 0 else _within(v, rng)
             q = np.tile(own.model.random_state(rng).q, (own.count, 1))
             try:
                 q = settled(both, p, q, steps=25)
-                fit = fit_positions(both, Fit(p, q, np.inf), (v.lower, v.upper), 1.0, 60)
+                fit = fit_positions(both, PositionFit(p, q, np.inf), (v.lower, v.upper), 1.0, 60)
             except (np.linalg.LinAlgError, SingularityError):
                 continue
             if fit.cost < 1e-12:
@@ -179,27 +179,27 @@ def recognised(positions: Positions) -> FourBar | None:
     loop = _loop(model)
     if loop is None:
         return None
-    hinges, bodies, ends = loop
+    joints, bodies, ends = loop
     crank, coupler, rocker = bodies
     if len(wanted) == 1 and wanted[0].kind == "point" and wanted[0].values.shape[1] == 2:
         if wanted[0].body != coupler or len(positions.names) < 9 or not 3 <= positions.count <= 9:
             return None
-        return FourBar(positions, hinges, ends, True)
-    sides = {_side(w, model, hinges, (crank, rocker)) for w in wanted}
+        return FourBar(positions, joints, ends, True)
+    sides = {_side(w, model, joints, (crank, rocker)) for w in wanted}
     if len(wanted) == 2 and sides == {0, 1} and len(positions.names) >= 5 and 3 <= positions.count <= 5:
-        return FourBar(positions, hinges, ends, False)
+        return FourBar(positions, joints, ends, False)
     return None
 
 
-def _side(w: Wanted, model: Model, hinges: tuple[str, ...], bodies: tuple[int, int]) -> int | None:
+def _side(w: TargetPoses, model: Model, joints: tuple[str, ...], bodies: tuple[int, int]) -> int | None:
     """Return 0 for an angle of the crank, 1 for one of the rocker."""
     if w.kind == "angle" and w.body in bodies:
         return bodies.index(w.body)
-    return {hinges[0]: 0, hinges[3]: 1}.get(w.name) if w.kind == "hinge" else None
+    return {joints[0]: 0, joints[3]: 1}.get(w.name) if w.kind == "joint" else None
 
 
 def _loop(model: Model) -> tuple[tuple[str, str, str, str], tuple[int, int, int], dict[str, tuple[int, str]]] | None:
-    """Return hinges and bodies of a four-bar in order from the ground, and a moving end of each hinge."""
+    """Return joints and bodies of a four-bar in order from the ground, and a moving end of each joint."""
     connections = model.system.connections
     if len(model.body_names) != 3 or len(connections) != 4:
         return None
@@ -221,10 +221,10 @@ def _loop(model: Model) -> tuple[tuple[str, str, str, str], tuple[int, int, int]
         return None
     numbers = [list(model.body_names).index(body) for body in bodies[1:4]]
     ends = {}
-    for hinge in way:
-        side = "second" if pairs[hinge][0] == "ground" else "first"
-        body = pairs[hinge][side == "second"]
-        ends[hinge] = (list(model.body_names).index(body), f"{hinge}.{side}")
+    for joint in way:
+        side = "second" if pairs[joint][0] == "ground" else "first"
+        body = pairs[joint][side == "second"]
+        ends[joint] = (list(model.body_names).index(body), f"{joint}.{side}")
     return (way[0], way[1], way[2], way[3]), (numbers[0], numbers[1], numbers[2]), ends
 
 
@@ -262,7 +262,7 @@ def _is_linkage(x: Array) -> bool:
     """Whether two dyads are two, and links have a length that one can make."""
     a, z, b, w = x[::2] + 1j * x[1::2]
     lengths = np.abs([a - b, z - w, z, w, a + z, b + w])
-    return bool(lengths[:2].min() > 10 * _LEAST and lengths.min() > _LEAST and lengths.max() < _FAR)
+    return bool(lengths[:2].min() > 10 * _MIN_VALUE and lengths.min() > _MIN_VALUE and lengths.max() < MAX_DISTANCE)
 
 
 def _solved(residual: Callable[[Array], Array], X: Array) -> list[Array]:
@@ -282,7 +282,7 @@ def _solved(residual: Callable[[Array], Array], X: Array) -> list[Array]:
         X, F = np.where(better[:, None], new, X), np.where(better[:, None], G, F)
         cost = np.where(better, value, cost)
         damping = np.clip(np.where(better, damping / 5, damping * 4), 1e-12, 1e9)
-        done = cost < _EXACT
+        done = cost < EXACT_TOL
         found += list(X[done])
         left = ~done & (damping < 1e8)
         X, F, cost, damping = X[left], F[left], cost[left], damping[left]

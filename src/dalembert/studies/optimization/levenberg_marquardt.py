@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 
 from .linkage_positions import Positions
 
-__all__ = ["Fit", "fit_positions", "settled"]
+__all__ = ["PositionFit", "fit_positions", "settled"]
 
 Array = NDArray[np.float64]
 
 _FIRST = 1e-2  # of the damping
-_EXACT = 1e-24  # sum of squares that is rounding
+EXACT_TOL = 1e-24  # sum of squares that is rounding
 _DONE = 1e-11  # relative decrease over as many steps as below that is none
 _LOOK = 8  # steps
-_HOPELESS = 1e8  # of the damping
+MAX_DAMPING = 1e8  # of the damping
 
 
 @dataclass
-class Fit:
+class PositionFit:
     """Numbers p (n,) and coordinates q (N, nq), with the sum of squares of all rows."""
 
     p: Array
@@ -54,14 +54,16 @@ def settled(positions: Positions, p: Array, q: Array, weight: float = 1.0, steps
     return np.asarray(q)
 
 
-def fit_positions(positions: Positions, start: Fit, bounds: tuple[Array, Array], weight: float, most: int) -> Fit:
+def fit_positions(
+    positions: Positions, start: PositionFit, bounds: tuple[Array, Array], weight: float, most: int
+) -> PositionFit:
     """Return what fits best near a start, numbers within their bounds; loops count by a weight."""
     p, q, damping = start.p, start.q, _FIRST
     lower, upper = bounds
     r, Jq, Jp = _rows(positions, p, q, weight)
     cost, past = float((r**2).sum()), [np.inf] * _LOOK
     for _ in range(most):
-        if cost < _EXACT or damping > _HOPELESS or past[-_LOOK] - cost < _DONE * cost:
+        if cost < EXACT_TOL or damping > MAX_DAMPING or past[-_LOOK] - cost < _DONE * cost:
             break
         eliminated, S = _eliminated(r, Jq, Jp, damping)
         there = np.clip(p + eliminated, lower, upper)
@@ -74,7 +76,7 @@ def fit_positions(positions: Positions, start: Fit, bounds: tuple[Array, Array],
             r, Jq, Jp = _rows(positions, p, q, weight)
         else:
             damping *= 4
-    return Fit(p, q, cost)
+    return PositionFit(p, q, cost)
 
 
 def _rows(positions: Positions, p: Array, q: Array, weight: float) -> tuple[Array, Array, Array]:

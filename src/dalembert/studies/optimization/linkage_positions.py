@@ -3,7 +3,7 @@
 Unknown are the numbers p (n), and the coordinates q_j (nq) of every position j:
 
     S Phi(q_j, p) = 0                      loops close
-    (y(q_j, p) - y_j) / L = 0              markers, bodies and hinges are where they are wanted                    (1)
+    (y(q_j, p) - y_j) / L = 0              markers, bodies and joints are where they are wanted                    (1)
 
 with S and L as in `analysis.scales`, so that all is of the size of one. Derivatives by q are those of the core; those
 by p are differences of models that differ in one number: positions are linear in places, and almost so in attitudes.
@@ -23,31 +23,31 @@ from ...errors import ModelError
 from ...model import Model
 from ...model.conditions import parameter_value
 
-__all__ = ["Positions", "Wanted", "as_wanted"]
+__all__ = ["Positions", "TargetPoses", "as_wanted"]
 
 Array = NDArray[np.float64]
 
-_STEP = 1e-5  # of differences, of the size of a number: what they miss slows the search down by as much
+DIFFERENCE_STEP = 1e-5  # of differences, of the size of a number: what they miss slows the search down by as much
 _PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class TargetPoses:
     """Where one thing is wanted at all positions.
 
     Attributes
     ----------
     name : str
-        A marker, a body, or a hinge.
+        A marker, a body, or a joint.
     kind : str
-        ``"point"``, ``"angle"`` or ``"hinge"``.
+        ``"point"``, ``"angle"`` or ``"joint"``.
     values : (N, k) m or rad
     body : int
-        Number of its body among those of the model; -1 for a hinge.
+        Number of its body among those of the model; -1 for a joint.
     marker : str
         Under which its place stands among the numbers of the model; empty for the origin of a body.
     column : int
-        Of the coordinate of a hinge.
+        Of the coordinate of a joint.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Wanted:
     column: int = -1
 
 
-def as_wanted(item: str, model: Model, through: Any) -> list[Wanted]:
+def as_wanted(item: str, model: Model, through: Any) -> list[TargetPoses]:
     """Return what has to be met, looked through; see `synthesize`."""
     if not isinstance(through, Mapping) or not through:
         raise ModelError(item, "through", through, "give a dict of name to values: {'coupler.P': points}")
@@ -70,7 +70,7 @@ def as_wanted(item: str, model: Model, through: Any) -> list[Wanted]:
     return found
 
 
-def _wanted(item: str, model: Model, name: Any, given: Any) -> Wanted:
+def _wanted(item: str, model: Model, name: Any, given: Any) -> TargetPoses:
     try:
         values = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
@@ -80,18 +80,18 @@ def _wanted(item: str, model: Model, name: Any, given: Any) -> Wanted:
     bodies = list(model.body_names)
     owner, _, last = str(name).rpartition(".")
     if last == "angle" and owner in bodies:
-        return Wanted(name, "angle", _column(item, name, values), bodies.index(owner))
-    span = model.span_called(str(name))
+        return TargetPoses(name, "angle", _column(item, name, values), bodies.index(owner))
+    span = model.index_range(str(name))
     if span is not None:
         if span.stop - span.start != 1 or model.nq != model.nv:
-            raise ModelError(item, "through", name, "a hinge must have one coordinate, and no other quaternions")
-        return Wanted(name, "hinge", _column(item, name, values), column=span.start)
+            raise ModelError(item, "through", name, "a joint must have one coordinate, and no other quaternions")
+        return TargetPoses(name, "joint", _column(item, name, values), column=span.start)
     body, marker = (owner, str(name)) if owner in bodies else (str(name), "")
     if body in bodies and (not marker or f"{marker}.x" in model.parameter_names):
         if values.ndim != 2 or values.shape[1] not in (2, 3):
             raise ModelError(item, f"values of {name!r}", values.shape, "give points (n, 2) in the plane, or (n, 3)")
-        return Wanted(name, "point", values, bodies.index(body), marker)
-    raise ModelError(item, "through", name, "give a marker 'coupler.P', 'coupler.angle', or a hinge of the tree")
+        return TargetPoses(name, "point", values, bodies.index(body), marker)
+    raise ModelError(item, "through", name, "give a marker 'coupler.P', 'coupler.angle', or a joint of the tree")
 
 
 def _column(item: str, name: Any, values: Array) -> Array:
@@ -115,10 +115,12 @@ class Positions:
         ``"xy"``, ``"xz"``, ``"yz"``: in which points of two components and angles are.
     """
 
-    def __init__(self, model: Model, names: tuple[str, ...], sizes: Array, wanted: list[Wanted], plane: str) -> None:
+    def __init__(
+        self, model: Model, names: tuple[str, ...], sizes: Array, wanted: list[TargetPoses], plane: str
+    ) -> None:
         if plane not in _PLANES:
             raise ModelError("synthesize", "plane", plane, f"use {', '.join(map(repr, _PLANES))}")
-        self.model, self.names, self.steps, self.wanted = model, names, _STEP * sizes, wanted
+        self.model, self.names, self.steps, self.wanted = model, names, DIFFERENCE_STEP * sizes, wanted
         self.count = len(wanted[0].values)
         self.plane, self.plane_name = _PLANES[plane], plane
         first, second = self.plane
@@ -142,7 +144,7 @@ class Positions:
         R, x = self._poses(model, q)
         parts = []
         for w in self.wanted:
-            if w.kind == "hinge":
+            if w.kind == "joint":
                 parts.append(_turned(q[:, w.column : w.column + 1] - w.values))
             elif w.kind == "angle":
                 parts.append(_turned(self._angle(R[:, w.body])[:, None] - w.values))
@@ -159,7 +161,7 @@ class Positions:
         V = model.velocities(np.repeat(q, nv, axis=0), np.tile(np.eye(nv), (N, 1))).reshape(N, nv, -1, 6)
         parts = []
         for w in self.wanted:
-            if w.kind == "hinge":
+            if w.kind == "joint":
                 parts.append(np.broadcast_to(np.eye(nv)[w.column], (N, 1, nv)))
             elif w.kind == "angle":
                 parts.append((V[:, :, w.body, :3] @ self.normal)[:, None])
@@ -187,12 +189,12 @@ class Positions:
         found = model.poses(q)
         return found[0], found[1]
 
-    def _place(self, model: Model, w: Wanted) -> Array:
+    def _place(self, model: Model, w: TargetPoses) -> Array:
         if not w.marker:
             return np.zeros(3)
         return np.array([float(parameter_value(model, f"{w.marker}.{c}", model.parameters)) for c in "xyz"])
 
-    def _columns(self, w: Wanted) -> tuple[int, ...]:
+    def _columns(self, w: TargetPoses) -> tuple[int, ...]:
         return self.plane if w.values.shape[1] == 2 else (0, 1, 2)
 
     def _angle(self, R: Array) -> Array:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model import Model
-from ..sweeps.jobs import Interrupted
-from .evaluator import Evaluator, Record
-from .failure_recovery import Guard
+from ..sweeps.jobs import StudyInterrupted
+from .evaluator import EvaluationRecord, Evaluator
+from .failure_recovery import GuardedProgram
 from .optimum import KEPT, Optimum, Trial
 from .solvers import solve
 
@@ -31,7 +31,7 @@ def searches(
         evaluator.trial = number
         try:
             trials.append(_search(evaluator, point, method, tolerance, most, seed + number))
-        except (KeyboardInterrupt, Interrupted):
+        except (KeyboardInterrupt, StudyInterrupted):
             if not evaluator.history:
                 raise
             said = "interrupted by Ctrl-C"
@@ -44,7 +44,7 @@ def _search(ev: Evaluator, point: Array, method: str, tolerance: float, most: in
     here = ev.at(point)
     if here.error:
         return Trial(point, point, np.nan, np.nan, False, f"it could not begin: {here.error}", 1)
-    solved = solve(Guard(ev, here).program(), ev.variables.to_unit(point), method, tolerance, most, seed)
+    solved = solve(GuardedProgram(ev, here).program(), ev.variables.to_unit(point), method, tolerance, most, seed)
     x, message = ev.variables.from_unit(solved.z), solved.message
     ev.at(x)
     mine = ev.history[first:]
@@ -55,7 +55,7 @@ def _search(ev: Evaluator, point: Array, method: str, tolerance: float, most: in
     return Trial(point, end.x, end.objective, end.violation, solved.success, message, len(mine))
 
 
-def _merit(record: Record, sign: float, leave: float = 0.0) -> tuple[float, float]:
+def _merit(record: EvaluationRecord, sign: float, leave: float = 0.0) -> tuple[float, float]:
     """Return what is smaller for a better point: first those that keep the constraints."""
     if record.violation > KEPT:
         return 1.0, record.violation * (1 - leave)
@@ -63,7 +63,7 @@ def _merit(record: Record, sign: float, leave: float = 0.0) -> tuple[float, floa
     return 0.0, cost - leave * abs(cost)
 
 
-def _best(records: Sequence[Record], sign: float) -> Record | None:
+def _best(records: Sequence[EvaluationRecord], sign: float) -> EvaluationRecord | None:
     """Return the best of all points that did not fail."""
     good = [record for record in records if not record.error]
     return min(good, key=lambda record: _merit(record, sign)) if good else None

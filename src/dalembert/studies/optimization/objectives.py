@@ -16,7 +16,9 @@ __all__ = ["Goal", "as_goals", "slopes"]
 
 Array = NDArray[np.float64]
 
-_STEP = 1e-5  # relative, of central differences of functions of outputs: 1e-10 of the third derivative, rounding 1e-11
+DIFFERENCE_STEP = (
+    1e-5  # relative, of central differences of functions of outputs: 1e-10 of the third derivative, rounding 1e-11
+)
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def slopes(goal: Goal, outputs: Mapping[str, Array], by: Mapping[str, Array], co
             float(np.abs(by[label][..., k]).max(initial=0.0)) / (1e-9 + float(np.abs(value).max(initial=0.0)))
             for label, value in outputs.items()
         )
-        h = _STEP / max(reach, 1e-12)
+        h = DIFFERENCE_STEP / max(reach, 1e-12)
         up, down = (
             goal.value({label: value + sign * h * by[label][..., k] for label, value in outputs.items()})
             for sign in (1, -1)

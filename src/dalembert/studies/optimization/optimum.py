@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...errors import GradientError, ModelError
 from ...model import Model
 from .design_variables import Variables
-from .evaluator import Evaluator, Record
+from .evaluator import EvaluationRecord, Evaluator
 from .objectives import Goal
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Optimum:
     message: str
     violation: float
     trials: tuple[Trial, ...]
-    records: list[Record]
+    records: list[EvaluationRecord]
     gradient: str
     evaluations: int
     method: str

@@ -25,7 +25,7 @@ from ...system import System
 from .design_optimization import optimize
 from .optimum import Optimum
 
-__all__ = ["Fitted", "fit"]
+__all__ = ["ParameterFit", "fit"]
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ _TOLD = 1e-7  # smallest over largest singular value of J in units of the estima
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class ParameterFit:
     """Numbers and what is known of them; print it.
 
     Attributes
@@ -137,7 +137,7 @@ def fit(
     starts: int = 1,
     seed: int = 0,
     **settings: Any,
-) -> Fitted:
+) -> ParameterFit:
     """Find numbers of a system with which its simulated motion is nearest to a measured one.
 
     Parameters
@@ -209,7 +209,7 @@ def fit(
     left = {name: np.where(there[name], given[name] - found.outputs[name], np.nan) for name in given}
     spread = float(np.sqrt(found.objective / (count - len(over))))
     covariance, notes = _covariance(found, 1.0 if noise is not None else spread)
-    return Fitted(
+    return ParameterFit(
         found.names,
         found.x,
         np.sqrt(np.diag(covariance)),

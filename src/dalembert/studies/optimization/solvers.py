@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...errors import MissingPackageError, ModelError
 
-__all__ = ["METHODS", "Program", "Solved", "mind_method", "solve"]
+__all__ = ["METHODS", "NonlinearProgram", "SolverResult", "check_method", "solve"]
 
 Array = NDArray[np.float64]
 
@@ -31,12 +31,12 @@ METHODS = (
     "differential_evolution",
     "ipopt",
 )
-_BLIND = ("COBYLA", "Nelder-Mead", "Powell", "differential_evolution")  # which take no derivatives
+DERIVATIVE_FREE = ("COBYLA", "Nelder-Mead", "Powell", "differential_evolution")  # which take no derivatives
 _UNBOUND = ("L-BFGS-B", "Nelder-Mead", "Powell", "least_squares")  # which take no constraints
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class NonlinearProgram:
     """(1), in numbers of about one.
 
     Attributes
@@ -64,7 +64,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolverResult:
     """Where a solver ended, whether it says that this is an optimum, and its own words."""
 
     z: Array
@@ -74,7 +74,7 @@ class Solved:
     by: Array | None = None  # multipliers of rows, where the solver tells them
 
 
-def mind_method(item: str, method: Any, constrained: bool) -> None:
+def check_method(item: str, method: Any, constrained: bool) -> None:
     """Refuse a method that is none, or that cannot take constraints."""
     if not isinstance(method, str) or (method not in METHODS and not method.startswith("nlopt:")):
         known = ", ".join(map(repr, METHODS))
@@ -83,7 +83,7 @@ def mind_method(item: str, method: Any, constrained: bool) -> None:
         raise ModelError(item, "method", method, "it takes no constraints: use 'SLSQP', 'trust-constr' or 'ipopt'")
 
 
-def solve(program: Program, z: Array, method: str, tolerance: float, most: int, seed: int = 0) -> Solved:
+def solve(program: NonlinearProgram, z: Array, method: str, tolerance: float, most: int, seed: int = 0) -> SolverResult:
     """Solve a program from a start z (n,).
 
     Parameters
@@ -111,11 +111,11 @@ def solve(program: Program, z: Array, method: str, tolerance: float, most: int, 
     return _minimize(program, z, method, tolerance, most)
 
 
-def _minimize(program: Program, z: Array, method: str, tolerance: float, most: int) -> Solved:
+def _minimize(program: NonlinearProgram, z: Array, method: str, tolerance: float, most: int) -> SolverResult:
     from scipy.optimize import Bounds, minimize
 
     options: dict[str, Any] = {"maxiter": most}
-    given: dict[str, Any] = {} if method in _BLIND else {"jac": program.gradient}
+    given: dict[str, Any] = {} if method in DERIVATIVE_FREE else {"jac": program.gradient}
     tied = program.low == program.high
     if method == "SLSQP":
         options["ftol"] = tolerance
@@ -135,7 +135,7 @@ def _minimize(program: Program, z: Array, method: str, tolerance: float, most: i
         found = minimize(program.value, z, method=method, bounds=bounds, options=options, **given)
     count = int(getattr(found, "nit", 0) or found.nfev)
     by = getattr(found, "multipliers", None) if method == "SLSQP" else None
-    return Solved(np.asarray(found.x, dtype=float), bool(found.success), str(found.message), count, by)
+    return SolverResult(np.asarray(found.x, dtype=float), bool(found.success), str(found.message), count, by)
 
 
 def _quasi_newton() -> Any:
@@ -144,7 +144,7 @@ def _quasi_newton() -> Any:
     return BFGS()
 
 
-def _rows(program: Program) -> Any:
+def _rows(program: NonlinearProgram) -> Any:
     from scipy.optimize import NonlinearConstraint
 
     if not len(program.low):
@@ -152,7 +152,7 @@ def _rows(program: Program) -> Any:
     return (NonlinearConstraint(program.rows, program.low, program.high, jac=program.jacobian, hess=_quasi_newton()),)
 
 
-def _halves(program: Program, tied: NDArray[np.bool_]) -> list[dict[str, Any]]:
+def _halves(program: NonlinearProgram, tied: NDArray[np.bool_]) -> list[dict[str, Any]]:
     """Return rows as SLSQP wants them: equal to zero, or not below zero."""
 
     def dense(z: Array) -> Array:
@@ -181,7 +181,7 @@ def _halves(program: Program, tied: NDArray[np.bool_]) -> list[dict[str, Any]]:
     return parts
 
 
-def _least_squares(program: Program, z: Array, tolerance: float, most: int) -> Solved:
+def _least_squares(program: NonlinearProgram, z: Array, tolerance: float, most: int) -> SolverResult:
     from scipy.optimize import least_squares
 
     assert program.residuals is not None and program.slopes is not None
@@ -197,10 +197,10 @@ def _least_squares(program: Program, z: Array, tolerance: float, most: int) -> S
         gtol=tolerance,
         max_nfev=most,
     )
-    return Solved(np.asarray(found.x), bool(found.success), str(found.message), int(found.nfev))
+    return SolverResult(np.asarray(found.x), bool(found.success), str(found.message), int(found.nfev))
 
 
-def _evolution(program: Program, z: Array, tolerance: float, most: int, seed: int) -> Solved:
+def _evolution(program: NonlinearProgram, z: Array, tolerance: float, most: int, seed: int) -> SolverResult:
     from scipy.optimize import Bounds, NonlinearConstraint, differential_evolution
 
     if not np.isfinite(program.upper - program.lower).all():
@@ -218,10 +218,10 @@ def _evolution(program: Program, z: Array, tolerance: float, most: int, seed: in
         polish=False,
         x0=z,
     )
-    return Solved(np.asarray(found.x), bool(found.success), str(found.message), int(found.nit))
+    return SolverResult(np.asarray(found.x), bool(found.success), str(found.message), int(found.nit))
 
 
-def _nlopt(program: Program, z: Array, name: str, tolerance: float, most: int, seed: int) -> Solved:
+def _nlopt(program: NonlinearProgram, z: Array, name: str, tolerance: float, most: int, seed: int) -> SolverResult:
     try:
         import nlopt
     except ImportError:
@@ -261,14 +261,14 @@ def _nlopt(program: Program, z: Array, name: str, tolerance: float, most: int, s
         z = np.asarray(search.optimize(np.clip(z, program.lower, program.upper)))
         ended = int(search.last_optimize_result())
     except nlopt.RoundoffLimited:
-        return Solved(z, False, "NLopt: limited by rounding", int(search.get_numevals()))
+        return SolverResult(z, False, "NLopt: limited by rounding", int(search.get_numevals()))
     except (ValueError, RuntimeError) as error:
         raise ModelError("optimize", "method", f"nlopt:{name}", f"NLopt refuses the problem: {error}") from error
     said = {1: "success", 2: "stop value", 3: "ftol reached", 4: "xtol reached", 5: "most evaluations", 6: "time"}
-    return Solved(z, ended in (1, 2, 3, 4), f"NLopt: {said.get(ended, ended)}", int(search.get_numevals()))
+    return SolverResult(z, ended in (1, 2, 3, 4), f"NLopt: {said.get(ended, ended)}", int(search.get_numevals()))
 
 
-def _ipopt(program: Program, z: Array, tolerance: float, most: int) -> Solved:
+def _ipopt(program: NonlinearProgram, z: Array, tolerance: float, most: int) -> SolverResult:
     """Solve by IPOPT, which comes with CasADi; second derivatives are approximated along the way (BFGS)."""
     try:
         import casadi
@@ -294,4 +294,4 @@ def _ipopt(program: Program, z: Array, tolerance: float, most: int) -> Solved:
     stats = solver.stats()
     said = str(stats["return_status"])
     end = np.clip(np.asarray(found["x"]).ravel(), program.lower, program.upper)
-    return Solved(end, bool(stats["success"]), f"IPOPT: {said.replace('_', ' ')}", int(stats["iter_count"]))
+    return SolverResult(end, bool(stats["success"]), f"IPOPT: {said.replace('_', ' ')}", int(stats["iter_count"]))

@@ -16,9 +16,9 @@ from ...model import Model, as_model
 from ...system import System
 from .design_variables import Variables, make_variables, spread
 from .four_bar_seeds import recognised
-from .levenberg_marquardt import Fit, fit_positions, settled
+from .levenberg_marquardt import PositionFit, fit_positions, settled
 from .linkage_defects import find_defects
-from .linkage_positions import Positions, Wanted, as_wanted
+from .linkage_positions import Positions, TargetPoses, as_wanted
 
 __all__ = ["Linkage", "Synthesis", "synthesize"]
 
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 _ITEM = "synthesize"
 _MET = 1e-9  # of what is wanted, in units of its extent: met exactly
-_SAME = 1e-5  # of numbers, in units of their bounds: the same linkage
+DUPLICATE_TOL = 1e-5  # of numbers, in units of their bounds: the same linkage
 _WEIGHTS = (10.0, 100.0, 1e3)  # of loops, one after the other, where not everything can be met
 
 
@@ -52,7 +52,7 @@ class Linkage:
     errors: dict[str, Array]
     defects: tuple[str, ...]
     model: Model = field(repr=False)
-    wanted: tuple[Wanted, ...] = field(repr=False)
+    wanted: tuple[TargetPoses, ...] = field(repr=False)
     plane: tuple[int, int] = field(repr=False)
 
     def __getitem__(self, name: str) -> float:
@@ -139,7 +139,7 @@ def synthesize(
 
     Loops need not close at the start: numbers, and coordinates of all positions, are found together, from random
     starts. Where everything can be met it is met to rounding; where more is wanted than there are numbers, in the sense
-    of least squares, loops closed. Where all of a four-bar with revolute hinges may be chosen, for points of its
+    of least squares, loops closed. Where all of a four-bar with revolute joints may be chosen, for points of its
     coupler or angles of its other links, solutions of its polynomial equations from thousands of random starts come
     first.
 
@@ -150,7 +150,7 @@ def synthesize(
     over : dict of name to (lower, upper)
     through : dict of name to values
         Path generation: a marker and the points of its path, ``{"coupler.P": points}``, (N, 2) in the plane, or (N, 3).
-        Function generation: angles of links, or coordinates of hinges, that belong together,
+        Function generation: angles of links, or coordinates of joints, that belong together,
         ``{"crank.angle": phi, "rocker.angle": psi}``, (N,) rad. Motion generation: both, ``{"coupler.P": points,
         "coupler.angle": angles}``. An angle is that of a body about the normal of the plane.
     plane : str
@@ -208,16 +208,16 @@ def synthesize(
     if defects not in (True, False, "avoid"):
         raise ModelError(_ITEM, "defects", defects, "use True, False or 'avoid'")
     search = _search(positions, variables, points, rng, drive, most, clean=defects == "avoid")
-    exact: list[Fit] = []
+    exact: list[PositionFit] = []
     found: list[Linkage] = []
-    best: Fit | None = None
+    best: PositionFit | None = None
     tried = 0
     for fit in itertools.islice(search, int(starts)):
         tried += 1
         if fit is None:
             continue
         if fit.cost < _MET**2:
-            if all(np.abs((fit.p - other.p) / variables.scale).max() > _SAME for other in exact):
+            if all(np.abs((fit.p - other.p) / variables.scale).max() > DUPLICATE_TOL for other in exact):
                 exact.append(fit)
                 found.append(_linkage(positions, fit, drive, bool(defects)))
         elif best is None or fit.cost < best.cost:
@@ -240,7 +240,7 @@ def _search(
     drive: str | None,
     most: int,
     clean: bool,
-) -> Iterator[Fit | None]:
+) -> Iterator[PositionFit | None]:
     """Yield what is found from one start after the other; None where matrices are singular on the way."""
     bar = recognised(positions)
     if bar is not None:
@@ -250,18 +250,20 @@ def _search(
         yield _fitted(positions, v, point, rng, most)
 
 
-def _fitted(positions: Positions, v: Variables, point: Array, rng: np.random.Generator, most: int) -> Fit | None:
+def _fitted(
+    positions: Positions, v: Variables, point: Array, rng: np.random.Generator, most: int
+) -> PositionFit | None:
     """Return what is found from one start; None if matrices are singular on the way."""
     state = positions.model.random_state(rng)
     q = np.tile(state.q, (positions.count, 1))
     try:
         q = settled(positions, point, q)
-        return fit_positions(positions, Fit(point, q, np.inf), (v.lower, v.upper), 1.0, most)
+        return fit_positions(positions, PositionFit(point, q, np.inf), (v.lower, v.upper), 1.0, most)
     except (np.linalg.LinAlgError, SingularityError):
         return None
 
 
-def _nearest(positions: Positions, v: Variables, fit: Fit, most: int) -> Fit:
+def _nearest(positions: Positions, v: Variables, fit: PositionFit, most: int) -> PositionFit:
     """Return a fit whose loops close: they count more and more, and at last are closed."""
     for weight in _WEIGHTS:
         fit = fit_positions(positions, fit, (v.lower, v.upper), weight, most)
@@ -272,10 +274,10 @@ def _nearest(positions: Positions, v: Variables, fit: Fit, most: int) -> Fit:
         if not r.size or np.abs(r).max() < 1e-13:
             break
         q = model.integrate(q, -(np.linalg.pinv(closing, rcond=1e-9) @ r[..., None])[..., 0])
-    return Fit(fit.p, q, fit.cost)
+    return PositionFit(fit.p, q, fit.cost)
 
 
-def _linkage(positions: Positions, fit: Fit, drive: str | None, defects: bool) -> Linkage:
+def _linkage(positions: Positions, fit: PositionFit, drive: str | None, defects: bool) -> Linkage:
     model = positions.model_at(fit.p)
     off, errors, at = positions.off(model, fit.q), {}, 0
     for w in positions.wanted:

@@ -17,7 +17,7 @@ from ...result import Result
 from ...simulation import start_state
 from ...system import System
 from .collocation import Transcription
-from .solvers import mind_method, solve
+from .solvers import check_method, solve
 
 __all__ = ["OptimalMotion", "optimal_motion"]
 
@@ -104,10 +104,10 @@ def optimal_motion(
     ----------
     system : System or Model
     end : dict of name to value
-        What is given at the end: coordinates ``"A"`` and speeds ``"A.speed"`` of hinges; the rest is free. With loops
-        give as many as there are freedoms.
-    efforts : dict of hinge to (lower, upper), N m or N
-        Which hinges are actuated, and within which bounds. Hinges of the trees, not those at which loops are cut.
+        What is given at the end: coordinates ``"A"`` and speeds ``"A.speed"`` of joints; the rest is free. With loops
+        give as many as there are degrees of freedom.
+    efforts : dict of joint to (lower, upper), N m or N
+        Which joints are actuated, and within which bounds. Joints of the trees, not those at which loops are cut.
     time : float, or (lower, upper), s
         How long it takes, or may take.
     minimize : str
@@ -141,8 +141,8 @@ def optimal_motion(
     ('optimal', 2.0)
     """
     model = as_model(system)
-    _mind(model)
-    mind_method(_ITEM, method, True)
+    _check_values(model)
+    check_method(_ITEM, method, True)
     if minimize not in ("time", "effort"):
         raise ModelError(_ITEM, "minimize", minimize, "use 'time' or 'effort'")
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 2:
@@ -160,7 +160,7 @@ def optimal_motion(
         if not low <= start[place] <= high:
             raise ModelError(_ITEM, f"limits of {name!r}", (low, high), f"the start, {start[place]:.6g}, lies outside")
     if span[0] < span[1]:
-        _mind_clock(model, start)
+        _check_clock(model, start)
     ends, values = np.array(list(given.values())), np.array([float(end[name]) for name in given])
     size = np.maximum(1.0, np.abs(np.where(np.isin(np.arange(len(start)), ends), 0.0, start)))
     size[ends] = np.maximum(size[ends], np.abs(values))
@@ -186,15 +186,15 @@ def optimal_motion(
     return _answer(program, np.clip(solved.z, whole.lower, whole.upper), solved, tuple(efforts))
 
 
-def _mind(model: Model) -> None:
+def _check_values(model: Model) -> None:
     if model.nq != model.nv:
-        remedy = "coordinates with quaternions are not taken: use hinges of angles, such as Universal or Revolute"
+        remedy = "coordinates with quaternions are not taken: use joints of angles, such as Universal or Revolute"
         raise ModelError(_ITEM, "system", model.system.name, remedy)
     if model.drives:
         raise ModelError(_ITEM, "system", model.system.name, "it has drives: what they prescribe cannot be chosen")
 
 
-def _mind_clock(model: Model, start: Array) -> None:
+def _check_clock(model: Model, start: Array) -> None:
     """Refuse what depends on time where its end is free: its change with the end would be left out."""
     n = model.nv
     parts = start[:n], start[n : 2 * n], start[2 * n :]
@@ -249,11 +249,11 @@ def _limits(model: Model, limits: Mapping[str, Any] | None) -> dict[str, tuple[i
 
 def _efforts(model: Model, efforts: Mapping[str, Any]) -> tuple[NDArray[np.intp], Array]:
     if not isinstance(efforts, Mapping) or not efforts:
-        raise ModelError(_ITEM, "efforts", efforts, "give hinges and bounds: {'A': (-10.0, 10.0)}")
+        raise ModelError(_ITEM, "efforts", efforts, "give joints and bounds: {'A': (-10.0, 10.0)}")
     places = _places(model, efforts, "efforts")
     for name, place in places.items():
         if place >= model.nv:
-            raise ModelError(_ITEM, "efforts", name, "efforts act along coordinates: name a hinge")
+            raise ModelError(_ITEM, "efforts", name, "efforts act along coordinates: name a joint")
     for name, given in efforts.items():
         _mind_pair("efforts", name, given)
     bounds = np.array([[float(low), float(high)] for low, high in efforts.values()]).T

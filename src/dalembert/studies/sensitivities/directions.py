@@ -14,16 +14,16 @@ from ...errors import ModelError
 from ...linear.small_motions import small_motion_names
 from ...model import Model, State
 from ...model.conditions import parameter_value
-from ...result import Motion, Output, Periods, Result, always
+from ...result import Motion, Output, Periods, Result, single_period
 from ...result.outputs.output import value_of
 from ...simulation import start_state
-from .initial_state import starts_by_loops
+from .initial_state import initial_state_derivatives
 
 __all__ = [
+    "DIFFERENCE_STEP",
     "FACTORS",
-    "STEP",
-    "Changes",
-    "Direction",
+    "ParameterDirection",
+    "StateDerivatives",
     "differences",
     "directions_of",
     "same_branch",
@@ -33,12 +33,12 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-STEP = 1e-3  # of central differences of fourth order: 1e-12 of the fifth derivative, rounding 1e-13
+DIFFERENCE_STEP = 1e-3  # of central differences of fourth order: 1e-12 of the fifth derivative, rounding 1e-13
 FACTORS = (1.0, -1.0, 2.0, -2.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Direction:
+class ParameterDirection:
     """One thing that a run varies with.
 
     Attributes
@@ -73,7 +73,7 @@ def small_motion(model: Model, q: Array, dq: Array) -> Array:
     """Return the small motion xi (nv,) by which coordinates q (nq,) change at the rates dq (nq,)."""
     if model.nq == model.nv:
         return dq
-    N = np.stack([slope(partial(_moved, model, q, axis), STEP) for axis in np.eye(model.nv)], axis=1)
+    N = np.stack([slope(partial(_moved, model, q, axis), DIFFERENCE_STEP) for axis in np.eye(model.nv)], axis=1)
     return np.asarray(np.linalg.lstsq(N, dq, rcond=None)[0])
 
 
@@ -88,37 +88,39 @@ def directions_of(
     state: Mapping[str, Any] | None,
     parameters: Mapping[str, float],
     t_start: float,
-) -> list[Direction]:
+) -> list[ParameterDirection]:
     """Return the directions of all names."""
     if not names or len(set(names)) < len(names):
         raise ModelError("sensitivity", "by", names, "give names, each once")
     base = model.with_parameters(dict(parameters)) if parameters else model
     described = base.conditions()
     start = State(result.q[0], result.v[0], t_start, result.x[0])
-    known = starts_by_loops(base, start, state, names)
+    known = initial_state_derivatives(base, start, state, names)
 
-    def direction(name: str) -> Direction:
+    def direction(name: str) -> ParameterDirection:
         if name in model.parameter_names:
             value = float(parameter_value(base, name, base.parameters))
             size = abs(value) if value else 1.0
 
             if name in known:
-                return Direction(name, name, size, known[name])
+                return ParameterDirection(name, name, size, known[name])
             if not (model.nc or model.drives or model.system.places):  # the start is as it was given
-                return Direction(name, name, size, np.zeros(2 * model.nv + model.nx))
+                return ParameterDirection(name, name, size, np.zeros(2 * model.nv + model.nx))
 
             def begin(change: float) -> State:
                 return start_state(described.beside(name, change).model, state, t_start)[0]
 
-            return Direction(name, name, size, _start_slope(base, start, begin, STEP * size))
+            return ParameterDirection(name, name, size, _start_slope(base, start, begin, DIFFERENCE_STEP * size))
         value = _start_value(result, name, state or {})
         if name in known:
-            return Direction(name, None, max(abs(value), 1.0), known[name])
+            return ParameterDirection(name, None, max(abs(value), 1.0), known[name])
 
         def begin_at(change: float) -> State:
             return start_state(base, {**(state or {}), name: value + change}, t_start)[0]
 
-        return Direction(name, None, max(abs(value), 1.0), _start_slope(base, start, begin_at, STEP))
+        return ParameterDirection(
+            name, None, max(abs(value), 1.0), _start_slope(base, start, begin_at, DIFFERENCE_STEP)
+        )
 
     return [direction(name) for name in names]
 
@@ -160,9 +162,9 @@ def _start_slope(model: Model, start: State, begin: Callable[[float], State], st
 def _nearest(model: Model, near: Array, q: Array) -> Array:
     """Return coordinates with every quaternion of the sign that is nearest."""
     q = q.copy()
-    for hinge in model.forest.hinges:
-        span = model.q_slice(hinge.name)
-        if span.stop - span.start > len(hinge.element.speeds):
+    for joint in model.forest.joints:
+        span = model.q_slice(joint.name)
+        if span.stop - span.start > len(joint.element.speeds):
             four = slice(span.start, span.start + 4)
             if near[four] @ q[four] < 0:
                 q[four] *= -1
@@ -170,7 +172,7 @@ def _nearest(model: Model, near: Array, q: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Changes:
+class StateDerivatives:
     """Changes of the state of a run at some times, in some directions.
 
     Attributes
@@ -182,7 +184,7 @@ class Changes:
     """
 
     result: Result
-    directions: tuple[Direction, ...]
+    directions: tuple[ParameterDirection, ...]
     t: Array
     y: Array
 
@@ -214,7 +216,7 @@ class Changes:
         reach = [np.abs(xi).max(initial=0.0), np.abs(dv).max(initial=0.0) / fastest, 1e-12]
         reach += [(np.abs(dx) / largest).max(initial=0.0)]
         reach += [1.0 / direction.size] if direction.number is not None else []
-        step = STEP / float(max(reach))
+        step = DIFFERENCE_STEP / float(max(reach))
         first = self._moved(output, at, k, (xi, dv, dx), 0.0)
 
         def values(h: float) -> Array:
@@ -247,7 +249,7 @@ def _exact_row(model: Model, name: str) -> int | None:
 
 def _with_number(model: Model, periods: Any, name: str, change: float) -> Periods:
     """Return conditions with one number changed."""
-    known = periods if isinstance(periods, Periods) else always(model.conditions())
+    known = periods if isinstance(periods, Periods) else single_period(model.conditions())
     return Periods(known.begins, [conditions.beside(name, change) for conditions in known.conditions])
 
 

@@ -23,19 +23,19 @@ from ...model import Model, State
 from ...model.conditions import parameter_directions, parameter_value
 from ...result import Result
 from ...statics import equilibrium
-from .directions import Changes, Direction, slope
+from .directions import ParameterDirection, StateDerivatives, slope
 from .initial_state import row_slopes
 
 __all__ = ["equilibrium_slopes", "mode_slopes"]
 
 Array = NDArray[np.float64]
 
-_STEP = 1e-3  # of a number, beside which modes are found
-_APART = 1e-6  # of the largest eigenvalue: nearer ones are one
+DIFFERENCE_STEP = 1e-3  # of a number, beside which modes are found
+APART_TOL = 1e-6  # of the largest eigenvalue: nearer ones are one
 MODES = ("eigenvalues", "frequencies", "natural_frequencies", "damping_ratios")
 
 
-def _rest(model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> tuple[Any, list[Direction]]:
+def _rest(model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> tuple[Any, list[ParameterDirection]]:
     """Return an equilibrium, and how it follows numbers."""
     for name in names:
         if name not in model.parameter_names:
@@ -54,7 +54,7 @@ def _rest(model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> tu
     if np.any(found.v):
         raise ModelError("sensitivity", "speeds", found.v, "derivatives are of rest: use da.sweep for steady motion")
     return found, [
-        Direction(name, name, _size(found.conditions.model, name), change)
+        ParameterDirection(name, name, _size(found.conditions.model, name), change)
         for name, change in zip(names, _changes(found, names), strict=True)
     ]
 
@@ -98,7 +98,7 @@ def equilibrium_slopes(
     """Return the equilibrium, outputs there, their derivatives (..., m) and units."""
     found, directions = _rest(model, names, settings)
     result = _result(found)
-    kept = Changes(result, tuple(directions), result.t, np.stack([d.start for d in directions], axis=1)[None])
+    kept = StateDerivatives(result, tuple(directions), result.t, np.stack([d.start for d in directions], axis=1)[None])
     values, derivatives, units = {}, {}, {}
     for label, name in outputs.items():
         output, y, dy = kept.output(name)
@@ -115,9 +115,9 @@ def mode_slopes(
             raise ModelError("sensitivity", "outputs", name, f"modes have {', '.join(map(repr, MODES))}")
     found, directions = _rest(model, names, settings)
     first = modes(found.conditions.model, found)
-    _mind_pairs(first.eigenvalues)
+    _check_pairs(first.eigenvalues)
 
-    def beside(direction: Direction, h: float) -> Array:
+    def beside(direction: ParameterDirection, h: float) -> Array:
         at = found.conditions.beside(direction.name, h).model
         change = h * direction.start
         q = at.integrate(found.q, change[: at.nv])
@@ -127,7 +127,7 @@ def mode_slopes(
         near = np.abs(other.eigenvalues[None] - first.eigenvalues[:, None]).argmin(axis=1)
         return np.stack([np.asarray(getattr(other, name), dtype=complex)[near] for name in outputs.values()])
 
-    slopes = np.stack([slope(partial(beside, d), _STEP * d.size) for d in directions], axis=-1)
+    slopes = np.stack([slope(partial(beside, d), DIFFERENCE_STEP * d.size) for d in directions], axis=-1)
     values, derivatives, units = {}, {}, {}
     for k, (label, name) in enumerate(outputs.items()):
         value = np.asarray(getattr(first, name))
@@ -137,11 +137,11 @@ def mode_slopes(
     return _result(found), values, derivatives, units
 
 
-def _mind_pairs(eigenvalues: NDArray[np.complex128]) -> None:
+def _check_pairs(eigenvalues: NDArray[np.complex128]) -> None:
     """Refuse eigenvalues that coincide."""
     for k in range(1, len(eigenvalues)):
         apart = np.abs(eigenvalues[:k] - eigenvalues[k])
-        if apart.min() <= _APART * np.abs(eigenvalues).max():
+        if apart.min() <= APART_TOL * np.abs(eigenvalues).max():
             raise GradientError(
                 f"modes {int(apart.argmin())} and {k} have the same eigenvalue, {eigenvalues[k]:.6g} 1/s: it splits as "
                 "numbers change, and neither has a derivative"

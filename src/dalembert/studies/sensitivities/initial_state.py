@@ -17,22 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...closure.starts.named_start_values import named_starts
-from ...closure.starts.start_values import Starts
+from ...closure.starts.start_values import StartValues
 from ...errors import GradientError
 from ...model import Model, State
 from ...model.conditions import parameter_value
 
-__all__ = ["row_slopes", "starts_by_loops"]
+__all__ = ["initial_state_derivatives", "row_slopes"]
 
 Array = NDArray[np.float64]
 
-_STEP = 1e-5  # of central differences of rows: 1e-10 of their third derivative, rounding 1e-11
+DIFFERENCE_STEP = 1e-5  # of central differences of rows: 1e-10 of their third derivative, rounding 1e-11
 _MET = 1e-12  # a start value is met
 _FITS = 1e-9  # residual of (1) that is rounding
 _OPENS = 1e-6  # part of the change of rows that nothing can follow
 
 
-def starts_by_loops(
+def initial_state_derivatives(
     model: Model, start: State, given: Mapping[str, Any] | None, names: Sequence[str]
 ) -> dict[str, Array]:
     """Return changes of the start (2 nv + nx,), by name, as far as (1) gives them."""
@@ -46,7 +46,7 @@ def starts_by_loops(
     if not every:
         return {}
     slopes = row_slopes(model, start, own)
-    _mind_loops(model, start, own, slopes[0])
+    _check_loops(model, start, own, slopes[0])
     held = {name: k for k, name in enumerate(coordinates)}
     dq = _solved(model, start, list(coordinates.values()), slopes[0], [held.get(name) for name in inputs])
     if dq is None:
@@ -76,7 +76,7 @@ def _met(model: Model, given: Mapping[str, Any] | None, start: State) -> tuple[d
             {name: k for k, name in enumerate(model.coordinate_names)},
             {f"{name}.speed": k for k, name in enumerate(model.speed_names)},
         )
-    starts = Starts.of(model) if given is None else named_starts(model, given)
+    starts = StartValues.of(model) if given is None else named_starts(model, given)
     coordinates: dict[str, int] = {}
     speeds: dict[str, int] = {}
     parts = (
@@ -88,7 +88,7 @@ def _met(model: Model, given: Mapping[str, Any] | None, start: State) -> tuple[d
             row = np.atleast_1d(np.asarray(value, dtype=float))
             if name in known:
                 places = [known.index(name)]
-            elif name in model.hinge_names or name in model.flexible_names:
+            elif name in model.joint_names or name in model.flexible_names:
                 where = span(name)
                 places = list(range(where.start, where.stop))
             else:
@@ -116,7 +116,7 @@ def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, A
         if _beside_rows(model, name):
             continue
         value = float(parameter_value(model, name, model.parameters))
-        step = _STEP * (abs(value) if value else 1.0)
+        step = DIFFERENCE_STEP * (abs(value) if value else 1.0)
         above = _rows(described.beside(name, step).model, start.q, start.v, start.t)
         if all(np.array_equal(a, b) for a, b in zip(above, now, strict=True)):  # no row knows it
             continue
@@ -136,7 +136,7 @@ def _beside_rows(model: Model, name: str) -> bool:
     return numbers.group_of(place - family.element_numbers).what in ("body", "gravity", "modes")
 
 
-def _mind_loops(model: Model, start: State, own: Sequence[str], slopes: Array) -> None:
+def _check_loops(model: Model, start: State, own: Sequence[str], slopes: Array) -> None:
     """Refuse numbers that open loops which are closed more than once."""
     rows = np.asarray(model.holonomic, dtype=bool)
     if not rows.any() or not slopes[rows].any():
@@ -157,7 +157,7 @@ def _along(model: Model, start: State, dq: Array) -> Array:
     count = dq.shape[1]
     if not model.nc or not np.any(start.v):
         return np.zeros((model.nc, count))
-    step = _STEP / np.maximum(np.abs(dq).max(axis=0), 1e-12)
+    step = DIFFERENCE_STEP / np.maximum(np.abs(dq).max(axis=0), 1e-12)
     t = np.full(count, float(start.t))
     sides = []
     for sign in (1.0, -1.0):

@@ -15,16 +15,16 @@ from ..._core import between_steps
 from ...model import Conditions, Model
 from ...result import Result
 
-__all__ = ["states_between"]
+__all__ = ["interpolated_states"]
 
 Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]
 
 _MOST, _FEWER = 8, 6  # ends of steps, of the polynomials that are taken and of those that they are compared with
-_SAME = 1e-8  # relative difference of the two that is none: the error of the better one is many times smaller
+DUPLICATE_TOL = 1e-8  # relative difference of the two that is none: the error of the better one is many times smaller
 
 
-def states_between(result: Result, edges: Array) -> Callable[[Array], States]:
+def interpolated_states(result: Result, edges: Array) -> Callable[[Array], States]:
     """Return a function of times (k,) that gives q, v and x there.
 
     Parameters
@@ -45,7 +45,7 @@ def states_between(result: Result, edges: Array) -> Callable[[Array], States]:
     if len(edges) < _MOST:
         return dense
     values, rates = _at_edges(result, model, edges)
-    scale = _SAME * (1e-3 + np.abs(values).max(axis=0))
+    scale = DUPLICATE_TOL * (1e-3 + np.abs(values).max(axis=0))
     splits = [model.nq, model.nq + model.nv]
 
     def between(t: Array) -> States:

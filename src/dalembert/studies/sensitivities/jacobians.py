@@ -18,9 +18,9 @@ from ...linear.small_motions import brackets
 from ...model import Conditions, Model
 from ...model.conditions import parameter_directions
 from ...result import Result
-from .intermediate_states import states_between
+from .intermediate_states import interpolated_states
 
-__all__ = ["NODES", "Blocks", "blocks_along", "conditions_of", "whole"]
+__all__ = ["NODES", "JacobianBlocks", "blocks_along", "conditions_of", "whole"]
 
 Array = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ _LAST = ((np.polynomial.legendre.legvander(NODES, _PLACES - 1) * (np.arange(_PLA
 ]
 
 
-class Blocks:
+class JacobianBlocks:
     """Blocks of a stretch without breaks, and the matrices at their places.
 
     Attributes
@@ -50,7 +50,7 @@ class Blocks:
 
     def __init__(self, result: Result, names: Sequence[str], edges: Array, rtol: float) -> None:
         self.result, self.names = result, names
-        self.between = states_between(result, edges)
+        self.between = interpolated_states(result, edges)
         self.allowed = float(np.clip(np.sqrt(rtol), 1e-7, 1e-4))
         self.spans, self.good = np.zeros((0, 2)), np.zeros(0, dtype=bool)
         self._sizes: Array | None = None
@@ -83,7 +83,7 @@ class Blocks:
         return found
 
 
-def blocks_along(result: Result, names: Sequence[str], edges: Array, rtol: float) -> Blocks:
+def blocks_along(result: Result, names: Sequence[str], edges: Array, rtol: float) -> JacobianBlocks:
     """Return the blocks of a stretch without breaks.
 
     Parameters
@@ -97,7 +97,7 @@ def blocks_along(result: Result, names: Sequence[str], edges: Array, rtol: float
         Of the run. The last Legendre coefficients may be of the size of its root: what they leave out is orthogonal to
         polynomials, and changes are nearly such within a block, so that about their square is wrong at its end.
     """
-    blocks, count = Blocks(result, names, edges, rtol), len(edges) - 1
+    blocks, count = JacobianBlocks(result, names, edges, rtol), len(edges) - 1
     if count < _TRIED * 2 * _GROUP:
         todo = _even(edges, 0, count, _GROUP)
     else:

@@ -1,6 +1,7 @@
 """Derivatives of kinematic motions: positions, speeds, accelerations, and all that follows from these.
 
-Drives leave no freedom: at every time, with rows phi of loops and driven coordinates d that follow laws, numbers p have
+Drives leave no degree of freedom: at every time, with rows phi of loops and driven coordinates d that follow laws,
+numbers p have
 
     P dq = -phi_p dp,   dq_d = law_p dp                                                                          (1)
 
@@ -20,22 +21,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...closure.driven.drive_path import undeformed
-from ...closure.scaling import Scales
+from ...closure.scaling import Scaling
 from ...errors import GradientError, ModelError
 from ...model import Model
 from ...model.conditions import parameter_value
 from ...model.driven_kinematics import rates_at
 from ...motion import kinematics
-from ...motion.kinematic_request import asked
-from ...result import Output, Result, always
-from .directions import FACTORS, STEP, differences, same_branch
+from ...motion.kinematic_request import make_request
+from ...result import Output, Result, single_period
+from .directions import DIFFERENCE_STEP, FACTORS, differences, same_branch
 
-__all__ = ["KinematicSlopes"]
+__all__ = ["KinematicDerivatives"]
 
 Array = NDArray[np.float64]
 
 _UNMOVED = ("body", "marker", "gravity", "modes")  # groups of numbers of which drives know nothing
-_SINGULAR = 1e-9  # least singular value of scaled rows, as a part of the largest
+SINGULAR_TOL = 1e-9  # least singular value of scaled rows, as a part of the largest
 _OPENS = 1e-6  # part of the change of rows that nothing can follow
 _OWN = ("times", "drive", "values", "speed")  # of a request
 
@@ -64,7 +65,7 @@ class _Direction:
     shifted: str = ""
 
 
-class KinematicSlopes:
+class KinematicDerivatives:
     """A kinematic motion and how it follows numbers, start values and values of drives.
 
     Parameters
@@ -84,7 +85,7 @@ class KinematicSlopes:
             raise ModelError("sensitivity", "constraint", row, remedy)
         self.result = kinematics(model, **settings)
         self.how = {name: settings.get(name) for name in _OWN}
-        self.request = asked(model, **self.how)
+        self.request = make_request(model, **self.how)
         self.directions = [self._direction(model, name) for name in names]
         self.t, self.q = np.asarray(self.result.t), np.asarray(self.result.q)
         self.changes = [self._positions(direction) for direction in self.directions]  # dq (k, nv) each
@@ -102,7 +103,7 @@ class KinematicSlopes:
                 described = at.conditions()
                 return _Direction(name, size, lambda h: described.beside(name, h).model, drives)
             own = model.conditions()
-            return _Direction(name, size, lambda h: asked(own.beside(name, h).model, **self.how).model)
+            return _Direction(name, size, lambda h: make_request(own.beside(name, h).model, **self.how).model)
         drive = self.how["drive"]
         if drive is not None and name in ([drive] if isinstance(drive, str) else drive):
             return _Direction(name, 1.0, lambda h: at, shifted=name)
@@ -111,26 +112,26 @@ class KinematicSlopes:
     def _start(self, model: Model, name: str) -> _Direction:
         """Return a start value as a direction: where drives by speed or acceleration begin."""
         owner = name.removesuffix(".speed").removesuffix(".position")
-        drive = next((drive for drive in model.hinge_drives if drive.name == owner), None)
+        drive = next((drive for drive in model.joint_drives if drive.name == owner), None)
         field = "speed" if name.endswith(".speed") else "position"
         if drive is None or drive.level <= (field == "speed"):
             remedy = "it is no number of the system; start values count where a drive gives speeds or accelerations"
             raise ModelError("sensitivity", "by", name, f"{remedy}, else they choose the branch alone")
-        place = model.driven_freedoms(drive)[0]
+        place = model.driven_dof(drive)[0]
         now = float((self.result.v if field == "speed" else self.result.q)[0, place])
 
         def beside(h: float) -> Model:
             described = model.system.copy()
             given: dict[str, Any] = {field: now + h}
             described.initial(owner, **given)
-            return asked(described.compile(), **self.how).model
+            return make_request(described.compile(), **self.how).model
 
         return _Direction(name, max(abs(now), 1.0), beside)
 
     def _moves_drives(self, model: Model, name: str, size: float) -> bool:
         """Return whether driven positions may follow a number: laws, offsets of driven rows."""
         own = model.family.compiled.numbers
-        moved = model.conditions().beside(name, STEP * size).model.own_numbers
+        moved = model.conditions().beside(name, DIFFERENCE_STEP * size).model.own_numbers
         changed = np.flatnonzero(moved != model.own_numbers)
         groups = {own.group_of(int(place)).what for place in changed}
         return bool(model.drives) and not groups <= {*_UNMOVED, "named"}
@@ -140,12 +141,12 @@ class KinematicSlopes:
     def _positions(self, direction: _Direction) -> Array:
         """Return how positions follow a direction, (k, nv)."""
         model, t, q = self.request.model, self.t, self.q
-        models = [direction.beside(factor * STEP * direction.size) for factor in FACTORS]
-        step = STEP * direction.size
+        models = [direction.beside(factor * DIFFERENCE_STEP * direction.size) for factor in FACTORS]
+        step = DIFFERENCE_STEP * direction.size
         right = np.zeros((len(t), model.nc))
         if model.nc:
             gaps = [other.constraint_residual(q, t=t) for other in models]
-            if direction.drives and any(not drive.of_hinge for drive in model.drives):
+            if direction.drives and any(not drive.of_joint for drive in model.drives):
                 gaps = [
                     gap - np.stack([other.row_motion(float(time))[0] for time in t])
                     for gap, other in zip(gaps, models, strict=True)
@@ -155,16 +156,16 @@ class KinematicSlopes:
         given = np.zeros((len(t), model.nv))
         if direction.shifted:
             self._shift(direction.shifted, right, given)
-        elif direction.drives and model.hinge_drives:
+        elif direction.drives and model.joint_drives:
             given = differences([self._driven(other) for other in models], step)
         return self._solved(direction, known, right, given)
 
     def _shift(self, name: str, right: Array, given: Array) -> None:
-        """Put what one more in all values of a drive asks of rows or of driven freedoms."""
+        """Put what one more in all values of a drive asks of rows or of driven degrees of freedom."""
         model = self.request.model
         for drive in model.drives:
-            if drive.name == name and drive.of_hinge:
-                given[:, model.driven_freedoms(drive)] = 1.0
+            if drive.name == name and drive.of_joint:
+                given[:, model.driven_dof(drive)] = 1.0
                 return
             if drive.name == name:
                 element, row = drive.connection.element, model.driven_row(drive)
@@ -173,7 +174,7 @@ class KinematicSlopes:
         raise ModelError("sensitivity", "by", name, "what it drives has no value of its own: name a number")
 
     def _known(self) -> NDArray[np.bool_]:
-        """Return which freedoms (nv,) are driven or kept."""
+        """Return which degrees of freedom (nv,) are driven or kept."""
         model = self.request.model
         known = np.array(model.driven_speeds(), dtype=bool)
         held = undeformed(model)
@@ -196,12 +197,12 @@ class KinematicSlopes:
         dq = np.where(known, given, 0.0)
         if not model.nc or known.all():
             return dq
-        scales = Scales.of(model, prescribed=False)
+        scales = Scaling.of(model, prescribed=False)
         P = model.constraint_jacobian(self.q, t=self.t)
         right = scales.rows * (right - (P @ dq[:, :, None])[:, :, 0])
         free = (scales.rows[:, None] * P * scales.columns)[:, :, ~known]
         U, s, V = np.linalg.svd(free, full_matrices=False)
-        self._mind_singular(s, free.shape[2])
+        self._check_singular(s, free.shape[2])
         change = ((right[:, None] @ U) / s[:, None] @ V)[:, 0]
         dq[:, ~known] = scales.columns[~known] * change
         off = np.abs((free @ change[:, :, None])[:, :, 0] - right)
@@ -213,10 +214,10 @@ class KinematicSlopes:
             )
         return dq
 
-    def _mind_singular(self, s: Array, count: int) -> None:
+    def _check_singular(self, s: Array, count: int) -> None:
         """Refuse positions that (1) does not determine."""
         least = s[:, -1] if s.shape[1] >= count else np.zeros(len(s))
-        flat = np.flatnonzero(least <= _SINGULAR * max(1.0, float(s.max(initial=0.0))))
+        flat = np.flatnonzero(least <= SINGULAR_TOL * max(1.0, float(s.max(initial=0.0))))
         if len(flat):
             where = self.result.axis.at(float(self.t[flat[0]]))
             raise GradientError(f"there are no derivatives at {where}: the position is singular, branches meet there")
@@ -235,7 +236,7 @@ class KinematicSlopes:
 
     def _derivative(self, k: int, output: Output, name: str, values: Array) -> Array:
         reach = max(1.0 / self.directions[k].size, float(np.abs(self.changes[k]).max(initial=0.0)))
-        step = STEP / reach
+        step = DIFFERENCE_STEP / reach
         sides = [
             same_branch(output, np.asarray(self._moved(k, factor * step).output(name), dtype=float), values)
             for factor in FACTORS
@@ -258,7 +259,7 @@ class KinematicSlopes:
                 found.v,
                 stored={"a": found.a},
                 prescribed=True,
-                conditions=None if held is None else always(held),
+                conditions=None if held is None else single_period(held),
                 axis=self.result.axis,
             )
         return self._beside[k, h]
@@ -266,4 +267,4 @@ class KinematicSlopes:
 
 def _integrated(model: Model) -> bool:
     """Return whether drives give speeds or accelerations, so that laws are integrated before the motion begins."""
-    return any(drive.level for drive in model.hinge_drives)
+    return any(drive.level for drive in model.joint_drives)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...result import Result
-from .directions import Direction
+from .directions import ParameterDirection
 from .jacobians import conditions_of
-from .saltation import Window, across
-from .variational_equations import Pieces, pieces_of
+from .saltation import EventWindow, saltation
+from .variational_equations import SmoothSegment, smooth_segment
 
-__all__ = ["Course"]
+__all__ = ["LinearizedRun"]
 
 Array = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ _PROBES = 2  # changes of the start by which growth is seen
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class LinearizedRun:
     """A run as changes go along it.
 
     Attributes
@@ -41,9 +41,9 @@ class Course:
     """
 
     result: Result
-    directions: tuple[Direction, ...]
+    directions: tuple[ParameterDirection, ...]
     wanted: Array
-    parts: tuple[Pieces | Window, ...]
+    parts: tuple[SmoothSegment | EventWindow, ...]
     settings: Mapping[str, Any]
     rtol: float
 
@@ -51,20 +51,20 @@ class Course:
     def of(
         cls,
         result: Result,
-        directions: Sequence[Direction],
+        directions: Sequence[ParameterDirection],
         wanted: Array,
-        switches: Sequence[Window],
+        switches: Sequence[EventWindow],
         settings: Mapping[str, Any],
         rtol: float,
-    ) -> Course:
+    ) -> LinearizedRun:
         """Return the course of a run with given switches; directions come with numbers first."""
         numbers = [direction.number for direction in directions if direction.number is not None]
         now, end = float(result.t[0]), float(result.t[-1])
-        parts: list[Pieces | Window] = []
+        parts: list[SmoothSegment | EventWindow] = []
         for window in [*switches, None]:
             until = end if window is None else window.begin
             if until > now:
-                parts.append(pieces_of(result, numbers, now, until, wanted, rtol))
+                parts.append(smooth_segment(result, numbers, now, until, wanted, rtol))
             if window is not None:
                 parts.append(window)
                 now = window.end
@@ -73,7 +73,7 @@ class Course:
     @property
     def held(self) -> bool:
         """Whether some changes were too fast to be resolved."""
-        return any(isinstance(part, Pieces) and part.held for part in self.parts)
+        return any(isinstance(part, SmoothSegment) and part.held for part in self.parts)
 
     def forward(self) -> tuple[Array, float]:
         """Return changes (k, n, m) at the times that are wanted, and by how much changes grew."""
@@ -83,8 +83,8 @@ class Course:
         found = np.zeros((len(self.wanted), *y.shape))
         found[self.wanted <= begin] = y
         for part in self.parts:
-            if isinstance(part, Window):
-                y = across(self.result, part, self.directions, y, self.settings)
+            if isinstance(part, EventWindow):
+                y = saltation(self.result, part, self.directions, y, self.settings)
                 continue
             every = part.forward(np.concatenate([y, probes], axis=1), self._weights, self.rtol)
             found[np.searchsorted(self.wanted, part.t[:-1])] = every[:-1, :, :count]
@@ -108,7 +108,7 @@ class Course:
         back: Array = slopes[self.wanted >= end].sum(axis=0)
         for k in reversed(range(len(parts))):
             part = parts[k]
-            if isinstance(part, Window):
+            if isinstance(part, EventWindow):
                 state, number = maps[k]
                 by_number += number.T @ back
                 back = state.T @ back
@@ -129,7 +129,7 @@ class Course:
         sizes = np.array([direction.size for direction in self.directions])
         return np.asarray(sizes * (1.0 + 0.5 * np.cos(2.4 * np.arange(len(sizes)))))
 
-    def _judged(self) -> tuple[list[Pieces | Window], dict[int, tuple[Array, Array]], float]:
+    def _judged(self) -> tuple[list[SmoothSegment | EventWindow], dict[int, tuple[Array, Array]], float]:
         """Return parts with steps that are short enough, what windows do, and by how much changes grew.
 
         One change is carried forwards, of everything at once.
@@ -137,10 +137,10 @@ class Course:
         weights = self._weights[: sum(direction.number is not None for direction in self.directions)]
         y = (self._weights @ np.stack([direction.start for direction in self.directions]))[:, None]
         probes, growth = self._probes(), 1.0
-        parts: list[Pieces | Window] = []
+        parts: list[SmoothSegment | EventWindow] = []
         maps: dict[int, tuple[Array, Array]] = {}
         for part in self.parts:
-            if isinstance(part, Window):
+            if isinstance(part, EventWindow):
                 state, number = maps[len(parts)] = self._maps(part)
                 y = state @ y + (number @ weights)[:, None]
                 parts.append(part)
@@ -151,19 +151,19 @@ class Course:
             parts.append(better)
         return parts, maps, growth
 
-    def _maps(self, window: Window) -> tuple[Array, Array]:
+    def _maps(self, window: EventWindow) -> tuple[Array, Array]:
         """Return what a switch makes of changes of the state (n, n), and what numbers add there (n, m)."""
         n = len(self.directions[0].start)
         free = self._free(window)
-        units = [Direction(f"change {k} of the state", None, 1.0, np.eye(n)[k]) for k in free]
+        units = [ParameterDirection(f"change {k} of the state", None, 1.0, np.eye(n)[k]) for k in free]
         numbers = [direction for direction in self.directions if direction.number is not None]
         y = np.concatenate([np.eye(n)[:, free], np.zeros((n, len(numbers)))], axis=1)
-        after = across(self.result, window, [*units, *numbers], y, self.settings)
+        after = saltation(self.result, window, [*units, *numbers], y, self.settings)
         state = np.zeros((n, n))
         state[:, free] = after[:, : len(free)]
         return state, after[:, len(free) :]
 
-    def _free(self, window: Window) -> NDArray[np.intp]:
+    def _free(self, window: EventWindow) -> NDArray[np.intp]:
         """Return which parts of the state can change before a switch: speeds of what is held, or sticks, do not."""
         model = self.result.model
         assert model is not None

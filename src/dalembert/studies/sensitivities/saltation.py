@@ -21,9 +21,9 @@ from ...model import State
 from ...model.conditions import parameter_value
 from ...result import Result
 from ...simulation import simulate
-from .directions import Direction, small_motion
+from .directions import ParameterDirection, small_motion
 
-__all__ = ["Window", "across", "windows"]
+__all__ = ["EventWindow", "saltation", "windows"]
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ _AGREE = 1e-5  # relative difference of the derivatives of two sizes of changes 
 
 
 @dataclass(frozen=True)
-class Window:
+class EventWindow:
     """A short time with a switch in it."""
 
     name: str
@@ -44,7 +44,7 @@ class Window:
     end: float
 
 
-def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str]) -> list[Window]:
+def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str]) -> list[EventWindow]:
     """Return the windows of all switches of a run.
 
     Parameters
@@ -80,23 +80,23 @@ def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str])
         steps = result.steps
         own = float(np.diff(steps).max()) if len(steps) > 1 else end - begin
         reach = min(0.4 * gap, own)
-        found.append(Window(name, t, t - reach, t + reach))
+        found.append(EventWindow(name, t, t - reach, t + reach))
     return found
 
 
-def across(
-    result: Result, window: Window, directions: Sequence[Direction], y: Array, settings: Mapping[str, Any]
+def saltation(
+    result: Result, window: EventWindow, directions: Sequence[ParameterDirection], y: Array, settings: Mapping[str, Any]
 ) -> Array:
     """Return changes (n, m) after a switch, from those before it."""
-    runs = _Short(result, window, settings)
+    runs = _WindowRuns(result, window, settings)
     after = [runs.derivative(direction, y[:, k]) for k, direction in enumerate(directions)]
     return np.stack(after, axis=1)
 
 
-class _Short:
+class _WindowRuns:
     """Runs across one window."""
 
-    def __init__(self, result: Result, window: Window, settings: Mapping[str, Any]) -> None:
+    def __init__(self, result: Result, window: EventWindow, settings: Mapping[str, Any]) -> None:
         model = result.model
         assert model is not None
         self.model, self.window = model, window
@@ -113,9 +113,9 @@ class _Short:
                 if isinstance(place, (int, np.integer)) and values[place] != model.parameters[place]
             }
         self.base = self._run({}, self.start)
-        self._mind(result)
+        self._check_values(result)
 
-    def _mind(self, result: Result) -> None:
+    def _check_values(self, result: Result) -> None:
         """Refuse a switch that a run from shortly before it does not repeat: it depends on what was earlier."""
         window = self.window
         within = [event.name for event in result.events if window.begin < event.t <= window.end]
@@ -130,7 +130,7 @@ class _Short:
                 "was before, and a run from shortly before it goes on otherwise"
             )
 
-    def derivative(self, direction: Direction, y: Array) -> Array:
+    def derivative(self, direction: ParameterDirection, y: Array) -> Array:
         """Return the change after the window by the change y before it."""
         nv = self.model.nv
         fastest = max(1.0, float(np.abs(self.start.v).max(initial=0.0)))
@@ -141,7 +141,7 @@ class _Short:
         for step in _STEPS:
             try:
                 now = self._difference(direction, y, step / scale)
-            except (DalembertError, _Otherwise):
+            except (DalembertError, _EventSequenceChanged):
                 before = None
                 continue
             if before is not None:
@@ -154,13 +154,13 @@ class _Short:
             "or the slightest change lets something else happen"
         )
 
-    def _difference(self, direction: Direction, y: Array, h: float) -> Array:
+    def _difference(self, direction: ParameterDirection, y: Array, h: float) -> Array:
         up, down, far_up, far_down = (self._changed(direction, y, factor * h) for factor in (1, -1, 2, -2))
         d = (8 * (up - down) - (far_up - far_down)) / (12 * h)
         nq = self.model.nq
         return np.concatenate([small_motion(self.model, self.base[0][:nq], d[:nq]), d[nq:]])
 
-    def _changed(self, direction: Direction, y: Array, h: float) -> Array:
+    def _changed(self, direction: ParameterDirection, y: Array, h: float) -> Array:
         model, s = self.model, self.start
         xi, dv, dx = np.split(h * y, [model.nv, 2 * model.nv])
         state = State(model.integrate(s.q, xi), s.v + dv, s.t, s.x + dx)
@@ -170,7 +170,7 @@ class _Short:
             numbers = {direction.number: value + h}
         values, names = self._run(numbers, state)
         if names != self.base[1]:
-            raise _Otherwise
+            raise _EventSequenceChanged
         return values
 
     def _run(self, numbers: Mapping[str, float], state: State) -> tuple[Array, tuple[str, ...]]:
@@ -184,5 +184,5 @@ class _Short:
         return np.concatenate([last.q, last.v, last.x]), happened
 
 
-class _Otherwise(Exception):
+class _EventSequenceChanged(Exception):
     """Something else happened than in the run itself."""

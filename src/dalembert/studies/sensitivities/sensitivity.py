@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import checked
 from ...errors import GradientError, IntegrationError, ModelError
-from ...model import Model, Sampled, as_model
+from ...model import Model, SampledControl, as_model
 from ...result import Result
 from ...simulation import Event, simulate
 from ...simulation.events.discontinuity_times import breaks_until, timetable
 from ...system import System
-from ..sweeps.recorded_outputs import Reading, as_readings, reduced
-from .directions import Changes, Direction, directions_of
+from ..sweeps.recorded_outputs import RecordedOutput, as_readings, reduced
+from .directions import ParameterDirection, StateDerivatives, directions_of
 from .equilibrium import equilibrium_slopes, mode_slopes
-from .kinematic import KinematicSlopes
-from .propagation import Course
+from .kinematic import KinematicDerivatives
+from .propagation import LinearizedRun
 from .saltation import windows
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def sensitivity(
     if given:
         raise ModelError("sensitivity", given[0], settings[given[0]], "it is not taken here")
     names = (by,) if isinstance(by, str) else tuple(by)
-    _mind_memory(model, settings)
+    _check_memory(model, settings)
     readings = _readings(outputs)
     if state is not None and not isinstance(state, Mapping):
         raise ModelError("sensitivity", "state", type(state).__name__, "give start values by name")
@@ -223,14 +223,14 @@ def sensitivity(
     if wanted.ndim != 1:
         raise ModelError("sensitivity", "times", times, "give one or more times in increasing order")
     result = simulate(model, t_end, t_start=t_start, state=state, parameters=parameters, rtol=rtol, **settings)
-    _mind(result, t_end, settings)
+    _check_values(result, t_end, settings)
     directions = directions_of(result, model, names, state, parameters or {}, t_start)
-    _mind_breaks(model, directions)
+    _check_breaks(model, directions)
     fixed = _fixed_breaks(result, settings, t_start, t_end)
     order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # numbers first
     switches = windows(result, fixed, wanted, _noted(settings))
     backwards = _backwards(way, directions, readings, wanted, not switches)
-    course = Course.of(result, [directions[k] for k in order], wanted, switches, settings, rtol)
+    course = LinearizedRun.of(result, [directions[k] for k in order], wanted, switches, settings, rtol)
     notes = list(result.stats.notes)
     found = None
     if backwards:
@@ -289,7 +289,7 @@ def _prescribed(
     parameters = settings.pop("parameters")
     names = (by,) if isinstance(by, str) else tuple(by)
     readings = _readings(outputs)
-    found = KinematicSlopes(model.with_parameters(dict(parameters)) if parameters else model, names, settings)
+    found = KinematicDerivatives(model.with_parameters(dict(parameters)) if parameters else model, names, settings)
     values, derivatives, units = {}, {}, {}
     for reading in readings:
         assert reading.name is not None
@@ -301,7 +301,7 @@ def _prescribed(
     return Sensitivity(names, found.t, values, derivatives, units, found.result, over_time, 1.0, notes, "implicit")
 
 
-def _readings(outputs: Any) -> tuple[Reading, ...]:
+def _readings(outputs: Any) -> tuple[RecordedOutput, ...]:
     readings = as_readings(outputs, "simulate")
     for reading in readings:
         if reading.name is None:
@@ -309,7 +309,7 @@ def _readings(outputs: Any) -> tuple[Reading, ...]:
     return readings
 
 
-def _mind(result: Result, t_end: float, settings: Mapping[str, Any]) -> None:
+def _check_values(result: Result, t_end: float, settings: Mapping[str, Any]) -> None:
     if result.status != "finished" or result.t[-1] < t_end:
         raise IntegrationError(
             f"the run has no end at {t_end:.6g} s to differentiate: {result.status} {result.message}"
@@ -319,9 +319,9 @@ def _mind(result: Result, t_end: float, settings: Mapping[str, Any]) -> None:
         raise ModelError("sensitivity", "method", method, "use one of our own, such as 'auto'")
 
 
-def _mind_memory(model: Model, settings: Mapping[str, Any]) -> None:
+def _check_memory(model: Model, settings: Mapping[str, Any]) -> None:
     """Refuse what acts by states of the past: changes of those would have to be carried along, too."""
-    if settings.get("period") is not None or isinstance(settings.get("control"), Sampled):
+    if settings.get("period") is not None or isinstance(settings.get("control"), SampledControl):
         remedy = "it acts by its samples, whose changes are not followed: ask it at all times, or use da.sweep"
         raise ModelError("sensitivity", "control", "sampled", remedy)
     if np.isfinite(model.shortest_delay):
@@ -329,7 +329,7 @@ def _mind_memory(model: Model, settings: Mapping[str, Any]) -> None:
         raise ModelError("sensitivity", "inputs with a da.Delay", f"{model.shortest_delay:.6g} s", remedy)
 
 
-def _mind_breaks(model: Model, directions: Sequence[Direction]) -> None:
+def _check_breaks(model: Model, directions: Sequence[ParameterDirection]) -> None:
     """Refuse numbers that move times at which a law breaks: what jumps there would be left out."""
     uses = timetable(model).uses
     for direction in directions:
@@ -354,7 +354,7 @@ def _noted(settings: Mapping[str, Any]) -> set[str]:
 
 
 def _backwards(
-    way: str, directions: Sequence[Direction], readings: Sequence[Reading], wanted: Array, smooth: bool
+    way: str, directions: Sequence[ParameterDirection], readings: Sequence[RecordedOutput], wanted: Array, smooth: bool
 ) -> bool:
     """Return whether outputs are followed back, rather than directions forwards."""
     if way not in ("auto", "forward", "adjoint"):
@@ -366,15 +366,15 @@ def _backwards(
 
 
 def _by_outputs(
-    course: Course, readings: Sequence[Reading]
+    course: LinearizedRun, readings: Sequence[RecordedOutput]
 ) -> tuple[dict[str, Array], dict[str, Array], dict[str, str], float]:
     """Return values, derivatives and units of outputs, followed back along the run; and growth."""
     result, wanted, directions = course.result, course.wanted, course.directions
     n = len(directions[0].start)
-    units = [Direction(f"change {k} of the state", None, 1.0, row) for k, row in enumerate(np.eye(n))]
+    units = [ParameterDirection(f"change {k} of the state", None, 1.0, row) for k, row in enumerate(np.eye(n))]
     numbers = [direction for direction in directions if direction.number is not None]
     change = np.concatenate([np.eye(n), np.zeros((n, len(numbers)))], axis=1)
-    local = Changes(result, (*units, *numbers), wanted, np.broadcast_to(change, (len(wanted), *change.shape)))
+    local = StateDerivatives(result, (*units, *numbers), wanted, np.broadcast_to(change, (len(wanted), *change.shape)))
     values, derivatives, words, seeds, spans, direct = {}, {}, {}, [], [], []
     for reading in readings:
         assert reading.name is not None
@@ -402,11 +402,11 @@ def _by_outputs(
 
 
 def _by_directions(
-    course: Course, readings: Sequence[Reading]
+    course: LinearizedRun, readings: Sequence[RecordedOutput]
 ) -> tuple[dict[str, Array], dict[str, Array], dict[str, str], float]:
     """Return values, derivatives and units of outputs from changes that were carried along the run; and growth."""
     found, growth = course.forward()
-    kept = Changes(course.result, course.directions, course.wanted, found)
+    kept = StateDerivatives(course.result, course.directions, course.wanted, found)
     values, derivatives, units = {}, {}, {}
     for reading in readings:
         assert reading.name is not None

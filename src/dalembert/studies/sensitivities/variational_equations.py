@@ -5,7 +5,7 @@ element states by dx. With y = (xi, dv, dx) and a change dp of numbers it goes o
 
     xi' = dv + K(v) xi,   dv' = a_q xi + a_v dv + a_x dx + a_p dp,   dx' likewise                               (1)
 
-with K that of `Hinge.bracket` and exact derivatives of accelerations, loops and all. Changes that obey the loops go on
+with K that of `Joint.bracket` and exact derivatives of accelerations, loops and all. Changes that obey the loops go on
 obeying them: (1) is the derivative of accelerations that do. Slopes l of an output by the state go back as -l' = A^T l.
 
 The matrices of (1) are smooth where the run is. They are evaluated at some places, and are polynomials in between
@@ -28,17 +28,17 @@ from ..._core import Along
 from ...result import Result
 from .jacobians import NODES, blocks_along, whole
 
-__all__ = ["Pieces", "pieces_of"]
+__all__ = ["SmoothSegment", "smooth_segment"]
 
 Array = NDArray[np.float64]
 
 _TURN = 4.0  # rad of the fastest change within a step: where the method is stable for certain
-_MOST = 256  # steps of small changes in a step of the run
+_MAX_COUNT = 256  # steps of small changes in a step of the run
 _SOME = 4  # of these many blocks one says how fast changes are
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class SmoothSegment:
     """Matrices of (1) along a part of a run without switches.
 
     Attributes
@@ -85,7 +85,7 @@ class Pieces:
         """
         return self._forward(self.matrices, start, weights, rtol)[0]
 
-    def judged(self, start: Array, weights: Array, rtol: float) -> tuple[Pieces, Array]:
+    def judged(self, start: Array, weights: Array, rtol: float) -> tuple[SmoothSegment, Array]:
         """Return the pieces with steps in as many parts as `forward` takes them, and changes (k, n, c).
 
         Parameters
@@ -110,7 +110,7 @@ class Pieces:
         found, parts = self._along(matrices).forward(padded, judged, rtol)
         return found[:, :, :count], parts
 
-    def divided(self, parts: NDArray[np.int64]) -> Pieces:
+    def divided(self, parts: NDArray[np.int64]) -> SmoothSegment:
         """Return the same with each step in so many parts, (j,)."""
         keep = np.full(int(parts.sum()), -1, dtype=np.int64)
         keep[np.cumsum(parts) - 1] = self.keep
@@ -141,7 +141,9 @@ def _divided(begins: Array, h: Array, parts: NDArray[np.int64]) -> Array:
     return np.ascontiguousarray(np.stack([np.repeat(begins, parts) + within * length, length], axis=1))
 
 
-def pieces_of(result: Result, names: Sequence[str], begin: float, end: float, wanted: Array, rtol: float) -> Pieces:
+def smooth_segment(
+    result: Result, names: Sequence[str], begin: float, end: float, wanted: Array, rtol: float
+) -> SmoothSegment:
     """Return the matrices of a run from one time to another, and steps with ends at times that are wanted."""
     near = 1e-13 * max(abs(begin), abs(end), 1e-3)
     broken = result.breaks[(result.breaks > begin + near) & (result.breaks < end - near)]
@@ -169,7 +171,7 @@ def pieces_of(result: Result, names: Sequence[str], begin: float, end: float, wa
     keep = np.full(len(steps), -1, dtype=np.int64)
     for k, time in enumerate(times):
         keep[int(np.abs(ends - time).argmin())] = k
-    return Pieces(times, every, spans, steps, block.astype(np.int64), keep, n, model.nv, held)
+    return SmoothSegment(times, every, spans, steps, block.astype(np.int64), keep, n, model.nv, held)
 
 
 def _apart(t: Array, near: float, keep: Sequence[float] | Array = ()) -> Array:
@@ -186,8 +188,8 @@ def _steps(cuts: Array, fastest: float) -> tuple[Array, bool]:
     """Return steps (j, 2) between times, short enough for the fastest changes, rad/s, and whether some are not."""
     h = np.diff(cuts)
     needed = np.ceil(h * fastest / _TURN)
-    parts = np.clip(needed, 1, _MOST).astype(np.int64)
-    return _divided(cuts[:-1], h, parts), bool(needed.max(initial=1.0) > _MOST)
+    parts = np.clip(needed, 1, _MAX_COUNT).astype(np.int64)
+    return _divided(cuts[:-1], h, parts), bool(needed.max(initial=1.0) > _MAX_COUNT)
 
 
 def _fastest(matrices: Array, n: int) -> float:

@@ -10,16 +10,16 @@ import math
 from collections.abc import Iterator, Sequence
 
 from .cases import Cases, Design
-from .jobs import Block
+from .jobs import CaseBlock
 
-__all__ = ["Packs"]
+__all__ = ["CaseChunks"]
 
-_LONGEST = 0.5  # s that a pack takes at most, as far as one can say: what is lost with a worker
+_MAX_LENGTH = 0.5  # s that a pack takes at most, as far as one can say: what is lost with a worker
 _SHORTEST = 0.05  # s that it takes at least, also at the end: below, sending it counts
 _SHARES = 2  # of what is left are at least so many packs for each worker
 
 
-class Packs(Iterator[Cases]):
+class CaseChunks(Iterator[Cases]):
     """Cases that are left, a pack at a time.
 
     Parameters
@@ -42,7 +42,7 @@ class Packs(Iterator[Cases]):
         self.abreast, self.adaptive = abreast, adaptive
         self.sent, self.answered, self.seconds = 0, 0, 0.0
 
-    def heard(self, block: Block) -> None:
+    def heard(self, block: CaseBlock) -> None:
         """Take note of how long a pack took."""
         self.answered += len(block.numbers)
         self.seconds += block.seconds
@@ -61,4 +61,4 @@ class Packs(Iterator[Cases]):
         if not self.seconds:
             return min(self.abreast, share)
         pace = self.seconds / self.answered
-        return max(1, min(int(_LONGEST / pace), max(share, math.ceil(_SHORTEST / pace))))
+        return max(1, min(int(_MAX_LENGTH / pace), max(share, math.ceil(_SHORTEST / pace))))

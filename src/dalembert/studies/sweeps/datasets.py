@@ -9,34 +9,34 @@ import numpy as np
 
 from ...errors import ModelError
 from .cases import Axis, Design
-from .jobs import Block, join
+from .jobs import CaseBlock, join
 from .recorded_outputs import Column, blank
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Gathered", "dataset", "mind_labels", "ordered"]
+__all__ = ["MemoryStore", "check_labels", "dataset", "ordered"]
 
 STATUS, MESSAGE = "status", "message"
-MOST_NOTES = 20
+MAX_NOTES = 20
 
 
-class Gathered:
+class MemoryStore:
     """Blocks as they come, in memory."""
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
+        self.blocks: list[CaseBlock] = []
         self.trouble = ""  # why something could not be kept where it was to be
 
     def finished(self) -> set[int]:
         """Return the numbers of cases that need not be run."""
         return set()
 
-    def keep(self, block: Block) -> None:
+    def keep(self, block: CaseBlock) -> None:
         """Take in a block."""
         self.blocks.append(block)
 
-    def whole(self) -> Block:
+    def whole(self) -> CaseBlock:
         """Return all blocks as one, in order of cases."""
         return ordered(self.blocks)
 
@@ -44,12 +44,12 @@ class Gathered:
         """Nothing is open."""
 
 
-def ordered(blocks: Iterable[Block]) -> Block:
+def ordered(blocks: Iterable[CaseBlock]) -> CaseBlock:
     """Return blocks as one, in order of cases."""
     return join(sorted((block for block in blocks if block.numbers), key=lambda block: block.numbers[0]))
 
 
-def mind_labels(design: Design, labels: Iterable[str]) -> None:
+def check_labels(design: Design, labels: Iterable[str]) -> None:
     """Refuse labels that mean something else in the Dataset."""
     taken = {axis.name for axis in design.axes} | set(design.names)
     for label in labels:
@@ -60,7 +60,7 @@ def mind_labels(design: Design, labels: Iterable[str]) -> None:
             raise ModelError("sweep", "outputs", label, "the answer has a variable of this name: give another label")
 
 
-def dataset(design: Design, block: Block, attrs: Mapping[str, Any]) -> xarray.Dataset:
+def dataset(design: Design, block: CaseBlock, attrs: Mapping[str, Any]) -> xarray.Dataset:
     """Return the Dataset of all cases, those that are not among the answers marked so."""
     import xarray
 
@@ -70,7 +70,7 @@ def dataset(design: Design, block: Block, attrs: Mapping[str, Any]) -> xarray.Da
     for number, error in zip(block.numbers, block.errors, strict=True):
         status[number], message[number] = ("failed", error) if error else ("finished", "")
     for label, column in block.columns.items():
-        mind_labels(design, [label])
+        check_labels(design, [label])
         dims = _dims(label, column, names)
         values = _scattered(column, block.numbers, len(design))
         data[label] = ((*names, *dims), values.reshape(*design.shape, *values.shape[1:]))
@@ -82,9 +82,9 @@ def dataset(design: Design, block: Block, attrs: Mapping[str, Any]) -> xarray.Da
                 data = data.assign_coords({at: (at, place)})
     data[STATUS] = (names, status.reshape(design.shape).astype(str))
     data[MESSAGE] = (names, message.reshape(design.shape).astype(str))
-    notes = list(block.notes[:MOST_NOTES])
-    if len(block.notes) > MOST_NOTES:
-        notes.append(f"and {len(block.notes) - MOST_NOTES} more")
+    notes = list(block.notes[:MAX_NOTES])
+    if len(block.notes) > MAX_NOTES:
+        notes.append(f"and {len(block.notes) - MAX_NOTES} more")
     return data.assign_attrs({**attrs, "notes": notes})
 
 

@@ -22,14 +22,16 @@ from typing import Any, Protocol
 from ...errors import ModelError
 from ...model import set_threads
 from .cases import Cases
-from .jobs import Block, Job, carry_out, join, packed
+from .jobs import CaseBlock, Job, carry_out, join, packed
 
-__all__ = ["Here", "Lost", "Place", "place_of"]
+__all__ = ["LocalExecutor", "Place", "WorkerLost", "choose_executor"]
 
-AHEAD = 3  # blocks for each worker that are sent before answers come: enough to keep it busy, few to keep memory small
+PENDING_BLOCKS_PER_WORKER = (
+    3  # blocks for each worker that are sent before answers come: enough to keep it busy, few to keep memory small
+)
 
 
-class Lost(Exception):
+class WorkerLost(Exception):
     """What runs the cases is gone; the message says what."""
 
 
@@ -38,33 +40,33 @@ class Place(Protocol):
 
     workers: int
 
-    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
         """Yield the answers of blocks as they come."""
 
 
-class Here:
+class LocalExecutor:
     """This process: one block after the other, in registers and on threads where the task permits."""
 
     workers = 1
 
-    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
         """Yield the answers of blocks."""
         for block in blocks:
             yield job.run(block)
 
 
-class Processes:
+class ProcessExecutor:
     """Processes of our own, which are started anew if one of them dies."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
         """Yield the answers of blocks as they come."""
         sent, waiting = packed(job), iter(blocks)
         while True:
             with self._pool(self.workers) as pool:
-                flying = _Flying(partial(_sent, pool, sent), AHEAD * self.workers)
+                flying = _PendingBlocks(partial(_sent, pool, sent), PENDING_BLOCKS_PER_WORKER * self.workers)
                 try:
                     yield from flying.through(waiting)
                     return
@@ -76,14 +78,14 @@ class Processes:
             for block in suspects:
                 yield self._by_itself(sent, block)
 
-    def _by_itself(self, sent: bytes, block: Cases) -> Block:
+    def _by_itself(self, sent: bytes, block: Cases) -> CaseBlock:
         """Return the answers of a block that was under way when a process died; if it is the cause, case by case."""
         with self._pool(1) as pool:
             try:
                 return pool.submit(carry_out, sent, block).result()
             except BrokenProcessPool:
                 if len(block) == 1:
-                    return Block(block.numbers, ["the process that ran it died"], {})
+                    return CaseBlock(block.numbers, ["the process that ran it died"], {})
         return join([self._by_itself(sent, block[k : k + 1]) for k in range(len(block))])
 
     @staticmethod
@@ -106,19 +108,19 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _sent(executor: Executor, job: bytes, block: Cases) -> Future[Block]:
+def _sent(executor: Executor, job: bytes, block: Cases) -> Future[CaseBlock]:
     return executor.submit(carry_out, job, block)
 
 
-class _Flying:
+class _PendingBlocks:
     """Blocks that are sent and not yet answered: a few at a time."""
 
-    def __init__(self, send: Callable[[Cases], Future[Block]], most: int) -> None:
+    def __init__(self, send: Callable[[Cases], Future[CaseBlock]], most: int) -> None:
         self.send, self.most = send, most
-        self.under_way: dict[Future[Block], Cases] = {}
+        self.under_way: dict[Future[CaseBlock], Cases] = {}
         self._next: deque[Cases] = deque()
 
-    def through(self, blocks: Iterator[Cases]) -> Iterator[Block]:
+    def through(self, blocks: Iterator[Cases]) -> Iterator[CaseBlock]:
         """Yield the answers of all."""
         while True:
             while len(self.under_way) < self.most:
@@ -140,39 +142,41 @@ class _Flying:
         return [*self.under_way.values(), *self._next]
 
 
-class Elsewhere:
+class FuturesExecutor:
     """An executor of the user's: of concurrent.futures, or anything with `submit` that returns such futures."""
 
     def __init__(self, executor: Executor, workers: int) -> None:
         self.executor, self.workers = executor, workers
 
-    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
         """Yield the answers of blocks as they come."""
         sent = packed(job)
-        flying = _Flying(partial(_sent, self.executor, sent), AHEAD * self.workers)
+        flying = _PendingBlocks(partial(_sent, self.executor, sent), PENDING_BLOCKS_PER_WORKER * self.workers)
         try:
             yield from flying.through(iter(blocks))
         except (BrokenProcessPool, CancelledError, RuntimeError) as error:
-            raise Lost(f"the executor is gone: {error or type(error).__name__}") from error
+            raise WorkerLost(f"the executor is gone: {error or type(error).__name__}") from error
 
 
-class Joblib:
+class JoblibExecutor:
     """A `joblib.Parallel` of the user's."""
 
     def __init__(self, parallel: Any) -> None:
         self.parallel = parallel
         self.workers = max(1, int(parallel._effective_n_jobs()))
 
-    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
         """Yield the answers of blocks, a few at a time."""
         from joblib import delayed
 
         sent, waiting = packed(job), iter(blocks)
-        while some := [block for _, block in zip(range(AHEAD * self.workers), waiting, strict=False)]:
+        while some := [
+            block for _, block in zip(range(PENDING_BLOCKS_PER_WORKER * self.workers), waiting, strict=False)
+        ]:
             yield from self.parallel(delayed(carry_out)(sent, block) for block in some)
 
 
-class Cluster:
+class DaskExecutor:
     """A Dask cluster: its scheduler gives the blocks of a lost worker to another one."""
 
     def __init__(self, client: Any) -> None:
@@ -188,7 +192,7 @@ class Cluster:
             raise ModelError("sweep", "client", client, remedy) from error
         self.workers = max(1, sum(int(worker["nthreads"]) for worker in found.values()))
 
-    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
         """Yield the answers of blocks as they come."""
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError, as_completed
@@ -204,7 +208,7 @@ class Cluster:
                 return future
 
             under_way: dict[str, Cases] = {}
-            some = [block for _, block in zip(range(AHEAD * self.workers), waiting, strict=False)]
+            some = [block for _, block in zip(range(PENDING_BLOCKS_PER_WORKER * self.workers), waiting, strict=False)]
             answers: Any = as_completed([send(block) for block in some])  # type: ignore[no-untyped-call]
             for future in answers:
                 block = under_way.pop(future.key)
@@ -216,12 +220,12 @@ class Cluster:
                         for k in range(len(block)):
                             answers.add(send(block[k : k + 1]))
                     else:
-                        yield Block(block.numbers, [told], {})
+                        yield CaseBlock(block.numbers, [told], {})
                 further = next(waiting, None)
                 if further is not None:
                     answers.add(send(further))
         except (FutureCancelledError, CancelledError, OSError, TimeoutError) as error:
-            raise Lost(f"the scheduler is gone: {error or type(error).__name__}") from error
+            raise WorkerLost(f"the scheduler is gone: {error or type(error).__name__}") from error
         finally:
             if self.mine:
                 client.close(timeout=1)
@@ -241,13 +245,13 @@ def _as_it_is(job: bytes) -> bytes:
     return job
 
 
-def _on_a_worker(job: bytes, cases: Cases) -> Block:
+def _on_a_worker(job: bytes, cases: Cases) -> CaseBlock:
     """Run a block on one thread: the worker has a block for each of its own."""
     set_threads(1)
     return carry_out(job, cases)
 
 
-def place_of(executor: Any, client: Any, workers: int | None) -> Place | None:
+def choose_executor(executor: Any, client: Any, workers: int | None) -> Place | None:
     """Return where a user wants cases to run; None if it is left to us."""
     places = {"executor": executor, "client": client, "workers": workers}
     given = [name for name, value in places.items() if value is not None]
@@ -256,14 +260,14 @@ def place_of(executor: Any, client: Any, workers: int | None) -> Place | None:
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ModelError("sweep", "workers", workers, "give a whole number from 1 on")
     if client is not None:
-        return Cluster(client)
+        return DaskExecutor(client)
     if executor is not None:
         if hasattr(executor, "submit"):
-            return Elsewhere(executor, workers or getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+            return FuturesExecutor(executor, workers or getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
         if hasattr(executor, "_effective_n_jobs") and callable(executor):
-            return Joblib(executor)
+            return JoblibExecutor(executor)
         remedy = "give a concurrent.futures.Executor, or a joblib.Parallel"
         raise ModelError("sweep", "executor", type(executor).__name__, remedy)
     if workers is None:
         return None
-    return Here() if workers == 1 else Processes(workers)
+    return LocalExecutor() if workers == 1 else ProcessExecutor(workers)

@@ -22,9 +22,9 @@ from ...simulation import Ensemble, simulate
 from ...statics import equilibrium
 from ...system import System
 from .cases import Case, Cases
-from .recorded_outputs import Column, Reading, read, read_runs, rows_of, to_its_end, together
+from .recorded_outputs import Column, RecordedOutput, read, read_runs, rows_of, to_its_end, together
 
-__all__ = ["TASKS", "Block", "Interrupted", "Job", "carry_out", "join", "packed", "settle", "sorted_names"]
+__all__ = ["TASKS", "CaseBlock", "Job", "StudyInterrupted", "carry_out", "join", "packed", "settle", "sorted_names"]
 
 TASKS: dict[str, Callable[..., Any]] = {
     "simulate": simulate,
@@ -35,13 +35,13 @@ TASKS: dict[str, Callable[..., Any]] = {
 }
 _RUN = re.compile(r"^run (\d+)")  # how notes of an ensemble begin
 _STARTED = ("simulate", "equilibrium", "modes", "linearize")  # which take start values by name
-_ABREAST = 1024  # runs side by side at most
+MAX_BATCH_SIZE = 1024  # runs side by side at most
 _ROOM = 2e7  # numbers of states that they hold at most
 _ALONE = ("events", "stream", "resume", "method")  # settings of runs that cannot be made side by side, or not always
 
 
 @dataclass
-class Block:
+class CaseBlock:
     """Answers of some cases."""
 
     numbers: list[int]
@@ -51,7 +51,7 @@ class Block:
     seconds: float = 0.0  # that it took
 
 
-class Interrupted(Exception):
+class StudyInterrupted(Exception):
     """Ctrl-C was pressed while a block ran."""
 
 
@@ -72,7 +72,7 @@ class Job:
     source: Any
     task: str | Callable[..., Any]
     settings: Mapping[str, Any]
-    readings: tuple[Reading, ...]
+    readings: tuple[RecordedOutput, ...]
 
     @property
     def side_by_side(self) -> bool:
@@ -90,9 +90,9 @@ class Job:
             return 1
         times = len(np.atleast_1d(self.settings["times"]))
         states = self.source.nq + self.source.nv + self.source.nx
-        return max(1, min(_ABREAST, int(_ROOM / (times * max(1, states)))))
+        return max(1, min(MAX_BATCH_SIZE, int(_ROOM / (times * max(1, states)))))
 
-    def run(self, cases: Cases) -> Block:
+    def run(self, cases: Cases) -> CaseBlock:
         """Return the answers of some cases; what fails is recorded."""
         began, size = time.perf_counter(), self.abreast
         if self.side_by_side:
@@ -102,7 +102,7 @@ class Job:
         block.seconds = time.perf_counter() - began
         return block
 
-    def _one_by_one(self, cases: Cases) -> Block:
+    def _one_by_one(self, cases: Cases) -> CaseBlock:
         answers: list[dict[str, Column] | None] = []
         errors: list[str] = []
         notes: list[str] = []
@@ -112,11 +112,11 @@ class Job:
                 answers.append(read(to_its_end(answer), self.readings))
                 errors.append("")
                 notes += [f"case {case.number}: {note}" for note in _notes(answer)]
-            except Interrupted:
+            except StudyInterrupted:
                 raise
             except Exception as error:
                 answers.append(None)
-                errors.append(_told(error))
+                errors.append(_error_text(error))
         return _block(cases, answers, errors, notes)
 
     def _model(self, case: Case) -> Model:
@@ -145,27 +145,27 @@ class Job:
             settings["state"] = {**_state_of(settings), **others}
         answer = TASKS[self.task](model, **settings)
         if getattr(answer, "status", "") == "interrupted":
-            raise Interrupted
+            raise StudyInterrupted
         return answer
 
-    def _runs(self, cases: Cases) -> Block:
+    def _runs(self, cases: Cases) -> CaseBlock:
         """Return runs that are made side by side; one that cannot even begin is found by halves."""
         try:
             ensemble = self._ensemble(cases)
         except DalembertError as error:
             if len(cases) == 1:
-                return _block(cases, [None], [_told(error)], [])
+                return _block(cases, [None], [_error_text(error)], [])
             half = len(cases) // 2
             return join([self._runs(cases[:half]), self._runs(cases[half:])])
         if "interrupted" in ensemble.status:
-            raise Interrupted
+            raise StudyInterrupted
         errors = [
             "" if status == "finished" else f"IntegrationError: {message}"
             for status, message in zip(ensemble.status, ensemble._messages, strict=True)
         ]
         columns = read_runs(ensemble, self.readings) if any(not error for error in errors) else {}
         notes = [_RUN.sub(lambda run: f"case {cases.numbers[int(run[1])]}", note) for note in ensemble.stats.notes]
-        return Block(cases.numbers, errors, columns, notes)
+        return CaseBlock(cases.numbers, errors, columns, notes)
 
     def _ensemble(self, cases: Cases) -> Ensemble:
         model = self.source
@@ -217,13 +217,13 @@ def _notes(answer: Any) -> list[str]:
     return list(getattr(getattr(answer, "stats", None), "notes", ()))
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _block(cases: Cases, answers: Sequence[dict[str, Column] | None], errors: list[str], notes: list[str]) -> Block:
+def _block(cases: Cases, answers: Sequence[dict[str, Column] | None], errors: list[str], notes: list[str]) -> CaseBlock:
     single = [
-        Block([number], [error], {label: rows_of(column) for label, column in (answer or {}).items()})
+        CaseBlock([number], [error], {label: rows_of(column) for label, column in (answer or {}).items()})
         for number, answer, error in zip(cases.numbers, answers, errors, strict=True)
     ]
     block = join(single)
@@ -231,7 +231,7 @@ def _block(cases: Cases, answers: Sequence[dict[str, Column] | None], errors: li
     return block
 
 
-def settle(block: Block, dims: dict[str, tuple[str, ...]]) -> Block:
+def settle(block: CaseBlock, dims: dict[str, tuple[str, ...]]) -> CaseBlock:
     """Return a block whose values have the dimensions that those of others have; cases that differ have failed."""
     for label, column in list(block.columns.items()):
         if dims.setdefault(label, column.dims) != column.dims:
@@ -242,7 +242,7 @@ def settle(block: Block, dims: dict[str, tuple[str, ...]]) -> Block:
     return block
 
 
-def join(blocks: Sequence[Block]) -> Block:
+def join(blocks: Sequence[CaseBlock]) -> CaseBlock:
     """Return several blocks as one."""
     dims: dict[str, tuple[str, ...]] = {}
     blocks = [settle(block, dims) for block in blocks]
@@ -253,7 +253,7 @@ def join(blocks: Sequence[Block]) -> Block:
     columns = {}
     for label in labels:
         columns[label] = together([(block.columns.get(label), len(block.numbers)) for block in blocks])
-    return Block(numbers, errors, columns, notes)
+    return CaseBlock(numbers, errors, columns, notes)
 
 
 def packed(job: Job) -> bytes:
@@ -282,6 +282,6 @@ def _unpacked(job: bytes) -> Job:
     return made
 
 
-def carry_out(job: bytes, cases: Cases) -> Block:
+def carry_out(job: bytes, cases: Cases) -> CaseBlock:
     """Return the answers of some cases of a packed job: what another process is asked to do."""
     return _unpacked(job).run(cases)

@@ -16,7 +16,7 @@ from ...statics import Stability
 
 __all__ = [
     "Column",
-    "Reading",
+    "RecordedOutput",
     "as_readings",
     "blank",
     "read",
@@ -42,7 +42,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Reading:
+class RecordedOutput:
     """One variable of the answer: where it comes from, and how it is reduced over time."""
 
     label: str
@@ -76,7 +76,7 @@ _DIMENSIONS = dict.fromkeys(("frequencies", "damping_ratios", "eigenvalues"), ("
 _UNITS = {"frequencies": "Hz", "eigenvalues": "1/s"}
 
 
-def as_readings(outputs: Any, task: str | Callable[..., Any]) -> tuple[Reading, ...]:
+def as_readings(outputs: Any, task: str | Callable[..., Any]) -> tuple[RecordedOutput, ...]:
     """Return what a user wants to keep; see `sweep`."""
     if outputs is None:
         if callable(task):
@@ -106,24 +106,24 @@ def _reduces(what: Any) -> bool:
     return callable(what) or (isinstance(what, str) and what in _REDUCTIONS)
 
 
-def _reading(label: Any, what: Any) -> Reading:
+def _reading(label: Any, what: Any) -> RecordedOutput:
     if label is not None and (not isinstance(label, str) or not label):
         raise ModelError("sweep", "outputs", label, "labels are names")
     if isinstance(what, str):
-        return Reading(label or what, what)
+        return RecordedOutput(label or what, what)
     if callable(what):
-        return Reading(label or str(getattr(what, "__name__", "output")), function=what)
+        return RecordedOutput(label or str(getattr(what, "__name__", "output")), function=what)
     if isinstance(what, (tuple, list)) and len(what) == 2 and isinstance(what[0], str):
         name, reduction = what
         if not _reduces(reduction):
             known = ", ".join(map(repr, _REDUCTIONS))
             raise ModelError("sweep", f"reduction of {name!r}", reduction, f"use {known}, or a function of (t, values)")
         shown = reduction if isinstance(reduction, str) else getattr(reduction, "__name__", "reduced")
-        return Reading(label or f"{name} {shown}", name, reduction)
+        return RecordedOutput(label or f"{name} {shown}", name, reduction)
     raise ModelError("sweep", "outputs", what, "give a name, (name, reduction), or a function of the answer")
 
 
-def read(answer: Any, readings: Sequence[Reading]) -> dict[str, Column]:
+def read(answer: Any, readings: Sequence[RecordedOutput]) -> dict[str, Column]:
     """Return what is kept of the answer of one case."""
     if not readings:  # the answer of a function of the user's, as it is
         if not isinstance(answer, Mapping):
@@ -132,7 +132,7 @@ def read(answer: Any, readings: Sequence[Reading]) -> dict[str, Column]:
     return {reading.label: _one(answer, reading) for reading in readings}
 
 
-def _one(answer: Any, reading: Reading) -> Column:
+def _one(answer: Any, reading: RecordedOutput) -> Column:
     if reading.function is not None:
         return _plain(reading.label, reading.function(answer))
     assert reading.name is not None
@@ -177,7 +177,7 @@ def to_its_end(answer: Any) -> Any:
     return whole
 
 
-def _over_time(t: Array, values: Array, output: Output | None, reading: Reading) -> Column:
+def _over_time(t: Array, values: Array, output: Output | None, reading: RecordedOutput) -> Column:
     """Return an output (n, ...) of one run."""
     unit = output.unit if output is not None else ""
     dims = _component_dims(reading.label, values.shape[1:])
@@ -192,12 +192,12 @@ def _reduced_unit(unit: str, reduction: str) -> str:
     return f"{unit} s".strip() if reduction == "integral" else unit
 
 
-def read_runs(ensemble: Ensemble, readings: Sequence[Reading]) -> dict[str, Column]:
+def read_runs(ensemble: Ensemble, readings: Sequence[RecordedOutput]) -> dict[str, Column]:
     """Return what is kept of runs that were made side by side, (B, ...); NaN where a run did not come to its end."""
     return {reading.label: _of_runs(ensemble, reading) for reading in readings}
 
 
-def _of_runs(ensemble: Ensemble, reading: Reading) -> Column:
+def _of_runs(ensemble: Ensemble, reading: RecordedOutput) -> Column:
     done = [k for k, status in enumerate(ensemble.status) if status == "finished"]
     if reading.function is not None or callable(reading.reduce):
         try:
@@ -298,7 +298,7 @@ def _component_dims(label: str, shape: Sequence[int]) -> tuple[str, ...]:
     return ("axis",) if tuple(shape) == (3,) else tuple(f"{label} [{k}]" for k in range(len(shape)))
 
 
-def reduced(reading: Reading, t: Array, y: Array, dy: Array) -> tuple[Array, Array]:
+def reduced(reading: RecordedOutput, t: Array, y: Array, dy: Array) -> tuple[Array, Array]:
     """Return an output (n, ...) and its derivatives (n, ..., m), reduced over time as a reading says."""
     reduce = reading.reduce
     if reduce is None:

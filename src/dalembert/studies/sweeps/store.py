@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import FileError
-from ...io.file_locks import Lock
+from ...io.file_locks import FileLock
 from ...io.results.columns import require
-from ...io.results.zarr_stores import mind_metadata, store_note
+from ...io.results.zarr_stores import check_metadata, store_note
 from .cases import Axis, Design
-from .datasets import Gathered, ordered
-from .jobs import Block, join
+from .datasets import MemoryStore, ordered
+from .jobs import CaseBlock, join
 from .recorded_outputs import Column
 
 __all__ = ["Store", "design_of", "read_note", "stored"]
@@ -33,7 +33,7 @@ _CHUNK = 256  # cases
 _VARIABLE = {"place": str, "dims": list, "unit": str, "complex": bool, "coords": dict}  # what is kept of each
 
 
-class Store(Gathered):
+class Store(MemoryStore):
     """A study on disk.
 
     Parameters
@@ -53,7 +53,7 @@ class Store(Gathered):
         self.zarr = require("zarr")
         self.path, self.count = Path(path), len(design)
         self._begin(dict(identity), design)
-        self.lock = Lock(self.path / "lock", item="sweep", field="store", value=str(path))
+        self.lock = FileLock(self.path / "lock", item="sweep", field="store", value=str(path))
         try:
             known = [block for block in _read(self.path, self.count, self.zarr, clean=True) if not block.damaged]
         except BaseException:
@@ -70,13 +70,16 @@ class Store(Gathered):
 
     def _begin(self, identity: dict[str, str], design: Design) -> None:
         """Make the folder, or look whether it is ours and of the same study."""
-        axes = [(axis.name, {name: _told(column) for name, column in axis.columns.items()}) for axis in design.axes]
+        axes = [
+            (axis.name, {name: _as_plain_values(column) for name, column in axis.columns.items()})
+            for axis in design.axes
+        ]
         note: dict[str, Any] = {"format": _FORMAT, "identity": identity, "count": self.count, "axes": axes}
         note["seed"] = design.seed
         note["seal"] = _seal(note)
         try:
             if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-                _mind_same(self.path, identity, self.count)
+                _check_same(self.path, identity, self.count)
                 return
             self.path.mkdir(parents=True, exist_ok=True)
             self.zarr.open_group(str(self.path), mode="w-", zarr_format=3, attributes={_KEY: json.dumps(note)})
@@ -88,7 +91,7 @@ class Store(Gathered):
         """Return the numbers of cases that need not be run."""
         return self.done
 
-    def keep(self, block: Block) -> None:
+    def keep(self, block: CaseBlock) -> None:
         """Write a block; if the disk does not take it, it stays in memory."""
         try:
             self._keep(block)
@@ -96,7 +99,7 @@ class Store(Gathered):
             self.trouble = f"{self.path}: {error.strerror or error}"
             super().keep(block)
 
-    def _keep(self, block: Block) -> None:
+    def _keep(self, block: CaseBlock) -> None:
         """Write a block: values first, then the line that makes them count."""
         good = [k for k, error in enumerate(block.errors) if not error]
         rows = [block.numbers[k] for k in good]
@@ -153,7 +156,7 @@ class Store(Gathered):
             array.resize((self.count, *room))
         array.oindex[(rows, *(slice(0, n) for n in values.shape[1:]))] = values
 
-    def whole(self) -> Block:
+    def whole(self) -> CaseBlock:
         """Return all that is stored, and what could not be."""
         on_disk = stored(self.path, self.count)
         return ordered([on_disk, *self.blocks]) if self.blocks else on_disk
@@ -164,25 +167,25 @@ class Store(Gathered):
         self.lock.release()
 
 
-class _Kept(Block):
+class _Kept(CaseBlock):
     damaged: bool = False
 
 
-def stored(path: Path, count: int) -> Block:
+def stored(path: Path, count: int) -> CaseBlock:
     """Return all blocks of a store as one; each case as it was answered last."""
     blocks = _read(path, count, require("zarr"))
     broken = next((block for block in blocks if block.damaged), None)
     if broken is not None:
         remedy = "values are not those that were written: run the sweep again with this store, which runs them anew"
         raise FileError("load_sweep", "store", str(path), f"case {broken.numbers[0]}: {remedy}")
-    last: dict[int, Block] = {}
+    last: dict[int, CaseBlock] = {}
     for block in blocks:
         for k, number in enumerate(block.numbers):
             row = {label: Column(c.dims, c.values[k : k + 1], c.unit, c.coords) for label, c in block.columns.items()}
-            last[number] = Block([number], [block.errors[k]], {} if block.errors[k] else row, [])
+            last[number] = CaseBlock([number], [block.errors[k]], {} if block.errors[k] else row, [])
     notes = list(dict.fromkeys(note for block in blocks for note in block.notes))
     if not last:
-        return Block([], [], {}, notes)
+        return CaseBlock([], [], {}, notes)
     whole = join([last[number] for number in sorted(last)])
     whole.notes = notes
     return whole
@@ -249,7 +252,7 @@ def _values(array: Any, folder: Path) -> tuple[Any, list[Path]]:
 def _opened(path: Path, place: str, count: int, zarr: Any) -> Any:
     if place not in os.listdir(path):
         raise FileError("load_sweep", "store", str(path), f"it has no array {place!r}")
-    mind_metadata(path / place)
+    check_metadata(path / place)
     try:
         array = zarr.open_array(str(path / place), mode="r", zarr_format=3)
     except (ValueError, KeyError, TypeError, RuntimeError) as error:
@@ -288,7 +291,7 @@ def _write_variables(path: Path, variables: Mapping[str, Any]) -> None:
     os.replace(new, path / "variables.json")
 
 
-def _mind_same(path: Path, identity: Mapping[str, str], count: int) -> None:
+def _check_same(path: Path, identity: Mapping[str, str], count: int) -> None:
     """Raise unless a folder holds the same study."""
     note = read_note(path)
     for what, value in {**identity, "number of cases": str(count)}.items():
@@ -318,7 +321,7 @@ def design_of(note: Mapping[str, Any]) -> Design:
     return Design(tuple(Axis(name, columns) for name, columns in note["axes"]), note["seed"])
 
 
-def _told(column: Any) -> list[Any]:
+def _as_plain_values(column: Any) -> list[Any]:
     return [value if isinstance(value, (str, int, float)) else repr(value) for value in column]
 
 

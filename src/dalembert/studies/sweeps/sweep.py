@@ -16,17 +16,17 @@ import numpy as np
 from ...checks import checked
 from ...errors import ModelError, ModelWarning, warn_user
 from ...model import Model, as_model
-from ...model.fingerprint import likeness
+from ...model.fingerprint import fingerprint
 from ...result import Output
-from ...simulation.interrupts import Interrupt, forget, heed, keep_for_next
+from ...simulation.interrupts import Interrupt, clear_interrupt, defer_interrupt, raise_pending_interrupt
 from ...simulation.progress import Progress
 from ...system import System
 from .cases import Case, Design, make_design
-from .chunks import Packs
-from .datasets import Gathered, dataset, mind_labels
-from .executors import Here, Lost, Place, Processes, place_of
-from .jobs import TASKS, Block, Interrupted, Job, packed, settle, sorted_names
-from .recorded_outputs import Reading, as_readings
+from .chunks import CaseChunks
+from .datasets import MemoryStore, check_labels, dataset
+from .executors import LocalExecutor, Place, ProcessExecutor, WorkerLost, choose_executor
+from .jobs import TASKS, CaseBlock, Job, StudyInterrupted, packed, settle, sorted_names
+from .recorded_outputs import RecordedOutput, as_readings
 from .store import Store, design_of, read_note, stored
 
 if TYPE_CHECKING:
@@ -118,12 +118,12 @@ def sweep(
     True
     """
     if store is None:  # with one, this may be how an interrupted study goes on
-        heed()
-    forget()
+        raise_pending_interrupt()
+    clear_interrupt()
     cases = make_design(over, samples, design, seed)
     job = _job(system, task, settings, outputs, cases)
-    place = place_of(executor, client, workers)
-    kept = Gathered() if store is None else Store(store, _identity(job, cases), cases, retry)
+    place = choose_executor(executor, client, workers)
+    kept = MemoryStore() if store is None else Store(store, _identity(job, cases), cases, retry)
     interrupt, said = Interrupt(), ""
     dims: dict[str, tuple[str, ...]] = {}
     line = Progress(0, len(cases), progress, place="{:.0f} cases")
@@ -136,10 +136,10 @@ def sweep(
                 kept.keep(settle(block, dims))
                 done += len(block.numbers)
                 line.show(done)
-        except (KeyboardInterrupt, Interrupted):
+        except (KeyboardInterrupt, StudyInterrupted):
             interrupt.flag.set = True
             said = "interrupted by Ctrl-C"
-        except Lost as error:
+        except WorkerLost as error:
             said = str(error)
         whole = kept.whole()
     finally:
@@ -148,7 +148,7 @@ def sweep(
     if interrupt.pressed:
         if not whole.numbers:
             raise KeyboardInterrupt
-        keep_for_next(interrupt)
+        defer_interrupt(interrupt)
     found = dataset(cases, whole, {"title": f"sweep of {_title(job)}", "task": _task_name(task), "seed": int(seed)})
     _tell(whole.errors, len(cases) - len(whole.numbers), said, store)
     if kept.trouble:
@@ -180,11 +180,11 @@ def _job(system: Any, task: Any, settings: dict[str, Any], outputs: Any, cases: 
     else:
         raise ModelError("sweep", "system", system, "give a System, a Model, or a function of a case")
     readings = as_readings(outputs, task)
-    mind_labels(cases, [reading.label for reading in readings])
+    check_labels(cases, [reading.label for reading in readings])
     if isinstance(task, str):
         if task not in TASKS:
             raise ModelError("sweep", "task", task, f"use {', '.join(map(repr, TASKS))}, or a function")
-        _mind_settings(task, settings)
+        _check_settings(task, settings)
         if task == "simulate" and settings.get("times") is None:
             begin = float(settings.get("t_start") or 0.0)
             settings = {**settings, "times": np.linspace(begin, float(settings["t_end"]), _TIMES)}
@@ -194,42 +194,42 @@ def _job(system: Any, task: Any, settings: dict[str, Any], outputs: Any, cases: 
     if isinstance(source, Model):
         sorted_names(source, task, cases.case(0))
         if task in ("simulate", "kinematics"):
-            _mind_outputs(source, readings)
+            _check_outputs(source, readings)
     return job
 
 
-def _mind_settings(task: str, settings: Mapping[str, Any]) -> None:
+def _check_settings(task: str, settings: Mapping[str, Any]) -> None:
     try:
         inspect.signature(TASKS[task]).bind(None, **settings)
     except TypeError as error:
         raise ModelError("sweep", f"settings of {task!r}", sorted(settings), f"{error}") from None
 
 
-def _mind_outputs(model: Model, readings: Sequence[Reading]) -> None:
+def _check_outputs(model: Model, readings: Sequence[RecordedOutput]) -> None:
     for reading in readings:
         if reading.name is not None:
             Output.of(model, reading.name)
 
 
-def _answers(job: Job, cases: Design, left: list[int], place: Place | None) -> Iterator[Block]:
+def _answers(job: Job, cases: Design, left: list[int], place: Place | None) -> Iterator[CaseBlock]:
     """Yield the answers of the cases that are left, wherever it is best if nobody said."""
     if place is not None or job.side_by_side:
-        yield from _packed(job, cases, left, place or Here())
+        yield from _packed(job, cases, left, place or LocalExecutor())
         return
     began, first = time.perf_counter(), 0
     while first < len(left):
         spent = time.perf_counter() - began
         cores = os.cpu_count() or 1
         if first >= 2 and cores > 1 and spent / first * (len(left) - first) > _WORTH and _can_be_sent(job):
-            yield from _packed(job, cases, left[first:], Processes(cores))
+            yield from _packed(job, cases, left[first:], ProcessExecutor(cores))
             return
         yield job.run(cases.cases(left[first : first + 1]))
         first += 1
 
 
-def _packed(job: Job, cases: Design, left: list[int], place: Place) -> Iterator[Block]:
+def _packed(job: Job, cases: Design, left: list[int], place: Place) -> Iterator[CaseBlock]:
     """Yield answers that come from a place."""
-    packs = Packs(cases, left, place.workers, job.abreast, adaptive=not isinstance(place, Here))
+    packs = CaseChunks(cases, left, place.workers, job.abreast, adaptive=not isinstance(place, LocalExecutor))
     for block in place.run(job, packs):
         packs.heard(block)
         yield block
@@ -270,7 +270,7 @@ def _function_name(function: Any) -> str:
 def _identity(job: Job, cases: Design) -> dict[str, str]:
     """Return what makes a study the same as another, in words and digests."""
     readings = [(r.label, r.name, _fingerprint(r.reduce), _fingerprint(r.function)) for r in job.readings]
-    model = _digest(likeness(job.source)) if isinstance(job.source, Model) else _fingerprint(job.source)
+    model = _digest(fingerprint(job.source)) if isinstance(job.source, Model) else _fingerprint(job.source)
     axes = [(axis.name, {name: list(map(_fingerprint, c)) for name, c in axis.columns.items()}) for axis in cases.axes]
     return {
         "system": _title(job),

@@ -21,13 +21,13 @@ from .animation_files import framed, write_gif, write_html, write_mp4
 from .spatial_picture import SpatialPicture
 from .system_drawing import checked_factor, configurations, markers_of, new_picture, spread
 
-__all__ = ["Film", "animate", "animate_configurations", "between", "checked_suffix", "frame_times", "projected"]
+__all__ = ["Animation", "animate", "animate_configurations", "between", "checked_suffix", "frame_times", "projected"]
 
 Array = NDArray[np.float64]
 
 _SUFFIXES = (".gif", ".html", ".mp4")
 _FASTEST_GIF = 50.0  # frames a second: GIF counts hundredths of a second, and players slow down a single one
-_MOST_FRAMES = 6000
+_MAX_FRAMES = 6000
 _DPI = 100
 _FINE = 4  # points of a path for each frame
 
@@ -95,11 +95,9 @@ def frame_times(t: Array, fps: Any, speed: Any) -> Array:
         if finite_number(value, item="animation", field=field) <= 0:
             raise ModelError("animation", field, value, "it must be positive")
     frames = int(np.floor((t[-1] - t[0]) * fps / speed * (1 + 1e-12))) + 1
-    if frames > _MOST_FRAMES:
-        needed = (t[-1] - t[0]) * fps / _MOST_FRAMES
-        remedy = (
-            f"at most {_MOST_FRAMES} are written; give speed={needed:.3g} or more, a lower fps, or a shorter motion"
-        )
+    if frames > _MAX_FRAMES:
+        needed = (t[-1] - t[0]) * fps / _MAX_FRAMES
+        remedy = f"at most {_MAX_FRAMES} are written; give speed={needed:.3g} or more, a lower fps, or a shorter motion"
         raise ModelError("animation", "number of frames", frames, remedy)
     times: Array = np.minimum(t[0] + np.arange(frames) * speed / fps, t[-1])
     return times
@@ -133,7 +131,7 @@ def _show(
     return projected(lambda: _ModelFilm(model, times, q, path, view, trace, size, inertia, factor, axis), path, fps)
 
 
-def projected(make: Callable[[], Film], path: Any, fps: float) -> Any:
+def projected(make: Callable[[], Animation], path: Any, fps: float) -> Any:
     """Show a film, made in our style: write it to a file, or return it as a matplotlib animation."""
     suffix = checked_suffix(path, fps)
     style.matplotlib()
@@ -145,7 +143,7 @@ def projected(make: Callable[[], Film], path: Any, fps: float) -> Any:
         return style.written(path, _SUFFIXES, "animation", lambda name: write(name, film, fps))
 
 
-def _moving(film: Film, fps: float) -> Any:
+def _moving(film: Animation, fps: float) -> Any:
     """Return a film as a matplotlib animation that notebooks show without any settings."""
     from matplotlib.animation import FuncAnimation
 
@@ -171,7 +169,7 @@ def checked_suffix(path: Any, fps: float) -> str:
     return suffix
 
 
-class Film:
+class Animation:
     """A picture with its moving parts, frame by frame.
 
     Attributes
@@ -231,7 +229,7 @@ class Film:
         return np.ascontiguousarray(canvas.buffer_rgba()).view("<u4")[..., 0]
 
 
-class _ModelFilm(Film):
+class _ModelFilm(Animation):
     """Bodies of a model, frame by frame."""
 
     def __init__(

@@ -13,7 +13,7 @@ from ..scene.projection import Placement
 from ..scene.scene import BodyFigure
 from ..style import INK, PALETTE
 from .labels import Label, place, sampled
-from .planar_picture import FlatPicture
+from .planar_picture import PlanarPicture
 from .spatial_picture import SpatialPicture, project
 
 __all__ = [
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-Picture = FlatPicture | SpatialPicture
+Picture = PlanarPicture | SpatialPicture
 
 ARROWS = {"forces": ("#B00020", "N"), "velocities": ("#00705A", "m/s"), "accelerations": ("#B85000", "m/s2")}
-_LONGEST = 0.22  # arrow, of the picture's reach
+_MAX_LENGTH = 0.22  # arrow, of the picture's reach
 
 
 def trace_color(number: int) -> str:
@@ -77,13 +77,13 @@ def add_arrows(
     if most == 0:
         return []
     low, high = picture.scene.reach([placement])
-    scale = _LONGEST * (float((high - low).max()) or 1.0) / most
+    scale = _MAX_LENGTH * (float((high - low).max()) or 1.0) / most
     lines = []
     for marker, vector in arrows.items():
         start = _where(picture, placement, [marker])[0]
         end = start + scale * vector
         lines.append(np.array([start, end]))
-        if isinstance(picture, FlatPicture):
+        if isinstance(picture, PlanarPicture):
             style = {"arrowstyle": "-|>,head_width=0.25,head_length=0.5", "color": color, "linewidth": 1.4}
             tail, tip = picture.view.project(np.array([start, end]))
             arrow = {**style, "shrinkA": 0, "shrinkB": 0}
@@ -154,7 +154,7 @@ def add_names(picture: Picture, placement: Placement, markers: list[Marker], lin
 def to_page(picture: Picture, points: Array) -> Array:
     """Return where points (k, 3) of the world are on the page, (k, 2) pt."""
     ax = picture.ax
-    flat = picture.view.project(points) if isinstance(picture, FlatPicture) else project(ax, points)
+    flat = picture.view.project(points) if isinstance(picture, PlanarPicture) else project(ax, points)
     result: Array = np.asarray(ax.transData.transform(flat)) * 72 / ax.figure.dpi
     return result
 

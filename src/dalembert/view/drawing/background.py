@@ -15,16 +15,16 @@ from ..scene.projection import Placement, choose_view
 from ..scene.scene import Scene
 from . import annotations as notes
 from .labels import Label, place, sampled
-from .planar_picture import FlatPicture
+from .planar_picture import PlanarPicture
 from .spatial_picture import SpatialPicture
 from .system_drawing import new_picture, page_size, spread
 
-__all__ = ["Canvas", "clipped", "panel_below", "reach_of", "to_world"]
+__all__ = ["MechanismCanvas", "clipped", "panel_below", "reach_of", "to_world"]
 
 Array = NDArray[np.float64]
 
-_SHOWN = 40  # rows that have to fit
-_LEAST = 4.4  # inches that a panel beside a drawing is high
+MAX_LISTED = 40  # rows that have to fit
+_MIN_VALUE = 4.4  # inches that a panel beside a drawing is high
 _NAMED = 10  # bodies up to which names are written
 
 
@@ -39,7 +39,7 @@ def to_world(result: Result, base: Marker | None, row: int, points: Array) -> Ar
 def reach_of(result: Result, row: int | None = None) -> tuple[Array, Array]:
     """Return the lowest and highest coordinates (3,) m of a mechanism at a row, or in all of its motion."""
     model = result._model()
-    rows = spread(len(result), _SHOWN) if row is None else [row]
+    rows = spread(len(result), MAX_LISTED) if row is None else [row]
     return Scene(model).reach([Placement.of(model, np.asarray(result.q[k])) for k in rows])
 
 
@@ -50,7 +50,7 @@ def clipped(points: Array, low: Array, high: Array, share: float) -> Array:
     return np.where(inside, points, np.nan)
 
 
-class Canvas:
+class MechanismCanvas:
     """A drawing of a mechanism at one row, on axes that further lines fit on too.
 
     Parameters
@@ -86,7 +86,7 @@ class Canvas:
         points: Sequence[Marker] = (),
     ) -> None:
         model = result._model()
-        rows = [] if still else [k for k in spread(len(result), _SHOWN) if k != row]
+        rows = [] if still else [k for k in spread(len(result), MAX_LISTED) if k != row]
         self.placements = [Placement.of(model, np.asarray(result.q[k])) for k in (row, *rows)]
         self.view = choose_view(model, self.placements[0], view)
         finite = [line[np.isfinite(line).all(axis=1)] for line in lines]
@@ -95,7 +95,7 @@ class Canvas:
         if ax is None and (below or beside):
             ax = self._split(model, finite, path, below, beside)
         marks = list(points)
-        self.picture: FlatPicture | SpatialPicture = new_picture(
+        self.picture: PlanarPicture | SpatialPicture = new_picture(
             model, self.placements, self.view.name if view == "auto" else view, ax, path, finite, marks
         )
         self.ax = self.picture.ax
@@ -113,7 +113,7 @@ class Canvas:
         for line in lines:
             low, high = np.minimum(low, line.min(axis=0)), np.maximum(high, line.max(axis=0))
         width, height = page_size(self.view, low, high)
-        whole, tall = width + beside, max(height + below, _LEAST if beside else 0.0)
+        whole, tall = width + beside, max(height + below, _MIN_VALUE if beside else 0.0)
         figure = style.figure(whole, tall, shown=path is None)
         left, foot, right, top = (0.6, 0.45, 0.15, 0.2) if self.view.flat else (0.1, 0.1, 0.1, 0.1)
         height = tall - below

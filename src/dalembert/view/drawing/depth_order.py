@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
-__all__ = ["Beneath", "Shine", "ShineLines"]
+__all__ = ["BackgroundFaces", "ForegroundFaces", "ForegroundLines"]
 
 
-class Beneath(Poly3DCollection):  # type: ignore[misc]
+class BackgroundFaces(Poly3DCollection):  # type: ignore[misc]
     """Faces that are drawn before those of all other collections."""
 
     def do_3d_projection(self) -> float:
@@ -16,7 +16,7 @@ class Beneath(Poly3DCollection):  # type: ignore[misc]
         return float("inf")
 
 
-class Shine(Poly3DCollection):  # type: ignore[misc]
+class ForegroundFaces(Poly3DCollection):  # type: ignore[misc]
     """Faces that are drawn after those of all other collections."""
 
     def do_3d_projection(self) -> float:
@@ -25,7 +25,7 @@ class Shine(Poly3DCollection):  # type: ignore[misc]
         return float("-inf")
 
 
-class ShineLines(Line3DCollection):  # type: ignore[misc]
+class ForegroundLines(Line3DCollection):  # type: ignore[misc]
     """Lines that are drawn after all other collections."""
 
     def do_3d_projection(self) -> float:

@@ -9,22 +9,22 @@ from ...natural import NaturalMotion
 from .. import style
 from . import annotations as notes
 from .labels import Label, place, sampled
-from .natural_picture import PointsPicture, padded
+from .natural_picture import NaturalPicture, padded
 
 __all__ = ["add_arrows", "add_names"]
 
 Array = NDArray[np.float64]
 
-_LONGEST = 0.22  # arrow, of the picture's reach
+_MAX_LENGTH = 0.22  # arrow, of the picture's reach
 
 
-def add_arrows(picture: PointsPicture, motion: NaturalMotion, kind: str, quantity: str, names: list[str]) -> None:
+def add_arrows(picture: NaturalPicture, motion: NaturalMotion, kind: str, quantity: str, names: list[str]) -> None:
     """Draw what points do, the longest arrow of a set length."""
     vectors = {name: padded(motion[f"{name}.{quantity}"])[0] for name in names}
     most = max((float(np.linalg.norm(v)) for v in vectors.values()), default=0.0)
     if most == 0.0:
         return
-    scale, (color, _) = _LONGEST * picture.span / most, notes.ARROWS[kind]
+    scale, (color, _) = _MAX_LENGTH * picture.span / most, notes.ARROWS[kind]
     for name, vector in vectors.items():
         start = padded(motion[name])[0]
         end = start + scale * vector
@@ -43,7 +43,7 @@ def add_arrows(picture: PointsPicture, motion: NaturalMotion, kind: str, quantit
         picture.ax.set(xlim=(min(x0, low[0]), max(x1, high[0])), ylim=(min(y0, low[1]), max(y1, high[1])))
 
 
-def add_names(picture: PointsPicture, motion: NaturalMotion) -> None:
+def add_names(picture: NaturalPicture, motion: NaturalMotion) -> None:
     """Write the names of points and bodies where they hide least."""
     from matplotlib.patheffects import withStroke
 

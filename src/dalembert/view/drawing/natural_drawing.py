@@ -13,9 +13,9 @@ from ...errors import ModelError
 from ...natural import Mechanism, NaturalMotion
 from .. import style
 from . import annotations as notes
-from .animation import Film, frame_times, projected
+from .animation import Animation, frame_times, projected
 from .natural_annotations import add_arrows, add_names
-from .natural_picture import PointsPicture, padded
+from .natural_picture import NaturalPicture, padded
 from .system_drawing import spread
 
 __all__ = ["animate_points", "draw_points"]
@@ -65,7 +65,7 @@ def draw_points(
     trace = _named(motion, trace, "trace")
     shown = motion if trace or ghosts else here
     with style.styled():
-        picture = PointsPicture(here, 0, view, ax, path, [shown, here], trace)
+        picture = NaturalPicture(here, 0, view, ax, path, [shown, here], trace)
         if ghosts:
             for k in spread(len(motion.t), _GHOSTS):
                 picture.ghost(motion, int(k))
@@ -105,11 +105,11 @@ def animate_points(
 def _as_motion(what: Any, t: float | None) -> NaturalMotion:
     if isinstance(what, NaturalMotion):
         return what
-    from ...motion import Followed
+    from ...motion import FollowedMotion
 
     at = 0.0 if t is None else finite_number(t, item="draw", field="t")
     q = what.assemble(t=at).q[None]
-    return NaturalMotion(what, Followed(np.array([at]), q, 0 * q, 0 * q, None, 0, 0, 0))
+    return NaturalMotion(what, FollowedMotion(np.array([at]), q, 0 * q, 0 * q, None, 0, 0, 0))
 
 
 def _named(motion: NaturalMotion, points: Any, field: str) -> list[str]:
@@ -124,14 +124,14 @@ def _named(motion: NaturalMotion, points: Any, field: str) -> list[str]:
     return names
 
 
-class _PointsFilm(Film):
+class _PointsFilm(Animation):
     """A mechanism, frame by frame."""
 
     def __init__(self, motion: NaturalMotion, view: str, path: Any, trace: list[str], size: Any) -> None:
         if size is not None and (np.shape(size) != (2,) or not (np.asarray(size, dtype=float) > 0).all()):
             raise ModelError("animation", "size", size, "give width and height in inches")
         self.motion = motion
-        self.picture = PointsPicture(motion, 0, view, None, path, [motion], trace, size)
+        self.picture = NaturalPicture(motion, 0, view, None, path, [motion], trace, size)
         self.begin(
             motion.mechanism.name, motion.t, self.picture.ax.figure, flat=not self.picture.solid, axis=motion.axis
         )

@@ -13,7 +13,7 @@ from .. import style
 from ..scene import symbols
 from ..scene.solids import silhouette
 
-__all__ = ["PointsPicture", "padded"]
+__all__ = ["NaturalPicture", "padded"]
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ def padded(points: Array) -> Array:
     return np.pad(points, ((0, 0), (0, 3 - points.shape[1])))
 
 
-class PointsPicture:
+class NaturalPicture:
     """The artists of a mechanism at row k of a motion, on axes that given motions fit on."""
 
     def __init__(

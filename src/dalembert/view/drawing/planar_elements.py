@@ -12,17 +12,17 @@ from ..scene.figures import ARROW, PatchFigure
 from ..scene.line_symbols import color_of, in_plane
 from ..scene.projection import Placement, View
 from ..scene.scene import Scene
-from ..scene.symbol_shapes import MARKS, PATCHES, look_of
+from ..scene.symbol_shapes import MARKS, PATCHES, symbol_shape
 from ..style import FAINT, INK, tint
 
-__all__ = ["FlatElements"]
+__all__ = ["PlanarElements"]
 
 Array = NDArray[np.float64]
 
 _EDGE_ON = 0.05  # sine below which a plane is seen as a line
 
 
-class FlatElements:
+class PlanarElements:
     """The artists of all elements; `update` moves them.
 
     Parameters
@@ -43,7 +43,7 @@ class FlatElements:
 
         self.scene, self.view, self.radius = scene, view, radius
         self.reach, self.middle = float((high - low).max()) or 1.0, (low + high) / 2
-        self._looks = [look_of(patch, radius, self.reach) for patch in scene.patches]
+        self._looks = [symbol_shape(patch, radius, self.reach) for patch in scene.patches]
         self._areas = PolyCollection([], linewidths=0.9 * line, zorder=1.9, gid="patches")
         self._marks = PolyCollection([], linewidths=0.9 * line, zorder=4.1, gid="marks")
         self._strokes = LineCollection([], linewidths=1.2 * line, capstyle="round", zorder=4.2, gid="strokes")

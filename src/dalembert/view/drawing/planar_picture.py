@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..scene import solids, symbols
-from ..scene.attachments import End
+from ..scene.attachments import Attachment
 from ..scene.projection import Placement, View
 from ..scene.scene import BodyFigure, JointFigure, Scene
 from ..style import FAINT, INK, PAPER, legible, tint
-from .planar_elements import FlatElements
+from .planar_elements import PlanarElements
 
-__all__ = ["FlatPicture"]
+__all__ = ["PlanarPicture"]
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ _MARKS: dict[str, tuple[str, float, str, str]] = {
     "Distance": ("o", 0.45, INK, ""),
     "PointOnLine": ("o", 0.6, INK, ""),
     "PointOnPlane": ("o", 0.6, INK, ""),
-    "CustomHinge": ("D", 0.8, PAPER, "."),
+    "CustomJoint": ("D", 0.8, PAPER, "."),
     "CustomConstraint": ("o", 0.6, INK, ""),
     "PfaffConstraint": ("o", 0.6, INK, ""),
     "KinematicChain": ("o", 0.45, INK, ""),
@@ -45,7 +45,7 @@ _BARE = ("CustomConstraint", "PfaffConstraint", "PointOnPlane", "PointOnLine")  
 _SIDEWAYS = {"Prismatic": (2.7, 1.7), "Cylindrical": (2.7, 1.5), "Screw": (2.4, 1.3), "Revolute": (1.6, 0.8)}
 
 
-class FlatPicture:
+class PlanarPicture:
     """The artists of a system in a plane; `update` moves them.
 
     Parameters
@@ -62,13 +62,13 @@ class FlatPicture:
     def __init__(self, ax: Any, scene: Scene, view: View, placements: list[Placement], low: Array, high: Array) -> None:
         self.ax, self.scene, self.view = ax, scene, view
         self.moving: list[Any] = []
-        self.joint_marks: dict[str, tuple[Any, list[End]]] = {}
+        self.joint_marks: dict[str, tuple[Any, list[Attachment]]] = {}
         self._set_limits(low, high)
         self._add_ground(placements)
         self._add_bodies(placements[0])
         self._add_guides()
         radius = 0.5 * self.symbol * self.point
-        self._elements = FlatElements(ax, scene, view, radius, self.line, low, high)
+        self._elements = PlanarElements(ax, scene, view, radius, self.line, low, high)
         self.moving += self._elements.artists
         self._add_joints(placements[0])
         self.update(placements[0])
@@ -298,7 +298,7 @@ class FlatPicture:
         from matplotlib.collections import LineCollection, PolyCollection
 
         self._blocks: list[JointFigure] = []
-        groups: dict[str, list[End]] = {}
+        groups: dict[str, list[Attachment]] = {}
         for joint in self.scene.joints:
             if joint.kind in _SIDEWAYS and self._in_plane(joint, placement) is not None:
                 if not (joint.kind == "Prismatic" and self._outlined(joint.mover)):
@@ -376,10 +376,10 @@ class FlatPicture:
         self.ax.add_collection(artist, autolim=False)
         self.moving.append(artist)
 
-    def _figure(self, end: End) -> BodyFigure | None:
+    def _figure(self, end: Attachment) -> BodyFigure | None:
         return self.scene.bodies[end.number - 1] if end.number else None
 
-    def _outlined(self, end: End) -> bool:
+    def _outlined(self, end: Attachment) -> bool:
         figure = self._figure(end)
         return figure is not None and bool(figure.solids)
 

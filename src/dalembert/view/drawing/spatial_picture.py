@@ -12,7 +12,7 @@ from ..scene.figures import ARROW
 from ..scene.line_symbols import color_of, in_space
 from ..scene.projection import Placement, View
 from ..scene.scene import Scene
-from ..scene.solid_parts import STANDING, Part, joint_radius, parts_of
+from ..scene.solid_parts import STANDING, SolidPart, joint_radius, parts_of
 from ..scene.symbol_shapes import PATCHES
 from ..style import FAINT, INK, matplotlib
 
@@ -53,7 +53,7 @@ def project(ax: Any, points: Array) -> Array:
 
 
 class SpatialPicture:
-    """The artists of a system in space; `update` moves them. Parameters as for `FlatPicture`."""
+    """The artists of a system in space; `update` moves them. Parameters as for `PlanarPicture`."""
 
     def __init__(self, ax: Any, scene: Scene, view: View, placements: list[Placement], low: Array, high: Array) -> None:
         self.ax, self.scene, self.view = ax, scene, view
@@ -114,7 +114,7 @@ class SpatialPicture:
         parts = parts_of(self.scene, low, high, _WIDE)
         if not parts:
             dot = solids.ball(self.radius)
-            parts = [Part("ground", np.zeros(len(dot.corners), dtype=np.int64), dot, INK)]
+            parts = [SolidPart("ground", np.zeros(len(dot.corners), dtype=np.int64), dot, INK)]
         starts = np.cumsum([0, *(len(part.solid.corners) for part in parts)])
         self._local = np.concatenate([part.solid.corners for part in parts])
         self._owner = np.concatenate([part.frames for part in parts])
@@ -131,7 +131,7 @@ class SpatialPicture:
     def _add_artists(self, placement: Placement) -> None:
         from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
-        from .depth_order import Beneath, Shine, ShineLines
+        from .depth_order import BackgroundFaces, ForegroundFaces, ForegroundLines
 
         down = -np.eye(3)[self.view.up]
         feet = self.feet
@@ -147,7 +147,7 @@ class SpatialPicture:
             self.ax.add_collection3d(Line3DCollection(feet, colors=FAINT, linewidths=0.8, gid="ground"), autolim=False)
         self._lines = Line3DCollection([np.zeros((2, 3))], colors=INK, linewidths=1.0, gid="springs")
         self.ax.add_collection3d(self._lines, autolim=False)
-        self._loads = ShineLines([np.zeros((2, 3))], colors=PATCHES["effort"][0], linewidths=1.2, gid="loads")
+        self._loads = ForegroundLines([np.zeros((2, 3))], colors=PATCHES["effort"][0], linewidths=1.2, gid="loads")
         if self.scene.arrows:
             self.ax.add_collection3d(self._loads, autolim=False)
             self.moving.append(self._loads)
@@ -160,16 +160,16 @@ class SpatialPicture:
             self._reference = Line3DCollection([np.zeros((2, 3))], colors=FAINT, linewidths=0.7, gid="undeformed")
             self.ax.add_collection3d(self._reference, autolim=False)
             self.moving.append(self._reference)
-        self._sheets = Beneath(np.zeros((1, 4, 3)), gid="planes")
+        self._sheets = BackgroundFaces(np.zeros((1, 4, 3)), gid="planes")
         if self._planes.any():
             self.ax.add_collection3d(self._sheets, autolim=False)
             self.moving.append(self._sheets)
         self._solids = Poly3DCollection(np.zeros((1, 4, 3)), gid="bodies")
         self.ax.add_collection3d(self._solids, autolim=False)
         self.moving.append(self._solids)
-        self._shine: Shine | None = None
+        self._shine: ForegroundFaces | None = None
         if self._small.any():
-            self._shine = Shine(np.zeros((1, 4, 3)), gid="seen through bodies")
+            self._shine = ForegroundFaces(np.zeros((1, 4, 3)), gid="seen through bodies")
             self.ax.add_collection3d(self._shine, autolim=False)
             self.moving.append(self._shine)
 

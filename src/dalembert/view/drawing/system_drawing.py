@@ -19,7 +19,7 @@ from .. import style
 from ..scene.projection import Placement, View, choose_view, paths_of
 from ..scene.scene import Scene, find_marker
 from . import annotations as notes
-from .planar_picture import FlatPicture
+from .planar_picture import PlanarPicture
 from .spatial_picture import SpatialPicture, page_of
 
 __all__ = [
@@ -157,7 +157,7 @@ def new_picture(
     *,
     inertia: bool = False,
     size: tuple[float, float] | None = None,
-) -> FlatPicture | SpatialPicture:
+) -> PlanarPicture | SpatialPicture:
     """Return the artists of a model at the first placement, on axes that all of them fit on.
 
     Parameters
@@ -176,7 +176,7 @@ def new_picture(
         low, high = np.minimum(low, line.min(axis=0)), np.maximum(high, line.max(axis=0))
     width, height = page_size(chosen, low, high) if size is None else size
     ax = style.axes_for(ax, path, width, height, solid=not chosen.flat)
-    kind = FlatPicture if chosen.flat else SpatialPicture
+    kind = PlanarPicture if chosen.flat else SpatialPicture
     return kind(ax, scene, chosen, placements, low, high)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...motion.geometry.relative_motion import row_of
 from ...motion.geometry.screw_axes import ScrewAxes
 from .. import style
-from ..drawing.background import Canvas, panel_below, reach_of, to_world
+from ..drawing.background import MechanismCanvas, panel_below, reach_of, to_world
 from ..drawing.system_drawing import spread
 
 __all__ = ["plot_axodes"]
@@ -60,7 +60,7 @@ def plot_axodes(
     )
     near &= np.isfinite(fixed).all(axis=(1, 2)) & np.isfinite(moving).all(axis=(1, 2))
     shown = [part[near].reshape(-1, 3) for part in (fixed, moving)]
-    canvas = Canvas(
+    canvas = MechanismCanvas(
         result, k, shown, ax=ax, path=path, view="3d", below=1.9 if pitch and ax is None else 0.0, still=True
     )
     for part, color, name in (

@@ -12,7 +12,7 @@ from ...motion.geometry.inflection_circles import InflectionCircles
 from ...motion.geometry.instant_centres import Centrodes, InstantCentres
 from ...motion.geometry.relative_motion import row_of
 from .. import style
-from ..drawing.background import Canvas, clipped, reach_of, to_world
+from ..drawing.background import MechanismCanvas, clipped, reach_of, to_world
 
 __all__ = ["plot_centres", "plot_centrodes", "plot_inflection"]
 
@@ -48,7 +48,7 @@ def plot_centrodes(
     fixed = to_world(result, seen.base, k, polodes.fixed)
     moving = to_world(result, seen.base, k, polodes.moving @ seen.rotation[k].T + seen.position[k])
     lines = [clipped(_parted(line, low, high), low, high, around) for line in (fixed, moving)]
-    canvas = Canvas(result, k, lines, ax=ax, path=path, view=view)
+    canvas = MechanismCanvas(result, k, lines, ax=ax, path=path, view=view)
     canvas.line(lines[0], style.INK, linewidth=1.6, label=f"fixed polode ({polodes.relative_to})")
     canvas.line(
         lines[1], style.PALETTE[1], linewidth=1.6, linestyle=(0, (5, 1.6)), label=f"moving polode ({polodes.body})"
@@ -93,7 +93,7 @@ def plot_centres(
             places[pair] = point
         elif centre.infinite[k]:
             far.append(f"{number[pair[0]]}{number[pair[1]]}")
-    canvas = Canvas(result, k, [np.array(list(places.values()))], ax=ax, path=path, view=view, still=True)
+    canvas = MechanismCanvas(result, k, [np.array(list(places.values()))], ax=ax, path=path, view=view, still=True)
     for trio in combinations(centres.bodies, 3):
         points = [places[pair] for pair in combinations(trio, 2) if pair in places]
         if len(points) > 1:
@@ -156,7 +156,7 @@ def plot_inflection(
         lines.append(
             clipped(_parted(world(circles.stationary_curve(k, points=1801)), low, high), low, high, 0.3 * around)
         )
-    canvas = Canvas(result, k, lines, ax=ax, path=path, view=view, still=True)
+    canvas = MechanismCanvas(result, k, lines, ax=ax, path=path, view=view, still=True)
     if many:
         canvas.line(
             lines[1], style.PALETTE[4], linewidth=1.0, linestyle=(0, (4, 1.5)), label="stationary curvature", zorder=2.2

@@ -9,7 +9,7 @@ import numpy as np
 from ...motion.geometry.coupler_curves import CouplerCurve
 from ...motion.geometry.relative_motion import row_of
 from .. import style
-from ..drawing.background import Canvas, panel_below, to_world
+from ..drawing.background import MechanismCanvas, panel_below, to_world
 
 __all__ = ["plot_curve"]
 
@@ -46,7 +46,7 @@ def plot_curve(
 
     line = world(track(fine))
     marker = curve._marker
-    canvas = Canvas(
+    canvas = MechanismCanvas(
         result,
         k,
         [line],

@@ -67,7 +67,7 @@ def _widest(everything: list[EquilibriumPath]) -> str:
     model = everything[0].model
     q = np.vstack([one.q for one in everything])
     name = model.coordinate_names[int(np.ptp(q, axis=0).argmax())]
-    return f"{name}.position" if name in model.hinge_names else name
+    return f"{name}.position" if name in model.joint_names else name
 
 
 def _values(found: EquilibriumPath, output: str, unit: str) -> Array:

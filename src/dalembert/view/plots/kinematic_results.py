@@ -9,7 +9,7 @@ from ...motion.geometry.clearance import Clearance
 from ...motion.geometry.coupler_curves import CouplerCurve
 from ...motion.geometry.inflection_circles import InflectionCircles
 from ...motion.geometry.instant_centres import Centrodes, InstantCentres
-from ...motion.geometry.kinematic_result import Reading
+from ...motion.geometry.kinematic_result import KinematicResult
 from ...motion.geometry.mobility_range import MobilityRange
 from ...motion.geometry.polygons import Polygon
 from ...motion.geometry.screw_axes import ScrewAxes
@@ -30,7 +30,7 @@ from . import (
 
 __all__ = ["plot_reading"]
 
-_PLOTS: dict[type[Reading], Any] = {
+_PLOTS: dict[type[KinematicResult], Any] = {
     Clearance: gaps.plot_clearance,
     CouplerCurve: curves.plot_curve,
     Centrodes: poles.plot_centrodes,
@@ -45,7 +45,7 @@ _PLOTS: dict[type[Reading], Any] = {
 }
 
 
-def plot_reading(reading: Reading, *, ax: Any = None, path: Any = None, **options: Any) -> Any:
+def plot_reading(reading: KinematicResult, *, ax: Any = None, path: Any = None, **options: Any) -> Any:
     """Draw something that was read off a motion and return the matplotlib axes.
 
     Parameters

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_bode", "plot_campbell", "plot_locus", "plot_nyquist", "plot_over"]
 
-_MOST = 8  # curves with a name
+_MAX_COUNT = 8  # curves with a name
 _NEAR = 0.1  # responses below this are far from -1, which would hide them
 
 
@@ -54,7 +54,7 @@ def plot_bode(response: FrequencyResponse, *, path: Any = None) -> Any:
             panel.grid(True, which="major", linewidth=0.4, color=style.FAINT)
         if len(response.inputs) == 1:
             upper.set_title(f"by {response.inputs[0]}", fontsize=9)
-        if len(_pairs(response)) <= _MOST:
+        if len(_pairs(response)) <= _MAX_COUNT:
             upper.legend(frameon=False, fontsize=8)
         _finish(upper, path)
     return np.array([upper, lower])
@@ -77,7 +77,7 @@ def plot_nyquist(response: FrequencyResponse, *, ax: Any = None, path: Any = Non
         panel.set_xlabel("real part")
         panel.set_ylabel("imaginary part")
         panel.set_aspect("equal", adjustable="datalim")
-        if len(_pairs(response)) <= _MOST:
+        if len(_pairs(response)) <= _MAX_COUNT:
             panel.legend(frameon=False, fontsize=8)
         _finish(panel, path)
     return panel

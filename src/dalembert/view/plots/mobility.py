@@ -13,7 +13,7 @@ __all__ = ["plot_mobility"]
 
 
 def plot_mobility(found: MobilityRange, *, ax: Any = None, path: Any = None) -> Any:
-    """Draw how far positions are from those with more freedoms, and the drive from its dead points.
+    """Draw how far positions are from those with more degrees of freedom, and the drive from its dead points.
 
     Where the mobility is another than in most positions, its number stands at a line.
     """

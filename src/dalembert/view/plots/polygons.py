@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...errors import ModelError
 from ...motion.geometry.polygons import Polygon
 from .. import style
-from ..drawing.background import Canvas
+from ..drawing.background import MechanismCanvas
 from ..drawing.labels import Label, place, sampled
 
 __all__ = ["plot_polygon"]
@@ -34,7 +34,7 @@ def plot_polygon(
         Draw the mechanism to the left; not on given axes.
     """
     result, k = polygon.result, polygon.row
-    canvas = Canvas(
+    canvas = MechanismCanvas(
         result, k, [], path="" if ax is not None else path, view=view, still=True,
         beside=5.4 if mechanism and ax is None else 0.0,
     )  # fmt: skip
@@ -85,7 +85,7 @@ def _arrow(
     )
 
 
-def _frame(panel: Any, lines: list[Array], polygon: Polygon, canvas: Canvas) -> None:
+def _frame(panel: Any, lines: list[Array], polygon: Polygon, canvas: MechanismCanvas) -> None:
     """Set limits and labels of the polygon's axes."""
     points = np.concatenate([*lines, np.zeros((1, 2))])
     low, high = points.min(axis=0), points.max(axis=0)

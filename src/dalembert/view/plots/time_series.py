@@ -340,11 +340,11 @@ def _described(result: Result, what: Any, count: int) -> tuple[list[str], list[s
 
 
 def _coordinates(result: Result) -> list[_Curve]:
-    """Return the coordinates of all hinges, angles and displacements apart."""
+    """Return the coordinates of all joints, angles and displacements apart."""
     labels = result.labels
     columns = zip(labels.coordinates, labels.coordinate_units, result.q.T, strict=True)
     curves = [_Curve(name, unit, _QUANTITIES[unit], column) for name, unit, column in columns]
-    for name in result.cut_hinges if result.model is not None else ():
+    for name in result.cut_joints if result.model is not None else ():
         for curve in _curves(result, f"{name}.position"):
             curve.label, curve.quantity = curve.label.replace(".position", ""), _QUANTITIES[curve.unit]
             curves.append(curve)

@@ -12,7 +12,7 @@ from ...motion.geometry.transmission import TransmissionAngle
 from ...motion.geometry.velocity_ratios import Ratio
 from ...result import Output, Result
 from .. import style
-from ..drawing.background import Canvas, panel_below, reach_of
+from ..drawing.background import MechanismCanvas, panel_below, reach_of
 
 __all__ = ["over_axis", "plot_ratio", "plot_transmission"]
 
@@ -84,7 +84,7 @@ def plot_transmission(
     force = force * (1.0 if force @ along >= 0 else -1.0)
     if ax is None:
         tips = point + size * np.array([force, along])
-        canvas = Canvas(angle.result, row, [tips], path=path, view=view, still=True, beside=4.6)
+        canvas = MechanismCanvas(angle.result, row, [tips], path=path, view=view, still=True, beside=4.6)
         panel = canvas.lower
     else:
         panel = style.axes_for(ax, path, 6.4, 3.0)

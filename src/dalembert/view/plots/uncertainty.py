@@ -10,7 +10,7 @@ from ...errors import ModelError
 from .. import style
 
 if TYPE_CHECKING:
-    from ...studies import Fitted, Uncertainty
+    from ...studies import ParameterFit, Uncertainty
 
 __all__ = ["plot_regions", "plot_uncertainty"]
 
@@ -51,7 +51,7 @@ def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> An
     return left, right
 
 
-def plot_regions(found: Fitted, first: str, second: str, *, ax: Any = None, path: Any = None) -> Any:
+def plot_regions(found: ParameterFit, first: str, second: str, *, ax: Any = None, path: Any = None) -> Any:
     """Draw the ellipses in which two estimates lie with 68 and 95 percent, and return the axes."""
     style.matplotlib()
     with style.styled():

@@ -12,13 +12,13 @@ from ...model import Model
 from .projection import Placement, node_frames
 from .solids import of_body
 
-__all__ = ["End", "Middle", "anchor"]
+__all__ = ["Attachment", "AttachmentMidpoint", "anchor"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class End:
+class Attachment:
     """A marker by the number of its body, and by the frame that carries what is drawn there.
 
     That frame is the body's own or, on a flexible body, that of the nearest node; `offset` (3,) m is the place in it.
@@ -30,7 +30,7 @@ class End:
     offset: Array
 
     @classmethod
-    def of(cls, model: Model, marker: Marker) -> End:
+    def of(cls, model: Model, marker: Marker) -> Attachment:
         """Return the end at a marker of a model."""
         name = marker.body.name
         number = model.forest.number[name]
@@ -42,7 +42,7 @@ class End:
 
     @property
     def markers(self) -> tuple[Marker, ...]:
-        """The marker alone: see `Middle`."""
+        """The marker alone: see `AttachmentMidpoint`."""
         return (self.marker,)
 
     def point(self, placement: Placement) -> Array:
@@ -56,10 +56,10 @@ class End:
 
 
 @dataclass(frozen=True, eq=False)
-class Middle:
+class AttachmentMidpoint:
     """The point in the middle of several ends: where a picture puts something whose place only the motion knows."""
 
-    ends: tuple[End, ...]
+    ends: tuple[Attachment, ...]
     number: int = -1
 
     @property
@@ -74,7 +74,7 @@ class Middle:
 
 
 def anchor(first: Marker, second: Marker, axis: Array, rest: float) -> Marker:
-    """Return the marker from which a spring at a sliding hinge is drawn to its second marker.
+    """Return the marker from which a spring at a sliding joint is drawn to its second marker.
 
     That is the first one, unless the two are together where the spring is relaxed: then the spring begins as far behind
     the body that slides as that is long, or it would vanish where it rests.
@@ -82,7 +82,7 @@ def anchor(first: Marker, second: Marker, axis: Array, rest: float) -> Marker:
     Parameters
     ----------
     axis : (3,)
-        Of the hinge, in axes of either marker.
+        Of the joint, in axes of either marker.
     rest : float, m
         Position at which the spring is relaxed.
     """

@@ -1,4 +1,4 @@
-"""How far bodies reach from a marker, and along which axis a hinge moves: where symbols have to stand to be seen."""
+"""How far bodies reach from a marker, and along which axis a joint moves: where symbols have to stand to be seen."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def covered(marker: Any, radius: float) -> bool:
 
 
 def axis_of(element: Any, coordinate: int) -> tuple[Array, bool]:
-    """Return the axis of a coordinate of a hinge, in marker axes, and whether it is turned about."""
+    """Return the axis of a coordinate of a joint, in marker axes, and whether it is turned about."""
     units = element.coordinate_units
     turning = coordinate >= len(units) or units[coordinate] != "m"
     if element.kind == "Universal":

@@ -1,4 +1,4 @@
-"""Constraints, and the limits of hinges, as figures."""
+"""Constraints, and the limits of joints, as figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...connections.constraints.cams import CamFollower, PointOnCurve
 from ...rotation import unit_vector
 from .body_extents import covered
 from .element_figures import LINES
-from .figure_builder import Sketch
+from .figure_builder import FigureBuilder
 from .figures import CurveFigure, PatchFigure
 
 __all__ = ["add_constraint", "add_limits"]
@@ -19,13 +19,13 @@ __all__ = ["add_constraint", "add_limits"]
 Array = NDArray[np.float64]
 
 _IN_PIECE = 5  # points of each piece of a curve
-_MOST_POINTS = 160  # of the outline of a cam
+_MAX_POINTS = 160  # of the outline of a cam
 _AXES = {"AxisAngle": ("axis_1", "axis_2"), "Parallel": ("axis_1", "axis_2"), "Perpendicular": ("axis_1", "axis_2")}
 _POINTS = ("PointOnPoint", "PointOnPlane", "PointOnLine")  # whose second end is a joint, not a line
 
 
-def add_limits(sketch: Sketch, connection: Any) -> None:
-    """Show the limits that a hinge of one coordinate has by itself."""
+def add_limits(sketch: FigureBuilder, connection: Any) -> None:
+    """Show the limits that a joint of one coordinate has by itself."""
     element = connection.element
     limits = [getattr(element, bound, None) for bound in ("lower", "upper")]
     numbers = [np.asarray(limit, dtype=float).ravel() for limit in limits if limit is not None]
@@ -35,7 +35,7 @@ def add_limits(sketch: Sketch, connection: Any) -> None:
         sketch.stops(connection.name, connection, 0, low, high)
 
 
-def add_constraint(sketch: Sketch, connection: Any, driven: bool) -> None:
+def add_constraint(sketch: FigureBuilder, connection: Any, driven: bool) -> None:
     name, element, first, second = connection.name, connection.element, connection.first, connection.second
     kind = element.kind
     if kind in ("PointOnPlane", "RollingSphere", "RollingDisc"):
@@ -66,18 +66,18 @@ def add_constraint(sketch: Sketch, connection: Any, driven: bool) -> None:
         sketch.patch(name, "law", second)
 
 
-def _curve(sketch: Sketch, name: str, curve: Any, marker: Any) -> None:
+def _curve(sketch: FigureBuilder, name: str, curve: Any, marker: Any) -> None:
     end = sketch.end(marker)
     points = curve.pieces.at(np.linspace(0.0, 1.0, _IN_PIECE)).reshape(-1, 3)
     sketch.curves.append(CurveFigure(name, end, points @ marker.rotation.T + end.offset))
 
 
-def _cam(sketch: Sketch, name: str, element: Any, first: Any, second: Any) -> None:
+def _cam(sketch: FigureBuilder, name: str, element: Any, first: Any, second: Any) -> None:
     _curve(sketch, name, element.profile, first)
     points = element.profile.pieces.at(np.linspace(0.0, 1.0, _IN_PIECE + 1)[:-1]).reshape(-1, 3)[:, :2]
     reach = float(np.linalg.norm(points, axis=1).max())
     if not element.inside and not covered(first, reach):
-        every = -(-len(points) // _MOST_POINTS)
+        every = -(-len(points) // _MAX_POINTS)
         _profile(sketch, name, first, _left_about(points[::every]))
     if element.radius and not covered(second, element.radius):
         sketch.patch(name, "disc", second, "z", (element.radius, 0.0))
@@ -87,7 +87,7 @@ def _cam(sketch: Sketch, name: str, element: Any, first: Any, second: Any) -> No
         sketch.patch(name, "knot", second)
 
 
-def _profile(sketch: Sketch, name: str, marker: Any, outline: Array, look: str = "cam") -> None:
+def _profile(sketch: FigureBuilder, name: str, marker: Any, outline: Array, look: str = "cam") -> None:
     sketch.patches.append(PatchFigure(name, look, sketch.end(marker), marker.rotation, outline=outline))
 
 

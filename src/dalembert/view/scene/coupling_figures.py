@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...connections.constraints.couplings import Coupling
-from ...provenance import recipe_of
+from ...provenance import constructor_call
 from ...rotation import unit_vector
 from .body_extents import axis_of, covered
-from .figure_builder import Sketch
+from .figure_builder import FigureBuilder
 from .figures import CurveFigure, PatchFigure
 from .solids import turned_z
 
@@ -21,61 +21,61 @@ __all__ = ["add_coupling", "tie"]
 Array = NDArray[np.float64]
 
 
-def add_coupling(sketch: Sketch, coupling: Any) -> None:
-    hinges = [hinge for hinge, _ in coupling.places]
+def add_coupling(sketch: FigureBuilder, coupling: Any) -> None:
+    joints = [joint for joint, _ in coupling.places]
     before = len(sketch.patches)
-    if isinstance(coupling.element, Coupling) and len(hinges) == 2:
-        _wheels(sketch, coupling, hinges)
+    if isinstance(coupling.element, Coupling) and len(joints) == 2:
+        _wheels(sketch, coupling, joints)
     if len(sketch.patches) == before:
-        tie(sketch, coupling.name, hinges)
+        tie(sketch, coupling.name, joints)
 
 
-def tie(sketch: Sketch, name: str, hinges: list[Any]) -> None:
-    """Tie hinges whose motions are bound to each other by thin lines, with a mark at each."""
-    for hinge in hinges:
-        sketch.patch(name, "law", hinge.second, axis_of(hinge.element, 0)[0])
-    for one, other in pairwise(hinges):
+def tie(sketch: FigureBuilder, name: str, joints: list[Any]) -> None:
+    """Tie joints whose motions are bound to each other by thin lines, with a mark at each."""
+    for joint in joints:
+        sketch.patch(name, "law", joint.second, axis_of(joint.element, 0)[0])
+    for one, other in pairwise(joints):
         sketch.line(name, "link", one.second, other.second)
 
 
-def _wheels(sketch: Sketch, coupling: Any, hinges: list[Any]) -> None:
+def _wheels(sketch: FigureBuilder, coupling: Any, joints: list[Any]) -> None:
     """Show two wheels, a belt on two pulleys, or a pinion on its rack."""
-    made = recipe_of(coupling.element)
+    made = constructor_call(coupling.element)
     maker, given = ("", {}) if made is None else (made.maker, made.arguments)
-    kinds = [hinge.element.kind for hinge in hinges]
+    kinds = [joint.element.kind for joint in joints]
     if kinds == ["Revolute", "Prismatic"] and maker == "rack_and_pinion":
-        pinion, rack = hinges
+        pinion, rack = joints
         _wheel(sketch, coupling.name, pinion, abs(float(given["radius"])))
         sketch.patch(coupling.name, "rack", rack.second, rack.element.axis)
     if kinds != ["Revolute", "Revolute"]:
         return
     if maker == "belt":
         radii = [abs(float(given[key])) for key in ("radius_1", "radius_2")]
-        for hinge, radius in zip(hinges, radii, strict=True):
-            _wheel(sketch, coupling.name, hinge, radius)
-        _belt(sketch, coupling.name, hinges, radii, crossed=coupling.element.ratio < 0)
+        for joint, radius in zip(joints, radii, strict=True):
+            _wheel(sketch, coupling.name, joint, radius)
+        _belt(sketch, coupling.name, joints, radii, crossed=coupling.element.ratio < 0)
         return
-    radii = _pitch(sketch, hinges, coupling.element.ratio)
-    for k, (hinge, radius) in enumerate(zip(hinges, radii, strict=False)):
-        _wheel(sketch, coupling.name, hinge, radius, float(given.get(f"teeth_{k + 1}", 0)) if maker == "gear" else 0.0)
+    radii = _pitch(sketch, joints, coupling.element.ratio)
+    for k, (joint, radius) in enumerate(zip(joints, radii, strict=False)):
+        _wheel(sketch, coupling.name, joint, radius, float(given.get(f"teeth_{k + 1}", 0)) if maker == "gear" else 0.0)
 
 
-def _wheel(sketch: Sketch, name: str, hinge: Any, radius: float, teeth: float = 0.0) -> None:
-    marker = hinge.second
+def _wheel(sketch: FigureBuilder, name: str, joint: Any, radius: float, teeth: float = 0.0) -> None:
+    marker = joint.second
     if covered(marker, radius):
-        sketch.patch(name, "pitch", marker, hinge.element.axis, (radius, 0.0))
+        sketch.patch(name, "pitch", marker, joint.element.axis, (radius, 0.0))
     elif teeth == round(teeth) and 5 <= abs(teeth) <= 200:
-        axes = marker.rotation @ turned_z(unit_vector(hinge.element.axis, item=name))
+        axes = marker.rotation @ turned_z(unit_vector(joint.element.axis, item=name))
         outline = _toothed(radius, round(abs(teeth)))
         sketch.patches.append(PatchFigure(name, "wheel", sketch.end(marker), axes, (radius, 0.0), outline=outline))
     else:
-        sketch.patch(name, "disc", marker, hinge.element.axis, (radius, 0.0))
+        sketch.patch(name, "disc", marker, joint.element.axis, (radius, 0.0))
 
 
-def _pitch(sketch: Sketch, hinges: list[Any], ratio: float) -> list[float]:
+def _pitch(sketch: FigureBuilder, joints: list[Any], ratio: float) -> list[float]:
     """Return the pitch radii, m, of two wheels with parallel axes that one body carries; none for others."""
     total = 1 + abs(ratio) if ratio < 0 else abs(1 - ratio)
-    shared = _carrier(sketch, hinges)
+    shared = _carrier(sketch, joints)
     if shared is None or total == 0 or ratio == 0:
         return []
     first, second, axis = shared
@@ -84,9 +84,9 @@ def _pitch(sketch: Sketch, hinges: list[Any], ratio: float) -> list[float]:
     return [abs(ratio) * distance / total, distance / total] if distance else []
 
 
-def _carrier(sketch: Sketch, hinges: list[Any]) -> tuple[Any, Any, Array] | None:
-    """Return the markers of two hinges on the body that carries both, and the first one's axis in it."""
-    one, two = hinges
+def _carrier(sketch: FigureBuilder, joints: list[Any]) -> tuple[Any, Any, Array] | None:
+    """Return the markers of two joints on the body that carries both, and the first one's axis in it."""
+    one, two = joints
     for first in (one.first, one.second):
         for second in (two.first, two.second):
             if first.body is second.body:
@@ -94,10 +94,10 @@ def _carrier(sketch: Sketch, hinges: list[Any]) -> tuple[Any, Any, Array] | None
     return None
 
 
-def _belt(sketch: Sketch, name: str, hinges: list[Any], radii: list[float], *, crossed: bool) -> None:
-    shared = _carrier(sketch, hinges)
+def _belt(sketch: FigureBuilder, name: str, joints: list[Any], radii: list[float], *, crossed: bool) -> None:
+    shared = _carrier(sketch, joints)
     if shared is None:
-        sketch.line(name, "link", hinges[0].second, hinges[1].second)
+        sketch.line(name, "link", joints[0].second, joints[1].second)
         return
     first, second, axis = shared
     off = second.position - first.position

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...connections.elements.built_in import ForceConnection, Load
-from ...connections.elements.element import Block
-from ...provenance import recipe_of
-from .attachments import End, Middle, anchor
+from ...connections.elements.element import SignalBlock
+from ...provenance import constructor_call
+from .attachments import Attachment, AttachmentMidpoint, anchor
 from .body_extents import axis_of, covered, extent
-from .figure_builder import Sketch
+from .figure_builder import FigureBuilder
 from .figures import ArrowFigure, LineFigure
 
 __all__ = ["LINES", "add_force"]
@@ -38,16 +38,16 @@ LINES = {
     "Rope": "cable",
     "InverseSquare": "link",
 }
-_ROUND = {"TorsionSpring", "HingeSpring", "NonlinearSpring", "KelvinVoigt", "Maxwell", "Zener", "GeneralisedMaxwell"}
+_ROUND = {"TorsionSpring", "JointSpring", "NonlinearSpring", "KelvinVoigt", "Maxwell", "Zener", "GeneralisedMaxwell"}
 _MOTORS = {"DCMotor", "PositionServo", "VelocityServo", "StateSpace", "TransferFunction"}
 _BRAKES = {"CoulombFriction", "StribeckFriction", "LuGreFriction", "JointFriction"}
 
 
-def add_force(sketch: Sketch, force: ForceConnection) -> None:
+def add_force(sketch: FigureBuilder, force: ForceConnection) -> None:
     element, name = force.element, force.name
     kind, numbers = element.kind, getattr(element, "parameters", {})
     if force.places:
-        _at_hinges(sketch, force)
+        _at_joints(sketch, force)
     elif isinstance(element, Load):
         for what, laws in (("force", element.force), ("moment", element.moment)):
             if any(not _zero(law) for law in laws):
@@ -78,9 +78,9 @@ def add_force(sketch: Sketch, force: ForceConnection) -> None:
         sketch.patch(name, "law", force.ends[0])
 
 
-def _film(sketch: Sketch, force: ForceConnection) -> None:
+def _film(sketch: FigureBuilder, force: ForceConnection) -> None:
     """Show the two rollers between which a film is, or the cam's profile and its roller."""
-    made = recipe_of(force.element)
+    made = constructor_call(force.element)
     given = {} if made is None else made.arguments
     profile, radius, length = (given.get(key, 0.0) for key in ("profile", "radius", "length"))
     for marker, size in ((force.first, profile), (force.second, radius)):
@@ -89,9 +89,9 @@ def _film(sketch: Sketch, force: ForceConnection) -> None:
     sketch.line(force.name, "link", force.first, force.second)
 
 
-def _compound(sketch: Sketch, force: ForceConnection) -> None:
+def _compound(sketch: FigureBuilder, force: ForceConnection) -> None:
     """Show the members of a compound; its nodes stand between the ends to which they are tied."""
-    made = recipe_of(force.element)
+    made = constructor_call(force.element)
     names = [] if made is None else list(made.arguments["ends"])
     ends = dict(zip(names, (sketch.end(marker) for marker in force.ends), strict=False))
     if made is None or len(ends) < len(force.ends):
@@ -100,34 +100,34 @@ def _compound(sketch: Sketch, force: ForceConnection) -> None:
         return
     members = made.arguments["members"]
     pairs = [tuple(where) for _, *where in members.values()]
-    places: dict[str, End | Middle] = dict(ends)
+    places: dict[str, Attachment | AttachmentMidpoint] = dict(ends)
     for node in {each for pair in pairs for each in pair} - set(ends):
         near = {each for pair in pairs if node in pair for each in pair} & set(ends)
-        places[node] = Middle(tuple(ends[each] for each in sorted(near)) or tuple(ends.values()))
+        places[node] = AttachmentMidpoint(tuple(ends[each] for each in sorted(near)) or tuple(ends.values()))
     for member, (element, *where) in members.items():
         look = LINES.get(element.kind, "line")
         first, second = (places[each] for each in where)
         sketch.lines.append(LineFigure(f"{force.name}.{member}", look, first, second))
 
 
-def _at_hinges(sketch: Sketch, force: ForceConnection) -> None:
+def _at_joints(sketch: FigureBuilder, force: ForceConnection) -> None:
     element, kind = force.element, force.element.kind
-    if isinstance(element, Block):
+    if isinstance(element, SignalBlock):
         return
-    for hinge, coordinate in force.places:
-        axis, turning = axis_of(hinge.element, coordinate)
+    for joint, coordinate in force.places:
+        axis, turning = axis_of(joint.element, coordinate)
         if kind == "Limits":
-            sketch.stops(force.name, hinge, coordinate, element.lower, element.upper)  # type: ignore[attr-defined]
+            sketch.stops(force.name, joint, coordinate, element.lower, element.upper)  # type: ignore[attr-defined]
         elif kind in _ROUND and not turning:
-            start = anchor(hinge.first, hinge.second, axis, _rest_of(element))
-            sketch.line(force.name, _line_look(force), start, hinge.second)
+            start = anchor(joint.first, joint.second, axis, _rest_of(element))
+            sketch.line(force.name, _line_look(force), start, joint.second)
         else:
             look = "spiral" if kind in _ROUND else "brake" if kind in _BRAKES else "law"
             if kind == "Effort":
                 look = "effort" if turning else "thrust"
             elif kind in _MOTORS or force.actuates:
                 look = "motor"
-            sketch.on_hinge(force.name, look, hinge, axis)
+            sketch.on_joint(force.name, look, joint, axis)
 
 
 def _rest_of(element: Any) -> float:
@@ -145,7 +145,7 @@ def _line_look(force: ForceConnection) -> str:
     """Return what an element between markers looks like."""
     element = force.element
     look = LINES.get(element.kind, "spring" if force.places else "line")
-    if element.kind not in ("SpringDamper", "HingeSpring", "TorsionSpring"):
+    if element.kind not in ("SpringDamper", "JointSpring", "TorsionSpring"):
         return look
     stiffness, damping = element.stiffness, element.damping  # type: ignore[attr-defined]
     spring, damper = (not (np.isscalar(value) and value == 0) for value in (stiffness, damping))

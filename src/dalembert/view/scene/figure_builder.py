@@ -1,4 +1,4 @@
-"""A sketch of everything but bodies and hinges, and what all that is put on it share."""
+"""A sketch of everything but bodies and joints, and what all that is put on it share."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from ...model import Model
 from ...rotation import unit_vector
-from .attachments import End
+from .attachments import Attachment
 from .body_extents import axis_of, covered, thickness
 from .figures import ArrowFigure, CurveFigure, LineFigure, PatchFigure
 from .solids import turned_z
 
-__all__ = ["Sketch"]
+__all__ = ["FigureBuilder"]
 
 Array = NDArray[np.float64]
 
 
-class Sketch:
+class FigureBuilder:
     """Figures of a model, as they are found.
 
     Attributes
@@ -34,9 +34,9 @@ class Sketch:
         self.curves: list[CurveFigure] = []
         self.arrows: list[ArrowFigure] = []
 
-    def end(self, marker: Any) -> End:
+    def end(self, marker: Any) -> Attachment:
         """Return a marker as an end."""
-        return End.of(self._model, marker)
+        return Attachment.of(self._model, marker)
 
     def patch(
         self, name: str, look: str, marker: Any, axis: Any = "z", size: tuple[float, float] = (0.0, 0.0), **more: Any
@@ -49,25 +49,25 @@ class Sketch:
         """Put what touches about a marker; a ring alone where the body's own shape is as large."""
         self.patch(name, "pitch" if covered(marker, size[0]) else look, marker, axis, size)
 
-    def on_hinge(self, name: str, look: str, hinge: Any, axis: Any) -> None:
-        """Put a patch on the pin of a hinge, where that comes out of its bodies."""
-        self.patch(name, look, hinge.first, axis, lift=thickness(hinge.first, hinge.second, axis))
+    def on_joint(self, name: str, look: str, joint: Any, axis: Any) -> None:
+        """Put a patch on the pin of a joint, where that comes out of its bodies."""
+        self.patch(name, look, joint.first, axis, lift=thickness(joint.first, joint.second, axis))
 
     def line(self, name: str, look: str, first: Any, second: Any) -> None:
         """Stretch something between two markers."""
         self.lines.append(LineFigure(name, look, self.end(first), self.end(second)))
 
-    def stops(self, name: str, hinge: Any, coordinate: int, low: float, high: float) -> None:
-        """Show between where and where a hinge may be, by the direction in which its body points."""
-        axis, turning = axis_of(hinge.element, coordinate)
-        pointer = hinge.second.rotation.T @ (hinge.second.body.com - hinge.second.position)
+    def stops(self, name: str, joint: Any, coordinate: int, low: float, high: float) -> None:
+        """Show between where and where a joint may be, by the direction in which its body points."""
+        axis, turning = axis_of(joint.element, coordinate)
+        pointer = joint.second.rotation.T @ (joint.second.body.com - joint.second.position)
         pointer = pointer - (pointer @ axis) * axis
         length = float(np.linalg.norm(pointer))
         local = turned_z(axis)
         if turning and length > 1e-9:
             x = pointer / length
             local = np.column_stack([x, np.cross(axis, x), axis])
-        axes = hinge.first.rotation @ local
+        axes = joint.first.rotation @ local
         look = "stops" if turning else "ends"
-        lift = thickness(hinge.first, hinge.second, axis) if turning else 0.0
-        self.patches.append(PatchFigure(name, look, self.end(hinge.first), axes, span=(low, high), lift=lift))
+        lift = thickness(joint.first, joint.second, axis) if turning else 0.0
+        self.patches.append(PatchFigure(name, look, self.end(joint.first), axes, span=(low, high), lift=lift))

@@ -1,6 +1,6 @@
 """What a picture shows of elements, constraints, couplings and drives: lines, patches at a place, curves, arrows.
 
-`sketching.sketch_of` makes them. Hinges have joints of their own (`scene.JointFigure`).
+`sketching.sketch_of` makes them. Joints have joints of their own (`scene.JointFigure`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .attachments import End, Middle
+from .attachments import Attachment, AttachmentMidpoint
 from .projection import Placement
 
 __all__ = ["ARROW", "ArrowFigure", "CurveFigure", "LineFigure", "PatchFigure"]
@@ -36,8 +36,8 @@ class LineFigure:
 
     name: str
     look: str
-    first: End | Middle
-    second: End | Middle
+    first: Attachment | AttachmentMidpoint
+    second: Attachment | AttachmentMidpoint
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class PatchFigure:
 
     name: str
     look: str
-    end: End
+    end: Attachment
     axes: Array
     size: tuple[float, float] = (0.0, 0.0)
     span: tuple[float, float] = (0.0, 0.0)
@@ -76,7 +76,7 @@ class CurveFigure:
     """A curve (k, 3) m in the frame of an end."""
 
     name: str
-    end: End
+    end: Attachment
     points: Array
 
 
@@ -86,7 +86,7 @@ class ArrowFigure:
 
     name: str
     kind: str
-    end: End
+    end: Attachment
     laws: tuple[Any, ...]
     turning: bool
 

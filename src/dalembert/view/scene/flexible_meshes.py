@@ -64,7 +64,7 @@ class NodeMesh:
 
 def mesh_of(body: FlexibleBody) -> NodeMesh:
     """Return the lines, faces or points of a flexible body."""
-    elements = None if body.structure is None or body.lacks_nodes else body.structure.elements
+    elements = None if body.structure is None or body.nodes_removed else body.structure.elements
     if elements is not None and body.structure.beams is not None:
         lines = _chained(body.structure.beams.ends)
         return NodeMesh(lines=lines, sections=_sections(body.structure.beams, lines))

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ...bodies.flexible_body import FlexibleBody
 from ...bodies.markers import Marker
 from ...bodies.nodal_matrices import carried
-from ...connections.joints import Hinge
+from ...connections.joints import Joint
 from ...errors import ModelError
 from ...model import Model
-from ...model.cache import once_per_model
+from ...model.cache import cached_per_model
 
 __all__ = [
-    "Growth",
+    "ModeExaggeration",
     "Placement",
     "View",
     "choose_view",
@@ -30,7 +30,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_FLAT = ("xy", "xz", "yz", "yx", "zx", "zy")
+FLAT_TOL = ("xy", "xz", "yz", "yx", "zx", "zy")
 # axes are parallel within this sine: far above round-off of an assembled loop, far below any intended tilt
 _PARALLEL = 1e-6
 # a flexible body bends out of a plane if more than this share of its displacement is across
@@ -56,7 +56,7 @@ def exaggerated(model: Model, q: Array, factor: float) -> Array:
 
 def paths_of(model: Model, q: Array, markers: list[Marker], exaggerate: float = 1.0) -> list[Array]:
     """Return the path (n, 3) m of each marker along configurations (n, nq), as it is drawn."""
-    if exaggerate == 1 or not model.forest.chords:
+    if exaggerate == 1 or not model.forest.loop_constraints:
         return [model.pose(marker, exaggerated(model, q, exaggerate)).position for marker in markers]
     placements = [Placement.of(model, row, exaggerate) for row in q] if markers else []
     number = model.forest.number
@@ -64,7 +64,7 @@ def paths_of(model: Model, q: Array, markers: list[Marker], exaggerate: float = 
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
+class ModeExaggeration:
     """Shapes multiplied by a factor, except for the rigid motion (6, nm) of the body's joints that they contain."""
 
     factor: float
@@ -104,7 +104,7 @@ class Placement:
     position: Array
     eta: dict[int, Array] = field(default_factory=dict)
     reference: dict[int, Array] = field(default_factory=dict)
-    growth: dict[int, Growth] = field(default_factory=dict)
+    growth: dict[int, ModeExaggeration] = field(default_factory=dict)
     t: float = 0.0
 
     @classmethod
@@ -114,13 +114,13 @@ class Placement:
         In a tree all modal coordinates are multiplied, and everything beyond a flexible body moves along. Where there
         are loops bodies stay in place, and what is multiplied is the deformation between the joints of each body.
         """
-        held = held_motions(model) if exaggerate != 1 and model.forest.chords else {}
+        held = held_motions(model) if exaggerate != 1 and model.forest.loop_constraints else {}
         drawn = q if exaggerate == 1 or held else exaggerated(model, q, exaggerate)
         pose = model.poses(drawn)
         rotations, positions = [np.eye(3)[None], pose.rotation], [np.zeros((1, 3)), pose.position]
         bodies = {model.forest.number[name]: name for name in model.flexible_names}
         etas = {number: drawn[model.q_slice(name)] for number, name in bodies.items()}
-        growth = {number: Growth(exaggerate, rigid) for number, rigid in held.items()}
+        growth = {number: ModeExaggeration(exaggerate, rigid) for number, rigid in held.items()}
         for number, name in bodies.items():
             nodes = model._point_poses(model.nodes(name), drawn)
             turned, moved = nodes[:, :9].reshape(-1, 3, 3), nodes[:, 9:]
@@ -220,7 +220,7 @@ def choose_view(model: Model, placement: Placement, view: str = "auto") -> View:
         return View("xyz"[right] + "xyz"[up], right, up, normal, steady=True)
     if view == "3d":
         return View("3d", (down + 1) % 3, down, (down + 2) % 3)
-    if not isinstance(view, str) or view not in _FLAT:
+    if not isinstance(view, str) or view not in FLAT_TOL:
         raise ModelError("picture", "view", view, "use 'auto', 'xy', 'xz', 'yz' or '3d'")
     right, up = ("xyz".index(letter) for letter in view)
     across = 3 - right - up
@@ -233,7 +233,7 @@ def plane_normal(model: Model, placement: Placement) -> int | None:
     Where several would do, as for a single slide, the plane in which gravity acts comes first, then the xy-plane.
     """
     turning, sliding = [np.zeros((3, 1))], [np.zeros((3, 1))]
-    for element, marker in _hinges(model):
+    for element, marker in _joints(model):
         frame = placement.rotation[model.forest.number[marker.body.name]] @ marker.rotation
         for q in element.starts:
             H = element.motion(q)
@@ -250,13 +250,13 @@ def plane_normal(model: Model, placement: Placement) -> int | None:
     return fits[0] if fits else None
 
 
-def _hinges(model: Model) -> Iterator[tuple[Hinge, Marker]]:
-    """Yield every hinge, cut or not, with the marker in whose axes its directions are given."""
-    for hinge in model.forest.hinges:
-        yield hinge.element, hinge.outboard if hinge.reversed else hinge.inboard
-    for chord in model.forest.chords:
-        if isinstance(chord.element, Hinge):
-            yield chord.element, chord.first
+def _joints(model: Model) -> Iterator[tuple[Joint, Marker]]:
+    """Yield every joint, cut or not, with the marker in whose axes its directions are given."""
+    for joint in model.forest.joints:
+        yield joint.element, joint.outboard if joint.reversed else joint.inboard
+    for loop_constraint in model.forest.loop_constraints:
+        if isinstance(loop_constraint.element, Joint):
+            yield loop_constraint.element, loop_constraint.first
 
 
 def _bends_across(model: Model, placement: Placement, normal: int) -> bool:
@@ -275,7 +275,7 @@ def _flexible(model: Model, name: str) -> FlexibleBody:
     return body
 
 
-@once_per_model
+@cached_per_model
 def held_motions(model: Model) -> dict[int, Array]:
     """Return the rigid motion (6, nm) that the joints of each flexible body make by its modes, by its number."""
     ends = [marker for c in model.system.connections.values() for marker in (c.first, c.second)]

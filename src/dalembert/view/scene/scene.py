@@ -15,17 +15,17 @@ from ...bodies.body import Body
 from ...bodies.colors import color_text
 from ...bodies.flexible_body import FlexibleBody
 from ...bodies.markers import Marker
-from ...connections.constraints.chain_reach import is_tie
+from ...connections.constraints.chain_reach import is_chain_limit
 from ...connections.constraints.geometric import Constraint
-from ...connections.joints import Hinge
-from ...errors import LeftOutWarning, ModelError, warn_user
+from ...connections.joints import Joint
+from ...errors import ModelError, OmissionWarning, warn_user
 from ...model import Model
 from ...system import System
 from ..style import PALETTE, legible
 from . import solids
-from .attachments import End
+from .attachments import Attachment
 from .body_extents import thickness
-from .connection_figures import sketch_of
+from .connection_figures import connection_figures
 from .figures import ARROW, CurveFigure
 from .flexible_meshes import NodeMesh, mesh_of
 from .projection import Placement, node_frames
@@ -128,9 +128,9 @@ class JointFigure:
 
     name: str
     kind: str
-    element: Hinge | Constraint
-    first: End
-    second: End
+    element: Joint | Constraint
+    first: Attachment
+    second: Attachment
 
     @cached_property
     def thickness(self) -> float:
@@ -144,7 +144,7 @@ class JointFigure:
         return 0 in (self.first.number, self.second.number)
 
     @property
-    def mover(self) -> End:
+    def mover(self) -> Attachment:
         """The second end, unless that is ground."""
         return self.second if self.second.number else self.first
 
@@ -190,11 +190,11 @@ class Scene:
         self._inertia = inertia
         system = model.system
         self.joints = [
-            JointFigure(c.name, _look(c.element), c.element, *(End.of(model, m) for m in (c.first, c.second)))
+            JointFigure(c.name, _look(c.element), c.element, *(Attachment.of(model, m) for m in (c.first, c.second)))
             for c in system.connections.values()
-            if c.element.kind != "Free" and not is_tie(c, system.connections)
+            if c.element.kind != "Free" and not is_chain_limit(c, system.connections)
         ]
-        figures = sketch_of(model)
+        figures = connection_figures(model)
         self.lines, self.patches, self.curves, self.arrows = (
             figures.lines, figures.patches, figures.curves, figures.arrows,
         )  # fmt: skip
@@ -203,7 +203,7 @@ class Scene:
         self.bodies = [self._body(system.bodies[name], k) for k, name in enumerate(model.forest.bodies[1:], start=1)]
         if self._lacks:
             listed = "\n  ".join(dict.fromkeys(self._lacks))
-            warn_user(LeftOutWarning(f"not drawn:\n  {listed}", tuple(self._lacks)))
+            warn_user(OmissionWarning(f"not drawn:\n  {listed}", tuple(self._lacks)))
 
     def reach(self, placements: list[Placement]) -> tuple[Array, Array]:
         """Return the lowest and highest coordinates (3,) m of everything drawn in any of the placements."""
@@ -235,7 +235,7 @@ class Scene:
         return np.min([low, *tails], axis=0), np.max([high, *tails], axis=0)
 
     def _slide_ends(self, placement: Placement, reach: float) -> list[Array]:
-        """Return where sliding hinges end, (3,) m, unless that is twice as far away as all else is large."""
+        """Return where sliding joints end, (3,) m, unless that is twice as far away as all else is large."""
         found = []
         for patch in self.patches:
             if patch.look == "ends":
@@ -270,12 +270,12 @@ class Scene:
     def _extended(self) -> list[JointFigure]:
         return [j for j in self.joints if j.kind == "Distance"]
 
-    def _ends(self) -> list[End]:
+    def _ends(self) -> list[Attachment]:
         """Return all places at which something is attached."""
         ends = [end for joint in self.joints for end in (joint.first, joint.second)]
-        ends += [end for line in self.lines for end in (line.first, line.second) if isinstance(end, End)]
+        ends += [end for line in self.lines for end in (line.first, line.second) if isinstance(end, Attachment)]
         ends += [arrow.end for arrow in self.arrows]
-        return ends + [End.of(self.model, marker) for marker in self._points]
+        return ends + [Attachment.of(self.model, marker) for marker in self._points]
 
     def _joint_points(self, number: int) -> list[Array]:
         """Return the distinct points (3,) of a body at which something is attached, in body axes."""
@@ -431,8 +431,8 @@ def find_marker(system: System, spec: Any, *, item: str, field: str) -> Marker:
     return marker
 
 
-def _look(element: Hinge | Constraint) -> str:
-    """Return the kind that a connection is drawn as: its own, or that of any hinge, or constraint."""
+def _look(element: Joint | Constraint) -> str:
+    """Return the kind that a connection is drawn as: its own, or that of any joint, or constraint."""
     if element.kind in LOOKS:
         return element.kind
-    return "CustomHinge" if isinstance(element, Hinge) else "CustomConstraint"
+    return "CustomJoint" if isinstance(element, Joint) else "CustomConstraint"

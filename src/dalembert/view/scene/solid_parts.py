@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ..style import INK
 from . import solids
 from .scene import BodyFigure, JointFigure, Scene
-from .symbol_shapes import PATCHES, SIZED, look_of
+from .symbol_shapes import PATCHES, SIZED, symbol_shape
 
-__all__ = ["STANDING", "Part", "joint_radius", "parts_of"]
+__all__ = ["STANDING", "SolidPart", "joint_radius", "parts_of"]
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -32,7 +32,7 @@ _FAINTLY, _SHEET = 0.35, 0.85  # how much panels and plates hide
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SolidPart:
     """A solid and what carries it.
 
     Attributes
@@ -68,7 +68,7 @@ def joint_radius(scene: Scene, reach: float) -> float:
     return min(_JOINT * reach, _OF_SPACING * spacing if spacing else np.inf)
 
 
-def parts_of(scene: Scene, low: Array, high: Array, wide: float = 1.0) -> list[Part]:
+def parts_of(scene: Scene, low: Array, high: Array, wide: float = 1.0) -> list[SolidPart]:
     """Return the solids of all bodies, joints and elements, in a picture between two corners (3,) m.
 
     Planes and rails reach beyond these, `wide` times as far as they do of themselves.
@@ -85,15 +85,15 @@ def parts_of(scene: Scene, low: Array, high: Array, wide: float = 1.0) -> list[P
 # ---- bodies
 
 
-def _body_parts(scene: Scene, reach: float) -> Iterator[Part]:
+def _body_parts(scene: Scene, reach: float) -> Iterator[SolidPart]:
     radius = joint_radius(scene, reach)
     for body in scene.bodies:
         for frames, solid, hides in _of_body(body, reach, radius):
             color, opacity = body.looks_of(solid)
-            yield Part(body.name, np.broadcast_to(frames, len(solid.corners)), solid, color, hides * opacity)
+            yield SolidPart(body.name, np.broadcast_to(frames, len(solid.corners)), solid, color, hides * opacity)
         if body.com is not None:
             mark = solids.ball(0.5 * radius, around=8, rings=5).moved(np.eye(3), body.com)
-            yield Part(body.name, np.full(len(mark.corners), body.number), mark, INK)
+            yield SolidPart(body.name, np.full(len(mark.corners), body.number), mark, INK)
 
 
 def _of_body(body: BodyFigure, reach: float, radius: float) -> Iterator[tuple[Any, solids.Solid, float]]:
@@ -174,10 +174,10 @@ def _around(body: BodyFigure) -> Numbers | None:
 # ---- joints
 
 
-def _joint_parts(scene: Scene, radius: float) -> Iterator[Part]:
+def _joint_parts(scene: Scene, radius: float) -> Iterator[SolidPart]:
     for joint in scene.joints:
         for frame, solid in _of_joint(joint, radius):
-            yield Part(joint.name, np.full(len(solid.corners), frame), solid, _PIN, kind="joint", shines=True)
+            yield SolidPart(joint.name, np.full(len(solid.corners), frame), solid, _PIN, kind="joint", shines=True)
 
 
 def _of_joint(joint: JointFigure, r: float) -> list[tuple[int, solids.Solid]]:
@@ -206,7 +206,7 @@ def _of_joint(joint: JointFigure, r: float) -> list[tuple[int, solids.Solid]]:
         ]
     if kind == "Planar":
         return [along(element.normal, solids.block(4 * r, 4 * r, 0.5 * r))]  # type: ignore[union-attr]
-    if kind in ("Spherical", "CustomHinge"):
+    if kind in ("Spherical", "CustomJoint"):
         return [(end.frame, solids.ball(1.35 * r, around=12, rings=8).moved(np.eye(3), at))]
     if kind == "PointOnPoint":
         return [(end.frame, solids.ball(1.1 * r, around=12, rings=8).moved(np.eye(3), at))]
@@ -235,9 +235,9 @@ def stroke(points: Array, radius: float) -> solids.Solid:
     return solids.Solid(tube.corners + points[owners], tube.faces, tube.edged)
 
 
-def _element_parts(scene: Scene, radius: float, reach: float, middle: Array) -> Iterator[Part]:
+def _element_parts(scene: Scene, radius: float, reach: float, middle: Array) -> Iterator[SolidPart]:
     for patch in scene.patches:
-        look, (color, opacity) = look_of(patch, radius, reach), PATCHES[patch.look]
+        look, (color, opacity) = symbol_shape(patch, radius, reach), PATCHES[patch.look]
         at, axis = patch.end.offset, patch.axes[:, 2]
         if patch.look == "plane" and patch.end.number == 0:  # it reaches under everything, wherever its marker is
             at = middle + ((at - middle) @ axis) * axis
@@ -254,7 +254,7 @@ def _element_parts(scene: Scene, radius: float, reach: float, middle: Array) -> 
         for solid in pieces:
             frames = np.full(len(solid.corners), patch.end.frame)
             shines = patch.look not in SIZED
-            yield Part(patch.name, frames, solid, color, opacity, "element", shines, patch.look == "plane")
+            yield SolidPart(patch.name, frames, solid, color, opacity, "element", shines, patch.look == "plane")
     for curve in scene.curves:
         solid = stroke(curve.points, _STROKE * radius)
-        yield Part(curve.name, np.full(len(solid.corners), curve.end.frame), solid, _CURVE, 1.0, "element")
+        yield SolidPart(curve.name, np.full(len(solid.corners), curve.end.frame), solid, _CURVE, 1.0, "element")

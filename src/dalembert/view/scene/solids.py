@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...bodies.body import Body
 from ...bodies.colors import Color
-from ...bodies.visuals import Visual, look_of, surface_of
+from ...bodies.visuals import Visual, surface_of, visual_of_shape
 from ...errors import ModelError
 
 __all__ = [
@@ -253,7 +253,7 @@ def of_body(body: Body, *, around: int = _AROUND, triangles: int = TRIANGLES, la
     lacks : list
         Takes what is wrong with meshes that cannot be drawn.
     """
-    own = None if body.shape is None else look_of(body.shape)
+    own = None if body.shape is None else visual_of_shape(body.shape)
     found = [] if own is None else _of_look(own, around, triangles, lacks)
     seen = [v for v in body.visuals if v.color is None or v.color[3] > 0]
     drawn = [solid for v in seen if not v.collision for solid in _of_look(v, around, triangles, lacks)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import solids
 from .figures import PatchFigure
 
-__all__ = ["COLORS", "MARKS", "PATCHES", "SIZED", "Look", "look_of"]
+__all__ = ["COLORS", "MARKS", "PATCHES", "SIZED", "SymbolShape", "symbol_shape"]
 
 Array = NDArray[np.float64]
 
@@ -56,45 +56,47 @@ COLORS = {"muscle": "#B5423B", "cylinder": "#8A6D3B", "bumper": "#333333", "link
 
 
 @dataclass
-class Look:
+class SymbolShape:
     """Solids and strokes (k, 3) m, in axes of the patch."""
 
     solids: list[solids.Solid] = field(default_factory=list)
     strokes: list[Array] = field(default_factory=list)
 
 
-def look_of(patch: PatchFigure, r: float, reach: float) -> Look:
+def symbol_shape(patch: PatchFigure, r: float, reach: float) -> SymbolShape:
     """Return what a patch is made of, in a picture whose joints have a radius r and that reaches so far, m."""
     found = _look_of(patch, r, reach)
     if not patch.lift:
         return found
     sides = [np.array([0.0, 0.0, way * (patch.lift + 0.8 * r)]) for way in (1.0, -1.0)]  # seen from either side
-    return Look(
+    return SymbolShape(
         [solid.moved(np.eye(3), up) for up in sides for solid in found.solids],
         [stroke + up for up in sides for stroke in found.strokes],
     )
 
 
-def _look_of(patch: PatchFigure, r: float, reach: float) -> Look:
+def _look_of(patch: PatchFigure, r: float, reach: float) -> SymbolShape:
     radius, length = patch.size
     make = _SOLIDS.get(patch.look)
     if make is not None:
-        return Look([make(radius or 2.2 * r, length, r)])
+        return SymbolShape([make(radius or 2.2 * r, length, r)])
     if patch.outline is not None:
-        return Look([solids.wheel(patch.outline, 1.2 * r) if patch.look == "wheel" else solids.prism(patch.outline, r)])
+        return SymbolShape(
+            [solids.wheel(patch.outline, 1.2 * r) if patch.look == "wheel" else solids.prism(patch.outline, r)]
+        )
     if patch.look == "plane":
-        return Look([solids.sheet(_PLANE * reach)])
+        return SymbolShape([solids.sheet(_PLANE * reach)])
     if patch.look == "rail":
-        return Look(strokes=[np.array([[0, 0, -0.5], [0, 0, 0.5]]) * _PLANE * reach])
+        return SymbolShape(strokes=[np.array([[0, 0, -0.5], [0, 0, 0.5]]) * _PLANE * reach])
     if patch.look == "stops":
-        return Look(strokes=_stops(*patch.span, 3.4 * r))
+        return SymbolShape(strokes=_stops(*patch.span, 3.4 * r))
     if patch.look == "ends":
-        return Look(strokes=[_CROSS * 3 * r + [0, 0, s] for s in patch.span if np.isfinite(s)])
+        return SymbolShape(strokes=[_CROSS * 3 * r + [0, 0, s] for s in patch.span if np.isfinite(s)])
     if patch.look == "stream":
-        return Look(strokes=[max(r, 0.4 * radius) * stroke for stroke in _STROKES["stream"]])
+        return SymbolShape(strokes=[max(r, 0.4 * radius) * stroke for stroke in _STROKES["stream"]])
     if patch.look == "pitch":
-        return Look(strokes=[radius * _CIRCLE])
-    return Look(strokes=[r * stroke for stroke in _STROKES[patch.look]])
+        return SymbolShape(strokes=[radius * _CIRCLE])
+    return SymbolShape(strokes=[r * stroke for stroke in _STROKES[patch.look]])
 
 
 _SOLIDS = {

@@ -1,4 +1,4 @@
-"""What a page asks of a mechanism that is moved by hand, and what it is told: poses, freedoms, balance."""
+"""What a page asks of a mechanism that is moved by hand, and what it is told: poses, degrees of freedom, balance."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ...checks import finite_array, finite_number
 from ...errors import DalembertError, ModelError
 from ...model import Model, State
 from ...statics.equilibrium_search import equilibrium
-from .drag_solver import Puppet
-from .scene_document import Stage
+from .drag_solver import DragSolver
+from .scene_document import SceneBuilder
 
-__all__ = ["Hand", "frame_of", "spans"]
+__all__ = ["DragSession", "frame_of", "slider_ranges"]
 
 Array = NDArray[np.float64]
 
-_MANY = 150  # freedoms: with more, balance is told when the hand lets go
+_MANY = 150  # degrees of freedom: with more, balance is told when the hand lets go
 _IN_BALANCE = 1e-6  # rad/s2 or m/s2: what is let go does not begin to move
 
 
-class Hand:
+class DragSession:
     """Answers what a page asks of a mechanism that is moved by hand.
 
     Parameters
@@ -38,14 +38,14 @@ class Hand:
 
     def __init__(
         self,
-        puppet: Puppet,
-        stage: Stage,
+        puppet: DragSolver,
+        stage: SceneBuilder,
         parameters: Mapping[str, tuple[float, float]],
-        restage: Callable[[Model, Array], tuple[Stage, dict[str, Any]]],
+        restage: Callable[[Model, Array], tuple[SceneBuilder, dict[str, Any]]],
     ) -> None:
         self.puppet, self.stage, self._restage = puppet, stage, restage
         self.described = puppet.model
-        self.parameters = spans(puppet.model, parameters, "view")
+        self.parameters = slider_ranges(puppet.model, parameters, "view")
         self.numbers = {name: float(puppet.model.system.parameters[name].value) for name in self.parameters}
         self._names = [each["name"] for each in puppet.coordinates(stage.reach)]
 
@@ -88,7 +88,7 @@ class Hand:
         wanted = self.numbers | {name: float(np.clip(finite_number(value, item="view", field=name), low, high))}
         try:
             model = self.described.with_parameters(wanted)
-            puppet = Puppet(model, self.puppet.q)
+            puppet = DragSolver(model, self.puppet.q)
         except DalembertError as error:
             return f"{name} = {wanted[name]:.4g} cannot be: {error}", {}
         self.numbers, self.puppet = wanted, puppet
@@ -106,11 +106,11 @@ class Hand:
         return "in equilibrium"
 
     def facts(self) -> str:
-        """Return freedoms, energy and balance of the configuration, in words."""
+        """Return degrees of freedom, energy and balance of the configuration, in words."""
         model, q = self.puppet.model, self.puppet.q
         basis, rank = self.puppet.motions()
-        freedoms = basis.shape[1]
-        lines = [f"{freedoms} freedom{'s' if freedoms != 1 else ''}"]
+        dofs = basis.shape[1]
+        lines = [f"{dofs} degree of freedom{'s' if dofs != 1 else ''}"]
         if model.nc > rank:
             lines[0] += f", {model.nc - rank} closing rows more than needed"
         v = np.zeros(model.nv)
@@ -135,7 +135,7 @@ def frame_of(number: Any, bodies: int) -> int:
     return number
 
 
-def spans(model: Model, given: Mapping[str, Any], item: str) -> dict[str, tuple[float, float]]:
+def slider_ranges(model: Model, given: Mapping[str, Any], item: str) -> dict[str, tuple[float, float]]:
     """Return the ranges of numbers that get sliders, if they can be."""
     found = {}
     for name, span in given.items():

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from ...checks import finite_array, finite_number
 from ...closure.assembly import assemble
 from ...closure.driven.driven_state import start_positions
-from ...closure.loop_solver import Closure, rank_of
+from ...closure.loop_solver import LoopSolver, rank_of
 from ...errors import ModelError
 from ...model import Model
 
-__all__ = ["Puppet"]
+__all__ = ["DragSolver"]
 
 Array = NDArray[np.float64]
 
@@ -27,11 +27,11 @@ _NEAR = 1e-7  # of the characteristic length: the hand has been reached
 _SLACK = 1e-3  # how much coordinates resist a pull, of what moves the point
 
 
-class Puppet:
+class DragSolver:
     """A configuration of a model, moved by hand.
 
-    Hinge drives let go, because a hand that turns a crank is a drive of its own; drives of constraints, loops,
-    couplings and limits of hinges hold.
+    Joint drives let go, because a hand that turns a crank is a drive of its own; drives of constraints, loops,
+    couplings and limits of joints hold.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Puppet:
 
     def __init__(self, model: Model, q: ArrayLike | None = None, *, t: float = 0.0) -> None:
         self.model = model
-        self._closure = Closure(model, _TOLERANCE, _ITERATIONS, t=t)
+        self._closure = LoopSolver(model, _TOLERANCE, _ITERATIONS, t=t)
         self.start: Array = start_positions(model, t) if q is None else assemble(model, q=q, t=t).q
         self.q: Array = self.start.copy()
         self._all = np.ones(model.nv, dtype=bool)
@@ -152,7 +152,7 @@ class Puppet:
         return values
 
     def motions(self) -> tuple[Array, int]:
-        """Return small motions (nv, freedoms) that keep the loops closed, and how many rows are independent."""
+        """Return small motions (nv, DOF) that keep the loops closed, and how many rows are independent."""
         columns = self._closure.scales.columns
         if not self.model.nc:
             return np.diag(columns), 0
@@ -213,16 +213,16 @@ class Puppet:
 
 
 def _places(model: Model) -> dict[int, int]:
-    """Return the coordinate of every speed that is the rate of one coordinate of a hinge."""
+    """Return the coordinate of every speed that is the rate of one coordinate of a joint."""
     names = {name: k for k, name in enumerate(model.coordinate_names)}
     flexible = {k for name in model.flexible_names for k in range(*model.v_slice(name).indices(model.nv))}
     return {k: names[name] for k, name in enumerate(model.speed_names) if name in names and k not in flexible}
 
 
 def _limits(model: Model) -> tuple[Array, Array]:
-    """Return the limits of hinges for each speed, (nv,) rad or m; none: infinite."""
+    """Return the limits of joints for each speed, (nv,) rad or m; none: infinite."""
     low, high = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
-    for name in model.hinge_names:
+    for name in model.joint_names:
         element = model.system.connections[name].element if name in model.system.connections else None
         span = model.v_slice(name)
         for bound, values in (("lower", low), ("upper", high)):

@@ -14,9 +14,9 @@ from ...checks import finite_array, finite_number
 from ...errors import DalembertError, ModelError
 from ...model import Model, State
 from ...simulation import Live
-from .drag_requests import frame_of, spans
+from .drag_requests import frame_of, slider_ranges
 
-__all__ = ["Player"]
+__all__ = ["RealTimePlayer"]
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ _FRAMES = 30.0  # a second
 _SOFT = 0.25  # s: a pulled system answers within about this time
 
 
-class Player:
+class RealTimePlayer:
     """A `Live` run in a thread of its own, at the pace of the clock as far as the machine can keep it.
 
     Parameters
@@ -53,7 +53,7 @@ class Player:
         **more: Any,
     ) -> None:
         self.model, self.stage, self.speed = model, stage, speed
-        self.inputs = spans(model, inputs, "play")
+        self.inputs = slider_ranges(model, inputs, "play")
         self.keys = _checked_keys(keys or {}, self.inputs)
         self._more = more
         mass = sum(body.mass for body in model.system.bodies.values()) or 1.0
@@ -94,7 +94,7 @@ class Player:
         return Live(self.model, control=self._pulled, **self._more)
 
     def _pulled(self, state: State) -> Array:
-        """Return the hinge forces of the spring between the hand and what it holds."""
+        """Return the joint forces of the spring between the hand and what it holds."""
         grip = self._grip
         if grip is None:
             return np.zeros(self.model.nv)

@@ -19,11 +19,11 @@ from ...model import Model
 from ...rotation import quaternions
 from ...structures.stress_recovery import nodal_mises
 from ..drawing.system_drawing import spread
-from ..scene.projection import Growth, Placement, choose_view, exaggerated, held_motions, node_frames
+from ..scene.projection import ModeExaggeration, Placement, choose_view, exaggerated, held_motions, node_frames
 from ..scene.scene import Scene
-from ..scene.solid_parts import STANDING, Part, joint_radius, parts_of
+from ..scene.solid_parts import STANDING, SolidPart, joint_radius, parts_of
 
-__all__ = ["Stage"]
+__all__ = ["SceneBuilder"]
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _FITTED = 60  # configurations that are looked at for the limits
 _FIELDS = {"stress": ("von Mises stress", "Pa"), "displacement": ("displacement by bending", "m")}
 
 
-class Stage:
+class SceneBuilder:
     """A model ready to be shown.
 
     Parameters
@@ -72,7 +72,7 @@ class Stage:
         self.low, self.high = self.scene.reach(placements)
         self.reach = float((self.high - self.low).max()) or 1.0
         self._first = placements[0]
-        self._held = held_motions(model) if exaggerate != 1 and model.forest.chords else {}
+        self._held = held_motions(model) if exaggerate != 1 and model.forest.loop_constraints else {}
         self._etas, self._nodes = {}, {}
         start = nodes = 0
         for name in model.flexible_names:
@@ -138,7 +138,7 @@ class Stage:
         """Return shapes (k, 6, nm) as they are drawn."""
         if number not in self._held:
             return shapes
-        return Growth(self.exaggerate, self._held[number]).shapes(shapes, places)
+        return ModeExaggeration(self.exaggerate, self._held[number]).shapes(shapes, places)
 
     def _joints(self) -> list[dict[str, Any]]:
         found = []
@@ -178,7 +178,7 @@ class Stage:
             rigid.append({"mesh": meshes[key], "frame": int(part.frames[0]), "at": middle} | look)
         return rigid, flexible, listed
 
-    def _flexible(self, part: Part) -> dict[str, Any]:
+    def _flexible(self, part: SolidPart) -> dict[str, Any]:
         """Return a part that bends: corners in axes of its body, and what each mode adds to them, (modes, k, 3) m."""
         starts = node_frames(self.model)
         name = max((n for n in starts if starts[n] <= part.frames.min()), key=lambda n: starts[n])
@@ -231,7 +231,7 @@ class Stage:
         return [{"name": marker.name, "at": self.place(marker)} for marker in markers]
 
 
-def _mesh(part: Part, corners: Array) -> dict[str, Any]:
+def _mesh(part: SolidPart, corners: Array) -> dict[str, Any]:
     """Return corners (k, 3) m, triangles (m, 3) and edges (e, 2) of a part."""
     faces = part.solid.faces
     triangles = np.concatenate([faces[:, :3], faces[:, [0, 2, 3]]])

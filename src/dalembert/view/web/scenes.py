@@ -18,9 +18,9 @@ from ..drawing.animation import frame_times
 from ..drawing.system_drawing import checked_factor, configurations, markers_of
 from ..scene.scene import find_marker
 from ..style import PALETTE
-from .scene_document import Stage
+from .scene_document import SceneBuilder
 
-__all__ = ["Wanted", "scene_of_modes", "scene_of_result", "scene_of_system"]
+__all__ = ["SceneOptions", "scene_of_modes", "scene_of_result", "scene_of_system"]
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ _KINDS = {"force": "force", "moment": "moment", "velocity": "velocity", "momentu
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SceneOptions:
     """How a motion is to be shown.
 
     Attributes
@@ -68,18 +68,18 @@ class Wanted:
     exaggerate: float = 1.0
     colors: str = ""
 
-    def stage(self, model: Model, q: Array) -> Stage:
+    def stage(self, model: Model, q: Array) -> SceneBuilder:
         """Return the stage of a model that is seen at configurations (n, nq)."""
         factor = checked_factor(self.exaggerate)
-        return Stage(model, q, view=self.view, inertia=self.inertia, exaggerate=factor, colors=self.colors)
+        return SceneBuilder(model, q, view=self.view, inertia=self.inertia, exaggerate=factor, colors=self.colors)
 
 
 def scene_of_system(
-    system: System | Model, q: Any = None, *, controls: dict[str, Any] | None = None, wanted: Wanted | None = None
-) -> tuple[Stage, dict[str, Any]]:
+    system: System | Model, q: Any = None, *, controls: dict[str, Any] | None = None, wanted: SceneOptions | None = None
+) -> tuple[SceneBuilder, dict[str, Any]]:
     """Return the stage and the description of a system at one configuration, or at rows of them."""
     model = as_model(system)
-    wanted = wanted or Wanted()
+    wanted = wanted or SceneOptions()
     rows = configurations(model, q)
     stage = wanted.stage(model, rows)
     scene = stage.description() | {"motion": stage.motion(np.zeros(1), rows[-1:]), "panel": True}
@@ -87,9 +87,9 @@ def scene_of_system(
     return stage, scene | ({"controls": controls} if controls else {})
 
 
-def scene_of_result(result: Any, wanted: Wanted | None = None) -> dict[str, Any]:
+def scene_of_result(result: Any, wanted: SceneOptions | None = None) -> dict[str, Any]:
     """Return the description of a motion, ready to be packed."""
-    wanted = wanted or Wanted()
+    wanted = wanted or SceneOptions()
     model = result.model
     times = frame_times(np.asarray(result.t, dtype=float), wanted.fps, wanted.speed)
     shown = result.at(times) if len(result.t) > 1 else result
@@ -111,7 +111,7 @@ def scene_of_result(result: Any, wanted: Wanted | None = None) -> dict[str, Any]
     }
 
 
-def scene_of_modes(modes: Any, numbers: Sequence[int], size: float | None, wanted: Wanted) -> dict[str, Any]:
+def scene_of_modes(modes: Any, numbers: Sequence[int], size: float | None, wanted: SceneOptions) -> dict[str, Any]:
     """Return the description of modes of vibration, each a motion that goes round in a second."""
     phases = np.linspace(0.0, 2 * np.pi, _PHASES + 1)
     rows = {k: np.array([state.q for state in modes.states(k, phases, size)]) for k in numbers}
@@ -127,12 +127,12 @@ def scene_of_modes(modes: Any, numbers: Sequence[int], size: float | None, wante
     }
 
 
-def _beside(stage: Stage, other: Any, times: Array) -> dict[str, Any]:
+def _beside(stage: SceneBuilder, other: Any, times: Array) -> dict[str, Any]:
     """Return the motion of another result at the same times, as far as it goes."""
     if not hasattr(other, "at") or getattr(other, "model", None) is None:
         raise ModelError("view", "beside", other, "give results by name: {'stiffer': result}")
     if other.model.body_names != stage.model.body_names or other.model.coordinate_names != stage.model.coordinate_names:
-        remedy = "results can be shown over each other if their systems have the same bodies and hinges"
+        remedy = "results can be shown over each other if their systems have the same bodies and joints"
         raise ModelError("view", "beside", other.model.system.name, remedy)
     within = np.clip(times, other.t[0], other.t[-1])
     return stage.motion(times, np.atleast_2d(other.at(within).q))
@@ -161,7 +161,7 @@ def _components(name: str, values: Array) -> dict[str, Array]:
     return {f"{name}.{letter}": values[:, k] for k, letter in enumerate(letters)}
 
 
-def _arrow(stage: Stage, shown: Any, name: str) -> dict[str, Any]:
+def _arrow(stage: SceneBuilder, shown: Any, name: str) -> dict[str, Any]:
     """Return a vector over time, and where it acts."""
     values = shown[name]
     owner, _, what = name.rpartition(".")

@@ -20,7 +20,7 @@ from .scene_bytes import pack
 __all__ = ["Viewer"]
 
 _HOST = "127.0.0.1"
-_LONGEST = 65536  # bytes of a question
+_MAX_LENGTH = 65536  # bytes of a question
 _PATIENCE = 30.0  # s that a request may take to come in
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
@@ -163,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             length = int(self.headers.get("Content-Length") or -1)
-            question = json.loads(self.rfile.read(length)) if 0 <= length <= _LONGEST else None
+            question = json.loads(self.rfile.read(length)) if 0 <= length <= _MAX_LENGTH else None
         except (ValueError, RecursionError):
             question = None
         except OSError:  # it did not come in, or not in time

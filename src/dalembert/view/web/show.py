@@ -15,12 +15,12 @@ from ...model import Model, as_model
 from ...system import System
 from ..style import written
 from .capture import write_scene
-from .drag_requests import Hand
-from .drag_solver import Puppet
+from .drag_requests import DragSession
+from .drag_solver import DragSolver
 from .page import standing_page
-from .real_time_player import Player
+from .real_time_player import RealTimePlayer
 from .scene_bytes import pack
-from .scenes import Wanted, scene_of_modes, scene_of_result, scene_of_system
+from .scenes import SceneOptions, scene_of_modes, scene_of_result, scene_of_system
 from .server import Viewer
 
 __all__ = ["export", "play_system", "view_modes", "view_result", "view_system"]
@@ -29,7 +29,7 @@ _MODES = 12  # that are shown if none are named
 _PICTURES = (".gif", ".mp4", ".png")
 
 
-def view_result(result: Any, wanted: Wanted, *, open_browser: bool | None = None, port: int = 0) -> Any:
+def view_result(result: Any, wanted: SceneOptions, *, open_browser: bool | None = None, port: int = 0) -> Any:
     """Show a motion; return the `Viewer`, or in a notebook the widget."""
     description = scene_of_result(result, wanted)
     return _shown(result.model.system.name, description, None, open_browser, port)
@@ -39,7 +39,7 @@ def view_modes(
     modes: Any,
     which: Any,
     size: float | None,
-    wanted: Wanted,
+    wanted: SceneOptions,
     *,
     path: Any = None,
     open_browser: bool | None = None,
@@ -64,16 +64,16 @@ def view_system(
     system: System | Model,
     q: Any = None,
     *,
-    wanted: Wanted,
+    wanted: SceneOptions,
     parameters: Mapping[str, tuple[float, float]] | None = None,
     open_browser: bool | None = None,
     port: int = 0,
 ) -> Any:
     """Show a system that can be pulled about; return the `Viewer`, or in a notebook the widget."""
     model = as_model(system)
-    puppet = Puppet(model, None if q is None else np.asarray(q, dtype=float))
+    puppet = DragSolver(model, None if q is None else np.asarray(q, dtype=float))
     stage, description = scene_of_system(model, puppet.q, wanted=wanted)
-    hand = Hand(puppet, stage, parameters or {}, lambda other, at: scene_of_system(other, at, wanted=wanted))
+    hand = DragSession(puppet, stage, parameters or {}, lambda other, at: scene_of_system(other, at, wanted=wanted))
     description["controls"] = hand.controls()
     return _shown(model.system.name, description, hand, open_browser, port)
 
@@ -82,7 +82,7 @@ def play_system(
     system: System | Model,
     inputs: Mapping[str, tuple[float, float]],
     *,
-    wanted: Wanted,
+    wanted: SceneOptions,
     keys: Mapping[str, tuple[str, str]] | None = None,
     open_browser: bool | None = None,
     port: int = 0,
@@ -91,7 +91,7 @@ def play_system(
     """Run a system in real time while a browser shows it; return the `Viewer`, whose `close` ends the run."""
     model = as_model(system)
     stage, description = scene_of_system(model, wanted=wanted)
-    player = Player(model, stage, inputs, wanted.speed, keys=keys or {}, **run)
+    player = RealTimePlayer(model, stage, inputs, wanted.speed, keys=keys or {}, **run)
     description["controls"] = player.controls()
     viewer = Viewer(model.system.name, pack(description), answer=player, frames=player.frames, port=port)
     viewer.at_close(player.close)
@@ -125,7 +125,7 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def export(result: Any, path: Any, wanted: Wanted, by: str = "auto") -> Path:
+def export(result: Any, path: Any, wanted: SceneOptions, by: str = "auto") -> Path:
     """Write a motion as a file: ``.html``, a page that plays by itself, ``.glb``, or pictures of scene or drawing."""
     suffix = Path(str(path)).suffix.lower()
     extra = [name for name in ("plots", "arrows", "beside", "colors") if getattr(wanted, name)]
