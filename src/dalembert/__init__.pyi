@@ -62,7 +62,6 @@ from .connections.attitudes import (
     BryantAngles as BryantAngles,
     EulerAngles as EulerAngles,
     as_attitude as as_attitude,
-    attitude_start as attitude_start,
     with_attitude as with_attitude,
 )
 from .connections.constraints import (
@@ -163,7 +162,6 @@ from .connections.joints import (
     Universal as Universal,
 )
 from .connections.laws import (
-    N_SAMPLES as N_SAMPLES,
     Constant as Constant,
     FunctionLaw as FunctionLaw,
     Harmonic as Harmonic,
@@ -180,11 +178,6 @@ from .connections.laws import (
     Step as Step,
     ZeroOrderHold as ZeroOrderHold,
     as_law as as_law,
-    break_times as break_times,
-    breaks_of as breaks_of,
-    find_jumps as find_jumps,
-    integrated as integrated,
-    third_rate as third_rate,
 )
 from .dynamics import (
     BaseParameters as BaseParameters,
@@ -253,6 +246,7 @@ from .linear import (
     Campbell as Campbell,
     Floquet as Floquet,
     FrequencyResponse as FrequencyResponse,
+    LinearSystem as LinearSystem,
     Modes as Modes,
     PeriodicOrbit as PeriodicOrbit,
     RootLocus as RootLocus,
@@ -274,7 +268,6 @@ from .model import (
     Energy as Energy,
     Factor as Factor,
     ForceEnergy as ForceEnergy,
-    HeldControl as HeldControl,
     History as History,
     Model as Model,
     Pose as Pose,
@@ -327,15 +320,11 @@ from .motion import (
     workspace as workspace,
 )
 from .result import (
-    TIME as TIME,
     Axis as Axis,
-    ConditionsByTime as ConditionsByTime,
     EventRecord as EventRecord,
-    Labels as Labels,
     Motion as Motion,
     NodalMotion as NodalMotion,
     Output as Output,
-    Periods as Periods,
     Result as Result,
     Stats as Stats,
     buckling_factors as buckling_factors,
@@ -345,7 +334,6 @@ from .result import (
     nodal_loads as nodal_loads,
     nodal_motion as nodal_motion,
     nodal_velocities as nodal_velocities,
-    single_period as single_period,
 )
 from .rotation import (
     Chart as Chart,
@@ -426,6 +414,14 @@ from .structures import (
     solid_structure as solid_structure,
 )
 from .studies import (
+    Case as Case,
+    Linkage as Linkage,
+    OptimalMotion as OptimalMotion,
+    Optimum as Optimum,
+    ParameterFit as ParameterFit,
+    Sensitivity as Sensitivity,
+    Synthesis as Synthesis,
+    Uncertainty as Uncertainty,
     fit as fit,
     load_sweep as load_sweep,
     optimal_motion as optimal_motion,

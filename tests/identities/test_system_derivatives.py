@@ -444,7 +444,7 @@ LAWS: dict[str, Any] = {
     "Ramp": da.Ramp(0.2, 1.1, 2.0, begin=-0.3),
     "Spline": da.Spline(np.linspace(-1, 2, 13), np.sin(np.linspace(-2, 4, 13)), degree=5),
     "Integral": da.Integral(HARMONIC, 0.3),
-    "Function": lambda t: math.exp(-t) * math.cos(3 * t),
+    "FunctionLaw": lambda t: math.exp(-t) * math.cos(3 * t),
     "Function with rates": da.FunctionLaw(
         lambda t: math.sin(2 * t), lambda t: 2 * math.cos(2 * t), lambda t: -4 * math.sin(2 * t)
     ),
@@ -568,7 +568,7 @@ def test_derivatives_of_driven_trees(level: str, law: str) -> None:
     system = two_motors()
     system.drive("J0", **{level: LAWS[law]})
     # missing derivatives of functions are differences of differences: their third is good to three digits
-    tolerance = 1e-2 if law == "Function" else BY_DIFFERENCES if "Function" in law else EXACT
+    tolerance = 1e-2 if law == "FunctionLaw" else BY_DIFFERENCES if "FunctionLaw" in law else EXACT
     assert_exact(Point(system.compile(), Q, V, tau=np.array([0.3, -0.8])), tolerance=tolerance)
 
 

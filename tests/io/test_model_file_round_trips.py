@@ -79,7 +79,7 @@ SAMPLES: dict[str, list[Any]] = {
     "Offset": [da.Bar(0.5)],
     "Parallel": [da.Parallel("x", "y")],
     "Perpendicular": [da.Perpendicular("x", "y")],
-    "PfaffConstraint": [da.PfaffianConstraint("vx - r*wy", parameters={"r": 0.2})],
+    "PfaffianConstraint": [da.PfaffianConstraint("vx - r*wy", parameters={"r": 0.2})],
     "PointOnCurve": [da.PointOnCurve(da.Curve([(-1, 0, 1), (0, 0, 0), (1, 0, 1), (2, 0, 4)]))],
     "PointOnLine": [da.PointOnLine("z")],
     "PointOnPlane": [da.PointOnPlane((1, 1, 1))],
@@ -87,8 +87,10 @@ SAMPLES: dict[str, list[Any]] = {
     "RollingCam": [da.RollingCam(ROUND, 0.1)],
     "RollingDisc": [da.RollingDisc(0.3)],
     "RollingSphere": [da.RollingSphere(0.3)],
-    "Skate": [da.KnifeEdge("y")],
-    "Block": [da.SignalBlock({"y": "2*u + m"}, inputs={"u": da.Harmonic(1.0, 2.0)}, states={"m": (0.0, "u - m")})],
+    "KnifeEdge": [da.KnifeEdge("y")],
+    "SignalBlock": [
+        da.SignalBlock({"y": "2*u + m"}, inputs={"u": da.Harmonic(1.0, 2.0)}, states={"m": (0.0, "u - m")})
+    ],
     "Compound": [
         da.Compound(
             ("origin", "insertion"),
@@ -119,14 +121,14 @@ SAMPLES: dict[str, list[Any]] = {
     "TorsionSpring": [da.TorsionSpring(5.5, 0.1, 0.2)],
     "Constant": [da.Constant(1 / 3)],
     "Harmonic": [da.Harmonic(0.7, 3.0, phase=0.4, offset=-1.0)],
-    "Hold": [da.ZeroOrderHold(TIMES, VALUES)],
+    "ZeroOrderHold": [da.ZeroOrderHold(TIMES, VALUES)],
     "Integral": [da.Integral(da.Harmonic(0.7, 3.0), start=0.3)],
-    "Linear": [da.LinearInterpolation(TIMES, VALUES)],
-    "Monotone": [da.MonotoneSpline(TIMES, VALUES)],
+    "LinearInterpolation": [da.LinearInterpolation(TIMES, VALUES)],
+    "MonotoneSpline": [da.MonotoneSpline(TIMES, VALUES)],
     "Polynomial": [da.Polynomial((1.0, -2.0, 0.7))],
     "Pulse": [da.Pulse(0.1, 0.2, 3.0, rest=1.0)],
     "Ramp": [da.Ramp(0.2, 1.1, 2.0, begin=0.5)],
-    "Smoothed": [da.SmoothedLaw(da.Step(1.0, 0.0, 2.0), 0.1)],
+    "SmoothedLaw": [da.SmoothedLaw(da.Step(1.0, 0.0, 2.0), 0.1)],
     "Spline": [da.Spline(TIMES, VALUES), da.Spline([0, 1, 2, 3, 4, 5], [0, 1, 0, 2, 0, 3], degree=5)],
     "Step": [da.Step(1.0, 0.0, 2.0)],
     "AttitudeSpline": [da.AttitudeSpline([0, 1, 2, 3], [da.rotation.axis_angle("y", 0.1 * k) for k in range(4)])],
@@ -166,7 +168,7 @@ for name, element in ELEMENTS.items():
         SAMPLES.setdefault(type(element).__name__, []).append(element)
 
 NOT_BY_ITSELF = {
-    "Function": "it is Python code",
+    "FunctionLaw": "it is Python code",
     "Piecewise": "what other laws have in common",
     "Sensor": "it names markers of a system: see the test of systems with signals",
     **dict.fromkeys(("Stiffening", "SecondOrderLine"), "parts of a flexible body"),

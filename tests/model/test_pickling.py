@@ -420,7 +420,7 @@ LAWS: dict[str, Any] = {
     "Harmonic": da.Harmonic(0.7, 3.0, phase=0.4),
     "Ramp": da.Ramp(0.2, 1.1, 2.0),
     "Spline": da.Spline(np.linspace(0, 2, 9), np.sin(np.linspace(0, 4, 9))),
-    "Function": da.FunctionLaw(math.sin, math.cos, _minus_sin),
+    "FunctionLaw": da.FunctionLaw(math.sin, math.cos, _minus_sin),
     "Integral": da.Integral(da.Harmonic(0.7, 3.0), 0.3),
 }
 

@@ -19,7 +19,7 @@ def _strained(structure: da.Structure, displacements: np.ndarray) -> FlexibleBod
 
 
 def test_a_plate_bent_to_a_cylinder_has_the_stresses_of_kirchhoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FlexibleBody, "lacks_nodes", False, raising=False)
+    monkeypatch.setattr(FlexibleBody, "nodes_removed", False, raising=False)
     structure = plate_structure(1.0, 0.5, 0.01, _STEEL, elements=(6, 4))
     x, curved = structure.nodes[:, 0], 0.01
     moved = np.zeros((len(x), 6))
@@ -29,7 +29,7 @@ def test_a_plate_bent_to_a_cylinder_has_the_stresses_of_kirchhoff(monkeypatch: p
 
 
 def test_a_pulled_plate_and_a_pulled_solid_have_the_stress_of_hooke(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FlexibleBody, "lacks_nodes", False, raising=False)
+    monkeypatch.setattr(FlexibleBody, "nodes_removed", False, raising=False)
     skfem = pytest.importorskip("skfem")
     for structure in (
         plate_structure(1.0, 0.5, 0.01, _STEEL, elements=(4, 3)),
@@ -92,7 +92,7 @@ def _skin(structure: da.Structure) -> np.ndarray:
 def test_quadratic_solids_in_pure_bending_have_the_exact_stress_with_one_element_through_the_height(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FlexibleBody, "lacks_nodes", False, raising=False)
+    monkeypatch.setattr(FlexibleBody, "nodes_removed", False, raising=False)
     structure, moved = _bent_bar(kind, 2, 1, 6)
     # such displacements are quadratic: the elements hold them exactly
     found = nodal_mises(_strained(structure, moved), [1.0])[0]
@@ -109,7 +109,7 @@ def test_quadratic_solids_in_pure_bending_have_the_exact_stress_with_one_element
 def test_linear_solids_in_bending_converge_and_their_error_estimate_is_that_of_the_energy(
     kind: str, coarse: float, fine: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FlexibleBody, "lacks_nodes", False, raising=False)
+    monkeypatch.setattr(FlexibleBody, "nodes_removed", False, raising=False)
     off, effectivity = [], []
     for n in (4, 8):
         structure, moved = _bent_bar(kind, 1, n, 5 * n, n)

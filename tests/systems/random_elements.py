@@ -37,7 +37,7 @@ AT_JOINTS: dict[str, Callable[[Number], Any]] = {
     "KelvinVoigt": lambda u: da.KelvinVoigt(u(1, 10), u(0, 1), rest=u(-1, 1)),
     "Maxwell": lambda u: da.Maxwell(u(1, 10), u(0.5, 2), start=u(-1, 1)),
     "Zener": lambda u: da.Zener(u(1, 10), u(1, 10), u(0.5, 2)),
-    "GeneralisedMaxwell": lambda u: da.GeneralizedMaxwell(u(1, 5), [(u(1, 5), u(0.1, 1)), (u(1, 5), u(0.1, 1))]),
+    "GeneralizedMaxwell": lambda u: da.GeneralizedMaxwell(u(1, 5), [(u(1, 5), u(0.1, 1)), (u(1, 5), u(0.1, 1))]),
     "CoulombFriction": lambda u: da.CoulombFriction(u(0.2, 1), viscous=u(0, 1), slip_speed=u(0.1, 0.3)),
     "StribeckFriction": lambda u: da.StribeckFriction(u(0.6, 1), u(0.2, 0.6), u(0.3, 0.6), slip_speed=u(0.1, 0.2)),
     "LuGreFriction": lambda u: da.LuGreFriction(

@@ -97,10 +97,10 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "PointOnCurve": lambda: two(constraints.PointOnCurve(da.constraints.Curve(
         np.column_stack([0.6 * np.cos(_CIRCLE), 0 * _CIRCLE, 0.6 * np.sin(_CIRCLE)]), closed=True))),
     "CustomConstraint": lambda: two(da.CustomConstraint("z + 0.6")),
-    "PfaffConstraint": lambda: two(constraints.PfaffianConstraint("vy")),
+    "PfaffianConstraint": lambda: two(constraints.PfaffianConstraint("vy")),
     "RollingDisc": lambda: rolling(constraints.RollingDisc(0.2)),
     "RollingSphere": lambda: rolling(constraints.RollingSphere(0.2)),
-    "Skate": lambda: rolling(constraints.KnifeEdge("y"), 0.05),
+    "KnifeEdge": lambda: rolling(constraints.KnifeEdge("y"), 0.05),
     "CamFollower": lambda: cam(constraints.CamFollower(_CAM, "roller", 0.06), 0.6),
     "RollingCam": lambda: cam(constraints.RollingCam(_CAM, 0.06), 0.6),
     # couplings
@@ -118,7 +118,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "KelvinVoigt": lambda: two(elements.KelvinVoigt(10.0, 1.0, rest=0.5, measure="distance")),
     "Maxwell": lambda: two(elements.Maxwell(10.0, 1.0, measure="distance")),
     "Zener": lambda: two(elements.Zener(10.0, 5.0, 1.0, rest=0.5, measure="distance")),
-    "GeneralisedMaxwell": lambda: jointed(_SPIN, elements.GeneralizedMaxwell(10.0, [(5.0, 1.0)])),
+    "GeneralizedMaxwell": lambda: jointed(_SPIN, elements.GeneralizedMaxwell(10.0, [(5.0, 1.0)])),
     "BumpStop": lambda: two(elements.BumpStop(100.0, 0.4)),
     "GasSpring": lambda: two(elements.GasSpring(2e5, 1e-3, 1e-3, rest=0.6)),
     "HydraulicSpring": lambda: two(elements.HydraulicSpring(1e-3, 1e-3, rest=0.6)),
@@ -162,7 +162,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
 # names that are no connections, or that move without a trace: a free joint, and signals
 _NOTHING = {
     "Free", "Joint", "Constraint", "ForceElement", "ForceConnection", "CoordinateConnection", "LoadFriction", "Arc",
-    "Line", "Curve", "Offset", "Block", "Delay", "Reaction", "Sensor", "Table",
+    "Line", "Curve", "Offset", "SignalBlock", "Delay", "Reaction", "Sensor", "Table",
 }  # fmt: skip
 
 

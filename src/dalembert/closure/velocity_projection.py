@@ -53,7 +53,7 @@ def consistent_velocities(
     AssemblyError
         If the speeds that are to be kept contradict the loops.
     """
-    model, item = as_model(system), "consistent_speeds"
+    model, item = as_model(system), "consistent_velocities"
     v = finite_array(v, (model.nv,), item=item, field="v").copy()
     q = model._coordinates(item, q)
     held = named_velocities(model, fixed, item=f"{item}: fixed")

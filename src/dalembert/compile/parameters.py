@@ -60,7 +60,8 @@ class ParameterGroup:
     Attributes
     ----------
     what : str
-        ``"gravity"``, ``"body"``, ``"marker"``, ``"joint"``, ``"program"``, ``"constraint"``, ``"coupling"``, ``"law"``,
+        ``"gravity"``, ``"body"``, ``"marker"``, ``"joint"``, ``"program"``,
+        ``"constraint"``, ``"coupling"``, ``"law"``,
         ``"modes"``.
     key : tuple
         Which part: names that find it in a description again.

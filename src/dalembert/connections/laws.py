@@ -326,11 +326,11 @@ class FunctionLaw:
     third: Callable[[float], float] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "breaks", break_times(self.breaks, item="Function"))
+        object.__setattr__(self, "breaks", break_times(self.breaks, item="FunctionLaw"))
         for name in ("value", "rate", "second", "third"):
             given = getattr(self, name)
             if given is not None and not callable(given):
-                raise ModelError("Function", name, given, "give a function of time")
+                raise ModelError("FunctionLaw", name, given, "give a function of time")
 
     def __call__(self, t: float) -> Triple:
         inside = self._inside(t)
@@ -411,7 +411,7 @@ class SmoothedLaw:
 
     Examples
     --------
-    >>> step = Smoothed(lambda t: 0.0 if t < 1.0 else 3.0, 0.1)
+    >>> step = SmoothedLaw(lambda t: 0.0 if t < 1.0 else 3.0, 0.1)
     >>> [round(x, 6) for x in step(1.0)[:2]], round(step(1.2)[0], 9)
     ([1.5, 30.0], 3.0)
     """
@@ -420,10 +420,10 @@ class SmoothedLaw:
     width: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", as_law(self.law, item="Smoothed", field="law"))
-        object.__setattr__(self, "width", finite_number(self.width, item="Smoothed", field="width"))
+        object.__setattr__(self, "law", as_law(self.law, item="SmoothedLaw", field="law"))
+        object.__setattr__(self, "width", finite_number(self.width, item="SmoothedLaw", field="width"))
         if self.width <= 0:
-            raise ModelError("Smoothed", "width", self.width, "it must be positive")
+            raise ModelError("SmoothedLaw", "width", self.width, "it must be positive")
 
     def __call__(self, t: float) -> Triple:
         a, b = t - self.width / 2, t + self.width / 2

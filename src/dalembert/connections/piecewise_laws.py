@@ -116,7 +116,7 @@ class LinearInterpolation(Piecewise):
 
     Examples
     --------
-    >>> Linear([0.0, 1.0, 1.0, 2.0], [0.0, 3.0, 5.0, 5.0])(0.5)
+    >>> LinearInterpolation([0.0, 1.0, 1.0, 2.0], [0.0, 3.0, 5.0, 5.0])(0.5)
     (1.5, 3.0, 0.0)
     """
 
@@ -125,7 +125,7 @@ class LinearInterpolation(Piecewise):
     smooth: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        t, x = _points("Linear", self.times, self.values, strictly=False)
+        t, x = _points("LinearInterpolation", self.times, self.values, strictly=False)
         object.__setattr__(self, "times", t)
         object.__setattr__(self, "values", x)
         width = np.diff(t)
@@ -151,7 +151,7 @@ class ZeroOrderHold(Piecewise):
 
     Examples
     --------
-    >>> Hold([0.0, 0.1, 0.2], [1.0, 4.0, 2.0])(0.15)
+    >>> ZeroOrderHold([0.0, 0.1, 0.2], [1.0, 4.0, 2.0])(0.15)
     (4.0, 0.0, 0.0)
     """
 
@@ -159,7 +159,7 @@ class ZeroOrderHold(Piecewise):
     values: ArrayLike
 
     def __post_init__(self) -> None:
-        t, x = _points("Hold", self.times, self.values, strictly=True, least=1)
+        t, x = _points("ZeroOrderHold", self.times, self.values, strictly=True, least=1)
         object.__setattr__(self, "times", t)
         object.__setattr__(self, "values", x)
         self._take(np.concatenate([[-OUTER_TIME], t[1:], [OUTER_TIME]]), x[:, None], held=False)
@@ -235,7 +235,7 @@ class MonotoneSpline(Piecewise):
     smooth: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        t, x = _points("Monotone", self.times, self.values, strictly=True)
+        t, x = _points("MonotoneSpline", self.times, self.values, strictly=True)
         object.__setattr__(self, "times", t)
         object.__setattr__(self, "values", x)
         from scipy.interpolate import PchipInterpolator

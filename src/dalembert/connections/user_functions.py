@@ -114,7 +114,7 @@ def find_jumps(value: Callable[[float], Any], times: ArrayLike) -> list[tuple[fl
     """
     times = np.asarray(times, dtype=float)
     if times.ndim != 1 or not times.size or not np.isfinite(times).all():
-        raise ModelError("steps_of", "times", times, "give one or more times, s")
+        raise ModelError("find_jumps", "times", times, "give one or more times, s")
     values = np.array([evaluated(value, t) for t in times.tolist()])
     least = max(1e-6 * float(np.ptp(values)), 1e-9 * float(np.abs(values).max()))
     steps = []

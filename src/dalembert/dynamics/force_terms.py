@@ -152,7 +152,7 @@ def force_terms(
     >>> s = da.System()
     >>> joint = da.Revolute("-y", damping=0.5, friction=0.2)
     >>> _ = s.connect("A", joint, s.ground, s.body("arm", da.rod(length=2.0, mass=3.0)))
-    >>> parts = force_parts(s, [0.0], [2.0], [1.0])
+    >>> parts = force_terms(s, [0.0], [2.0], [1.0])
     >>> [round(float(part[0]), 3) for part in (parts.damping, parts.friction, parts.total)]
     [1.0, 0.2, 34.63]
     """

@@ -44,7 +44,7 @@ class Conditions(_core.Conditions):
         on.
     off : frozenset of str
         Closures that do not hold.
-    control : callable, Sampled or None
+    control : callable, SampledControl or None
         From a `State` to joint forces.
     answers : Answers or None
         What a sampled control has answered, in a run.

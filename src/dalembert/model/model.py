@@ -144,7 +144,7 @@ class Model(NamedModel):
             Joints of the tree that are held.
         off : str or names
             Closures that do not hold.
-        control : callable or Sampled
+        control : callable or SampledControl
             From a `State` to joint forces.
         history : History
         stabilization : (float, float)

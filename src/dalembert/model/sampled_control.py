@@ -61,11 +61,13 @@ class SampledControl:
 
     def __post_init__(self) -> None:
         if not callable(self.control):
-            raise ModelError("Sampled", "control", self.control, "give a function of a State")
+            raise ModelError("SampledControl", "control", self.control, "give a function of a State")
         for name, least in (("period", np.nextafter(0.0, 1.0)), ("delay", 0.0)):
-            number = finite_number(getattr(self, name), item="Sampled", field=name)
+            number = finite_number(getattr(self, name), item="SampledControl", field=name)
             if number < least:
-                raise ModelError("Sampled", name, number, "it must be positive" if least else "it must not be negative")
+                raise ModelError(
+                    "SampledControl", name, number, "it must be positive" if least else "it must not be negative"
+                )
             object.__setattr__(self, name, number)
         try:
             spreads = tuple(np.asarray(part, dtype=float) for part in self.noise)
@@ -73,10 +75,10 @@ class SampledControl:
             spreads = ()
         if len(spreads) != 2 or any(s.ndim > 1 or not (np.isfinite(s) & (s >= 0)).all() for s in spreads):
             remedy = "give two standard deviations, of positions and of speeds, each a number or (nv,)"
-            raise ModelError("Sampled", "noise", self.noise, remedy)
+            raise ModelError("SampledControl", "noise", self.noise, remedy)
         object.__setattr__(self, "noise", spreads)
         if isinstance(self.seed, bool) or not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
-            raise ModelError("Sampled", "seed", self.seed, "give a whole number, zero or above")
+            raise ModelError("SampledControl", "seed", self.seed, "give a whole number, zero or above")
 
     @property
     def __name__(self) -> str:

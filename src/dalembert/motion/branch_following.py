@@ -109,12 +109,12 @@ def follow_branch(
     """
     shape = shape_of(times)
     if shape is None or len(shape) != 1 or not shape[0]:
-        raise ModelError("follow", "times", times, "give one or more times, s")
+        raise ModelError("follow_branch", "times", times, "give one or more times, s")
     if predictor not in (None, 0, 1, 2):
-        raise ModelError("follow", "predictor", predictor, "use 0, 1 or 2")
-    ts = finite_array(times, shape, item="follow", field="times")
+        raise ModelError("follow_branch", "predictor", predictor, "use 0, 1 or 2")
+    ts = finite_array(times, shape, item="follow_branch", field="times")
     if not (bool((np.diff(ts) >= 0.0).all()) or bool((np.diff(ts) <= 0.0).all())):
-        raise ModelError("follow", "times", times, "they have to rise, or to fall")
+        raise ModelError("follow_branch", "times", times, "they have to rise, or to fall")
     run = _BranchFollower(equations, 2 if predictor is None else predictor, newton, axis)
     first = find_position(equations, q, float(ts[0]), **newton)
     run.count(first)

@@ -168,13 +168,13 @@ def simulate(
     step : float, s
         Of methods with a fixed step; ``"alpha"`` keeps to it if it is given, and to the tolerances if not.
     events : sequence of Event
-    control : function of a State, or Sampled
+    control : function of a State, or SampledControl
         Joint forces, (nv,) or a dict by name of joint; called at every evaluation, or, sampled, at its times only. Of
         many runs it is asked about the states of hundreds at once, q (B, nq), t (B,), and answers (B, nv), a list of
         (B,) for each degree of freedom, or a dict of these: with ``state.q[..., 0]`` a function serves both. One that
         takes one state only is asked about one after the other, with a note.
     period, delay : float, s
-        Short for ``control=Sampled(control, period, delay)``: it is asked once in each period, and held in between.
+        Short for ``control=SampledControl(control, period, delay)``: called once in each period, held in between.
     breaks : (k,) s
         Times at which something jumps that cannot be known otherwise, in order: no step goes over them. Laws and
         formulas tell theirs by themselves.

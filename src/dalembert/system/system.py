@@ -212,7 +212,7 @@ class System(SystemDisplay):
         ModelError
             If the name is taken, or the numbers are not those of a possible rigid body.
         """
-        put_into = getattr(shape, "put_into", None)
+        put_into = getattr(shape, "add_to", None)
         if put_into is not None:
             if any(given is not None for given in (mass, com, inertia, inertia_axes)):
                 raise ModelError(f"body {name!r}", "mass", mass, "that of segments follows from section and material")

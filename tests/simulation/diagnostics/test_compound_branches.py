@@ -96,7 +96,7 @@ def test_an_interrupted_run_goes_on_with_the_same_bits(monkeypatch: pytest.Monke
         return kept
 
     monkeypatch.setattr("dalembert.simulation.run.MAX_CHUNK_STEPS", 2)
-    monkeypatch.setattr(Run, "_followed", press)
+    monkeypatch.setattr(Run, "_keep_compound_branches", press)
     part = da.simulate(roundabout(), 4.0, rtol=1e-8, atol=1e-10)
     assert part.status == "interrupted"
     rest = da.simulate(roundabout(), 4.0, rtol=1e-8, atol=1e-10, resume=part)

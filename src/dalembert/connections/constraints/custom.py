@@ -221,7 +221,7 @@ class PfaffianConstraint(_RowsByFormula):
         super().__init__(rows, parameters or {}, definitions or {}, names, units, tables or {})
 
     def __repr__(self) -> str:
-        return f"PfaffConstraint({self.formulas!r})"
+        return f"PfaffianConstraint({self.formulas!r})"
 
 
 _PLACE = ("x", "y", "z")

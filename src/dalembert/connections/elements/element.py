@@ -321,7 +321,7 @@ class SignalBlock(Element):
         function: Any = (),
     ) -> None:
         if not isinstance(signals, Mapping) or not signals:
-            raise ModelError("Block", "signals", signals, "give at least one, as a dict of expressions by name")
+            raise ModelError("SignalBlock", "signals", signals, "give at least one, as a dict of expressions by name")
         super().__init__(
             (),
             function,

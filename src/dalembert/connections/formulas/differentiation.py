@@ -51,7 +51,7 @@ class Rate:
     --------
     >>> from dalembert.connections.formulas.expressions import compile_expressions
     >>> program = compile_expressions(["sin(a)**2"], ("a",), item="example")
-    >>> rate = Rate(Calculus(program), {0: program.constant(1.0)})
+    >>> rate = Rate(ProgramBuilder(program), {0: program.constant(1.0)})
     >>> program.outputs = [rate(program.outputs[0])]
     >>> round(float(program.evaluate([0.5])[0]), 6)  # sin(2 a)
     0.841471

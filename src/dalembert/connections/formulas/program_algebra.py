@@ -26,7 +26,7 @@ class ProgramBuilder:
     --------
     >>> from dalembert.connections.formulas.expressions import compile_expressions
     >>> program = compile_expressions([], ("a", "b"), item="example")
-    >>> k = Calculus(program)
+    >>> k = ProgramBuilder(program)
     >>> program.outputs = [k.dot([0, 1], [1, k.one])]  # a b + b
     >>> float(program.evaluate([2.0, 3.0])[0])
     9.0

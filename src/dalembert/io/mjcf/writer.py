@@ -1,8 +1,8 @@
 """Write systems as MJCF, without MuJoCo.
 
     body                            <body> with its own frame, <inertial>
-    joint                           one <joint> for each move (see `io.elementary_joints`), several on one <body>; a screw is two
-                                    joints that an <equality> ties
+    joint                           one <joint> for each elementary joint, several on one <body>; a screw is two joints
+                                    tied by an <equality>
     body without mass               its joints stand on the one body that it carries
     loop                            <equality>: `Spherical`, `PointOnPoint` connect; `Fixed` weld; `Revolute` two
                                     points on its axis connect; `Distance` a <tendon> that keeps its length

@@ -81,7 +81,7 @@ _OWN: dict[str, dict[str, str]] = {
     "Table": {"outside": "", "values": ""}, "TractionFilm": {"slip_speed": "m/s", "load": ""},
     "FlexibleBody": {"total_mass": "kg", "stiffness": "", "damping": "", "nodes": "m", "node_masses": "kg"},
     "Structure": {"total_mass": "kg"}, "Rayleigh": {"alpha": "1/s", "beta": "s"},
-    "GeneralisedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},
+    "GeneralizedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},
 }  # fmt: skip
 
 

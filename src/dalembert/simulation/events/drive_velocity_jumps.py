@@ -105,7 +105,7 @@ def _of_law(drive: Drive, law: Law, times: Array) -> list[Step]:
             f"{first:.6g} then {last:.6g}",
             f"it jumps: say so by da.FunctionLaw(law, breaks=[{t:.6g}]) to have the impulse that this takes, "
             "or smooth it "
-            "by da.laws.Smoothed(law, width)",
+            "by da.laws.SmoothedLaw(law, width)",
         )
     return steps
 
@@ -157,7 +157,7 @@ def check_no_jumps(jumps: list[DriveVelocityJump], what: str) -> None:
     """Refuse jumps where they cannot be carried out."""
     if jumps:
         jump = jumps[0]
-        remedy = f"{what}: smooth it by da.laws.Smoothed(law, width), or take one run of our own methods"
+        remedy = f"{what}: smooth it by da.laws.SmoothedLaw(law, width), or take one run of our own methods"
         value = f"{jump.first:.6g} then {jump.last:.6g}"
         raise ModelError(f"drive {jump.drive!r}", f"speed at t = {jump.after:.6g} s", value, remedy)
 

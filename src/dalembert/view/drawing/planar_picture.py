@@ -36,12 +36,12 @@ _MARKS: dict[str, tuple[str, float, str, str]] = {
     "PointOnPlane": ("o", 0.6, INK, ""),
     "CustomJoint": ("D", 0.8, PAPER, "."),
     "CustomConstraint": ("o", 0.6, INK, ""),
-    "PfaffConstraint": ("o", 0.6, INK, ""),
+    "PfaffianConstraint": ("o", 0.6, INK, ""),
     "KinematicChain": ("o", 0.45, INK, ""),
     "Rope": ("o", 0.45, INK, ""),
     "PointOnPoint": ("o", 1.0, PAPER, "."),
 }
-_BARE = ("CustomConstraint", "PfaffConstraint", "PointOnPlane", "PointOnLine")  # that stand on no bearing
+_BARE = ("CustomConstraint", "PfaffianConstraint", "PointOnPlane", "PointOnLine")  # that stand on no bearing
 _SIDEWAYS = {"Prismatic": (2.7, 1.7), "Cylindrical": (2.7, 1.5), "Screw": (2.4, 1.3), "Revolute": (1.6, 0.8)}
 
 

@@ -46,7 +46,7 @@ def add_constraint(sketch: FigureBuilder, connection: Any, driven: bool) -> None
         sketch.ball(name, "disc", second, element.axis, (element.radius, 0.0))
     elif kind == "PointOnLine":
         sketch.patch(name, "rail", first, element.axis)
-    elif kind == "Skate":
+    elif kind == "KnifeEdge":
         axes = second.rotation @ _upright(unit_vector(element.side, item=name))
         sketch.patches.append(PatchFigure(name, "blade", sketch.end(second), axes))
     elif kind in _AXES:

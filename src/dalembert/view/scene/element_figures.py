@@ -23,7 +23,7 @@ LINES = {
     "KelvinVoigt": "both",
     "Zener": "both",
     "Maxwell": "series",
-    "GeneralisedMaxwell": "both",
+    "GeneralizedMaxwell": "both",
     "BumpStop": "bumper",
     "GasSpring": "cylinder",
     "HydraulicSpring": "cylinder",
@@ -38,7 +38,7 @@ LINES = {
     "Rope": "cable",
     "InverseSquare": "link",
 }
-_ROUND = {"TorsionSpring", "JointSpring", "NonlinearSpring", "KelvinVoigt", "Maxwell", "Zener", "GeneralisedMaxwell"}
+_ROUND = {"TorsionSpring", "JointSpring", "NonlinearSpring", "KelvinVoigt", "Maxwell", "Zener", "GeneralizedMaxwell"}
 _MOTORS = {"DCMotor", "PositionServo", "VelocityServo", "StateSpace", "TransferFunction"}
 _BRAKES = {"CoulombFriction", "StribeckFriction", "LuGreFriction", "JointFriction"}
 

@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 # connections that are drawn in a way of their own
 LOOKS = frozenset(
     {"Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Planar", "Prismatic", "Fixed", "Free"}
-    | {"Distance", "PointOnLine", "PointOnPlane", "PointOnPoint", "PfaffConstraint", "KinematicChain", "Rope"}
+    | {"Distance", "PointOnLine", "PointOnPlane", "PointOnPoint", "PfaffianConstraint", "KinematicChain", "Rope"}
 )
 
 _SOLID = ("cam", "wheel", "disc", "sphere", "roller")  # patches that stand for a body

@@ -43,7 +43,7 @@ class DragSolver:
     --------
     >>> import dalembert as da
     >>> from dalembert.library.mechanisms import four_bar
-    >>> puppet = Puppet(four_bar().compile())
+    >>> puppet = DragSolver(four_bar().compile())
     >>> gone = puppet.pull("crank", (0.0, 0.0, 0.0), (5.0, 5.0, 0.0))  # its own pivot does not follow
     >>> puppet.set("A", 1.2)
     True
