@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures of all tests."""
 
 import signal
 import threading
@@ -11,27 +11,23 @@ from dalembert.simulation.interrupts import clear_interrupt
 
 
 @pytest.fixture(autouse=True)
-def _no_press_waits() -> Iterator[None]:
-    """A key that one test pressed does not stop the next, as it would stop a loop."""
+def _sigint_raises() -> Iterator[None]:
+    """Let SIGINT raise KeyboardInterrupt during a test, also in processes that a shell started with SIGINT ignored.
+
+    Child processes of a test then start with the default action. An interrupt that a test leaves pending is cleared.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signal handlers can be set in the main thread only
+        return
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
+    signal.signal(signal.SIGINT, old)
     clear_interrupt()
-
-
-@pytest.fixture(autouse=True)
-def _ctrl_c_is_heard() -> Iterator[None]:
-    """Ctrl-C pressed by a test is heard, also where the shell has programs in its background ignore it."""
-    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    ours = ignored and threading.current_thread() is threading.main_thread()
-    if ours:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    if ours:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two Dask workers, each a process of its own."""
+    """Start two Dask workers as separate processes."""
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(

@@ -28,14 +28,6 @@ def press_after(seconds: float) -> Iterator[None]:
         timer.join()
 
 
-@pytest.fixture(autouse=True)
-def python_answers_ctrl_c() -> Iterator[None]:
-    """Have Ctrl-C raise KeyboardInterrupt, also where tests run in the background of a shell that ignores it."""
-    old = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, old)
-
-
 def block() -> da.System:
     s = da.System("block", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
