@@ -12,9 +12,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_natural_chapter import CROSSED, OPEN, five_bar, four_bar_at, robot as robot_of_points, rotated
-from test_natural_coordinates import chain, four_bar
-from test_natural_wheels import RHO, coin, r, rates_of, rolled
+from systems.linkages import bar_chain, marked_four_bar, rscr
+from systems.natural_chapter import (
+    CROSSED,
+    OPEN,
+    RHO,
+    coin,
+    five_bar_of_points,
+    four_bar_at,
+    r,
+    rates_of,
+    robot_of_points,
+    rolled,
+    rotated,
+)
 
 import dalembert as da
 from dalembert.closure import RelativeEquations, find_position, find_rates
@@ -29,7 +40,7 @@ FIVE = [(0.0, 0.0), (-0.5, 1.8), (1.6, 3.2), (4.3, 1.9), (4.0, 0.0)]
 @pytest.mark.parametrize("guess", [(1.5, -2.8), (-1.0, 2.0), (0.3, -0.4), (2.9, -3.0)])
 def test_damping_never_lets_the_residual_grow(guess: tuple[float, float]) -> None:
     """T22: the crank stands at 60 degrees, guesses of B and C are poor; both ways end in one of the two assemblies."""
-    s = four_bar()
+    s = marked_four_bar()
     s.drive("A", position=math.pi / 3)
     model = s.compile()
     e = RelativeEquations(model)
@@ -48,7 +59,7 @@ def test_damping_never_lets_the_residual_grow(guess: tuple[float, float]) -> Non
 def test_predictors_of_higher_order_begin_closer(degrees: float) -> None:
     """T16: in joint coordinates each order is closer than the one before, and modified Newton's method needs less."""
     step = math.radians(degrees)
-    s = four_bar()
+    s = marked_four_bar()
     s.drive("A", position=da.Polynomial((math.pi / 3, step)))
     e = RelativeEquations(s.compile())
     q = find_position(e, da.assemble(s).q, 0.0).q
@@ -68,10 +79,8 @@ def test_predictors_of_higher_order_begin_closer(degrees: float) -> None:
 
 def test_jacobians_of_loops_agree_with_differences() -> None:
     """T6: rows of the four-bar, the five-bar and the RSCR away from closed positions, along every degree of freedom."""
-    from test_natural_coordinates import rscr
-
     random = np.random.default_rng(2)
-    for s in (four_bar(), chain(FIVE, closed=True), rscr()):
+    for s in (marked_four_bar(), bar_chain(FIVE, closed=True), rscr()):
         e = RelativeEquations(s.compile())
         q = e.integrate(da.assemble(s).q, 0.3 * random.standard_normal(e.nv))
         h = 1e-6
@@ -82,7 +91,7 @@ def test_jacobians_of_loops_agree_with_differences() -> None:
 def test_jerks_with_the_angle_between_crank_and_coupler_driven() -> None:
     """T4: the report's jerks of points 1 and 2."""
     for rate in (1.0, -2.0):
-        s = four_bar()
+        s = marked_four_bar()
         s.drive("B", position=da.Polynomial((-0.7554323113484813, -rate)))
         motion = da.kinematics(s, times=[0.0, 0.01])
         found = np.concatenate([motion[f"{end}.jerk"][0, :2] for end in ("crank.1", "coupler.2")])
@@ -178,7 +187,7 @@ def test_example_3_13_by_joints_the_choice_is_renewed_before_it_fails() -> None:
 
 def test_gram_and_schmidt_s_basis_of_joints_can_be_differentiated() -> None:
     """T14: the five-bar by joints; R' against differences, and J R' z = c."""
-    s = chain(FIVE, closed=True)
+    s = bar_chain(FIVE, closed=True)
     e = RelativeEquations(s.compile())
     first = da.motion_space(s)
     v = first.velocity([0.7, -0.4])
@@ -192,7 +201,7 @@ def test_gram_and_schmidt_s_basis_of_joints_can_be_differentiated() -> None:
 
 def test_identities_of_R_and_S_by_joints() -> None:
     """T11, T12: J R = 0, B R = 1, J S = 1 on independent rows, B S = 0; one subspace, that of the points."""
-    s = chain(FIVE, closed=True)
+    s = bar_chain(FIVE, closed=True)
     e = RelativeEquations(s.compile())
     bases = []
     for method in ("gauss", "qr", "svd", "gram-schmidt"):
@@ -202,7 +211,7 @@ def test_identities_of_R_and_S_by_joints() -> None:
         assert pytest.approx(J, abs=1e-12) == J @ space.S @ J and np.abs(space.B @ space.S).max() < 1e-12
         bases.append(space.R)
         assert np.linalg.matrix_rank(np.hstack(bases), tol=1e-9) == 2
-    assert five_bar().count().dofs == 2
+    assert five_bar_of_points().count().dofs == 2
 
 
 # ---- wheels

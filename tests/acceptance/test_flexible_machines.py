@@ -6,8 +6,7 @@ import signal
 
 import numpy as np
 import pytest
-from systems.flexible_systems import beam
-from test_stiffened_spin_up import LENGTH, blade, tip_motion
+from systems.flexible_systems import BLADE_LENGTH, beam, blade, tip_motion
 
 import dalembert as da
 from dalembert.library.mechanisms import four_bar
@@ -39,7 +38,7 @@ def spun_up(body, until, **options):
 
 def seen_from_hub(tip, angle):
     c, s = np.cos(angle), np.sin(angle)
-    return np.column_stack([c * tip[:, 0] + s * tip[:, 1] - LENGTH, c * tip[:, 1] - s * tip[:, 0]])
+    return np.column_stack([c * tip[:, 0] + s * tip[:, 1] - BLADE_LENGTH, c * tip[:, 1] - s * tip[:, 0]])
 
 
 def without_stiffening(body):
@@ -68,7 +67,7 @@ def test_spin_up_is_that_of_the_modal_equations():
 def test_spin_up_without_stiffening_diverges():
     with pytest.warns(da.StiffeningWarning, match="'arm' spins at up to .*stiffening=True"):
         result, tip = spun_up(without_stiffening(blade()), 15.0, method="radau", on_error="return")
-    assert np.abs(tip[:, 1]).max() > LENGTH
+    assert np.abs(tip[:, 1]).max() > BLADE_LENGTH
     assert any("stiffening" in note for note in result.stats.notes)
 
 
@@ -76,7 +75,7 @@ def test_spin_up_of_a_chain_of_links():
     """Rigid links with springs between them know nothing of modes: the same lag, with an error of order two."""
 
     def lag(n):
-        h, EI = LENGTH / n, 1.4e4
+        h, EI = BLADE_LENGTH / n, 1.4e4
         s = da.System("chain", gravity=(0, 0, 0))
         inner = s.ground
         for k in range(n):

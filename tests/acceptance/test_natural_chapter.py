@@ -11,6 +11,7 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from systems.natural_chapter import CROSSED, OPEN, five_bar_of_points, four_bar_at, robot_of_points, rotated
 
 import dalembert as da
 from dalembert.closure import find_position, find_rates
@@ -23,8 +24,6 @@ Array = NDArray[np.float64]
 
 DIGITS = 2e-11  # twelve digits are given
 PSI = 0.7554323113484813
-OPEN = np.array([1.0, math.sqrt(3), 4.830950434138, 2.882624043473])
-CROSSED = np.array([1.919049565862, -2.160936206985])
 
 
 def four_bar(second: tuple[float, float] = (4.830950434138, 2.882624043473)) -> Mechanism:
@@ -33,16 +32,6 @@ def four_bar(second: tuple[float, float] = (4.830950434138, 2.882624043473)) -> 
     m.point("1", 1, math.sqrt(3)), m.point("2", *second)
     m.link("crank", "A", "1", 2), m.link("coupler", "1", "2", 4), m.link("rocker", "2", "B", 3)
     return m
-
-
-def four_bar_at(crank: float, sign: float = 1.0) -> Array:
-    """Return points 1 and 2 in closed form."""
-    first = 2 * np.array([math.cos(crank), math.sin(crank)])
-    d = np.array([4.0, 0.0]) - first
-    far = float(np.linalg.norm(d))
-    a = (far**2 + 16 - 9) / (2 * far)
-    e = d / far
-    return np.concatenate([first, first + a * e + sign * math.sqrt(16 - a * a) * np.array([-e[1], e[0]])])
 
 
 # ---- position problems
@@ -198,7 +187,7 @@ def test_example_3_6_acceleration_and_jerk(rate: float, form: str) -> None:
 def test_the_jacobian_is_affine() -> None:
     """T5, and T6 of the same."""
     random = np.random.default_rng(2)
-    for m in (four_bar(), robot()):
+    for m in (four_bar(), robot_of_points()):
         e = m.equations()
         a, b = random.normal(size=(2, e.nv))
         mixed = 0.37 * e.jacobian(a, 0.0) + 0.63 * e.jacobian(b, 0.0)
@@ -292,29 +281,9 @@ def _turning(angle: da.Polynomial, k: int) -> object:
     return law
 
 
-def robot() -> Mechanism:
-    """Example 3.7: 4 points and 3 vectors, 21 coordinates, six degrees of freedom."""
-    m = Mechanism(3)
-    m.point("A", 0, 0, 0, fixed=True), m.vector("uA", 0, 0, 1, fixed=True)
-    r1 = np.array([math.cos(1.1), 0, math.sin(1.1)])
-    r2 = r1 + 0.9 * np.array([math.cos(-0.5), 0, math.sin(-0.5)])
-    r3 = r2 + 0.3 * np.array([math.cos(-0.9), 0, math.sin(-0.9)])
-    for name, r in zip("1234", (r1, r2, r3, r3 + np.array([0, 0.2, 0])), strict=True):
-        m.point(name, *r)
-    for name in ("u1", "u2", "u3"):
-        m.vector(name, 0, 1, 0)
-    m.universal("turret", "uA", "u1")
-    m.body("upper arm", ["A", "1"], ["u1"])
-    m.body("forearm", ["1", "2"], ["u1"])
-    m.body("sleeve", ["1", "2"], ["u2"])
-    m.body("wrist", ["2", "3"], ["u2"])
-    m.body("hand", ["2", "3", "4"], ["u3"])
-    return m
-
-
 def test_example_3_7_the_robot_goes_round_an_ellipse() -> None:
     """T18: 1000 displacements of the hand; iterations and factorisations of the three ways of table 3.1."""
-    m = robot()
+    m = robot_of_points()
     count = m.count()
     assert (count.coordinates, count.equations, count.rank, count.dofs) == (21, 15, 15, 6)
 
@@ -452,13 +421,6 @@ def test_example_3_8_the_angle_switches_between_sine_and_cosine() -> None:
     assert (m.count().equations, m.count().rank, both.count().equations) == (4, 4, 5)
 
 
-def rotated(axis: object, angle: float) -> Array:
-    a = np.asarray(axis, dtype=float)
-    a = a / np.linalg.norm(a)
-    K = np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
-    return np.eye(3) + math.sin(angle) * K + (1 - math.cos(angle)) * K @ K
-
-
 def test_example_3_9_the_spherical_four_bar() -> None:
     """T9: 12 coordinates, 17 equations, 11 independent; Grübler -2, three more than needed of the 14."""
     arcs = np.radians([40, 70, 60])
@@ -509,14 +471,6 @@ def test_example_3_9_the_spherical_four_bar() -> None:
 # ---- the subspace of motions
 
 
-def five_bar() -> Mechanism:
-    m = Mechanism(2)
-    m.point("A", 0, 0, fixed=True), m.point("B", 4, 0, fixed=True)
-    m.point("1", -0.5, 1.8), m.point("2", 1.6, 3.2), m.point("3", 4.3, 1.9)
-    m.link("a", "A", "1"), m.link("b", "1", "2"), m.link("c", "2", "3"), m.link("d", "3", "B")
-    return m
-
-
 def test_example_3_10_the_four_bar_moves_one_way() -> None:
     """Third component corrected."""
     m = four_bar()
@@ -543,7 +497,7 @@ def test_example_3_11_the_arm_of_two_links() -> None:
 
 def test_example_3_14_and_the_identities_of_R_and_S() -> None:
     """T11, T12: the five-bar; z are y2 and x3. All methods span the same subspace."""
-    m = five_bar()
+    m = five_bar_of_points()
     e = m.equations()
     q = e.start()
     J = e.jacobian(q, 0.0)
@@ -594,7 +548,7 @@ def test_example_3_13_the_basis_is_renewed_before_it_fails() -> None:
 
 def test_gram_and_schmidt_s_basis_can_be_differentiated() -> None:
     """T14: R' against differences, and J R' z is c: R' z stands in for S c."""
-    m = five_bar()
+    m = five_bar_of_points()
     e = m.equations()
     q = e.start()
     v = da.motion_space(m, independent=["2.y", "3.x"]).velocity([0.7, -0.4])

@@ -7,11 +7,11 @@ unit vectors, constant distances and angles), errata corrected. Here the same li
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from systems.linkages import bar_chain, marked_four_bar, rscr
 
 import dalembert as da
 from dalembert.library import mechanisms
@@ -22,13 +22,6 @@ DIGITS = 2e-11  # twelve digits are given
 
 
 # ---- the four-bar: A = (0, 0), B = (4, 0), lengths 2, 4 and 3, crank at 60 degrees
-
-
-def four_bar() -> da.System:
-    s = mechanisms.four_bar(crank=2.0, coupler=4.0, rocker=3.0, ground=4.0, angle=math.radians(60))
-    s["crank"].marker("1", 2.0, 0, 0)
-    s["coupler"].marker("2", 4.0, 0, 0)
-    return s
 
 
 def points(motion: da.DrivenMotion) -> tuple[Array, Array, Array]:
@@ -44,7 +37,7 @@ def points(motion: da.DrivenMotion) -> tuple[Array, Array, Array]:
 
 def test_both_branches_of_the_four_bar() -> None:
     """Examples 3.1 and 3.2."""
-    model = four_bar().compile()
+    model = marked_four_bar().compile()
     found = da.assemble(model, fixed="A", branches=True)
     ends = [model.pose("coupler.2", q).position for q in found.branches]
     assert len(ends) == 2
@@ -55,7 +48,7 @@ def test_both_branches_of_the_four_bar() -> None:
 
 def test_angular_rates_of_the_four_bar() -> None:
     """Example 3.5: crank at 1 rad/s; all four coordinate systems of the book must agree on this."""
-    s = four_bar()
+    s = marked_four_bar()
     s.drive("A", position=da.Polynomial((math.radians(60), 1.0)))
     motion = da.driven_motion(s)
     rates = [motion.model.velocity(name, motion.q, motion.v)[2] for name in ("crank", "coupler", "rocker")]
@@ -66,7 +59,7 @@ def test_angular_rates_of_the_four_bar() -> None:
 @pytest.mark.parametrize("rate", [1.0, 2.0])
 def test_accelerations_with_the_angle_between_crank_and_coupler_driven(rate: float) -> None:
     """Example 3.6, with the rate of the angle that the print forgets: accelerations go with its square."""
-    s = four_bar()
+    s = marked_four_bar()
     s.drive("B", position=da.Polynomial((-0.7554323113484813, -rate)))
     _, v, a = points(da.driven_motion(s))
     expected = np.array([-1.515234465731, 0.874821026675, -1.371206889325, 0.395266584471])
@@ -78,7 +71,7 @@ def test_accelerations_with_the_angle_between_crank_and_coupler_driven(rate: flo
 @pytest.mark.parametrize("law", [{"position": da.Polynomial((2 * math.sqrt(3), 0.5))}, {"speed": 0.5}])
 def test_a_hydraulic_cylinder_moves_the_four_bar(law: dict[str, object]) -> None:
     """Example 3.12: the distance from 1 to B is driven, 2 sqrt(3) m and 0.5 m/s."""
-    s = four_bar()
+    s = marked_four_bar()
     s.connect("cylinder", da.Distance(2 * math.sqrt(3)), s.ground.at(4.0, 0, 0), s["crank.1"])
     s.drive("cylinder", **law)
     _, v, a = points(da.driven_motion(s))
@@ -114,25 +107,6 @@ def test_the_slider_crank_turns_full_circle() -> None:
 
 
 # ---- the spatial RSCR
-
-
-def rscr() -> da.System:
-    """The report's instance of example 3.3; body frames parallel to the world at the configuration given."""
-    psi = 0.9
-    r1, r2, B = np.array([math.cos(psi), math.sin(psi), 0.0]), np.array([1.2, 2.4, 1.0]), np.array([3.0, 0.5, 0.2])
-    u1 = np.array([1.0, -0.2, 0.3]) / np.linalg.norm([1.0, -0.2, 0.3])
-    s = da.System("RSCR")
-    crank, rod, rocker = (s.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("crank", "rod", "rocker"))
-    crank.marker("1", *r1)
-    rod.marker("1", 0, 0, 0)
-    rod.marker("2", *(r2 - r1))
-    rod.marker("tip", *(r2 - r1 + u1))  # r2 + u1
-    rocker.marker("3", *(r2 + 1.1 * u1 - B))
-    s.connect("R1", da.Revolute("z"), s.ground, crank)
-    s.connect("S", da.Spherical(), crank.markers["1"], rod)
-    s.connect("C", da.Cylindrical(u1), rod.markers["2"], rocker.at(*(r2 - B)))
-    s.connect("R2", da.Revolute("y"), s.ground.at(*B), rocker)
-    return s
 
 
 def natural_coordinates(model: da.Model, q: Array) -> Array:
@@ -221,21 +195,6 @@ def test_the_spherical_four_bar_has_three_rows_too_many() -> None:
 # ---- the subspace of motions
 
 
-def chain(points: list[tuple[float, float]], *, closed: bool) -> da.System:
-    """Bars without mass from point to point, the first and, if closed, the last point on ground."""
-    s = da.System("chain")
-    before, last = s.ground.at(*points[0], 0), 0.0
-    for k, (tail, tip) in enumerate(pairwise(points), start=1):
-        angle = math.atan2(tip[1] - tail[1], tip[0] - tail[0])
-        bar = s.body(f"bar{k}")
-        s.connect(f"J{k}", da.Revolute("z"), before, bar)
-        s.initial(f"J{k}", position=angle - last)
-        last, before = angle, bar.at(math.dist(tail, tip), 0, 0)
-    if closed:
-        s.connect("end", da.Revolute("z"), before, s.ground.at(*points[-1], 0))
-    return s
-
-
 def rates_of_points(s: da.System, points: list[tuple[float, float]], chosen: list[int]) -> Array:
     """Return velocities of the inner points (2 n, f) by those of chosen components, from R in joint coordinates."""
     space = da.motion_space(s)
@@ -248,13 +207,13 @@ def rates_of_points(s: da.System, points: list[tuple[float, float]], chosen: lis
 def test_subspaces_of_motion_by_joints() -> None:
     """Examples 3.10, 3.11 and 3.14 (components corrected): R of joint coordinates, seen at the points of the book."""
     four = [(0.0, 0.0), (1.0, math.sqrt(3)), (4.830950434138, 2.882624043473), (4.0, 0.0)]
-    R = rates_of_points(chain(four, closed=True), four, [0])[:4, 0]
+    R = rates_of_points(bar_chain(four, closed=True), four, [0])[:4, 0]
     assert pytest.approx([1, -0.577350269190, 0.904947003475, -0.260861664258], abs=1e-9) == R
-    R = rates_of_points(chain(four[:3], closed=False), four[:3], [2, 3])
+    R = rates_of_points(bar_chain(four[:3], closed=False), four[:3], [2, 3])
     wanted = [[1.209773821307, 0.363338916601], [-0.698463241390, -0.209773821307], [1, 0], [0, 1]]
     assert pytest.approx(np.array(wanted), abs=1e-9) == R
     five = [(0.0, 0.0), (-0.5, 1.8), (1.6, 3.2), (4.3, 1.9), (4.0, 0.0)]
-    R = rates_of_points(chain(five, closed=True), five, [3, 4])[:6]
+    R = rates_of_points(bar_chain(five, closed=True), five, [3, 4])[:6]
     wanted = [
         [0.96875, 0.907894736842], [0.269097222222, 0.252192982456], [0.481481481481, 1.076023391813],
         [1, 0], [0, 1], [0, -0.157894736842],
@@ -265,8 +224,8 @@ def test_subspaces_of_motion_by_joints() -> None:
 def test_the_same_linkages_compiled_into_points() -> None:
     """The natural form of these systems has the counts of the book, or fewer: links share their points."""
     for s, counts in (
-        (four_bar(), (4, 3, 3, 1)),
-        (chain([(0.0, 0.0), (-0.5, 1.8), (1.6, 3.2), (4.3, 1.9), (4.0, 0.0)], closed=True), (6, 4, 4, 2)),
+        (marked_four_bar(), (4, 3, 3, 1)),
+        (bar_chain([(0.0, 0.0), (-0.5, 1.8), (1.6, 3.2), (4.3, 1.9), (4.0, 0.0)], closed=True), (6, 4, 4, 2)),
     ):
         count = s.compile(form="natural").mechanism.count()
         assert (count.coordinates, count.equations, count.rank, count.dofs) == counts

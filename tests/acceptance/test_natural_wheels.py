@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.integrate import quad
+from systems.natural_chapter import RHO, coin, r, rates_of, rolled, rotated
 
 import dalembert as da
 from dalembert.natural import (
@@ -25,35 +26,11 @@ from dalembert.natural.inertia import body_coordinates, mass_matrix
 
 Array = NDArray[np.float64]
 
-r, RHO = 0.5, 2.0
-
-
-def rolled(track: str, s: float) -> Array:
-    """Return P, O, A (3, 2) of a wheel that has rolled by s along its track, in closed form."""
-    if track == "straight":
-        P, n, angle = np.array([s, 0.0]), np.array([0.0, 1.0]), -s / r
-    else:
-        inside = track == "concave"
-        b = s / RHO - math.pi / 2 if inside else math.pi / 2 - s / RHO
-        P = RHO * np.array([math.cos(b), math.sin(b)])
-        n, angle = (-P / RHO, -(s / r - s / RHO)) if inside else (P / RHO, -(s / r + s / RHO))
-    O = P + r * n  # noqa: E741
-    return np.array([P, O, O + r * np.array([math.cos(0.3 + angle), math.sin(0.3 + angle)])])
-
-
 TRACKS = {
     "straight": (Line((0, 0), (1, 0)), 1.0),
     "convex": (Circle((0, 0), RHO), RHO / (RHO + r)),
     "concave": (Circle((0, 0), RHO, inside=True), RHO / (RHO - r)),
 }
-
-
-def rates_of(path: object, t: float, h: float = 1e-3) -> tuple[Array, Array]:
-    """Return first and second derivatives by differences."""
-    F = [path(t + k * h) for k in (-3, -2, -1, 0, 1, 2, 3)]  # type: ignore[operator]
-    first = (45 * (F[4] - F[2]) - 9 * (F[5] - F[1]) + (F[6] - F[0])) / (60 * h)
-    second = (2 * (F[0] + F[6]) - 27 * (F[1] + F[5]) + 270 * (F[2] + F[4]) - 490 * F[3]) / (180 * h * h)
-    return first, second
 
 
 def on_track(track: str, s: float, *, rolling: bool = True) -> Mechanism:
@@ -207,31 +184,6 @@ def _on_rod(t: float) -> Array:
 
 
 # ---- in space
-
-
-def rotated(axis: object, angle: float) -> Array:
-    a = np.asarray(axis, dtype=float)
-    a = a / np.linalg.norm(a)
-    K = np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
-    return np.eye(3) + math.sin(angle) * K + (1 - math.cos(angle)) * K @ K
-
-
-def coin(t: float) -> Array:
-    """Return O, A, u, P (12,) of a coin that rolls on the floor with given yaw, lean and spin, exactly."""
-    spin = 1.1 * t + 0.15 * t * t
-
-    def frame(s: float) -> tuple[Array, Array, Array]:
-        yaw, lean = 0.3 + 0.6 * s + 0.2 * math.sin(s), 0.25 + 0.1 * math.sin(2 * s)
-        u = rotated([0, 0, 1], yaw) @ rotated([1, 0, 0], lean) @ np.array([0, 1.0, 0])
-        e = np.array([0, 0, 1.0]) - u[2] * u
-        e /= np.linalg.norm(e)
-        return u, e, np.cross(e, u)
-
-    u, e, _ = frame(t)
-    way = [lambda s, k=k: -r * (1.1 + 0.3 * s) * frame(s)[2][k] for k in range(3)]
-    P = np.array([quad(component, 0, t, epsabs=1e-13, epsrel=1e-13)[0] for component in way])
-    O = P + r * e  # noqa: E741
-    return np.concatenate([O, O + r * rotated(u, spin) @ e, u, P])
 
 
 def test_rows_of_the_wheel_on_the_exact_coin() -> None:

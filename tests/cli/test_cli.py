@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from systems.model_file_systems import URDF
 
 import dalembert as da
 from dalembert.cli import main
@@ -21,11 +22,6 @@ rod = system.body("rod", da.rod(length=1.0, mass=2.0))
 rod.marker("tip", 1.0, 0, 0)
 system.connect("A", da.Revolute("y"), system.ground, rod)
 """
-URDF = (
-    '<robot name="r"><link name="a"/><link name="b"><inertial><origin xyz="0 0 -1"/><mass value="1"/>'
-    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-    '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/></joint></robot>'
-)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_cli import URDF
+from systems.model_file_systems import URDF
 
 import dalembert as da
 from dalembert.cli import main

@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from systems.linkages import four_bar_at_60_degrees
 
 import dalembert as da
 from dalembert.closure import RelativeEquations, find_position, find_rates
-from dalembert.library import mechanisms
 from dalembert.motion import follow_branch
 
 
 def four_bar(*, driven: bool = True) -> da.System:
-    s = mechanisms.four_bar(crank=2.0, coupler=4.0, rocker=3.0, ground=4.0, angle=math.radians(60))
+    s = four_bar_at_60_degrees()
     if driven:
         s.drive("A", position=da.Polynomial((math.radians(60), 1.0)))
     return s

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from systems.flexible_systems import random_deformed_state, random_flexible_tree, random_place
 from systems.random_elements import add_random_elements
-from systems.random_loops import random_closed_system, random_contacts
+from systems.random_loops import random_closed_system, random_contacts, redundant
 from systems.random_trees import every_joint_both_ways, random_system
-from systems.redundant_systems import redundant
 
 import dalembert as da
 from dalembert.library import chain

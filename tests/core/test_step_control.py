@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from systems.blocks import sliding_block
+from systems.pendulums import rod_pendulum
 
 import dalembert as da
 from dalembert import _core
@@ -11,8 +13,7 @@ from dalembert import _core
 
 def buffer(push: float) -> da.System:
     """A mass that flies against a force which is there, all at once, beyond 0.31 m; only a function knows of it."""
-    s = da.System("buffer", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     s.connect("k", da.Element("joint", lambda t, s, ds: -push if s > 0.31 else 0.0, active=True), "X")
     s.initial("X", position=0.0, speed=1.0)
     return s
@@ -33,8 +34,7 @@ def test_a_force_that_jumps_unannounced_is_passed_at_any_tolerance(method: str, 
 
 def test_a_step_cut_short_by_a_break_does_not_shorten_those_after_it() -> None:
     """Breaks close to each other: what is between them takes a step or two, and what follows the usual ones."""
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s = rod_pendulum()
     s.initial("A", position=0.4)
     plain = da.simulate(s, 2.0, method="radau").stats.steps
     broken = da.simulate(s, 2.0, method="radau", breaks=[0.5, 0.500001, 1.3, 1.300001]).stats.steps

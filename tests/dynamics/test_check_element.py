@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.element_examples import LIBRARY
 
 import dalembert as da
 from dalembert.errors import ModelError
@@ -143,51 +144,6 @@ def test_points_may_be_tried_about_other_places() -> None:
     assert da.check_element(oil, size=0.01, around={"s": 0.5}).ok
     with pytest.raises(ModelError, match="around"):
         da.check_element(oil, around={"z": 0.5})
-
-
-LIBRARY: list[tuple[Any, dict[str, Any]]] = [
-    (da.NonlinearSpring((4.0, 1.0, 9.0), rest=0.3, damping=0.2), {}),
-    (da.Cable(100.0, 0.5, toe=0.1, damping=1.0), {}),
-    (da.Ligament(100.0, 0.5), {}),
-    (da.BumpStop(100.0, 0.5, exponent=1.5, damping=1.0), {}),
-    (da.GasSpring(2e5, 1e-4, 2e-4, damping=1.0), {}),
-    (da.HydraulicSpring(1e-3, 2e-4, rest=0.5, stiffening=10.0, damping=5.0), {"around": {"s": 0.5}, "size": 0.01}),
-    (da.ElasticBar(100.0, 0.5, preload=3.0, damping=1.0), {}),
-    (da.Bushing([100.0, 200, 300, 4, 5, 6], [1.0, 1, 1, 0.1, 0.1, 0.1]), {}),
-    (
-        da.BeamElement(0.5, axial=100.0, bending=(2.0, 3.0), torsion=1.0, damping=0.1),
-        {"around": {"x": 0.5}, "size": 0.5},
-    ),
-    (da.KelvinVoigt(3.0, 0.2), {}),
-    (da.Maxwell(3.0, 0.2, measure="distance"), {}),
-    (da.Zener(3.0, 4.0, 0.5), {}),
-    (da.GeneralizedMaxwell(1.0, [(3.0, 0.1), (2.0, 1.0)]), {}),
-    (da.Drag(0.1, 0.2), {}),
-    (da.InverseSquare(2.0, softening=0.1), {}),
-    (da.Field(("-x", "-y - vy", 0), energy="(x**2 + y**2)/2"), {}),
-    (da.PointPlaneContact(100.0, dissipation=0.3, friction=0.3, slip_speed=0.1), {}),
-    (da.SpherePlaneContact(0.5, 100.0, dissipation=0.3, friction=0.3, slip_speed=0.1), {}),
-    (da.CylinderPlaneContact(0.8, 0.5, 100.0, dissipation=0.3, friction=0.3, slip_speed=0.1), {}),
-    (da.SphereSphereContact(0.5, 0.6, 100.0, dissipation=0.3, friction=0.3, slip_speed=0.1), {}),
-    (da.CoulombFriction(2.0, viscous=0.1, slip_speed=0.3), {}),
-    (da.StribeckFriction(3.0, 2.0, 0.5, slip_speed=0.3), {}),
-    (da.LuGreFriction(3.0, 2.0, 0.5, bristle_stiffness=10.0, bristle_damping=0.5), {}),
-    (da.JointFriction("slide", 0.2, axis="x", slip_speed=0.3), {}),
-    (da.JournalBearing(1.0, 0.09, 1.0, 0.1, stiffness=10.0), {"size": 0.05}),
-    (
-        da.TractionFilm(
-            0.016, 0.012, 0.01, load=500.0, viscosity=0.017, pressure_coefficient=1.85e-8, shear_stress=5e6
-        ),
-        {},
-    ),
-    (da.PositionServo("sin(t)", 10.0, 1.0, 3.0, limit=2.0), {}),
-    (da.VelocityServo(1.0, 3.0, 2.0), {}),
-    (da.DCMotor("12 - s", 1.0, 0.1, 0.01), {}),
-    (da.HillMuscle("t", 100.0, 0.5), {"around": {"s": 0.5, "a": 0.5}, "size": 0.1}),
-    (da.HydraulicCylinder(0.0, 1e-5, 1e-3, 4e-4, (0.2, 1.8)), {"around": {"s": 1.0}, "size": 0.5}),
-    (da.StateSpace([[-1.0]], [[2.0]], [[3.0]], [[0.5]]), {}),
-    (da.TransferFunction([1.0, 2.0], [1.0, 3.0, 4.0], "0.5 - s"), {}),
-]
 
 
 @pytest.mark.parametrize(("element", "keywords"), LIBRARY, ids=lambda e: getattr(e, "kind", ""))

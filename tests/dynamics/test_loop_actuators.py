@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from systems.linkages import slaats_four_bar
 
 import dalembert as da
 from dalembert.closure import consistent_accelerations
@@ -11,15 +12,8 @@ from dalembert.dynamics import inverse_dynamics
 
 
 def four_bar() -> tuple[da.Model, np.ndarray]:
-    """Slaats' four-bar (report 000, section 3.3), closed at a crank angle of 60 degrees."""
-    s = da.System("four-bar", gravity=(0, -9.81, 0))
-    lengths = (1.0, 2.5, 2.0)
-    links = [s.body(f"link{i}", da.rod(x, x, radius=0.02)) for i, x in enumerate(lengths)]
-    s.connect("A", da.Revolute("z"), s.ground, links[0])
-    s.connect("B", da.Revolute("z"), links[0].at(1.0), links[1])
-    s.connect("C", da.Revolute("z"), links[1].at(2.5), links[2])
-    s.connect("D", da.Revolute("z"), s.ground.at(2.5), links[2].at(2.0))
-    model = s.compile()
+    """Slaats' four-bar, closed at a crank angle of 60 degrees."""
+    model = slaats_four_bar().compile()
     q = np.array([np.pi / 3, -0.582618, -2.153161])
     for _ in range(6):
         q[1:] -= np.linalg.lstsq(model.constraint_jacobian(q)[:, 1:], model.constraint_residual(q), rcond=1e-10)[0]

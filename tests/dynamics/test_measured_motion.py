@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.signal import butter, filtfilt
+from systems.linkages import slaats_four_bar
 
 import dalembert as da
 from dalembert.dynamics.load_sharing import share_efforts
@@ -26,12 +27,7 @@ def two_links() -> da.System:
 
 
 def four_bar() -> da.System:
-    s = da.System("four-bar", gravity=(0, -9.81, 0))
-    links = [s.body(f"link{i}", da.rod(x, x, radius=0.02)) for i, x in enumerate((1.0, 2.5, 2.0))]
-    s.connect("A", da.Revolute("z"), s.ground, links[0])
-    s.connect("B", da.Revolute("z"), links[0].at(1.0), links[1])
-    s.connect("C", da.Revolute("z"), links[1].at(2.5), links[2])
-    s.connect("D", da.Revolute("z"), s.ground.at(2.5), links[2].at(2.0))
+    s = slaats_four_bar()
     s.initial("A", position=1.0)
     return s
 

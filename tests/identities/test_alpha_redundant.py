@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from systems.redundant_systems import gap, redundant
+from systems.random_loops import gap, redundant
 
 import dalembert as da
 

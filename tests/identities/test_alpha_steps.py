@@ -4,8 +4,9 @@ import signal
 
 import numpy as np
 import pytest
+from systems.blocks import sliding_block
 from systems.flexible_systems import random_flexible
-from systems.redundant_systems import gap, redundant
+from systems.random_loops import gap, redundant
 
 import dalembert as da
 from dalembert.library import chain
@@ -27,8 +28,7 @@ def top() -> da.System:
 
 
 def with_state() -> da.System:
-    s = da.System("with a state", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     s.connect("k", da.Element("joint", "-10 * s - p", states={"p": (1.0, "-2 * p + 5 * ds")}, active=True), "X")
     s.initial("X", position=0.3)
     return s

@@ -5,33 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import null_space
-from systems.flexible_systems import beam, random_deformed_state, random_flexible, random_place
-from systems.random_trees import JOINTS, coin, derivative, random_body, random_joint
+from systems.flexible_systems import (
+    FLEXIBLE_OPTIONS,
+    beam,
+    mixed_loops,
+    mixed_tree,
+    random_deformed_state,
+)
+from systems.random_trees import derivative
 
 import dalembert as da
 
 SEEDS = range(6)
-OPTIONS = ({}, {"points": True}, {"stiffening": True, "damping": 0.03})
-# of all sizes; regular wherever random coordinates of the order of one may lead
-BENT = {
-    1: da.CustomJoint(("s",), ("s", "0.2*sin(s)", "0.1*s*s"), [("z", "0.3*s")]),
-    2: da.CustomJoint(("s", "angle"), ("s", "0.1*sin(s)", "0.05*s*s"), [("x", "angle"), ("y", "0.2*s")]),
-    3: da.CustomJoint(("x", "y", "angle"), ("x", "y", "0.2*x*y"), ["0.3*x", "0.2*y", "angle"]),
-    4: da.CustomJoint(("x", "y", "z", "angle"), ("x", "y + 0.1*x*x", "z"), [("z", "angle"), ("x", "0.3*z")]),
-    5: da.CustomJoint(("x", "y", "z", "a", "b"), ("x", "y", "z + 0.1*x*y"), [("x", "a"), ("y", "b")]),
-    6: da.CustomJoint(
-        ("x", "y", "z", "a", "b", "c"), ("x", "y", "z + 0.1*sin(x)"), [("x", "a"), ("y", "0.4*b"), ("z", "c")]
-    ),
-}
-CLOSURES = {
-    "custom": da.CustomConstraint(("sqrt(x*x + y*y + z*z + 0.3) - 1.1 + 0.1*Rxy", "0.3*z + x*Ryz - 0.2*sin(y)")),
-    "bar": da.KinematicChain([da.Spherical(), da.Bar(0.9), da.Spherical()]),
-    "surface": da.KinematicChain(
-        [da.CustomJoint(("x", "y"), ("x", "y", "0.2*x*y + 0.1*sin(x)")), da.Offset((0.3, 0, 0.4)), da.Spherical()]
-    ),
-    "library": da.Distance(1.0),
-    "cut": BENT[2],
-}
 
 
 def close(found, expected, tolerance):
@@ -40,50 +25,10 @@ def close(found, expected, tolerance):
     assert np.abs(found - expected).max(initial=0.0) < tolerance * scale
 
 
-def mixed_tree(rng, nb=6, *, base=None, gravity=True, **options):
-    """Return a tree of rigid and flexible bodies, every other joint a custom one, named in random directions."""
-    s = da.System("mixed", gravity=5 * rng.normal(size=3) if gravity else (0, 0, 0))
-    placed = [s.ground]
-    for k in range(nb):
-        parent = placed[int(rng.integers(len(placed)))]
-        if base is not None:
-            placed = [body for body in placed if body is not s.ground]
-        flexible = rng.random() < 0.6
-        body = (
-            s.body(f"b{k}", random_flexible(rng, clamped=coin(rng), **options))
-            if flexible
-            else random_body(s, f"b{k}", rng)
-        )
-        joint = BENT[int(rng.integers(1, 7))] if k % 2 else random_joint(JOINTS[int(rng.integers(len(JOINTS)))], rng)
-        ends = [random_place(parent, rng), random_place(body, rng)]
-        if coin(rng):
-            ends.reverse()
-        s.connect(f"h{k}", base if base is not None and k == 0 else joint, *ends)
-        placed.append(body)
-    return s
-
-
-def mixed_loops(rng, closures, **options):
-    """Return such a tree with a flexible body on a custom joint whose two branches are closed, and held to ground."""
-    s = mixed_tree(rng, 4, **options)
-    held, two = (
-        s.body("held", random_flexible(rng, nm=4, **options)),
-        s.body("two", random_flexible(rng, nm=3, **options)),
-    )
-    one = random_body(s, "one", rng)
-    s.connect("base", BENT[4], s.ground, held.at(node=0))
-    s.connect("h_one", BENT[5], held.at(node=1), random_place(one, rng))
-    s.connect("h_two", da.Spherical(), random_place(two, rng), held.at(node=3))
-    for k, name in enumerate(closures):
-        first = s.ground.at(0.1, 0.2, 0.3) if k % 2 else random_place(one, rng)
-        s.connect(f"c{k}", CLOSURES[name], first, random_place(two, rng))
-    return s
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_trees(seed):
     rng = np.random.default_rng(seed)
-    model = mixed_tree(rng, **OPTIONS[seed % 3]).compile()
+    model = mixed_tree(rng, **FLEXIBLE_OPTIONS[seed % 3]).compile()
     q, v = random_deformed_state(model, rng, 0.2)
     a, loads = rng.normal(size=model.nv), rng.normal(size=(model.nb, 6))
     M, tau = model.mass_matrix(q), model.inverse_dynamics(q, v, a, loads=loads)
@@ -110,7 +55,7 @@ def test_trees(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_derivatives(seed):
     rng = np.random.default_rng(100 + seed)
-    model = mixed_tree(rng, **OPTIONS[seed % 3]).compile()
+    model = mixed_tree(rng, **FLEXIBLE_OPTIONS[seed % 3]).compile()
     q, v = random_deformed_state(model, rng, 0.2)
     a, units = rng.normal(size=model.nv), np.eye(model.nv)
     by_q, by_v = model.d_inverse_dynamics(q, v, a)[:2]
@@ -132,7 +77,7 @@ def test_derivatives(seed):
 @pytest.mark.filterwarnings("ignore::dalembert.StiffeningWarning")
 def test_loops(closures, seed):
     rng = np.random.default_rng(10 * seed + len(closures))
-    model = mixed_loops(rng, closures, **OPTIONS[seed]).compile()
+    model = mixed_loops(rng, closures, **FLEXIBLE_OPTIONS[seed]).compile()
     q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
     v, tau = 0.5 * da.consistent_velocities(model, q, rng.normal(size=model.nv)), rng.normal(size=model.nv)
     P, gamma = model.constraint_jacobian(q), model.constraint_bias(q, v)
@@ -159,7 +104,7 @@ def test_loops(closures, seed):
 @pytest.mark.filterwarnings("ignore::dalembert.StiffeningWarning")
 def test_momentum_in_free_flight(seed):
     rng = np.random.default_rng(seed)
-    options = {key: value for key, value in OPTIONS[seed].items() if key != "damping"}
+    options = {key: value for key, value in FLEXIBLE_OPTIONS[seed].items() if key != "damping"}
     model = mixed_tree(rng, 4, base=da.Free(), gravity=False, **options).compile()
     q, v = random_deformed_state(model, rng, 0.1)
     result = da.simulate(model, 0.3, state=da.State(q=q, v=0.5 * v), rtol=1e-10, atol=1e-12)

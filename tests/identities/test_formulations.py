@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from systems.flexible_systems import random_deformed_state
+from systems.flexible_systems import CUSTOM_JOINTS, FLEXIBLE_OPTIONS, mixed_loops, mixed_tree, random_deformed_state
 from systems.random_machines import machine
 from systems.random_trees import JOINTS, coin, every_joint_both_ways, random_body, random_joint, random_marker
-from test_flexible_custom import BENT, OPTIONS, mixed_loops, mixed_tree
 
 import dalembert as da
 from dalembert import formulations, library
@@ -87,7 +86,7 @@ def test_machines_with_everything(seed: int) -> None:
 @pytest.mark.parametrize("closures", [("custom", "bar"), ("surface", "custom", "library"), ("cut",)], ids="-".join)
 def test_loops_through_flexible_bodies_and_custom_connections(closures: tuple[str, ...]) -> None:
     rng = np.random.default_rng(len(closures))
-    model = mixed_loops(rng, closures, **OPTIONS[0]).compile()
+    model = mixed_loops(rng, closures, **FLEXIBLE_OPTIONS[0]).compile()
     q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
     v = 0.5 * da.consistent_velocities(model, q, rng.normal(size=model.nv))
     agree(model, da.State(q, v), ALL[:2], tau=rng.normal(size=model.nv))
@@ -97,7 +96,7 @@ def test_loops_through_flexible_bodies_and_custom_connections(closures: tuple[st
 @pytest.mark.parametrize("closures", [("custom", "bar"), ("surface", "custom", "library"), ("cut",)], ids="-".join)
 def test_lagrange_in_such_loops(closures: tuple[str, ...]) -> None:
     rng = np.random.default_rng(len(closures))
-    model = mixed_loops(rng, closures, **OPTIONS[0]).compile()
+    model = mixed_loops(rng, closures, **FLEXIBLE_OPTIONS[0]).compile()
     q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
     v = 0.5 * da.consistent_velocities(model, q, rng.normal(size=model.nv))
     agree(model, da.State(q, v), ("lagrange",))
@@ -264,7 +263,7 @@ def rigid_tree(rng: np.random.Generator) -> da.System:
     s = da.System("rigid")
     placed = [s.ground]
     for k in range(5):
-        kinds = BENT[int(rng.integers(1, 7))], random_joint(JOINTS[int(rng.integers(len(JOINTS)))], rng)
+        kinds = CUSTOM_JOINTS[int(rng.integers(1, 7))], random_joint(JOINTS[int(rng.integers(len(JOINTS)))], rng)
         body = random_body(s, f"b{k}", rng)
         ends = [random_marker(placed[int(rng.integers(len(placed)))], rng), random_marker(body, rng)]
         s.connect(f"h{k}", kinds[k % 2], *(ends if coin(rng) else ends[::-1]))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_parameters import KINDS, moved
+from systems.parameter_examples import KINDS, shifted_parameters
 
 import dalembert as da
 from dalembert.errors import ModelError
@@ -21,7 +21,7 @@ def test_own_numbers_in_lanes_are_those_of_a_model_that_has_them(kind):
     s, q, v = kind(rng)
     model = s.compile()
     count = 11  # more than one register full, and a part of one
-    numbers = np.array([moved(model, rng) for _ in range(count)])
+    numbers = np.array([shifted_parameters(model, rng) for _ in range(count)])
     q, v = (np.tile(part, (count, 1)) for part in (q, v))
     v = v * rng.uniform(0.5, 1.0, (count, 1))
     x = np.tile(model.element_start_values(), (count, 1))

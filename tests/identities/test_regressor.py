@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from systems.arms import seven_joints
 from systems.flexible_systems import random_flexible
+from systems.pendulums import rod_pendulum
 from systems.random_loops import random_closed_system
 from systems.random_trees import random_system
 
@@ -54,8 +55,7 @@ def test_what_is_identified_from_forces_of_a_motion_is_what_the_arm_has():
 
 
 def test_a_pendulum_tells_its_moment_and_its_inertia_about_the_axis():
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s = rod_pendulum()
     base = da.base_parameters(s)
     assert {base.names[k] for k in base.independent} == {"bob.moment.x", "bob.moment.z", "bob.J.yy"}
     assert "bob.mass" in base.unidentifiable

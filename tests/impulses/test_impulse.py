@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from systems.linkages import slaats_four_bar
 
 import dalembert as da
 from dalembert.impulses.contact import collide
@@ -16,12 +17,7 @@ Array = NDArray[np.float64]
 
 
 def four_bar(**drives: Any) -> tuple[da.Model, Array]:
-    s = da.System("four-bar", gravity=(0, -9.81, 0))
-    links = [s.body(f"link{i}", da.rod(x, x, radius=0.02)) for i, x in enumerate((1.0, 2.5, 2.0))]
-    s.connect("A", da.Revolute("z"), s.ground, links[0])
-    s.connect("B", da.Revolute("z"), links[0].at(1.0), links[1])
-    s.connect("C", da.Revolute("z"), links[1].at(2.5), links[2])
-    s.connect("D", da.Revolute("z"), s.ground.at(2.5), links[2].at(2.0))
+    s = slaats_four_bar()
     for name, law in drives.items():
         s.drive(name, **law)
     model = s.compile()

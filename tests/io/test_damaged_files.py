@@ -6,12 +6,12 @@ import json
 import random
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from systems.damaged_files import mutations
 
 import dalembert as da
 from dalembert.simulation.storage.stream import read_stream
@@ -45,35 +45,6 @@ def everything(r: da.Result) -> list[Any]:
     numbers = [r.t, r.q, r.v, r.x, *(r[name] for name in ("a", "tau", "k.effort"))]
     events = [(e.name, e.t, *e.q, *e.v, e.energy, e.message) for e in r.events]
     return [*(part.tobytes() for part in numbers), events, r.status, r.message, repr(r.stats), r.labels]
-
-
-def mutated(blob: bytes, rng: random.Random) -> bytes:
-    """Return bytes of which some were changed, swapped, lost or put in."""
-    found = bytearray(blob)
-    for _ in range(rng.choice((1, 1, 2, 5))):
-        kind, at = rng.random(), rng.randrange(len(found) or 1)
-        if kind < 0.5 and found:
-            found[at] = rng.randrange(256)
-        elif kind < 0.7 and found:
-            found[at] ^= 1 << rng.randrange(8)
-        elif kind < 0.8:
-            found[at : at + 8] = rng.randbytes(len(found[at : at + 8]))
-        elif kind < 0.9:
-            del found[at : at + rng.randrange(1, 40)]
-        else:
-            found[at:at] = rng.randbytes(rng.randrange(1, 9))
-    return bytes(found)
-
-
-def mutations(path: Path, count: int, rng: random.Random) -> Iterator[None]:
-    """Damage a file, or one of a folder, again and again, each time from what it was."""
-    files = [path] if path.is_file() else sorted(f for f in path.rglob("*") if f.is_file())
-    blobs = [file.read_bytes() for file in files]
-    for _ in range(count):
-        k = rng.choices(range(len(files)), [len(blob) + 20 for blob in blobs])[0]
-        files[k].write_bytes(mutated(blobs[k], rng))
-        yield
-        files[k].write_bytes(blobs[k])
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_named_parameters import four_bar, plain_four_bar
+from systems.linkages import four_bar_with_numbers, four_bar_with_parameters
+from systems.model_file_systems import system_of_expressions
 
 import dalembert as da
 from dalembert.io.model_files.expressions import Term, evaluate
@@ -32,47 +33,21 @@ def said(tmp_path: Path, text: str) -> str:
 
 @pytest.mark.parametrize("ending", ["yaml", "json"])
 def test_a_parameter_moves_everything_after_loading_as_it_did_before(ending: str, tmp_path: Path) -> None:
-    s = four_bar()
+    s = four_bar_with_parameters()
     back = again(s, tmp_path, ending)
     assert tree_of(back) == tree_of(s)
     assert (back.named["crank"].unit, back.named["crank"].meaning) == ("m", "from pin to pin")
     np.testing.assert_array_equal(da.simulate(s, 0.1).q, da.simulate(back, 0.1).q)
     ours = da.simulate(back, 0.2, parameters={"crank": 0.12})
-    theirs = da.simulate(plain_four_bar(0.12), 0.2)
+    theirs = da.simulate(four_bar_with_numbers(0.12), 0.2)
     for name in ("A.position", "rocker.position", "energy.total", "D.force", "k.force"):
         mine, wanted = (result.output(name, times=[0.2]) for result in (ours, theirs))
         np.testing.assert_allclose(mine, wanted, rtol=1e-5, atol=1e-6)
 
 
-def everywhere() -> da.System:
-    """Return a system with expressions wherever they may stand."""
-    s = da.System("everywhere")
-    a, odd = s.parameter("a", 0.5), s.parameter("odd name", 2.0, unit="kg", meaning="of the bob")
-    s.gravity = (0, 0, -9.81 * a)
-    arm = s.body("arm", da.rod(length=a, mass=odd))
-    arm.marker("tip", a, 0, -a / 3)
-    case = s.body("case", mass=odd * a, com=(a, 0, 0.1), inertia=(a, 1.0, 1 + a))
-    bob = s.body("bob", da.sphere(0.1), mass=odd)
-    hull = s.body("hull", mass=1.0, com=(0, 0, 0), inertia=[[2.0, 0.1 * a, 0], [0.1 * a, 2.0, 0], [0, 0, a + 2]])
-    s.connect("A", da.Revolute("y", damping=0.1 * a**2, lower=-a, upper=3.0), s.ground, arm)
-    s.connect("C", da.Cylindrical("z", damping=(a, 0.2)), "arm.tip", case)
-    s.connect("S", da.Screw("x", pitch=a / 10), case.at(a, 0, 0), bob)
-    s.connect("P", da.Planar("z"), s.ground, hull)
-    s.connect("bar", da.Distance(np.sqrt(a * a + 4.0)), s.ground.at(0, 2, 0), hull)
-    s.connect("k", da.SpringDamper(100 * a, 0.1, np.arctan(a)), bob, hull)
-    s.connect("t", da.TorsionSpring(np.exp(a), rest=np.sin(a)), "A")
-    s.connect("gear", da.Coupling(-a, a / 7), "A", "C.angle")
-    s.connect("push", da.Load(force=(a, da.Harmonic(a, 2.0, phase=a), 0)), bob)
-    law = da.Element("joint", "-k*s**3 - u*ds", {"k": 4 * a}, energy="k*s**4/4", inputs={"u": a / 100})
-    s.connect("law", law, "A")
-    s.connect("maxwell", da.Maxwell(10 * a, 1.0 + a), "A")
-    s.drive("P.x", position=da.Polynomial((0.0, a, 0.1)))
-    return s
-
-
 @pytest.mark.parametrize("ending", ["yaml", "json"])
 def test_expressions_stay_wherever_they_may_stand(ending: str, tmp_path: Path) -> None:
-    s = everywhere()
+    s = system_of_expressions()
     back = again(s, tmp_path, ending)
     assert tree_of(back) == tree_of(s)
     one, other = s.compile(), back.compile()

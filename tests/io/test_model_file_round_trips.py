@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_check_element import LIBRARY
-from test_pickling import ELEMENTS
+from systems.element_examples import ELEMENTS, LIBRARY
 
 import dalembert as da
 from dalembert.connections import attitudes, constraints, elements, joints as joints, laws

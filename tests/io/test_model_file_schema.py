@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_model_file_parameters import everywhere
-from test_model_files import everything
+from systems.model_file_systems import system_of_all_families, system_of_expressions
 
 import dalembert as da
 from dalembert.cli.file_commands import _FIRST
@@ -52,8 +51,8 @@ def test_every_system_of_the_library_is_valid(make: Callable[[], da.System], val
 
 
 def test_systems_with_everything_are_valid(validator: Any) -> None:
-    assert faults(validator, tree_of(everything())) == []
-    assert faults(validator, tree_of(everywhere())) == []
+    assert faults(validator, tree_of(system_of_all_families())) == []
+    assert faults(validator, tree_of(system_of_expressions())) == []
     assert faults(validator, parsed(_FIRST.format(file="m.yaml", name="m"), "m.yaml")) == []
 
 

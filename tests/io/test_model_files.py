@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.model_file_systems import system_of_all_families
 
 import dalembert as da
 import dalembert.library
@@ -68,41 +69,9 @@ def test_systems_of_the_library_come_back_to_the_last_bit(make: Callable[[], da.
     np.testing.assert_array_equal(one.dynamics(0.1, state.q, state.v).a, other.dynamics(0.1, state.q, state.v).a)
 
 
-def everything() -> da.System:
-    """Return a system with something of every family."""
-    s = da.System("everything", gravity=(0, 1.0, -9.81))
-    s.ground.marker("post", 1.0, 0, 0, rotation=da.rotation.axis_angle("y", 0.3))
-    arm = s.body("arm", da.rod(length=1.0, mass=2.0, radius=0.05))
-    arm.marker("tip", 1.0, 0, 0)
-    case = s.body("case 1", mass=3.0, com=(0.1, 0, 0.2), inertia=[[2.0, 0.1, 0], [0.1, 2.0, 0], [0, 0, 1.0]])
-    wheel = s.body("wheel", da.cylinder(0.1, 0.3, density=700.0))
-    dot = s.body("dot", da.sphere(0.1, 0.5))
-    friction = da.LoadFriction(0.2, radius=0.01)
-    joint = da.Revolute((1.0, 2.0, 0.5), lower=-1.0, upper=2.0, damping=0.1, armature=0.01, load_friction=friction)
-    s.connect("A", joint, "ground.post", arm)
-    s.connect("S", da.Spherical(), arm.at(0.5, 0, 0), case)
-    s.connect("W", da.Cylindrical("z"), "arm.tip", wheel)
-    s.connect("F", da.Free(), s.ground, dot)
-    s.connect("rope", da.Cable(500.0, 0.8, damping=3.0), dot, case.at(0.1, 0.2, 0.3))
-    s.connect("floor", da.PointPlaneContact(1e4, friction=0.3), s.ground.at(0, 0, -5), dot)
-    s.connect("k", da.TorsionSpring(7.0, 0.5), "A")
-    s.connect("push", da.Load(force=(0, da.Harmonic(2.0, 3.0), 1.0)), dot)
-    law = da.Element(
-        "joint", "-k*s**3 + f(t)*u", {"k": 4.0}, energy="k*s**4/4", inputs={"u": da.Ramp(0.0, 1.0, 2.0)},
-        tables={"f": da.Table([0.0, 1.0, 2.0], values=[0.0, 1.0, 4.0], kind="linear", outside="hold")},
-    )  # fmt: skip
-    s.connect("law", law, "A")
-    s.connect("gear", da.Coupling(-0.5, 0.1), "A", "W.angle")
-    s.drive("S", rotation=da.BryantAngles(da.Polynomial((0.0, 0.2)), 0.1, da.Harmonic(0.3, 2.0)))
-    s.initial("A", position=0.2, speed=1.0)
-    s.initial("W.slide", speed=0.3)
-    s.place("dot", position=(0, 0, 3.0), velocity=(1.0, 0, 0))
-    return s
-
-
 @pytest.mark.parametrize("ending", ["yaml", "json"])
 def test_everything_comes_back(ending: str, tmp_path: Path) -> None:
-    system = everything()
+    system = system_of_all_families()
     again = _again(system, tmp_path, ending)
     assert tree_of(again) == tree_of(system)
     one, other = (da.simulate(s, 0.2) for s in (system, again))

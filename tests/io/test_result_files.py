@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_pickling import ELEMENTS, LAWS, placed
+from systems.element_examples import ELEMENTS, LAWS, model_with
 
 import dalembert as da
 from dalembert.io.results.zarr_stores import is_result_store
@@ -150,7 +150,7 @@ def test_a_file_is_read_with_its_own_model_only(suffix: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_the_likeness_of_every_element_is_plain_and_stays(name: str) -> None:
     element, where = ELEMENTS[name], name.partition(":")[0]
-    first, second = (fingerprint(placed(element, where)) for _ in range(2))
+    first, second = (fingerprint(model_with(element, where)) for _ in range(2))
     assert first_difference(json.loads(json.dumps(first)), second) is None
     assert "0x" not in json.dumps(first)  # no addresses
 

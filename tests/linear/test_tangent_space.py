@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from systems.random_loops import planar_loop, random_closed_system
+from systems.random_loops import planar_loop, random_closed_system, redundant
 from systems.random_trees import random_system
-from systems.redundant_systems import redundant
 from systems.variations import carried, differed
 
 import dalembert as da

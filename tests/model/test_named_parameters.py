@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from systems.linkages import four_bar_with_numbers, four_bar_with_parameters
 
 import dalembert as da
 
@@ -19,38 +20,9 @@ def pendulum():
     return s
 
 
-def four_bar(crank=0.1):
-    s = da.System("four-bar")
-    length = s.parameter("crank", crank, unit="m", meaning="from pin to pin")
-    bodies = [s.body("first", da.rod(length=length, mass=3 * length)), s.body("coupler", da.rod(0.3, 2.0))]
-    rocker = s.body("rocker", da.box(0.2, 0.05, length / 2, density=1000.0))
-    s.connect("A", da.Revolute("y", damping=0.1 * length), s.ground, bodies[0])
-    s.connect("B", da.Revolute("y"), bodies[0].at(length, 0, 0), bodies[1])
-    s.connect("D", da.Revolute("y"), s.ground.at(0.25, 0, 0), rocker.at(-0.1, 0, 0))
-    s.connect("C", da.Revolute("y"), bodies[1].at(0.3, 0, 0), rocker.at(0.1, 0, 0))
-    s.connect("k", da.SpringDamper(200.0 * length**2, 0.1, np.sqrt(length)), s.ground.at(0, 0, 1), bodies[1])
-    s.initial("A", position=-1.0)
-    return s
-
-
-def plain_four_bar(crank):
-    """The same by numbers alone."""
-    s = da.System("four-bar")
-    first = s.body("first", da.rod(length=crank, mass=3 * crank))
-    coupler = s.body("coupler", da.rod(0.3, 2.0))
-    rocker = s.body("rocker", da.box(0.2, 0.05, crank / 2, density=1000.0))
-    s.connect("A", da.Revolute("y", damping=0.1 * crank), s.ground, first)
-    s.connect("B", da.Revolute("y"), first.at(crank, 0, 0), coupler)
-    s.connect("D", da.Revolute("y"), s.ground.at(0.25, 0, 0), rocker.at(-0.1, 0, 0))
-    s.connect("C", da.Revolute("y"), coupler.at(0.3, 0, 0), rocker.at(0.1, 0, 0))
-    s.connect("k", da.SpringDamper(200.0 * crank**2, 0.1, np.sqrt(crank)), s.ground.at(0, 0, 1), coupler)
-    s.initial("A", position=-1.0)
-    return s
-
-
 def test_a_run_with_other_numbers_is_that_of_the_system_which_has_them():
-    ours = da.simulate(four_bar(), 0.3, parameters={"crank": 0.12})
-    theirs = da.simulate(plain_four_bar(0.12), 0.3)
+    ours = da.simulate(four_bar_with_parameters(), 0.3, parameters={"crank": 0.12})
+    theirs = da.simulate(four_bar_with_numbers(0.12), 0.3)
     for name in ("A.position", "rocker.position", "energy.total", "D.force", "k.force", "center_of_mass"):
         mine, wanted = (result.output(name, times=[0.3]) for result in (ours, theirs))
         np.testing.assert_allclose(mine, wanted, rtol=1e-5, atol=1e-6)
@@ -58,10 +30,10 @@ def test_a_run_with_other_numbers_is_that_of_the_system_which_has_them():
 
 
 def test_analyses_take_a_model_with_other_numbers():
-    model = four_bar().compile().with_parameters({"crank": 0.12})
-    theirs = plain_four_bar(0.12).compile()
+    model = four_bar_with_parameters().compile().with_parameters({"crank": 0.12})
+    theirs = four_bar_with_numbers(0.12).compile()
     np.testing.assert_allclose(da.assemble(model).q, da.assemble(theirs).q, atol=1e-9)
-    s, t = four_bar(), plain_four_bar(0.12)
+    s, t = four_bar_with_parameters(), four_bar_with_numbers(0.12)
     for one in (s, t):
         one.drive("A", speed=2.0)
     times = [0.0, 0.25, 0.5]
@@ -73,9 +45,9 @@ def test_analyses_take_a_model_with_other_numbers():
 
 def test_members_of_an_ensemble_have_numbers_of_their_own():
     lengths = [0.09, 0.1, 0.12]
-    many = da.simulate(four_bar(), 0.2, parameters={"crank": lengths}, times=[0.0, 0.2])
+    many = da.simulate(four_bar_with_parameters(), 0.2, parameters={"crank": lengths}, times=[0.0, 0.2])
     for k, length in enumerate(lengths):
-        one = da.simulate(plain_four_bar(length), 0.2, times=[0.0, 0.2])
+        one = da.simulate(four_bar_with_numbers(length), 0.2, times=[0.0, 0.2])
         np.testing.assert_allclose(many.q[k, -1], one.q[-1], rtol=1e-6, atol=1e-7)
         np.testing.assert_allclose(many["rocker.position"][k], one["rocker.position"], rtol=1e-6, atol=1e-7)
 
@@ -120,11 +92,11 @@ def test_an_event_that_would_open_a_loop_is_refused():
 
     event = da.Event("longer", lambda state: state.t, value=0.05, action=stretch)
     with pytest.raises(da.AssemblyError, match=r"crank = 0\.2 opens it"):
-        da.simulate(four_bar(), 0.1, events=[event])
+        da.simulate(four_bar_with_parameters(), 0.1, events=[event])
 
 
 def test_conditions_and_variants_survive_pickling():
-    model = four_bar().compile()
+    model = four_bar_with_parameters().compile()
     conditions = model.conditions({"crank": 0.13, "coupler.mass": 2.5})
     again = pickle.loads(pickle.dumps(conditions))
     q, v = np.array([0.3, 0.2, 0.5]), np.ones(3)
@@ -139,7 +111,7 @@ def test_named_markers_move_with_their_numbers():
 
 
 def test_a_plane_loop_that_is_plane_no_more_is_held_by_all_its_rows():
-    model = four_bar().compile()
+    model = four_bar_with_parameters().compile()
     q = da.assemble(model).q
     tilted = model.with_parameters({"D.first.rx": 0.2})
     assert len(tilted.independent_rows) > len(model.independent_rows)
@@ -162,7 +134,7 @@ def test_numbers_that_cannot_be_are_refused_by_name(given, words):
 
 
 def test_derivatives_by_a_named_parameter_go_through_everything_that_uses_it():
-    model = four_bar().compile()
+    model = four_bar_with_parameters().compile()
     q, v = np.array([0.3, 0.2, 0.5]), np.ones(3)
     exact = model.d_dynamics(0.0, q, v, parameters=["crank"]).a.parameters[:, 0]
     h = 1e-5
@@ -173,7 +145,7 @@ def test_derivatives_by_a_named_parameter_go_through_everything_that_uses_it():
 
 
 def test_what_follows_from_a_parameter_is_not_set_by_itself():
-    model = four_bar().compile()
+    model = four_bar_with_parameters().compile()
     with pytest.raises(da.ModelError, match="it follows from 'crank'"):
         model.conditions({"first.mass": 1.0})
 
@@ -193,7 +165,7 @@ def test_no_expression_becomes_a_number_without_a_word():
 
 
 def test_the_table_of_numbers_tells_values_units_and_expressions():
-    table = four_bar().parameters
+    table = four_bar_with_parameters().parameters
     assert table["crank"].value == 0.1 and table["crank"].unit == "m"
     assert table["first.com.x"].follows == "crank / 2"
     assert next(iter(table)) == "crank"

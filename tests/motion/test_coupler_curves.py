@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from systems.rolling_systems import trammel, wheel
+from systems.linkages import trammel, wheel
 
 import dalembert as da
 from dalembert.library.mechanisms import bennett, four_bar, slider_crank

@@ -7,6 +7,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from systems.blocks import sliding_block
 
 import dalembert as da
 from dalembert import _core
@@ -89,14 +90,8 @@ def test_threads_that_are_not_needed_sleep_on() -> None:
 # ---- formulas
 
 
-def block() -> da.System:
-    s = da.System("block", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    return s
-
-
 def test_sums_of_many_terms_are_formulas() -> None:
-    s = block()
+    s = sliding_block()
     s.connect("k", da.Element("joint", "-(" + " + ".join(f"{k} * s" for k in range(1500)) + ")"), "X")
     m = s.compile()
     assert m.dynamics(0.0, [2.0], [0.0]).a[0] == pytest.approx(-2.0 * sum(range(1500)))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from systems.pendulums import rod_pendulum
 
 import dalembert as da
 from dalembert.library.mechanisms import slider_crank
@@ -86,8 +87,7 @@ def test_tables_derivatives_and_linear_systems_know_units(tmp_path: Path) -> Non
     heading = (tmp_path / "units.csv").read_text().splitlines()[0]
     assert heading.split(",") == ["t [s]", *(f"B.force.{axis} in rod [lbf]" for axis in "xyz")]
     assert np.allclose(result["B.force.z in rod [lbf]"], result["B.force in rod [lbf]"][:, 2])
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s = rod_pendulum()
     s.initial("A", position=1.2)
     linear = da.linearize(s, outputs=["bob.at(1, 0, 0).position.x", "bob.at(1, 0, 0).position.x [in]"])
     assert np.allclose(linear.C[0], 0.0254 * linear.C[1])

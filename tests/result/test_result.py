@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
+from systems.pendulums import rod_pendulum
 from systems.reference_trajectories import trajectory
 
 import dalembert as da
@@ -426,8 +427,7 @@ def test_netcdf_needs_nothing_but_scipy(loop: da.Result, tmp_path: Path) -> None
 
 
 def test_extrema_are_those_of_the_motion_between_its_steps() -> None:
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s = rod_pendulum()
     result = da.simulate(s, 4.0)
     value, t = result.max("A.speed")
     assert value == pytest.approx(np.sqrt(3 * 9.81), rel=1e-7)  # it falls by half its length

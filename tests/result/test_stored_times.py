@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.blocks import sliding_block
 
 import dalembert as da
 from dalembert.library import chain
@@ -57,8 +58,7 @@ def test_energies_in_files_do_not_depend_on_stored_times(suffix: str, tmp_path: 
 
 
 def test_energies_in_files_are_those_of_the_run_also_at_its_own_steps(tmp_path: Path) -> None:
-    s = da.System("block", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x", friction=1.0), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block(friction=1.0)
     s.connect("law", da.Element("joint", "-3*sign(ds)", active=True), "X")
     s.connect("pull", da.Effort(da.Harmonic(5.0, 7.0)), "X")
     result = da.simulate(s, 2.0)
@@ -93,8 +93,7 @@ def test_angles_count_turns_made_between_times_of_rest(times: Any) -> None:
 
 @pytest.mark.parametrize("frequency", [50.0, 411.0, 2000.0])
 def test_events_that_come_faster_than_steps_are_all_found(frequency: float) -> None:
-    s = da.System("free", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     s.initial("X", speed=1.0)
     for output in (lambda state: np.sin(frequency * state.t), lambda state: np.sin(frequency * state.q[0])):
         found = [event.t for event in da.simulate(s, 2.0, events=da.Event("zero", output)).events]
@@ -103,8 +102,7 @@ def test_events_that_come_faster_than_steps_are_all_found(frequency: float) -> N
 
 
 def test_the_first_of_fast_events_acts() -> None:
-    s = da.System("free", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     s.initial("X", speed=1.0)
     stop = da.Event("zero", lambda state: np.cos(300.0 * state.t), terminal=True)
     np.testing.assert_allclose(da.simulate(s, 2.0, events=stop).t[-1], np.pi / 600, rtol=1e-12)

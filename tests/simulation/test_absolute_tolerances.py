@@ -4,6 +4,7 @@ import signal
 
 import numpy as np
 import pytest
+from systems.blocks import sliding_block
 from systems.flexible_systems import random_flexible
 
 import dalembert as da
@@ -109,8 +110,7 @@ def test_ensembles_take_them_in_lanes() -> None:
 
 def test_coarser_ones_save_steps() -> None:
     """A state in pascals need not be known to 1e-10 of them."""
-    s = da.System("valve", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     law = da.Element("joint", "0", states={"p": (0.0, "1e3 * cos(20 * t)")}, active=True)
     s.connect("valve", law, "X")
     plain = da.simulate(s, 10.0, method="dopri5")

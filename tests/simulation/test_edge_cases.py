@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from systems.pendulums import rod_pendulum
 
 import dalembert as da
 from dalembert.errors import AssemblyError, IntegrationError, ModelError, SingularityError, UserFunctionError
@@ -42,12 +43,6 @@ def planar_loop(
     s.connect("C", da.Revolute("z"), b.at(lengths[1], 0, 0), c.at(lengths[2], 0, 0))
     s.connect("D", da.Revolute("z"), s.ground.at(base, 0, 0), c)
     s.initial("A", position=angle)
-    return s
-
-
-def pendulum() -> da.System:
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
     return s
 
 
@@ -201,7 +196,7 @@ def test_implicit_steps_that_cannot_be_solved_say_so() -> None:
 
 
 def test_runs_in_lanes_have_their_last_sample_wherever_they_begin() -> None:
-    model = pendulum().compile()
+    model = rod_pendulum().compile()
     rng = np.random.default_rng(0)
     for _ in range(60):
         begin, end = float(rng.uniform(-3, 0)), float(rng.uniform(0, 0.3))
@@ -235,7 +230,7 @@ def test_a_function_that_fails_is_asked_no_more_and_let_go() -> None:
 
     seen = weakref.ref(tag)
     with pytest.raises(UserFunctionError, match="enough"):
-        da.simulate(pendulum(), 1.0, control=control, state=at(np.zeros((5, 1)), np.zeros((5, 1))))
+        da.simulate(rod_pendulum(), 1.0, control=control, state=at(np.zeros((5, 1)), np.zeros((5, 1))))
     assert sum(t > 0.5 for t in calls) == 1 + 5  # about all of them, then about each, and no more
     del control, tag
     gc.collect()
@@ -251,7 +246,7 @@ def test_an_event_just_before_the_end_is_followed_by_the_end(ulps: int) -> None:
     for _ in range(ulps):
         moment = float(np.nextafter(moment, 0.0))
     event = da.Event("clock", lambda state: state.t - moment, action=lambda now: None)
-    result = da.simulate(pendulum(), end, events=[event])
+    result = da.simulate(rod_pendulum(), end, events=[event])
     assert result.status == "finished" and result.t[-1] == end
 
 
@@ -276,7 +271,7 @@ def test_a_constraint_that_is_far_open_is_not_switched_on() -> None:
 
 @pytest.mark.parametrize("value", [-5.0, np.nan, np.inf, "stiff"])
 def test_parameters_that_the_description_refuses_are_refused_at_events(value: Any) -> None:
-    s = pendulum()
+    s = rod_pendulum()
     s.connect("k", da.JointSpring(stiffness=10.0), "A")
     event = da.Event("e", "A.position", 0.2, action=lambda now: now.set("k.stiffness", value))
     with pytest.raises(ModelError, match=r"k\.stiffness"):
@@ -286,7 +281,7 @@ def test_parameters_that_the_description_refuses_are_refused_at_events(value: An
 def test_a_bounce_needs_a_normal() -> None:
     event = da.Event("e", "A.position", 0.2, action=lambda now: now.bounce("bob", (0, 0, 0)))
     with pytest.raises(ModelError, match="normal"):
-        da.simulate(pendulum(), 2.0, events=[event])
+        da.simulate(rod_pendulum(), 2.0, events=[event])
 
 
 # ---- going on, and disks
@@ -358,4 +353,4 @@ def test_a_stream_that_cannot_be_is_refused(tmp_path: Path) -> None:
     file.write_text("not a directory")
     for path in (file, file / "inside"):
         with pytest.raises(ModelError, match="cannot be written"):
-            da.simulate(pendulum(), 1.0, stream=path)
+            da.simulate(rod_pendulum(), 1.0, stream=path)

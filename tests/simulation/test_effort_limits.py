@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
+from systems.pendulums import rod_pendulum
 
 import dalembert as da
 
 
 def arm(bound=2.0):
-    s = da.System("arm", gravity=(0, 0, 0))
-    link = s.body("link", da.rod(length=1.0, mass=3.0))  # 1 kg m2 about its end
-    s.connect("A", da.Revolute("y", max_effort=bound), s.ground, link)
-    return s
+    return rod_pendulum(mass=3.0, gravity=(0, 0, 0), max_effort=bound)  # 1 kg m2 about its end
 
 
 def test_the_sum_of_actuators_is_clipped_and_shared_in_proportion():

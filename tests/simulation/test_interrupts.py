@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from systems.blocks import sliding_block
+from systems.pendulums import rod_pendulum
 
 import dalembert as da
 from dalembert.library import chain
@@ -29,8 +31,7 @@ def press_after(seconds: float) -> Iterator[None]:
 
 
 def block() -> da.System:
-    s = da.System("block", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     s.connect("k", da.JointSpring(stiffness=1.0), "X")
     s.initial("X", position=0.1)
     return s
@@ -69,8 +70,7 @@ def test_a_run_that_did_not_begin_says_so() -> None:
 
 def test_an_ensemble_of_runs_with_friction_keeps_its_finished_runs() -> None:
     """Runs that change their conditions on the way are made one after the other."""
-    s = da.System("block", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x", friction=0.01), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block(friction=0.01)
     s.connect("k", da.JointSpring(stiffness=1.0), "X")
     s.initial("X", position=0.1)
 
@@ -275,8 +275,7 @@ def test_a_press_is_answered_while_an_event_is_looked_for() -> None:
 
 
 def test_a_run_that_was_stopped_while_it_looked_for_events_goes_on_to_the_same_bits() -> None:
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(1.0, 2.0)))
+    s = rod_pendulum()
     s.initial("A", position=1.0)
     asked: list[float] = []
     press_at = 0

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.blocks import sliding_block
 from systems.smooth_motions import MOTIONS
 
 import dalembert as da
@@ -318,8 +319,7 @@ def test_runs_in_other_threads_agree() -> None:
 @pytest.mark.parametrize("method", ["auto", "radau"])
 @pytest.mark.parametrize("law", ["-9.81 - where(s < 0, 1e4*s, 0)", "2*sin(3*t) - sign(ds)", "-floor(4*s)"])
 def test_interrupted_runs_of_laws_with_branches(law: str, method: str) -> None:
-    s = da.System("block", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     s.initial("X", position=1.0)
     s.connect("law", da.Element("joint", law, active=True), "X")
 

@@ -1,14 +1,14 @@
 """What only the model decides about a start is worked out once; what else decides is looked at in every run."""
 
 import numpy as np
+from systems.pendulums import rod_pendulum
 
 import dalembert as da
 from dalembert.simulation import start
 
 
 def pendulum():
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s = rod_pendulum()
     s.initial("A", position=0.4, speed=1.0)
     return s
 

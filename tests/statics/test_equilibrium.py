@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
+from systems.pendulums import rod_pendulum
 from systems.random_loops import planar_loop, random_closed_system
 
 import dalembert as da
@@ -14,12 +15,6 @@ from dalembert.library.mechanisms import door, four_bar
 
 Array = NDArray[np.float64]
 G = 9.81
-
-
-def pendulum(**joint: object) -> da.System:
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y", **joint), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
-    return s
 
 
 def chain(n: int, length: float = 1.0, end: float | None = None) -> da.System:
@@ -39,7 +34,7 @@ def chain(n: int, length: float = 1.0, end: float | None = None) -> da.System:
 
 
 def test_a_pendulum_hangs_down_from_wherever_it_starts() -> None:
-    s = pendulum()
+    s = rod_pendulum()
     for start in (0.0, 3.0, -3.0, -np.pi / 2):
         eq = da.equilibrium(s, state={"A": start})
         assert np.cos(eq["A"] - np.pi / 2) == pytest.approx(1.0, abs=1e-15)
@@ -171,10 +166,10 @@ def rubbing_four_bar(**joints: dict[str, float]) -> da.System:
 
 
 def test_stops_hold_what_presses_against_them_and_let_go_what_pulls() -> None:
-    eq = da.equilibrium(pendulum(lower=-1.0, upper=1.0))
+    eq = da.equilibrium(rod_pendulum(lower=-1.0, upper=1.0))
     assert eq["A"] == 1.0
     assert eq.stops == {"A": pytest.approx(-G * np.cos(1.0))}
-    away = da.equilibrium(pendulum(lower=0.5, upper=4.0), state={"A": 4.0})
+    away = da.equilibrium(rod_pendulum(lower=0.5, upper=4.0), state={"A": 4.0})
     assert away["A"] == pytest.approx(np.pi / 2) and away.stops == {}
 
 
@@ -212,7 +207,7 @@ def test_cables_and_contacts_act_on_one_side() -> None:
 
 
 def test_friction_holds_within_its_band_and_else_lets_slide_to_its_edge() -> None:
-    s = pendulum(friction=3.0, static_friction=4.0)
+    s = rod_pendulum(friction=3.0, static_friction=4.0)
     held = da.equilibrium(s, state={"A": 1.4})
     assert held["A"] == 1.4
     (row,) = held.friction
@@ -226,7 +221,7 @@ def test_friction_holds_within_its_band_and_else_lets_slide_to_its_edge() -> Non
 
 
 def test_a_joint_with_friction_that_is_held_leaves_the_others_to_their_rest() -> None:
-    s = pendulum(friction=0.3)
+    s = rod_pendulum(friction=0.3)
     s.connect("B", da.Revolute("y"), s.bodies["bob"].at(1.0, 0, 0), s.body("tip", da.rod(length=0.5, mass=1.0)))
     eq = da.equilibrium(s, hold="A")  # no joint is left whose friction could hold anything
     assert (eq["A"], eq["B"]) == pytest.approx((0.0, np.pi / 2), abs=1e-12)
@@ -235,7 +230,7 @@ def test_a_joint_with_friction_that_is_held_leaves_the_others_to_their_rest() ->
 
 
 def test_a_rest_beside_a_held_joint_has_its_own_stiffness() -> None:
-    s = pendulum()
+    s = rod_pendulum()
     s.connect("B", da.Revolute("y"), s.bodies["bob"].at(1.0, 0, 0), s.body("tip", da.rod(length=0.5, mass=1.0)))
     eq = da.equilibrium(s, hold={"A": 0.4})
     assert eq.stable and "energy is least" in eq.stable.reason
@@ -365,7 +360,7 @@ def test_a_vehicle_goes_round_a_circle(joint: str) -> None:
 
 
 def test_trim_finds_inputs_and_numbers() -> None:
-    s = pendulum()
+    s = rod_pendulum()
     s.connect("motor", da.Effort(0.0), "A")
     s.connect("k", da.TorsionSpring(stiffness=1.0), "A")
     eq = da.equilibrium(s, unknown="motor.effort", hold={"A": 0.3})
@@ -393,12 +388,12 @@ def test_trim_of_a_loop_finds_the_effort_that_inverse_dynamics_finds() -> None:
 
 
 def test_element_states_come_to_rest() -> None:
-    s = pendulum(damping=1.0)
+    s = rod_pendulum(damping=1.0)
     s.connect("servo", da.PositionServo(0.5, 50.0, 5.0), "A")
     eq = da.equilibrium(s)
     assert 50 * (0.5 - eq["A"]) + G * np.cos(eq["A"]) == pytest.approx(0.0, abs=1e-9)
     assert eq.stable and "dies away" in eq.stable.reason
-    i = pendulum(damping=1.0)
+    i = rod_pendulum(damping=1.0)
     i.connect("servo", da.PositionServo(0.5, 50.0, 5.0, 30.0), "A")
     eq = da.equilibrium(i)
     assert eq["A"] == pytest.approx(0.5) and 30 * eq["servo.I"] == pytest.approx(-G * np.cos(0.5))
@@ -408,7 +403,7 @@ def test_element_states_come_to_rest() -> None:
 
 
 def test_states_without_rest_are_named() -> None:
-    s = pendulum()
+    s = rod_pendulum()
     s.connect("clock", da.Element("joint", "0.1*z", {}, states={"z": (0.0, "1.0")}), "A")
     with pytest.raises(EquilibriumError, match=r"'clock\.z' has no rest"):
         da.equilibrium(s)
@@ -474,14 +469,14 @@ def test_what_falls_for_ever_is_named() -> None:
     s.connect("rail", da.Prismatic("z"), s.ground, s.body("block", da.box(1, 1, 1, mass=1.0)))
     with pytest.raises(EquilibriumError, match=r"for ever along 'rail'"):
         da.equilibrium(s)
-    m = pendulum()
+    m = rod_pendulum()
     m.connect("motor", da.Effort(100.0), "A")
     with pytest.raises(EquilibriumError, match=r"for ever along 'A'"):
         da.equilibrium(m, max_steps=200)
 
 
 def test_bad_questions_are_refused_by_name() -> None:
-    s = pendulum()
+    s = rod_pendulum()
     with pytest.raises(da.ModelError, match=r"'motor\.effort'"):
         da.equilibrium(s, unknown="motor.effort")
     with pytest.raises(da.ModelError, match="sampled"):
@@ -494,7 +489,7 @@ def test_bad_questions_are_refused_by_name() -> None:
         t.connect("motor", da.Effort(0.0), "pin_1")
         da.equilibrium(t, unknown="motor.effort", hold={"pin_0": 0.3, "pin_1": 0.3})
     with pytest.raises(da.ModelError, match="outside its stops"):
-        da.equilibrium(pendulum(lower=0.5, upper=1.0))
+        da.equilibrium(rod_pendulum(lower=0.5, upper=1.0))
 
 
 def test_the_answer_prints_as_a_table() -> None:
@@ -507,7 +502,7 @@ def test_the_answer_prints_as_a_table() -> None:
 
 
 def test_an_equilibrium_answers_every_output_by_name() -> None:
-    s = pendulum()
+    s = rod_pendulum()
     s.connect("P", da.Load(force=(3.0, 0, 0)), s.bodies["bob"].at(1.0, 0, 0))
     eq = da.equilibrium(s, state={"A": 1.0})
     tip = eq["bob.at(1, 0, 0).position"]
@@ -540,7 +535,7 @@ def test_a_strip_bent_to_a_semicircle_by_a_moment_is_found() -> None:
 
 
 def test_where_no_rest_is_found_the_way_by_growing_loads_is_named() -> None:
-    s = pendulum()
+    s = rod_pendulum()
     s.connect("P", da.Load(force=(3.0, 0, 0)), s.bodies["bob"].at(1.0, 0, 0))
     s.connect("jump", da.Element("joint", "where(s > 1.2, -30, 30)"), "A")
     with pytest.raises(EquilibriumError, match=r"da.equilibrium_path\(system, 'P.fx', 0.0, value\)"):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.linkages import four_bar
 
 import dalembert as da
 from dalembert.errors import ModelError
@@ -32,14 +33,8 @@ def arm() -> da.System:
 END = {"A": 0.522, "B": 0.5, "A.speed": 0.0, "B.speed": 0.0}
 
 
-def four_bar() -> da.System:
-    s = da.System("four-bar")
-    crank, coupler, rocker = (s.body(n, da.rod(w, 1.0)) for n, w in (("crank", 0.3), ("coupler", 0.8), ("rocker", 0.6)))
-    s.connect("A", da.Revolute("y"), s.ground, crank)
-    s.connect("B", da.Revolute("y"), crank.at(0.3, 0, 0), coupler)
-    s.connect("D", da.Revolute("y"), s.ground.at(0.8, 0, 0), rocker)
-    s.connect("C", da.Revolute("y"), coupler.at(0.8, 0, 0), rocker.at(0.6, 0, 0))
-    return s
+def crank_rocker() -> da.System:
+    return four_bar((0.3, 0.8, 0.6), 0.8, masses=(1.0, 1.0, 1.0), cut="C")
 
 
 def test_a_block_is_driven_to_and_fro_as_fast_as_can_be() -> None:
@@ -123,7 +118,7 @@ def test_a_double_pendulum_is_swung_up_as_fast_as_another_program_finds() -> Non
 
 
 def test_derivatives_of_the_program_are_exact() -> None:
-    model = four_bar().compile()
+    model = crank_rocker().compile()
     q = da.assemble(model).q
     n = 2 * model.nv
     program = Transcription(
@@ -152,7 +147,7 @@ def test_derivatives_of_the_program_are_exact() -> None:
 
 
 def test_a_loop_stays_closed_on_its_way() -> None:
-    s = four_bar()
+    s = crank_rocker()
     model = s.compile()
     first = float(da.assemble(model).q[0])
     found = da.optimal_motion(s, {"A": first - 1.0, "A.speed": 0.0}, {"A": (-20, 20)}, 1.0, minimize="effort", steps=16)

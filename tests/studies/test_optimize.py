@@ -7,18 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.pendulums import rod_chain, sprung_pendulum
 
 import dalembert as da
 from dalembert.errors import MissingPackageError, ModelError
 
 G = 9.81
-
-
-def pendulum() -> da.System:
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
-    s.connect("k", da.TorsionSpring(stiffness=10.0), "A")
-    return s
 
 
 def softest(swing: float) -> float:
@@ -28,7 +22,7 @@ def softest(swing: float) -> float:
 
 def soft_spring(**options: Any) -> da.studies.Optimum:
     return da.optimize(
-        pendulum(),
+        sprung_pendulum(),
         {"k.stiffness": (5.0, 50.0)},
         "k.stiffness",
         subject_to={"swing": (None, 0.5)},
@@ -90,7 +84,7 @@ def test_a_bar_is_tuned_to_its_frequency_at_least_mass() -> None:
 
 def test_outputs_of_several_tasks_go_together() -> None:
     found = da.optimize(
-        pendulum(),
+        sprung_pendulum(),
         {"k.stiffness": (5.0, 100.0)},
         maximize="swing",
         task={"simulate": {"t_end": 1.0}, "modes": {}},
@@ -103,7 +97,7 @@ def test_outputs_of_several_tasks_go_together() -> None:
 
 
 def test_an_array_is_fitted_by_least_squares() -> None:
-    s = pendulum()
+    s = sprung_pendulum()
     times = np.linspace(0, 1, 21)
     wanted = da.simulate(s, 1.0, times=times, rtol=1e-10, parameters={"k.stiffness": 27.0, "bob.mass": 1.4})
     aim = wanted["A.position"]
@@ -172,7 +166,12 @@ def test_an_objective_that_is_no_number_is_named_and_the_rest_goes_on() -> None:
         return np.nan if k < 20 else (k - 30.0) ** 2
 
     found = da.optimize(
-        pendulum(), {"k.stiffness": (5.0, 50.0)}, odd, outputs={"a": ("A.position", "final")}, t_end=0.1, starts=4
+        sprung_pendulum(),
+        {"k.stiffness": (5.0, 50.0)},
+        odd,
+        outputs={"a": ("A.position", "final")},
+        t_end=0.1,
+        starts=4,
     )
     assert found["k.stiffness"] == pytest.approx(30.0, abs=1e-3)
     assert "not a finite number" in found.trials[0].message and found.status == "optimal"
@@ -180,7 +179,12 @@ def test_an_objective_that_is_no_number_is_named_and_the_rest_goes_on() -> None:
 
 def test_when_nothing_has_an_answer_the_reason_is_told() -> None:
     found = da.optimize(
-        pendulum(), {"k.stiffness": (5.0, 50.0)}, lambda o: np.nan, outputs={"a": "A.position"}, t_end=0.1, starts=2
+        sprung_pendulum(),
+        {"k.stiffness": (5.0, 50.0)},
+        lambda o: np.nan,
+        outputs={"a": "A.position"},
+        t_end=0.1,
+        starts=2,
     )
     assert found.status == "failed" and "not a finite number" in str(found)
 
@@ -189,7 +193,7 @@ def test_constraints_that_cannot_be_kept_are_said() -> None:
     found = soft_spring(starts=2)
     assert found.status == "optimal"
     found = da.optimize(
-        pendulum(),
+        sprung_pendulum(),
         {"k.stiffness": (5.0, 20.0)},
         "k.stiffness",
         subject_to={"swing": (None, 0.5)},
@@ -208,13 +212,7 @@ def test_starts_are_the_same_for_one_seed() -> None:
 
 def test_systems_made_by_a_function_vary_in_topology() -> None:
     def chain(case: Any) -> da.System:
-        s = da.System("chain")
-        end = s.ground
-        for k in range(2):
-            link = s.body(f"link{k}", da.rod(float(case["length"]), 1.0))
-            s.connect(f"j{k}", da.Revolute("y"), end, link)
-            end = link.at(float(case["length"]), 0, 0)
-        return s
+        return rod_chain(2, length=float(case["length"]))
 
     def slowest(model: da.Model, case: Any) -> dict[str, float]:
         return {"f": da.modes(model, da.equilibrium(model)).frequencies[0]}
@@ -253,7 +251,7 @@ def test_what_is_wrong_is_named(change: dict[str, Any], match: str) -> None:
         "t_end": 1.0,
     }
     with pytest.raises(ModelError, match=match) as error:
-        da.optimize(pendulum(), **{**given, **change})
+        da.optimize(sprung_pendulum(), **{**given, **change})
     assert error.value.item == "optimize"
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.blocks import sliding_block
+from systems.pendulums import rod_pendulum
 
 import dalembert as da
 from dalembert.errors import GradientError
@@ -95,8 +97,7 @@ def test_a_ball_that_bounces_follows_its_closed_form() -> None:
 
 
 def test_a_pendulum_at_rest_has_the_derivatives_of_its_oscillation() -> None:
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s = rod_pendulum()
     found = da.sensitivity(s, ["A.position"], "A", 10.0, times=[0.0, 4.0, 10.0], state={"A": np.pi / 2})
     w = np.sqrt(1.5 * 9.81)
     assert found["A.position"][:, 0] == pytest.approx(np.cos(w * np.array([0.0, 4.0, 10.0])), abs=1e-8)
@@ -143,8 +144,7 @@ def test_forces_in_loops_and_driven_joints() -> None:
 
 
 def test_friction_thresholds_and_events() -> None:
-    s = da.System("rubbing", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x", friction=2.0), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block(friction=2.0)
     s.connect("k", da.JointSpring(stiffness=30.0), "X")
     agree(s, "X.position", ["X.friction", "k.stiffness", "X"], 0.8, state={"X": 0.5})
     s = da.System("relay")
@@ -161,8 +161,7 @@ def test_friction_thresholds_and_events() -> None:
 
 
 def test_reductions() -> None:
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y", damping=0.3), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s = rod_pendulum(damping=0.3)
     times = np.linspace(0, 1, 41)
     kinds = ("first", "final", "max", "min", "peak", "range", "mean", "rms", "integral")
     found = da.sensitivity(s, {k: ("A.speed", k) for k in kinds}, ["A.damping"], 1.0, times=times, state={"A": 0.3})
@@ -222,15 +221,13 @@ def test_chaos_is_said() -> None:
     ],
 )
 def test_what_is_refused(outputs: Any, by: Any, more: dict[str, Any], said: str) -> None:
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y", damping=0.1), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s = rod_pendulum(damping=0.1)
     with pytest.raises(da.ModelError, match=said):
         da.sensitivity(s, outputs, by, 1.0, **more)
 
 
 def test_what_acts_by_the_past_is_refused() -> None:
-    s = da.System("memory", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
 
     def control(state: da.State) -> dict[str, float]:
         return {"X": -2.0 * state.q[0]}
@@ -244,8 +241,7 @@ def test_what_acts_by_the_past_is_refused() -> None:
 
 
 def test_a_reduced_vector_is_not_taken_for_one_over_time() -> None:
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s = rod_pendulum()
     found = da.sensitivity(
         s, {"r": ("bob.position", "final"), "q": "A.position"}, "bob.mass", 0.2, times=[0.0, 0.1, 0.2]
     )
@@ -254,8 +250,7 @@ def test_a_reduced_vector_is_not_taken_for_one_over_time() -> None:
 
 
 def test_a_number_that_moves_a_jump_is_refused() -> None:
-    s = da.System("pulse", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     law = da.Element("joint", "where(t < T, F, 0)", parameters={"T": 0.5, "F": 2.0}, active=True)
     s.connect("e", law, "X")
     found = da.sensitivity(s, {"x": ("X.position", "final")}, ["e.F"], 1.0)
@@ -265,8 +260,7 @@ def test_a_number_that_moves_a_jump_is_refused() -> None:
 
 
 def test_inertia_of_a_thin_rod_which_has_no_neighbours_that_can_be() -> None:
-    s = da.System("rod")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s = rod_pendulum()
     found = da.sensitivity(s, {"w": ("A.speed", "final"), "e": ("energy.kinetic", "final")}, ["bob.inertia.yy"], 0.5)
     about = 2.0 / 3  # w' = m g l/2 cos(q) / I: at constant energy balance, d(T)/dI = -(dV/dq) (dq/dI)
     one, two = (_swing(about + d) for d in (1e-5, -1e-5))

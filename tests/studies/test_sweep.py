@@ -10,27 +10,14 @@ import numpy as np
 import pytest
 import scipy.stats
 import xarray
+from systems.pendulums import rod_chain, sprung_pendulum
 
 import dalembert as da
 from dalembert.errors import ModelWarning
 
 
-def pendulum() -> da.System:
-    s = da.System("pendulum")
-    bob = s.body("bob", da.rod(length=1.0, mass=2.0))
-    s.connect("A", da.Revolute("y"), s.ground, bob)
-    s.connect("k", da.TorsionSpring(stiffness=10.0), "A")
-    return s
-
-
 def chain(case: da.studies.Case) -> da.System:
-    s = da.System("chain")
-    end: Any = s.ground
-    for k in range(case["links"]):
-        body = s.body(f"b{k}", da.rod(1.0, 1.0))
-        s.connect(f"j{k}", da.Revolute("y"), end, body)
-        end = body.at(1.0, 0, 0)
-    return s
+    return rod_chain(case["links"])
 
 
 def hanging(model: da.Model, case: da.studies.Case) -> dict[str, Any]:
@@ -44,7 +31,7 @@ def touchy(model: da.Model, case: da.studies.Case) -> float:
 
 
 def test_every_combination_is_the_run_by_itself() -> None:
-    s = pendulum()
+    s = sprung_pendulum()
     found = da.sweep(
         s,
         {"k.stiffness": [20.0, 40.0], "A": [0.1, 0.2, 0.3], "bob.mass": [1.0, 2.0]},
@@ -68,12 +55,12 @@ def test_every_combination_is_the_run_by_itself() -> None:
 
 def test_rows_of_values_go_together() -> None:
     found = da.sweep(
-        pendulum(), {("k.stiffness", "bob.mass"): [(1.0, 2.0), (3.0, 4.0)]}, task="modes", outputs="frequencies"
+        sprung_pendulum(), {("k.stiffness", "bob.mass"): [(1.0, 2.0), (3.0, 4.0)]}, task="modes", outputs="frequencies"
     )
     assert dict(found.sizes) == {"k.stiffness, bob.mass": 2, "mode": 1}
     assert found["bob.mass"].values.tolist() == [2.0, 4.0]
     expected = [
-        da.modes(pendulum().compile().with_parameters({"k.stiffness": k, "bob.mass": m})).frequencies
+        da.modes(sprung_pendulum().compile().with_parameters({"k.stiffness": k, "bob.mass": m})).frequencies
         for k, m in ((1.0, 2.0), (3.0, 4.0))
     ]
     assert np.array_equal(found.frequencies, expected)
@@ -83,9 +70,9 @@ def test_rows_of_values_go_together() -> None:
 def test_samples_follow_their_distributions_and_their_seed(design: str) -> None:
     over = {"k.stiffness": scipy.stats.norm(20.0, 2.0), "bob.mass": scipy.stats.uniform(1.0, 1.0)}
     keep = {"w": lambda modes: 2 * np.pi * modes.frequencies[0]}
-    found = da.sweep(pendulum(), over, task="modes", samples=48, design=design, seed=3, outputs=keep, workers=1)
-    again = da.sweep(pendulum(), over, task="modes", samples=48, design=design, seed=3, outputs=keep, workers=1)
-    other = da.sweep(pendulum(), over, task="modes", samples=48, design=design, seed=4, outputs=keep, workers=1)
+    found = da.sweep(sprung_pendulum(), over, task="modes", samples=48, design=design, seed=3, outputs=keep, workers=1)
+    again = da.sweep(sprung_pendulum(), over, task="modes", samples=48, design=design, seed=3, outputs=keep, workers=1)
+    other = da.sweep(sprung_pendulum(), over, task="modes", samples=48, design=design, seed=4, outputs=keep, workers=1)
     assert found.identical(again)
     assert not np.array_equal(found["k.stiffness"], other["k.stiffness"])
     u = scipy.stats.norm(20.0, 2.0).cdf(found["k.stiffness"])
@@ -97,7 +84,7 @@ def test_samples_follow_their_distributions_and_their_seed(design: str) -> None:
 
 def test_numbers_that_depend_on_each_other_are_drawn_together() -> None:
     law = scipy.stats.multivariate_normal([20.0, 2.0], [[1.0, 0.09], [0.09, 0.01]])
-    found = da.sweep(pendulum(), {("k.stiffness", "bob.mass"): law}, samples=200, task=_nothing, workers=1)
+    found = da.sweep(sprung_pendulum(), {("k.stiffness", "bob.mass"): law}, samples=200, task=_nothing, workers=1)
     assert np.corrcoef(found["k.stiffness"], found["bob.mass"])[0, 1] > 0.8
 
 
@@ -125,14 +112,14 @@ def test_names_that_a_function_does_not_read_are_numbers_of_its_system() -> None
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_fails_is_recorded_and_stops_nothing(workers: int) -> None:
-    found = da.sweep(pendulum(), {"load": [1.0, 2.0, 3.0, 0.5]}, task=touchy, workers=workers)
+    found = da.sweep(sprung_pendulum(), {"load": [1.0, 2.0, 3.0, 0.5]}, task=touchy, workers=workers)
     assert found.status.values.tolist() == ["finished", "finished", "failed", "finished"]
     assert found.message.values[2] == "ValueError: too much"
     assert np.array_equal(found.answer, [1.0, np.nan, np.nan, 0.5], equal_nan=True)
 
 
 def test_runs_that_cannot_begin_or_end_are_recorded_among_others() -> None:
-    s = pendulum()
+    s = sprung_pendulum()
     s.connect("x", da.Element("joint", "where(s > a, 1/(s - s), 0)", parameters={"a": 10.0}), "A")
     over = {"bob.mass": [1.0, -1.0], "x.a": [10.0, 0.05]}
     found = da.sweep(s, over, t_end=1.0, outputs=("A.position", "final"), state={"A": 0.01})
@@ -182,7 +169,7 @@ def test_kinematics_and_linear_tasks() -> None:
         s.compile().with_parameters({coupler: 1.01 * value}), drive="A", values=np.linspace(0.5, 1, 6)
     )
     assert np.array_equal(found["D.position"].values[1], alone["D.position"])
-    linear = da.sweep(pendulum(), {"k.stiffness": [10.0, 20.0]}, task="linearize", outputs=["eigenvalues", "A"])
+    linear = da.sweep(sprung_pendulum(), {"k.stiffness": [10.0, 20.0]}, task="linearize", outputs=["eigenvalues", "A"])
     assert linear.A.shape == (2, 2, 2)
     assert linear.eigenvalues.dtype.kind == "c"
 
@@ -212,7 +199,7 @@ def test_kinematics_and_linear_tasks() -> None:
 )
 def test_what_is_wrong_with_all_cases_is_said_before_the_first(over: Any, more: dict[str, Any], said: str) -> None:
     with pytest.raises(da.ModelError, match=said):
-        da.sweep(pendulum(), over, **{"t_end": 1.0, "outputs": "A.position", **more})
+        da.sweep(sprung_pendulum(), over, **{"t_end": 1.0, "outputs": "A.position", **more})
 
 
 # stores
@@ -221,7 +208,7 @@ def test_what_is_wrong_with_all_cases_is_said_before_the_first(over: Any, more: 
 def _stored(path: Path, **more: Any) -> xarray.Dataset:
     over = {"k.stiffness": np.linspace(10, 30, 9), "A": [0.1, 0.2]}
     settings = {"outputs": {"peak": ("A.speed", "peak"), "angle": "A.position"}, **more}
-    return da.sweep(pendulum(), over, t_end=0.5, times=[0.0, 0.25, 0.5], store=path, **settings)
+    return da.sweep(sprung_pendulum(), over, t_end=0.5, times=[0.0, 0.25, 0.5], store=path, **settings)
 
 
 def test_a_store_gives_back_what_was_found(tmp_path: Path) -> None:
@@ -234,11 +221,13 @@ def test_finished_cases_are_not_run_again(tmp_path: Path) -> None:
     path, marks = tmp_path / "study.zarr", tmp_path / "marks"
     marks.mkdir()
     with pytest.warns(ModelWarning, match="9 cases were not run"):
-        first = da.sweep(pendulum(), {"n": list(range(12))}, task=_marking, store=path, folder=str(marks), stop=3)
+        first = da.sweep(
+            sprung_pendulum(), {"n": list(range(12))}, task=_marking, store=path, folder=str(marks), stop=3
+        )
     assert (first.status == "finished").sum() == 3
     assert len(list(marks.iterdir())) == 3
     (marks / "go").touch()
-    second = da.sweep(pendulum(), {"n": list(range(12))}, task=_marking, store=path, folder=str(marks), stop=3)
+    second = da.sweep(sprung_pendulum(), {"n": list(range(12))}, task=_marking, store=path, folder=str(marks), stop=3)
     assert (second.status == "finished").all()
     assert second.answer.values.tolist() == [n**2 for n in range(12)]
     assert sorted(p.name for p in marks.iterdir() if p.name != "go") == sorted(f"{n} 1" for n in range(12))
@@ -260,7 +249,7 @@ def test_another_study_is_refused_by_what_differs(tmp_path: Path) -> None:
     with pytest.raises(da.FileError, match="another settings"):
         _stored(path, rtol=1e-6)
     with pytest.raises(da.FileError, match="another model"):
-        s = pendulum()
+        s = sprung_pendulum()
         s.connect("extra", da.TorsionSpring(stiffness=1.0), "A")
         da.sweep(
             s,
@@ -329,12 +318,12 @@ def test_a_line_that_was_cut_off_counts_as_not_run(tmp_path: Path) -> None:
 def test_failures_are_kept_unless_they_are_to_be_tried_again(tmp_path: Path) -> None:
     path = tmp_path / "study.zarr"
     over = {"load": [1.0, 3.0]}
-    da.sweep(pendulum(), over, task=touchy, store=path)
+    da.sweep(sprung_pendulum(), over, task=touchy, store=path)
     assert da.load_sweep(path).message.values[1] == "ValueError: too much"
     before = (path / "log.jsonl").read_text().count("\n")
-    da.sweep(pendulum(), over, task=touchy, store=path)
+    da.sweep(sprung_pendulum(), over, task=touchy, store=path)
     assert (path / "log.jsonl").read_text().count("\n") == before
-    da.sweep(pendulum(), over, task=touchy, store=path, retry=True)
+    da.sweep(sprung_pendulum(), over, task=touchy, store=path, retry=True)
     assert (path / "log.jsonl").read_text().count("\n") == before + 1
 
 
@@ -355,10 +344,10 @@ def test_answers_that_the_disk_does_not_take_are_in_the_dataset(
 
 def test_two_writers_of_one_store_are_refused(tmp_path: Path) -> None:
     path = str(tmp_path / "study.zarr")
-    found = da.sweep(pendulum(), {"n": [1]}, task=_beside_another, store=path, path=path)
+    found = da.sweep(sprung_pendulum(), {"n": [1]}, task=_beside_another, store=path, path=path)
     assert "is writing to it" in found.message.values[0]
 
 
 def _beside_another(model: da.Model, case: da.studies.Case, path: str) -> float:
-    da.sweep(pendulum(), {"n": [1]}, task=_beside_another, store=path, path=path)
+    da.sweep(sprung_pendulum(), {"n": [1]}, task=_beside_another, store=path, path=path)
     return 0.0

@@ -17,19 +17,14 @@ import numpy as np
 import pytest
 import scipy.stats
 import xarray
+from systems.pendulums import rod_chain, sprung_pendulum
 
 import dalembert as da
 from dalembert.library.mechanisms import four_bar
 
 
 def chain(case: da.studies.Case) -> da.System:
-    s = da.System("chain")
-    end: Any = s.ground
-    for k in range(case["links"]):
-        body = s.body(f"b{k}", da.rod(1.0, 1.0))
-        s.connect(f"j{k}", da.Revolute("y", damping=0.1), end, body)
-        end = body.at(1.0, 0, 0)
-    return s
+    return rod_chain(case["links"], damping=0.1)
 
 
 def hanging(model: da.Model, case: da.studies.Case) -> dict[str, Any]:
@@ -37,10 +32,7 @@ def hanging(model: da.Model, case: da.studies.Case) -> dict[str, Any]:
 
 
 def sprung() -> da.System:
-    s = da.System("sprung")
-    s.connect("A", da.Revolute("y", damping=0.1), s.ground, s.body("bob", da.rod(1.0, 2.0)))
-    s.connect("k", da.TorsionSpring(stiffness=10.0), "A")
-    return s
+    return sprung_pendulum(damping=0.1)
 
 
 def spring(**more: Any) -> dict[str, Any]:

@@ -19,20 +19,15 @@ import xarray
 
 import dalembert as da
 from dalembert.errors import ModelWarning
+from dalembert.library.mechanisms import four_bar
 
 COUNT = 40
-
-
-def fourbar() -> da.System:
-    from dalembert.library.mechanisms import four_bar
-
-    return four_bar()
 
 
 def swings(**more: Any) -> xarray.Dataset:
     speeds = np.linspace(0.5, 3.0, COUNT)
     times = np.linspace(0, 0.5, 6)
-    return da.sweep(fourbar(), {"A.speed": speeds}, t_end=0.5, times=times, outputs=["D.position", "D.force"], **more)
+    return da.sweep(four_bar(), {"A.speed": speeds}, t_end=0.5, times=times, outputs=["D.position", "D.force"], **more)
 
 
 @pytest.fixture(scope="module")
@@ -85,13 +80,13 @@ def deadly(model: da.Model, case: da.studies.Case, marks: str, always: bool) -> 
 
 
 def test_a_process_that_dies_once_costs_nothing(tmp_path: Path) -> None:
-    found = da.sweep(fourbar(), {"n": list(range(20))}, task=deadly, workers=2, marks=str(tmp_path), always=False)
+    found = da.sweep(four_bar(), {"n": list(range(20))}, task=deadly, workers=2, marks=str(tmp_path), always=False)
     assert (found.status == "finished").all()
     assert found.answer.values.tolist() == [n**2 for n in range(20)]
 
 
 def test_a_case_that_kills_its_process_fails_alone(tmp_path: Path) -> None:
-    found = da.sweep(fourbar(), {"n": list(range(20))}, task=deadly, workers=2, marks=str(tmp_path), always=True)
+    found = da.sweep(four_bar(), {"n": list(range(20))}, task=deadly, workers=2, marks=str(tmp_path), always=True)
     assert found.status.values.tolist() == ["failed" if n == 7 else "finished" for n in range(20)]
     assert "died" in found.message.values[7]
 
@@ -100,14 +95,14 @@ def test_an_executor_that_dies_leaves_what_is_finished(tmp_path: Path) -> None:
     store = tmp_path / "study.zarr"
     settings = {"task": deadly, "marks": str(tmp_path), "store": store}
     with ProcessPoolExecutor(1) as pool, pytest.warns(ModelWarning, match="the executor is gone"):
-        found = da.sweep(fourbar(), {"n": list(range(40))}, executor=pool, always=True, **settings)
+        found = da.sweep(four_bar(), {"n": list(range(40))}, executor=pool, always=True, **settings)
     assert (found.status == "not run").any()
 
 
 def test_what_cannot_be_sent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
     with pytest.raises(da.ModelError, match=r"cannot be sent to another process.*top of a module"):
-        da.sweep(fourbar(), {"n": [1, 2]}, task=lambda model, case: case["n"], workers=2)
+        da.sweep(four_bar(), {"n": [1, 2]}, task=lambda model, case: case["n"], workers=2)
 
 
 # Dask
@@ -123,13 +118,13 @@ def test_what_a_worker_cannot_unpack_is_named(cluster: Any) -> None:
     sys.modules["only_here"] = made
     try:
         with pytest.raises(da.ModelError, match=r"workers cannot unpack it.*only_here"):
-            da.sweep(fourbar(), {"n": [1, 2]}, task=made.task, client=cluster)
+            da.sweep(four_bar(), {"n": [1, 2]}, task=made.task, client=cluster)
     finally:
         del sys.modules["only_here"]
 
 
 def test_a_worker_that_is_killed_half_way_costs_nothing(cluster: Any, tmp_path: Path) -> None:
-    found = da.sweep(fourbar(), {"n": list(range(30))}, task=deadly, client=cluster, marks=str(tmp_path), always=False)
+    found = da.sweep(four_bar(), {"n": list(range(30))}, task=deadly, client=cluster, marks=str(tmp_path), always=False)
     assert (tmp_path / "7").exists()
     assert (found.status == "finished").all()
     assert found.answer.values.tolist() == [n**2 for n in range(30)]
@@ -175,7 +170,7 @@ def test_a_scheduler_that_goes_away_leaves_what_is_finished(tmp_path: Path) -> N
         thread = threading.Thread(target=end)
         thread.start()
         with pytest.warns(ModelWarning, match="the scheduler is gone"):
-            found = da.sweep(fourbar(), {"n": list(range(200))}, task=slow, client=client, marks=str(marks))
+            found = da.sweep(four_bar(), {"n": list(range(200))}, task=slow, client=client, marks=str(marks))
         thread.join()
         client.close(timeout=1)
     assert (found.status == "finished").any()

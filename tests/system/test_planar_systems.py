@@ -8,26 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.linkages import four_bar
 
 import dalembert as da
 
 NORMALS: list[Any] = ["y", "-y", (0.0, 1.0, 0.0)]
 
 
-def four_bar(planar: Any = None, *, layer: float = 0.0, cut: str = "D", **of_pin: Any) -> da.System:
-    """Links 1, 2.5 and 2 m on pins about y; `layer`: each link lies higher than the one before, m."""
-    s = da.System("four-bar", planar=planar)
-    crank, coupler, rocker = (
-        s.body(name, da.rod(length, length)) for name, length in (("crank", 1.0), ("coupler", 2.5), ("rocker", 2.0))
-    )
-    pins = {
-        "A": (s.ground.origin, crank.origin),
-        "B": (crank.at(1, 0, 0), coupler.at(0, layer, 0)),
-        "C": (coupler.at(2.5, 0, 0), rocker.at(2.0, layer, 0)),
-        "D": (s.ground.at(2.5, 0, 0), rocker.origin),
-    }
-    for name, ends in sorted(pins.items(), key=lambda pin: pin[0] == cut):
-        s.connect(name, da.Revolute("y", **(of_pin if name == cut else {})), *ends)
+def moving_four_bar(planar: Any = None, *, layer: float = 0.0, cut: str = "D", **of_pin: Any) -> da.System:
+    """Links 1, 2.5 and 2 m; options `of_pin` for the pin at which the loop is cut."""
+    s = four_bar((1.0, 2.5, 2.0), 2.5, layer=layer, cut=cut, joints={cut: of_pin}, planar=planar)
     for name, angle in (("A", -1.047198), ("B", 0.582618), ("C", 2.153161 - math.pi)):
         if name != cut:
             s.initial(name, position=angle, guess=name != "A", speed=-2.0 if name == "A" else None)
@@ -57,10 +47,10 @@ def slider_crank(planar: Any = None) -> da.System:
 
 @pytest.mark.parametrize("normal", NORMALS)
 def test_nothing_is_redundant_in_a_plane(normal: Any) -> None:
-    report = da.mobility(four_bar(normal))
+    report = da.mobility(moving_four_bar(normal))
     assert (report.mobility, report.gruebler, report.planar, report.redundant) == (1, 1, 1, {})
     assert report.model.constraint_names == ("D.x", "D.y")
-    in_space = da.mobility(four_bar())
+    in_space = da.mobility(moving_four_bar())
     assert (in_space.mobility, in_space.gruebler, in_space.redundant) == (1, -2, {"D": 3})
 
 
@@ -98,7 +88,7 @@ def test_parts_that_nothing_holds_have_three_dofs() -> None:
 
 @pytest.mark.parametrize("cut", list("ABCD"))
 def test_a_four_bar_moves_as_in_space_wherever_it_is_cut(cut: str) -> None:
-    flat, space = (four_bar(planar, cut=cut).compile() for planar in ("y", None))
+    flat, space = (moving_four_bar(planar, cut=cut).compile() for planar in ("y", None))
     assert flat.nc == 2 and space.nc == 5
     start = da.start_state(space)[0]
     q, v = start.q, start.v
@@ -125,7 +115,7 @@ def test_slides_and_welds_close_loops_in_the_plane(method: str) -> None:
 
 
 def test_derivatives_and_linear_systems_know_the_plane() -> None:
-    flat, space = (four_bar(planar) for planar in ("y", None))
+    flat, space = (moving_four_bar(planar) for planar in ("y", None))
     for s in (flat, space):
         s.connect("k", da.TorsionSpring(stiffness=40.0, damping=2.0), "A")
     a, b = (da.modes(s, da.equilibrium(s)) for s in (flat, space))
@@ -133,7 +123,7 @@ def test_derivatives_and_linear_systems_know_the_plane() -> None:
 
 
 def test_dry_friction_at_the_cut_pin_holds_in_the_plane() -> None:
-    runs = [da.simulate(four_bar(planar, friction=60.0), 1.5) for planar in ("y", None)]
+    runs = [da.simulate(moving_four_bar(planar, friction=60.0), 1.5) for planar in ("y", None)]
     assert np.allclose(runs[0]["D"], runs[1]["D"], atol=1e-5)
     assert abs(runs[0]["D.speed"][-1]) < 1e-6
 
@@ -141,14 +131,14 @@ def test_dry_friction_at_the_cut_pin_holds_in_the_plane() -> None:
 def test_heights_above_the_plane_are_of_no_matter() -> None:
     """Links lie beside each other, as they are built; in space that loop does not close."""
     with pytest.raises(da.AssemblyError):
-        da.assemble(four_bar(layer=0.05))
-    layered, flat = (da.simulate(four_bar("y", layer=h), 0.5) for h in (0.05, 0.0))
+        da.assemble(moving_four_bar(layer=0.05))
+    layered, flat = (da.simulate(moving_four_bar("y", layer=h), 0.5) for h in (0.05, 0.0))
     for name in ("A", "D", "rocker.angular_velocity", "D.force", "C.force"):
         assert np.allclose(layered[name], flat[name], rtol=1e-6, atol=1e-6), name
 
 
 def test_joints_of_ones_own_and_reversed_ones_fit_in() -> None:
-    s = four_bar("y")
+    s = moving_four_bar("y")
     arm = s.body("arm", da.rod(0.5, 0.3))
     path = da.CustomJoint(position=("0.3*s", 0, "0.1*s**2"), coordinates=("s",))
     s.connect("path", path, arm, s["coupler"].at(1.0, 0, 0))  # from the end to the root
@@ -202,7 +192,7 @@ def test_joints_that_leave_the_plane_are_named(element: Any, fits: bool) -> None
 
 
 def test_markers_that_tilt_a_body_are_named_where_they_close_a_loop() -> None:
-    s = four_bar("y")
+    s = moving_four_bar("y")
     s.connect(
         "E", da.Fixed(), s["coupler"].at(1, 0, 0, rotation=("x", 0.1)), s.body("plate", da.box(0.1, 0.1, 0.1, 1.0))
     )
@@ -220,7 +210,7 @@ def test_gravity_out_of_the_plane_is_refused_with_what_acts_within() -> None:
 
 
 def test_files_and_copies_keep_the_plane(tmp_path: Path) -> None:
-    s = four_bar("y")
+    s = moving_four_bar("y")
     assert np.array_equal(s.copy().planar, [0.0, 1.0, 0.0])
     da.save(s, tmp_path / "four_bar.yaml")
     again = da.load(tmp_path / "four_bar.yaml")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.integrate import solve_ivp
+from scipy.linalg import eigh
 
 import dalembert as da
 from dalembert.rotation import quaternion
+from dalembert.structures.geometric_stiffness import spin_loads
 from systems.random_trees import JOINTS, coin, random_body, random_joint, random_marker
 
 
@@ -186,3 +189,126 @@ def stiffening_of(nodes, masses, bend):
     loads = np.zeros((len(nodes), 6, *bend.shape[2:]))
     loads[:, 3:] = -bend
     return da.Stiffening(acceleration, spin, angular, load_nodes=np.arange(len(nodes)), loads=loads)
+
+
+FLEXIBLE_OPTIONS = ({}, {"points": True}, {"stiffening": True, "damping": 0.03})
+
+
+# of all sizes; regular wherever random coordinates of the order of one may lead
+CUSTOM_JOINTS = {
+    1: da.CustomJoint(("s",), ("s", "0.2*sin(s)", "0.1*s*s"), [("z", "0.3*s")]),
+    2: da.CustomJoint(("s", "angle"), ("s", "0.1*sin(s)", "0.05*s*s"), [("x", "angle"), ("y", "0.2*s")]),
+    3: da.CustomJoint(("x", "y", "angle"), ("x", "y", "0.2*x*y"), ["0.3*x", "0.2*y", "angle"]),
+    4: da.CustomJoint(("x", "y", "z", "angle"), ("x", "y + 0.1*x*x", "z"), [("z", "angle"), ("x", "0.3*z")]),
+    5: da.CustomJoint(("x", "y", "z", "a", "b"), ("x", "y", "z + 0.1*x*y"), [("x", "a"), ("y", "b")]),
+    6: da.CustomJoint(
+        ("x", "y", "z", "a", "b", "c"), ("x", "y", "z + 0.1*sin(x)"), [("x", "a"), ("y", "0.4*b"), ("z", "c")]
+    ),
+}
+
+
+CLOSURES = {
+    "custom": da.CustomConstraint(("sqrt(x*x + y*y + z*z + 0.3) - 1.1 + 0.1*Rxy", "0.3*z + x*Ryz - 0.2*sin(y)")),
+    "bar": da.KinematicChain([da.Spherical(), da.Bar(0.9), da.Spherical()]),
+    "surface": da.KinematicChain(
+        [da.CustomJoint(("x", "y"), ("x", "y", "0.2*x*y + 0.1*sin(x)")), da.Offset((0.3, 0, 0.4)), da.Spherical()]
+    ),
+    "library": da.Distance(1.0),
+    "cut": CUSTOM_JOINTS[2],
+}
+
+
+def mixed_tree(rng, nb=6, *, base=None, gravity=True, **options):
+    """Return a tree of rigid and flexible bodies, every other joint a custom one, named in random directions."""
+    s = da.System("mixed", gravity=5 * rng.normal(size=3) if gravity else (0, 0, 0))
+    placed = [s.ground]
+    for k in range(nb):
+        parent = placed[int(rng.integers(len(placed)))]
+        if base is not None:
+            placed = [body for body in placed if body is not s.ground]
+        flexible = rng.random() < 0.6
+        body = (
+            s.body(f"b{k}", random_flexible(rng, clamped=coin(rng), **options))
+            if flexible
+            else random_body(s, f"b{k}", rng)
+        )
+        joint = (
+            CUSTOM_JOINTS[int(rng.integers(1, 7))]
+            if k % 2
+            else random_joint(JOINTS[int(rng.integers(len(JOINTS)))], rng)
+        )
+        ends = [random_place(parent, rng), random_place(body, rng)]
+        if coin(rng):
+            ends.reverse()
+        s.connect(f"h{k}", base if base is not None and k == 0 else joint, *ends)
+        placed.append(body)
+    return s
+
+
+def mixed_loops(rng, closures, **options):
+    """Return such a tree with a flexible body on a custom joint whose two branches are closed, and held to ground."""
+    s = mixed_tree(rng, 4, **options)
+    held, two = (
+        s.body("held", random_flexible(rng, nm=4, **options)),
+        s.body("two", random_flexible(rng, nm=3, **options)),
+    )
+    one = random_body(s, "one", rng)
+    s.connect("base", CUSTOM_JOINTS[4], s.ground, held.at(node=0))
+    s.connect("h_one", CUSTOM_JOINTS[5], held.at(node=1), random_place(one, rng))
+    s.connect("h_two", da.Spherical(), random_place(two, rng), held.at(node=3))
+    for k, name in enumerate(closures):
+        first = s.ground.at(0.1, 0.2, 0.3) if k % 2 else random_place(one, rng)
+        s.connect(f"c{k}", CLOSURES[name], first, random_place(two, rng))
+    return s
+
+
+BLADE_LENGTH, END, SPEED = 10.0, 15.0, 6.0
+
+
+def blade() -> da.FlexibleBody:
+    """EA 2.8e7, GA 1e7, EI 1.4e4, 1.2 kg/m, rotary inertia 6e-4 kg m; modes in the plane of spinning only."""
+    section = da.Section(A=1.0, Iy=5e-4, Iz=5e-4, J=1e-3, shear_y=1.0, shear_z=1.0)
+    material = da.Material(E=2.8e7, G=1e7, density=1.2)
+    structure = da.frame_structure([da.Member(BLADE_LENGTH, section, material, elements=20)])
+    K, M = structure.stiffness.toarray(), structure.mass.toarray()
+    plane = np.zeros((21, 6), dtype=bool)
+    plane[1:, [0, 1, 5]] = True
+    chosen = np.flatnonzero(plane.ravel())
+    vectors = eigh(K[np.ix_(chosen, chosen)], M[np.ix_(chosen, chosen)], subset_by_index=(0, 11))[1]
+    modes = np.zeros((126, 13))
+    modes[chosen, :12] = vectors
+    modes[0::6, 12] = structure.nodes[:, 0] / BLADE_LENGTH  # and the static stretch
+    return structure.reduce(da.GivenModes(modes, frame="attached", at=0), stiffening=True)
+
+
+def spinning(t: float) -> tuple[float, float]:
+    """Angular velocity and acceleration of the hub."""
+    if t >= END:
+        return SPEED, 0.0
+    turn = 2 * np.pi * t / END
+    return SPEED / END * (t - END / (2 * np.pi) * np.sin(turn)), SPEED / END * (1 - np.cos(turn))
+
+
+def tip_motion(body: da.FlexibleBody, *, stiffened: bool, until: float) -> tuple[np.ndarray, np.ndarray]:
+    """Times and displacements (k, 3) of the tip in the rotating frame."""
+    structure, stiffening = body.structure, body.stiffening
+    assert stiffening is not None
+    work = (structure.mass @ body.modes).T
+    across, inward = np.zeros((6, 6)), np.zeros((6, 6))
+    across[:2, :2] = [[0, -1], [1, 0]]  # z x u
+    inward[:2, :2] = np.eye(2)
+    G, C = (work @ np.kron(np.eye(body.n), part) @ body.modes for part in (across, inward))
+    push, pull = work @ structure.rigid[:, 2], -body.modes.T @ spin_loads(structure)[:, 2]
+    Kz, Ka = (stiffened * x for x in (stiffening.spin[2], stiffening.angular_acceleration[2]))
+    inverse, K, nm = np.linalg.inv(body.modal_mass), body.modal_stiffness, body.nm
+
+    def rates(t: float, y: np.ndarray) -> np.ndarray:
+        w, a = spinning(t)
+        eta, speed = y[:nm], y[nm:]
+        force = -a * push - w * w * pull - 2 * w * (G @ speed)
+        force -= (K + w * w * (Kz - C) + a * (Ka + G)) @ eta
+        return np.concatenate([speed, inverse @ force])
+
+    times = np.linspace(0, until, 10 * int(until) + 1)
+    found = solve_ivp(rates, (0, until), np.zeros(2 * nm), method="Radau", rtol=1e-6, atol=1e-9, t_eval=times)
+    return found.t, (body.shapes[-1, 3:] @ found.y[:nm]).T

@@ -15,14 +15,24 @@ from numpy.typing import NDArray
 from oracles.contacts import Contact
 from oracles.maximal import Maximal, joint_coordinates
 
+import dalembert as da
 from dalembert.bodies.body import Body
 from dalembert.bodies.markers import Marker
-from dalembert.connections.joints import Joint, Revolute, Spherical
+from dalembert.connections.joints import Fixed, Joint, Revolute, Spherical
 from dalembert.model import Model
 from dalembert.system import System
 from dalembert.system.topology import Forest
 from systems.random_contacts import CONTACTS, contact_pose
-from systems.random_trees import JOINTS, hang_on, random_body, random_joint, random_marker, random_state, random_system
+from systems.random_trees import (
+    JOINTS,
+    coin,
+    hang_on,
+    random_body,
+    random_joint,
+    random_marker,
+    random_state,
+    random_system,
+)
 
 Array = NDArray[np.float64]
 
@@ -237,3 +247,26 @@ def isolated_loops(rng: np.random.Generator, loops: Sequence[Sequence[type[Joint
             body = hang_on(system, body, f"l{number}b{k}", kind, rng, backwards=bool(rng.random() < 0.5))
         pairs.append((body, system.ground, random_joint(kinds[-1], rng)))
     return close(system, pairs, rng)
+
+
+def redundant(seed: int) -> ClosedSystem:
+    """Return a random system with a weld, beside which stand other joints or welds; in some a loop with a twin."""
+    rng = np.random.default_rng(seed)
+    system = random_system(rng, 3)
+    outer = list(system.bodies.values())[-1]
+    welded = hang_on(system, outer, "welded", Fixed, rng, backwards=coin(rng))
+    tip = hang_on(system, welded, "tip", JOINTS[int(rng.integers(len(JOINTS)))], rng, backwards=coin(rng))
+    kinds = [Fixed, Fixed, *JOINTS]
+    pairs = [(outer, welded, random_joint(kinds[int(rng.integers(len(kinds)))], rng)) for _ in range(1 + seed % 2)]
+    dofs = sum(joint.element.nv for joint in system.forest().joints)
+    looped = seed % 3 == 0 and dofs > 3
+    closed = close(system, [*pairs, *([(tip, system.ground, Spherical())] if looped else [])], rng)
+    if looped:
+        loop = system.connections[f"c{len(pairs)}"]
+        system.connect("twin", loop.element, loop.first, loop.second)
+    return closed
+
+
+def gap(model: da.Model, a: da.Result, b: da.Result) -> float:
+    """Return how far two motions end apart, rad and m."""
+    return float(np.abs(model.difference(a.q[-1], b.q[-1])).max())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from systems.linkages import four_bar
 from systems.random_contacts import CONTACTS
 from systems.random_trees import derivative
 
@@ -238,14 +239,9 @@ def test_a_coupled_joint_is_never_cut() -> None:
 def test_wheels_geared_to_every_joint_of_a_loop(wheels: str) -> None:
     """A wheel on the frame geared to a joint is an armature of it; on a moving link it spins with that too."""
 
-    def four_bar(geared: str, armature: float | None) -> da.System:
-        s = da.System("geared")
-        rods = [s.body(f"rod_{k}", da.rod(length, 1.0)) for k, length in enumerate((1.0, 1.5, 1.2))]
-        s.connect("A", da.Revolute("y"), s.ground, rods[0])
-        s.connect("B", da.Revolute("y"), rods[0].at(1.0, 0, 0), rods[1])
-        s.connect("C", da.Revolute("y"), rods[1].at(1.5, 0, 0), rods[2].at(1.2, 0, 0))
-        s.connect("D", da.Revolute("y", armature=armature), s.ground.at(2, 0, 0), rods[2])
-        carriers = dict(zip("ABCD", (s.ground, *rods[:2], s.ground), strict=True))
+    def geared_four_bar(geared: str, armature: float | None) -> da.System:
+        s = four_bar((1.0, 1.5, 1.2), 2.0, masses=(1.0, 1.0, 1.0), joints={"D": {"armature": armature}})
+        carriers = {"A": s.ground, "B": s.bodies["crank"], "C": s.bodies["coupler"], "D": s.ground}
         for name in geared:
             wheel = s.body(f"wheel_{name}", mass=0.2, inertia=(0.01, 0.02, 0.01))
             s.connect(f"axle_{name}", da.Revolute("y"), carriers[name].at(0, 0, 0.3), wheel)
@@ -254,8 +250,8 @@ def test_wheels_geared_to_every_joint_of_a_loop(wheels: str) -> None:
         s.initial("D", position=-1.5, guess=True)
         return s
 
-    result = da.simulate(four_bar(wheels, None), 1.0, rtol=1e-10, atol=1e-12)
-    twin = da.simulate(four_bar(wheels.replace("D", ""), 0.02 * 2.0**2), 1.0, rtol=1e-10, atol=1e-12)
+    result = da.simulate(geared_four_bar(wheels, None), 1.0, rtol=1e-10, atol=1e-12)
+    twin = da.simulate(geared_four_bar(wheels.replace("D", ""), 0.02 * 2.0**2), 1.0, rtol=1e-10, atol=1e-12)
     for name in "ABCD":
         assert result[f"{name}.position"][-1] == pytest.approx(twin[f"{name}.position"][-1], abs=1e-8)
         assert np.ptp(result[f"axle_{name}.position"] - 2.0 * result[f"{name}.position"]) < 1e-10

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.blocks import sliding_block
 
 import dalembert as da
 from dalembert.library import chain
@@ -13,8 +14,7 @@ from dalembert.library.mechanisms import slider_crank
 
 
 def block(law: Any = None, speed: float = 1.0) -> da.System:
-    s = da.System("block", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     s.initial("X", speed=speed)
     if law is not None:
         s.connect("law", law, "X")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from systems.blocks import sliding_block
 
 import dalembert as da
 from dalembert.library.mechanisms import four_bar, parallelogram
@@ -607,8 +608,7 @@ def test_an_output_that_fails_is_named_and_chained() -> None:
 
 def test_an_event_whose_output_is_noise_is_noted_and_left_alone() -> None:
     """Its sign changes between any two times: after a first step full of them it is not looked for any more."""
-    s = da.System("spring", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     s.connect("k", da.JointSpring(stiffness=1.0), "X")
     s.initial("X", position=0.1)
     asked: list[float] = []

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from systems.blocks import sliding_block
 
 import dalembert as da
 from dalembert.library.mechanisms import slider_crank
@@ -16,8 +17,7 @@ METHODS = ["auto", "dopri5", "radau"]
 
 
 def block(law: Any, position: float = 0.0, speed: float = 0.0, **parameters: float) -> da.System:
-    s = da.System("block", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     s.initial("X", position=position, speed=speed)
     element = da.Element("joint", law, parameters, active=True) if isinstance(law, str) else law
     s.connect("law", element, "X")
@@ -194,8 +194,7 @@ def test_implicit_steps_stay_at_rest_in_a_loop(speed: float) -> None:
 
 
 def test_a_relay_by_a_signal_of_another_element() -> None:
-    s = da.System("block", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     s.initial("X", position=1.0)
     s.connect("relay", da.Element("joint", "0", signals={"u": "-sign(s)"}), "X")
     s.connect("motor", da.Element("joint", "u", inputs={"u": "relay.u"}, active=True), "X")
@@ -317,7 +316,6 @@ def test_laws_without_branches_have_no_thresholds() -> None:
 )
 def test_no_branch_is_held_of_what_a_root_is_taken(law: str, kinds: list[str]) -> None:
     """Where it is zero the law has no slope: implicit steps that ended there could not go on."""
-    s = da.System("root", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s = sliding_block()
     s.connect("law", da.Element("joint", law), "X")
     assert [kind for _, kind in s.compile().thresholds] == kinds

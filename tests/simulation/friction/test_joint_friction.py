@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from systems.linkages import four_bar
+from systems.pendulums import rod_pendulum
 
 import dalembert as da
 
@@ -136,21 +138,10 @@ def test_smooth_friction_tends_to_it():
     assert gaps[1] < 2e-3 < gaps[0] or gaps[1] < 0.1 * gaps[0]
 
 
-def four_bar(friction, *, cut=None, **data):
-    """Return a parallelogram-like four-bar with friction (A, B, C, D) in its joints."""
-    s = da.System("four-bar", gravity=(0, 0, -9.81))
-    crank, coupler, rocker = (
-        s.body(n, da.rod(length=x, mass=m)) for n, x, m in (("a", 0.3, 1.0), ("b", 0.8, 2.0), ("c", 0.6, 1.5))
-    )
-    joints = {
-        "A": (s.ground, crank),
-        "B": (crank.at(0.3, 0, 0), coupler),
-        "C": (coupler.at(0.8, 0, 0), rocker.at(0.6, 0, 0)),
-        "D": (s.ground.at(0.9, 0, 0), rocker),
-    }
-    names = sorted(joints, key=lambda name: name == cut)
-    for name in names:
-        s.connect(name, da.Revolute("y", friction=friction["ABCD".index(name)], **data), *joints[name])
+def rough_four_bar(friction, *, cut="D", **data):
+    """Return a four-bar with friction (A, B, C, D) in its joints, N m."""
+    joints = {name: {"friction": value, **data} for name, value in zip("ABCD", friction, strict=True)}
+    s = four_bar((0.3, 0.8, 0.6), 0.9, masses=(1.0, 2.0, 1.5), cut=cut, joints=joints)
     s.initial("A", position=-1.0)
     s.initial("D", position=-1.9, guess=True)
     return s
@@ -159,7 +150,7 @@ def four_bar(friction, *, cut=None, **data):
 @pytest.mark.parametrize("cut", ["A", "B", "C", "D"])
 def test_a_loop_breaks_away_when_all_joints_together_do(cut):
     friction = (0.4, 0.3, 0.5, 0.2)
-    s = four_bar(friction, cut=cut)
+    s = rough_four_bar(friction, cut=cut)
     s.gravity = (0, 0, 0)
     s.connect("M", da.Effort(lambda t: 2.0 * t), "A")
     result = da.simulate(s, 2.0)
@@ -184,7 +175,7 @@ def result_rate(model, q, v, name):
 def test_no_result_depends_on_the_cut():
     ends = []
     for cut in "ABCD":
-        s = four_bar((0.1, 0.3, 0.2, 0.15), cut=cut)
+        s = rough_four_bar((0.1, 0.3, 0.2, 0.15), cut=cut)
         result = da.simulate(s, 6.0, rtol=1e-10, atol=1e-12)
         ends.append([result["A.position"][-1], len(result.events)])
         assert abs(result["energy.balance"]).max() < 1e-6
@@ -196,7 +187,7 @@ def test_no_result_depends_on_the_cut():
 def test_friction_acts_through_dead_points_of_its_own_joint(cut):
     """The rocker comes to rest and turns back while the crank goes on: nothing could hold it there."""
     friction = (0.1, 0.3, 0.2, 0.15)
-    result = da.simulate(four_bar(friction, cut=cut), 6.0)
+    result = da.simulate(rough_four_bar(friction, cut=cut), 6.0)
     at_event = np.isin(result.t, [event.t for event in result.events])
     for name, f in zip("ABCD", friction, strict=True):
         moving = (np.abs(result[f"{name}.speed"]) > 1e-6) & ~at_event
@@ -267,7 +258,7 @@ def test_stops_in_a_chain_and_in_a_loop_keep_their_coordinates_within():
     assert (result.q >= -0.5 - 1e-9).all() and (result.q <= 0.6 + 1e-9).all()
     assert abs(result["energy.balance"]).max() < 1e-5
     for cut in "ABCD":
-        s = four_bar((0.05, 0.0, 0.05, 0.0), cut=cut)
+        s = rough_four_bar((0.05, 0.0, 0.05, 0.0), cut=cut)
         result = da.simulate(_with_stop(s, "D", -2.3, -1.5), 3.0)
         angle = result["D.position"]
         assert angle.min() > -2.3 - 1e-8 and angle.max() < -1.5 + 1e-8
@@ -362,10 +353,7 @@ def test_outputs_tell_who_sticks_and_what_holds():
 
 
 def arm(**data):
-    s = da.System("arm", gravity=(0, 0, 0))
-    link = s.body("link", da.rod(length=1.0, mass=3.0))
-    s.connect("A", da.Revolute("y", **data), s.ground, link)
-    return s
+    return rod_pendulum(mass=3.0, gravity=(0, 0, 0), **data)  # 1 kg m2 about its end
 
 
 def test_max_effort_clips_control_and_motors_and_says_so():
@@ -434,7 +422,7 @@ def test_armature_and_locks_of_others_go_with_friction():
 
 
 def test_rows_that_hold_are_not_counted_as_closing():
-    rough, smooth = da.mobility(four_bar((0.1, 0.2, 0.3, 0.4))), da.mobility(four_bar((0.0, 0.0, 0.0, 0.0)))
+    rough, smooth = da.mobility(rough_four_bar((0.1, 0.2, 0.3, 0.4))), da.mobility(rough_four_bar((0.0, 0.0, 0.0, 0.0)))
     assert str(rough) == str(smooth)
     assert rough.redundant == {"D": 3}
 
