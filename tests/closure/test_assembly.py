@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -65,20 +64,16 @@ def test_a_rough_guess_closes(make) -> None:
         assert closed.iterations < 20
 
 
-def test_andrews_closes_quadratically_and_fast() -> None:
+def test_andrews_closes_quadratically() -> None:
     model = mechanisms.andrews().compile()
     published = model.initial_state().q
-    times = []
     for seed in range(8):
         rough = published + 0.3 * np.random.default_rng(seed).choice([-1, 1], 7)
-        start = time.perf_counter()
         closed = assemble(model, q=rough)
-        times.append(time.perf_counter() - start)
         assert closed.residual < 1e-15  # lengths are a few centimetres
         errors = [e for e in closed.history if 1e-13 < e < 1e-2]
         for before, after in pairwise(errors):
             assert after < 20 * before**2
-    assert min(times) < 0.01  # 1 ms on an idle machine
 
 
 def test_andrews_has_four_branches_at_the_published_crank_angle() -> None:

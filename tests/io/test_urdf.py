@@ -299,8 +299,11 @@ def test_a_ball_joint_has_the_same_damping_in_each_dof() -> None:
 
 def test_a_fixed_joint_ignores_its_axis_and_limits() -> None:
     """Exporters write a zero axis and empty limits for fixed joints."""
-    for kind in ("fixed", "floating"):
-        load_urdf(pair(kind, '<axis xyz="0 0 0"/><limit lower="" upper="" effort="-1"/>'))
+    for kind, expected in (("fixed", joints.Fixed), ("floating", joints.Free)):
+        system = load_urdf(pair(kind, '<axis xyz="0 0 0"/><limit lower="" upper="" effort="-1"/>'))
+        joint = system.connections["elbow"].element
+        assert type(joint) is expected
+        assert joint.lower is None and joint.upper is None
 
 
 @pytest.mark.parametrize(

@@ -263,6 +263,8 @@ def test_a_mass_on_trapped_oil_vibrates_and_cavitates() -> None:
     w = np.sqrt(1.2e9 * 1e-6 / 2e-4 / 50.0)
     assert gentle["slide.position"] == pytest.approx(0.5 - 1e-3 / w * np.sin(w * gentle.t), abs=2e-9)
     hard = run(-1.0, 100.0)
-    assert hard["oil.force.x"].min() == pytest.approx(-101.325 - 100 * hard["slide.speed"].max(), rel=0.3)
+    cavity = hard["slide.position"] > 0.5005  # no pressure is left: the air outside pulls, and the damper
+    assert cavity.any()
+    assert hard["oil.force.x"][cavity] == pytest.approx(-101.325 - 100 * hard["slide.speed"][cavity], abs=1e-4)
     for result in (gentle, hard):
         assert abs(result["energy.balance"]).max() < 1e-6 * (1 + result["energy.kinetic"].max())
