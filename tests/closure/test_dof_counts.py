@@ -43,7 +43,7 @@ def test_drives_of_joints_and_of_constraints_count_alike() -> None:
     crank.drive("A", position=0.6)
     report = da.mobility(crank)
     assert (report.mobility, report.left, report.idle, report.gruebler, report.planar) == (1, 0, (), -2, 1)
-    assert "with 1 drive (A): 0 degrees of freedom left" in str(report)
+    assert "with 1 drive (A): 0 DOF left" in str(report)
 
     def excavator() -> da.System:
         s = da.System("boom")
