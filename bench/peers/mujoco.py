@@ -26,7 +26,7 @@ from .peer import Kernels, Peer
 __all__ = ["Mujoco", "add_link"]
 
 _JOINTS = {
-    "revolute": mujoco.mjtJoint.mjJNT_JOINT,
+    "revolute": mujoco.mjtJoint.mjJNT_HINGE,
     "prismatic": mujoco.mjtJoint.mjJNT_SLIDE,
     "spherical": mujoco.mjtJoint.mjJNT_BALL,
 }

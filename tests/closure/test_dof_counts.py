@@ -26,7 +26,7 @@ def test_a_skate_has_three_dofs_of_position_and_two_of_speed(on: str) -> None:
     report = da.mobility(skate(on))
     assert (report.positions, report.mobility, report.left) == (3, 2, 2)
     assert (report.gruebler, report.planar) == (2, 2)
-    assert "3 degrees of freedom of position, 2 of speed: edge.side bind speeds" in str(report)
+    assert "3 DOF of position, 2 of speed: edge.side bind speeds" in str(report)
 
 
 def test_a_rolling_sphere_has_five_dofs_of_position_and_three_of_speed() -> None:
@@ -43,7 +43,7 @@ def test_drives_of_joints_and_of_constraints_count_alike() -> None:
     crank.drive("A", position=0.6)
     report = da.mobility(crank)
     assert (report.mobility, report.left, report.idle, report.gruebler, report.planar) == (1, 0, (), -2, 1)
-    assert "with 1 drive (A): 0 degrees of freedom left" in str(report)
+    assert "with 1 drive (A): 0 DOF left" in str(report)
 
     def excavator() -> da.System:
         s = da.System("boom")

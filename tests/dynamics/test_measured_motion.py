@@ -341,7 +341,7 @@ def test_moment_arms_in_loops_follow_the_loop() -> None:
     for name in "ABCD":
         arms = da.moment_arms(s, q, coordinates=name)
         np.testing.assert_allclose(arms["cable", name] * motion[f"{name}.speed"], -rate, atol=1e-8)
-    with pytest.raises(da.ModelError, match="1 degree of freedom: name as many"):
+    with pytest.raises(da.ModelError, match="1 DOF: name as many"):
         da.moment_arms(s, q, coordinates=["A", "B"])
     with pytest.raises(da.ModelError, match="'cable'"):
         da.moment_arms(s, q, elements="rope", coordinates="A")

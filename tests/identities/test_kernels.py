@@ -412,7 +412,7 @@ def test_the_answer_does_not_depend_on_the_place_in_a_batch(case: Case) -> None:
 def test_every_instruction_set_gives_the_same_mechanics(isa: str) -> None:
     script = (
         "import numpy as np, dalembert as da;"
-        "from random_systems import every_joint_both_ways;"
+        "from systems.random_trees import every_joint_both_ways;"
         "m = every_joint_both_ways(np.random.default_rng(5)).compile();"
         "s = m.random_state(3, size=21);"
         "print(da.isa); print(repr(m.forward_dynamics(s.q, s.v, s.v).sum(1).tolist()));"

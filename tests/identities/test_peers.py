@@ -53,7 +53,7 @@ def test_peers_agree_on_random_trees(peer_class: Any, seed: int) -> None:
     assert_same_mechanics(system, peer_class(system), rng)
 
 
-@pytest.mark.parametrize("hinge", JOINTS, ids=lambda joint: joint.__name__)
+@pytest.mark.parametrize("joint", JOINTS, ids=lambda joint: joint.__name__)
 @pytest.mark.parametrize("backwards", [False, True], ids=["forwards", "backwards"])
 def test_peers_agree_on_each_joint(peer_class: Any, joint: type[Joint], backwards: bool) -> None:
     if joint not in JOINTS_OF[peer_class.__name__]:

@@ -51,7 +51,7 @@ def test_what_is_identified_from_forces_of_a_motion_is_what_the_arm_has():
     np.testing.assert_allclose(found, base.values(da.inertial_parameters(model)), atol=1e-7)
     # a body on one revolute axis has seven, less what its mass gives where the axis before it passes
     assert base.rank < 10 * model.nb
-    assert set(base.unidentifiable) <= set(da.analysis.inertial_names(model))
+    assert set(base.unidentifiable) <= set(da.inertial_parameter_names(model))
 
 
 def test_a_pendulum_tells_its_moment_and_its_inertia_about_the_axis():

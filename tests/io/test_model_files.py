@@ -38,7 +38,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "planetary": (WHEEL, PINION),
     "rack_drive": (PINION,),
     "spur_gears": (PINION, WHEEL),
-    "four_bar_windows": (3,),
+    "windows": (3,),
 }
 
 

@@ -103,7 +103,7 @@ def test_a_singular_position_is_named() -> None:
     model = s.compile()
     flat = da.State(np.array([0.0, 0.0, 0.0]), np.zeros(3))
     assert np.abs(model.constraint_residual(flat.q)).max() < 1e-12
-    with pytest.raises(da.SingularityError, match="2 degrees of freedom here, 1 nearby"):
+    with pytest.raises(da.SingularityError, match="2 DOF here, 1 nearby"):
         da.linearize(model, flat)
 
 

@@ -497,7 +497,7 @@ def test_what_is_neither_system_nor_model_is_refused(rig: Rig) -> None:
     refused(rig, lambda r: da.simulate(3, 1.0), "give a System or a compiled Model")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kernel", ["mass_matrix", "forward_dynamics", "dynamics", "dofs_without_inertia"])
+@pytest.mark.parametrize("kernel", ["mass_matrix", "forward_dynamics", "dynamics", "massless_dof"])
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 def test_positions_beyond_double_precision_are_refused_at_once(kernel: str) -> None:
     s = da.System("long slide")

@@ -724,5 +724,5 @@ def test_inside_the_edge_there_are_two() -> None:
 
 
 def test_an_arm_folded_onto_its_shoulder_turns_freely() -> None:
-    with pytest.raises(ModelError, match="leaves 1 degree of freedom"):
+    with pytest.raises(ModelError, match="leaves 1 DOF"):
         da.inverse_kinematics(planar_arm((1.0, 1.0)), {"link2.tool": (0.0, 0.0, 0.0)}, q=[0.3, 3.0], all=True)

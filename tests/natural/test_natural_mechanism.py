@@ -230,7 +230,7 @@ def test_dofs_that_nothing_drives_are_named() -> None:
     m = Mechanism(2)
     m.point("A", 0, 0, fixed=True), m.point("1", 1, 0)
     m.link("bar", "A", "1")
-    with pytest.raises(da.ModelError, match=r"1 degree of freedom more than drives.*free now: 1.y"):
+    with pytest.raises(da.ModelError, match=r"1 DOF more than drives.*free now: 1.y"):
         m.rates()
     assert find_rates(m.equations(), free=True).v == pytest.approx([0, 0])
 

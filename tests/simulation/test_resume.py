@@ -239,7 +239,7 @@ SCRIPT = """
     import sys
     import dalembert as da
     import dalembert.simulation.run as run
-    import dalembert.simulation.stream as stream
+    import dalembert.simulation.storage.stream as stream
     from dalembert.library.mechanisms import four_bar
 
     stream.CHECKPOINT_TIME = 0.05

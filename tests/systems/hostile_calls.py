@@ -140,11 +140,12 @@ _LEFT_OUT = {
     *("Result.breaks", "Result.labels", "Result.steps"),  # cached properties
 }
 _ANSWERS = (
-    "analysis",
+    "closure",
+    "impulses",
+    "dynamics",
     "motion",
     "linear",
     "statics",
-    "inverse",
     "result",
     "model",
     "simulation",

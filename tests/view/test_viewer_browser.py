@@ -216,7 +216,7 @@ def test_a_slider_lengthens_a_crank_and_a_button_finds_the_equilibrium(browser: 
     length = float(s.parameters[name].value)
     with s.view(parameters={name: (0.8 * length, 1.2 * length)}, open_browser=False) as viewer:
         shown = Page(browser, viewer.address)
-        assert "1 degree of freedom" in shown.page.locator(".facts").inner_text()
+        assert "1 DOF" in shown.page.locator(".facts").inner_text()
         shown.get(f"viewer.session.set('{name}', {1.1 * length})")
         shown.wait("!viewer.session.busy")
         hand: Any = viewer.answer

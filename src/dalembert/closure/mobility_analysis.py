@@ -200,7 +200,7 @@ class Mobility:
         if not names:
             return []
         listed = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
-        lines = [f"with {_count(len(names), 'drive')} ({listed}): {_count(self.left, 'dof')} left"]
+        lines = [f"with {_count(len(names), 'drive')} ({listed}): {self.left} DOF left"]
         if self.idle:
             several = len(self.idle) > 1
             why = "each of them repeats or contradicts the others" if several else "what it prescribes cannot be chosen"

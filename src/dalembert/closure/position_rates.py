@@ -114,7 +114,7 @@ def find_rates(
     left = equations.nv - factors.rank
     if left and not free:
         raise ModelError(
-            "find_rates", "equations", f"{left} degree of freedom{'s' * (left > 1)} more than drives",
+            "find_rates", "equations", f"{left} DOF more than drives",
             f"drive as many, or take them all from da.motion_space; free now: {_free_names(equations, J, rows)}",
         )  # fmt: skip
 

@@ -36,7 +36,7 @@ def explain_velocity_conflict(held: NamedVelocities, q: Array, t: float = 0.0) -
             f"such as {_listed(able)}."
         )
     if len(held) > len(motions):
-        count = f"{len(motions)} degree of freedom{'s' * (len(motions) != 1)}"
+        count = f"{len(motions)} DOF"
         return f"{text}The system has {count}: prescribe fewer, or values that agree (see da.mobility(...).motions)."
     return text or "Prescribe fewer, or values that agree (see da.mobility(...).motions)."
 

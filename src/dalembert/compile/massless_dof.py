@@ -374,8 +374,7 @@ def check_massless_dof(
 def _no_inertia(forest: Forest, body: str, joint: TreeJoint, idle: list[str]) -> ModelError:
     found = forest.system.bodies[body]
     listed = ", ".join(map(repr, idle))
-    several = "s" * (len(idle) > 1)
-    moves = f"DOF{several} {listed} of joint {joint.name!r} ({joint.element.kind}) move{'s' * (len(idle) == 1)}"
+    moves = f"DOF {listed} of joint {joint.name!r} ({joint.element.kind}) move{'s' * (len(idle) == 1)}"
     remedy = (
         f"{moves} no inertia: give the body, or one it carries, mass away from the axis or a moment of inertia about "
         "it (inertia=, or a shape), drive what has none, or use Fixed()"

@@ -310,7 +310,7 @@ def _out_of_reach(problem: Problem, u: Array, lack: Array, worst: int) -> Singul
     when = f" at t = {s.t[worst]:.6g} s, and at {count} of {len(s)} states" if len(s) > 1 else ""
     return SingularityError(
         f"{_ITEM}: actuators at {_listed(problem.acting.names)} cannot produce this motion{when}; the system has "
-        f"{dofs} degree of freedom{'s' * (dofs != 1)}, and what is missing acts along {along}."
+        f"{dofs} DOF, and what is missing acts along {along}."
         f"{_at_bounds(problem, u, worst)}{_idle(problem)} Add an actuator there, move the others out of a dead point, "
         'or ask for what is missing with missing="tell".'
     )

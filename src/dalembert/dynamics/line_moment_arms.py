@@ -131,7 +131,7 @@ def _motions(s: StateSamples, about: Actuators) -> Array:
         return C.swapaxes(1, 2)
     dofs = int(loops.dofs.max())
     if len(about.names) != dofs:
-        remedy = f"the loops leave {dofs} degree of freedom{'s' * (dofs != 1)}: name as many coordinates"
+        remedy = f"the loops leave {dofs} DOF: name as many coordinates"
         raise ModelError(_ITEM, "coordinates", len(about.names), remedy)
     N = loops.columns[:, None] * loops.projector
     found: Array = N @ np.linalg.pinv(C @ N, rcond=RANK_TOL)

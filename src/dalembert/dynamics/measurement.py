@@ -155,7 +155,7 @@ def _untold(model: Model, markers: Mapping[Any, Any], q: Array, t: float) -> lis
         return []
     moving = np.flatnonzero(free)[np.abs(loose).max(axis=0) > 0.1]
     shown = ", ".join(repr(model.speed_names[k]) for k in moving[:6])
-    count = f"{len(loose)} degree of freedom{'s' * (len(loose) > 1)}"
+    count = f"{len(loose)} DOF"
     return [f"the markers leave {count} untold, along {shown}: there the posture nearest to the start is taken"]
 
 

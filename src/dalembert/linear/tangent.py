@@ -481,6 +481,6 @@ def _check_singular(model: Model, state: State, rows: StateConstraints, position
     moving = np.flatnonzero(np.abs(Q / rows.scales.columns[:, None]).max(axis=1, initial=0.0) > RANK_TOL)
     shown = ", ".join(repr(names[k]) for k in moving[:8])
     raise SingularityError(
-        f"the position is singular: {here} DOF{'s' * (here != 1)} here, {nearby} nearby, along {shown}; the motion "
+        f"the position is singular: {here} DOF here, {nearby} nearby, along {shown}; the motion "
         "beside it is not linear in the state. Linearise about another position"
     )

@@ -792,7 +792,7 @@ class Model(NamedModel):
         Where the mass matrix of the tree is singular; with a time `t`, where accelerations do not exist though loops
         hold and drives prescribe what they do.
         """
-        where = self._coordinates("dofs_without_inertia", q)
+        where = self._coordinates("massless_dof", q)
         names = self.compiled.names
         if t is None:
             return massless_dof(self, self.forest, names, where)

@@ -84,7 +84,7 @@ def _left_open(model: Model, found: KinematicSweep, where: str, least: float = 1
     better = _better(model, found.q_last, found.t_last) if model.drives else ""
     other = f", or drive {better}" if better else ""
     listed = ", ".join(map(repr, moving[:8])) + ", ..." * (len(moving) > 8)
-    left = f"{count} degree of freedom{'s' * (count != 1)} ({listed} can still move)"
+    left = f"{count} DOF ({listed} can still move)"
     return (
         f"kinematics: at {where} drives leave {left}: "
         "drive as many coordinates as the system has DOF (see da.mobility), or use da.simulate; if it has that "

@@ -255,7 +255,7 @@ def test_resumed_runs_land_on_the_same_breaks(monkeypatch: pytest.MonkeyPatch) -
 
     with monkeypatch.context() as patch:
         patch.setattr(run.Run, "_until", until)
-        patch.setattr(run, "MOST_STEPS", 16)
+        patch.setattr(run, "MAX_CHUNK_STEPS", 16)
         partial = da.simulate(s, 4.0)
     assert partial.status == "interrupted" and partial.t[-1] < 3.5
     again = da.simulate(s, 4.0, resume=partial)

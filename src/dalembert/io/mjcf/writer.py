@@ -53,7 +53,7 @@ _MIN_VALUE = 2e-15  # kg m2: MuJoCo's mjMINVAL is 1e-15, below which it refuses 
 
 
 class MjcfJoint:
-    """A joint as it is written: the move, its tree_joint, and where it stands in the frame of its body."""
+    """A joint as it is written: the move, its joint, and where it stands in the frame of its body."""
 
     def __init__(self, name: str, move: ElementaryJoint, tree_joint: TreeJoint, anchor: Array, axis: Array) -> None:
         self.name, self.move, self.tree_joint, self.anchor, self.axis = name, move, tree_joint, anchor, axis
@@ -178,10 +178,10 @@ def _massless(body: Body) -> bool:
 
 
 def _joints(tree_joint: TreeJoint) -> list[MjcfJoint]:
-    """Return the joints of a tree_joint, in the frame of the body that it carries."""
+    """Return the joints of a joint, in the frame of the body that it carries."""
     moves = elementary_joints(tree_joint.element, backward=tree_joint.reversed)
     if moves is None:
-        raise ModelError("save", f"tree_joint {tree_joint.name!r}", tree_joint.element.kind, "MJCF has no such joint")
+        raise ModelError("save", f"joint {tree_joint.name!r}", tree_joint.element.kind, "MJCF has no such joint")
     if isinstance(tree_joint.element, Free) and tree_joint.inboard.body is not tree_joint.inboard.body.system.ground:
         moves = [ElementaryJoint("slide", axis, "xyz"[k], 3 + k) for k, axis in enumerate(np.eye(3))] + [
             ElementaryJoint("ball", np.zeros(3))
@@ -209,7 +209,7 @@ def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joi
     free = next((joint for joint in joints if joint.move.kind == "free"), None)
     for joint in joints:
         if free is not None and (len(joints) > 1 or holder != writing.system.ground.name):
-            raise ModelError("save", f"tree_joint {free.name!r}", "Free", "MuJoCo wants a free joint alone on its body")
+            raise ModelError("save", f"joint {free.name!r}", "Free", "MuJoCo wants a free joint alone on its body")
         _add_joint(writing, element, joint)
     add_geoms(writing, element, body)
 
@@ -265,7 +265,7 @@ def _joint_data(writing: Writing, joint: MjcfJoint) -> dict[str, str]:
         own = np.asarray(values)[move.number : move.number + size]
         if (own != own[0]).any():
             writing.left.append(
-                f"tree_joint {joint.tree_joint.name!r}: {field} {values.tolist()}, of which a {move.kind} takes one"
+                f"joint {joint.tree_joint.name!r}: {field} {values.tolist()}, of which a {move.kind} takes one"
             )
             return 0.0
         return float(own[0])
@@ -291,7 +291,7 @@ def _joint_data(writing: Writing, joint: MjcfJoint) -> dict[str, str]:
         found["actuatorfrcrange"] = text_of((-effort, effort))
     for field in ("static_friction", "restitution", "max_speed", "load_friction"):
         if getattr(tree_joint, field) is not None:
-            told = f"tree_joint {joint.tree_joint.name!r}: its {field}"
+            told = f"joint {joint.tree_joint.name!r}: its {field}"
             if told not in writing.left:
                 writing.left.append(told)
     return found

@@ -115,11 +115,11 @@ def _roll_pitch_yaw(R: Array) -> tuple[float, float, float]:
 
 
 def _add_kinematic_joint(writing: _Writing, tree_joint: TreeJoint) -> None:
-    """Add a tree_joint and the link that it carries."""
+    """Add a joint and the link that it carries."""
     element, body = tree_joint.element, tree_joint.outboard.body
     moves = elementary_joints(element, backward=tree_joint.reversed)
     if moves is None:
-        raise ModelError("save", f"tree_joint {tree_joint.name!r}", element.kind, "URDF has no such joint")
+        raise ModelError("save", f"joint {tree_joint.name!r}", element.kind, "URDF has no such joint")
     if isinstance(element, Planar) and not tree_joint.reversed:
         moves = [ElementaryJoint("planar", element.normal)]
     parent = writing.names[tree_joint.inboard.body.name]
@@ -156,7 +156,7 @@ def _add_joint(
         SubElement(joint, "axis", xyz=text_of(move.axis))
     if move.kind == "ball":
         writing.left.append(
-            f"tree_joint {tree_joint.name!r}: a joint of the type spherical, which is no part of the specification"
+            f"joint {tree_joint.name!r}: a joint of the type spherical, which is no part of the specification"
         )
     if move.number >= 0:
         writing.joints[tree_joint.name, move.number] = joint
@@ -168,7 +168,7 @@ def _add_joint(
 
 
 def _add_data(writing: _Writing, joint: Element, tree_joint: TreeJoint, move: ElementaryJoint) -> None:
-    data, item = tree_joint.element, f"tree_joint {tree_joint.name!r}"
+    data, item = tree_joint.element, f"joint {tree_joint.name!r}"
 
     def one(field: str) -> float | None:
         values = getattr(data, field)
@@ -262,7 +262,7 @@ def _add_markers(writing: _Writing) -> None:
 def _add_constraint(writing: _Writing, loop_constraint: Connection) -> None:
     element: Any = loop_constraint.element
     if not isinstance(element, _CLOSING):
-        remedy = f"URDF closes loops by {', '.join(tree_joint.__name__ for tree_joint in _CLOSING)}"
+        remedy = f"URDF closes loops by {', '.join(joint.__name__ for joint in _CLOSING)}"
         raise ModelError("save", f"connection {loop_constraint.name!r}", element.kind, remedy)
     constraint = SubElement(writing.root, "constraint", name=loop_constraint.name, type=element.kind.lower())
     axes = (element.axis_1, element.axis_2) if isinstance(element, Universal) else _axes(element)
@@ -279,7 +279,7 @@ def _add_constraint(writing: _Writing, loop_constraint: Connection) -> None:
     lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]
     if lost:
         writing.left.append(
-            f"tree_joint {loop_constraint.name!r}: it closes a loop, where a file has no place for {', '.join(lost)}"
+            f"joint {loop_constraint.name!r}: it closes a loop, where a file has no place for {', '.join(lost)}"
         )
     told = "loops: <constraint> is proposed for URDF, and few tools read it"
     if told not in writing.left:

@@ -127,6 +127,6 @@ def _check_isolated(search: MultistartSearch, found: SearchOutcome, item: str) -
     left = left[_free(search, found.q[left], left)] if left.size else left
     if left.size:
         number = int(search.dof(found.q[left[:1]], left[:1])[0])
-        dofs = f"{number} degree of freedom{'s' * (number > 1)}"
+        dofs = f"{number} DOF"
         remedy = f"target {left[0]} leaves {dofs}, so there is no end of configurations: hold that many of the joints"
         raise ModelError(item, "all", True, remedy)

@@ -110,7 +110,7 @@ class DragSession:
         model, q = self.puppet.model, self.puppet.q
         basis, rank = self.puppet.motions()
         dofs = basis.shape[1]
-        lines = [f"{dofs} degree of freedom{'s' if dofs != 1 else ''}"]
+        lines = [f"{dofs} DOF"]
         if model.nc > rank:
             lines[0] += f", {model.nc - rank} closing rows more than needed"
         v = np.zeros(model.nv)
