@@ -114,7 +114,7 @@ def test_orders_in_deformation():
 
 
 def test_two_rigid_rods():
-    """No modes: the rigid algorithm, T6 of the report."""
+    """No modes: the rigid algorithm."""
     s = da.System("2R", gravity=(0, 0, 0))
     base, tip = s.body("base", da.rod(1.0, 1.0)), s.body("tip", da.rod(1.0, 1.0))
     s.connect("B", da.Revolute("z"), s.ground, base)

@@ -1,4 +1,4 @@
-"""Linkages that counting calls immobile: they move, say what is redundant, and share their loads openly."""
+"""Overconstrained linkages: mobility, redundant constraints and loads that are not unique."""
 
 from __future__ import annotations
 

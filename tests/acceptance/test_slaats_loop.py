@@ -1,7 +1,6 @@
 """Slaats 1991, section 4.2: a planar four-bar as a tree that is cut at one pin.
 
-The report prints no numbers; these are those of the specification report on it (seed 000, section 3.3), found
-by a separate implementation of its recursion with multipliers and confirmed by the full KKT matrix to 4e-15.
+The report prints no numbers; these were found by a separate implementation of its recursion with multipliers and confirmed by the full KKT matrix to 4e-15.
 """
 
 from __future__ import annotations

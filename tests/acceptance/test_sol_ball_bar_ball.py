@@ -1,4 +1,4 @@
-"""Sol 1983, section 7.2: the ball-bar-ball connection (WE-15 of the report on it, seed 003).
+"""Sol 1983, section 7.2: the ball-bar-ball connection.
 
 Two ball joints and a rigid bar between them have six coordinates, but their rates span five of the six relative motions
 only: one of them spins the bar about itself. So the connection is one holonomic equation, a constant distance.

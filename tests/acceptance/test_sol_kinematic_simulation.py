@@ -1,4 +1,4 @@
-"""Sol 1983, sections 8.2 and 8.3: the kinematic simulation problem, KSP/0 to KSP/2, with ids of the catalogue."""
+"""Sol 1983, sections 8.2 and 8.3: the kinematic simulation problem, KSP/0 to KSP/2."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_a_rod_between_two_balls_spins_idly() -> None:
 
 
 def test_rscr_of_garcia_de_jalon_and_bayo() -> None:
-    # the instance catalogued for example 3.3 of seed 002: Grübler 6*3 - (5+3+4+5) = 1
+    # one instance of example 3.3: Grübler 6*3 - (5+3+4+5) = 1
     psi, B, u_B = 0.9, np.array([3.0, 0.5, 0.2]), "y"
     r1, r2 = np.array([np.cos(psi), np.sin(psi), 0.0]), np.array([1.2, 2.4, 1.0])
     u1 = np.array([1.0, -0.2, 0.3]) / np.linalg.norm([1.0, -0.2, 0.3])
@@ -151,7 +151,7 @@ def test_rscr_of_garcia_de_jalon_and_bayo() -> None:
     moved = assemble(s, prefer={"R1": 0.1})
     assert moved.q[0] == 0.1 and moved.residual < 1e-12
     errors = [e for e in moved.history if 1e-13 < e < 1e-1]
-    assert len(errors) < 5  # 2.3e-2, 4.3e-4, 8.6e-8 in the catalogue, with other coordinates
+    assert len(errors) < 5  # 2.3e-2, 4.3e-4, 8.6e-8 with other coordinates
 
 
 def sol_four_bar(q: tuple[float, float, float]) -> da.System:
@@ -170,7 +170,7 @@ def sol_four_bar(q: tuple[float, float, float]) -> da.System:
 
 
 def test_sol_dead_point_is_an_unsuitable_choice_not_a_loss_of_rank() -> None:
-    """Erratum 17 of seed 003: lengths (1, 2.5, 2), q = (.3, .3, 2.0) keeps rank 2; q3 = .3 + pi loses it."""
+    """Erratum of Sol 1983: lengths (1, 2.5, 2), q = (.3, .3, 2.0) keeps rank 2; q3 = .3 + pi loses it."""
     relative = np.tril(np.ones((3, 3)))  # absolute angles from relative ones
     report = mobility(sol_four_bar((0.3, 0.3, 2.0)))
     assert (report.mobility, report.general, report.permanent) == (1, 1, True)

@@ -61,7 +61,7 @@ def four_bar(
 
 
 def slaats_four_bar() -> da.System:
-    """Return the four-bar of Slaats (report 000, section 3.3): links 1, 2.5 and 2 m in the x-y plane, ground 2.5 m.
+    """Return the four-bar of Slaats 1991, section 4.2: links 1, 2.5 and 2 m in the x-y plane, ground 2.5 m.
 
     The origin of the last link is at C, so that all joint angles are relative to a chain from A.
     """
@@ -123,7 +123,7 @@ def marked_four_bar() -> da.System:
 
 
 def rscr() -> da.System:
-    """The report's instance of example 3.3; body frames parallel to the world at the configuration given."""
+    """One instance of example 3.3 of Garcia de Jalon and Bayo; body frames parallel to the world at the configuration given."""
     psi = 0.9
     r1, r2, B = np.array([math.cos(psi), math.sin(psi), 0.0]), np.array([1.2, 2.4, 1.0]), np.array([3.0, 0.5, 0.2])
     u1 = np.array([1.0, -0.2, 0.3]) / np.linalg.norm([1.0, -0.2, 0.3])

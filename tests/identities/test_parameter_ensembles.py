@@ -1,4 +1,4 @@
-"""Runs side by side that differ in own numbers: each moves as the model does that has its numbers."""
+"""Ensembles over parameters: each run equals that of a model with its parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Garcia de Jalon and Bayo, chapter 3, in joint coordinates: twins of what test_natural_chapter.py has in points.
+"""Garcia de Jalon and Bayo, chapter 3, in joint coordinates: twins of test_garcia_de_jalon_in_points.py.
 
 Three parts of the pack speak of natural coordinates alone and have no twin: that the Jacobian is affine (T5), the
 singular values and conditions of particular sets of rows (in T7, T8, T9), and the operations of a Jacobian (in T23).
@@ -89,7 +89,7 @@ def test_jacobians_of_loops_agree_with_differences() -> None:
 
 
 def test_jerks_with_the_angle_between_crank_and_coupler_driven() -> None:
-    """T4: the report's jerks of points 1 and 2."""
+    """T4: jerks of points 1 and 2."""
     for rate in (1.0, -2.0):
         s = marked_four_bar()
         s.drive("B", position=da.Polynomial((-0.7554323113484813, -rate)))
@@ -236,7 +236,7 @@ def planar_wheel(track: str) -> da.System:
 
 @pytest.mark.parametrize("track", ["straight", "convex", "concave"])
 def test_a_wheel_of_joints_rolls_along_its_track(track: str) -> None:
-    """T19: rim point, speed and acceleration in closed form; the report's centres of curvature; no rank is lost."""
+    """T19: rim point, speed and acceleration in closed form; centres of curvature; no rank is lost."""
     s = planar_wheel(track)
     way = da.Polynomial((0.4, 0.9, 0.3))  # along the track
     sign = {"straight": r, "convex": -1.0, "concave": 1.0}[track]
@@ -394,7 +394,7 @@ def test_problems_3_17_and_3_19_by_joints() -> None:
 
 
 def test_problem_3_21_a_frame_is_led_by_joints() -> None:
-    """Rz Ry Rx of yaw, pitch and roll; angular velocity by the report's formula."""
+    """Rz Ry Rx of yaw, pitch and roll; angular velocity in closed form."""
     s = da.System("hand")
     a, b, hand = s.body("a"), s.body("b"), s.body("hand")
     s.connect("yaw", da.Revolute("z"), s.ground, a)

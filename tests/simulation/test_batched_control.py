@@ -1,4 +1,4 @@
-"""Control in Python asked about the runs of an ensemble at once: the motion is that of each run alone."""
+"""Batched control callbacks: an ensemble moves as each of its runs alone."""
 
 from __future__ import annotations
 
