@@ -515,7 +515,7 @@ def test_example_3_14_and_the_identities_of_R_and_S() -> None:
         assert pytest.approx(np.eye(4), abs=1e-13) == J @ space.S
         assert pytest.approx(np.zeros((2, 4)), abs=1e-13) == space.B @ space.S
         assert np.linalg.matrix_rank(np.hstack([space.R, chosen.R]), tol=1e-9) == 2
-        if condition is not None:  # the report halves the rows
+        if condition is not None:  # rows are halved there
             assert np.linalg.cond(np.vstack([J / 2, space.B])) == pytest.approx(condition, abs=5e-3)
         if method in ("qr", "svd"):
             assert pytest.approx(space.B.T, abs=1e-13) == space.R

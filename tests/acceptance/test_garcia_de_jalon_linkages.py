@@ -1,6 +1,6 @@
 """Garcia de Jalon and Bayo, chapter 3: kinematics of linkages, by numbers of a separate implementation.
 
-The book prints no numbers for these examples; the report computed them with the book's natural coordinates (points and
+The book prints no numbers for these examples; they were computed with the book's natural coordinates (points and
 unit vectors, constant distances and angles), errata corrected. Here the same linkages are bodies and joints.
 """
 

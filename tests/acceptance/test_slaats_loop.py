@@ -1,6 +1,7 @@
 """Slaats 1991, section 4.2: a planar four-bar as a tree that is cut at one pin.
 
-The report prints no numbers; these were found by a separate implementation of its recursion with multipliers and confirmed by the full KKT matrix to 4e-15.
+The report prints no numbers; these were found by a separate implementation of its recursion with multipliers and
+confirmed by the full KKT matrix to 4e-15.
 """
 
 from __future__ import annotations
