@@ -53,7 +53,7 @@ def result(model: da.Model) -> da.Result:
     return da.simulate(model, 3.0, control=Press(), **HOW)
 
 
-def test_power_balances_and_everything_is_said(result: da.Result) -> None:
+def test_power_balances_and_notes(result: da.Result) -> None:
     assert np.abs(result["energy.balance"]).max() < 1e-9 * result["energy.kinetic"].max()
     assert result["A.position"].max() < 1.4 + 1e-9
     names = " ".join(event.name for event in result.events)

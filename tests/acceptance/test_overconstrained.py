@@ -48,7 +48,7 @@ def run(model: da.Model, q: Array, v: Array, seconds: float = 0.5, steps: int = 
     return y[:n], y[n:]
 
 
-def test_mobility_redundancy_and_who_shares_it(linkage: tuple[da.System, int, dict[str, int]]) -> None:
+def test_mobility_and_shared_redundancy(linkage: tuple[da.System, int, dict[str, int]]) -> None:
     system, gruebler, redundant = linkage
     report = system.check()
     assert (report.mobility, report.gruebler, report.redundant) == (1, gruebler, redundant) and report.permanent

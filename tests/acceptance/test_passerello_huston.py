@@ -119,7 +119,7 @@ def speeds_after_blow(request: pytest.FixtureRequest, system: System) -> Array:
     return response
 
 
-def test_velocities_after_the_blow(system: System, speeds_after_blow: Array) -> None:
+def test_velocities_after_the_impulse(system: System, speeds_after_blow: Array) -> None:
     ops = Operators(system, START, speeds_after_blow)
     V = {name: ops.velocities()[ops.forest.number[name] - 1] for name in BODIES}
     expected = {
@@ -166,7 +166,7 @@ def test_increments_of_the_angles_are_the_printed_ones(speeds_after_blow: Array)
     np.testing.assert_allclose(x[10] - x[12], 3.02 - 3.02, atol=1e-10)
 
 
-def test_balances_of_the_blow(system: System, speeds_after_blow: Array) -> None:
+def test_balances_of_the_impulse(system: System, speeds_after_blow: Array) -> None:
     ops = Operators(system, START, speeds_after_blow)
     H = ops.momentum()
     np.testing.assert_allclose(H[3:], [1200, 0, 0], atol=1e-9)
@@ -464,7 +464,7 @@ def test_increments_in_the_papers_own_coordinates() -> None:
     np.testing.assert_allclose(kane.mass_matrix() @ (jumps + 3.02 * np.sqrt(2) * null[0]), blow, atol=1e-8)
 
 
-def test_a_blow_at_the_lock_names_the_two_angles_that_it_leaves_open() -> None:
+def test_an_impulse_at_the_lock_names_the_two_undetermined_angles() -> None:
     """At x12 = -90 deg, x11 and x13 turn about one line: equal rates of both move nothing."""
     model = space_manipulator(angles=True, units="slug in").compile()
     q = np.array([0, 0, 0, 0, 0, 0, RIGHT, 0, 0, 0, 0, -RIGHT, 0, RIGHT])

@@ -125,7 +125,7 @@ def test_a_kinematic_singularity_and_the_ways_through_it() -> None:
 
 
 @pytest.mark.parametrize("step", [0.05, 0.5, np.pi / 2])
-def test_mirrored_assemblies_are_told_apart_and_kept(step: float) -> None:
+def test_mirrored_assemblies_are_distinguished_and_kept(step: float) -> None:
     """S-07: two ways to close at every crank angle; however long the steps, the motion stays on its own."""
     s = massless(four_bar())
     branches = da.assemble(s, fixed={"A": 1.0}, branches=True).branches

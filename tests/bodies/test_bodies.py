@@ -181,7 +181,7 @@ def _pair(gravity: tuple[float, float, float] = (0, 0, -9.81)) -> da.System:
     return s
 
 
-def test_a_forgotten_connection_to_ground_is_said() -> None:
+def test_a_forgotten_connection_to_ground_is_reported() -> None:
     s = _pair()
     (note,) = da.simulate(s, 0.1).stats.notes
     assert "'a', 'b' are not connected to ground by anything and fall freely" in note and "da.Free()" in note
@@ -205,7 +205,7 @@ def test_parts_that_fly_on_purpose_are_not_remarked_upon(meant: object) -> None:
     assert da.simulate(s, 0.01).stats.notes == [] and "fall" not in str(s.check())
 
 
-def test_the_start_of_a_body_that_nobody_connected_is_by_its_place() -> None:
+def test_an_unconnected_body_starts_at_its_placed_position() -> None:
     s = da.System("stone", gravity=(0, 0, 0))
     s.body("stone", da.sphere(0.1, mass=1.0))
     with pytest.raises(

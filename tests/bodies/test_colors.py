@@ -96,7 +96,7 @@ def test_a_yaml_names_colours_and_refuses_what_is_none(tmp_path: Path) -> None:
         da.load(file)
 
 
-def test_colours_are_read_and_told() -> None:
+def test_colours_are_read_and_reported() -> None:
     assert as_color("Dark Gray", item="x") == as_color("#2d2d2d", item="x")
     assert as_color("#ff800080", item="x") == pytest.approx((1.0, 128 / 255, 0.0, 128 / 255))
     assert color_text((1.0, 0.5, 0.0, 1.0)) == "#FF8000"

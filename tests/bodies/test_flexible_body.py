@@ -27,7 +27,7 @@ def given(**changes) -> da.FlexibleBody:
     return da.FlexibleBody(data.pop("nodes"), data.pop("modes"), **{k: v for k, v in data.items() if v is not None})
 
 
-def test_dense_and_sparse_matrices_say_the_same() -> None:
+def test_dense_and_sparse_matrices_agree() -> None:
     sparse, full = given(), given(mass_matrix=STRUCTURE.mass.toarray(), stiffness=STRUCTURE.stiffness.toarray())
     for name in ("modal_mass", "modal_stiffness", "com", "inertia", "frequencies"):
         one, other = getattr(sparse, name), getattr(full, name)

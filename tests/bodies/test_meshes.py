@@ -98,7 +98,7 @@ def test_a_hollow_ball_is_the_difference_of_two() -> None:
     np.testing.assert_allclose(shell.inertia, whole.inertia - hole.inertia, rtol=1e-12, atol=1e-16)
 
 
-def test_an_open_surface_has_no_mass_and_says_how_it_is_open() -> None:
+def test_an_open_surface_has_no_mass_and_is_reported() -> None:
     corners, triangles = cube()
     with pytest.raises(da.ModelError, match="not closed: 3 edges have a triangle on one side only"):
         da.mesh((corners, triangles[1:]), density=1.0)
@@ -258,7 +258,7 @@ def test_a_missing_mesh_is_a_stick_and_a_note(tmp_path: Path) -> None:
         s.draw(path=tmp_path / "arm.png")
 
 
-def test_a_mesh_that_cannot_be_read_is_told_when_it_is_drawn(tmp_path: Path) -> None:
+def test_a_mesh_that_cannot_be_read_is_reported_when_it_is_drawn(tmp_path: Path) -> None:
     (tmp_path / "part.stl").write_bytes(b"")
     (tmp_path / "arm.urdf").write_text(URDF.format("part.stl"))
     s = da.load(tmp_path / "arm.urdf")

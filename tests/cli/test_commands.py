@@ -60,7 +60,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> Any:
 # ---- new
 
 
-def test_a_new_file_runs_and_says_the_same_as_its_copies(folder: Path, told: Any) -> None:
+def test_a_new_file_runs_and_prints_the_same_as_its_copies(folder: Path, told: Any) -> None:
     words = (folder / "four_bar.yaml").read_text()
     assert words.count("#") > 8  # it explains itself
     found = told("simulate", "four_bar.yaml", "--t-end", "0.5", "--out", "run.nc")
@@ -162,7 +162,7 @@ def test_robots_are_models_too(folder: Path, told: Any) -> None:
         (ARM.replace("= l,", "= l/(1 - 1),"), "it has no value", 2),
     ],
 )  # fmt: skip
-def test_a_bad_file_is_one_line_of_words_and_no_traceback(
+def test_a_bad_file_gives_one_line_and_no_traceback(
     text: str, said: str, status: int, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "bad.yaml").write_text(text)
@@ -199,7 +199,7 @@ def test_every_verb_has_help_with_an_example() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_knows_all_verbs_and_options(shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_completion_offers_commands_and_options(shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
     text = capsys.readouterr().out
     assert all(word in text for word in (*VERBS, "t-end", "parameter", "branches"))
@@ -217,7 +217,7 @@ def test_completion_knows_all_verbs_and_options(shell: str, tmp_path: Path, caps
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_knows_methods_and_systems_of_the_library(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_completion_offers_methods_and_library_systems(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
     text = capsys.readouterr().out
     assert "dop853" in text and "LSODA" in text and "stewart" in text and "fixed free" in text
@@ -231,7 +231,7 @@ def test_completion_knows_methods_and_systems_of_the_library(shell: str, capsys:
         (["simulate", "arm.yaml", "--t_end", "3"], "did you mean '--t-end'"),
     ],
 )
-def test_misspelt_words_are_answered_with_those_that_exist(
+def test_misspelt_options_get_suggestions(
     words: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -246,7 +246,7 @@ def test_a_new_file_names_parameters_that_it_has(folder: Path, told: Any) -> Non
     assert told("check", "linkage.yaml")["parameters"]["a"] == 0.1
 
 
-def test_the_doctor_says_what_is_here(told: Any) -> None:
+def test_doctor_lists_the_installation(told: Any) -> None:
     found = told("doctor")
     assert found["works"] and found["dalembert"] == da.__version__ and found["instructions"] == da.isa
     assert found["packages"]["numpy"] == np.__version__

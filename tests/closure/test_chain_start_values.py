@@ -68,7 +68,7 @@ def test_redundant_dof_meets_what_is_asked_without_moving_the_end() -> None:
     assert abs(0.3 * np.exp(1j * found).sum() - (0.5 + 0.2j)) < 1e-9
 
 
-def test_more_than_can_be_met_is_changed_least_and_said() -> None:
+def test_more_than_can_be_met_is_changed_least_and_reported() -> None:
     """With the end driven to its place three pins are left one DOF: two wishes, by the least squares of both."""
     s = puck((0.3, 0.3, 0.3))
     for name, value in (("P.x", 0.5), ("P.y", 0.2), ("P.angle", 0.1)):
@@ -143,7 +143,7 @@ def test_what_a_chain_cannot_be_given_is_refused() -> None:
         s.initial("chain.0.angel", position=1.0)
 
 
-def test_angles_that_no_position_of_a_loop_has_are_said() -> None:
+def test_angles_that_no_position_of_a_loop_has_are_reported() -> None:
     """The coupler of a four-bar as a chain: one of its angles moves the mechanism, both are too many."""
     s = da.System("four-bar")
     crank, rocker = s.body("crank", da.rod(length=0.1, mass=0.5)), s.body("rocker", da.rod(length=0.3, mass=0.8))
@@ -212,7 +212,7 @@ def test_a_redundant_arm_turns_within_itself_as_asked() -> None:
     assert not notes and np.abs(state.v).max() < 1e-12
 
 
-def test_rates_that_a_loop_does_not_permit_are_changed_least_and_said() -> None:
+def test_rates_that_a_loop_does_not_permit_are_changed_least_and_reported() -> None:
     s = puck()
     for name, value in (("P.x", 0.5), ("P.y", 0.2)):
         s.drive(name, position=value)

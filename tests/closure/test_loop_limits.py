@@ -114,7 +114,7 @@ def test_one_configuration_serves_a_batch_of_speeds() -> None:
         assert np.allclose(lam[k], model.multipliers(q, v[k]), atol=1e-9)
 
 
-def test_outputs_may_replace_inputs_or_say_no() -> None:
+def test_outputs_replace_inputs_or_are_refused() -> None:
     s = da.System()
     s.body("free", da.box(1, 2, 3, 4))
     model = s.compile()

@@ -188,7 +188,7 @@ def test_sol_dead_point_is_an_unsuitable_choice_not_a_loss_of_rank() -> None:
     assert (singular.mobility, singular.general, singular.permanent) == (2, 1, False)
 
 
-def test_an_unsuitable_drive_is_told_from_a_suitable_one() -> None:
+def test_an_unsuitable_drive_is_distinguished_from_a_suitable_one() -> None:
     # slider at its dead point: the slider cannot drive the crank, the crank can drive the slider
     s = da.System("slider at dead point")
     crank, rod, slider = (

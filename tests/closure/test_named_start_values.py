@@ -114,7 +114,7 @@ def test_a_live_run_starts_by_names() -> None:
     ],
     ids=str,
 )
-def test_names_and_values_that_say_nothing_are_refused(given: dict, words: str) -> None:
+def test_meaningless_names_and_values_are_refused(given: dict, words: str) -> None:
     with pytest.raises(da.ModelError, match=words):
         da.start_state(four_bar(), given)
 

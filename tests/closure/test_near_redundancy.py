@@ -19,7 +19,7 @@ def three_cranks(misfit: float) -> da.System:
     return s
 
 
-def test_a_third_crank_that_does_not_quite_fit_is_said() -> None:
+def test_a_third_crank_that_does_not_quite_fit_is_reported() -> None:
     result = da.simulate(three_cranks(1e-12), 0.3)
     misfit, condition = result.stats.notes
     assert "'high2' demand the same thing but for 5e-13 m" in misfit
@@ -33,7 +33,7 @@ def test_one_that_fits_is_not(misfit: float) -> None:
     assert da.simulate(three_cranks(misfit), 0.3).stats.notes == []
 
 
-def test_joints_of_a_door_out_of_line_by_a_little_are_said() -> None:
+def test_joints_of_a_door_out_of_line_by_a_little_are_reported() -> None:
     """Axes that differ by 1e-11 rad cannot be told apart at rest, but their reactions cannot be trusted."""
     s = da.System("door")
     leaf = s.body("leaf", da.plate(0.9, 2.0, 30.0))

@@ -88,7 +88,7 @@ def test_a_table_that_repeats_goes_on_smoothly() -> None:
         da.Table([0.0, 1.0], values=[0.0, 1.0], outside="repeat")
 
 
-def test_any_function_becomes_a_table_with_its_error_said() -> None:
+def test_any_function_becomes_a_table_with_its_error() -> None:
     table = da.Table.sampled(lambda x: math.exp(-x) if x > 0 else 1 - x + x * x / 2, (-1.0, 2.0), tolerance=1e-7)
     assert 0.0 < table.error < 1e-6
     x = np.linspace(-1.0, 2.0, 777)

@@ -149,7 +149,7 @@ def test_a_descent_depends_on_nothing_but_its_start() -> None:
     assert np.abs(whole.q).max() <= 2.8
 
 
-def test_a_descent_stops_at_bounds_and_says_what_presses() -> None:
+def test_a_descent_stops_at_bounds_and_names_the_active_ones() -> None:
     reach = reach_of(planar_arm(J2={"lower": 0.5, "upper": 1.0}), {"link2.tool": (0.2, 0.1, 0.0)})
     down = solve_bounded(reach, np.array([[0.0, 0.8]]), np.zeros(1, dtype=int))
     assert not down.done[0] and down.q[0, 1] == 1.0 and down.push[0, 1] < 0

@@ -100,7 +100,7 @@ def test_estimates_lie_within_their_confidence(data: tuple[Array, ...]) -> None:
     assert np.mean(inside) == pytest.approx(0.95, abs=0.03)
 
 
-def test_what_cannot_be_told_is_refused() -> None:
+def test_undetermined_inputs_are_refused() -> None:
     with pytest.raises(da.ModelError, match="nothing moves"):
         da.identify(np.zeros((5, 2)), np.zeros(5))
     with pytest.raises(da.ModelError, match="more than 2 numbers"):

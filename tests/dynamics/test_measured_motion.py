@@ -294,7 +294,7 @@ def test_bounds_that_are_too_narrow_are_named() -> None:
     assert told["shoulder"] == pytest.approx(5.0)
 
 
-def test_inputs_that_act_through_states_are_told_apart() -> None:
+def test_inputs_that_act_through_states_are_distinguished() -> None:
     s = two_links()
     motor = {"resistance": 1.0, "constant": 0.1, "inductance": 1e-3}
     s.connect("motor", da.DCMotor("u", **motor, sources={"u": lambda t: 0.0}), "shoulder")
@@ -347,7 +347,7 @@ def test_moment_arms_in_loops_follow_the_loop() -> None:
         da.moment_arms(s, q, elements="rope", coordinates="A")
 
 
-def test_noisy_samples_are_said_and_smooth_ones_are_not() -> None:
+def test_noisy_samples_add_a_note_and_smooth_ones_do_not() -> None:
     s = da.System("arm")
     s.connect("A", da.Revolute("y"), s.ground, s.body("rod", da.rod(1.0, 2.0)))
     t = np.linspace(0.0, 1.0, 51)

@@ -54,7 +54,7 @@ def test_what_is_identified_from_forces_of_a_motion_is_what_the_arm_has():
     assert set(base.unidentifiable) <= set(da.inertial_parameter_names(model))
 
 
-def test_a_pendulum_tells_its_moment_and_its_inertia_about_the_axis():
+def test_static_moment_and_inertia_of_a_pendulum_are_identified():
     s = rod_pendulum()
     base = da.base_parameters(s)
     assert {base.names[k] for k in base.independent} == {"bob.moment.x", "bob.moment.z", "bob.J.yy"}

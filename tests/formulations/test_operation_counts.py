@@ -25,7 +25,7 @@ def test_table_1_of_the_source(shape: tuple[int, int], expected: tuple[int, int]
     assert np.allclose(articulated_count([modes] * bodies), expected, rtol=0, atol=1e-9)
 
 
-def test_counts_of_a_system_tell_the_source_from_the_kernels() -> None:
+def test_operation_counts_of_source_and_kernels_differ() -> None:
     steel = da.Material(E=210e9, nu=0.3, density=7850)
     link = da.beam(1.0, da.Section.circle(0.01), steel, modes=da.CantileverModes(5))
     s = da.System("three links")

@@ -38,7 +38,7 @@ def drive_all(s, rng):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_core_and_drives_say_the_same(seed):
+def test_core_and_drives_agree(seed):
     rng = np.random.default_rng(seed)
     model = drive_all(every_joint_both_ways(rng), rng).compile()
     t = 0.37

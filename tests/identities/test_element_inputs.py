@@ -125,7 +125,7 @@ def test_power_balance_closes(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_lanes_run_as_one_by_one(seed: int) -> None:
+def test_simd_batches_run_as_one_by_one(seed: int) -> None:
     """Elements without states run in lanes: signals, sensors, unknowns and tables in packs."""
     system, rng, markers = branched(seed)
     joints = list(system.connections)

@@ -238,7 +238,7 @@ def test_points_without_frames(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_lanes_and_derivatives(seed):
+def test_simd_batches_and_derivatives(seed):
     _, model, q, v, rng = tree(seed)
     states = [random_deformed_state(model, rng) for _ in range(11)]
     qs, vs, taus = np.array([x for x, _ in states]), np.array([x for _, x in states]), rng.normal(size=(11, model.nv))
@@ -408,7 +408,7 @@ def test_power_balance_with_damping_and_loops(method):
     assert result["energy.dissipated"][-1] > 0
 
 
-def test_lanes_of_an_ensemble_are_single_runs():
+def test_simd_batches_of_an_ensemble_are_single_runs():
     s = da.System("arm")
     arm = s.body("arm", beam(4, nm=3, stiffness=(50.0, 50.0)))
     s.connect("A", da.Revolute("y"), s.ground, arm.at(node=0))

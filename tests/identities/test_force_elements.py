@@ -127,7 +127,7 @@ def test_forces_agree_with_numpy(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_virtual_power_is_what_energies_say(seed: int) -> None:
+def test_virtual_power_equals_the_rate_of_energy(seed: int) -> None:
     """Power of tau and loads = - rate of what is stored - dissipated + brought."""
     rng = np.random.default_rng(100 + seed)
     system = random_system(rng, 6)

@@ -16,7 +16,7 @@ from dalembert.simulation.options import make_options
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_own_numbers_in_lanes_are_those_of_a_model_that_has_them(kind):
+def test_parameters_in_simd_batches_equal_those_of_a_model_with_them(kind):
     rng = np.random.default_rng(5)
     s, q, v = kind(rng)
     model = s.compile()
@@ -114,7 +114,7 @@ def five_bar() -> da.System:
 
 
 @pytest.mark.parametrize("state", [None, {"A.speed": [1.0, 2.0, 3.0]}])
-def test_speeds_that_nobody_gave_are_those_of_each_runs_masses(state):
+def test_start_velocities_follow_the_masses_of_each_run(state):
     model, mass = five_bar().compile(), np.array([1.0, 5.0, 20.0])
     how = {"times": [0.0, 0.2], "rtol": 1e-9, "atol": 1e-10}
     runs = da.simulate(model, 0.2, state=state, parameters={"b1.mass": mass, "b2.mass": mass[::-1]}, **how)

@@ -133,7 +133,7 @@ def mechanism(name: str) -> Batch:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", ["four bar", "bricard", "andrews", "bennett", "sarrus"])
-def test_mechanisms_in_lanes(name: str, size: int) -> None:
+def test_mechanisms_in_simd_batches(name: str, size: int) -> None:
     assert_rows(mechanism(name).first(size))
 
 
@@ -170,12 +170,12 @@ LOOPED = (0, 1, 5, 6, 7, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19)  # seeds that dr
 
 
 @pytest.mark.parametrize("seed", LOOPED)
-def test_random_loops_in_lanes(seed: int) -> None:
+def test_random_loops_in_simd_batches(seed: int) -> None:
     assert_rows(random_loops(seed), NEAR_SINGULAR)
 
 
 @pytest.mark.parametrize("seed", LOOPED)
-def test_closures_in_lanes(seed: int) -> None:
+def test_closures_in_simd_batches(seed: int) -> None:
     """Rows, their rates and Jacobians, whatever closes the loops."""
     batch = random_loops(seed, 11)
     model = batch.model
@@ -203,7 +203,7 @@ def test_random_loops_repeat_rows() -> None:
 
 
 @pytest.mark.parametrize("seed", LOOPED[:8])
-def test_conditions_in_lanes(seed: int) -> None:
+def test_conditions_in_simd_batches(seed: int) -> None:
     """Locks, closures that do not hold, and stabilisation are those of all rows."""
     batch = random_loops(seed)
     model = batch.model
@@ -282,7 +282,7 @@ def wired_batch(seed: int, size: int) -> Batch:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("seed", range(4))
-def test_element_states_unknowns_inputs_and_drives_in_lanes(seed: int, size: int) -> None:
+def test_element_states_unknowns_inputs_and_drives_in_simd_batches(seed: int, size: int) -> None:
     batch = wired_batch(seed, size)
     assert_rows(batch)
     other = batch.model.conditions({"lag.k": 5.0}, locked=batch.model.joint_names[-1])
@@ -290,7 +290,7 @@ def test_element_states_unknowns_inputs_and_drives_in_lanes(seed: int, size: int
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_elements_of_the_whole_library_in_lanes(seed: int) -> None:
+def test_elements_of_the_whole_library_in_simd_batches(seed: int) -> None:
     rng = np.random.default_rng(seed)
     system = random_system(rng, 5, isolated=1)
     q, _ = random_state(system, rng)
@@ -318,7 +318,7 @@ def test_elements_that_feel_transmitted_loads_in_batches() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_flexible_trees_in_lanes(seed: int) -> None:
+def test_flexible_trees_in_simd_batches(seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = random_flexible_tree(rng, 4, damping=0.03).compile()
     states = [random_deformed_state(model, rng, 0.2) for _ in range(5)]
@@ -329,7 +329,7 @@ def test_flexible_trees_in_lanes(seed: int) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_inverse_dynamics_of_trees_in_lanes(size: int) -> None:
+def test_inverse_dynamics_of_trees_in_simd_batches(size: int) -> None:
     batch = wired_batch(0, size)
     assert not batch.model.nc
     assert_rows(batch, of=lambda part: {"tau": part.inverse_dynamics()})

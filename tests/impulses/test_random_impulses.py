@@ -111,7 +111,7 @@ def size(x: Array) -> float:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_blow_on_a_tree_does_what_newton_says_of_each_body(seed: int) -> None:
+def test_an_impulse_on_a_tree_obeys_newton_for_each_body(seed: int) -> None:
     rng = np.random.default_rng(seed)
     system = random_system(rng, 6, isolated=2)
     model = system.compile()

@@ -78,7 +78,7 @@ def test_numbers_that_are_none_are_sealed_too(suffix: str, tmp_path: Path) -> No
     assert np.isnan(da.Result.load(tmp_path / f"run{suffix}")["a"]).all()
 
 
-def test_a_table_changed_by_hand_is_refused_and_says_so(result: da.Result, tmp_path: Path) -> None:
+def test_a_table_changed_by_hand_is_refused(result: da.Result, tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     result.save(path)
     lines = path.read_text().splitlines(keepends=True)

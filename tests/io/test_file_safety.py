@@ -96,7 +96,7 @@ def test_a_folder_that_may_not_be_written_to_is_named(result: da.Result, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["run.csv", "run.nc", "model.yaml", "drawing.png"])
-def test_a_full_disk_is_said_with_the_file_and_nothing_is_lost(
+def test_a_full_disk_is_reported_with_the_file_and_nothing_is_lost(
     name: str, result: da.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -112,7 +112,7 @@ def test_a_full_disk_is_said_with_the_file_and_nothing_is_lost(
 
 
 @pytest.mark.parametrize("name", ["run.csv", "drawing.png"])
-def test_nobody_reads_a_private_file_while_it_is_written(
+def test_a_private_file_stays_private_while_it_is_written(
     name: str, result: da.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modes = []

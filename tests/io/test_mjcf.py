@@ -155,7 +155,7 @@ def test_equalities_close_loops_and_couple_joints() -> None:
     assert s["C"].element.kind == "Fixed"
 
 
-def test_what_does_not_map_is_said() -> None:
+def test_unsupported_items_are_reported() -> None:
     text = """<mujoco><option density="1.2"/><worldbody><geom name="post" size="0.1"/>
       <body name="b"><joint name="j" type="ball" range="0 30" limited="true"/><geom size="0.1"/><site name="p"/></body>
       <site name="q" pos="0 0 1"/></worldbody>
@@ -284,7 +284,7 @@ def test_joints_of_bodies_without_mass_stand_on_what_they_carry(tmp_path: Path) 
         da.save(s, tmp_path / "gimbal.xml")
 
 
-def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
+def test_items_that_cannot_be_written_are_refused_or_reported(tmp_path: Path) -> None:
     s = da.System("odd")
     a = s.body("a", da.box(0.1, 0.1, 0.1, mass=1.0))
     joint = s.connect("A", da.Revolute("y", restitution=0.5, lower=-1.0, upper=1.0), s.ground, a)

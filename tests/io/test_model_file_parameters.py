@@ -82,7 +82,7 @@ def test_text_of_an_expression_is_read_as_the_very_same(build: object) -> None:
 BODY = "bodies: {b: {shape: {type: rod, length: = a, mass: 1}}}\n"
 
 
-def test_files_say_parameters_in_any_order_and_with_units(tmp_path: Path) -> None:
+def test_files_may_list_parameters_in_any_order_and_with_units(tmp_path: Path) -> None:
     text = "dalembert: 1\nparameters: {a: = 2*c + 1 mm, c: 100 mm, `d`: {value: 3 kg, meaning: of all}}\n" + BODY
     (tmp_path / "m.yaml").write_text(text.replace("`d`", "d"))
     s = da.load(tmp_path / "m.yaml")
@@ -91,7 +91,7 @@ def test_files_say_parameters_in_any_order_and_with_units(tmp_path: Path) -> Non
     assert s.bodies["b"].expressions["com.x"].at({"c": 0.2}) == pytest.approx(0.2005)
 
 
-def test_a_file_that_includes_another_has_the_say_of_its_parameters(tmp_path: Path) -> None:
+def test_an_including_file_overrides_parameters(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "base.yaml").write_text("dalembert: 1\ninclude: deep.yaml\nparameters: {a: 1}\n" + BODY)
     (tmp_path / "sub" / "deep.yaml").write_text("dalembert: 1\nconstants: {c: 3}\n")
@@ -130,7 +130,7 @@ def test_constants_may_stand_where_parameters_may_not(tmp_path: Path) -> None:
         ("parameters: {a: = " + "(" * 300 + "1" + ")" * 300 + "}\n", "nested too deeply"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_parameters_is_said_with_its_place(text: str, told: str, tmp_path: Path) -> None:
+def test_errors_of_parameters_name_their_position(text: str, told: str, tmp_path: Path) -> None:
     assert told in said(tmp_path, "dalembert: 1\n" + text)
 
 

@@ -207,7 +207,7 @@ def test_every_public_class_of_the_rooms_can_be_named() -> None:
         assert classes - set(known_kinds()) <= bases
 
 
-def test_what_elements_know_of_each_other_comes_back(tmp_path: Path) -> None:
+def test_connections_between_elements_are_restored(tmp_path: Path) -> None:
     s = da.System("sensed", gravity=(0, 0, -1.0))
     wheel, mass = (s.body(n, da.box(0.1, 0.1, 0.1, mass=1.0)) for n in ("wheel", "mass"))
     s.connect("spin", da.Revolute("z"), s.ground, wheel)

@@ -193,7 +193,7 @@ drives:
 """
 
 
-def test_a_file_written_by_hand_is_the_system_it_says(tmp_path: Path) -> None:
+def test_a_file_written_by_hand_gives_its_system(tmp_path: Path) -> None:
     (tmp_path / "four_bar.yaml").write_text(BY_HAND)
     s = da.load(tmp_path / "four_bar.yaml")
     assert s.bodies["crank"].mass == 0.5 and s.bodies["coupler"].shape.size["length"] == 0.4  # type: ignore[union-attr]
@@ -233,7 +233,7 @@ def test_files_include_others_but_not_in_circles(tmp_path: Path) -> None:
         (("bodies:\n", "bodies: [\n"), r"this is no YAML"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_its_place(change: tuple[str, str], said: str, tmp_path: Path) -> None:
+def test_errors_name_their_position(change: tuple[str, str], said: str, tmp_path: Path) -> None:
     assert change[0] in BY_HAND
     (tmp_path / "four_bar.yaml").write_text(BY_HAND.replace(*change))
     with pytest.raises(da.FileError, match=said):

@@ -165,7 +165,7 @@ def test_the_likeness_of_systems_and_laws_is_plain_and_stays() -> None:
         assert first_difference(json.loads(json.dumps(fingerprint(s.compile()))), fingerprint(s.compile())) is None
 
 
-def test_flexible_bodies_are_told_apart() -> None:
+def test_flexible_bodies_are_distinguished() -> None:
     def arm(thickness: float) -> da.Model:
         s = da.System("arm")
         steel = da.Material(2.1e11, 0.3, 7850.0)
@@ -215,7 +215,7 @@ def push(state: da.State) -> dict[str, float]:
     return {"A": 2.0}
 
 
-def test_that_control_is_not_kept_is_said(tmp_path: Path) -> None:
+def test_files_note_that_control_is_not_kept(tmp_path: Path) -> None:
     model = machine().compile()
     result = da.simulate(model, 0.1, control=push)
     result.save(tmp_path / "run.nc")

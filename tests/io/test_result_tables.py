@@ -46,7 +46,7 @@ def test_all_states_are_written_if_nothing_is_named(result: da.Result, tmp_path:
     assert list(units.values()) == ["s", "rad", "rad/s"] and list(columns)[1:] == [f"{ODD}.position", f"{ODD}.speed"]
 
 
-def test_names_that_matlab_does_not_take_are_told(result: da.Result, tmp_path: Path) -> None:
+def test_names_that_matlab_does_not_take_are_reported(result: da.Result, tmp_path: Path) -> None:
     from scipy.io import loadmat
 
     result.to_mat(tmp_path / "run.mat")

@@ -170,7 +170,7 @@ def test_bad_documents_end_in_named_errors(text: str, words: str) -> None:
         quietly(text)
 
 
-def test_the_door_knows_sdf(tmp_path: Path) -> None:
+def test_load_reads_sdf(tmp_path: Path) -> None:
     for name in ("m.sdf", "m.world", "m.xml"):
         (tmp_path / name).write_text(model(link("a") + joint("A", "revolute", "world", "a")))
         assert da.load(tmp_path / name)["A"].element.kind == "Revolute"

@@ -514,7 +514,7 @@ def test_declared_encodings_are_read(encoding: str, tmp_path: Path) -> None:
     assert list(load_urdf("\n" + text).bodies) == ["é"]  # a string is text already, whatever it declares
 
 
-def test_no_encoding_that_python_knows_does_harm() -> None:
+def test_no_encoding_does_harm() -> None:
     from encodings.aliases import aliases
 
     for name in sorted({*aliases, *aliases.values()}):

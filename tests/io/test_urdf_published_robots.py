@@ -152,7 +152,7 @@ def test_an_inertia_of_round_off_is_that_of_a_point() -> None:
     assert not system.notes
 
 
-def test_what_inertia_may_be_is_said() -> None:
+def test_impossible_inertia_is_reported() -> None:
     with pytest.raises(da.ModelError, match="inertia is 'lenient'; use 'keep' or 'strict'"):
         load_urdf(TRAPS["only a base"], inertia="lenient")
 
@@ -175,7 +175,7 @@ def test_a_free_base_is_started_by_plain_names() -> None:
     assert np.allclose(again["base.position"][-1], result["base.position"][-1], atol=1e-8)
 
 
-def test_a_joint_whose_leader_is_missing_moves_by_itself_and_is_said() -> None:
+def test_a_joint_whose_leader_is_missing_moves_by_itself_and_is_reported() -> None:
     with pytest.warns(ModelWarning, match=r"joint 'A': it moves by itself.*follow 'knee', and no joint has that name"):
         system = load_urdf(TRAPS["a mimic of nobody"])
     assert not system.mimics and system.compile().nc == 0 and system.compile().nv == 1
@@ -230,7 +230,7 @@ def test_joints_may_hang_on_a_world_that_is_no_link() -> None:
     assert any("'world'" in note for note in system.notes)
 
 
-def test_limits_without_room_are_no_limits_and_said() -> None:
+def test_limits_without_range_are_dropped_with_a_note() -> None:
     turned = robot(link("base"), link("arm"), joint("A", "base", "arm", AXIS, limit='<limit lower="1" upper="-1"/>'))
     with pytest.warns(
         ModelWarning, match=r"joint 'A': it moves without stops; its lower limit 1 exceeds the upper, -1"

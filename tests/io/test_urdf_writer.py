@@ -114,7 +114,7 @@ def test_a_screw_and_couplings_become_mimics(tmp_path: Path) -> None:
         assert np.allclose(before[f"{angle}.position"][-1], after[f"{angle}.position"][-1], rtol=0, atol=1e-7)
 
 
-def test_what_urdf_does_not_hold_is_said(tmp_path: Path) -> None:
+def test_items_that_urdf_cannot_hold_are_reported(tmp_path: Path) -> None:
     s = chain([da.Revolute("y", armature=0.1), da.Spherical()], np.random.default_rng(4))
     s.gravity = (0, 0, -1.62)
     s.connect("spring", da.JointSpring(3.0), "h0")

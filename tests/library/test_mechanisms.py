@@ -239,6 +239,6 @@ def test_the_pin_of_a_geneva_drive_stays_in_its_slot(slots: int) -> None:
         (lambda: L.geneva(2), r"3 or more"),
     ],
 )
-def test_what_cannot_be_built_is_said(make: Any, words: str) -> None:
+def test_impossible_dimensions_are_reported(make: Any, words: str) -> None:
     with pytest.raises(da.ModelError, match=words):
         make()

@@ -209,6 +209,6 @@ def test_a_rack_steers_both_sides_alike() -> None:
         (lambda: L.rack_steering(rack=1.5), r"inside the ends of the arms"),
     ],
 )
-def test_what_cannot_be_built_is_said(make: Any, words: str) -> None:
+def test_impossible_dimensions_are_reported(make: Any, words: str) -> None:
     with pytest.raises(da.ModelError, match=words):
         make()

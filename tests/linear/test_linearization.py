@@ -38,7 +38,7 @@ def test_a_double_pendulum_has_lagranges_matrices() -> None:
     assert lin.notes == ()
 
 
-def test_no_equilibrium_is_said() -> None:
+def test_a_missing_equilibrium_is_reported() -> None:
     lin = da.linearize(double_pendulum(0.3))
     assert any("no equilibrium: 'B' accelerates by" in note or "no equilibrium: 'A'" in note for note in lin.notes)
     assert "note: no equilibrium" in str(lin)
@@ -250,7 +250,7 @@ def test_what_other_packages_take() -> None:
     assert_allclose(by_control, by_scipy, rtol=1e-9)
 
 
-def test_dry_friction_is_said_to_be_left_out() -> None:
+def test_dry_friction_is_reported_to_be_left_out() -> None:
     s = da.System("rough")
     s.connect("A", da.Revolute("y", friction=1.0), s.ground, s.body("rod", da.rod(1.0, 1.0)))
     assert any("dry friction of 'A' is left out" in note for note in da.linearize(s, {"A": np.pi / 2}).notes)

@@ -288,7 +288,7 @@ def test_a_rolling_disc_stands_up_beyond_its_critical_speed(share: float) -> Non
         assert lin.eigenvalues.real.max() < 1e-5
 
 
-def test_coordinates_that_turn_with_a_disc_are_said_to_have_no_constant_coefficients() -> None:
+def test_coordinates_that_turn_with_a_disc_are_reported_to_have_no_constant_coefficients() -> None:
     s = da.System("disc", gravity=(0, 0, -G))
     disc = s.body("disc", mass=2.0, inertia=(0.045, 0.09, 0.045))
     s.connect("F", da.Free(), s.ground, disc)

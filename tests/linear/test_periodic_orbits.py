@@ -80,7 +80,7 @@ def test_a_turning_four_bar_under_drive_returns_with_its_pendulum() -> None:
     assert_allclose(np.sin(again.q), np.sin(orbit.state().q), atol=1e-5)
 
 
-def test_where_no_orbit_is_near_it_is_said() -> None:
+def test_a_missing_periodic_orbit_is_reported() -> None:
     s = da.System("falls", gravity=(0, 0, -G))
     s.connect("X", da.Prismatic("z"), s.ground, s.body("m", da.box(1, 1, 1, mass=1.0)))
     with pytest.raises(da.IntegrationError, match="no periodic orbit"):

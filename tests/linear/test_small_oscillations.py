@@ -128,7 +128,7 @@ def test_flexible_bodies_with_element_states(seed: int) -> None:
     agrees(s, rng)
 
 
-def test_delays_have_no_linear_equations_and_say_so() -> None:
+def test_linearization_refuses_delays() -> None:
     s = da.System("late")
     s.connect("X", da.Prismatic("x"), s.ground, s.body("block", da.box(1, 1, 1, mass=1.0)))
     late = da.Delay("X.position", 0.1)

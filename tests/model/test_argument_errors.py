@@ -187,7 +187,7 @@ def test_batches_of_different_sizes_are_refused(rig: Rig, name: str) -> None:
 
 
 @pytest.mark.parametrize("kernel", ["forward_dynamics", "dynamics", "report", "d_dynamics"])
-def test_results_that_are_too_large_are_said_to_be(kernel: str) -> None:
+def test_results_that_are_too_large_are_reported(kernel: str) -> None:
     """And nothing else: the states themselves are finite and of the right shape."""
     model, q, v = chain(3).compile(), np.zeros(3), np.full(3, 1e200)
     calls: dict[str, Callable[[], Any]] = {

@@ -27,7 +27,7 @@ def test_a_door_leans_on_both_joints() -> None:
     assert moment == pytest.approx(-0.45 * WEIGHT)
 
 
-def test_printed_loads_say_what_is_shared() -> None:
+def test_printed_loads_mark_shared_ones() -> None:
     model = mechanisms.door().compile()
     text = repr(model.connection_loads([0.0], [0.0]))
     assert text.splitlines()[0] == "loads on the second markers, N m and N, world axes"

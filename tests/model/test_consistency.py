@@ -42,7 +42,7 @@ def damped_four_bar(geared: str = "") -> da.System:
 # ---- elements, damping and armature in every call
 
 
-def test_inverse_dynamics_knows_springs_and_dampers() -> None:
+def test_inverse_dynamics_includes_springs_and_dampers() -> None:
     model = swing().compile()
     assert da.inverse_dynamics(model, [0.4], [1.0], [0.0])["A"] == pytest.approx(7 * 0.4 + 0.5)
     assert model.inverse_dynamics([0.4], [1.0], [0.0]) == pytest.approx(7 * 0.4 + 0.5)
@@ -51,7 +51,7 @@ def test_inverse_dynamics_knows_springs_and_dampers() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_all_kernels_speak_of_the_system_as_described(seed: int) -> None:
+def test_all_kernels_evaluate_the_system_as_described(seed: int) -> None:
     rng = np.random.default_rng(seed)
     system = random_system(rng, 4)
     plain = system.compile()
@@ -115,7 +115,7 @@ def test_a_moment_of_damping_at_a_cut_joint_is_the_same_everywhere() -> None:
     assert np.abs(result["felt.y"] - moment).max() < 1e-9
 
 
-def test_efforts_of_drives_know_element_states() -> None:
+def test_efforts_of_drives_depend_on_element_states() -> None:
     s = swing()
     s.connect("memory", da.Maxwell(20.0, 4.0), "A")
     s.drive("A", position=da.Harmonic(0.4, 5.0))
@@ -129,7 +129,7 @@ def test_efforts_of_drives_know_element_states() -> None:
     assert np.abs(result["memory.effort"]).max() > 1.0
 
 
-def test_ida_knows_elements_at_nodes_of_flexible_bodies() -> None:
+def test_ida_includes_elements_at_nodes_of_flexible_bodies() -> None:
     pytest.importorskip("sksundae")
     s = da.System("beam")
     body = s.body("beam", beam(6, stiffness=(300.0, 300.0), nm=2))
@@ -194,7 +194,7 @@ def test_an_armature_acts_wherever_its_loop_is_cut() -> None:
         assert np.abs(geared[name] - with_wheel[name]).max() < 1e-8
 
 
-def test_joint_data_act_or_are_said() -> None:
+def test_joint_data_take_effect_or_add_a_note() -> None:
     s = swing(lower=-0.1, upper=0.5, friction=0.2, max_speed=0.1, max_effort=3.0)
     s.initial("A", position=0.2, speed=3.0)
     result = da.simulate(s, 1.0)
@@ -278,7 +278,7 @@ def test_the_effort_at_a_joint_under_control_is_what_acts_there() -> None:
     assert np.abs(result["A.moment"][:, 1] - 1.0 - result.t).max() < 1e-9
 
 
-def test_a_start_that_loops_do_not_permit_is_changed_least_and_said() -> None:
+def test_a_start_that_loops_do_not_permit_is_changed_least_and_reported() -> None:
     s = four_bar()
     s.initial("A", position=2.0, speed=10.0)
     result = da.simulate(s, 0.01)

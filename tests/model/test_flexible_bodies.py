@@ -176,7 +176,7 @@ def test_no_modes_is_rigid():
     assert models[0].forward_dynamics([0.3], [1.0]) == pytest.approx(models[1].forward_dynamics([0.3], [1.0]), rel=1e-9)
 
 
-def test_blow_on_a_flexible_body():
+def test_impulse_on_a_flexible_body():
     """An impulse at a node: M dv = J* p."""
     s = arm_system()
     model = s.compile()

@@ -52,7 +52,7 @@ def test_members_of_an_ensemble_have_numbers_of_their_own():
         np.testing.assert_allclose(many["rocker.position"][k], one["rocker.position"], rtol=1e-6, atol=1e-7)
 
 
-def test_an_event_that_changes_a_mass_keeps_speeds_and_every_output_knows_it():
+def test_an_event_that_changes_a_mass_keeps_velocities_and_updates_outputs():
     s = pendulum()
 
     def halve(now):
@@ -150,7 +150,7 @@ def test_what_follows_from_a_parameter_is_not_set_by_itself():
         model.conditions({"first.mass": 1.0})
 
 
-def test_no_expression_becomes_a_number_without_a_word():
+def test_no_expression_becomes_a_number_silently():
     s = da.System("s")
     p = s.parameter("p", 2.0)
     for lose in (float, int, bool, lambda x: np.asarray([x], dtype=float), lambda x: x < 3, np.zeros(3).__setitem__):
@@ -164,7 +164,7 @@ def test_no_expression_becomes_a_number_without_a_word():
     assert [x.value for x in np.array([1.0, 2.0]) * p] == [2.0, 4.0]
 
 
-def test_the_table_of_numbers_tells_values_units_and_expressions():
+def test_the_parameter_table_has_values_units_and_expressions():
     table = four_bar_with_parameters().parameters
     assert table["crank"].value == 0.1 and table["crank"].unit == "m"
     assert table["first.com.x"].follows == "crank / 2"

@@ -41,7 +41,7 @@ def same(a, b, within=1e-9):
     np.testing.assert_allclose(np.sort_complex(a), np.sort_complex(b), rtol=within, atol=within)
 
 
-def test_an_equilibrium_closes_the_loops_of_its_own_numbers() -> None:
+def test_an_equilibrium_closes_the_loops_of_its_parameters() -> None:
     found, described = da.equilibrium(four_bar(), parameters=OTHER), da.equilibrium(as_described())
     np.testing.assert_allclose(found.q, described.q, atol=1e-9)
     assert np.abs(as_described().compile().constraint_residual(found.q)).max() < 1e-12
@@ -165,7 +165,7 @@ def test_wrong_counts_and_outputs_are_refused_by_name() -> None:
         da.periodic_orbit(pendulum(), 1.0, free=["nothing"])
 
 
-def test_efforts_of_a_run_with_other_numbers_say_so() -> None:
+def test_efforts_of_a_run_with_other_parameters_are_reported() -> None:
     heavier = {"bob.mass": 3.0}
     run = da.simulate(pendulum(), 0.2, state={"A": 0.5}, parameters=heavier)
     assert "'bob.mass'" in da.inverse_dynamics(pendulum(), run).notes[0]
@@ -254,7 +254,7 @@ def test_numbers_of_a_model_and_of_an_equilibrium_that_contradict_each_other_are
     assert any("found with 'bob.mass' = 3, here 2" in note for note in asked.notes)
 
 
-def test_what_an_equilibrium_holds_is_held_and_said() -> None:
+def test_held_values_of_an_equilibrium_are_kept_and_reported() -> None:
     s = blown()
     eq = da.equilibrium(s, hold="A")
     found = da.modes(s, eq)
@@ -263,7 +263,7 @@ def test_what_an_equilibrium_holds_is_held_and_said() -> None:
     assert len(da.modes(s, eq.state())) == 1
 
 
-def test_runs_from_an_equilibrium_with_other_numbers_say_so() -> None:
+def test_runs_from_an_equilibrium_with_other_parameters_add_a_note() -> None:
     s = blown()
     eq = da.equilibrium(s, parameters={"bob.mass": 3.0}, inputs={"wind.fx": 7.0})
     notes = "\n".join(da.simulate(s, 0.01, state=eq).stats.notes)

@@ -79,14 +79,14 @@ PORTABLE = [name for name in MOTIONS if name not in ("driven_joints", "springs_a
 
 @every_way
 @pytest.mark.parametrize("motion", PORTABLE)
-def test_a_model_travels(motion: str, way: str) -> None:
+def test_a_model_can_be_pickled(motion: str, way: str) -> None:
     made = MOTIONS[motion]()
     state = made.state or da.State(*closed_state(made.model))
     assert_same_dynamics(made.model, COPIES[way](made.model), state.q, state.v)
 
 
 @every_way
-def test_a_model_with_elements_and_laws_travels(way: str) -> None:
+def test_a_model_with_elements_and_laws_can_be_pickled(way: str) -> None:
     model = machine().compile()
     other = COPIES[way](model)
     q, v = closed_state(model)
@@ -99,7 +99,7 @@ def test_a_model_with_elements_and_laws_travels(way: str) -> None:
 
 
 @every_way
-def test_a_model_of_flexible_bodies_and_custom_joints_travels(way: str) -> None:
+def test_a_model_of_flexible_bodies_and_custom_joints_can_be_pickled(way: str) -> None:
     system = da.System("flexible")
     arm = system.body("arm", random_flexible(np.random.default_rng(0), nm=3))
     bent = da.CustomJoint(("s",), ("s", "h*sin(s)", "0"), [("z", "0.3*s")], {"h": 0.2})
@@ -109,7 +109,7 @@ def test_a_model_of_flexible_bodies_and_custom_joints_travels(way: str) -> None:
     assert_same_dynamics(model, COPIES[way](model), state.q, state.v)
 
 
-def test_a_model_a_system_and_a_result_that_travel_together_stay_together() -> None:
+def test_model_system_and_result_pickled_together_stay_together() -> None:
     system = machine()
     model = system.compile()
     result = da.simulate(model, 0.1)
@@ -121,7 +121,7 @@ def test_a_model_a_system_and_a_result_that_travel_together_stay_together() -> N
 
 
 @every_way
-def test_conditions_travel_with_their_model(way: str) -> None:
+def test_conditions_are_pickled_with_their_model(way: str) -> None:
     model = machine().compile()
     q, v = closed_state(model)
     for conditions in (
@@ -140,7 +140,7 @@ def test_conditions_travel_with_their_model(way: str) -> None:
 
 
 @every_way
-def test_a_state_travels(way: str) -> None:
+def test_a_state_can_be_pickled(way: str) -> None:
     state = da.State(np.array([0.1, 0.2]), np.array([0.3, 0.4]), 0.5, np.array([0.6]))
     other = COPIES[way](state)
     assert other.t == state.t
@@ -152,7 +152,7 @@ def test_a_state_travels(way: str) -> None:
 
 
 @every_way
-def test_a_system_travels(way: str) -> None:
+def test_a_system_can_be_pickled(way: str) -> None:
     system = machine()
     other = COPIES[way](system)
     assert list(other.bodies) == list(system.bodies) and list(other.forces) == list(system.forces)
@@ -194,7 +194,7 @@ def assert_same_result(other: da.Result, result: da.Result) -> None:
 
 
 @every_way
-def test_a_result_travels_with_its_dense_output(run: da.Result, way: str) -> None:
+def test_a_result_is_pickled_with_its_dense_output(run: da.Result, way: str) -> None:
     other = COPIES[way](run)
     assert_same_result(other, run)
     middle = 0.5 * (run.t[3] + run.t[4])
@@ -202,7 +202,7 @@ def test_a_result_travels_with_its_dense_output(run: da.Result, way: str) -> Non
 
 
 @every_way
-def test_a_result_at_other_times_travels(run: da.Result, way: str) -> None:
+def test_a_result_at_other_times_can_be_pickled(run: da.Result, way: str) -> None:
     part = run.at(np.linspace(0.1, 0.4, 5))
     other = COPIES[way](part)
     assert_same_result(other, part)
@@ -268,7 +268,7 @@ def ensemble() -> da.Ensemble:
 
 
 @every_way
-def test_an_ensemble_travels(ensemble: da.Ensemble, way: str) -> None:
+def test_an_ensemble_can_be_pickled(ensemble: da.Ensemble, way: str) -> None:
     other = COPIES[way](ensemble)
     assert (other.q == ensemble.q).all() and other.status == ensemble.status and other.stats == ensemble.stats
     assert (other["k.effort"] == ensemble["k.effort"]).all()
@@ -326,7 +326,7 @@ FAILURES: dict[str, tuple[type[da.DalembertError], Callable[[], Any]]] = {
 
 @every_way
 @pytest.mark.parametrize("name", FAILURES)
-def test_errors_travel_with_what_they_carry(name: str, way: str) -> None:
+def test_errors_are_pickled_with_their_data(name: str, way: str) -> None:
     kind, fail = FAILURES[name]
     with pytest.raises(kind) as caught:
         fail()
@@ -345,7 +345,7 @@ def test_errors_travel_with_what_they_carry(name: str, way: str) -> None:
 
 
 @every_way
-def test_an_error_about_a_missing_package_travels(way: str) -> None:
+def test_an_error_about_a_missing_package_can_be_pickled(way: str) -> None:
     error = MissingPackageError("pictures", "matplotlib", "pip install matplotlib")
     other = COPIES[way](error)
     assert str(other) == str(error) and other.package == "matplotlib" and isinstance(other, ImportError)
@@ -367,7 +367,7 @@ def _stop(now: Any) -> None:
 
 
 @every_way
-def test_events_travel(way: str) -> None:
+def test_events_can_be_pickled(way: str) -> None:
     event = da.Event("low", "A.position", 0.9, direction=-1, action=_stop)
     other = COPIES[way](event)
     assert other == event
@@ -377,7 +377,7 @@ def test_events_travel(way: str) -> None:
 
 @every_way
 @pytest.mark.parametrize("name", ELEMENTS)
-def test_elements_travel(name: str, way: str) -> None:
+def test_elements_can_be_pickled(name: str, way: str) -> None:
     element, where = ELEMENTS[name], name.partition(":")[0]
     other = COPIES[way](element)
     assert type(other) is type(element) and repr(other) == repr(element)
@@ -387,7 +387,7 @@ def test_elements_travel(name: str, way: str) -> None:
 
 @every_way
 @pytest.mark.parametrize("name", LAWS)
-def test_laws_travel(name: str, way: str) -> None:
+def test_laws_can_be_pickled(name: str, way: str) -> None:
     other = COPIES[way](LAWS[name])
     assert [other(t) for t in (0.0, 0.3, 1.7)] == [LAWS[name](t) for t in (0.0, 0.3, 1.7)]
 
@@ -501,7 +501,7 @@ def test_parameters_of_elements_changed_in_place_do_not_reach_copies_of_the_mode
     assert (pickled(model).forward_dynamics(q, v) == before).all()
 
 
-def test_what_is_added_to_the_system_later_does_not_keep_a_model_or_result_from_travelling() -> None:
+def test_later_additions_to_the_system_do_not_prevent_pickling() -> None:
     system = four_bar()
     model = system.compile()
     result = da.simulate(model, 0.05)
@@ -511,7 +511,7 @@ def test_what_is_added_to_the_system_later_does_not_keep_a_model_or_result_from_
     assert (pickled(result).q == result.q).all()
 
 
-def test_andrews_mechanism_travels_to_the_same_bits() -> None:
+def test_andrews_mechanism_is_pickled_to_the_same_bits() -> None:
     model = andrews().compile()
     runs = [da.simulate(each, 1e-3) for each in (model, pickled(model), copy.deepcopy(model))]
     assert (runs[0].q == runs[1].q).all() and (runs[0].q == runs[2].q).all()

@@ -350,7 +350,7 @@ def test_any_closure_equations_serve() -> None:
 
 
 @pytest.mark.slow
-def test_sets_with_more_dofs_are_told_and_left_out() -> None:
+def test_sets_with_more_dofs_are_reported_and_left_out() -> None:
     from dalembert.library.mechanisms import sarrus
 
     found = da.circuits(sarrus(), "A1")  # legs that are folded turn by themselves
@@ -403,7 +403,7 @@ def test_circuits_of_a_geared_five_bar(ratio: float, turns: int) -> None:
         assert len(circuit.at(0.4)) == turns
 
 
-def test_what_never_comes_back_is_told_why() -> None:
+def test_motion_that_never_closes_is_reported_with_the_reason() -> None:
     from dalembert.library import Gear, rack_drive
 
     s = da.System("pulleys")

@@ -40,7 +40,7 @@ def test_centres_give_the_ratio_of_angular_velocities() -> None:
     assert np.abs(np.cross(pole - D, C - D)[:, 2]).max() < 1e-9 * np.abs(pole).max()
 
 
-def test_centres_at_infinity_are_said() -> None:
+def test_centres_at_infinity_are_reported() -> None:
     centres = da.instant_centres(driven(slider_crank()))
     slide = centres["slider", "ground"]
     assert slide.infinite.all() and np.isnan(slide.point).all()

@@ -339,7 +339,7 @@ def test_a_posture_is_the_least_of_all_along_the_target() -> None:
     assert np.sum((found.q - preferred) ** 2) == pytest.approx(best, abs=1e-6)
 
 
-def test_weights_say_who_moves() -> None:
+def test_weights_select_the_joints_that_move() -> None:
     s = planar_arm((1.0, 1.0, 1.0))
     start = np.array([0.3, 0.4, 0.5])
     goal = {"link3.tool": (1.5, 1.5, 0.0)}
@@ -539,7 +539,7 @@ def test_a_coarse_path_is_followed_in_small_steps() -> None:
     assert found.jumps == ()
 
 
-def test_a_path_tells_where_it_had_to_jump() -> None:
+def test_a_path_reports_where_it_jumps() -> None:
     s = planar_arm((1.0, 0.8), J1={"lower": -2.0, "upper": 2.0})
     angles = np.linspace(1.0, 3.0, 41)
     points = np.column_stack([1.2 * np.cos(angles), 1.2 * np.sin(angles), np.zeros_like(angles)])

@@ -462,7 +462,7 @@ def side(motion: da.Result, base: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6, 1e-8])
-def test_branches_that_nearly_meet_are_told_apart(gap: float) -> None:
+def test_branches_that_nearly_meet_are_distinguished(gap: float) -> None:
     """Crank-rockers that miss a change point by a gap; jumps of up to a turn, checked by the sign of a triangle."""
     random = np.random.default_rng(3)
     for stretched in (True, False, True, False):

@@ -238,7 +238,7 @@ def test_a_choice_of_rows_is_given_up_when_its_first_pivot_tires() -> None:
 
 
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
-def test_branches_that_nearly_meet_are_told_apart(gap: float) -> None:
+def test_branches_that_nearly_meet_are_distinguished(gap: float) -> None:
     """Crank-rockers that miss a change point by a gap: the triangle of coupler and rocker keeps its sign."""
     random = np.random.default_rng(7)
     for stretched in (True, False):

@@ -277,7 +277,7 @@ def test_links_that_come_into_line_pass_straight_through() -> None:
     assert motion["2"] == pytest.approx(motion["1"] + np.array([3, 0]), abs=1e-10)
 
 
-def test_where_a_branch_ends_is_said_with_what_was_reached() -> None:
+def test_the_end_of_a_branch_is_reported_with_the_last_value() -> None:
     m = Mechanism(2)
     m.point("A", 0, 0, fixed=True), m.point("1", 0.5, 0.8)
     m.link("bar", "A", "1", 1)

@@ -199,7 +199,7 @@ def test_continuation_finds_what_newton_s_method_does_not() -> None:
     assert abs(found.position.q[1]) == pytest.approx(2.882624043473, abs=1e-9) or found.position.q[1] < 0
 
 
-def test_where_continuation_ends_is_said() -> None:
+def test_where_continuation_ends_is_reported() -> None:
     """Ground points too far apart: after how much of the way, and which links do not reach."""
     m = Mechanism(2)
     m.point("A", 0, 0, fixed=True), m.point("B", 9, 0, fixed=True), m.point("1", 1, 1), m.point("2", 3, 1.5)

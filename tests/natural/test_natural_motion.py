@@ -225,7 +225,7 @@ def test_arrows_at_points_of_systems() -> None:
     ],
     ids=lambda law: type(law).__name__,
 )
-def test_laws_of_the_library_know_their_third_rates(law: object) -> None:
+def test_time_laws_have_third_derivatives(law: object) -> None:
     """Differences of the second rate, of eighth order, find the same."""
     h, t = 1e-2, 1.37
     weights = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}

@@ -177,7 +177,7 @@ def test_counterweights_take_the_shaking_force() -> None:
     assert np.abs(n["before"][[0, 36], 0]) == pytest.approx(ends, rel=1e-6)
 
 
-def test_what_an_arm_tells_of_its_inertias_is_found() -> None:
+def test_identifiable_inertia_parameters_of_an_arm_are_found() -> None:
     n = numbers_of("arm_identification")
     found, truth = n["found"], n["truth"]
     assert len(found.names) == 15

@@ -120,7 +120,7 @@ def test_rooms_import_from_below(path: Path) -> None:
         assert (module, target) in SHORT_WAYS, f"{module} imports {target} from above: is there no other way?"
 
 
-def test_every_short_way_is_used() -> None:
+def test_every_listed_upward_import_is_used() -> None:
     used = {
         (".".join(path.relative_to(PACKAGE).with_suffix("").parts), target)
         for path in MODULES
@@ -130,7 +130,7 @@ def test_every_short_way_is_used() -> None:
     assert set(SHORT_WAYS) <= used
 
 
-def test_the_core_knows_nothing_of_python() -> None:
+def test_the_core_does_not_include_python() -> None:
     core = REPOSITORY / "core"
     if not core.is_dir():
         pytest.skip("the sources of the core are not here")
@@ -143,20 +143,20 @@ def test_the_core_knows_nothing_of_python() -> None:
     assert found == []
 
 
-def test_heavy_packages_come_only_with_what_needs_them() -> None:
+def test_heavy_packages_are_imported_on_use() -> None:
     code = "import sys, dalembert; print(*sorted({m.partition('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"scipy", "matplotlib", "pandas", "xarray", "IPython", "sympy"} & set(loaded)
 
 
-def test_the_surface_can_be_read() -> None:
+def test_public_names_have_docstrings() -> None:
     assert set(da.__all__) <= set(dir(da))
     for name in da.__all__:
         assert getattr(da, name).__doc__ or name == "isa"
 
 
 @pytest.mark.parametrize("path", sorted((REPOSITORY / "bench").rglob("*.py")), ids=lambda p: p.name)
-def test_benches_name_what_there_is(path: Path) -> None:
+def test_benches_import_existing_names(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dalembert":
             module = importlib.import_module(str(node.module))

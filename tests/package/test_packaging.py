@@ -38,7 +38,7 @@ def test_a_source_distribution_has_the_page_of_the_viewer() -> None:
     assert text.index('"sdist"') < text.index("find_package(Python")  # nothing is compiled for it
 
 
-def test_a_core_for_another_processor_says_so_last() -> None:
+def test_a_core_for_another_processor_is_named_in_the_import_error() -> None:
     """Users read the last line of a traceback."""
     command = [sys.executable, "-c", "import dalembert"]
     ended = subprocess.run(command, env=os.environ | {"DALEMBERT_FORCE_ISA": "none"}, capture_output=True, text=True)

@@ -73,7 +73,7 @@ def test_a_misspelt_name_is_answered_with_one_that_exists() -> None:
         exec("from dalembert import Revolut")
 
 
-def test_type_checkers_know_every_name_and_no_other(checked: list[str]) -> None:
+def test_the_stub_declares_every_name_and_no_other(checked: list[str]) -> None:
     errors = [line for line in checked if "error:" in line]
     assert len(errors) == 2, errors[:5]
     assert 'no attribute "simulat"' in errors[0]

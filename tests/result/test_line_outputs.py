@@ -22,7 +22,7 @@ def hung() -> da.System:
     return s
 
 
-def test_a_line_tells_its_length_its_rate_and_its_tension() -> None:
+def test_outputs_of_a_line_are_length_rate_and_tension() -> None:
     result = da.simulate(hung(), 0.4, rtol=1e-10, atol=1e-12, times=np.linspace(0, 0.4, 401))
     ends = [result["two.at(0, 0.05, 0.1).position"], result["one.at(0.1, 0, 0).position"]]
     length = np.linalg.norm(ends[0] - ends[1], axis=1)

@@ -104,7 +104,7 @@ def test_section_forces_with_inertia_are_what_the_joint_carries(run: da.Result) 
     assert np.abs(forces[:, 3:] + moment)[:, 1].max() < 0.05 * scale
 
 
-def test_a_deformation_that_is_not_small_is_said_in_every_kind_of_run() -> None:
+def test_a_deformation_that_is_not_small_is_reported_in_every_kind_of_run() -> None:
     s = da.System("soft")
     soft = da.Material(E=2e9, nu=0.3, density=1000)
     arm = s.body("arm", da.beam(0.6, da.Section.rectangle(0.02, 0.002), soft, elements=6, modes=da.CantileverModes(3)))

@@ -78,7 +78,7 @@ def test_what_does_not_fit_is_refused_with_what_it_is() -> None:
     assert np.array_equal(result["A.effort [N m/rad]"], result["A.effort"])
 
 
-def test_tables_derivatives_and_linear_systems_know_units(tmp_path: Path) -> None:
+def test_tables_derivatives_and_linear_systems_have_units(tmp_path: Path) -> None:
     result = run()
     result.to_csv(tmp_path / "run.csv", ["D.position [in]", "B.force [lbf]"])
     heading = (tmp_path / "run.csv").read_text().splitlines()[0]

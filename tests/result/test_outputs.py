@@ -602,7 +602,7 @@ def test_units(sprung: da.Result, spatial: da.Result) -> None:
         ("", "there are outputs"),
     ],
 )
-def test_a_wrong_name_says_what_is_near(sprung: da.Result, wrong: str, hint: str) -> None:
+def test_a_wrong_name_gets_suggestions(sprung: da.Result, wrong: str, hint: str) -> None:
     with pytest.raises(da.ModelError, match=r"output") as caught:
         sprung[wrong]
     assert hint in str(caught.value)

@@ -401,7 +401,7 @@ def test_a_model_with_other_coordinates_is_refused(loop: da.Result, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("suffix", "package"), [(".zarr", "zarr"), (".parquet", "pyarrow")])
-def test_a_missing_package_says_what_to_install(
+def test_a_missing_package_names_the_package_to_install(
     suffix: str, package: str, loop: da.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = importlib.import_module

@@ -22,7 +22,7 @@ def slide() -> da.System:
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".csv"])
-def test_a_result_without_its_model_knows_the_units_of_what_it_holds(tmp_path: Path, suffix: str) -> None:
+def test_a_result_without_its_model_has_the_units_of_what_it_holds(tmp_path: Path, suffix: str) -> None:
     result = da.simulate(slide(), 0.2)
     outputs = ["rod.velocity", "energy.total"]
     result.save(tmp_path / f"run{suffix}", outputs)
@@ -70,7 +70,7 @@ def test_an_attitude_spline_names_itself() -> None:
         da.AttitudeSpline([0, 1, 2], [np.eye(3)] * 3)
 
 
-def test_an_open_loop_is_named_in_plain_words() -> None:
+def test_an_open_loop_is_named() -> None:
     s = slide()
     s.connect("D", da.Spherical(), s.bodies["rod"].at(0.8, 0, 0), s.ground.at(0.8, 0, 0))
     with pytest.raises(da.AssemblyError, match="'D' is open") as caught:

@@ -99,7 +99,7 @@ def test_each_variable_is_as_accurate_as_its_tolerance(method: str) -> None:
     assert fine.stats.atol == {"X1": 1e-15, "X0": 1e-9} and "X1 1e-15" in repr(fine.stats)
 
 
-def test_ensembles_take_them_in_lanes() -> None:
+def test_ensembles_take_them_in_simd_batches() -> None:
     s = oscillators(1e-9)
     t = np.linspace(0.0, 20.0, 41)
     fine = da.simulate(s, 20.0, times=t, parameters={"k0.stiffness": np.ones(9)}, atol={"X0": 1e-15})
@@ -146,7 +146,7 @@ def test_they_are_written_with_a_result(tmp_path: object) -> None:
 # ---- amplitudes near them
 
 
-def test_amplitudes_near_the_tolerance_are_said() -> None:
+def test_amplitudes_near_the_tolerance_are_reported() -> None:
     s = oscillators(1.0, 1e-9)
     (note,) = da.simulate(s, 20.0).stats.notes
     assert "X1 by 2e-09 m (atol 1e-10)" in note and "X0" not in note and "atol={'X1': 2e-13}" in note

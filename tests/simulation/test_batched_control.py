@@ -110,7 +110,7 @@ def test_drives_breaks_and_element_states() -> None:
     assert_each_alone(model, starts, lambda state: soft(state) - 0.3 * state.x)
 
 
-def test_numbers_of_elements_and_own_numbers_of_each_run() -> None:
+def test_numbers_of_elements_and_parameters_of_each_run() -> None:
     s = chain(3, axes="y")
     s.connect("k", da.TorsionSpring(5.0), "joint_2")
     model = s.compile()
@@ -224,7 +224,7 @@ def test_a_control_of_one_state_is_asked_about_each(kind: str, count: int) -> No
         assert (one.q == runs.q[k]).all()
 
 
-def test_rows_that_stand_for_dofs_are_found_out_where_starts_do_not_tell() -> None:
+def test_rows_that_replace_dof_are_detected_away_from_the_start() -> None:
     """Two runs of two degrees of freedom that begin alike at rest: at first, rows and columns say the same."""
     s = chain(2, axes="y")
     s.connect("k", da.TorsionSpring(5.0), "joint_2")
@@ -269,7 +269,7 @@ def test_a_joint_of_several_dofs_gets_rows() -> None:
     assert_each_alone(model, starts, lambda s: {"ball.wx": -0.1 * s.v[..., 0]})
 
 
-def test_a_control_of_many_only_is_told_how_to_be_written() -> None:
+def test_a_control_for_batches_only_gets_an_error_with_the_signature() -> None:
     model = chain(2, axes="y").compile()
     with pytest.raises(da.UserFunctionError, match=r"asked about one state; .* state.q\[..., 0\]"):
         da.simulate(model, 0.1, state=model.random_state(0, size=5), control=lambda s: s.q[:, [0, 0]])

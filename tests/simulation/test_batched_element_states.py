@@ -21,7 +21,7 @@ def chain_with_states(rate: float) -> da.Model:
 
 
 @pytest.mark.parametrize(("rate", "implicit"), [(3.0, False), (3e4, True)])
-def test_lanes_agree_with_single_runs(rate: float, implicit: bool) -> None:
+def test_simd_batches_agree_with_single_runs(rate: float, implicit: bool) -> None:
     model = chain_with_states(rate)
     rng = np.random.default_rng(0)
     q, v = 0.5 * rng.normal(size=(7, 4)), 0.5 * rng.normal(size=(7, 4))

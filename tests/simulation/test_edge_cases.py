@@ -83,7 +83,7 @@ def test_a_step_never_hides_a_turn(method: str) -> None:
     assert off_by(da.simulate(model, 5.0, state=at(q, v), method=method, times=times).q, times) < 1e-10
 
 
-def test_a_step_in_lanes_never_hides_a_turn() -> None:
+def test_a_step_in_simd_batches_never_hides_a_turn() -> None:
     model, q, v = spinning()
     times = np.linspace(0, 5, 301)
     runs = da.simulate(model, 5.0, state=at(np.tile(q, (3, 1)), np.tile(v, (3, 1))), times=times)
@@ -112,7 +112,7 @@ def test_a_kite_passes_its_change_points(method: str) -> None:
 
 @pytest.mark.parametrize("method", ADAPTIVE)
 @pytest.mark.parametrize("level", ["position", "speed", "acceleration"])
-def test_a_driven_mechanism_that_locks_says_so(method: str, level: str) -> None:
+def test_a_driven_mechanism_that_locks_is_reported(method: str, level: str) -> None:
     s = planar_loop((2.0, 1.0, 1.0), 1.5, 0.3)
     s.drive("A", **{level: da.Polynomial((0.3, 1.0))})
     with pytest.raises(SingularityError, match=r"'A' cannot go beyond 1\.1864 rad: 'B', 'C' and 'D' are") as caught:
@@ -185,7 +185,7 @@ def test_samples_do_not_change_the_steps_of_alpha() -> None:
     assert np.array_equal(samples.final.q, steps.final.q)
 
 
-def test_implicit_steps_that_cannot_be_solved_say_so() -> None:
+def test_implicit_steps_that_cannot_be_solved_are_reported() -> None:
     s = planar_loop((2.0, 1.0, 1.0), 1.5, 0.3)
     s.drive("A", speed=1.0)
     with pytest.raises(IntegrationError, match=r"implicit step of .* leads nowhere"):
@@ -195,7 +195,7 @@ def test_implicit_steps_that_cannot_be_solved_say_so() -> None:
 # ---- many runs
 
 
-def test_runs_in_lanes_have_their_last_sample_wherever_they_begin() -> None:
+def test_runs_in_simd_batches_have_their_last_sample_wherever_they_begin() -> None:
     model = rod_pendulum().compile()
     rng = np.random.default_rng(0)
     for _ in range(60):

@@ -76,7 +76,7 @@ def test_a_cut_joint_has_the_same_bound(last):
     assert abs(clipped["energy.balance"]).max() < 1e-8
 
 
-def test_derivatives_know_what_is_clipped():
+def test_derivatives_respect_clipping():
     s = arm()
     s.connect("M", da.Element("joint", "-3*s", active=True), "A")
     s.connect("N", da.Element("joint", "-ds", active=True), "A")

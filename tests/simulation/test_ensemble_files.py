@@ -115,7 +115,7 @@ def test_damaged_ensembles_and_those_of_another_model_are_refused(
     assert refused > 20
 
 
-def test_what_is_one_and_what_are_many_is_told_apart(runs: da.Ensemble, tmp_path: Path) -> None:
+def test_single_values_and_batches_are_distinguished(runs: da.Ensemble, tmp_path: Path) -> None:
     runs.save(tmp_path / "many.nc")
     runs[0].save(tmp_path / "one.nc")
     with pytest.raises(da.FileError, match=r"da\.Ensemble\.load"):

@@ -170,7 +170,7 @@ def test_what_they_cannot_do_is_refused(options: dict[str, object], field: str) 
         da.simulate(chain(1, axes="y"), 1.0, **options)  # type: ignore[arg-type]
 
 
-def test_without_sundials_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_sundials_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("sksundae", "sksundae.cvode", "sksundae.ida"):
         monkeypatch.setitem(sys.modules, module, None)
     for method in ("cvode", "ida"):

@@ -60,7 +60,7 @@ def test_an_ensemble_keeps_its_finished_runs(method: str, threads: int) -> None:
     assert part[3].status == "finished" and part["X.position"].shape == (32, 5)
 
 
-def test_a_run_that_did_not_begin_says_so() -> None:
+def test_a_run_without_states_is_reported() -> None:
     with press_after(0.3):
         part = da.simulate(block(), 20.0, method="dopri5", parameters={"k.stiffness": np.full(100, ENDLESS)})
     assert part.reached[-1] == 0.0

@@ -90,7 +90,7 @@ def test_a_failure_keeps_what_was_computed() -> None:
     assert 0.4 < caught.value.result.t[-1] <= 0.5 + 1e-9
 
 
-def test_own_numbers_act_as_in_an_event() -> None:
+def test_parameters_act_as_in_an_event() -> None:
     system, start = four_bar(), {"A": 0.3, "A.speed": 1.0}
     live = da.Live(system, state=start)
     live.advance(0.1)

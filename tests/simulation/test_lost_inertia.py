@@ -31,7 +31,7 @@ def test_gimbal_lock_names_the_angles_whose_axes_coincide(law: object) -> None:
     assert error.value.result.status == "failed" and error.value.result["S.b"][-1] > 1.3
 
 
-def test_an_implicit_method_says_the_same() -> None:
+def test_an_implicit_method_reports_the_same() -> None:
     with pytest.raises(da.SingularityError, match=r"'S\.a' \+1 with 'S\.c' -1"):
         da.simulate(gimbals(da.Ramp(0, 2.0, 1)), 1.0, method="radau")
 
@@ -57,7 +57,7 @@ def test_a_motion_that_comes_near_goes_on() -> None:
     assert da.simulate(gimbals(da.Polynomial((0, 1.57))), 1.0).status == "finished"
 
 
-def test_within_an_ensemble_the_runs_that_fail_are_told_apart() -> None:
+def test_within_an_ensemble_the_runs_that_fail_are_distinguished() -> None:
     s, _ = rod(da.Polynomial((0, -np.pi / 2)))
     spins = np.array([0.0, 1.0, 2.0, 0.0, 0.5, 1.5])
     start = da.State(q=np.zeros((6, 2)), v=np.column_stack([spins, np.zeros(6)]))

@@ -155,7 +155,7 @@ def test_a_partial_result_is_the_first_part_of_the_whole() -> None:
     assert part["energy.total"].shape == part.t.shape
 
 
-def test_going_on_to_another_end_says_so() -> None:
+def test_resuming_to_another_end_adds_a_note() -> None:
     m = MOTIONS["planar_loop"]()
     part = da.simulate(m.model, m.span, control=Press(0.4 * m.span))
     more = da.simulate(m.model, 2 * m.span, control=Press(), resume=part)

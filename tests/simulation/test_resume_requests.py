@@ -83,7 +83,7 @@ def test_going_on_with_something_else_is_refused(what: str, streamed: bool, tmp_
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_what_need_not_be_said_again_is_taken_as_it_was(streamed: bool, tmp_path: Path) -> None:
+def test_omitted_options_are_taken_from_the_first_run(streamed: bool, tmp_path: Path) -> None:
     where: dict[str, Any] = {"stream": tmp_path / "run"} if streamed else {}
     part = run(control=Press(1.0), **where)
     done = run(control=Press(), state=None, t_start=None, **where, resume=True if streamed else part)
@@ -91,7 +91,7 @@ def test_what_need_not_be_said_again_is_taken_as_it_was(streamed: bool, tmp_path
     assert done.t[0] == 0.25 and np.array_equal(done.q, whole.q) and not done.stats.notes
 
 
-def test_another_control_is_said() -> None:
+def test_resuming_with_another_control_adds_a_note() -> None:
     def still(state: da.State) -> None:
         return None
 
@@ -132,7 +132,7 @@ def test_a_run_from_a_final_state_begins_at_its_time() -> None:
     assert many.t[0] == 0.8
 
 
-def test_a_start_at_another_time_than_that_of_the_state_is_as_asked_and_said() -> None:
+def test_a_start_at_another_time_than_that_of_the_state_is_as_asked_and_reported() -> None:
     model = driven().compile()
     final = da.simulate(model, 0.8).final
     for arguments in ({}, {"method": "scipy:RK45"}):

@@ -64,7 +64,7 @@ def test_a_four_bar_keeps_its_energy_for_a_thousand_seconds(method: str) -> None
     assert result["constraints.velocity_residual"].max() < 1e-11
 
 
-def test_stiffness_is_found_and_said() -> None:
+def test_stiffness_is_found_and_reported() -> None:
     result = da.simulate(governor(), 2.0)
     assert result.stats.method == "dop853 then radau"
     assert any("stability held explicit steps back" in note for note in result.stats.notes)
@@ -215,7 +215,7 @@ def test_baumgarte_works_with_every_method() -> None:
 # ---- the start
 
 
-def test_a_state_off_the_loops_by_little_is_moved_and_said() -> None:
+def test_a_state_off_the_loops_by_little_is_moved_and_reported() -> None:
     model = turning_four_bar().compile()
     state = da.simulate(model, 0.3).final
     exact = da.simulate(model, 0.5, state=state)
@@ -429,7 +429,7 @@ def test_on_error_return_gives_the_part_and_the_reason() -> None:
 
 
 @pytest.mark.parametrize("method", ["alpha", "euler"])
-def test_a_fixed_step_that_is_too_long_is_said_to_be(method: str) -> None:
+def test_a_fixed_step_that_is_too_long_is_reported(method: str) -> None:
     m = MOTIONS["rolling_disc"]()
     with pytest.raises(da.IntegrationError, match=r"shorter step|smaller step") as caught:
         da.simulate(m.model, 20.0, state=m.state, method=method, step=0.5)
@@ -446,7 +446,7 @@ def test_accelerations_that_are_not_finite_are_named() -> None:
         da.simulate(s, 1.0)
 
 
-def test_a_mechanism_that_locks_says_so() -> None:
+def test_a_mechanism_that_locks_is_reported() -> None:
     """The crank of a double rocker can turn only so far: driven beyond, it has nowhere to go."""
     s = four_bar(2.0, 1.0, 1.0, 2.2, angle=0.3)
     s.drive("A", position=da.Polynomial((0.3, 1.0)))

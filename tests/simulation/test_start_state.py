@@ -67,7 +67,7 @@ def test_speeds_that_loops_permit_are_met() -> None:
     assert result.stats.notes == []
 
 
-def test_speeds_that_loops_do_not_permit_are_changed_least_and_said() -> None:
+def test_speeds_that_loops_do_not_permit_are_changed_least_and_reported() -> None:
     s = slider_crank()
     s.initial("A", speed=3.0)
     s.initial("D", speed=3.0)
@@ -83,7 +83,7 @@ def test_speeds_that_loops_do_not_permit_are_changed_least_and_said() -> None:
     assert v[model.v_slice("A")][0] == pytest.approx(best, rel=1e-9)
 
 
-def test_a_guess_changes_without_a_word() -> None:
+def test_a_guess_changes_without_a_note() -> None:
     s = four_bar()
     s.initial("B", position=1.0, guess=True)
     assert da.simulate(s, 0.01).stats.notes == []
@@ -91,7 +91,7 @@ def test_a_guess_changes_without_a_word() -> None:
     assert len(da.simulate(s, 0.01).stats.notes) == 2  # A and B together are too many
 
 
-def test_a_drive_comes_before_a_start_value_which_is_said() -> None:
+def test_a_drive_overrides_a_start_value_with_a_note() -> None:
     s = slider_crank()
     s.drive("A", position=da.Polynomial((0.3, 2.0)))
     s.initial("A", position=0.7, speed=5.0)
@@ -130,7 +130,7 @@ def test_the_end_of_an_arm_starts_where_it_is_placed() -> None:
     assert result.stats.notes == []
 
 
-def test_a_place_that_joints_do_not_permit_is_said() -> None:
+def test_a_place_that_joints_do_not_permit_is_reported() -> None:
     s = four_bar()
     s.initial("A", position=1.0, guess=True)
     s.place("coupler", position=(np.cos(2.0), np.sin(2.0), 0.0))  # the end of the crank
@@ -297,7 +297,7 @@ def test_an_attitude_given_later_keeps_the_displacement_given_before() -> None:
     assert da.start_state(s)[0].q[4:] == pytest.approx([0.5, 0.2, 0.3])
 
 
-def test_a_free_joint_that_another_connection_holds_elsewhere_is_said() -> None:
+def test_a_free_joint_that_another_connection_holds_elsewhere_is_reported() -> None:
     s = free_beside("pin")
     s.initial("F", position=(1, 0, 0, 0, 0.5, 0.2, 0.3), speed=(1.0, 0, 0, 0, 0, 0))
     notes = " ".join(da.start_state(s)[1])
@@ -359,7 +359,7 @@ def calf(**start: object) -> da.System:
     return s
 
 
-def test_a_start_that_nobody_gave_is_within_limits_and_said() -> None:
+def test_a_default_start_is_moved_within_limits_with_a_note() -> None:
     s = calf()
     result = da.simulate(s, 0.1)
     assert result["knee.position"][0] == -0.9 and result["hip.position"][0] == 0.0

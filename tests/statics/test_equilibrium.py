@@ -112,7 +112,7 @@ def _allowed(model: da.Model, q: Array, rng: np.random.Generator) -> Array:
     return v / np.abs(v).max()
 
 
-def test_the_loads_of_a_door_that_rests_are_shared_and_said_to_be() -> None:
+def test_shared_loads_of_a_door_at_rest_are_marked() -> None:
     eq = da.equilibrium(door(), state={"low": 0.0})
     assert not eq.reactions.unique["low"].all()
     both = eq.reactions["low"][5] + eq.reactions["high"][5]

@@ -29,7 +29,7 @@ def test_shear_moduli_are_those_that_standards_print() -> None:
         assert math.isclose(getattr(materials, name).G / 1e9, G, rel_tol=4e-3), name
 
 
-def test_the_table_says_what_the_names_are() -> None:
+def test_the_table_describes_its_names() -> None:
     rows = [line.split() for line in (materials.__doc__ or "").splitlines()]
     table = {row[0]: row[1:4] for row in rows if row and row[0] in materials.__all__}
     assert sorted(table) == sorted(materials.__all__)

@@ -138,7 +138,7 @@ def test_impossible_solids_are_refused() -> None:
             make()
 
 
-def test_missing_packages_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_name_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "skfem", None)
     with pytest.raises(MissingPackageError, match=r'pip install "dalembert\[fem\]"'):
         da.solid_structure("x.msh", STEEL)

@@ -177,7 +177,7 @@ def test_an_objective_that_is_no_number_is_named_and_the_rest_goes_on() -> None:
     assert "not a finite number" in found.trials[0].message and found.status == "optimal"
 
 
-def test_when_nothing_has_an_answer_the_reason_is_told() -> None:
+def test_when_nothing_has_an_answer_the_reason_is_reported() -> None:
     found = da.optimize(
         sprung_pendulum(),
         {"k.stiffness": (5.0, 50.0)},
@@ -189,7 +189,7 @@ def test_when_nothing_has_an_answer_the_reason_is_told() -> None:
     assert found.status == "failed" and "not a finite number" in str(found)
 
 
-def test_constraints_that_cannot_be_kept_are_said() -> None:
+def test_constraints_that_cannot_be_kept_are_reported() -> None:
     found = soft_spring(starts=2)
     assert found.status == "optimal"
     found = da.optimize(

@@ -197,7 +197,7 @@ def test_an_event_that_is_grazed_has_no_derivative() -> None:
         da.sensitivity(s, ["X.position"], "X", 3.0, times=[0.0, 3.0], state={"X": 0.4}, rtol=1e-12, events=[touch])
 
 
-def test_chaos_is_said() -> None:
+def test_chaotic_sensitivity_adds_a_note() -> None:
     s = da.System("double pendulum")
     upper, lower = s.body("upper", da.rod(1.0, 1.0)), s.body("lower", da.rod(1.0, 1.0))
     s.connect("A", da.Revolute("y"), s.ground, upper)

@@ -144,7 +144,7 @@ def test_means_are_over_time_however_unevenly_it_is_stored() -> None:
     assert best.gradient == "exact"
 
 
-def test_notes_tell_which_case() -> None:
+def test_notes_name_the_case() -> None:
     from dalembert.library.mechanisms import slider_crank
 
     found = da.sweep(slider_crank(), {"D": [0.3, 0.35, 50.0]}, t_end=0.01, outputs="A.position", workers=2)
@@ -197,7 +197,7 @@ def test_kinematics_and_linear_tasks() -> None:
         ({"bob.mass": [1.0]}, {"executor": 7}, "joblib"),
     ],
 )
-def test_what_is_wrong_with_all_cases_is_said_before_the_first(over: Any, more: dict[str, Any], said: str) -> None:
+def test_errors_of_all_cases_are_reported_before_the_first_run(over: Any, more: dict[str, Any], said: str) -> None:
     with pytest.raises(da.ModelError, match=said):
         da.sweep(sprung_pendulum(), over, **{"t_end": 1.0, "outputs": "A.position", **more})
 

@@ -139,7 +139,7 @@ if __name__ == "__main__":
 """
 
 
-def test_functions_of_a_script_run_on_a_cluster_that_does_not_know_it(cluster: Any, tmp_path: Path) -> None:
+def test_functions_of_a_script_run_on_a_cluster_that_cannot_import_it(cluster: Any, tmp_path: Path) -> None:
     script = tmp_path / "study.py"
     script.write_text(_SCRIPT)
     known = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

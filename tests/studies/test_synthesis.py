@@ -165,7 +165,7 @@ def test_a_spatial_linkage_is_found_too() -> None:
     assert np.allclose(np.linalg.norm(C - B, axis=1), 2.0, atol=1e-9)
 
 
-def test_defects_are_told() -> None:
+def test_defects_are_reported() -> None:
     """Points of a crank-rocker's path, shuffled, are passed in another order; from its other circuit, on another."""
     from dalembert.studies.optimization.linkage_defects import find_defects
 
@@ -212,6 +212,6 @@ def test_a_linkage_has_a_picture(tmp_path: Path) -> None:
     assert "defects" in str(found) and "off by" in str(found[0])
 
 
-def test_ways_to_mind_defects_are_named() -> None:
+def test_options_for_defects_are_named() -> None:
     with pytest.raises(ModelError, match="'avoid'"):
         da.synthesize(four_bar(), BOUNDS, {"coupler.P": NINE}, defects="none")

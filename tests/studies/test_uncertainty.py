@@ -47,7 +47,7 @@ def test_estimates_scatter_as_their_errors_say() -> None:
     assert 15 < (scaled**2).sum() < 68
 
 
-def test_what_measurements_do_not_tell_is_said() -> None:
+def test_parameters_that_measurements_do_not_determine_are_reported() -> None:
     s = arm()
     run = measured(0)
     found = da.fit(s, {"lower.mass": (0.3, 3.0), "gravity.y": (-1.0, 1.0)}, run, TIMES)

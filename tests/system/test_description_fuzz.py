@@ -327,7 +327,7 @@ def test_a_quaternion_is_read_off_or_refused(value: Any) -> None:
 
 @quick
 @given(body=junk)
-def test_a_forest_knows_its_bodies(body: Any) -> None:
+def test_a_forest_lists_its_bodies(body: Any) -> None:
     system = System()
     system.connect("A", joints.Free(), system.ground, system.body("body", mass=1.0))
     forest = system.forest()

@@ -76,7 +76,7 @@ def test_a_spline_goes_through_its_points() -> None:
 
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("t", [-0.8, 0.0, 0.37, 1.21, 2.9])
-def test_an_integral_starts_where_it_is_told_and_grows_with_its_law(name: str, t: float) -> None:
+def test_an_integral_starts_as_given_and_grows_with_its_law(name: str, t: float) -> None:
     from scipy.integrate import quad
 
     law, _ = LAWS[name]
@@ -86,7 +86,7 @@ def test_an_integral_starts_where_it_is_told_and_grows_with_its_law(name: str, t
     assert (rate, second) == law(t)[:2]
 
 
-def test_an_integral_knows_the_ends_of_a_ramp_and_slow_waves() -> None:
+def test_an_integral_is_exact_over_ramps_and_slow_waves() -> None:
     # 1 s at rest, 2 s from 0 to 4 m/s with mean 2, 2 s at 4 m/s
     assert da.Integral(da.Ramp(0.0, 4.0, 2.0, begin=1.0), start=1.0)(5.0)[0] == pytest.approx(1 + 4 + 8)
     assert da.Integral(da.Harmonic(2.0, 0.0, np.pi / 2))(3.0)[0] == pytest.approx(6.0)
@@ -213,7 +213,7 @@ def test_all_joints_of_a_loop_may_be_driven() -> None:
     assert da.mobility(s).left == 0
 
 
-def test_drives_that_repeat_each_other_say_that_their_efforts_are_not_unique() -> None:
+def test_efforts_of_redundant_drives_are_reported_as_not_unique() -> None:
     for driven in ("AB", "ABCD"):
         result = da.simulate(led_parallelogram(driven), 0.1)
         assert any("efforts of 'A', 'B'" in note and "not unique" in note for note in result.stats.notes)
@@ -288,7 +288,7 @@ def test_a_drive_against_a_constraint_is_named() -> None:
         da.driven_motion(s)
 
 
-def test_a_drive_at_a_dead_point_is_told_from_a_singular_position() -> None:
+def test_a_drive_at_a_dead_point_is_distinguished_from_a_singular_position() -> None:
     s = slider_crank(angle=0.0)
     s.drive("D", position=da.Polynomial((0.8, -0.1)))
     with pytest.raises(da.AssemblyError, match=r"'D' cannot move: a dead point; drive another coordinate, such as 'A'"):

@@ -54,7 +54,7 @@ def test_nothing_is_redundant_in_a_plane(normal: Any) -> None:
     assert (in_space.mobility, in_space.gruebler, in_space.redundant) == (1, -2, {"D": 3})
 
 
-def test_what_is_redundant_in_the_plane_is_said() -> None:
+def test_redundant_constraints_of_planar_systems_are_reported() -> None:
     """A third crank of a parallelogram repeats one row of the plane."""
     s = da.System("parallelogram", planar="y")
     coupler = s.body("coupler", da.rod(2.0, 1.0))
@@ -114,7 +114,7 @@ def test_slides_and_welds_close_loops_in_the_plane(method: str) -> None:
         assert np.allclose(runs[0][name][-1], runs[1][name][-1], rtol=1e-6, atol=1e-6), name
 
 
-def test_derivatives_and_linear_systems_know_the_plane() -> None:
+def test_derivatives_and_linear_systems_of_planar_systems() -> None:
     flat, space = (moving_four_bar(planar) for planar in ("y", None))
     for s in (flat, space):
         s.connect("k", da.TorsionSpring(stiffness=40.0, damping=2.0), "A")

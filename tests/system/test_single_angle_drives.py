@@ -76,7 +76,7 @@ def test_a_body_keeps_upright_while_it_falls_and_turns() -> None:
     assert np.abs(result["top.angular_velocity"][:, 2] - 1.5).max() < 1e-9  # nothing turns it about the vertical
 
 
-def test_what_an_angle_cannot_be_is_said() -> None:
+def test_impossible_angles_are_reported() -> None:
     s = ball()
     s.drive("S", rotation=da.BryantAngles(None, da.Polynomial((0.0, 2.0)), None))
     with pytest.raises(da.DalembertError, match="angle_2") as caught:

@@ -69,7 +69,7 @@ def test_matrices_of_random_forests(seed: int) -> None:
         assert all(forest.parent[c - 1] == j for c in forest.children(j))
 
 
-def test_the_chart_tells_the_tree() -> None:
+def test_the_chart_shows_the_tree() -> None:
     s = da.System()
     a, b, c = (s.body(n, da.rod(1, 1)) for n in "abc")
     s.connect("A", da.Revolute("y"), s.ground, a)
@@ -85,7 +85,7 @@ def test_the_chart_tells_the_tree() -> None:
     ]
 
 
-def test_a_system_with_loops_says_what_it_cannot_do() -> None:
+def test_refusals_for_systems_with_loops() -> None:
     s = da.System("loop")
     a, b = s.body("a", da.rod(1, 1)), s.body("b", da.rod(1, 1))
     s.connect("A", da.Revolute("y"), s.ground, a)

@@ -123,7 +123,7 @@ def marked_four_bar() -> da.System:
 
 
 def rscr() -> da.System:
-    """Return example 3.3 of Garcia de Jalon and Bayo; body frames are parallel to the world in the assembled position."""
+    """Return example 3.3 of Garcia de Jalon and Bayo; body frames are parallel to the world when assembled."""
     psi = 0.9
     r1, r2, B = np.array([math.cos(psi), math.sin(psi), 0.0]), np.array([1.2, 2.4, 1.0]), np.array([3.0, 0.5, 0.2])
     u1 = np.array([1.0, -0.2, 0.3]) / np.linalg.norm([1.0, -0.2, 0.3])

@@ -392,7 +392,7 @@ def test_drawing_to_a_file_leaves_pyplot_alone(tmp_path: Path) -> None:
     pyplot.close(figure)
 
 
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingPackageError, match="pip install matplotlib") as caught:
         draw(mechanisms.four_bar())

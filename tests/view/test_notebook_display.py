@@ -48,7 +48,7 @@ def test_panels_follow_the_grouping_of_the_user(motion: da.Result) -> None:
     assert "[rad]" in both.get_ylabel() and len(right) == 1 and "[N m]" in right[0].get_ylabel()
 
 
-def test_what_cannot_be_plotted_is_said(motion: da.Result) -> None:
+def test_items_that_cannot_be_plotted_are_reported(motion: da.Result) -> None:
     with pytest.raises(da.ModelError, match=r"against.*coupler\.position.*3 components"):
         motion.plot("A.effort", against="coupler.position")
     with pytest.raises(da.ModelError, match="room for two units"):
@@ -82,7 +82,7 @@ def test_names_cannot_break_out_of_what_notebooks_show() -> None:
     assert "<script>alert" not in page and "<b>" not in page.replace("<br>", "") and "<i>" not in page
 
 
-def test_a_system_that_cannot_be_assembled_says_so_instead_of_a_sketch() -> None:
+def test_a_system_that_cannot_be_assembled_shows_an_error_instead_of_a_sketch() -> None:
     s = da.System("apart")
     one = s.body("one", da.rod(1.0, 1.0))
     s.connect("A", da.Revolute("y"), s.ground, one)
@@ -122,7 +122,7 @@ def test_a_viewer_left_open_ends_quietly() -> None:
 
 
 @pytest.mark.parametrize("answer", ["check", "assembly", "modes", "equilibrium"])
-def test_answers_show_a_sketch_and_what_they_say(answer: str) -> None:
+def test_results_show_a_sketch_and_their_text(answer: str) -> None:
     s = four_bar()
     s.connect("k", da.TorsionSpring(50.0), "A")
     made = {

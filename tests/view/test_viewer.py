@@ -177,7 +177,7 @@ def test_pulled_mechanisms_keep_their_loops_closed(system: da.System) -> None:
         assert np.abs(model.constraint_residual(puppet.q)).max() < 1e-9
 
 
-def test_wrong_names_of_bodies_and_motions_are_said(motion: da.Result) -> None:
+def test_wrong_names_of_bodies_and_motions_are_reported(motion: da.Result) -> None:
     with pytest.raises(da.ModelError, match="pull: body is 'nobody'; there are 'crank'"):
         DragSolver(four_bar().compile()).pull("nobody", (0, 0, 0), (1, 0, 0))
     with pytest.raises(da.ModelError, match="view: beside is 3; give results by name"):
@@ -343,7 +343,7 @@ def test_nothing_is_answered_without_the_token_or_under_another_name(served: Vie
     assert refused.value.code == 403
 
 
-def test_nonsense_is_refused_and_the_server_lives_on(served: Viewer) -> None:
+def test_nonsense_is_refused_and_the_server_continues(served: Viewer) -> None:
     for body in (b"", b"[1]", b"{", b"x" * 70000):
         with pytest.raises(urllib.error.HTTPError) as refused:
             _fetch(served, f"ask?token={served.token}", data=body)

@@ -80,7 +80,7 @@ def motion() -> da.Result:
     return da.simulate(s, 2.0)
 
 
-def test_a_page_from_disk_plays_and_asks_nobody(browser: Any, motion: da.Result, tmp_path: Path) -> None:
+def test_a_page_from_disk_plays_without_network(browser: Any, motion: da.Result, tmp_path: Path) -> None:
     file = motion.export(tmp_path / "motion.html", plots=["rocker.angle"], arrows=["D.force"], trace=["coupler"])
     shown = Page(browser, file.as_uri())
     begin = shown.get("viewer.player.time")
@@ -264,7 +264,7 @@ def test_a_key_holds_an_input_while_it_is_pressed(browser: Any) -> None:
         shown.page.close()
 
 
-def test_what_is_measured_is_seen_and_told(browser: Any, motion: da.Result, tmp_path: Path) -> None:
+def test_measurements_are_shown_and_reported(browser: Any, motion: da.Result, tmp_path: Path) -> None:
     """From pin to pin it is as long as the crank."""
     shown = Page(browser, motion.export(tmp_path / "motion.html").as_uri())
     shown.still()

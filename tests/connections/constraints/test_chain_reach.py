@@ -70,7 +70,7 @@ def test_a_start_beyond_the_reach_is_drawn_back() -> None:
     assert np.hypot(state.q[0], state.q[1]) < 1.0 + 1e-6 and "P.x was to start at 1.6 m" in notes[0]
 
 
-def test_a_chain_far_out_of_reach_says_so_before_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_far_out_of_reach_is_reported_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluations = 0
 
     def counted(programs: PosePrograms, q: np.ndarray) -> object:

@@ -213,7 +213,7 @@ def test_many_runs_at_once_are_those_one_by_one() -> None:
         np.testing.assert_allclose(many[k].q[-1], one.q[-1], atol=1e-8)
 
 
-def test_systems_with_formulas_travel() -> None:
+def test_systems_with_formulas_can_be_pickled() -> None:
     s = cam(driven=True)
     other = pickle.loads(pickle.dumps(s))
     one, two = (da.simulate(each, 0.5, **TIGHT)["A"][-1] for each in (s, other))

@@ -145,7 +145,7 @@ def test_a_joint_that_mimics_is_never_cut() -> None:
 
 
 @pytest.mark.parametrize("offset", [0.5, -0.5, 1.0, -1.0])
-def test_a_mimic_with_an_offset_starts_within_limits_that_nobody_touched(offset: float) -> None:
+def test_a_mimic_joint_with_an_offset_starts_within_limits(offset: float) -> None:
     limit = '<limit lower="0" upper="1" effort="1" velocity="1"/>'
     text = GRIPPER.replace('type="continuous"><parent link="wrist"', 'type="revolute"><parent link="wrist"')
     text = text.replace('multiplier="-1.5" offset="0.2"', f'multiplier="1" offset="{offset}"')

@@ -194,7 +194,7 @@ def test_a_free_weight_comes_to_hang_below_its_rope_wherever_it_starts(start: tu
     assert rest.stops == pytest.approx({"rope": -9.81}, rel=1e-9)
 
 
-def test_linear_equations_say_that_a_rope_is_taken_as_slack() -> None:
+def test_linearization_notes_a_slack_rope() -> None:
     s = da.System("plumb line")
     bob = s.body("bob", da.sphere(0.05, mass=1.0))
     s.connect("rope", da.Rope(1.0), s.ground, bob)

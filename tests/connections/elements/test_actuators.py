@@ -180,7 +180,7 @@ def test_state_space_without_states_is_a_gain() -> None:
     assert_balanced(one)
 
 
-def test_state_space_starts_where_it_is_told_and_acts_in_space() -> None:
+def test_state_space_starts_as_given_and_acts_in_space() -> None:
     system = wheel(da.StateSpace([[-2.0]], [[0.0]], [[3.0]], [[0.0]], start=[0.5]))
     system.drive("axle", position=0.0)
     result = da.simulate(system, 2.0)

@@ -83,7 +83,7 @@ def test_half_a_film_shears_on_the_half_ahead(alpha: float) -> None:
     assert turning == pytest.approx(-ETA * R**3 * L / C * shear, rel=1e-4)
 
 
-def test_who_is_the_journal_makes_no_difference() -> None:
+def test_exchanging_journal_and_bearing_changes_nothing() -> None:
     s = da.System("pair", gravity=(0, 0, 0))
     t = da.System("swapped", gravity=(0, 0, 0))
     for system, swapped in ((s, False), (t, True)):
@@ -271,7 +271,7 @@ def test_the_load_may_be_that_of_the_contact() -> None:
     assert abs(result["energy.balance"]).max() < 1e-7
 
 
-def test_the_bearing_tells_its_eccentricity() -> None:
+def test_eccentricity_is_an_output() -> None:
     element = bearing()
     given = [0.0, 3e-6, -4e-6, *np.zeros(10), *element.parameters.values()]
     assert element.answers(np.array(given))[0, 7:] == pytest.approx([5 / 6, 1e-6])

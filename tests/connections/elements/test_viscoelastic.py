@@ -108,7 +108,7 @@ def test_the_longest_series_runs() -> None:
     assert abs(da.simulate(s, 1.0)["energy.balance"]).max() < 1e-7
 
 
-def test_any_relaxation_function_is_fitted_and_says_how_well() -> None:
+def test_any_relaxation_function_is_fitted_with_its_error() -> None:
     """A power law over four decades; pulled at a steady speed the force is the integral of the relaxation function."""
 
     def relaxation(t: float) -> float:

@@ -48,7 +48,7 @@ def pendulum(joint: da.Joint) -> da.System:
     return s
 
 
-def test_text_sympy_and_functions_say_the_same() -> None:
+def test_text_sympy_and_functions_agree() -> None:
     sympy = pytest.importorskip("sympy")
     a, b = sympy.symbols("a b")
 
@@ -90,7 +90,7 @@ def test_motion_keeps_its_energy() -> None:
     np.testing.assert_allclose(stiff["q"][-1], result["q"][-1], rtol=1e-6, atol=1e-6)
 
 
-def test_many_runs_in_lanes_are_single_runs() -> None:
+def test_many_runs_in_simd_batches_are_single_runs() -> None:
     s = pendulum(da.CustomJoint(("angle",), ("0.1*angle**2", 0, "0.2*sin(angle)"), [("y", "angle")]))
     model = s.compile()
     rng = np.random.default_rng(1)

@@ -122,7 +122,7 @@ def test_a_second_drive_of_a_mode_replaces_the_first_and_goes_with_the_body() ->
     assert not s.couplings and not s.drives and not s.forces
 
 
-def test_modes_are_coupled_and_start_where_they_are_told() -> None:
+def test_modes_are_coupled_and_start_as_given() -> None:
     s = swinging(arm())
     s.connect("c", da.Coupling(-0.5), "arm.eta[0]", "arm.eta[1]")
     s.initial("arm.eta[0]", position=0.004)
@@ -215,7 +215,7 @@ def test_files_keep_drives_of_what_binds_speeds_only(law, tmp_path) -> None:  # 
     assert np.allclose(again.compile().dynamics(0.3, q, v).a, s.compile().dynamics(0.3, q, v).a, rtol=1e-12)
 
 
-def test_files_and_pictures_know_what_acts_inside(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_files_and_drawings_keep_internal_forces(tmp_path) -> None:  # type: ignore[no-untyped-def]
     s = swinging(arm(1))
     s.connect("k", da.JointSpring(stiffness=300.0), "arm.eta[0]")
     s.connect("S", da.SpringDamper(stiffness=1e3, length=0.4), s["arm"].at(node=2), s["arm"].at(node=6))

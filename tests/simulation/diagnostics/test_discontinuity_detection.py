@@ -61,7 +61,7 @@ def test_implicit_steps_name_it_too() -> None:
         da.simulate(block(CHATTER["sign"]), 3.0, method="radau")
 
 
-def test_a_control_that_jumps_is_told_to_be_sampled() -> None:
+def test_a_discontinuous_control_gets_the_advice_to_sample() -> None:
     def bang(state: da.State) -> list[float]:
         return [-1.0 if state.q[0] + state.v[0] > 0 else 1.0]
 
@@ -71,7 +71,7 @@ def test_a_control_that_jumps_is_told_to_be_sampled() -> None:
     assert result.status == "finished"
 
 
-def test_noise_is_told_from_a_jump() -> None:
+def test_noise_is_distinguished_from_a_jump() -> None:
     rng = np.random.default_rng(0)
 
     def noisy(state: da.State) -> list[float]:
@@ -88,7 +88,7 @@ def test_ensembles_do_not_crawl_either() -> None:
     assert any("element 'law' jumps" in note for note in runs.stats.notes)
 
 
-def test_a_live_run_says_it_too() -> None:
+def test_a_live_run_reports_it_too() -> None:
     live = da.Live(block(CHATTER["sign"]))
     with pytest.raises(da.IntegrationError, match="element 'law' jumps"):
         for _ in range(30):
@@ -197,7 +197,7 @@ def test_a_control_that_jumps_is_named_in_all_kinds_of_runs(how: dict, times: np
 
 
 @pytest.mark.parametrize("method", ["scipy:RK45", "scipy:BDF"])
-def test_loose_steps_of_other_packages_over_a_jump_are_said(method: str) -> None:
+def test_loose_steps_of_other_packages_over_a_jump_are_reported(method: str) -> None:
     def bang(state: da.State) -> list[float]:
         return [-1.0 if state.q[0] + state.v[0] > 0 else 1.0]
 

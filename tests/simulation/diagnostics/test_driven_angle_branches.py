@@ -103,7 +103,7 @@ def test_a_turn_about_an_axis_is_the_angle_seen_along_it() -> None:
     np.testing.assert_allclose(turned - turned[0], 2.0 * result.t, atol=1e-8)
 
 
-def test_what_cannot_be_told_is_refused_with_the_way_out() -> None:
+def test_ambiguous_requests_are_refused_with_a_remedy() -> None:
     with pytest.raises(da.ModelError, match="lies along it"):
         da.AxisAngle("z", "x", 0.3, about="z")
     assert da.AxisAngle("x", "x", 7.0, about="z").angle == 7.0
@@ -132,7 +132,7 @@ def test_a_roller_rolls_inside_or_outside_as_it_is_made(inside: bool, radius: fl
     assert np.arctan2(places[-1, 1], places[-1, 0]) == pytest.approx(np.angle(np.exp(2j / radius)), abs=1e-7)
 
 
-def test_a_start_on_the_other_side_is_said() -> None:
+def test_a_start_on_the_other_side_is_reported() -> None:
     result = da.simulate(ring(False, 0.4), 0.1)
     assert any("'ring' was to start inside its profile and starts outside" in note for note in result.stats.notes)
     result = da.simulate(ring(True, 0.6), 0.1)

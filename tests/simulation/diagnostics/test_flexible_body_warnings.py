@@ -37,7 +37,7 @@ def strut(share: float, modes: object) -> da.System:
 
 
 @pytest.mark.parametrize("share", [0.2, 0.7])
-def test_a_clamped_column_knows_its_euler_load(share: float) -> None:
+def test_a_clamped_column_has_its_euler_load(share: float) -> None:
     with pytest.warns(BucklingWarning, match=r"'bar' is pressed by 0\..* of the load at which it buckles"):
         result = da.simulate(column(share), 1e-3)
     factors = da.buckling_factors(result, "bar")
@@ -45,7 +45,7 @@ def test_a_clamped_column_knows_its_euler_load(share: float) -> None:
 
 
 @pytest.mark.parametrize("modes", [da.CraigBampton((0, 10), 4), da.CantileverModes(6), da.CantileverModes(12)])
-def test_a_strut_between_pins_knows_its_euler_load_whatever_its_modes(modes: object) -> None:
+def test_a_strut_between_pins_has_its_euler_load_whatever_its_modes(modes: object) -> None:
     s = strut(0.5, modes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModesWarning)  # bending modes do not shorten
@@ -64,7 +64,7 @@ def test_a_pull_does_not_buckle() -> None:
 
 
 @pytest.mark.parametrize(("share", "warned"), [(0.05, False), (0.5, False), (1.3, True)])
-def test_with_stiffening_of_the_loaded_node_only_buckling_itself_is_said(share: float, warned: bool) -> None:
+def test_with_stiffening_of_the_loaded_node_only_buckling_itself_is_reported(share: float, warned: bool) -> None:
     s = column(share, stiffening=True, load_nodes=(10,))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -73,7 +73,7 @@ def test_with_stiffening_of_the_loaded_node_only_buckling_itself_is_said(share: 
     assert any("segments=n" in note for note in result.stats.notes) == warned
 
 
-def test_every_kind_of_run_says_so() -> None:
+def test_every_kind_of_run_reports_it() -> None:
     s = column(0.5)
     for options in ({"method": "radau"}, {"method": "alpha", "step": 1e-4}, {"method": "scipy:LSODA"}):
         with pytest.warns(BucklingWarning):
@@ -85,7 +85,7 @@ def test_every_kind_of_run_says_so() -> None:
     assert any("buckles" in note for note in runs.stats.notes)
 
 
-def test_modes_that_cannot_follow_a_load_are_said() -> None:
+def test_modes_that_cannot_follow_a_load_are_reported() -> None:
     """A strip whose one mode bends about its thin side is loaded across its broad one."""
     s = da.System("beam")
     body = da.beam(1.0, da.Section.rectangle(0.02, 0.004), STEEL, modes=da.CantileverModes(1), damping=0.05)
@@ -130,7 +130,7 @@ UNSUITABLE = {
 
 @pytest.mark.parametrize("name", UNSUITABLE)
 @pytest.mark.parametrize("force", [0.2, 10.0])
-def test_what_modes_miss_is_said_however_small_the_load(name: str, force: float) -> None:
+def test_truncated_modes_are_reported_however_small_the_load(name: str, force: float) -> None:
     made, modes, node, compliance = UNSUITABLE[name]
     s = made(modes, (0, 0, force))
     with pytest.warns(ModesWarning, match="by strain energy") as said:
@@ -156,7 +156,7 @@ def test_bending_modes_miss_all_of_a_pull() -> None:
 
 
 @pytest.mark.parametrize("name", UNSUITABLE)
-def test_vibrations_and_the_check_of_a_system_tell_of_unsuitable_modes(name: str) -> None:
+def test_modes_and_system_check_report_unsuitable_modes(name: str) -> None:
     made, modes, _, _ = UNSUITABLE[name]
     system = made(modes, (0, 0, 10.0))
     with pytest.warns(ModesWarning, match=r"of how mode 0 at .* Hz deforms it"):
@@ -206,7 +206,7 @@ def test_bodies_without_known_elements_are_refused_by_name() -> None:
         da.buckling_factors(result, "bar")
 
 
-def test_modes_that_nothing_moves_are_not_said_to_move_by_rounding() -> None:
+def test_rounding_is_not_reported_as_motion_of_modes() -> None:
     s = da.System("blade", gravity=(0, 0, 0))
     hub = s.body("hub", da.cylinder(0.1, 0.05, mass=5.0))
     s.connect("spin", da.Revolute("z"), s.ground, hub)

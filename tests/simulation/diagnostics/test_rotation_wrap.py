@@ -42,17 +42,17 @@ def test_large_turns_below_half_a_turn_and_laws_without_attitude_go_on() -> None
 
 
 @pytest.mark.parametrize("method", ["scipy:RK45", "scipy:LSODA"])
-def test_methods_of_others_say_it_too(method: str) -> None:
+def test_external_solvers_report_it_too(method: str) -> None:
     with pytest.raises(da.SingularityError, match=r"element 'k' have turned by half a turn"):
         da.simulate(turning(da.Bushing([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3])), 0.3, method=method)
 
 
-def test_a_result_that_is_returned_says_it() -> None:
+def test_a_returned_result_reports_it() -> None:
     result = da.simulate(turning(da.Bushing([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3])), 0.3, on_error="return")
     assert result.status == "failed" and "half a turn" in result.message
 
 
-def test_members_of_an_ensemble_that_pass_half_a_turn_are_told_from_others() -> None:
+def test_members_of_an_ensemble_that_pass_half_a_turn_are_distinguished_from_others() -> None:
     system = turning(da.Bushing([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3]))
     speeds = np.array([[0.1], [10.0], [-1.0], [5.0]])
     runs = da.simulate(system, 0.3, state=da.State(q=np.full((4, 1), 2.5), v=speeds), times=np.linspace(0, 0.3, 31))

@@ -115,7 +115,7 @@ LAWS = {
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
-def test_laws_in_pieces_tell_their_breaks(law: Any) -> None:
+def test_piecewise_laws_report_their_discontinuity_times(law: Any) -> None:
     result = da.simulate(pushed(law), 5.0)
     np.testing.assert_allclose(result["X.speed"][-1], LAWS[law], rtol=1e-10)
     assert set(breaks_of(law, 0.0, 5.0)) <= set(result.t)

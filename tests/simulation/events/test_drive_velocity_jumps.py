@@ -127,7 +127,7 @@ def test_jumps_that_differences_would_smear_are_refused(law: str) -> None:
         da.simulate(pendulum(**REFUSED[law]), 1.0)
 
 
-def test_what_cannot_jump_says_so() -> None:
+def test_refused_velocity_jumps_name_the_reason() -> None:
     s = pendulum(**JUMPING["speed"])
     with pytest.raises(da.ModelError, match="does not jump"):
         da.simulate(s, 1.0, method="scipy:RK45")
@@ -141,7 +141,7 @@ def test_fast_but_smooth_laws_are_let_through() -> None:
         assert da.simulate(pendulum(speed=law), 1.0).status == "finished"
 
 
-def test_live_runs_say_that_a_drive_jumps() -> None:
+def test_live_runs_report_a_drive_that_jumps() -> None:
     s = da.System("arm", gravity=(0, 0, 0))
     s.connect("A", da.Revolute("y"), s.ground, s.body("arm", da.rod(1.0, 1.0)))
     for laws, said in (

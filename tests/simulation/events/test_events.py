@@ -286,7 +286,7 @@ def test_impacts_dissipate_and_actions_do_work(act: object, lost: float, work: f
     assert np.abs(result["energy.balance"]).max() < 1e-8
 
 
-def test_an_impact_computed_by_an_action_says_what_it_loses() -> None:
+def test_an_impact_computed_by_an_action_reports_its_energy_loss() -> None:
     def strike(now: da.EventContext) -> None:
         hit = da.impulse(now.model, now.q, now.v, lock="Z", t=now.t)
         now.v = hit.v

@@ -264,7 +264,7 @@ def test_live_runs_are_the_same(law: str) -> None:
     np.testing.assert_allclose(parts.state.q, whole.q[-1], atol=1e-7)
 
 
-def test_what_is_read_live_knows_that_it_sticks() -> None:
+def test_live_outputs_include_sticking() -> None:
     s = block(da.Element("joint", "u - sign(ds)", inputs={"u": 0.0}, active=True))
     live, found = da.Live(s), []
     for pull in (0.5, 0.9, 1.5, 0.9, -0.5):
@@ -283,13 +283,13 @@ def test_an_event_finds_the_motion_that_slides() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_energies_know_on_which_side_the_motion_leaves_a_jump(method: str) -> None:
+def test_energies_use_the_side_on_which_the_motion_leaves_a_jump(method: str) -> None:
     """It is carried at 0.5 until 10 s = 4, and leaves so slowly that speeds tell nothing for a while."""
     result = da.simulate(block("-10*s - 4*sign(ds - 0.5)"), 3.0, method=method, rtol=1e-11, atol=1e-13)
     assert abs(result["energy.balance"]).max() < 1e-11  # 1e-6 if the side is read off the speed
 
 
-def test_results_know_where_the_motion_slid(tmp_path: Any) -> None:
+def test_results_record_sliding_intervals(tmp_path: Any) -> None:
     result = da.simulate(block("2*sin(t) - sign(ds)"), 10.0)
     result.save(tmp_path / "run.nc")
     again = da.Result.load(tmp_path / "run.nc", result.model)

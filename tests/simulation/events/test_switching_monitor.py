@@ -177,7 +177,7 @@ def test_fixed_steps_over_a_contact_are_noted() -> None:
     assert not any("stepped over" in note for note in fine.stats.notes)
 
 
-def test_methods_of_other_packages_say_that_they_do_not_monitor() -> None:
+def test_external_solvers_note_that_they_do_not_monitor() -> None:
     result = da.simulate(billiard(), 0.5, method="scipy:RK45")
     assert any("does not monitor" in note and "'hit'" in note for note in result.stats.notes)
 

@@ -162,7 +162,7 @@ def nodding(inertia: float) -> da.System:
     return s
 
 
-def test_spin_without_inertia_settles_faster_than_time_can_be_told() -> None:
+def test_spin_without_inertia_settles_within_rounding_of_time() -> None:
     """The spin of the head has damping but no inertia to speak of: how little does not matter."""
     times = np.array([0.1, 0.134, 0.16])
     some, none = (da.simulate(nodding(inertia), 0.16, times=times) for inertia in (1e-12, 1e-14))

@@ -305,7 +305,7 @@ def test_ensembles_run_friction_one_by_one_and_agree():
         assert np.array_equal(many["J0.effort"][k], one["J0.effort"])
 
 
-def test_methods_of_other_packages_say_what_they_need():
+def test_external_solvers_name_their_requirements():
     s = chain(2)
     with pytest.raises(da.ModelError, match="friction='smooth'"):
         da.simulate(s, 1.0, method="scipy:LSODA")
@@ -335,7 +335,7 @@ def test_data_that_cannot_be_are_refused():
         da.simulate(slide(friction=1.0), 1.0, friction="none")
 
 
-def test_outputs_tell_who_sticks_and_what_holds():
+def test_outputs_of_sticking_and_friction_forces():
     s = slide(2.0, friction=1.0, static_friction=1.5, upper=0.5)
     s.connect("F", da.Effort(lambda t: 4.0 - 2.0 * t), "X")
     result = da.simulate(s, 4.0, times=np.linspace(0.0, 4.0, 81))
@@ -356,7 +356,7 @@ def arm(**data):
     return rod_pendulum(mass=3.0, gravity=(0, 0, 0), **data)  # 1 kg m2 about its end
 
 
-def test_max_effort_clips_control_and_motors_and_says_so():
+def test_max_effort_clips_control_and_motors_with_a_note():
     s = arm(max_effort=2.0)
     result = da.simulate(s, 1.0, control=lambda state: [5.0])
     assert result["A.position"][-1] == pytest.approx(1.0, rel=1e-9)  # 2 N m on 1 kg m2

@@ -235,7 +235,7 @@ def test_moments_press_at_the_ends_of_a_guide():
             assert result["guide.position"][-1] == pytest.approx(0.5 * (5.0 - 0.4 * 1.5 / length) * 0.25, rel=1e-9)
 
 
-def test_a_cylindrical_joint_rubs_against_the_helix_that_it_moves_on():
+def test_friction_of_a_cylindrical_joint_opposes_its_helix():
     s = da.System("sleeve", gravity=(0, 0, -G))
     sleeve = s.body("sleeve", da.tube(0.2, 0.05, 0.03, mass=2.0, axis="x"))
     s.connect("shaft", da.Cylindrical("x", load_friction=da.LoadFriction(0.2, radius=0.03)), s.ground, sleeve)
@@ -268,7 +268,7 @@ def test_friction_and_load_are_found_together():
         assert da.simulate(high_slide(0.3, 0.2, force), 0.1)["guide.friction"] == pytest.approx(friction)
 
 
-def test_a_gain_above_one_is_said():
+def test_a_gain_above_one_is_reported():
     result = da.simulate(high_slide(0.3, 0.08, 2.0), 1.0)
     assert any("follows its own load with a gain of 1.5" in note for note in result.stats.notes)
     assert result["guide.friction"] == pytest.approx(-1.2)  # of 1.2 and 6 the one nearer to none
