@@ -38,6 +38,14 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", GUIDES, ids=lambda p: p.name)
+def test_rows_of_tables_have_equal_numbers_of_cells(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for table in re.findall(r"^\|.*(?:\n\|.*)*", text, flags=re.MULTILINE):
+        cells = [re.sub(r"`[^`]*`", "", row).count("|") for row in table.splitlines()]
+        assert len(set(cells)) == 1, table.splitlines()[0]
+
+
 HEADING = re.compile(r"^#+ (.*)$", flags=re.MULTILINE)
 
 
