@@ -178,6 +178,7 @@ def test_example_3_13_by_joints_the_choice_is_renewed_before_it_fails() -> None:
         rank = np.linalg.matrix_rank(J, tol=1e-9)
         assert rank == model.nv - 1 and not there.refreshed
         conditions.append(there.condition)
+    # inversely proportional to the distance, in the limit
     assert conditions[1] / conditions[0] == pytest.approx(10, rel=0.2)
     assert conditions[2] / conditions[1] == pytest.approx(10, rel=0.05)
     fresh = space.at(turned[4])

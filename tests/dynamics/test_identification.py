@@ -94,7 +94,7 @@ def test_estimates_lie_within_their_confidence(data: tuple[Array, ...]) -> None:
         squares.append(((found.values - truth) / found.errors) ** 2)
         ends = found.interval(0.95)
         inside.append((truth > ends[:, 0]) & (truth < ends[:, 1]))
-        assert found.noise == pytest.approx(0.05, rel=0.1)
+        assert found.noise == pytest.approx(0.05, rel=0.1)  # an estimate from random samples
     number = np.size(squares)
     assert np.mean(squares) == pytest.approx(1.0, abs=6 * np.sqrt(2 / number) * 3)  # base parameters are correlated
     assert np.mean(inside) == pytest.approx(0.95, abs=0.03)

@@ -248,6 +248,7 @@ def test_an_impulse_is_the_limit_of_a_short_strong_force(seed: int) -> None:
 
     long, middle, short = (after(T) for T in (1e-4, 5e-5, 2.5e-5))
     errors = [np.abs(x - exact).max() for x in (long, middle, short)]
+    # of first order in the duration
     assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.05) and errors[1] / errors[2] == pytest.approx(2, rel=0.05)
     # with the first order taken out, what is left is of second order
     assert np.abs(2 * short - middle - exact).max() < 0.05 * errors[2]

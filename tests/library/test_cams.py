@@ -42,7 +42,7 @@ def test_laws_have_the_peaks_of_the_textbook(law: str, speed: float, acceleratio
     y = FOLLOWER_LAWS[law](x)
     assert np.allclose(y[:2, [0, -1]], [[0, 1], [0, 0]], atol=1e-12)
     assert y[1].max() == pytest.approx(speed, rel=1e-3)
-    assert y[2].max() == pytest.approx(acceleration, rel=3e-3)
+    assert y[2].max() == pytest.approx(acceleration, rel=3e-3)  # digits of the table
     for k in range(3):
         smooth = np.abs(np.diff(y[k + 1])) < 0.1 * np.ptp(y[k + 1])  # but where a derivative jumps
         means = np.diff(y[k]) / np.diff(x)

@@ -59,6 +59,7 @@ def test_distance_of_axes_with_shift() -> None:
     working = brentq(lambda x: math.tan(x) - x - value, 0.2, 0.8, xtol=1e-15)
     assert pair.centre == pytest.approx(0.003 * 47 / 2 * math.cos(alpha) / math.cos(working), rel=1e-12)
     assert pair.backlash == pytest.approx(0.0, abs=1e-15)
+    # of first order in the shift
     assert GearPair(a, b, pair.centre + 1e-4).backlash == pytest.approx(2e-4 * math.tan(pair.working_angle), rel=0.02)
     # contact ratio: from the first to the last point of the line of action, by where tips cross it
     line = [math.sqrt(g.tip_radius**2 - g.base_radius**2) for g in (a, b)]

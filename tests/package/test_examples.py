@@ -181,7 +181,7 @@ def test_identifiable_inertia_parameters_of_an_arm_are_found() -> None:
     n = numbers_of("arm_identification")
     found, truth = n["found"], n["truth"]
     assert len(found.names) == 15
-    assert found.noise == pytest.approx(n["NOISE"], rel=0.1)
+    assert found.noise == pytest.approx(n["NOISE"], rel=0.1)  # an estimate from random samples
     assert np.abs(found.values - truth).max() < 0.01
     clean = n["Y"] @ n["da"].inertial_parameters(n["s"])
     draws = [np.random.default_rng(k).standard_normal(clean.shape) for k in range(40)]

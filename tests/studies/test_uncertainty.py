@@ -87,7 +87,7 @@ def test_a_frequency_spreads_as_its_stiffness_says() -> None:
     found = da.uncertainty(bar(), {"k.stiffness": norm(50.0, 2.0)}, {"f": frequency}, task="modes")
     f = np.sqrt(50.0) / (2 * np.pi)
     assert found.first_order["f"] == pytest.approx(0.02 * f, rel=1e-6)
-    assert found.deviation["f"] == pytest.approx(0.02 * f, rel=0.02)
+    assert found.deviation["f"] == pytest.approx(0.02 * f, rel=0.02)  # sampled
     assert found.quantile("f", 0.5) == pytest.approx(f, rel=1e-3)
     assert found.quantile("f", 0.95) == pytest.approx(np.sqrt(50.0 + 1.645 * 2) / (2 * np.pi), rel=1e-3)
 

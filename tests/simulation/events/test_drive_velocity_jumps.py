@@ -75,7 +75,7 @@ def test_smoothing_comes_to_the_impulse_in_the_limit() -> None:
         assert abs(result["energy.balance"]).max() < 1e-7
         assert not result.stats.notes
         errors.append(abs(result["B"][-1] - jump))
-    np.testing.assert_allclose(np.array(errors[:-1]) / errors[1:], 2.0, rtol=0.2)
+    np.testing.assert_allclose(np.array(errors[:-1]) / errors[1:], 2.0, rtol=0.2)  # of first order in the width
 
 
 def test_smoothed_is_the_mean_with_its_rates() -> None:
