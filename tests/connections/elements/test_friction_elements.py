@@ -103,7 +103,7 @@ def test_block_on_a_belt_sticks_and_slips(element: da.Element) -> None:
     # it rides with the belt for most of the time, and slips again and again
     assert 0.5 < sticking[late].mean() < 0.98
     assert np.count_nonzero(np.diff(sticking[late].astype(int)) == -1) >= 4
-    # it breaks loose where the spring pulls with the static force; the Stribeck curve falls before that
+    # it breaks loose where the spring pulls with the static force
     assert place[late].max() == pytest.approx(6.0 / 100, rel=0.08)
     # and slips to the other side of the sliding force by nearly as much
     assert 0.015 < place[late].min() < 0.036
