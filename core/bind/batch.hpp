@@ -1,7 +1,7 @@
 // Many runs of a model, sampled at times: in lanes where these can hold them, else one by one; both on threads.
 #pragma once
 
-#include "bind/model.hpp"
+#include "bind/bound_model.hpp"
 #include <nanobind/ndarray.h>
 #include <optional>
 #include <utility>

@@ -1,5 +1,5 @@
 #include "bind/conditions.hpp"
-#include "bind/methods.hpp"
+#include "bind/kernel_methods.hpp"
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -1,7 +1,7 @@
 // What may differ between two evaluations of one model, as Python holds it, and what of it is code in Python.
 #pragma once
 
-#include "bind/attention.hpp"
+#include "bind/signals.hpp"
 #include "system/conditions.hpp"
 #include <memory>
 #include <nanobind/nanobind.h>

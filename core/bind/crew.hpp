@@ -1,7 +1,7 @@
 // Threads that wait between batches, so that a batch does not pay for starting them.
 #pragma once
 
-#include "bind/attention.hpp"
+#include "bind/signals.hpp"
 #include <atomic>
 #include <deque>
 #include <exception>

@@ -1,6 +1,6 @@
 #include "bind/integrator.hpp"
 #include "bind/batch.hpp"
-#include "bind/methods.hpp"
+#include "bind/kernel_methods.hpp"
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -1,14 +1,14 @@
 // The extension module: the bound model, factorisations, threads.
 #define DALEMBERT_IMPORTS_NUMPY
-#include "bind/attention.hpp"
+#include "bind/signals.hpp"
 #include "bind/geometry.hpp"
 #include "bind/integrator.hpp"
-#include "bind/methods.hpp"
+#include "bind/kernel_methods.hpp"
 #include "bind/natural.hpp"
-#include "bind/reach.hpp"
+#include "bind/inverse_kinematics.hpp"
 #include "bind/table_arrays.hpp"
-#include "bind/variations.hpp"
-#include "dispatch.hpp"
+#include "bind/variational.hpp"
+#include "kernels/dispatch.hpp"
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -29,7 +29,7 @@ ModelData without_laws(ModelData bare) {
   return bare;
 }
 
-// tables: arrays by name (schema.hpp); starts of element states; laws that are functions, with how many numbers each takes
+// tables: arrays by name (model/schema.hpp); starts of element states; laws that are functions, with how many numbers each takes
 // and gives; what is evaluated in Python at every evaluation, or None
 void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts, const nb::list &functions, const nb::object &sizes,
                 nb::object host) {

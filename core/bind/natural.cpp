@@ -1,6 +1,6 @@
 #include "bind/natural.hpp"
 #include "bind/arrays.hpp"
-#include "bind/attention.hpp"
+#include "bind/signals.hpp"
 #include "natural/sweep.hpp"
 #include <nanobind/ndarray.h>
 

@@ -1,8 +1,8 @@
 #include "bind/table_arrays.hpp"
 #include "bind/arrays.hpp"
-#include "closures/constraints.hpp"
-#include "hinges/registry.hpp"
-#include "schema.hpp"
+#include "constraints/library.hpp"
+#include "joints/registry.hpp"
+#include "model/schema.hpp"
 #include <cstring>
 #include <string>
 

@@ -1,7 +1,7 @@
 #include "elements/elements.hpp"
-#include "elements/library.hpp"
+#include "elements/built_in_laws.hpp"
 #include "elements/program.hpp"
-#include "elements/unknowns.hpp"
+#include "elements/implicit_laws.hpp"
 #include "tree/chart.hpp"
 #include <algorithm>
 #include <limits>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "elements/measures.hpp"
-#include "elements/surroundings.hpp"
+#include "elements/evaluation_context.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

@@ -7,10 +7,10 @@
 //     load        nothing                velocity of B                           force and moment on B
 //
 // The first three in axes of A, acting at the origin of B, with the opposite on A at the same point. The power of an element
-// on the rest is force times rate. A hinge that closes a loop is seen by its face (hinges/hinge.hpp).
+// on the rest is force times rate. A hinge that closes a loop is seen by its face (joints/joint.hpp).
 #pragma once
 
-#include "closures/chords.hpp"
+#include "constraints/loop_constraints.hpp"
 #include "tree/kinematics.hpp"
 
 namespace dalembert::DALEMBERT_ISA {

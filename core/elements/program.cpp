@@ -1,5 +1,5 @@
 #include "elements/program.hpp"
-#include "elements/tables.hpp"
+#include "elements/lookup_tables.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

@@ -1,12 +1,12 @@
 // Formulas of users, as programs: the same for every scalar, so that derivatives and packs come by themselves.
 #pragma once
 
-#include "elements/branches.hpp"
-#include "varied.hpp"
+#include "elements/law_branches.hpp"
+#include "model/parameter_maps.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
-// values: the row of numbers of a run (programs.hpp), ModelData's `most_values` of them at most
+// values: the row of numbers of a run (model/program_order.hpp), ModelData's `most_values` of them at most
 
 // what the program is given and its constants, into the row
 template <class T>

@@ -30,8 +30,8 @@
 //     integrate(q, step, out), difference(q0, q1, out)
 #pragma once
 
-#include "kinematics/elimination.hpp"
-#include "stop.hpp"
+#include "kinematics/rank_elimination.hpp"
+#include "runs/stop.hpp"
 #include <initializer_list>
 
 namespace dalembert {

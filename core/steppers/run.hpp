@@ -5,7 +5,7 @@
 // is one block that the caller owns: a copy of it, and of the Run, is a checkpoint.
 #pragma once
 
-#include "stop.hpp"
+#include "runs/stop.hpp"
 #include "system/conditions.hpp"
 #include <algorithm>
 #include <cmath>
@@ -77,7 +77,7 @@ struct Pace {
 };
 
 struct Run {
-  std::int32_t method;          // number of the stepper in the table (steppers/table.hpp)
+  std::int32_t method;          // number of the stepper in the table (steppers/methods/registry.hpp)
   double rtol, max_step, fixed_step;
   const double *atol;           // of increments: nv positions, nv speeds, nx element states
   double spectral_radius;       // of generalised alpha at infinity
@@ -93,7 +93,7 @@ struct Run {
   double cut_slope;             // of what is left to the threshold over time there; 0: the length has been improved already
   std::int32_t in_a_row;        // steps that ended at thresholds, one after the other
   std::int32_t stalls;          // thresholds passed since the last step
-  std::int32_t monitor_known;   // what switching functions take where the run is (steppers/monitor.hpp)
+  std::int32_t monitor_known;   // what switching functions take where the run is (steppers/switching/monitor.hpp)
   std::int32_t led_in;          // steps in a row that were shortened to lead into a change of a branch that is not held
   std::int32_t let_go;          // from 1: the first threshold whose branch is not held any more, because it changes too often; 0: none
   double let_go_time;           // when that was

@@ -1,10 +1,10 @@
-// The contract of a stepper: one record of functions, listed in table.hpp.
+// The contract of a stepper: one record of functions, listed in steppers/methods/registry.hpp.
 //
 // A step goes from the state in q, v, x (rates a, dx) of the room to q1, v1, x1 (a1, dx1), in increments in the chart around
 // its beginning.
 #pragma once
 
-#include "steppers/room.hpp"
+#include "steppers/run_workspace.hpp"
 
 namespace dalembert {
 struct Tableau;

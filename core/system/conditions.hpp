@@ -1,7 +1,7 @@
 // What may differ between two evaluations of one model, and the state that is evaluated.
 #pragma once
 
-#include "model.hpp"
+#include "model/model_data.hpp"
 
 namespace dalembert {
 
@@ -31,7 +31,7 @@ struct Conditions {
   const unsigned char *held = nullptr;   // speeds of cut hinges that are held; null: none
   const Host *host = nullptr;
   const Answers *answers = nullptr;
-  const double *sides = nullptr;         // of thresholds: the branches that are held (elements/branches.hpp); 0: the motion slides there; null: none
+  const double *sides = nullptr;         // of thresholds: the branches that are held (elements/law_branches.hpp); 0: the motion slides there; null: none
   std::ptrdiff_t sides_apart = 0;        // numbers between the sides of one lane and the next
   double stabilization[2] = {0.0, 0.0}; // Baumgarte's 2 alpha and beta^2; zero: none
 };

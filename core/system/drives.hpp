@@ -1,8 +1,8 @@
 // What drives demand of coordinates and of constraint rows.
 #pragma once
 
-#include "elements/laws.hpp"
-#include "hinges/quaternion.hpp"
+#include "elements/time_laws.hpp"
+#include "joints/quaternion.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

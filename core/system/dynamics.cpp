@@ -1,9 +1,9 @@
 #include "system/dynamics.hpp"
-#include "closures/coupling_rows.hpp"
+#include "constraints/coupling_rows.hpp"
 #include "elements/elements.hpp"
 #include "elements/measures.hpp"
 #include "system/drives.hpp"
-#include "tree/inverse.hpp"
+#include "tree/inverse_dynamics.hpp"
 #include "tree/kinematics.hpp"
 #include <algorithm>
 #include <initializer_list>

@@ -4,10 +4,10 @@
 //     M a + b = tau + P^T lambda     P a + gamma = what drives demand     a = what drives demand where freedoms are given
 //
 // tau and b hold what elements do to hinges and bodies. Loads that connections transmit may be inputs of elements: the room
-// holds those that an evaluation takes (SystemRoom::feedback); feedback.hpp finds the ones that fit.
+// holds those that an evaluation takes (SystemRoom::feedback); system/load_feedback.hpp finds the ones that fit.
 #pragma once
 
-#include "system/room.hpp"
+#include "system/workspace.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

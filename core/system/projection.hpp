@@ -2,11 +2,11 @@
 //
 //     q (+)= -M^-1 P^T (P M^-1 P^T)^-1 (phi - target)          v -= M^-1 P^T (P M^-1 P^T)^-1 (P v - rate)          (1)
 //
-// with the factors, and the treatment of dependent rows, of closures/loops.hpp (Hairer, Lubich, Wanner, section IV.4; Eich
+// with the factors, and the treatment of dependent rows, of constraints/loop_dynamics.hpp (Hairer, Lubich, Wanner, section IV.4; Eich
 // 1993). Freedoms whose position or speed is prescribed stay as they are.
 #pragma once
 
-#include "system/room.hpp"
+#include "system/workspace.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

@@ -1,8 +1,8 @@
 #include "system/report.hpp"
 #include "system/drives.hpp"
 #include "tree/kinematics.hpp"
-#include "tree/maps.hpp"
-#include "tree/observers.hpp"
+#include "tree/joint_maps.hpp"
+#include "tree/outputs.hpp"
 #include <cstring>
 #include <initializer_list>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "elements/elements.hpp"
-#include "system/feedback.hpp"
+#include "system/load_feedback.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

@@ -1,7 +1,7 @@
 #include "system/switching.hpp"
 #include "elements/elements.hpp"
 #include "elements/program.hpp"
-#include "elements/tables.hpp"
+#include "elements/lookup_tables.hpp"
 #include "system/dynamics.hpp"
 #include "tree/kinematics.hpp"
 #include <algorithm>

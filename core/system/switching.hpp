@@ -12,7 +12,7 @@
 
 #include "scalar/arena.hpp"
 #include "scalar/interval.hpp"
-#include "system/room.hpp"
+#include "system/workspace.hpp"
 #include "tree/manifold.hpp"
 #include <algorithm>
 

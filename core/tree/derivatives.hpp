@@ -33,7 +33,7 @@
 //     da/dq = -M^-1 (dtau/dq at constant a)        da/dv likewise        da/dtau = M^-1           (6)
 #pragma once
 
-#include "tree/forward.hpp"
+#include "tree/forward_dynamics.hpp"
 #include "tree/mass_matrix.hpp"
 
 namespace dalembert::DALEMBERT_ISA {

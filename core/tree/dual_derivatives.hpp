@@ -1,9 +1,9 @@
 // Derivatives of inverse dynamics by dual numbers: the same source as the kernel itself, run with
 // a scalar that carries W directional derivatives. Direction k of the tangent space seeds q with
-// N(q) e_k, or v with e_k. Slower than the recursions of derivatives.hpp, and their oracle.
+// N(q) e_k, or v with e_k. Slower than the recursions of tree/derivatives.hpp, and their oracle.
 #pragma once
 
-#include "tree/inverse.hpp"
+#include "tree/inverse_dynamics.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

@@ -1,5 +1,5 @@
 #include "tree/kinematics.hpp"
-#include "tree/frames.hpp"
+#include "tree/frame_motion.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

@@ -1,4 +1,4 @@
-// Position, velocity and acceleration of all frames F, outward from ground; equation numbers are those of frames.hpp.
+// Position, velocity and acceleration of all frames F, outward from ground; equation numbers are those of tree/frame_motion.hpp.
 #pragma once
 
 #include "tree/workspace.hpp"

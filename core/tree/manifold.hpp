@@ -5,7 +5,7 @@
 // omega, independently; difference is the exact inverse.
 #pragma once
 
-#include "hinges/quaternion.hpp"
+#include "joints/quaternion.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

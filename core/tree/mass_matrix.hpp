@@ -9,7 +9,7 @@
 #pragma once
 
 #include "tree/kinematics.hpp"
-#include "tree/maps.hpp"
+#include "tree/joint_maps.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

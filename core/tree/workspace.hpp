@@ -1,14 +1,14 @@
 // Workspace<T>: every intermediate of the kernels, grouped by stage, for one thread and one scalar.
 //
 // All arrays live in one block that the caller owns; nothing is allocated by a kernel. Entry 0 of
-// a per-body array is ground, entry nb + 1 a point that is no frame of the model (tree/observers.hpp).
+// a per-body array is ground, entry nb + 1 a point that is no frame of the model (tree/outputs.hpp).
 #pragma once
 
-#include "model.hpp"
+#include "model/model_data.hpp"
 #include "scalar/arena.hpp"
 #include "scalar/math.hpp"
-#include "scalar/spatial.hpp"
-#include "varied.hpp"
+#include "scalar/spatial_inertia.hpp"
+#include "model/parameter_maps.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

@@ -1,0 +1,88 @@
+// The memory of one simulation, and what all steppers share: where the state is, how errors are weighed, how a step is
+// completed, how it is interpolated.
+//
+// A stepper works on increments z = [xi; dv; dx] in the chart around the beginning of its step: n = 2 nv + nx numbers.
+#pragma once
+
+#include "steppers/run.hpp"
+#include "system/load_feedback.hpp"
+#include "system/switching.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+constexpr int most_stages = 16;
+
+struct SteppingRoom {
+  MotionRoom motion;
+  double *q, *v, *x, *a, *dx;      // where the run is; a and dx: rates there
+  double *q1, *v1, *x1, *a1, *dx1; // where the step leads
+  double *qs, *vs, *xs;            // a stage
+  double *z, *error, *error3;      // n: increment, error estimates
+  double *K;                       // stages x n: rates [xi'; a; x']
+  double *change;                  // nv
+  double *D;                       // 7 x n: dense output
+  double *sides, *slack, *least, *passed, *held, *kept; // threshold_count: see steppers/switching/switch_location.hpp
+  double *lowest, *highest;        // threshold_count: switching functions in the evaluations of a step
+  double *strayed;                 // threshold_count: how far beyond a branch without a value there a step was evaluated; or none
+  SwitchingRoom switching;
+  bool near = false;               // stages are put onto the loops before rates are evaluated
+};
+
+std::size_t lay_out(const ModelData &m, std::byte *base, SteppingRoom &room);
+
+// one simulation at work
+struct Integration {
+  const ModelData &m;
+  Run &run;
+  SteppingRoom &room;
+  std::byte *own; // memory of the stepper itself
+};
+
+// Near a configuration where rows become dependent, accelerations are smooth along the loops only: off them, where
+// the stages of a step are, they are as large as the rows are close to depend on each other. Where the slack of the
+// loops falls below this part of what it usually is, stages are put onto the loops first: rates are then those of the
+// nearest state on the loops, a vector field that agrees with the other on the loops, so that the order is kept.
+constexpr double close_to_singular = 1e-3;
+
+DALEMBERT_INLINE int increments(const ModelData &m) { return 2 * m.nv + m.nx; }
+
+inline void copy(const double *from, int count, double *to) {
+  for (int k = 0; k < count; ++k)
+    to[k] = from[k];
+}
+
+bool all_finite(const double *x, int count);
+
+// how much freedom f may err in position: attitudes and places of free bodies count as one
+inline double position_size(const ModelData &m, const double *q, int f) { return m.coordinate[f] < 0 ? 1.0 : std::fabs(q[m.coordinate[f]]); }
+
+// size of increments in units of the tolerance between the two states, root mean square
+double measure(const Integration &i, const double *z, const double *q1, const double *v1, const double *x1, int *worst = nullptr);
+
+// how far inside the branches that are held the state is, at the last evaluation: less than zero beyond their ends
+double exit_of(const Integration &i, int threshold);
+// Keeps the least of it. Beyond its end a branch may have no value, as sqrt(max(s, 0)) has none: then rates are those of the
+// branch that fits.
+bool note_exits(const Integration &i, const StateOf<double> &state, double *a, double *dx);
+
+// the equations of motion at a state; false if what is evaluated outside has failed
+inline bool rates(const Integration &i, double t, const double *q, const double *v, const double *x, double *a, double *dx) {
+  ++i.run.counts.evaluations;
+  const StateOf<double> state{i.run.stretch.seen(t), q, v, x};
+  const bool done = dynamics(i.m, i.run.conditions, i.room.motion, state, a, dx);
+  return done && i.run.conditions.sides ? note_exits(i, state, a, dx) : done;
+}
+
+// positions and speeds of driven hinges; outside laws are asked where drives need them before the state is known
+bool impose_drives(const Integration &i, double t, double *q, double *v, const double *x);
+
+// the state at base (+) z
+bool displaced(const Integration &i, double t, const double *z, double *q, double *v, double *x);
+
+// positions, then speeds, onto loops and drives
+Outcome onto_loops(const Integration &i, double t, double *q, double *v);
+
+// rates [xi'; a; x'] of a state whose chart increment is z; `near` the state itself is put onto the loops
+Outcome rates_in_chart(const Integration &i, double t, double *z, double *q, double *v, const double *x, double *K);
+
+} // namespace dalembert::DALEMBERT_ISA
