@@ -11,10 +11,10 @@ namespace {
 
 // Runs that a control is asked about together, and runs in one go. Both depend on nothing but the number of runs, so that the
 // same ensemble asks the same questions on any number of threads.
-constexpr std::size_t most_together = 512, most_in_one_go = 1024;
+constexpr std::size_t max_together = 512, max_in_one_go = 1024;
 
 // In lanes of a control: all registers together take no more than this, so that the runs of large models are fewer.
-constexpr std::size_t most_bytes = std::size_t(64) << 20;
+constexpr std::size_t max_bytes = std::size_t(64) << 20;
 
 double *data_of(const nb::object &array) { return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr()))); }
 
@@ -47,7 +47,7 @@ nb::object doubles(const double *data, std::initializer_list<npy_intp> shape) {
   return nb::steal(array);
 }
 
-Batch::Batch(const BoundModel &model, const Run &run, Scope &scope, const BatchTask &task)
+Batch::Batch(const BoundModel &model, const Run &run, Scope &scope, const BatchRequest &task)
     : model(model), run(run), scope(scope), task(task), m(model.data), samples{task.times.data(), std::ptrdiff_t(task.times.size()), 0},
       n(m.nq ? task.q.size() / std::size_t(m.nq) : 0), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)), nx(std::size_t(m.nx)),
       q_array(empty(n, task.times.size() * nq)), v_array(empty(n, task.times.size() * nv)), x_array(empty(n, task.times.size() * nx)),
@@ -93,84 +93,84 @@ bool Batch::record(std::size_t k, std::size_t sample, const double *q_1, const d
 }
 
 void Batch::make() {
-  const bool controlled = run.conditions.host, asked = task.together.is_valid();
+  const bool controlled = run.conditions.callbacks, asked = task.batched_control.is_valid();
   const bool lanes = !std::strcmp(model.integrators->name(run.method), "dop853") && controlled == asked &&
-                     model.integrators->runs_in_lanes(m, run, task.numbers.has_value());
+                     model.integrators->supports_simd_batch(m, run, task.numbers.has_value());
   if (lanes && asked)
-    together();
+    run_with_batched_control();
   else if (lanes)
-    in_lanes();
+    run_simd();
   std::vector<std::size_t> alone;
   for (std::size_t k = 0; k < n; ++k)
     if (!lanes || outcomes[k] == double(Outcome::stiff))
       alone.push_back(k);
   if (!alone.empty())
-    one_by_one(alone);
+    run_sequentially(alone);
   for (std::size_t k = 0; k < n; ++k) // that it was stopped before
     clear(k);
 }
 
 // ---- in lanes
 
-LaneFeed Batch::Feed::plain() {
-  const auto take = [](void *self, LaneRun &one) {
+RunQueue Batch::Feed::plain() {
+  const auto take = [](void *self, SimdRunInput &one) {
     Feed &feed = *static_cast<Feed *>(self);
     Batch &all = feed.batch;
     const std::size_t k = feed.next++, samples = k * std::size_t(all.samples.count);
     if (k >= feed.last)
       return false;
-    const BatchTask &task = all.task;
+    const BatchRequest &task = all.task;
     all.clear(k);
     one.number = std::ptrdiff_t(k);
     one.q = row_of(task.q, k, all.m.nq), one.v = row_of(task.v, k, all.m.nv), one.x = row_of(task.x, k, all.m.nx);
-    one.own = task.numbers ? &feed.own.made(all.described(), row_of(*task.numbers, k, all.m.recipes.numbers)) : nullptr;
+    one.variant = task.numbers ? &feed.own.made(all.described(), row_of(*task.numbers, k, all.m.recipes.numbers)) : nullptr;
     one.parameters = task.parameters ? row_of(*task.parameters, k, all.m.parameter_count) : nullptr;
     one.samples_q = all.q + samples * all.nq;
     one.samples_v = all.v + samples * all.nv;
     one.samples_x = all.x + samples * all.nx;
-    one.breaks = task.breaks_of(k, all.run.breaks);
+    one.discontinuities = task.breaks_of(k, all.run.discontinuities);
     return true;
   };
-  const auto ended = [](void *self, const LaneRun &one, Outcome outcome, double t, const Counts &c) {
+  const auto ended = [](void *self, const SimdRunInput &one, Outcome outcome, double t, const Counts &c) {
     static_cast<Feed *>(self)->batch.report(std::size_t(one.number), outcome, t, c);
   };
   return {this, take, ended, batch.task.attention.stop()};
 }
 
 // every thread has a register full of runs, and takes up the next as soon as one has come to its end
-void Batch::in_lanes() {
+void Batch::run_simd() {
   const int parts = workers((n + std::size_t(model.integrators->lanes) - 1) / std::size_t(model.integrators->lanes));
   std::vector<std::unique_ptr<Block>> blocks;
   for (int k = 0; k < parts; ++k)
-    blocks.push_back(std::make_unique<Block>(model.integrators->bytes_lanes(m, 1)));
+    blocks.push_back(std::make_unique<Block>(model.integrators->simd_batch_bytes(m, 1)));
   std::atomic<std::size_t> next{0};
-  const auto work = [&](int worker) {
+  const auto part = [&](int worker) {
     Feed feed{*this, next, n};
-    model.integrators->run_lanes(m, run, blocks[std::size_t(worker)]->data, task.begin, task.until, samples, feed.plain(), 1, nullptr);
+    model.integrators->run_simd_batch(m, run, blocks[std::size_t(worker)]->data, task.begin, task.until, samples, feed.plain(), 1, nullptr);
   };
-  Crew::run(parts, work, &task.attention);
+  ThreadPool::run(parts, part, &task.attention);
 }
 
 // every thread has many registers full of runs, which go side by side
-void Batch::together() {
-  const std::size_t width = std::size_t(model.integrators->lanes), goes = (n + most_in_one_go - 1) / most_in_one_go;
-  const std::size_t largest = (n + goes - 1) / goes, each = model.integrators->bytes_lanes(m, 2) - model.integrators->bytes_lanes(m, 1);
-  const std::size_t wanted = (std::min(largest, most_together) + width - 1) / width;
-  const int packs = int(std::clamp<std::size_t>(most_bytes / each, 1, wanted)), parts = workers(goes);
+void Batch::run_with_batched_control() {
+  const std::size_t width = std::size_t(model.integrators->lanes), goes = (n + max_in_one_go - 1) / max_in_one_go;
+  const std::size_t largest = (n + goes - 1) / goes, each = model.integrators->simd_batch_bytes(m, 2) - model.integrators->simd_batch_bytes(m, 1);
+  const std::size_t wanted = (std::min(largest, max_together) + width - 1) / width;
+  const int packs = int(std::clamp<std::size_t>(max_bytes / each, 1, wanted)), parts = workers(goes);
   std::vector<std::unique_ptr<Block>> blocks;
   for (int k = 0; k < parts; ++k)
-    blocks.push_back(std::make_unique<Block>(model.integrators->bytes_lanes(m, packs)));
+    blocks.push_back(std::make_unique<Block>(model.integrators->simd_batch_bytes(m, packs)));
   const auto asks = [](void *self, auto... given) { return static_cast<Batch *>(self)->ask(given...); };
-  const ControlOfMany control{this, asks};
+  const BatchedControl control{this, asks};
   std::atomic<std::size_t> next_go{0};
-  const auto work = [&](int worker) {
+  const auto part = [&](int worker) {
     for (std::size_t go = next_go++; go < goes; go = next_go++) {
       std::atomic<std::size_t> next{go * n / goes};
       Feed feed{*this, next, (go + 1) * n / goes};
-      model.integrators->run_lanes(m, run, blocks[std::size_t(worker)]->data, task.begin, task.until, samples, feed.plain(), packs, &control);
+      model.integrators->run_simd_batch(m, run, blocks[std::size_t(worker)]->data, task.begin, task.until, samples, feed.plain(), packs, &control);
     }
   };
-  Crew::run(parts, work, &task.attention);
+  ThreadPool::run(parts, part, &task.attention);
 }
 
 bool Batch::ask(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q_0, const double *v_0, const double *x_0, double *tau,
@@ -187,7 +187,7 @@ bool Batch::ask(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t
     const nb::object given[] = {doubles(t, {rows}), copied(q_0, rows, nq), copied(v_0, rows, nv), copied(x_0, rows, nx), numbers, forces};
     PyObject *arguments[std::size(given)];
     std::transform(std::begin(given), std::end(given), arguments, [](const nb::object &each) { return each.ptr(); });
-    nb::object refused = nb::steal(or_stay([&] { return PyObject_Vectorcall(task.together.ptr(), arguments, std::size(given), nullptr); }));
+    nb::object refused = nb::steal(acquire_or_block([&] { return PyObject_Vectorcall(task.batched_control.ptr(), arguments, std::size(given), nullptr); }));
     if (!refused)
       throw nb::python_error();
     std::copy_n(static_cast<const double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(forces.ptr()))), std::size_t(rows) * nv, tau);
@@ -209,17 +209,17 @@ bool Batch::ask(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t
 // ---- one by one
 
 // some or all of the runs, each by itself; what Python evaluates has one thread
-void Batch::one_by_one(const std::vector<std::size_t> &which) {
-  const int parts = run.conditions.host ? 1 : workers(which.size());
+void Batch::run_sequentially(const std::vector<std::size_t> &which) {
+  const int parts = run.conditions.callbacks ? 1 : workers(which.size());
   std::vector<std::unique_ptr<Block>> blocks;
   for (int k = 0; k < parts; ++k)
     blocks.push_back(std::make_unique<Block>(model.integrators->bytes(m, run.method)));
   std::atomic<std::size_t> next{0};
-  const auto work = [&](int worker) {
+  const auto part = [&](int worker) {
     for (std::size_t k = next++; k < which.size(); k = next++)
-      run_alone(*blocks[std::size_t(worker)], which[k]);
+      run_scalar(*blocks[std::size_t(worker)], which[k]);
   };
-  Crew::run(parts, work, &task.attention);
+  ThreadPool::run(parts, part, &task.attention);
 }
 
 // the number of a method
@@ -230,15 +230,15 @@ int Batch::method_called(const char *wanted) const {
   return method;
 }
 
-void Batch::run_alone(Block &room, std::size_t k) {
-  OwnModel own;
+void Batch::run_scalar(Block &work, std::size_t k) {
+  RunVariant own;
   const ModelData &mine = task.numbers ? own.made(described(), row_of(*task.numbers, k, m.recipes.numbers)) : m;
   const IntegratorSet &steppers = *model.integrators;
   constexpr std::int64_t some = 4096;
   Run one = run;
   one.started = 0;
   one.counts = Counts{};
-  one.breaks = task.breaks_of(k, run.breaks);
+  one.discontinuities = task.breaks_of(k, run.discontinuities);
   if (task.parameters)
     one.conditions.parameters = row_of(*task.parameters, k, m.parameter_count);
   clear(k);
@@ -249,44 +249,44 @@ void Batch::run_alone(Block &room, std::size_t k) {
   };
   Recorder recorder{record, &row, task.attention.stop()};
   Samples left = samples;
-  room.open();
-  std::memset(room.data, 0, room.size);
+  work.open();
+  std::memset(work.data, 0, work.size);
   const double *parts[6];
   if (task.attention.asked()) // what it had done in lanes, if anything, is kept
     return report(k, Outcome::stopped, std::max(reached[k], task.begin), one.counts);
-  Outcome outcome = steppers.start(mine, one, room.data, task.begin, row_of(task.q, k, m.nq), row_of(task.v, k, m.nv), row_of(task.x, k, m.nx));
+  Outcome outcome = steppers.start(mine, one, work.data, task.begin, row_of(task.q, k, m.nq), row_of(task.v, k, m.nv), row_of(task.x, k, m.nx));
   if (outcome == Outcome::reached && left.count && left.times[0] <= task.begin) {
-    steppers.state(mine, one, room.data, parts);
+    steppers.state(mine, one, work.data, parts);
     row.next = 1;
     this->record(k, 0, parts[0], parts[1], parts[2]);
     left.next = 1;
   }
-  Pace pace{0, task.begin};
+  StagnationMonitor pace{0, task.begin};
   const auto advance = [&](std::byte *memory) {
     Outcome found;
     do
       found = steppers.advance(mine, one, memory, task.until, some, left, recorder);
-    while (found == Outcome::paused && !pace.crawls(one.counts.steps, one.t, task.until));
-    return found == Outcome::paused ? Outcome::crawls : found;
+    while (found == Outcome::paused && !pace.is_stagnant(one.counts.steps, one.t, task.until));
+    return found == Outcome::paused ? Outcome::stagnated : found;
   };
   if (outcome == Outcome::reached)
-    outcome = advance(room.data);
+    outcome = advance(work.data);
   if (outcome == Outcome::stiff) { // on with implicit steps
-    steppers.state(mine, one, room.data, parts);
+    steppers.state(mine, one, work.data, parts);
     one.method = method_called("radau");
     Block implicit(steppers.bytes(mine, one.method));
     implicit.open();
     std::memset(implicit.data, 0, implicit.size);
-    one.watch = false;
+    one.detect_stiffness = false;
     one.started = 0;
     outcome = steppers.start(mine, one, implicit.data, one.t, parts[0], parts[1], parts[2]);
     if (outcome == Outcome::reached)
       outcome = advance(implicit.data);
   }
-  if (outcome == Outcome::host && task.attention.asked())
+  if (outcome == Outcome::callback_failed && task.attention.asked())
     outcome = Outcome::stopped;
   report(k, outcome, one.t, one.counts);
-  if (outcome == Outcome::host) {
+  if (outcome == Outcome::callback_failed) {
     const Acquired acquired;
     if (nb::object error = scope.take_error(); error.is_valid())
       errors.emplace_back(k, std::move(error));

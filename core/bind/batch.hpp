@@ -16,7 +16,7 @@ nb::object doubles(const double *data, std::initializer_list<npy_intp> shape);
 inline const double *row_of(const Doubles &array, std::size_t row, std::int32_t width) { return array.data() + row * std::size_t(width); }
 
 // what is asked
-struct BatchTask {
+struct BatchRequest {
   double begin, until;
   const Doubles &times, &q, &v, &x;
   const std::optional<Doubles> &parameters; // none, or a row per run
@@ -24,10 +24,10 @@ struct BatchTask {
   const std::optional<Doubles> &breaks;     // none: those of the integrator; or of one run after another, with
   const std::optional<Places> &spans;       // where those of each begin, and the last end
   int threads;
-  nb::handle together;                      // control(t, q, v, x, runs, tau) of many states at once, or none
-  Attention &attention;
+  nb::handle batched_control;                      // control(t, q, v, x, runs, tau) of many states at once, or none
+  SignalCheck &attention;
 
-  Breaks breaks_of(std::size_t run, const Breaks &all) const {
+  DiscontinuityTimes breaks_of(std::size_t run, const DiscontinuityTimes &all) const {
     if (!breaks)
       return all;
     const std::int64_t *span = spans->data() + run;
@@ -36,15 +36,15 @@ struct BatchTask {
 };
 
 // a model with other own numbers, for a run
-struct OwnModel {
-  VariedTables tables;
+struct RunVariant {
+  VariantTables tables;
   ModelData data;
-  const ModelData &made(const ModelData &described, const double *numbers) { return data = with_numbers(described, numbers, tables); }
+  const ModelData &made(const ModelData &described, const double *numbers) { return data = with_parameters(described, numbers, tables); }
 };
 
 class Batch {
 public:
-  Batch(const BoundModel &model, const Run &run, Scope &scope, const BatchTask &task);
+  Batch(const BoundModel &model, const Run &run, Scope &scope, const BatchRequest &task);
   Batch(const Batch &) = delete;
 
   // without the GIL
@@ -55,12 +55,12 @@ public:
   std::vector<std::pair<std::size_t, nb::object>> errors;
 
 private:
-  void in_lanes();
-  void together();
+  void run_simd();
+  void run_with_batched_control();
   bool ask(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v, const double *x, double *tau,
            unsigned char *failed);
-  void one_by_one(const std::vector<std::size_t> &which);
-  void run_alone(Block &room, std::size_t k);
+  void run_sequentially(const std::vector<std::size_t> &which);
+  void run_scalar(Block &work, std::size_t k);
   void report(std::size_t k, Outcome outcome, double t, const Counts &c);
   bool record(std::size_t k, std::size_t sample, const double *q, const double *v, const double *x);
   // not a number, where it will not get to; by the thread that takes it up
@@ -73,7 +73,7 @@ private:
   const BoundModel &model;
   const Run &run;
   Scope &scope;
-  const BatchTask &task;
+  const BatchRequest &task;
   const ModelData &m;
   const Samples samples;
   const std::size_t n, nq, nv, nx;
@@ -86,8 +86,8 @@ private:
     Batch &batch;
     std::atomic<std::size_t> &next;
     std::size_t last;
-    OwnModel own{};
-    LaneFeed plain();
+    RunVariant own{};
+    RunQueue plain();
   };
   // writes samples of one run to its place
   struct Row {

@@ -34,7 +34,7 @@ public:
 // the others: in a child that was forked while another thread held it, it is never given back.
 class BlockPool {
 public:
-  BlockPool() { spare.reserve(most_spare); } // so that giving back never allocates
+  BlockPool() { spare.reserve(max_spare); } // so that giving back never allocates
   ~BlockPool() {
     delete recent.load();
     std::unique_lock mine(lock, std::try_to_lock);
@@ -45,7 +45,7 @@ public:
     if (Block *block = recent.exchange(nullptr, std::memory_order_acquire)) {
       if (block->size >= bytes)
         return block;
-      put_aside(block);
+      cache_block(block);
     }
     std::unique_lock mine(lock, std::try_to_lock);
     for (std::size_t k = 0; mine && k < spare.size(); ++k)
@@ -60,14 +60,14 @@ public:
   void give(Block *block) {
     // acquires as well: what another thread wrote into the old block is over before it is deleted
     if (Block *old = recent.exchange(block, std::memory_order_acq_rel))
-      put_aside(old);
+      cache_block(old);
   }
 
 private:
-  static constexpr std::size_t most_spare = 16;
-  void put_aside(Block *block) {
+  static constexpr std::size_t max_spare = 16;
+  void cache_block(Block *block) {
     std::unique_lock mine(lock, std::try_to_lock);
-    if (mine && spare.size() < most_spare)
+    if (mine && spare.size() < max_spare)
       spare.push_back(block);
     else
       delete block;
@@ -78,12 +78,12 @@ private:
 };
 
 // a block for as long as a call lasts
-class Lease {
+class BlockLease {
 public:
-  Lease(BlockPool &pool, std::size_t bytes) : pool(pool), block(pool.take(bytes)) {}
-  ~Lease() { pool.give(block); }
-  Lease(const Lease &) = delete;
-  Lease &operator=(const Lease &) = delete;
+  BlockLease(BlockPool &pool, std::size_t bytes) : pool(pool), block(pool.take(bytes)) {}
+  ~BlockLease() { pool.give(block); }
+  BlockLease(const BlockLease &) = delete;
+  BlockLease &operator=(const BlockLease &) = delete;
   std::byte *data() const { return block->data; }
 
 private:

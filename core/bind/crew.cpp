@@ -37,11 +37,11 @@ struct Freed {
 
 // Never destroyed: its threads wait until the process ends. A forked child has none of them and gets a new crew; nothing is
 // locked on the way to it, because a lock that another thread held when the process forked stays locked in the child.
-Crew &the_crew() {
-  static std::atomic<Crew *> crew{nullptr};
-  Crew *now = crew.load(std::memory_order_acquire);
+ThreadPool &the_crew() {
+  static std::atomic<ThreadPool *> crew{nullptr};
+  ThreadPool *now = crew.load(std::memory_order_acquire);
   while (!now || !now->is_of(this_process())) {
-    Crew *fresh = new Crew(this_process());
+    ThreadPool *fresh = new ThreadPool(this_process());
     if (crew.compare_exchange_strong(now, fresh, std::memory_order_acq_rel)) {
       now = fresh;
       break;
@@ -61,13 +61,13 @@ long this_process() {
 #endif
 }
 
-void Crew::run(int count, const std::function<void(int)> &work, Attention *attention) {
+void ThreadPool::run(int count, const std::function<void(int)> &task, SignalCheck *attention) {
   if (count == 1)
-    return work(0);
-  the_crew().run_here(count, work, attention);
+    return task(0);
+  the_crew().run_here(count, task, attention);
 }
 
-void Crew::run_here(int count, const std::function<void(int)> &work, Attention *attention) {
+void ThreadPool::run_here(int count, const std::function<void(int)> &task, SignalCheck *attention) {
   const bool mine = !busy.exchange(true, std::memory_order_acquire);
   const Freed freed{mine ? &busy : nullptr};
   if (mine)
@@ -75,10 +75,10 @@ void Crew::run_here(int count, const std::function<void(int)> &work, Attention *
   const int helping = mine ? std::min(int(hands.size()), count - 1) : 0;
   if (!helping) {
     for (int k = 0; k < count; ++k)
-      work(k);
+      task(k);
     return;
   }
-  job = &work;
+  job = &task;
   failed.store(false, std::memory_order_relaxed);
   waiting_for.store(helping, std::memory_order_relaxed);
   for (int k = 0; k < helping; ++k) {
@@ -89,7 +89,7 @@ void Crew::run_here(int count, const std::function<void(int)> &work, Attention *
   for (int k = helping + 1; k < count; ++k) // more parts than hands
     attempt(k);
   if (attention)
-    wait_attentively(*attention);
+    wait_with_signals(*attention);
   for (int left; (left = waiting_for.load(std::memory_order_acquire)) > 0;)
     wait_while(waiting_for, left);
   if (failed.load(std::memory_order_relaxed))
@@ -97,7 +97,7 @@ void Crew::run_here(int count, const std::function<void(int)> &work, Attention *
 }
 
 // one part; an exception is kept, for the hands need the job until all are done
-void Crew::attempt(int number) noexcept {
+void ThreadPool::attempt(int number) noexcept {
   try {
     (*job)(number);
   } catch (...) {
@@ -107,19 +107,19 @@ void Crew::attempt(int number) noexcept {
 }
 
 // Naps that grow with the time that has passed, with a look for signals between them.
-void Crew::wait_attentively(Attention &attention) const {
+void ThreadPool::wait_with_signals(SignalCheck &attention) const {
   using namespace std::chrono;
   const auto began = steady_clock::now();
   while (waiting_for.load(std::memory_order_acquire) > 0 && !attention.asked())
     std::this_thread::sleep_for(std::clamp(duration_cast<microseconds>((steady_clock::now() - began) / 50), microseconds(1), microseconds(5000)));
 }
 
-void Crew::grow(int wanted) {
+void ThreadPool::grow(int wanted) {
   try {
     while (int(hands.size()) < wanted) {
-      Hand &hand = hands.emplace_back();
+      Worker &hand = hands.emplace_back();
       try {
-        std::thread(&Crew::serve, this, std::ref(hand), int(hands.size())).detach();
+        std::thread(&ThreadPool::serve, this, std::ref(hand), int(hands.size())).detach();
       } catch (...) {
         hands.pop_back();
         throw;
@@ -130,7 +130,7 @@ void Crew::grow(int wanted) {
   }
 }
 
-void Crew::serve(Hand &hand, int number) {
+void ThreadPool::serve(Worker &hand, int number) {
   for (unsigned seen = 0;;) {
     wait_while(hand.round, seen);
     seen = hand.round.load(std::memory_order_acquire);

@@ -25,12 +25,12 @@ struct BoundReach {
   std::vector<nb::object> kept; // points
   std::vector<std::int32_t> closing, column, place;
   std::vector<double> row_scale, metric, lower, upper, per_unit, tolerance;
-  std::vector<CutLimit> cut;
-  std::vector<ReachView> views;
-  std::vector<ReachGoal> goals;
+  std::vector<CutJointLimit> cut;
+  std::vector<IkContext> views;
+  std::vector<IkTarget> goals;
   std::vector<std::vector<double>> numbers;
   std::ptrdiff_t most = -1; // targets of a batch; -1: one for all
-  ReachProblem problem{};
+  IkProblem problem{};
 
   BoundReach(nb::object owner, double t) : owner(owner), model(bound(owner.ptr())) { problem.t = t; }
 
@@ -38,7 +38,7 @@ struct BoundReach {
     mind(is_made(object.ptr(), points_type()), "give points");
     const BoundPoints &found = *nb::inst_ptr<BoundPoints>(object);
     const ModelData &m = model->data;
-    mind(found.data.count == 1 && found.data.body <= m.nb && (!found.data.nodes || m.bodies[found.data.body].form == Form::modal),
+    mind(found.data.count == 1 && found.data.body <= m.nb && (!found.data.nodes || m.bodies[found.data.body].form == JointForm::modal),
          "the points do not fit the model");
     kept.push_back(object);
     return found.data;
@@ -53,17 +53,17 @@ struct BoundReach {
     }
   }
   // speeds of cut hinges by number; sign, bound, scale of each
-  void limit(const Places &speeds, const Doubles &of) {
-    mind(of.size() == 3 * speeds.size(), "the limits do not fit");
+  void limit(const Places &velocities, const Doubles &of) {
+    mind(of.size() == 3 * velocities.size(), "the limits do not fit");
     const ModelData &m = model->data;
-    for (std::size_t k = 0; k < speeds.size(); ++k) {
-      const std::int32_t speed = speeds.data()[k];
-      int chord = 0;
-      while (chord < m.chord_count && !(m.chords[chord].nv && speed >= m.chords[chord].v && speed < m.chords[chord].v + m.chords[chord].nv))
-        ++chord;
-      mind(chord < m.chord_count && m.chords[chord].nq == m.chords[chord].nv, "the limits do not fit");
+    for (std::size_t k = 0; k < velocities.size(); ++k) {
+      const std::int32_t velocity = velocities.data()[k];
+      int constraint = 0;
+      while (constraint < m.loop_constraint_count && !(m.loop_constraints[constraint].nv && velocity >= m.loop_constraints[constraint].v && velocity < m.loop_constraints[constraint].v + m.loop_constraints[constraint].nv))
+        ++constraint;
+      mind(constraint < m.loop_constraint_count && m.loop_constraints[constraint].nq == m.loop_constraints[constraint].nv, "the limits do not fit");
       const double *row = of.data() + 3 * k;
-      cut.push_back({chord, speed - m.chords[chord].v, row[0], row[1], row[2]});
+      cut.push_back({constraint, velocity - m.loop_constraints[constraint].v, row[0], row[1], row[2]});
     }
   }
   void move(const Places &columns, const Places &places, const Doubles &of) {
@@ -81,14 +81,14 @@ struct BoundReach {
   // kind, points of the view, letters (i, j, k, backwards), axis and scale (4,), wanted (b, numbers), meant (b, 3)
   void add_goal(int kind, const nb::object &marker, const nb::object &reference, const Places &letters, const Doubles &of, const Doubles &wanted,
                 const Doubles &meant) {
-    ReachGoal goal{};
+    IkTarget goal{};
     goal.kind = GoalKind(kind);
     mind(kind >= 0 && kind <= int(GoalKind::direction) && letters.size() == 4 && of.size() == 4 && wanted.ndim() == 2 && meant.ndim() == 2 &&
              wanted.shape(1) == std::size_t(goal.numbers()) && meant.shape(1) == 3,
          "the goal does not fit");
     for (int k = 0; k < 3; ++k)
       mind(letters.data()[k] >= 0 && letters.data()[k] < 3, "the goal does not fit");
-    const ReachView view{point(marker), reference.is_none() ? PointsData{} : point(reference), !reference.is_none()};
+    const IkContext view{point(marker), reference.is_none() ? PointsData{} : point(reference), !reference.is_none()};
     std::size_t at = 0;
     while (at < views.size() && !(views[at].marker.frames == view.marker.frames && views[at].relative == view.relative &&
                                   views[at].reference.frames == view.reference.frames))
@@ -115,7 +115,7 @@ struct BoundReach {
     for (std::size_t k = 0; k < goals.size(); ++k)
       goals[k].wanted = numbers[2 * k].data(), goals[k].meant = numbers[2 * k + 1].data();
     tolerance.assign(tolerances.data(), tolerances.data() + tolerances.size());
-    ReachProblem &p = problem;
+    IkProblem &p = problem;
     p.closures = std::int32_t(closing.size()), p.limits = std::int32_t(cut.size()), p.goals = std::int32_t(goals.size());
     p.views = std::int32_t(views.size()), p.columns = std::int32_t(column.size());
     p.closing = closing.data(), p.row_scale = row_scale.data(), p.cut = cut.data(), p.goal = goals.data(), p.view = views.data();
@@ -141,14 +141,14 @@ template <class S = double> S *data_of(const nb::object &array) {
 }
 
 // runs work(room, number of the worker) on as many threads as there is work for, each with its own memory
-template <class Work> void on_threads(const BoundReach &reach, std::ptrdiff_t count, std::ptrdiff_t worth, Attention &attention, Work &&work) {
+template <class Task> void on_threads(const BoundReach &reach, std::ptrdiff_t count, std::ptrdiff_t worth, SignalCheck &attention, Task &&task) {
   const std::ptrdiff_t workers = std::max<std::ptrdiff_t>(std::min<std::ptrdiff_t>(thread_count(), count / worth), 1);
   const std::size_t bytes = reach.model->kernels->bytes_reach(reach.model->data, reach.problem);
-  std::vector<std::unique_ptr<Lease>> memory;
+  std::vector<std::unique_ptr<BlockLease>> memory;
   for (std::ptrdiff_t k = 0; k < workers; ++k)
-    memory.push_back(std::make_unique<Lease>(reach.model->packs, bytes));
+    memory.push_back(std::make_unique<BlockLease>(reach.model->packs, bytes));
   const Released released;
-  Crew::run(int(workers), [&](int k) { work(memory[std::size_t(k)]->data()); }, &attention);
+  ThreadPool::run(int(workers), [&](int k) { task(memory[std::size_t(k)]->data()); }, &attention);
 }
 
 // rows r (b, m), and J (b, m, n) if wanted, at q (b, nq) for targets `which` (b,)
@@ -156,14 +156,14 @@ nb::tuple rows(const BoundReach &reach, const Doubles &q, const Targets &which, 
   reach.fit(q, which);
   const npy_intp count = npy_intp(q.shape(0)), m = reach.problem.rows();
   nb::object r = array_of({count, m}), J = with_jacobian ? array_of({count, m, reach.problem.columns}) : nb::none();
-  const ReachRows call{q.data(), which.data(), data_of(r), with_jacobian ? data_of(J) : nullptr};
+  const IkRows call{q.data(), which.data(), data_of(r), with_jacobian ? data_of(J) : nullptr};
   const KernelSet &kernels = *reach.model->kernels;
   std::atomic<std::ptrdiff_t> next{0};
   const std::ptrdiff_t piece = 32 * kernels.lanes;
-  Attention attention;
-  on_threads(reach, count, piece, attention, [&](std::byte *room) {
+  SignalCheck attention;
+  on_threads(reach, count, piece, attention, [&](std::byte *work) {
     for (std::ptrdiff_t begin; (begin = next.fetch_add(piece, std::memory_order_relaxed)) < count && !attention.asked();)
-      kernels.reach_rows(reach.model->data, room, reach.problem, call, begin, std::min<std::ptrdiff_t>(begin + piece, count));
+      kernels.reach_rows(reach.model->data, work, reach.problem, call, begin, std::min<std::ptrdiff_t>(begin + piece, count));
   });
   if (attention.raise())
     throw nb::python_error();
@@ -176,7 +176,7 @@ nb::tuple descend(const BoundReach &reach, const Doubles &q, const Targets &whic
   const npy_intp count = npy_intp(q.shape(0)), m = reach.problem.rows();
   mind(shift.ndim() == 2 && shift.shape(1) == std::size_t(m) && (shift.shape(0) == 1 || npy_intp(shift.shape(0)) == count), "the shifts do not fit");
   mind(iterations >= 0 && patience > 0, "give numbers of steps");
-  nb::object ends = array_of({count, reach.model->data.nq}), r = array_of({count, m}), push = array_of({count, reach.problem.columns});
+  nb::object ends = array_of({count, reach.model->data.nq}), r = array_of({count, m}), gradient = array_of({count, reach.problem.columns});
   nb::object done = array_of({count}, NPY_BOOL), steps = array_of({count}, NPY_INT64);
   std::copy_n(q.data(), q.size(), data_of(ends));
   std::fill_n(data_of<unsigned char>(done), count, 0);
@@ -184,13 +184,13 @@ nb::tuple descend(const BoundReach &reach, const Doubles &q, const Targets &whic
   struct Queue {
     std::atomic<std::ptrdiff_t> next{0};
     std::ptrdiff_t count;
-    Attention attention;
+    SignalCheck attention;
   } queue;
   queue.count = count;
   DescentCall call{};
   call.which = which.data(), call.shift = shift.data(), call.shift_stride = shift.shape(0) == 1 ? 0 : m;
   call.iterations = iterations, call.patience = patience;
-  call.q = data_of(ends), call.r = data_of(r), call.push = data_of(push);
+  call.q = data_of(ends), call.r = data_of(r), call.gradient = data_of(gradient);
   call.done = data_of<unsigned char>(done), call.steps = data_of<std::int64_t>(steps);
   call.self = &queue;
   call.next = [](void *self) {
@@ -199,10 +199,10 @@ nb::tuple descend(const BoundReach &reach, const Doubles &q, const Targets &whic
     return number < queue.count ? number : -1;
   };
   on_threads(reach, count, 2 * reach.model->kernels->lanes, queue.attention,
-             [&](std::byte *room) { reach.model->kernels->descend(reach.model->data, room, reach.problem, call); });
+             [&](std::byte *work) { reach.model->kernels->descend(reach.model->data, work, reach.problem, call); });
   if (queue.attention.raise())
     throw nb::python_error();
-  return nb::make_tuple(ends, r, done, steps, push);
+  return nb::make_tuple(ends, r, done, steps, gradient);
 }
 
 } // namespace

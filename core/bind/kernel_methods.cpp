@@ -11,8 +11,8 @@ namespace dalembert::bind {
 namespace {
 
 using E = Extent;
-using O = Omitted;
-using T = Take;
+using O = DefaultArgument;
+using T = ArgumentKind;
 
 constexpr Argument q{"q", T::q, E::q}, v{"v", T::v, E::v}, a{"a", T::a, E::v}, right{"x", T::other, E::v};
 constexpr Argument tau{"tau", T::tau, E::v, O::zeros};
@@ -28,22 +28,22 @@ constexpr Argument prescribed{"a", T::a, E::v, O::nothing, true};
 // in time
 constexpr Argument time{"t", T::t, E::one}, states{"x", T::x, E::x, O::starts};
 
-constexpr Spec specs[] = {
+constexpr KernelSignature specs[] = {
     // the system as described
     {.kernel = Kernel::motion, .name = "forward_dynamics", .arguments = {q, v, tau, loads, t, x, inputs}, .inputs = 7, .results = {E::v},
      .outputs = 1, .described = true, .bare = Kernel::motion, .doc = docs::forward_dynamics},
     {.kernel = Kernel::dynamics, .name = "dynamics", .arguments = {time, q, v, states, more_tau, loads, inputs, prescribed}, .inputs = 8,
      .results = {E::v, E::v, E::rows, E::x}, .outputs = 4, .described = true, .named = true, .bare = Kernel::dynamics,
      .doc = docs::dynamics},
-    {.kernel = Kernel::supplied, .name = "inverse_dynamics", .arguments = {q, v, a, loads, t, x, inputs}, .inputs = 7, .results = {E::v},
+    {.kernel = Kernel::required_forces, .name = "inverse_dynamics", .arguments = {q, v, a, loads, t, x, inputs}, .inputs = 7, .results = {E::v},
      .outputs = 1, .described = true, .open = true, .bare = Kernel::inverse_dynamics, .doc = docs::inverse_dynamics},
-    {.kernel = Kernel::supplied, .name = "_supplied", .arguments = {q, v, a, loads, t, x, inputs, lam}, .inputs = 8, .results = {E::v},
-     .outputs = 1, .described = true, .bare = Kernel::supplied},
+    {.kernel = Kernel::required_forces, .name = "_supplied", .arguments = {q, v, a, loads, t, x, inputs, lam}, .inputs = 8, .results = {E::v},
+     .outputs = 1, .described = true, .bare = Kernel::required_forces},
     {.kernel = Kernel::loads_of_motion, .name = "_loads_of_motion", .arguments = {q, v, a, loads, t, x, inputs, lam}, .inputs = 8,
      .results = {E::connections_six}, .outputs = 1, .described = true, .bare = Kernel::loads_of_motion},
     {.kernel = Kernel::report, .name = "_report", .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed}, .inputs = 8,
      .results = {E::v, E::x, E::v, E::rows, E::connections_six, E::connections_six, E::cut_q, E::cut_v, E::cut_v, E::cut_v, E::all_v, E::rows, E::rows,
-                 E::measures, E::measures, E::measures, E::elements, E::elements, E::elements, E::ports_six, E::bodies_six, E::signals, E::taken, E::v, E::six, E::asked, E::thresholds},
+                 E::measures, E::measures, E::measures, E::elements, E::elements, E::elements, E::ports_six, E::bodies_six, E::signals, E::taken, E::v, E::six, E::asked, E::switching_functions},
      .outputs = int(ReportPart::count), .described = true, .chosen = true, .judged = false},
     {.kernel = Kernel::d_dynamics, .name = "_d_dynamics", .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed}, .inputs = 8,
      .results = {E::matrix, E::x_v, E::rows_v, E::matrix, E::x_v, E::rows_v, E::v_x, E::x_x, E::rows_x, E::matrix, E::x_v, E::rows_v,
@@ -120,7 +120,7 @@ struct Given {
 };
 
 // arguments given by keyword, those that positions could have given among them; false with TypeError set
-bool sort_keywords(const Spec &spec, PyObject *const *args, PyObject *names, Given &given) {
+bool sort_keywords(const KernelSignature &spec, PyObject *const *args, PyObject *names, Given &given) {
   PyObject **places[max_arguments + 6];
   const char *titles[max_arguments + 6];
   int count = 0;
@@ -155,7 +155,7 @@ bool sort_keywords(const Spec &spec, PyObject *const *args, PyObject *names, Giv
 }
 
 // sorts positional and keyword arguments; false with TypeError set
-bool sort_arguments(const Spec &spec, PyObject *const *args, Py_ssize_t positional, PyObject *names, Given &given) {
+bool sort_arguments(const KernelSignature &spec, PyObject *const *args, Py_ssize_t positional, PyObject *names, Given &given) {
   const int first = spec.points || spec.chosen; // points, or the parts that are wanted, come before arrays
   const int most = first + spec.positional();
   if (positional > most) {
@@ -197,7 +197,7 @@ bool overlaps(PyArrayObject *array, const Output &output, const Input &input, np
 
 // everything of one call
 struct Work {
-  const Spec &spec;
+  const KernelSignature &spec;
   PyObject *self;
   const BoundModel &model;
   const ModelData *data; // the whole model, or the bare one
@@ -207,9 +207,9 @@ struct Work {
   Reference holders[max_arguments], zeros, along;
   PyObject *results[max_outputs]; // as many as the kernel has; null: not wanted, or not made yet
   std::ptrdiff_t points = 0;
-  std::optional<Attention> attention; // while it works without the GIL
+  std::optional<SignalCheck> attention; // while it works without the GIL
 
-  Work(const Spec &spec, PyObject *self) : spec(spec), self(self), model(*bound(self)), data(&model.data) {
+  Work(const KernelSignature &spec, PyObject *self) : spec(spec), self(self), model(*bound(self)), data(&model.data) {
     call.kernel = spec.kernel;
     call.outputs = spec.outputs;
     for (int k = 0; k < spec.outputs; ++k) {
@@ -283,7 +283,7 @@ struct Work {
     if (!is_made(given.points, points_type()))
       return refuse("points", given.points) != nullptr;
     const BoundPoints &found = *nanobind::inst_ptr<BoundPoints>(given.points);
-    if (found.data.body > model.data.nb || (found.data.nodes && model.data.bodies[found.data.body].form != Form::modal))
+    if (found.data.body > model.data.nb || (found.data.nodes && model.data.bodies[found.data.body].form != JointForm::modal))
       return refuse("points", given.points) != nullptr;
     call.points = found.data;
     points = found.single ? 0 : found.data.count;
@@ -379,7 +379,7 @@ struct Work {
     static const Conditions none;
     try {
       const bool described = spec.described && data != &model.bare;
-      if (described && conditions().calls_out())
+      if (described && conditions().has_callbacks())
         return run_scoped(conditions(), found);
       call.conditions = described ? &conditions().plain : &none;
       found = run_states(true);
@@ -395,7 +395,7 @@ struct Work {
   }
 
   // what went wrong with numbers; true: nothing
-  bool mind_numbers(unsigned found) {
+  bool note_numbers(unsigned found) {
     if (found & bad_input)
       for (int k = 0; k < spec.inputs; ++k) {
         const Input &input = call.take(spec.arguments[std::size_t(k)].take);
@@ -430,7 +430,7 @@ struct Work {
   }
 };
 
-PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
+PyObject *call_kernel(const KernelSignature &spec, PyObject *self, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
   if (!nanobind::inst_ready(self)) {
     PyErr_Format(PyExc_TypeError, "%s() needs a model that has been initialised", spec.name);
     return nullptr;
@@ -447,7 +447,7 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
     if (wanted[k] && !work.make_result(k))
       return nullptr;
   unsigned found = 0;
-  if (!work.run(found) || !work.mind_numbers(found))
+  if (!work.run(found) || !work.note_numbers(found))
     return nullptr;
   return work.take_results();
 }

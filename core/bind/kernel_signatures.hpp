@@ -8,7 +8,7 @@ namespace dalembert::bind {
 
 enum class Extent {
   one, q, v, x, rows, rows_v, loads, matrix, inputs, bodies_pose, bodies_six, point_pose, point_six, point_six_v, two, three, six_v, six,
-  connections_six, cut_q, cut_v, all_v, measures, elements, ports_six, signals, taken, asked, thresholds,
+  connections_six, cut_q, cut_v, all_v, measures, elements, ports_six, signals, taken, asked, switching_functions,
   v_x, v_inputs, x_v, x_x, x_inputs, rows_x, rows_inputs, v_parameters, x_parameters, rows_parameters,
 };
 
@@ -72,8 +72,8 @@ inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points =
     return {1, m.taken_count, 1};
   case Extent::asked:
     return {1, m.actuator_count, 1};
-  case Extent::thresholds:
-    return {1, m.threshold_count, 1};
+  case Extent::switching_functions:
+    return {1, m.switching_count, 1};
   case Extent::v_x:
     return {2, nv, nx};
   case Extent::v_inputs:
@@ -98,19 +98,19 @@ inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points =
   return {1, 0, 1};
 }
 
-enum class Omitted { error, nothing, zeros, starts }; // what an argument that is left out stands for
+enum class DefaultArgument { error, nothing, zeros, starts }; // what an argument that is left out stands for
 
 struct Argument {
   const char *name = nullptr;
-  Take take = Take::q;
+  ArgumentKind take = ArgumentKind::q;
   Extent extent = Extent::q;
-  Omitted omitted = Omitted::error;
+  DefaultArgument omitted = DefaultArgument::error;
   bool keyword = false; // by keyword only
 };
 
 constexpr int max_arguments = 9;
 
-struct Spec {
+struct KernelSignature {
   Kernel kernel;
   const char *name;
   std::array<Argument, max_arguments> arguments;

@@ -19,12 +19,12 @@ struct Flag {
   std::atomic<bool> set{false};
 };
 
-class Attention {
+class SignalCheck {
 public:
-  explicit Attention(const Flag *flag = nullptr) : flag(flag) {}
-  ~Attention() { Py_XDECREF(raised); } // with the GIL
-  Attention(const Attention &) = delete;
-  Attention &operator=(const Attention &) = delete;
+  explicit SignalCheck(const Flag *flag = nullptr) : flag(flag) {}
+  ~SignalCheck() { Py_XDECREF(raised); } // with the GIL
+  SignalCheck(const SignalCheck &) = delete;
+  SignalCheck &operator=(const SignalCheck &) = delete;
 
   // whether to stop; asked without the GIL, by any of the threads
   bool asked() {
@@ -36,12 +36,12 @@ public:
     if (now < next)
       return false;
     next = now + pause;
-    look();
+    poll();
     return broken.load(std::memory_order_relaxed) || (flag && flag->set.load(std::memory_order_relaxed));
   }
 
   Stop stop() {
-    return {[](void *self) { return static_cast<Attention *>(self)->asked(); }, this};
+    return {[](void *self) { return static_cast<SignalCheck *>(self)->asked(); }, this};
   }
 
   // with the GIL: raises in Python what a handler has raised; false if nothing was
@@ -57,9 +57,9 @@ public:
 private:
   static constexpr std::chrono::milliseconds pause{50};
 
-  void look() {
+  void poll() {
     const Acquired acquired;
-    if (!or_stay([] { return PyErr_CheckSignals(); }))
+    if (!acquire_or_block([] { return PyErr_CheckSignals(); }))
       return;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);

@@ -91,9 +91,9 @@ private:
 // values (k, c) at times t (k,) by polynomials through values and rates (j, c) at the ends of steps (j,), so many at once
 nb::object between_steps(const Doubles &ends, const Doubles &values, const Doubles &rates, const Doubles &t, int points) {
   if (ends.ndim() != 1 || values.ndim() != 2 || rates.ndim() != 2 || t.ndim() != 1 || values.shape(0) != ends.size() ||
-      rates.shape(0) != ends.size() || rates.shape(1) != values.shape(1) || points < 2 || points > most_ends || std::size_t(points) > ends.size())
+      rates.shape(0) != ends.size() || rates.shape(1) != values.shape(1) || points < 2 || points > max_ends || std::size_t(points) > ends.size())
     throw nb::value_error("values and rates do not fit the ends of steps");
-  const Through through{std::ptrdiff_t(ends.size()), ends.data(), values.data(), rates.data(), std::ptrdiff_t(values.shape(1))};
+  const HermitePolynomial through{std::ptrdiff_t(ends.size()), ends.data(), values.data(), rates.data(), std::ptrdiff_t(values.shape(1))};
   nb::object found = zeros({npy_intp(t.size()), npy_intp(values.shape(1))});
   double *out = data_of(found);
   const Released released;

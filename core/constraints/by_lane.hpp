@@ -23,10 +23,10 @@ inline Workspace<double> workspace_of(const Workspace<Pack> &ws, int lane) {
   return one;
 }
 
-template <class Fill> inline void rows_by_lane(const Workspace<Pack> &ws, const RelativeMotion<Pack> &m, ChordRows<Pack> &rows, Fill &&fill) {
+template <class Fill> inline void rows_by_lane(const Workspace<Pack> &ws, const RelativeMotion<Pack> &m, LoopConstraintRows<Pack> &rows, Fill &&fill) {
   for (int lane = 0; lane < W; ++lane) {
     Workspace<double> one = workspace_of(ws, lane);
-    ChordRows<double> its;
+    LoopConstraintRows<double> its;
     its.moving = rows.moving;
     fill(one, lane_of(m, lane), its);
     for (int j = 0; j < its.count; ++j) {
@@ -40,16 +40,16 @@ template <class Fill> inline void rows_by_lane(const Workspace<Pack> &ws, const 
 }
 
 template <class Fill>
-inline void face_by_lane(const Workspace<Pack> &ws, const ChordData &chord, const RelativeMotion<Pack> &m, HingeFace<Pack> &face, Fill &&fill) {
+inline void joint_motion_by_lane(const Workspace<Pack> &ws, const LoopConstraintData &constraint, const RelativeMotion<Pack> &m, JointMotion<Pack> &joint_motion, Fill &&fill) {
   for (int lane = 0; lane < W; ++lane) {
     Workspace<double> one = workspace_of(ws, lane);
-    HingeFace<double> its;
+    JointMotion<double> its;
     fill(one, lane_of(m, lane), its);
-    for (int k = 0; k < chord.nq; ++k)
-      face.q[k].set(lane, its.q[k]);
-    for (int k = 0; k < chord.nv; ++k)
-      set_lane(face.D[k], lane, its.D[k]);
-    set_lane(face.bias, lane, its.bias);
+    for (int k = 0; k < constraint.nq; ++k)
+      joint_motion.q[k].set(lane, its.q[k]);
+    for (int k = 0; k < constraint.nv; ++k)
+      set_lane(joint_motion.D[k], lane, its.D[k]);
+    set_lane(joint_motion.bias, lane, its.bias);
   }
 }
 

@@ -2,7 +2,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-constexpr int most_roots = 2 * curve_degree - 1;
+constexpr int max_roots = 2 * curve_degree - 1;
 
 static Vec3<double> coefficient(const CurvePiece &piece, int k) { return {piece.c[k][0], piece.c[k][1], piece.c[k][2]}; }
 
@@ -50,7 +50,7 @@ static double crossing(const double *a, int degree, double lo, double hi, bool r
 // where a polynomial changes its sign between 0 and 1, in order; returns how often
 static int sign_changes(const double *a, int degree, double *place) {
   int found = 0;
-  double b[most_roots + 1], weight[most_roots + 1], ends[most_roots + 2];
+  double b[max_roots + 1], weight[max_roots + 1], ends[max_roots + 2];
   for (int order = degree - 1; order >= 0; --order) {
     // the derivative of that order, divided by its factorial: coefficients times binomials
     for (int k = 0; k <= degree - order; ++k) {
@@ -89,7 +89,7 @@ CurvePoint<double> nearest_to(const ModelData &m, const CurveData &curve, const 
     }
   const auto search = [&](int k) {
     const CurvePiece &piece = pieces[k];
-    double a[most_roots + 1] = {}, candidates[most_roots + 2];
+    double a[max_roots + 1] = {}, candidates[max_roots + 2];
     for (int i = 0; i <= curve.degree; ++i)
       for (int j = 1; j <= curve.degree; ++j)
         a[i + j - 1] += j * dot(i ? coefficient(piece, i) : coefficient(piece, 0) - p, coefficient(piece, j));

@@ -14,16 +14,16 @@
 namespace dalembert::DALEMBERT_ISA {
 
 template <class T>
-inline void rows_custom(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+inline void rows_custom(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
   const Mat3<T> &R = m.R;
   const T in[19] = {m.p.x, m.p.y, m.p.z, R.xx, R.xy, R.xz, R.yx, R.yy, R.yz, R.zx, R.zy, R.zz, ws.t, m.w.x, m.w.y, m.w.z, m.v.x, m.v.y, m.v.z};
   T out[6 * 8], bias[6];
   const ProgramTable &joints = model.joints;
-  run_program(model, joints, joints.programs[chord.program], in, ws.joint_values, out);
+  run_program(model, joints, joints.programs[constraint.program], in, ws.joint_values, out);
   if (rows.moving)
-    run_program(model, joints, joints.programs[chord.program + 1], in, ws.joint_values, bias);
-  const T *g = out + chord.rows, *drift = g + 6 * chord.rows;
-  for (int j = 0; j < chord.rows; ++j, g += 6)
+    run_program(model, joints, joints.programs[constraint.program + 1], in, ws.joint_values, bias);
+  const T *g = out + constraint.rows, *drift = g + 6 * constraint.rows;
+  for (int j = 0; j < constraint.rows; ++j, g += 6)
     rows.add(out[j], Vec3<T>{g[0], g[1], g[2]}, Vec3<T>{g[3], g[4], g[5]}, rows.moving ? bias[j] : T(0.0), drift[j]);
 }
 

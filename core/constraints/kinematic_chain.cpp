@@ -10,17 +10,17 @@ namespace dalembert::DALEMBERT_ISA {
 // pose and motion map at inner coordinates; error of the pose, axes of A, turns times length
 template <class T> struct ChainPoint {
   Mat3<T> C;
-  T Y[most_inner][6], e[6];
+  T Y[max_inner][6], e[6];
 };
 
 template <class T>
-static void chain_point(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const Mat3<T> &R, const Vec3<T> &p, const T *gamma,
+static void chain_point(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const Mat3<T> &R, const Vec3<T> &p, const T *gamma,
                         ChainPoint<T> &at) {
-  T out[pose_outputs + 6 * most_inner], q[4];
-  run_program(model, model.joints, model.joints.programs[chord.program], gamma, ws.joint_values, out);
+  T out[pose_outputs + 6 * max_inner], q[4];
+  run_program(model, model.joints, model.joints.programs[constraint.program], gamma, ws.joint_values, out);
   at.C = mat_of(out + 3);
-  const double length = chord.parameter;
-  for (int k = 0; k < chord.inner; ++k) {
+  const double length = constraint.parameter;
+  for (int k = 0; k < constraint.inner; ++k) {
     const T *h = out + pose_outputs + 6 * k;
     const Vec3<T> w = scale(length, mul(at.C, vec_of(h))), v = mul(at.C, vec_of(h + 3));
     const T column[6] = {w.x, w.y, w.z, v.x, v.y, v.z};
@@ -81,18 +81,18 @@ static double chain_step(const ChainPoint<double> &at, int inner, double mu, dou
 }
 
 // (1) from one start (Levenberg and Marquardt); returns |e|^2, with the last point in `at`
-static double settle_chain(const ModelData &model, Workspace<double> &ws, const ChordData &chord, const Mat3<double> &R, const Vec3<double> &p,
+static double settle_chain(const ModelData &model, Workspace<double> &ws, const LoopConstraintData &constraint, const Mat3<double> &R, const Vec3<double> &p,
                            double *gamma, ChainPoint<double> &at) {
-  constexpr int most_rounds = 100;
+  constexpr int max_rounds = 100;
   constexpr double least = 1e-8; // of the size of Y Y^T: what cannot be taken away comes back as rounding, divided by this
   ChainPoint<double> trial;
-  double shifted[most_inner], step[most_inner], size = 0.0;
-  chain_point(model, ws, chord, R, p, gamma, at);
+  double shifted[max_inner], step[max_inner], size = 0.0;
+  chain_point(model, ws, constraint, R, p, gamma, at);
   double square = square_of(at.e), damping = least;
-  for (int round = 0; round < most_rounds && square > 0.0; ++round) {
+  for (int round = 0; round < max_rounds && square > 0.0; ++round) {
     double gradient = 0.0;
     size = 0.0;
-    for (int k = 0; k < chord.inner; ++k) {
+    for (int k = 0; k < constraint.inner; ++k) {
       double pull = 0.0;
       for (int i = 0; i < 6; ++i) {
         size += at.Y[k][i] * at.Y[k][i];
@@ -102,11 +102,11 @@ static double settle_chain(const ModelData &model, Workspace<double> &ws, const 
     }
     if (gradient <= 1e-30 * size * square || !(size > 0.0))
       break;
-    const double longest = chain_step(at, chord.inner, damping * size, step);
+    const double longest = chain_step(at, constraint.inner, damping * size, step);
     const double part = longest > 1.0 ? 1.0 / longest : 1.0;
-    for (int k = 0; k < chord.inner; ++k)
+    for (int k = 0; k < constraint.inner; ++k)
       shifted[k] = gamma[k] + part * step[k];
-    chain_point(model, ws, chord, R, p, shifted, trial);
+    chain_point(model, ws, constraint, R, p, shifted, trial);
     const double now = square_of(trial.e);
     if (!(now < square)) {
       if (longest < 1e-9 || damping > 1e6)
@@ -115,7 +115,7 @@ static double settle_chain(const ModelData &model, Workspace<double> &ws, const 
       continue;
     }
     const bool settled = now > 0.9999999999 * square;
-    for (int k = 0; k < chord.inner; ++k)
+    for (int k = 0; k < constraint.inner; ++k)
       gamma[k] = shifted[k];
     at = trial;
     square = now;
@@ -124,12 +124,12 @@ static double settle_chain(const ModelData &model, Workspace<double> &ws, const 
       break;
   }
   // |e| is flat where it is least: two steps more where the chain is open, so that its rows are smooth there too
-  for (int round = 0; round < 2 && square > 1e-26 * chord.parameter * chord.parameter; ++round) {
-    if (!(chain_step(at, chord.inner, least * size, step) < 0.1))
+  for (int round = 0; round < 2 && square > 1e-26 * constraint.parameter * constraint.parameter; ++round) {
+    if (!(chain_step(at, constraint.inner, least * size, step) < 0.1))
       break;
-    for (int k = 0; k < chord.inner; ++k)
+    for (int k = 0; k < constraint.inner; ++k)
       gamma[k] += step[k];
-    chain_point(model, ws, chord, R, p, gamma, at);
+    chain_point(model, ws, constraint, R, p, gamma, at);
     square = square_of(at.e);
   }
   return square;
@@ -137,45 +137,45 @@ static double settle_chain(const ModelData &model, Workspace<double> &ws, const 
 
 // A chain that is nearly stretched may be left straight, where its hinges seem to give way no further (Y^T e = 0): from a little
 // aside it closes. best: |e|^2 there.
-static void bend_chain(const ModelData &model, Workspace<double> &ws, const ChordData &chord, const Mat3<double> &R, const Vec3<double> &p,
+static void bend_chain(const ModelData &model, Workspace<double> &ws, const LoopConstraintData &constraint, const Mat3<double> &R, const Vec3<double> &p,
                        double best, double *gamma, ChainPoint<double> &at) {
   constexpr double closed = 1e-10, aside = 0.03; // of the length; rad, or of the length
-  double trial[most_inner];
+  double trial[max_inner];
   ChainPoint<double> there;
   for (const double way : {aside, -aside}) {
-    if (best <= closed * closed * chord.parameter * chord.parameter)
+    if (best <= closed * closed * constraint.parameter * constraint.parameter)
       break;
-    for (int k = 0; k < chord.inner; ++k)
+    for (int k = 0; k < constraint.inner; ++k)
       trial[k] = gamma[k] + (k % 2 ? way : -way);
-    const double square = settle_chain(model, ws, chord, R, p, trial, there);
+    const double square = settle_chain(model, ws, constraint, R, p, trial, there);
     if (square < 1e-4 * best) {
       best = square;
       at = there;
-      for (int k = 0; k < chord.inner; ++k)
+      for (int k = 0; k < constraint.inner; ++k)
         gamma[k] = trial[k];
     }
   }
 }
 
 // inner coordinates of the best of the stored starts; the first one that comes close will do
-static void solve_chain(const ModelData &model, Workspace<double> &ws, const ChordData &chord, const Mat3<double> &R, const Vec3<double> &p,
+static void solve_chain(const ModelData &model, Workspace<double> &ws, const LoopConstraintData &constraint, const Mat3<double> &R, const Vec3<double> &p,
                         double *gamma, ChainPoint<double> &at) {
   constexpr double near = 1e-2; // of the length
-  double best = -1.0, trial[most_inner];
+  double best = -1.0, trial[max_inner];
   ChainPoint<double> there;
-  for (int s = 0; s < chord.starts; ++s) {
-    const double *start = model.inner_starts + chord.start + std::ptrdiff_t(s) * chord.inner;
-    for (int k = 0; k < chord.inner; ++k)
+  for (int s = 0; s < constraint.starts; ++s) {
+    const double *start = model.inner_starts + constraint.start + std::ptrdiff_t(s) * constraint.inner;
+    for (int k = 0; k < constraint.inner; ++k)
       trial[k] = start[k];
-    const double square = settle_chain(model, ws, chord, R, p, trial, there);
+    const double square = settle_chain(model, ws, constraint, R, p, trial, there);
     if (best < 0.0 || square < best) {
       best = square;
       at = there;
-      for (int k = 0; k < chord.inner; ++k)
+      for (int k = 0; k < constraint.inner; ++k)
         gamma[k] = trial[k];
     }
-    if (best < near * near * chord.parameter * chord.parameter) {
-      bend_chain(model, ws, chord, R, p, best, gamma, at);
+    if (best < near * near * constraint.parameter * constraint.parameter) {
+      bend_chain(model, ws, constraint, R, p, best, gamma, at);
       return;
     }
   }
@@ -255,7 +255,7 @@ template <class T> struct SolvedChain {
   int inner, rank;
   double length;
   ChainOrder order;
-  T gamma[most_inner];
+  T gamma[max_inner];
   ChainPoint<T> at;
   T Q[6][6], upper[6][6]; // of U, column j is upper[j]
 
@@ -290,40 +290,40 @@ template <class T> struct SolvedChain {
 };
 
 template <class T>
-static void solve(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, SolvedChain<T> &chain) {
-  chain.inner = chord.inner, chain.rank = 6 - chord.rows + (chord.held ? chord.nv : 0); // without rows that hold
-  chain.length = chord.parameter;
-  double numbers[most_inner];
+static void solve(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, SolvedChain<T> &chain) {
+  chain.inner = constraint.inner, chain.rank = 6 - constraint.rows + (constraint.held ? constraint.nv : 0); // without rows that hold
+  chain.length = constraint.parameter;
+  double numbers[max_inner];
   ChainPoint<double> value;
   if constexpr (requires(T x) { x.slope; }) {
     Workspace<double> lower{};
     lower.joint_values = reinterpret_cast<double *>(ws.joint_values); // what stands there is not needed
-    solve_chain(model, lower, chord, lowered(m.R), lowered(m.p), numbers, value);
+    solve_chain(model, lower, constraint, lowered(m.R), lowered(m.p), numbers, value);
   } else {
-    solve_chain(model, ws, chord, m.R, m.p, numbers, value);
+    solve_chain(model, ws, constraint, m.R, m.p, numbers, value);
   }
   chain.order = order_chain(value, chain.inner, chain.rank);
-  for (int k = 0; k < most_inner; ++k)
+  for (int k = 0; k < max_inner; ++k)
     chain.gamma[k] = T(k < chain.inner ? numbers[k] : 0.0);
-  chain_point(model, ws, chord, m.R, m.p, chain.gamma, chain.at);
+  chain_point(model, ws, constraint, m.R, m.p, chain.gamma, chain.at);
   if constexpr (requires(T x) { x.slope; }) {
     T step[6];
     chain.factor();
     chain.along(chain.at.e, step);
     for (int j = 0; j < chain.rank; ++j)
       chain.gamma[chain.order.column[j]] = chain.gamma[chain.order.column[j]] + step[j];
-    chain_point(model, ws, chord, m.R, m.p, chain.gamma, chain.at);
+    chain_point(model, ws, constraint, m.R, m.p, chain.gamma, chain.at);
   }
   chain.factor();
 }
 
 // Y' gamma' in axes of A, turns times length
 template <class T>
-static void pull_of(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, const SolvedChain<T> &chain,
+static void pull_of(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, const SolvedChain<T> &chain,
                     T *pull) {
   const double length = chain.length;
   const T V[6] = {length * m.w.x, length * m.w.y, length * m.w.z, m.v.x, m.v.y, m.v.z};
-  T rate[6], in[2 * most_inner], out[6];
+  T rate[6], in[2 * max_inner], out[6];
   chain.along(V, rate);
   for (int k = 0; k < chain.inner; ++k) {
     in[k] = chain.gamma[k];
@@ -331,18 +331,18 @@ static void pull_of(const ModelData &model, Workspace<T> &ws, const ChordData &c
   }
   for (int j = 0; j < chain.rank; ++j)
     in[chain.inner + chain.order.column[j]] = rate[j];
-  run_program(model, model.joints, model.joints.programs[chord.program + 1], in, ws.joint_values, out);
+  run_program(model, model.joints, model.joints.programs[constraint.program + 1], in, ws.joint_values, out);
   const Vec3<T> w = scale(length, mul(chain.at.C, vec_of(out))), v = mul(chain.at.C, vec_of(out + 3));
   pull[0] = w.x, pull[1] = w.y, pull[2] = w.z, pull[3] = v.x, pull[4] = v.y, pull[5] = v.z;
 }
 
 template <class T>
-static void rows_of_one(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+static void rows_of_one(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
   SolvedChain<T> chain;
-  solve(model, ws, chord, m, chain);
+  solve(model, ws, constraint, m, chain);
   T pull[6];
   if (rows.moving)
-    pull_of(model, ws, chord, m, chain, pull);
+    pull_of(model, ws, constraint, m, chain, pull);
   else
     for (T &each : pull)
       each = T(0.0);
@@ -374,15 +374,15 @@ static void rows_of_one(const ModelData &model, Workspace<T> &ws, const ChordDat
 }
 
 template <class T>
-static void face_of_one(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, HingeFace<T> &face) {
+static void face_of_one(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, JointMotion<T> &joint_motion) {
   SolvedChain<T> chain;
-  solve(model, ws, chord, m, chain);
+  solve(model, ws, constraint, m, chain);
   T pull[6];
-  pull_of(model, ws, chord, m, chain, pull);
+  pull_of(model, ws, constraint, m, chain, pull);
   const double length = chain.length;
-  face.bias = {scale(1.0 / length, vec_of(pull)), vec_of(pull + 3)};
-  for (int k = 0; k < chord.nq; ++k)
-    face.q[k] = chain.gamma[k];
+  joint_motion.bias = {scale(1.0 / length, vec_of(pull)), vec_of(pull + 3)};
+  for (int k = 0; k < constraint.nq; ++k)
+    joint_motion.q[k] = chain.gamma[k];
   // rows of U^-1 Q^T, by back substitution on its columns
   T D[6][6];
   for (int j = chain.rank - 1; j >= 0; --j)
@@ -393,34 +393,34 @@ static void face_of_one(const ModelData &model, Workspace<T> &ws, const ChordDat
       D[j][i] = sum / chain.upper[j][j];
     }
   for (int j = 0; j < chain.rank; ++j)
-    face.D[chain.order.column[j]] = {scale(length, vec_of(D[j])), vec_of(D[j] + 3)};
+    joint_motion.D[chain.order.column[j]] = {scale(length, vec_of(D[j])), vec_of(D[j] + 3)};
 }
 
 template <class T>
-void rows_chain(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+void rows_chain(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
   if constexpr (requires(T x) { x[0]; })
-    rows_by_lane(ws, m, rows, [&](Workspace<double> &one, const RelativeMotion<double> &motion, ChordRows<double> &its) {
-      rows_of_one(model, one, chord, motion, its);
+    rows_by_lane(ws, m, rows, [&](Workspace<double> &one, const RelativeMotion<double> &motion, LoopConstraintRows<double> &its) {
+      rows_of_one(model, one, constraint, motion, its);
     });
   else
-    rows_of_one(model, ws, chord, m, rows);
+    rows_of_one(model, ws, constraint, m, rows);
 }
 
 template <class T>
-void face_of_custom(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, HingeFace<T> &face) {
+void face_of_custom(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, JointMotion<T> &joint_motion) {
   if constexpr (requires(T x) { x[0]; })
-    face_by_lane(ws, chord, m, face, [&](Workspace<double> &one, const RelativeMotion<double> &motion, HingeFace<double> &its) {
-      face_of_one(model, one, chord, motion, its);
+    joint_motion_by_lane(ws, constraint, m, joint_motion, [&](Workspace<double> &one, const RelativeMotion<double> &motion, JointMotion<double> &its) {
+      face_of_one(model, one, constraint, motion, its);
     });
   else
-    face_of_one(model, ws, chord, m, face);
+    face_of_one(model, ws, constraint, m, joint_motion);
 }
 
-template void rows_chain(const ModelData &, Workspace<double> &, const ChordData &, const RelativeMotion<double> &, ChordRows<double> &);
-template void rows_chain(const ModelData &, Workspace<Pack> &, const ChordData &, const RelativeMotion<Pack> &, ChordRows<Pack> &);
-template void rows_chain(const ModelData &, Workspace<Dual> &, const ChordData &, const RelativeMotion<Dual> &, ChordRows<Dual> &);
-template void face_of_custom(const ModelData &, Workspace<double> &, const ChordData &, const RelativeMotion<double> &, HingeFace<double> &);
-template void face_of_custom(const ModelData &, Workspace<Pack> &, const ChordData &, const RelativeMotion<Pack> &, HingeFace<Pack> &);
-template void face_of_custom(const ModelData &, Workspace<Dual> &, const ChordData &, const RelativeMotion<Dual> &, HingeFace<Dual> &);
+template void rows_chain(const ModelData &, Workspace<double> &, const LoopConstraintData &, const RelativeMotion<double> &, LoopConstraintRows<double> &);
+template void rows_chain(const ModelData &, Workspace<Pack> &, const LoopConstraintData &, const RelativeMotion<Pack> &, LoopConstraintRows<Pack> &);
+template void rows_chain(const ModelData &, Workspace<Dual> &, const LoopConstraintData &, const RelativeMotion<Dual> &, LoopConstraintRows<Dual> &);
+template void face_of_custom(const ModelData &, Workspace<double> &, const LoopConstraintData &, const RelativeMotion<double> &, JointMotion<double> &);
+template void face_of_custom(const ModelData &, Workspace<Pack> &, const LoopConstraintData &, const RelativeMotion<Pack> &, JointMotion<Pack> &);
+template void face_of_custom(const ModelData &, Workspace<Dual> &, const LoopConstraintData &, const RelativeMotion<Dual> &, JointMotion<Dual> &);
 
 } // namespace dalembert::DALEMBERT_ISA

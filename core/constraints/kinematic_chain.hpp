@@ -31,13 +31,13 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-constexpr int most_inner = 24;
+constexpr int max_inner = 24;
 
 template <class T>
-void rows_chain(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows);
+void rows_chain(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows);
 
 // the face of a custom hinge that closes a loop
 template <class T>
-void face_of_custom(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, HingeFace<T> &face);
+void face_of_custom(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, JointMotion<T> &joint_motion);
 
 } // namespace dalembert::DALEMBERT_ISA

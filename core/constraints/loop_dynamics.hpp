@@ -38,32 +38,32 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// Rows with their factors, after evaluate_chords (values, leverage, opening) and the factors of the trees, in which marked
-// freedoms stand still; for the right-hand sides of `correct_by`.
-template <class T> Factored factor_rows(const ModelData &m, LoopRoom<T> &room, const unsigned char *marks);
+// Rows with their factors, after evaluate_loop_constraints (values, leverage, opening) and the factors of the trees, in which marked
+// freedoms stand still; for the right-hand sides of `solve_rows`.
+template <class T> Factored factor_rows(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *marks);
 
 // The same with the factors of the trees at q.
-template <class T> Factored factor_loops(const ModelData &m, LoopRoom<T> &room, const T *q, const unsigned char *marks);
+template <class T> Factored factor_loops(const ModelData &m, LoopWorkspace<T> &work, const T *q, const unsigned char *marks);
 
 // a and lambda from rhs = -(P a + gamma), by (1) or (2), each lane by its own; both are added to
-template <class T> void correct_by(const ModelData &m, LoopRoom<T> &room, const Factored &factored, T *a, T *lambda);
+template <class T> void solve_rows(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored, T *a, T *lambda);
 
 // What (3) adds to a and lambda, where inertia is lent; NaN where nothing else resists.
 template <class T>
-void take_back(const ModelData &m, LoopRoom<T> &room, const Factored &factored, const unsigned char *given, T *a, T *lambda);
+void correct_for_regularization(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored, const unsigned char *given, T *a, T *lambda);
 
 // Accelerations a of the open system, after finish_forward, become those of the closed one; per row, lambda. Before it,
-// evaluate_chords has left values, leverage and opening, and P' v and what laws demand stand in room.gamma. given: marks of
+// evaluate_loop_constraints has left values, leverage and opening, and P' v and what laws demand stand in room.gamma. given: marks of
 // freedoms whose acceleration is prescribed: they do not respond to the multipliers (Sol 1983, (6.3.7)). Returns the lanes
 // that have to be done by themselves; none for numbers.
-template <class T> unsigned close_loops(const ModelData &m, LoopRoom<T> &room, const unsigned char *given, T *a, T *lambda);
+template <class T> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *given, T *a, T *lambda);
 
-// The factors that close_loops has used last, for more right-hand sides at the same state.
-Factored factored_last(const LoopRoom<double> &room);
+// The factors that solve_multipliers has used last, for more right-hand sides at the same state.
+Factored factored_last(const LoopWorkspace<double> &work);
 
 // Each row's pivot as a part of its diagonal, every chord taken by itself; zero for rows that repeat other rows of their
 // chord or what the trees demand anyway. Chords are not taken together: far from where they close, long rows of loops
 // are ill-conditioned, and a row that is needed could pass for a repetition.
-void row_pivots(const ModelData &m, LoopRoom<double> &room, const double *q, double *pivots);
+void row_pivots(const ModelData &m, LoopWorkspace<double> &work, const double *q, double *pivots);
 
 } // namespace dalembert::DALEMBERT_ISA

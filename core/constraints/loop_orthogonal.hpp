@@ -39,26 +39,26 @@ template <class T> DALEMBERT_INLINE T take_part(const T *e, T *w, std::ptrdiff_t
 }
 
 // rows of P L^-T d^-1/2 with their sizes
-template <class T> inline void spread_rows(const ModelData &m, LoopRoom<T> &room, const unsigned char *given) {
+template <class T> inline void spread_rows(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *given) {
   const std::ptrdiff_t nv = m.nv;
-  const OrthogonalRoom<T> &o = room.orthogonal;
+  const OrthogonalWorkspace<T> &o = work.orthogonal;
   for (std::ptrdiff_t k = 0; k < m.nc * nv; ++k)
     o.Q[k] = T(0.0);
-  for (int c = 0; c < m.chord_count; ++c) {
-    const ChordData &chord = m.chords[c];
+  for (int c = 0; c < m.loop_constraint_count; ++c) {
+    const LoopConstraintData &constraint = m.loop_constraints[c];
     carry_rows(
-        m, room, chord, [](int) { return true; },
-        [&](const Reach &r) { solve_inward(m, room.ws, room.side, room.x, r.root, m.bodies[r.root].last, given); },
-        [&](const Reach &r, int l, int row) {
+        m, work, constraint, [](int) { return true; },
+        [&](const TreeReach &r) { solve_inward(m, work.ws, work.side, work.x, r.root, m.bodies[r.root].last, given); },
+        [&](const TreeReach &r, int l, int row) {
           for (int f = r.begin; f < r.end; ++f)
-            o.Q[(chord.row + row) * nv + f] = carried<T>(room.side.y[f], l) * root(room.ws.pivot[f].inverse);
+            o.Q[(constraint.row + row) * nv + f] = carried<T>(work.side.y[f], l) * root(work.ws.pivot[f].inverse);
         });
   }
   // Of each row: what its lever arms could make of it, and what is left. Not what it is at the start: a row that just
   // passes through zero is turned by the least opening, and must not go first.
-  const T least = independence(room.opening), nothing(0.0), one(1.0);
+  const T least = independence(work.opening), nothing(0.0), one(1.0);
   for (int r = 0; r < m.nc; ++r) {
-    const T length = root(product(o.Q + r * nv, o.Q + r * nv, nv)), lever = room.leverage[r];
+    const T length = root(product(o.Q + r * nv, o.Q + r * nv, nv)), lever = work.leverage[r];
     const auto moves = both(less(least, lever), less(nothing, length));
     o.place[r] = T(double(r));
     o.left[r] = select(moves, length, nothing);
@@ -67,7 +67,7 @@ template <class T> inline void spread_rows(const ModelData &m, LoopRoom<T> &room
 }
 
 // brings the row with the largest part left, among those from `rank` on, to that place
-template <class T> inline void bring_forward(const ModelData &m, const OrthogonalRoom<T> &o, int rank) {
+template <class T> inline void pivot_row(const ModelData &m, const OrthogonalWorkspace<T> &o, int rank) {
   const std::ptrdiff_t n = m.nc, nv = m.nv;
   T best = o.left[rank] * o.size[rank], which = T(double(rank));
   for (int i = rank + 1; i < n; ++i) {
@@ -95,13 +95,13 @@ template <class T> inline void bring_forward(const ModelData &m, const Orthogona
 }
 
 // (2): all rows made orthogonal; returns how many are independent, in some lane
-template <class T> inline int orthogonalize(const ModelData &m, LoopRoom<T> &room, const unsigned char *given) {
+template <class T> inline int orthogonalize(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *given) {
   const std::ptrdiff_t n = m.nc, nv = m.nv;
-  const OrthogonalRoom<T> &o = room.orthogonal;
-  const T least = independence(room.opening), nothing(0.0), one(1.0);
-  spread_rows(m, room, given);
+  const OrthogonalWorkspace<T> &o = work.orthogonal;
+  const T least = independence(work.opening), nothing(0.0), one(1.0);
+  spread_rows(m, work, given);
   for (int rank = 0; rank < n; ++rank) {
-    bring_forward(m, o, rank);
+    pivot_row(m, o, rank);
     T *w = o.Q + rank * nv;
     for (int k = 0; k < rank; ++k) // again, against what rounding has left
       o.R[k * n + rank] = o.R[k * n + rank] + take_part(o.Q + k * nv, w, nv);
@@ -128,13 +128,13 @@ template <class T> inline int orthogonalize(const ModelData &m, LoopRoom<T> &roo
 }
 
 // (2): a and lambda from rhs = -(P a + gamma)
-template <class T> inline void correct_orthogonally(const ModelData &m, LoopRoom<T> &room, int rank, T *a, T *lambda) {
+template <class T> inline void correct_orthogonally(const ModelData &m, LoopWorkspace<T> &work, int rank, T *a, T *lambda) {
   const std::ptrdiff_t n = m.nc, nv = m.nv;
-  const OrthogonalRoom<T> &o = room.orthogonal;
+  const OrthogonalWorkspace<T> &o = work.orthogonal;
   const T nothing(0.0), one(1.0);
   T *z = o.z;
   for (int k = 0; k < rank; ++k) {
-    T sum = at_place(room.rhs, o.place[k]);
+    T sum = at_place(work.rhs, o.place[k]);
     for (int j = 0; j < k; ++j)
       sum = sum - o.R[j * n + k] * z[j];
     z[k] = select(less(nothing, o.taken[k]), sum / o.R[k * n + k], nothing);
@@ -144,13 +144,13 @@ template <class T> inline void correct_orthogonally(const ModelData &m, LoopRoom
     T sum(0.0);
     for (int k = 0; k < rank; ++k)
       sum = sum + z[k] * o.Q[k * nv + f];
-    const T inverse = room.ws.pivot[f].inverse;
+    const T inverse = work.ws.pivot[f].inverse;
     const auto moves = less(nothing, inverse);
-    room.side.y[f] = Pack(select(moves, sum / root(select(moves, inverse, one)), nothing));
+    work.side.y[f] = Pack(select(moves, sum / root(select(moves, inverse, one)), nothing));
   }
-  solve_outward(m, room.ws, room.side, room.x, 1, m.nb);
+  solve_outward(m, work.ws, work.side, work.x, 1, m.nb);
   for (std::ptrdiff_t f = 0; f < nv; ++f)
-    a[f] = a[f] + carried<T>(room.x[f], 0);
+    a[f] = a[f] + carried<T>(work.x[f], 0);
   for (int k = rank - 1; k >= 0; --k) {
     T sum = z[k];
     for (int j = k + 1; j < rank; ++j)

@@ -11,7 +11,7 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // rows up to which orthogonalisation is affordable: its cost is that of a dense factorisation
-constexpr int most_orthogonal = 512;
+constexpr int max_orthogonal = 512;
 
 // rows that go through the trees together
 template <class T> constexpr int rows_at_once = W;
@@ -24,10 +24,10 @@ template <class T> DALEMBERT_INLINE T independence(const T &opening) {
 }
 
 // rows of packs up to which lanes are orthogonalised together
-constexpr int most_in_lanes = 64;
+constexpr int max_in_lanes = 64;
 
 // Rows on their way to being orthogonal, in the order in which they are taken (constraints/loop_orthogonal.hpp).
-template <class T> struct OrthogonalRoom {
+template <class T> struct OrthogonalWorkspace {
   T *Q, *R; // nc x nv: rows of P L^-T d^-1/2, then unit rows; nc x nc: their parts along those that were taken
   T *place; // nc: number of each row
   T *size;  // nc: reciprocal of what its lever arms could make of it; zero if it demands nothing
@@ -46,80 +46,80 @@ struct Factored {
   std::uint32_t orthogonal; // lanes in which rows were taken by (2)
   std::uint32_t alone;      // lanes in which neither did
 };
-inline const RowOrder &order_of(const ModelData &m, const Factored &factored) {
+inline const RowElimination &order_of(const ModelData &m, const Factored &factored) {
   return factored.envelope == Envelope::all ? m.all_rows : m.lean_rows;
 }
 
-template <class T> struct LoopRoom {
+template <class T> struct LoopWorkspace {
   Workspace<T> ws;
   Side<Pack> side;
   Pack *x;
   T *values;        // blocks of P
   T *response;      // blocks of Y: for each chord, rows by the freedoms of its trees
   T *gamma;         // nc
-  T *leverage;      // nc: see ChordOutputs
-  T *drift;         // nc: see ChordOutputs
+  T *leverage;      // nc: see LoopConstraintOutputs
+  T *drift;         // nc: see LoopConstraintOutputs
   T *rhs;           // nc: -(P a_0 + gamma)
   T *D;             // the envelope, then L
   T *d;             // nc: reciprocal pivots
   T *y;             // nc
-  OrthogonalRoom<T> orthogonal;
+  OrthogonalWorkspace<T> orthogonal;
   T *kept;          // nv + nc: of packs, what lanes in an envelope have got
   T *change;        // nv, where inertia is lent: what taking it back changes
   Factored *last;   // how rows were taken last
   T opening;
-  T slack;          // smallest pivot met, as a part of its diagonal, or square of a leverage; to be set back by whoever watches
+  T min_pivot;        // smallest pivot met, as a part of its diagonal, or square of a leverage; to be set back by whoever watches
 };
 
-template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, LoopRoom<T> &room);
+template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, LoopWorkspace<T> &work);
 
 // freedoms of one of the trees of a chord, and where they stand in its response
-struct Reach {
+struct TreeReach {
   int begin, end, offset, root;
 };
-template <class F> DALEMBERT_INLINE void for_each_tree(const ModelData &m, const ChordData &chord, F &&f) {
+template <class F> DALEMBERT_INLINE void for_each_tree(const ModelData &m, const LoopConstraintData &constraint, F &&f) {
   int offset = 0;
-  for (int k = chord.tree; k < chord.tree + chord.trees; ++k) {
+  for (int k = constraint.tree; k < constraint.tree + constraint.trees; ++k) {
     const BodyData &root = m.bodies[m.tree[k]];
-    f(Reach{root.v, root.v_end, offset, m.tree[k]});
+    f(TreeReach{root.v, root.v_end, offset, m.tree[k]});
     offset += root.v_end - root.v;
   }
 }
-DALEMBERT_INLINE int reach_size(const ModelData &m, const ChordData &chord) {
+DALEMBERT_INLINE int reach_size(const ModelData &m, const LoopConstraintData &constraint) {
   int size = 0;
-  for_each_tree(m, chord, [&](const Reach &r) { size += r.end - r.begin; });
+  for_each_tree(m, constraint, [&](const TreeReach &r) { size += r.end - r.begin; });
   return size;
 }
 
 // Takes rows of a chord through its trees, as many at once as go: calls inward(tree) for each of the trees with the rows
 // spread over room.x, then done(tree, lane, row) for each row and tree.
 template <class T, class Wanted, class Carry, class Done>
-inline void carry_rows(const ModelData &m, LoopRoom<T> &room, const ChordData &chord, Wanted &&wanted, Carry &&carry, Done &&done) {
+inline void carry_rows(const ModelData &m, LoopWorkspace<T> &work, const LoopConstraintData &constraint, Wanted &&wanted, Carry &&carry, Done &&done) {
   constexpr int most = rows_at_once<T>;
-  const T *block = room.values + chord.values;
+  const T *block = work.values + constraint.values;
   int rows[W], count = 0;
   const auto flush = [&] {
-    for_each_tree(m, chord, [&](const Reach &r) {
+    for_each_tree(m, constraint, [&](const TreeReach &r) {
       for (int f = r.begin; f < r.end; ++f)
-        room.x[f] = Pack(0.0);
+        work.x[f] = Pack(0.0);
     });
-    for (int s = 0; s < chord.supports; ++s) {
-      Pack &entry = room.x[m.support[chord.support + s]];
+    for (int s = 0; s < constraint.supports; ++s) {
+      Pack &entry = work.x[m.support[constraint.support + s]];
       if constexpr (most == 1)
-        entry = block[rows[0] * chord.supports + s];
+        entry = block[rows[0] * constraint.supports + s];
       else
         for (int l = 0; l < count; ++l)
-          entry.set(l, block[rows[l] * chord.supports + s]);
+          entry.set(l, block[rows[l] * constraint.supports + s]);
     }
-    for_each_tree(m, chord, [&](const Reach &r) {
+    for_each_tree(m, constraint, [&](const TreeReach &r) {
       carry(r);
       for (int l = 0; l < count; ++l)
         done(r, l, rows[l]);
     });
     count = 0;
   };
-  for (int j = 0; j < chord.rows; ++j) {
-    if (!wanted(chord.row + j))
+  for (int j = 0; j < constraint.rows; ++j) {
+    if (!wanted(constraint.row + j))
       continue;
     rows[count++] = j;
     if (count == most)
@@ -138,29 +138,29 @@ template <class T> DALEMBERT_INLINE T carried(const Pack &x, int l) {
 }
 
 // Y of one chord: of its lean rows, or of all
-template <class T> inline void respond(const ModelData &m, LoopRoom<T> &room, const ChordData &chord, const unsigned char *given, bool lean) {
-  const int size = reach_size(m, chord);
-  T *Y = room.response + chord.reach;
+template <class T> inline void respond(const ModelData &m, LoopWorkspace<T> &work, const LoopConstraintData &constraint, const unsigned char *given, bool lean) {
+  const int size = reach_size(m, constraint);
+  T *Y = work.response + constraint.reach;
   carry_rows(
-      m, room, chord, [&](int row) { return !lean || m.lean[row]; },
-      [&](const Reach &r) { solve(m, room.ws, room.side, room.x, room.x, r.root, m.bodies[r.root].last, given); },
-      [&](const Reach &r, int l, int row) {
+      m, work, constraint, [&](int row) { return !lean || m.lean[row]; },
+      [&](const TreeReach &r) { solve(m, work.ws, work.side, work.x, work.x, r.root, m.bodies[r.root].last, given); },
+      [&](const TreeReach &r, int l, int row) {
         for (int f = r.begin; f < r.end; ++f)
-          Y[row * size + r.offset + f - r.begin] = carried<T>(room.x[f], l);
+          Y[row * size + r.offset + f - r.begin] = carried<T>(work.x[f], l);
       });
 }
 
 // row i of P (chord c) times column j of Y (chord e)
 template <class T>
-inline T coupling(const ModelData &m, const T *values, const T *response, const ChordData &c, int i, const ChordData &e, int j) {
+inline T coupling(const ModelData &m, const T *values, const T *response, const LoopConstraintData &c, int i, const LoopConstraintData &e, int j) {
   const T *row = values + c.values + i * c.supports, *Y = response + e.reach + j * reach_size(m, e);
   T sum(0.0);
-  Reach r{0, 0, 0, 0};
+  TreeReach r{0, 0, 0, 0};
   for (int s = 0; s < c.supports; ++s) {
     const int f = m.support[c.support + s];
     if (f < r.begin || f >= r.end) { // another tree: look for it among those that e moves
       r = {f, f, 0, 0};
-      for_each_tree(m, e, [&](const Reach &candidate) {
+      for_each_tree(m, e, [&](const TreeReach &candidate) {
         if (f >= candidate.begin && f < candidate.end)
           r = candidate;
       });
@@ -173,23 +173,23 @@ inline T coupling(const ModelData &m, const T *values, const T *response, const 
 
 // -(P a + gamma), by row, into rhs. Returns the lanes in which a row is missed by more than round-off and open loops
 // explain: by this part of its terms, unless they are as nothing beside the largest that any row has had (`largest`).
-template <class T> inline unsigned residual_rates(const ModelData &m, LoopRoom<T> &room, const T *a, T &largest) {
+template <class T> inline unsigned residual_rates(const ModelData &m, LoopWorkspace<T> &work, const T *a, T &largest) {
   constexpr double missed = 1e-4, nothing = 1e-9;
   unsigned found = 0;
-  for (int k = 0; k < m.chord_count; ++k) {
-    const ChordData &chord = m.chords[k];
-    for (int j = 0; j < chord.rows; ++j) {
-      const T *row = room.values + chord.values + j * chord.supports;
-      T sum = room.gamma[chord.row + j], size = absolute(sum);
-      for (int s = 0; s < chord.supports; ++s) {
-        const T term = row[s] * a[m.support[chord.support + s]];
+  for (int k = 0; k < m.loop_constraint_count; ++k) {
+    const LoopConstraintData &constraint = m.loop_constraints[k];
+    for (int j = 0; j < constraint.rows; ++j) {
+      const T *row = work.values + constraint.values + j * constraint.supports;
+      T sum = work.gamma[constraint.row + j], size = absolute(sum);
+      for (int s = 0; s < constraint.supports; ++s) {
+        const T term = row[s] * a[m.support[constraint.support + s]];
         sum = sum + term;
         size = size + absolute(term);
       }
-      room.rhs[chord.row + j] = -sum;
+      work.rhs[constraint.row + j] = -sum;
       largest = larger(largest, size);
       const T open = absolute(sum);
-      found |= bits(both(less(independence(room.opening), room.leverage[chord.row + j]),
+      found |= bits(both(less(independence(work.opening), work.leverage[constraint.row + j]),
                          both(less(missed * size, open), less(nothing * largest, open))));
     }
   }

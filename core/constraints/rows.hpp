@@ -15,7 +15,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T> struct ChordRows {
+template <class T> struct LoopConstraintRows {
   T residual[6], bias[6], drift[6]; // drift: rate of the row while nothing moves, of rows that depend on time
   Motion<T> g[6];
   int count = 0;
@@ -30,7 +30,7 @@ template <class T> struct ChordRows {
 };
 
 // leaves those rows whose bits are set; 0: all
-template <class T> DALEMBERT_INLINE void keep_rows(int bits, ChordRows<T> &rows) {
+template <class T> DALEMBERT_INLINE void keep_rows(int bits, LoopConstraintRows<T> &rows) {
   if (!bits)
     return;
   const int all = rows.count;
@@ -50,10 +50,10 @@ template <class T> DALEMBERT_INLINE Vec3<T> unit_axis(int k) { return {T(k == 0)
 template <class T> DALEMBERT_INLINE const T &component(const Vec3<T> &a, int k) { return k == 0 ? a.x : k == 1 ? a.y : a.z; }
 
 // p has no component along axis k
-template <class T> DALEMBERT_INLINE void row_along(const RelativeMotion<T> &m, int k, ChordRows<T> &rows) {
+template <class T> DALEMBERT_INLINE void row_along(const RelativeMotion<T> &m, int k, LoopConstraintRows<T> &rows) {
   rows.add(component(m.p, k), zero3<T>(), unit_axis<T>(k), T(0.0));
 }
-template <class T> DALEMBERT_INLINE void rows_along(const RelativeMotion<T> &m, bool x, bool y, bool z, ChordRows<T> &rows) {
+template <class T> DALEMBERT_INLINE void rows_along(const RelativeMotion<T> &m, bool x, bool y, bool z, LoopConstraintRows<T> &rows) {
   const bool wanted[3] = {x, y, z};
   for (int k = 0; k < 3; ++k)
     if (wanted[k])
@@ -61,18 +61,18 @@ template <class T> DALEMBERT_INLINE void rows_along(const RelativeMotion<T> &m, 
 }
 
 // column r of R has no component along axis k
-template <class T> DALEMBERT_INLINE void row_tilt(const RelativeMotion<T> &m, const Vec3<T> &r, int k, ChordRows<T> &rows) {
+template <class T> DALEMBERT_INLINE void row_tilt(const RelativeMotion<T> &m, const Vec3<T> &r, int k, LoopConstraintRows<T> &rows) {
   rows.add(component(r, k), cross(r, unit_axis<T>(k)), zero3<T>(), component(cross(m.w, cross(m.w, r)), k));
 }
 
 // the z axis of B is along that of A
-template <class T> DALEMBERT_INLINE void rows_parallel(const RelativeMotion<T> &m, ChordRows<T> &rows) {
+template <class T> DALEMBERT_INLINE void rows_parallel(const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
   const Vec3<T> z{m.R.xz, m.R.yz, m.R.zz};
   row_tilt(m, z, 0, rows);
   row_tilt(m, z, 1, rows);
 }
 
-template <class T> inline void rows_attitude(const RelativeMotion<T> &m, ChordRows<T> &rows) {
+template <class T> inline void rows_attitude(const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
   T q[4];
   quaternion_of(m.R, q);
   const Vec3<T> e{q[1], q[2], q[3]};

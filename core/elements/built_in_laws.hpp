@@ -32,12 +32,12 @@ template <class T> DALEMBERT_INLINE Answer<T> linear_law(const T *in) {
 }
 
 // (2): lower, upper, stiffness, damping; its thresholds are the two limits
-template <class T> DALEMBERT_INLINE Answer<T> limits_law(const T *in, const Branches<T> &branches = {}) {
+template <class T> DALEMBERT_INLINE Answer<T> limits_law(const T *in, const LawBranches<T> &branches = {}) {
   const T &s = in[1], &rate = in[2], &lower = in[3], &upper = in[4];
   const T zero(0.0);
-  const bool held = branches.sides != nullptr;
-  const auto below = held ? less(branches.decisive(0, s - lower), zero) : less(s, lower);
-  const auto above = held ? less(zero, branches.decisive(1, s - upper)) : less(upper, s);
+  const bool held = branches.held != nullptr;
+  const auto below = held ? less(branches.switching_value(0, s - lower), zero) : less(s, lower);
+  const auto above = held ? less(zero, branches.switching_value(1, s - upper)) : less(upper, s);
   const T depth = select(below, lower - s, select(above, upper - s, zero));
   const T damping = select(below, in[6], select(above, in[6], zero));
   const T elastic = in[5] * depth, whole = elastic - damping * rate;
@@ -57,10 +57,10 @@ template <class T> DALEMBERT_INLINE T dry_one(const T &F, const T &rate, const T
 }
 
 // (4) of several: frictions F
-template <class T> inline void dry_several(int n, const T *F, const T *rate, const T *mode, const T &slip, T *force) {
+template <class T> inline void vector_friction_law(int n, const T *F, const T *rate, const T *mode, const T &slip, T *force) {
   const T zero(0.0), one(1.0);
   const auto free = less(mode[0], T(1.5));
-  T p[most_ports], square = zero, largest = zero, given = zero;
+  T p[max_ports], square = zero, largest = zero, given = zero;
   for (int i = 0; i < n; ++i) {
     p[i] = F[i] * (rate[i] + select(free, mode[i], zero));
     square = square + p[i] * p[i];
@@ -79,15 +79,15 @@ template <class T> inline void dry_several(int n, const T *F, const T *rate, con
 }
 
 // (4): friction and mode of each measure, coefficient, slip, and, if it has any, loads
-template <class T> inline void dry_law(const T *in, int n, bool loaded, T *force) {
+template <class T> inline void friction_law(const T *in, int n, bool loaded, T *force) {
   const T *rate = in + 1 + n, *friction = rate + n, *mode = friction + n, *load = mode + n + 2;
-  T F[most_ports];
+  T F[max_ports];
   for (int i = 0; i < n; ++i)
     F[i] = loaded ? friction[i] + mode[n] * load[i] : friction[i];
   if (n == 1)
     force[0] = dry_one(F[0], rate[0], mode[0], mode[2]);
   else
-    dry_several(n, F, rate, mode, mode[n + 1], force);
+    vector_friction_law(n, F, rate, mode, mode[n + 1], force);
 }
 
 // (5): stiffnesses and dampings, those that `present` has a bit for; six forces, then what is stored

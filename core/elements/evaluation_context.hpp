@@ -6,7 +6,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T> struct Surroundings {
+template <class T> struct EvaluationContext {
   T t;
   const double *parameters;  // of the elements
   const double *hosted;      // laws given from outside: see law_at
@@ -21,12 +21,12 @@ template <class T> struct Surroundings {
   const T *inputs = nullptr; // in place of the laws that they come from; null: those laws
   const T *control = nullptr; // nv: hinge forces from outside that actuators give; null: none
   T *asked = nullptr;        // ModelData::actuator_count: what is asked of the actuators at each bounded hinge, all together
-  Branches<T> branches{};    // of all elements
+  LawBranches<T> branches{};    // of all elements
   const T *varied = nullptr; // parameters with slopes, in place of `parameters`; null: these are constant
 };
 
 // parameter k; in a pack, that of each lane
-template <class T> DALEMBERT_INLINE T parameter(const Surroundings<T> &at, int k) {
+template <class T> DALEMBERT_INLINE T parameter(const EvaluationContext<T> &at, int k) {
   if constexpr (requires { at.t[0]; }) {
     if (!at.apart)
       return T(at.parameters[k]);

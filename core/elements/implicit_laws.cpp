@@ -4,8 +4,8 @@
 namespace dalembert::DALEMBERT_ISA {
 
 struct NewtonMatrix {
-  double LU[most_unknowns * most_unknowns];
-  std::int32_t exchange[most_unknowns];
+  double LU[max_unknowns * max_unknowns];
+  std::int32_t exchange[max_unknowns];
   int n;
 
   bool factor(int unknowns) {
@@ -57,7 +57,7 @@ struct Equations {
   const ElementData &e;
   const ProgramData &program;
   double *values, *u;
-  double r[most_unknowns];
+  double r[max_unknowns];
 
   Equations(const ModelData &m, const ElementData &e, int n, double *values)
       : m(m), e(e), program(m.programs.programs[e.law]), values(values), u(values + n) {}
@@ -68,7 +68,7 @@ struct Equations {
     load_program(m, m.programs, program, in, values);
     for (int k = 0; k < e.unknowns; ++k)
       u[k] = 0.0;
-    run(ProgramPart::settled, ProgramPart::settled);
+    run(ProgramPart::known, ProgramPart::known);
     for (int k = 0; k < e.unknowns; ++k)
       u[k] = result(e.unknowns * (e.unknowns + 1) + k);
   }
@@ -98,15 +98,15 @@ struct Equations {
 // Finds the unknowns, in the row; the residuals there are asked for. False if there is no solution within reach.
 // exact: the matrix is wanted there, not just near.
 static bool find_unknowns(Equations &equations, const double *in, NewtonMatrix &matrix, bool exact) {
-  constexpr int most_rounds = 60, most_halvings = 40;
+  constexpr int max_rounds = 60, max_halvings = 40;
   constexpr double precise = 1e-10; // of a step that is followed by a last one: quadratically better
   constexpr double epsilon = 2.3e-16;
   const int unknowns = equations.e.unknowns;
-  double *u = equations.u, step[most_unknowns], next[most_unknowns], from[most_unknowns];
+  double *u = equations.u, step[max_unknowns], next[max_unknowns], from[max_unknowns];
   equations.begin(in);
   equations.residuals();
   double reach = size_of(u, unknowns);
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < max_rounds; ++round) {
     if (!equations.factor(matrix))
       return false;
     const double length = matrix.correct(equations.r, step);
@@ -127,7 +127,7 @@ static bool find_unknowns(Equations &equations, const double *in, NewtonMatrix &
         break;
       if (equations.vanish())
         return !exact || equations.factor(matrix);
-      if (halving == most_halvings)
+      if (halving == max_halvings)
         return false;
     }
     const double size = size_of(u, unknowns);
@@ -155,19 +155,19 @@ void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values
   Equations equations(m, e, n, numbers);
   T *row = values;
   if constexpr (requires { in[0].slope; }) {
-    double one[most_inputs];
+    double one[max_law_inputs];
     for (int k = 0; k < n; ++k)
       one[k] = in[k].value;
     const bool solved = find_unknowns(equations, one, matrix, true);
     load_program(m, m.programs, program, in, row);
     for (int k = 0; k < e.unknowns; ++k)
       row[n + k] = T(solved ? equations.u[k] : none);
-    run_parts(m, m.programs, program, ProgramPart::settled, ProgramPart::residuals, row);
-    T r[most_unknowns];
+    run_parts(m, m.programs, program, ProgramPart::known, ProgramPart::residuals, row);
+    T r[max_unknowns];
     for (int k = 0; k < e.unknowns; ++k)
       r[k] = result_of(m.programs, program, row, first_residual(e) + k);
     for (int direction = 0; solved && direction < W; ++direction) {
-      double rate[most_unknowns], step[most_unknowns];
+      double rate[max_unknowns], step[max_unknowns];
       for (int k = 0; k < e.unknowns; ++k)
         rate[k] = r[k].slope[direction];
       matrix.correct(rate, step);
@@ -175,8 +175,8 @@ void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values
         row[n + k].slope.set(direction, step[k]);
     }
   } else if constexpr (requires { in[0][0]; }) {
-    double one[most_inputs];
-    T found[most_unknowns];
+    double one[max_law_inputs];
+    T found[max_unknowns];
     for (int lane = 0; lane < T::lanes; ++lane) {
       for (int k = 0; k < n; ++k)
         one[k] = in[k][lane];
@@ -187,7 +187,7 @@ void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values
     load_program(m, m.programs, program, in, row);
     for (int k = 0; k < e.unknowns; ++k)
       row[n + k] = found[k];
-    run_parts(m, m.programs, program, ProgramPart::settled, ProgramPart::settled, row);
+    run_parts(m, m.programs, program, ProgramPart::known, ProgramPart::known, row);
   } else {
     row = numbers;
     if (!find_unknowns(equations, in, matrix, false)) {
@@ -195,11 +195,11 @@ void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values
         row[n + k] = none;
       equations.residuals();
     }
-    run_parts(m, m.programs, program, ProgramPart::answers, last, row);
+    run_parts(m, m.programs, program, ProgramPart::results, last, row);
   }
   if constexpr (requires { in[0][0]; } || requires { in[0].slope; }) {
     run_parts(m, m.programs, program, ProgramPart::residuals, ProgramPart::residuals, row);
-    run_parts(m, m.programs, program, ProgramPart::answers, last, row);
+    run_parts(m, m.programs, program, ProgramPart::results, last, row);
   }
   const int results = first_residual(e);
   for (int k = 0; k < results; ++k)

@@ -12,28 +12,28 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-constexpr int most_mixed = 64; // thresholds of an element whose branches may be mixed
+constexpr int max_mixed = 64; // thresholds of an element whose branches may be mixed
 
-inline bool is_mixed(const ThresholdData &threshold, double side) { return !threshold.whole && side == side && side != -1.0 && side != 1.0; }
+inline bool is_mixed(const SwitchingFunctionData &function, double side) { return !function.whole && side == side && side != -1.0 && side != 1.0; }
 
-template <class T> struct Branches {
-  const double *sides = nullptr; // of each threshold; null: none are held
-  std::ptrdiff_t apart = 0;      // of packs: numbers between the sides of one lane and the next
+template <class T> struct LawBranches {
+  const double *held = nullptr; // of each threshold; null: none are held
+  std::ptrdiff_t stride = 0;      // of packs: numbers between the held of one lane and the next
   T *margins = nullptr;          // where the numbers that decide are left; null: nobody asks
 
   // the threshold's number, or, where a side is held, that
-  T decisive(int k, const T &margin) const {
+  T switching_value(int k, const T &margin) const {
     if (margins)
       margins[k] = margin;
     if constexpr (requires { margin[0]; }) {
       T side;
       for (int lane = 0; lane < T::lanes; ++lane) {
-        const double held = sides[lane * apart + k];
-        side.set(lane, held == held ? held : margin[lane]);
+        const double side_held = held[lane * stride + k];
+        side.set(lane, side_held == side_held ? side_held : margin[lane]);
       }
       return side;
     } else {
-      return sides[k] == sides[k] ? T(sides[k]) : margin;
+      return held[k] == held[k] ? T(held[k]) : margin;
     }
   }
 
@@ -41,16 +41,16 @@ template <class T> struct Branches {
   const double *pieces(int k, const T *at, int variables) const {
     for (int j = 0; margins && j < variables; ++j)
       margins[k + j] = at[j];
-    return sides + k;
+    return held + k;
   }
 
   // whether a is less than b, for an instruction with branches
   auto less_of(const Instruction &i, const T &a, const T &b) const {
-    if (!sides || !i.branch)
+    if (!held || !i.branch)
       return less(a, b);
     if (i.branch > 0)
-      return less(decisive(i.branch - 1, a - b), T(0.0));
-    return less(T(0.0), decisive(-i.branch - 1, b - a));
+      return less(switching_value(i.branch - 1, a - b), T(0.0));
+    return less(T(0.0), switching_value(-i.branch - 1, b - a));
   }
 };
 

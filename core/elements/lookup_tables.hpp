@@ -28,7 +28,7 @@ struct TableBreaks {
   double period; // 0: it does not repeat itself
 
   TableBreaks(const ModelData &m, const TableData &table, int variable, double low, double high)
-      : at(m.table_breaks + table.breaks[variable]), count(table.break_counts[variable]), period(table.beyond == Beyond::repeat ? high - low : 0.0) {}
+      : at(m.table_breaks + table.breaks[variable]), count(table.break_counts[variable]), period(table.beyond == Extrapolation::repeat ? high - low : 0.0) {}
 
   double piece_of(double x) const {
     if (!count)
@@ -71,20 +71,20 @@ inline TablePlace place_in(const ModelData &m, const TableData &table, int varia
     seen = std::max(breaks.begin(held), std::min(x, std::nextafter(breaks.end(held), -std::numeric_limits<double>::infinity())));
   }
   double shift = 0.0;
-  if (table.beyond == Beyond::repeat && !(seen >= low && seen <= high)) {
+  if (table.beyond == Extrapolation::repeat && !(seen >= low && seen <= high)) {
     shift = (high - low) * std::floor((seen - low) / (high - low));
     seen = std::min(high, std::max(low, seen - shift)); // but for rounding
   }
   const bool beyond = !(seen >= low && seen <= high);
-  if (beyond && (table.beyond == Beyond::refuse || x != x))
+  if (beyond && (table.beyond == Extrapolation::refuse || x != x))
     return {0, std::numeric_limits<double>::quiet_NaN(), true, false};
   const double at = beyond ? (seen < low ? low : high) : x - shift;
   const int cell = cell_of(knots, cells, beyond ? at : seen);
-  return {cell, at - knots[cell], !beyond, beyond && table.beyond == Beyond::zero};
+  return {cell, at - knots[cell], !beyond, beyond && table.beyond == Extrapolation::zero};
 }
 
 // value at x, and slopes; held: null, or the piece that counts along each variable
-inline double look_up(const ModelData &m, const TableData &table, const double *x, const double *held, double *slopes) {
+inline double interpolate_table(const ModelData &m, const TableData &table, const double *x, const double *held, double *slopes) {
   const double *knots = m.table_numbers + table.first;
   const int order = table.degree + 1;
   double power[3][4] = {{1.0}, {1.0}, {1.0}}, slope[3][4] = {};
@@ -120,8 +120,8 @@ inline double look_up(const ModelData &m, const TableData &table, const double *
 }
 
 // Bounds of a table on intervals of its variables: of the cells that they reach, or, if these are many, of all.
-inline Interval look_up(const ModelData &m, const TableData &table, const Interval *x, const double *held) {
-  constexpr std::ptrdiff_t most_cells = 64;
+inline Interval interpolate_table(const ModelData &m, const TableData &table, const Interval *x, const double *held) {
+  constexpr std::ptrdiff_t max_cells = 64;
   const double *knots = m.table_numbers + table.first, *axis[3] = {};
   const int order = table.degree + 1;
   int first[3] = {}, last[3] = {};
@@ -132,9 +132,9 @@ inline Interval look_up(const ModelData &m, const TableData &table, const Interv
     axis[k] = knots;
     const double low = knots[0], high = knots[table.cells[k]], mine = held ? held[k] : std::numeric_limits<double>::quiet_NaN();
     Interval at = x[k];
-    if (!at.is_finite() || (table.beyond == Beyond::repeat && !(at.high - at.low < high - low)))
+    if (!at.is_finite() || (table.beyond == Extrapolation::repeat && !(at.high - at.low < high - low)))
       return {table.low, table.high};
-    if (mine != mine && table.beyond != Beyond::repeat) {
+    if (mine != mine && table.beyond != Extrapolation::repeat) {
       outside |= !(at.low >= low && at.high <= high);
       at = {std::min(high, std::max(low, at.low)), std::min(high, std::max(low, at.high))};
     }
@@ -147,9 +147,9 @@ inline Interval look_up(const ModelData &m, const TableData &table, const Interv
     size *= order;
     knots += table.cells[k] + 1;
   }
-  if (reached > most_cells)
+  if (reached > max_cells)
     return {table.low, table.high};
-  Interval all = outside && table.beyond == Beyond::zero ? Interval(0.0) : Interval(1.0, -1.0);
+  Interval all = outside && table.beyond == Extrapolation::zero ? Interval(0.0) : Interval(1.0, -1.0);
   for (int i = first[0]; i <= last[0]; ++i)
     for (int j = first[1]; j <= last[1]; ++j)
       for (int l = first[2]; l <= last[2]; ++l) {
@@ -177,14 +177,14 @@ inline Interval look_up(const ModelData &m, const TableData &table, const Interv
 }
 
 // held: null, or the pieces that count; not in packs
-template <class T> inline T look_up(const ModelData &m, const TableData &table, const T *x, const double *held = nullptr) {
+template <class T> inline T interpolate_table(const ModelData &m, const TableData &table, const T *x, const double *held = nullptr) {
   double at[3], slopes[3];
   if constexpr (std::is_same_v<T, Interval>) {
-    return look_up(m, table, static_cast<const Interval *>(x), held);
+    return interpolate_table(m, table, static_cast<const Interval *>(x), held);
   } else if constexpr (requires { x[0].slope; }) {
     for (int k = 0; k < 3; ++k)
       at[k] = x[k].value;
-    T result(look_up(m, table, at, held, slopes));
+    T result(interpolate_table(m, table, at, held, slopes));
     for (int k = 0; k < table.variables; ++k)
       result.slope = result.slope + x[k].slope * slopes[k];
     return result;
@@ -193,11 +193,11 @@ template <class T> inline T look_up(const ModelData &m, const TableData &table, 
     for (int lane = 0; lane < T::lanes; ++lane) {
       for (int k = 0; k < 3; ++k)
         at[k] = x[k][lane];
-      result.set(lane, look_up(m, table, at, nullptr, slopes));
+      result.set(lane, interpolate_table(m, table, at, nullptr, slopes));
     }
     return result;
   } else {
-    return look_up(m, table, x, held, slopes);
+    return interpolate_table(m, table, x, held, slopes);
   }
 }
 

@@ -105,7 +105,7 @@ template <class T> inline LawValue<T> law_at(const ModelData &m, int number, con
   case LawKind::ramp:
     if constexpr (varies<T>)
       if (m.varied)
-        return formula(law, numbers_of<T>(m)->law_numbers + law.first, t);
+        return formula(law, parameters_of<T>(m)->law_numbers + law.first, t);
     return formula(law, c, t);
   case LawKind::table:
     if constexpr (!requires { t[0]; })

@@ -227,9 +227,9 @@ template <class T> DALEMBERT_INLINE void modal_position(const ModelData &m, cons
 
 // bias of either, in axes of F: rates seen from the parent at eta'' = 0
 template <class T> inline Motion<T> flexible_bias(const ModelData &m, const BodyData &b, const Workspace<T> &ws, const T *q, const T *v, int i) {
-  const T *eta = q + (b.form == Form::node ? m.bodies[b.parent].q : b.q), *rate = v + b.by;
+  const T *eta = q + (b.form == JointForm::node ? m.bodies[b.parent].q : b.q), *rate = v + b.by;
   const Motion<T> seen = node_bias(m, b, eta, rate);
-  if (b.form == Form::node)
+  if (b.form == JointForm::node)
     return {mul_t(ws.X[i].R, seen.w), mul_t(ws.X[i].R, seen.v)};
   // -w' and -(u' - w' x c - 2 w x u + w x (w x c)), with c = -R^T (p - p_PJ) and w, u from the columns
   const Vec3<T> c = mul_t(ws.X[i].R, lift<T>(as_vec(b.p_PJ)) - ws.X[i].p);
@@ -284,8 +284,8 @@ DALEMBERT_INLINE void sum_bilinear(const ModalTables &t, const T *eta, const T *
 }
 
 // the sums of all modes, one by one given to take(r, sums); numbers are taken as many at once as a register holds
-template <bool moving, class T, class Take>
-DALEMBERT_INLINE void each_bilinear(const ModalTables &t, const T *eta, const T *rate, const Vec3<T> &w, const Take &take) {
+template <bool moving, class T, class ArgumentKind>
+DALEMBERT_INLINE void each_bilinear(const ModalTables &t, const T *eta, const T *rate, const Vec3<T> &w, const ArgumentKind &take) {
   if constexpr (std::is_same_v<T, double>) {
     BilinearSums<Pack> some;
     for (int begin = 0; begin < t.n; begin += W) {
@@ -394,7 +394,7 @@ template <class T> DALEMBERT_INLINE auto elastic_of(const ModelData &m, const do
       return T(*there);
     for (int k = 0; k < modal; ++k)
       place += 2 * m.modal[k].modes * m.modal[k].modes;
-    return numbers_of<T>(m)->elastic[place];
+    return parameters_of<T>(m)->elastic[place];
   } else {
     return *there;
   }
@@ -576,7 +576,7 @@ template <class T> inline T strain_energy(const ModelData &m, const T *q, int i)
 template <class T> inline T modal_loss(const ModelData &m, const T *v) {
   T sum(0.0);
   for (int i = 1; m.modal_count && i <= m.nb; ++i)
-    if (m.bodies[i].form == Form::modal)
+    if (m.bodies[i].form == JointForm::modal)
       sum = sum + quadratic_form(modal_tables(m, m.modal[m.bodies[i].modal]).damping, v + m.bodies[i].v, m.bodies[i].nv);
   return sum;
 }

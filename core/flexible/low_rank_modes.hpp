@@ -20,7 +20,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-constexpr int most_low_rank = 30;
+constexpr int max_low_rank = 30;
 
 template <class T> DALEMBERT_INLINE void put_six(const Motion<T> &x, T *to) {
   to[0] = x.w.x, to[1] = x.w.y, to[2] = x.w.z, to[3] = x.v.x, to[4] = x.v.y, to[5] = x.v.z;
@@ -93,7 +93,7 @@ template <class T> inline void factor_low_rank(const ModelData &m, Workspace<T> 
   const Load<T> *U = ws.modal_load + body.loads;
   T *C = ws.modal_square + body.squares, *W = ws.modal_factor + body.factors, *Z = W + std::ptrdiff_t(n) * r;
   Pivot<T> *pivot = ws.pivot + b.v;
-  Load<T> sum[most_low_rank]; // sum over earlier modes of z_k times the row of the pivot
+  Load<T> sum[max_low_rank]; // sum over earlier modes of z_k times the row of the pivot
   for (int c = 0; c < r; ++c)
     sum[c] = {zero3<T>(), zero3<T>()};
   for (int k = 0; k < n; ++k) {
@@ -126,7 +126,7 @@ template <class T> inline void factor_low_rank(const ModelData &m, Workspace<T> 
 // y = L^-1 (tau - y)
 template <class T, class R> inline void reduce_low_rank(int n, int r, const T *W, const R *tau, R *y) {
   const T *Z = W + std::ptrdiff_t(n) * r;
-  R sum[most_low_rank];
+  R sum[max_low_rank];
   for (int c = 0; c < r; ++c)
     sum[c] = R(0.0);
   for (int k = 0; k < n; ++k) {
@@ -143,7 +143,7 @@ template <class T, class R> inline void reduce_low_rank(int n, int r, const T *W
 template <class T, class R>
 inline void back_substitute_low_rank(int n, int r, const Pivot<T> *pivot, const T *W, const R *y, const Motion<R> &A, R *a) {
   const T *Z = W + std::ptrdiff_t(n) * r;
-  R sum[most_low_rank];
+  R sum[max_low_rank];
   for (int c = 0; c < r; ++c)
     sum[c] = R(0.0);
   for (int k = n - 1; k >= 0; --k) {

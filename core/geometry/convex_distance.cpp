@@ -4,7 +4,7 @@
 namespace dalembert::geometry {
 namespace {
 
-constexpr int most_rounds = 200;
+constexpr int max_rounds = 200;
 constexpr double exact = 1e-13;  // e of (1)
 constexpr double touching = 1e-28; // square of a part of the size of the solids that is no distance
 
@@ -136,7 +136,7 @@ Nearest nearest(const Placed &first, const Placed &second) {
     v[0] = 1.0;
   Simplex s;
   bool begun = false;
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < max_rounds; ++round) {
     double a[3], b[3], w[3];
     const double back[3] = {-v[0], -v[1], -v[2]};
     support(first, back, a);

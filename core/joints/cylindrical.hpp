@@ -8,8 +8,8 @@ namespace dalembert::DALEMBERT_ISA {
 struct Cylindrical {
   static constexpr const char *name = "Cylindrical";
   static constexpr int nq = 2, nv = 2;
-  static constexpr Form form = Form::columns;
-  static constexpr Series series = Series::forward;
+  static constexpr JointForm form = JointForm::columns;
+  static constexpr MotionMapDependence series = MotionMapDependence::forward;
 
   template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *q, Pose<T> &X, Motion<T> *H) {
     T s, c;
@@ -25,11 +25,11 @@ struct Cylindrical {
     return {zero3<T>(), zero3<T>()};
   }
 
-  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
     rows_along(m, true, true, false, rows);
     rows_parallel(m, rows);
   }
-  template <class T> static void face(const auto &, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void joint_motion(const auto &, const RelativeMotion<T> &m, JointMotion<T> &f) {
     f.q[0] = turn_about_z(m.R);
     f.q[1] = m.p.z;
     f.D[0] = turning(unit_axis<T>(2));

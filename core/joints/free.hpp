@@ -18,8 +18,8 @@ template <bool Reversed> struct Free {
   static constexpr const char *name = "Free";
   static constexpr bool reversed = Reversed;
   static constexpr int nq = 7, nv = 6;
-  static constexpr Form form = Form::columns;
-  static constexpr Series series = Reversed ? Series::inboard : Series::outboard;
+  static constexpr JointForm form = JointForm::columns;
+  static constexpr MotionMapDependence series = Reversed ? MotionMapDependence::inboard : MotionMapDependence::outboard;
 
   template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *q, Pose<T> &X, Motion<T> *H) {
     const Mat3<T> C = rotation_of(q);
@@ -46,8 +46,8 @@ template <bool Reversed> struct Free {
     return {zero3<T>(), cross(rel.w, rel.v)};
   }
 
-  template <class T> static void rows(const auto &, const RelativeMotion<T> &, ChordRows<T> &) {}
-  template <class T> static void face(const auto &, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void rows(const auto &, const RelativeMotion<T> &, LoopConstraintRows<T> &) {}
+  template <class T> static void joint_motion(const auto &, const RelativeMotion<T> &m, JointMotion<T> &f) {
     quaternion_of(m.R, f.q);
     f.q[4] = m.p.x, f.q[5] = m.p.y, f.q[6] = m.p.z;
     for (int k = 0; k < 3; ++k) {

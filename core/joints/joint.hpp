@@ -24,7 +24,7 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // a hinge that closes a loop, seen by its coordinates
-template <class T> struct HingeFace {
+template <class T> struct JointMotion {
   T q[7];
   Motion<T> D[6];
   Motion<T> bias;

@@ -15,8 +15,8 @@ template <bool Reversed> struct Planar {
   static constexpr const char *name = "Planar";
   static constexpr bool reversed = Reversed;
   static constexpr int nq = 3, nv = 3;
-  static constexpr Form form = Form::columns;
-  static constexpr Series series = Reversed ? Series::backward : Series::forward;
+  static constexpr JointForm form = JointForm::columns;
+  static constexpr MotionMapDependence series = Reversed ? MotionMapDependence::backward : MotionMapDependence::forward;
 
   template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *q, Pose<T> &X, Motion<T> *H) {
     T s, c;
@@ -46,11 +46,11 @@ template <bool Reversed> struct Planar {
       return {zero3<T>(), zero3<T>()};
   }
 
-  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
     rows_along(m, false, false, true, rows);
     rows_parallel(m, rows);
   }
-  template <class T> static void face(const auto &, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void joint_motion(const auto &, const RelativeMotion<T> &m, JointMotion<T> &f) {
     f.q[0] = m.p.x, f.q[1] = m.p.y, f.q[2] = turn_about_z(m.R);
     f.D[0] = sliding(unit_axis<T>(0));
     f.D[1] = sliding(unit_axis<T>(1));

@@ -10,8 +10,8 @@ namespace dalembert::DALEMBERT_ISA {
 struct Screw {
   static constexpr const char *name = "Screw";
   static constexpr int nq = 1, nv = 1;
-  static constexpr Form form = Form::columns;
-  static constexpr Series series = Series::forward;
+  static constexpr JointForm form = JointForm::columns;
+  static constexpr MotionMapDependence series = MotionMapDependence::forward;
   static constexpr double turn = 6.283185307179586;
 
   template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *q, Pose<T> &X, Motion<T> *H) {
@@ -27,7 +27,7 @@ struct Screw {
     return {zero3<T>(), zero3<T>()};
   }
 
-  template <class T> static void rows(const T &pitch, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  template <class T> static void rows(const T &pitch, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
     rows_along(m, true, true, false, rows);
     rows_parallel(m, rows);
     const Mat3<T> &R = m.R;
@@ -45,7 +45,7 @@ struct Screw {
     rows.add(phi, scale(-pitch, Vec3<T>{a / n, b / n, T(1.0)}), unit_axis<T>(2), -pitch * theta_bias);
   }
   // whole turns follow from the advance
-  template <class T> static void face(const T &pitch, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void joint_motion(const T &pitch, const RelativeMotion<T> &m, JointMotion<T> &f) {
     const T theta = turn_about_z(m.R);
     const auto climbs = less(T(0.0), absolute(pitch));
     f.q[0] = select(climbs, theta + turn * nearest((m.p.z / select(climbs, pitch, T(1.0)) - theta) / turn), theta);

@@ -16,8 +16,8 @@ template <bool Reversed> struct Spherical {
   static constexpr const char *name = "Spherical";
   static constexpr bool reversed = Reversed;
   static constexpr int nq = 4, nv = 3;
-  static constexpr Form form = Form::columns;
-  static constexpr Series series = Reversed ? Series::inboard : Series::outboard;
+  static constexpr JointForm form = JointForm::columns;
+  static constexpr MotionMapDependence series = Reversed ? MotionMapDependence::inboard : MotionMapDependence::outboard;
 
   template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *q, Pose<T> &X, Motion<T> *H) {
     const Mat3<T> C = rotation_of(q);
@@ -36,8 +36,8 @@ template <bool Reversed> struct Spherical {
     return {zero3<T>(), zero3<T>()};
   }
 
-  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, ChordRows<T> &rows) { rows_along(m, true, true, true, rows); }
-  template <class T> static void face(const auto &, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) { rows_along(m, true, true, true, rows); }
+  template <class T> static void joint_motion(const auto &, const RelativeMotion<T> &m, JointMotion<T> &f) {
     quaternion_of(m.R, f.q);
     for (int k = 0; k < 3; ++k)
       f.D[k] = turning(axis_of(m.R, k));

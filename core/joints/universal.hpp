@@ -15,8 +15,8 @@ template <bool Reversed> struct Universal {
   static constexpr const char *name = "Universal";
   static constexpr bool reversed = Reversed;
   static constexpr int nq = 2, nv = 2;
-  static constexpr Form form = Form::columns;
-  static constexpr Series series = Reversed ? Series::backward : Series::forward;
+  static constexpr JointForm form = JointForm::columns;
+  static constexpr MotionMapDependence series = Reversed ? MotionMapDependence::backward : MotionMapDependence::forward;
   static constexpr int one = Reversed ? 1 : 0, two = 1 - one; // where the coordinates of (1) stand
 
   template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *q, Pose<T> &X, Motion<T> *H) {
@@ -32,12 +32,12 @@ template <bool Reversed> struct Universal {
     return {{-(vv * H[one].w.z), T(0.0), vv * H[one].w.x}, zero3<T>()};
   }
 
-  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
     rows_along(m, true, true, true, rows);
     row_tilt(m, axis_of(m.R, 1), 0, rows);
   }
   // x of A and y of B, at right angles where the loop is closed; what remains of the acceleration is across both
-  template <class T> static void face(const auto &, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void joint_motion(const auto &, const RelativeMotion<T> &m, JointMotion<T> &f) {
     f.q[0] = arctan2(m.R.zy, m.R.yy);
     f.q[1] = arctan2(m.R.xz, m.R.xx);
     f.D[0] = turning(unit_axis<T>(0));

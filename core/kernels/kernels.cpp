@@ -19,21 +19,21 @@ namespace {
 template <class T> struct Arrays {
   const T *in[take_count];
   T *out[max_outputs];
-  const T *operator[](Take which) const { return in[int(which)]; }
+  const T *operator[](ArgumentKind which) const { return in[int(which)]; }
 };
 
 // ---- trees, one state of any scalar
 
 template <class T> void evaluate(const ModelData &m, Workspace<T> &ws, const Call &call, const Arrays<T> &at) {
-  const T *q = at[Take::q], *v = at[Take::v], *a = at[Take::a];
+  const T *q = at[ArgumentKind::q], *v = at[ArgumentKind::v], *a = at[ArgumentKind::a];
   T *out = at.out[0];
   switch (call.kernel) {
   case Kernel::forward_dynamics:
-    return forward_dynamics<T>(m, ws, q, v, at[Take::tau], at[Take::loads], nullptr, out, nullptr);
+    return forward_dynamics<T>(m, ws, q, v, at[ArgumentKind::tau], at[ArgumentKind::loads], nullptr, out, nullptr);
   case Kernel::inverse_dynamics:
-    return inverse_dynamics<T>(m, ws, q, v, a, at[Take::loads], out);
+    return inverse_dynamics<T>(m, ws, q, v, a, at[ArgumentKind::loads], out);
   case Kernel::bias_forces:
-    return inverse_dynamics<T>(m, ws, q, v, nullptr, at[Take::loads], out);
+    return inverse_dynamics<T>(m, ws, q, v, nullptr, at[ArgumentKind::loads], out);
   case Kernel::mass_matrix:
     return mass_matrix<T>(m, ws, q, out);
   case Kernel::composite_diagonal:
@@ -41,7 +41,7 @@ template <class T> void evaluate(const ModelData &m, Workspace<T> &ws, const Cal
   case Kernel::solve_mass_matrix: {
     factorize<T>(m, ws, q);
     Side<T> side{ws.p_A, ws.y, ws.A};
-    return solve<T, T>(m, ws, side, at[Take::other], out, 1, m.nb);
+    return solve<T, T>(m, ws, side, at[ArgumentKind::other], out, 1, m.nb);
   }
   case Kernel::poses:
     return poses<T>(m, ws, q, out);
@@ -66,7 +66,7 @@ template <class T> void evaluate(const ModelData &m, Workspace<T> &ws, const Cal
   case Kernel::integrate:
     return integrate<T>(m, q, v, out);
   case Kernel::difference:
-    return difference<T>(m, q, at[Take::other], out);
+    return difference<T>(m, q, at[ArgumentKind::other], out);
   case Kernel::coordinate_rates:
     return coordinate_rates<T>(m, q, v, out);
   default:
@@ -92,12 +92,12 @@ Family family_of(Kernel kernel) {
 // ---- derivatives of trees, one state
 
 // the recursions of tree/derivatives.hpp are for rigid bodies and hinges of the library; other models go by dual numbers
-bool by_duals(const ModelData &m, Kernel kernel) { return kernel == Kernel::d_inverse_by_duals || m.modal_count || m.custom_hinges; }
+bool by_duals(const ModelData &m, Kernel kernel) { return kernel == Kernel::d_inverse_by_duals || m.modal_count || m.custom_joints; }
 
 struct DerivativeMemory {
   Workspace<double> ws;
-  DerivativeRoom<double> room;
-  DualRoom duals;
+  DerivativeWorkspace<double> work;
+  DualWorkspace duals;
   Side<Pack> side;
   Pack *x;
   double *a, *tile;
@@ -112,9 +112,9 @@ std::size_t lay_out(const ModelData &m, std::byte *base, Kernel kernel, Derivati
     return arena.used;
   arena.skip(lay_out(m, arena.here(), d.ws));
   if (!by_duals(m, kernel))
-    arena.skip(lay_out(m, arena.here(), d.room));
+    arena.skip(lay_out(m, arena.here(), d.work));
   const std::size_t nv = std::size_t(m.nv);
-  d.side = take_side<Pack>(m, arena);
+  d.side = load_right_hand_side<Pack>(m, arena);
   d.x = arena.take<Pack>(nv);
   d.a = arena.take<double>(nv);
   d.tile = arena.take<double>(m.nv <= largest_product ? nv * std::size_t(padded(m.nv)) : 0);
@@ -123,8 +123,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, Kernel kernel, Derivati
 
 void d_inverse(const ModelData &m, DerivativeMemory &d, const double *q, const double *v, const double *a, const double *loads, double *by_q,
                double *by_v, double *M) {
-  if (!m.custom_hinges && !m.modal_count)
-    return d_inverse_dynamics(m, d.ws, d.room, q, v, a, loads, by_q, by_v, M);
+  if (!m.custom_joints && !m.modal_count)
+    return d_inverse_dynamics(m, d.ws, d.work, q, v, a, loads, by_q, by_v, M);
   d_inverse_dynamics_by_duals(m, d.duals, q, v, a, loads, by_q, by_v);
   mass_matrix<double>(m, d.ws, q, M);
 }
@@ -132,13 +132,13 @@ void d_inverse(const ModelData &m, DerivativeMemory &d, const double *q, const d
 void derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at) {
   DerivativeMemory d;
   lay_out(m, memory, call.kernel, d);
-  const double *q = at[Take::q], *v = at[Take::v], *loads = at[Take::loads];
+  const double *q = at[ArgumentKind::q], *v = at[ArgumentKind::v], *loads = at[ArgumentKind::loads];
   double *const *out = at.out;
   if (call.kernel == Kernel::d_inverse_by_duals)
-    return d_inverse_dynamics_by_duals(m, d.duals, q, v, at[Take::a], loads, out[0], out[1]);
+    return d_inverse_dynamics_by_duals(m, d.duals, q, v, at[ArgumentKind::a], loads, out[0], out[1]);
   if (call.kernel == Kernel::d_inverse_dynamics)
-    return d_inverse(m, d, q, v, at[Take::a], loads, out[0], out[1], out[2]);
-  forward_dynamics<double>(m, d.ws, q, v, at[Take::tau], loads, nullptr, d.a, nullptr);
+    return d_inverse(m, d, q, v, at[ArgumentKind::a], loads, out[0], out[1], out[2]);
+  forward_dynamics<double>(m, d.ws, q, v, at[ArgumentKind::tau], loads, nullptr, d.a, nullptr);
   d_inverse(m, d, q, v, d.a, loads, out[0], out[1], out[2]);
   const std::ptrdiff_t size = std::ptrdiff_t(m.nv) * m.nv;
   for (std::ptrdiff_t k = 0; k < size; ++k)
@@ -159,44 +159,44 @@ void derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call,
 // ---- closures, one state
 
 // rows of closures, their rates and their Jacobian, of any scalar; values: blocks of the Jacobian
-template <class T> void evaluate_closures(const ModelData &m, Workspace<T> &ws, T *values, const Call &call, const Arrays<T> &at) {
-  ws.t = at[Take::t] ? *at[Take::t] : T(0.0);
-  const T *q = at[Take::q];
+template <class T> void evaluate_constraints(const ModelData &m, Workspace<T> &ws, T *values, const Call &call, const Arrays<T> &at) {
+  ws.t = at[ArgumentKind::t] ? *at[ArgumentKind::t] : T(0.0);
+  const T *q = at[ArgumentKind::q];
   T *out = at.out[0];
   switch (call.kernel) {
   case Kernel::constraint_drift:
-    return evaluate_chords<T>(m, ws, q, nullptr, {.drift = out});
+    return evaluate_loop_constraints<T>(m, ws, q, nullptr, {.drift = out});
   case Kernel::constraint_residual:
-    return evaluate_chords<T>(m, ws, q, nullptr, {.residual = out});
+    return evaluate_loop_constraints<T>(m, ws, q, nullptr, {.residual = out});
   case Kernel::constraint_bias:
-    return evaluate_chords<T>(m, ws, q, at[Take::v], {.bias = out});
+    return evaluate_loop_constraints<T>(m, ws, q, at[ArgumentKind::v], {.bias = out});
   default:
     break;
   }
-  evaluate_chords<T>(m, ws, q, nullptr, {.values = values});
+  evaluate_loop_constraints<T>(m, ws, q, nullptr, {.values = values});
   for (std::ptrdiff_t k = 0; k < std::ptrdiff_t(m.nc) * m.nv; ++k)
     out[k] = T(0.0);
-  for (int k = 0; k < m.chord_count; ++k) {
-    const ChordData &chord = m.chords[k];
-    for (int j = 0; j < chord.rows; ++j)
-      for (int s = 0; s < chord.supports; ++s)
-        out[std::ptrdiff_t(chord.row + j) * m.nv + m.support[chord.support + s]] = values[chord.values + j * chord.supports + s];
+  for (int k = 0; k < m.loop_constraint_count; ++k) {
+    const LoopConstraintData &constraint = m.loop_constraints[k];
+    for (int j = 0; j < constraint.rows; ++j)
+      for (int s = 0; s < constraint.supports; ++s)
+        out[std::ptrdiff_t(constraint.row + j) * m.nv + m.support[constraint.support + s]] = values[constraint.values + j * constraint.supports + s];
   }
 }
 
-void closures_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at) {
-  LoopRoom<double> room;
-  DALEMBERT_ISA::lay_out(m, memory, room);
+void constraints_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at) {
+  LoopWorkspace<double> work;
+  DALEMBERT_ISA::lay_out(m, memory, work);
   if (call.kernel == Kernel::row_pivots) {
-    room.ws.t = at[Take::t] ? *at[Take::t] : 0.0;
-    return row_pivots(m, room, at[Take::q], at.out[0]);
+    work.ws.t = at[ArgumentKind::t] ? *at[ArgumentKind::t] : 0.0;
+    return row_pivots(m, work, at[ArgumentKind::q], at.out[0]);
   }
   if (call.kernel != Kernel::cut_motion)
-    return evaluate_closures<double>(m, room.ws, room.values, call, at);
-  room.ws.t = at[Take::t] ? *at[Take::t] : 0.0;
-  place_and_move(m, room.ws, at[Take::q], at[Take::v]);
-  accelerate_frames(m, room.ws, at[Take::a]);
-  cut_hinges(m, room.ws, at.out[0], at.out[1], at.out[2]);
+    return evaluate_constraints<double>(m, work.ws, work.values, call, at);
+  work.ws.t = at[ArgumentKind::t] ? *at[ArgumentKind::t] : 0.0;
+  place_and_move(m, work.ws, at[ArgumentKind::q], at[ArgumentKind::v]);
+  compute_accelerations(m, work.ws, at[ArgumentKind::a]);
+  cut_joints(m, work.ws, at.out[0], at.out[1], at.out[2]);
 }
 
 // ---- the system as described
@@ -205,28 +205,28 @@ Conditions conditions_of(const Call &call, std::ptrdiff_t state) {
   Conditions c = *call.conditions;
   if (c.parameters)
     c.parameters += state * call.parameters_apart;
-  c.apart = call.parameters_apart;
+  c.parameter_stride = call.parameters_apart;
   return c;
 }
 
-template <class T> StateOf<T> state_of(const Arrays<T> &at) {
-  return {at[Take::t] ? *at[Take::t] : T(0.0), at[Take::q], at[Take::v], at[Take::x], at[Take::tau], at[Take::loads], at[Take::inputs],
-          at[Take::a]};
+template <class T> SystemState<T> state_of(const Arrays<T> &at) {
+  return {at[ArgumentKind::t] ? *at[ArgumentKind::t] : T(0.0), at[ArgumentKind::q], at[ArgumentKind::v], at[ArgumentKind::x], at[ArgumentKind::tau], at[ArgumentKind::loads], at[ArgumentKind::inputs],
+          at[ArgumentKind::a]};
 }
 
-GivenMotion motion_of(const Arrays<double> &at) { return {state_of(at), at[Take::a], at[Take::lambda]}; }
+PrescribedMotion motion_of(const Arrays<double> &at) { return {state_of(at), at[ArgumentKind::a], at[ArgumentKind::lambda]}; }
 
 // nothing but a tree: no loops, elements, control, and, where they matter, no drives or locks
 bool is_plain(const ModelData &m, const Call &call) {
-  if (m.nc || m.element_count || call.conditions->host || call.conditions->answers)
+  if (m.nc || m.element_count || call.conditions->callbacks || call.conditions->sampled_forces)
     return false;
-  return call.kernel == Kernel::supplied || ((call.kernel == Kernel::motion || call.kernel == Kernel::dynamics) && !call.conditions->given);
+  return call.kernel == Kernel::required_forces || ((call.kernel == Kernel::motion || call.kernel == Kernel::dynamics) && !call.conditions->acceleration_prescribed);
 }
 
 template <class T> void evaluate_plain(const ModelData &m, Workspace<T> &ws, const Call &call, const Arrays<T> &at) {
-  const T *q = at[Take::q], *v = at[Take::v], *tau = at[Take::tau], *loads = at[Take::loads];
-  if (call.kernel == Kernel::supplied)
-    return inverse_dynamics<T>(m, ws, q, v, at[Take::a], loads, at.out[0]);
+  const T *q = at[ArgumentKind::q], *v = at[ArgumentKind::v], *tau = at[ArgumentKind::tau], *loads = at[ArgumentKind::loads];
+  if (call.kernel == Kernel::required_forces)
+    return inverse_dynamics<T>(m, ws, q, v, at[ArgumentKind::a], loads, at.out[0]);
   if (call.kernel == Kernel::dynamics) {
     for (int f = 0; f < m.nv; ++f)
       at.out[1][f] = tau ? tau[f] : T(0.0);
@@ -240,33 +240,33 @@ template <class T> void evaluate_plain(const ModelData &m, Workspace<T> &ws, con
 bool needs_loads(const ModelData &m, const Call &call) { return m.nc && call.kernel == Kernel::dynamics; }
 
 unsigned system_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at, std::ptrdiff_t state) {
-  MotionRoom room;
-  DALEMBERT_ISA::lay_out(m, memory, room, needs_loads(m, call));
+  MotionWorkspace work;
+  DALEMBERT_ISA::lay_out(m, memory, work, needs_loads(m, call));
   const Conditions c = conditions_of(call, state);
-  StateOf<double> s = state_of(at);
-  SystemRoom<double> &system = room.system;
-  if (call.kernel == Kernel::supplied)
-    return supplied(m, c, room, motion_of(at), at.out[0]) ? 0u : unsigned(host_failed);
+  SystemState<double> s = state_of(at);
+  SystemWorkspace<double> &system = work.system;
+  if (call.kernel == Kernel::required_forces)
+    return required_forces(m, c, work, motion_of(at), at.out[0]) ? 0u : unsigned(host_failed);
   if (call.kernel == Kernel::loads_of_motion)
-    return loads_of_motion(m, c, room, motion_of(at), at.out[0]) ? 0u : unsigned(host_failed);
-  if (!dynamics(m, c, room, s, at.out[0], call.kernel == Kernel::dynamics ? at.out[3] : system.unused))
+    return loads_of_motion(m, c, work, motion_of(at), at.out[0]) ? 0u : unsigned(host_failed);
+  if (!dynamics(m, c, work, s, at.out[0], call.kernel == Kernel::dynamics ? at.out[3] : system.unused))
     return host_failed;
   if (call.kernel == Kernel::motion)
     return 0;
   if (m.nc) // multipliers of least norm
-    connection_loads(m, c, system, room.loads, s, at.out[0]);
-  else if (c.given)
-    balance(m, c, system, surroundings(c, system, s, system.unused), s, at.out[0], system.lambda, static_cast<double *>(nullptr));
+    connection_loads(m, c, system, work.loads, s, at.out[0]);
+  else if (c.acceleration_prescribed)
+    motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, at.out[0], system.lambda, static_cast<double *>(nullptr));
   for (int f = 0; f < m.nv; ++f)
-    at.out[1][f] = c.given && c.given[f] ? system.passed[f] : system.tau[f];
+    at.out[1][f] = c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] : system.tau[f];
   if (m.nc)
-    std::memcpy(at.out[2], room.loads.lambda, std::size_t(m.nc) * sizeof(double));
+    std::memcpy(at.out[2], work.loads.lambda, std::size_t(m.nc) * sizeof(double));
   return 0;
 }
 
 unsigned report_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at, std::ptrdiff_t state) {
-  ReportRoom room;
-  DALEMBERT_ISA::lay_out(m, memory, room);
+  ReportWorkspace work;
+  DALEMBERT_ISA::lay_out(m, memory, work);
   const auto part = [&](ReportPart which) { return at.out[int(which)]; };
   Report out;
   out.a = part(ReportPart::a), out.dx = part(ReportPart::dx), out.tau = part(ReportPart::tau), out.lambda = part(ReportPart::lambda);
@@ -279,14 +279,14 @@ unsigned report_of_one(const ModelData &m, std::byte *memory, const Call &call, 
                   part(ReportPart::ends)};
   out.signals = part(ReportPart::signals), out.applied = part(ReportPart::applied), out.energy = part(ReportPart::energy);
   out.asked = part(ReportPart::asked), out.margins = part(ReportPart::margins);
-  return report(m, conditions_of(call, state), room, state_of(at), out) ? 0u : unsigned(host_failed);
+  return report(m, conditions_of(call, state), work, state_of(at), out) ? 0u : unsigned(host_failed);
 }
 
 struct SystemDerivativeMemory {
-  MotionRoom motion;
-  DerivativesRoom derivatives;
+  MotionWorkspace motion;
+  DerivativesWorkspace derivatives;
   double *a;
-  NewtonRoom newton;
+  NewtonWorkspace newton;
   NewtonFactors<double> fronts;
   double *given; // 2 nv
 };
@@ -306,19 +306,19 @@ std::size_t lay_out(const ModelData &m, std::byte *base, const Call &call, Syste
 
 // not a number where there are no fronts, or a front is singular
 unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d, const Arrays<double> &at) {
-  const double mu = *at[Take::lambda];
-  StateOf<double> s = state_of(at);
+  const double mu = *at[ArgumentKind::lambda];
+  SystemState<double> s = state_of(at);
   s.tau = s.prescribed = nullptr;
   if (!dynamics(m, c, d.motion, s, d.a, d.motion.system.unused))
     return unsigned(host_failed);
   const StepRates<double> rates{mu, mu * mu, s.v};
-  bool solved = by_fronts(m, c, true);
+  bool solved = use_frontal_solver(m, c, true);
   if (solved) {
-    linearize(m, c, d.motion, d.derivatives, d.newton, s, d.a, d.motion.system.lambda, ChordRate::second, true);
+    linearize(m, c, d.motion, d.derivatives, d.newton, s, d.a, d.motion.system.lambda, LoopConstraintRate::second, true);
     solved = factor_fronts(m, d.newton, rates, d.fronts);
   }
   if (solved)
-    solve_radau(m, d.newton, rates, d.fronts, d.given, at[Take::a], at[Take::tau], at[Take::other], at.out[0], at.out[1], at.out[2]);
+    solve_radau(m, d.newton, rates, d.fronts, d.given, at[ArgumentKind::a], at[ArgumentKind::tau], at[ArgumentKind::other], at.out[0], at.out[1], at.out[2]);
   else
     for (double *out : {at.out[0], at.out[1]})
       std::fill_n(out, m.nv, std::numeric_limits<double>::quiet_NaN());
@@ -335,7 +335,7 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
     return d_supplied(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out) ? 0u : unsigned(host_failed);
   d.derivatives.along = {call.directions, call.direction_count};
   if (first)
-    forget_directions(d.derivatives);
+    clear_directions(d.derivatives);
   DerivativeBlocks blocks;
   for (int k = 0; k < direction_kinds; ++k) {
     double *const *of = at.out + int(DerivativePart::count) * k;
@@ -358,20 +358,20 @@ std::size_t bytes_one(const ModelData &m, const Call &call) {
     return lay_out(m, nullptr, call.kernel, d);
   }
   case Family::closure: {
-    LoopRoom<double> room;
-    return lay_out(m, nullptr, room);
+    LoopWorkspace<double> work;
+    return lay_out(m, nullptr, work);
   }
   case Family::system: {
     if (is_plain(m, call)) {
       Workspace<double> ws;
       return lay_out(m, nullptr, ws);
     }
-    MotionRoom room;
-    return lay_out(m, nullptr, room, needs_loads(m, call));
+    MotionWorkspace work;
+    return lay_out(m, nullptr, work, needs_loads(m, call));
   }
   case Family::report: {
-    ReportRoom room;
-    return lay_out(m, nullptr, room);
+    ReportWorkspace work;
+    return lay_out(m, nullptr, work);
   }
   case Family::system_derivative: {
     SystemDerivativeMemory d;
@@ -392,7 +392,7 @@ unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &call, s
     derivatives_of_one(m, memory, call, at);
     return 0;
   case Family::closure:
-    closures_of_one(m, memory, call, at);
+    constraints_of_one(m, memory, call, at);
     return 0;
   case Family::report:
     return report_of_one(m, memory, call, at, state);
@@ -414,17 +414,17 @@ unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &call, s
   return 0;
 }
 
-unsigned one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state) { return evaluate_one(m, memory, call, state, true); }
+unsigned evaluate_state(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state) { return evaluate_one(m, memory, call, state, true); }
 
 // 0 x is 0 for finite numbers and NaN for others: sums of it tell whether all were finite
 unsigned finding(double zero, unsigned bit) { return zero == 0.0 ? 0u : bit; }
 
-unsigned one_by_one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
+unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
   double seen_in = 0.0, seen_out = 0.0;
   unsigned found = 0;
   for (std::ptrdiff_t state = begin; state < end && !(found & host_failed); ++state) {
     for (int k = 0; k < take_count; ++k)
-      for (std::ptrdiff_t j = 0; call.in[k].data && k != int(Take::inputs) && j < call.in[k].size; ++j)
+      for (std::ptrdiff_t j = 0; call.in[k].data && k != int(ArgumentKind::inputs) && j < call.in[k].size; ++j)
         seen_in += 0.0 * call.in[k].data[state * call.in[k].stride + j];
     found |= evaluate_one(m, memory, call, state, state == begin);
     for (int k = 0; k < call.outputs; ++k)
@@ -442,14 +442,14 @@ bool has_lanes(const ModelData &m, const Call &call) {
     return call.kernel != Kernel::cut_motion && call.kernel != Kernel::row_pivots;
   if (family != Family::system)
     return family == Family::tree;
-  if (m.feedback_count || call.conditions->host || call.conditions->answers || call.conditions->sides)
+  if (m.feedback_count || call.conditions->callbacks || call.conditions->sampled_forces || call.conditions->law_branches)
     return false;
-  return call.kernel == Kernel::motion || call.kernel == Kernel::supplied || (call.kernel == Kernel::dynamics && !m.spare_rows);
+  return call.kernel == Kernel::motion || call.kernel == Kernel::required_forces || (call.kernel == Kernel::dynamics && !m.spare_rows);
 }
 
 struct LaneMemory {
   Workspace<Pack> ws;
-  SystemRoom<Pack> system;
+  SystemWorkspace<Pack> system;
   Pack *values; // of closures
   Pack *in[take_count], *out[max_outputs];
   std::byte *alone; // for lanes that are done by themselves
@@ -473,7 +473,7 @@ std::size_t lay_out_lanes(const ModelData &m, std::byte *base, const Call &call,
   return arena.used;
 }
 
-std::size_t bytes_lanes(const ModelData &m, const Call &call) {
+std::size_t simd_batch_bytes(const ModelData &m, const Call &call) {
   LaneMemory l;
   return lay_out_lanes(m, nullptr, call, l);
 }
@@ -481,23 +481,23 @@ std::size_t bytes_lanes(const ModelData &m, const Call &call) {
 // the system in lanes; returns those that have to be done by themselves
 unsigned system_of_lanes(const ModelData &m, LaneMemory &l, const Call &call, const Arrays<Pack> &at, std::ptrdiff_t state) {
   const Conditions c = conditions_of(call, state);
-  const StateOf<Pack> s = state_of(at);
-  SystemRoom<Pack> &system = l.system;
-  if (call.kernel == Kernel::supplied) {
+  const SystemState<Pack> s = state_of(at);
+  SystemWorkspace<Pack> &system = l.system;
+  if (call.kernel == Kernel::required_forces) {
     for (int i = 0; i < m.nc; ++i)
-      system.lambda[i] = at[Take::lambda] ? at[Take::lambda][i] : Pack(0.0);
-    balance(m, c, system, surroundings(c, system, s, system.unused), s, at[Take::a], system.lambda, static_cast<Pack *>(nullptr));
+      system.lambda[i] = at[ArgumentKind::lambda] ? at[ArgumentKind::lambda][i] : Pack(0.0);
+    motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, at[ArgumentKind::a], system.lambda, static_cast<Pack *>(nullptr));
     for (int f = 0; f < m.nv; ++f)
       at.out[0][f] = system.passed[f] - system.tau[f];
     return 0;
   }
-  const unsigned alone = solve_motion(m, c, system, s, at.out[0], call.kernel == Kernel::dynamics ? at.out[3] : system.unused);
+  const unsigned alone = solve_accelerations(m, c, system, s, at.out[0], call.kernel == Kernel::dynamics ? at.out[3] : system.unused);
   if (call.kernel == Kernel::motion)
     return alone;
-  if (c.given)
-    balance(m, c, system, surroundings(c, system, s, system.unused), s, at.out[0], system.lambda, static_cast<Pack *>(nullptr));
+  if (c.acceleration_prescribed)
+    motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, at.out[0], system.lambda, static_cast<Pack *>(nullptr));
   for (int f = 0; f < m.nv; ++f)
-    at.out[1][f] = c.given && c.given[f] ? system.passed[f] : system.tau[f];
+    at.out[1][f] = c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] : system.tau[f];
   for (int i = 0; i < m.nc; ++i)
     at.out[2][i] = system.lambda[i];
   return m.nc ? alone | system.loops.last->orthogonal : alone; // dependent rows have multipliers to share
@@ -505,7 +505,7 @@ unsigned system_of_lanes(const ModelData &m, LaneMemory &l, const Call &call, co
 
 unsigned evaluate_lanes(const ModelData &m, LaneMemory &l, const Call &call, const Arrays<Pack> &at, std::ptrdiff_t state) {
   if (family_of(call.kernel) == Family::closure) {
-    evaluate_closures<Pack>(m, l.ws, l.values, call, at);
+    evaluate_constraints<Pack>(m, l.ws, l.values, call, at);
     return 0;
   }
   if (family_of(call.kernel) != Family::tree && !is_plain(m, call))
@@ -561,19 +561,19 @@ unsigned lanes_range(const ModelData &m, std::byte *memory, const Call &call, st
   for (std::ptrdiff_t state = begin; state < end; state += W) {
     const int count = int(end - state < W ? end - state : W);
     if (call.parameters_apart && count < W) { // parameters of lanes beyond the last state do not exist
-      found |= one_by_one(m, l.alone, call, state, end);
+      found |= evaluate_range(m, l.alone, call, state, end);
       break;
     }
     Pack unseen; // inputs may be no numbers
     for (int k = 0; k < take_count; ++k)
       if (call.in[k].data)
-        fill_lanes(call.in[k], state, count, l.in[k], k == int(Take::inputs) ? unseen = Pack(0.0) : seen_in);
+        fill_lanes(call.in[k], state, count, l.in[k], k == int(ArgumentKind::inputs) ? unseen = Pack(0.0) : seen_in);
     const unsigned alone = evaluate_lanes(m, l, call, at, state);
     for (int k = 0; k < call.outputs; ++k)
       put_lanes(call.out[k], state, count, l.out[k], alone, seen_out);
     for (int lane = 0; lane < count; ++lane)
       if (alone >> lane & 1u)
-        found |= one_by_one(m, l.alone, call, state + lane, state + lane + 1);
+        found |= evaluate_range(m, l.alone, call, state + lane, state + lane + 1);
   }
   double zero_in = 0.0, zero_out = 0.0;
   for (int lane = 0; lane < W; ++lane)
@@ -592,7 +592,7 @@ struct FactorMemory {
 std::size_t lay_out(const ModelData &m, std::byte *base, FactorMemory &f) {
   Arena arena{base};
   arena.skip(DALEMBERT_ISA::lay_out(m, base, f.ws));
-  f.side = take_side<Pack>(m, arena);
+  f.side = load_right_hand_side<Pack>(m, arena);
   f.x = arena.take<Pack>(std::size_t(m.nv));
   return arena.used;
 }
@@ -641,31 +641,31 @@ void factor_pivots(const ModelData &m, std::byte *memory, double *pivots) {
 // ---- self-stress
 
 std::size_t bytes_stress(const ModelData &m) {
-  MotionRoom room;
-  Arena arena{nullptr, DALEMBERT_ISA::lay_out(m, nullptr, room, true)};
+  MotionWorkspace work;
+  Arena arena{nullptr, DALEMBERT_ISA::lay_out(m, nullptr, work, true)};
   arena.take<double>(std::size_t(2 * m.nv + m.nx));
   return arena.used;
 }
 
 // all states at a configuration, into the room
-ShareRoom &states_at(const ModelData &m, std::byte *memory, const Conditions &c, double t, const double *q, MotionRoom &room,
+SelfStressWorkspace &states_at(const ModelData &m, std::byte *memory, const Conditions &c, double t, const double *q, MotionWorkspace &work,
                      const unsigned char *held) {
-  Arena arena{memory, DALEMBERT_ISA::lay_out(m, memory, room, true)};
+  Arena arena{memory, DALEMBERT_ISA::lay_out(m, memory, work, true)};
   double *still = arena.take<double>(std::size_t(2 * m.nv + m.nx)), *a = still + m.nv, *x = a + m.nv;
   for (int k = 0; k < 2 * m.nv + m.nx; ++k)
     still[k] = 0.0;
   for (int k = 0; k < m.feedback_count; ++k)
-    room.system.feedback[k] = 0.0;
+    work.system.feedback[k] = 0.0;
   for (int f = 0; f < m.nv; ++f)
-    room.system.efforts[f] = 0.0;
-  solve_motion(m, c, room.system, StateOf<double>{t, q, still, x}, a, room.system.unused); // rows and their factors
-  find_states(m, c, room.system, room.loads.shares, held);
-  return room.loads.shares;
+    work.system.efforts[f] = 0.0;
+  solve_accelerations(m, c, work.system, SystemState<double>{t, q, still, x}, a, work.system.unused); // rows and their factors
+  find_self_stress(m, c, work.system, work.loads.shares, held);
+  return work.loads.shares;
 }
 
 int stress(const ModelData &m, std::byte *memory, const Conditions &c, double t, const double *q, double *multipliers, double *loads) {
-  MotionRoom room;
-  const ShareRoom &shares = states_at(m, memory, c, t, q, room, c.given);
+  MotionWorkspace work;
+  const SelfStressWorkspace &shares = states_at(m, memory, c, t, q, work, c.acceleration_prescribed);
   const int n = shares.states;
   const std::ptrdiff_t connections = connection_count(m);
   for (std::ptrdiff_t k = 0; k < n * m.nc; ++k)
@@ -682,16 +682,16 @@ int stress(const ModelData &m, std::byte *memory, const Conditions &c, double t,
 }
 
 void share(const ModelData &m, std::byte *memory, const Conditions &c, double t, const double *q, double *loads, double *lambda) {
-  MotionRoom room;
-  ShareRoom &shares = states_at(m, memory, c, t, q, room, nullptr);
-  share_least(m, room.system.loops, shares, loads, lambda);
+  MotionWorkspace work;
+  SelfStressWorkspace &shares = states_at(m, memory, c, t, q, work, nullptr);
+  minimum_norm_loads(m, work.system.loops, shares, loads, lambda);
 }
 
 void law_equations(const ModelData &m, int element, const double *inputs, double *values, double *equations) {
   const ElementData &e = m.elements[element];
   const ProgramData &program = m.programs.programs[e.law];
   load_program(m, m.programs, program, inputs, values);
-  run_parts(m, m.programs, program, ProgramPart::settled, ProgramPart::slopes, values);
+  run_parts(m, m.programs, program, ProgramPart::known, ProgramPart::slopes, values);
   for (int k = 0; k < e.unknowns * (e.unknowns + 1); ++k)
     equations[k] = result_of(m.programs, program, values, first_residual(e) + k);
 }
@@ -699,8 +699,8 @@ void law_equations(const ModelData &m, int element, const double *inputs, double
 } // namespace
 
 extern const KernelSet kernels;
-const KernelSet kernels{DALEMBERT_ISA_NAME, W,           has_lanes,    bytes_one, bytes_lanes,  one,
-                        one_by_one,         lanes_range, bytes_factor, factor,    factor_solve, factor_pivots,
+const KernelSet kernels{DALEMBERT_ISA_NAME, W,           has_lanes,    bytes_one, simd_batch_bytes,  evaluate_state,
+                        evaluate_range,         lanes_range, bytes_factor, factor,    factor_solve, factor_pivots,
                         bytes_stress,       stress,      share,        law_equations, bytes_sweep, sweep_model,
                         bytes_reach,        rows_of_reach, descend};
 

@@ -45,7 +45,7 @@ enum class Kernel {
   // the system as described, under conditions; t, x, tau, loads and inputs may be left out
   motion,              // q v -> a
   dynamics,            // q v -> a, tau (those of drives too), lambda (of least norm), x'
-  supplied,            // q v a [lambda] -> tau beside what elements give
+  required_forces,            // q v a [lambda] -> tau beside what elements give
   d_supplied,          // q v a -> its derivatives by q and v, and M
   loads_of_motion,     // q v a [lambda] -> loads of all connections
   report,              // q v -> whatever has an array: see ReportPart
@@ -54,8 +54,8 @@ enum class Kernel {
 };
 
 // arrays that kernels take
-enum class Take { t, q, v, x, a, tau, loads, inputs, lambda, other, count };
-constexpr int take_count = int(Take::count);
+enum class ArgumentKind { t, q, v, x, a, tau, loads, inputs, lambda, other, count };
+constexpr int take_count = int(ArgumentKind::count);
 
 // what a report has room for, in the order of Call::out
 enum class ReportPart {
@@ -95,12 +95,12 @@ struct Call {
     for (Input &input : in)
       input.data = nullptr;
   }
-  const Input &take(Take which) const { return in[int(which)]; }
-  Input &take(Take which) { return in[int(which)]; }
+  const Input &take(ArgumentKind which) const { return in[int(which)]; }
+  Input &take(ArgumentKind which) { return in[int(which)]; }
 };
 
 // what a range of states showed, as bits
-enum Findings : unsigned { bad_input = 1, bad_output = 2, host_failed = 4 };
+enum KernelStatus : unsigned { bad_input = 1, bad_output = 2, host_failed = 4 };
 
 struct KernelSet {
   const char *isa;
@@ -108,9 +108,9 @@ struct KernelSet {
   bool (*has_lanes)(const ModelData &, const Call &);
   // bytes of workspace (alignment 64) for `one` and for `lanes`
   std::size_t (*bytes_one)(const ModelData &, const Call &);
-  std::size_t (*bytes_lanes)(const ModelData &, const Call &);
-  unsigned (*one)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t state);
-  unsigned (*one_by_one)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t begin, std::ptrdiff_t end);
+  std::size_t (*simd_batch_bytes)(const ModelData &, const Call &);
+  unsigned (*evaluate_state)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t state);
+  unsigned (*evaluate_range)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t begin, std::ptrdiff_t end);
   unsigned (*lanes_range)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t begin, std::ptrdiff_t end);
   // a factorisation kept for many right-hand sides
   std::size_t (*bytes_factor)(const ModelData &);
@@ -128,9 +128,9 @@ struct KernelSet {
   std::size_t (*bytes_sweep)(const ModelData &, const Conditions &, bool jerk);
   SweepStatus (*sweep)(const ModelData &, std::byte *workspace, const Conditions &, const double *row_scale, double floor, SweepCall &);
   // inverse kinematics: kinematics/ik_problem.hpp
-  std::size_t (*bytes_reach)(const ModelData &, const ReachProblem &);
-  void (*reach_rows)(const ModelData &, std::byte *workspace, const ReachProblem &, const ReachRows &, std::ptrdiff_t begin, std::ptrdiff_t end);
-  void (*descend)(const ModelData &, std::byte *workspace, const ReachProblem &, const DescentCall &);
+  std::size_t (*bytes_reach)(const ModelData &, const IkProblem &);
+  void (*reach_rows)(const ModelData &, std::byte *workspace, const IkProblem &, const IkRows &, std::ptrdiff_t begin, std::ptrdiff_t end);
+  void (*descend)(const ModelData &, std::byte *workspace, const IkProblem &, const DescentCall &);
 };
 
 const KernelSet &best_kernels(); // chosen once, by what the processor offers

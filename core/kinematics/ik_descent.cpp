@@ -6,10 +6,10 @@
 namespace dalembert::DALEMBERT_ISA {
 namespace {
 
-constexpr int most_failures = 8;
+constexpr int max_failures = 8;
 
-struct DescentRoom {
-  ReachRoom<Pack> rows;
+struct DescentWorkspace {
+  IkWorkspace<Pack> rows;
   Pack *q, *trial;               // nq
   Pack *r, *J, *r_trial, *J_trial; // m, m x n
   Pack *shift;                     // m
@@ -18,29 +18,29 @@ struct DescentRoom {
   Pack *step;                    // nv
 };
 
-std::size_t lay_out(const ModelData &m, const ReachProblem &problem, std::byte *start, DescentRoom &room) {
+std::size_t lay_out(const ModelData &m, const IkProblem &problem, std::byte *start, DescentWorkspace &work) {
   using DALEMBERT_ISA::lay_out;
   Arena arena{start};
-  arena.skip(lay_out(m, problem, start, room.rows));
+  arena.skip(lay_out(m, problem, start, work.rows));
   const std::size_t nq = std::size_t(m.nq), rows = std::size_t(problem.rows()), n = std::size_t(problem.columns);
-  for (Pack **each : {&room.q, &room.trial})
+  for (Pack **each : {&work.q, &work.trial})
     *each = arena.take<Pack>(nq);
-  for (Pack **each : {&room.r, &room.r_trial, &room.shift})
+  for (Pack **each : {&work.r, &work.r_trial, &work.shift})
     *each = arena.take<Pack>(rows);
-  for (Pack **each : {&room.J, &room.J_trial})
+  for (Pack **each : {&work.J, &work.J_trial})
     *each = arena.take<Pack>(rows * n);
-  for (Pack **each : {&room.g, &room.x, &room.least, &room.most, &room.bound, &room.y})
+  for (Pack **each : {&work.g, &work.x, &work.least, &work.most, &work.bound, &work.y})
     *each = arena.take<Pack>(n);
-  for (Pack **each : {&room.H, &room.A})
+  for (Pack **each : {&work.H, &work.A})
     *each = arena.take<Pack>(n * n);
-  room.step = arena.take<Pack>(std::size_t(m.nv));
+  work.step = arena.take<Pack>(std::size_t(m.nv));
   return arena.used;
 }
 
-void aim(const ReachProblem &problem, ReachRoom<Pack> &room, int lane, std::int64_t which) {
+void aim(const IkProblem &problem, IkWorkspace<Pack> &work, int lane, std::int64_t which) {
   for (int k = 0; k < problem.goals; ++k) {
-    const ReachGoal &goal = problem.goal[k];
-    Pack *to = room.target + 12 * k;
+    const IkTarget &goal = problem.goal[k];
+    Pack *to = work.target + 12 * k;
     for (int j = 0; j < goal.numbers(); ++j)
       to[j].set(lane, goal.wanted[which * goal.wanted_stride + j]);
     for (int j = 0; j < 3; ++j)
@@ -49,23 +49,23 @@ void aim(const ReachProblem &problem, ReachRoom<Pack> &room, int lane, std::int6
 }
 
 // what rows count: the positive part of limits
-DALEMBERT_INLINE Pack counted(const ReachProblem &problem, int row, const Pack &r) {
+DALEMBERT_INLINE Pack counted(const IkProblem &problem, int row, const Pack &r) {
   const bool sided = row >= problem.closures && row < problem.hard();
   return sided ? larger(r, Pack(0.0)) : r;
 }
 
 // lanes in which all rows are met
-unsigned zeros(const ReachProblem &problem, const DescentRoom &room) {
+unsigned zeros(const IkProblem &problem, const DescentWorkspace &work) {
   unsigned met = (1u << W) - 1u;
   for (int i = 0; i < problem.rows() && met; ++i)
-    met &= bits(opposite(less(Pack(problem.tolerance[i]), absolute(counted(problem, i, room.r[i] + room.shift[i])))));
+    met &= bits(opposite(less(Pack(problem.tolerance[i]), absolute(counted(problem, i, work.r[i] + work.shift[i])))));
   return met;
 }
 
-Pack half_square(const ReachProblem &problem, const DescentRoom &room, const Pack *r) {
+Pack half_square(const IkProblem &problem, const DescentWorkspace &work, const Pack *r) {
   Pack sum(0.0);
   for (int i = 0; i < problem.rows(); ++i) {
-    const Pack value = counted(problem, i, r[i] + room.shift[i]);
+    const Pack value = counted(problem, i, r[i] + work.shift[i]);
     sum = sum + value * value;
   }
   return 0.5 * sum;
@@ -73,17 +73,17 @@ Pack half_square(const ReachProblem &problem, const DescentRoom &room, const Pac
 
 // A x = -g for coordinates that are not bound, x of the others being kept: L D L^T without pivoting. Where A is not positive
 // x is zero; returns the lanes in which it is.
-Pack solve_free(int n, DescentRoom &room, const Pack &mu) {
-  Pack *A = room.A, *x = room.y, sound(1.0);
+Pack solve_free(int n, DescentWorkspace &work, const Pack &mu) {
+  Pack *A = work.A, *x = work.y, sound(1.0);
   for (int i = 0; i < n; ++i) {
-    const Pack free = 1.0 - room.bound[i];
-    Pack sum = -room.g[i];
+    const Pack free = 1.0 - work.bound[i];
+    Pack sum = -work.g[i];
     for (int j = 0; j < n; ++j) {
-      const Pack entry = i == j ? room.H[i * n + j] + mu : room.H[i * n + j];
-      sum = sum - entry * (room.bound[j] * room.x[j]);
-      A[i * n + j] = free * (1.0 - room.bound[j]) * entry + (i == j ? room.bound[i] : Pack(0.0));
+      const Pack entry = i == j ? work.H[i * n + j] + mu : work.H[i * n + j];
+      sum = sum - entry * (work.bound[j] * work.x[j]);
+      A[i * n + j] = free * (1.0 - work.bound[j]) * entry + (i == j ? work.bound[i] : Pack(0.0));
     }
-    x[i] = select(less(Pack(0.5), room.bound[i]), room.x[i], sum);
+    x[i] = select(less(Pack(0.5), work.bound[i]), work.x[i], sum);
   }
   for (int k = 0; k < n; ++k) {
     const auto positive = less(Pack(0.0), A[k * n + k]);
@@ -113,87 +113,87 @@ Pack solve_free(int n, DescentRoom &room, const Pack &mu) {
 }
 
 // the step within bounds that reduces g x + x (H + mu) x / 2
-Pack bounded_step(int n, DescentRoom &room, const Pack &mu) {
+Pack bounded_step(int n, DescentWorkspace &work, const Pack &mu) {
   const Pack zero(0.0), one(1.0);
   for (int k = 0; k < n; ++k) {
-    const auto below = both(opposite(less(room.least[k], zero)), less(zero, room.g[k]));
-    const auto above = both(opposite(less(zero, room.most[k])), less(room.g[k], zero));
-    room.bound[k] = select(either(below, above), one, zero);
-    room.x[k] = zero;
+    const auto below = both(opposite(less(work.least[k], zero)), less(zero, work.g[k]));
+    const auto above = both(opposite(less(zero, work.most[k])), less(work.g[k], zero));
+    work.bound[k] = select(either(below, above), one, zero);
+    work.x[k] = zero;
   }
-  Pack sound = solve_free(n, room, mu), again(1.0); // again: lanes whose step goes on changing
+  Pack sound = solve_free(n, work, mu), again(1.0); // again: lanes whose step goes on changing
   for (int k = 0; k < n; ++k)
-    room.x[k] = room.y[k];
+    work.x[k] = work.y[k];
   for (int round = 0; round < 3; ++round) {
     Pack any(0.0);
     for (int k = 0; k < n; ++k) {
-      const auto outside = either(less(room.x[k], room.least[k]), less(room.most[k], room.x[k]));
-      const Pack beyond = (1.0 - room.bound[k]) * select(outside, again, zero);
-      room.bound[k] = room.bound[k] + beyond;
+      const auto outside = either(less(work.x[k], work.least[k]), less(work.most[k], work.x[k]));
+      const Pack beyond = (1.0 - work.bound[k]) * select(outside, again, zero);
+      work.bound[k] = work.bound[k] + beyond;
       any = larger(any, beyond);
     }
     again = any;
     if (!bits(less(Pack(0.5), again)))
       break;
     for (int k = 0; k < n; ++k) {
-      const Pack held = select(less(room.x[k], room.least[k]), room.least[k], select(less(room.most[k], room.x[k]), room.most[k], room.x[k]));
-      room.x[k] = select(less(Pack(0.5), again), held, room.x[k]);
+      const Pack held = select(less(work.x[k], work.least[k]), work.least[k], select(less(work.most[k], work.x[k]), work.most[k], work.x[k]));
+      work.x[k] = select(less(Pack(0.5), again), held, work.x[k]);
     }
-    const Pack fine = solve_free(n, room, mu);
+    const Pack fine = solve_free(n, work, mu);
     for (int k = 0; k < n; ++k)
-      room.x[k] = select(less(Pack(0.5), again), room.y[k], room.x[k]);
+      work.x[k] = select(less(Pack(0.5), again), work.y[k], work.x[k]);
     sound = select(less(Pack(0.5), again), sound * fine, sound);
   }
   for (int k = 0; k < n; ++k)
-    room.x[k] = select(less(room.x[k], room.least[k]), room.least[k], select(less(room.most[k], room.x[k]), room.most[k], room.x[k]));
+    work.x[k] = select(less(work.x[k], work.least[k]), work.least[k], select(less(work.most[k], work.x[k]), work.most[k], work.x[k]));
   return sound;
 }
 
 // where the step x leads; bounds are met exactly
-void make_step(const ModelData &m, const ReachProblem &problem, DescentRoom &room) {
+void make_step(const ModelData &m, const IkProblem &problem, DescentWorkspace &work) {
   Pack largest(1.0);
   for (int k = 0; k < problem.columns; ++k)
-    largest = larger(largest, absolute(room.x[k] * problem.per_unit[k]));
+    largest = larger(largest, absolute(work.x[k] * problem.per_unit[k]));
   const Pack part = 1.0 / largest;
   for (int f = 0; f < m.nv; ++f)
-    room.step[f] = Pack(0.0);
+    work.step[f] = Pack(0.0);
   for (int k = 0; k < problem.columns; ++k) {
-    room.x[k] = room.x[k] * part;
-    room.step[problem.column[k]] = problem.metric[k] * room.x[k];
+    work.x[k] = work.x[k] * part;
+    work.step[problem.column[k]] = problem.metric[k] * work.x[k];
   }
-  integrate<Pack>(m, room.q, room.step, room.trial);
+  integrate<Pack>(m, work.q, work.step, work.trial);
   for (int k = 0; k < problem.columns; ++k)
     if (const int place = problem.place[k]; place >= 0) {
-      const Pack low(problem.lower[k]), high(problem.upper[k]), at = room.trial[place];
-      room.trial[place] = select(less(at, low), low, select(less(high, at), high, at));
+      const Pack low(problem.lower[k]), high(problem.upper[k]), at = work.trial[place];
+      work.trial[place] = select(less(at, low), low, select(less(high, at), high, at));
     }
 }
 
 // gradient and Gauss's matrix of the rows that count; half the sum of their squares
-Pack square(const ReachProblem &problem, DescentRoom &room) {
+Pack square(const IkProblem &problem, DescentWorkspace &work) {
   const int n = problem.columns;
   Pack f(0.0);
   for (int k = 0; k < n; ++k)
-    room.g[k] = Pack(0.0);
+    work.g[k] = Pack(0.0);
   for (int k = 0; k < n * n; ++k)
-    room.H[k] = Pack(0.0);
+    work.H[k] = Pack(0.0);
   for (int i = 0; i < problem.rows(); ++i) {
     const bool sided = i >= problem.closures && i < problem.hard();
-    Pack *line = room.J + std::ptrdiff_t(i) * n;
-    const Pack value = counted(problem, i, room.r[i] + room.shift[i]);
+    Pack *line = work.J + std::ptrdiff_t(i) * n;
+    const Pack value = counted(problem, i, work.r[i] + work.shift[i]);
     f = f + value * value;
     if (sided)
       for (int k = 0; k < n; ++k)
         line[k] = select(less(Pack(0.0), value), line[k], Pack(0.0));
     for (int k = 0; k < n; ++k) {
-      room.g[k] = room.g[k] + line[k] * value;
+      work.g[k] = work.g[k] + line[k] * value;
       for (int j = 0; j <= k; ++j)
-        room.H[k * n + j] = room.H[k * n + j] + line[k] * line[j];
+        work.H[k * n + j] = work.H[k * n + j] + line[k] * line[j];
     }
   }
   for (int k = 0; k < n; ++k)
     for (int j = 0; j < k; ++j)
-      room.H[j * n + k] = room.H[k * n + j];
+      work.H[j * n + k] = work.H[k * n + j];
   return 0.5 * f;
 }
 
@@ -206,9 +206,9 @@ struct Lane {
 
 struct Lanes {
   const ModelData &m;
-  const ReachProblem &problem;
+  const IkProblem &problem;
   const DescentCall &call;
-  DescentRoom &room;
+  DescentWorkspace &work;
   Lane lane[W];
   bool fresh[W] = {}; // lanes whose trial is a start
 
@@ -220,20 +220,20 @@ struct Lanes {
     if (number < 0)
       return false;
     for (int k = 0; k < m.nq; ++k)
-      room.trial[k].set(l, call.q[number * m.nq + k]);
+      work.trial[k].set(l, call.q[number * m.nq + k]);
     for (int i = 0; i < problem.rows(); ++i)
-      room.shift[i].set(l, call.shift[number * call.shift_stride + i]);
+      work.shift[i].set(l, call.shift[number * call.shift_stride + i]);
     for (int k = 0; k < problem.columns; ++k)
-      call.push[number * problem.columns + k] = 0.0;
-    aim(problem, room.rows, l, call.which[number]);
+      call.gradient[number * problem.columns + k] = 0.0;
+    aim(problem, work.rows, l, call.which[number]);
     return true;
   }
   void end(int l, bool done) {
     const std::ptrdiff_t number = lane[l].number;
     for (int k = 0; k < m.nq; ++k)
-      call.q[number * m.nq + k] = room.q[k][l];
+      call.q[number * m.nq + k] = work.q[k][l];
     for (int i = 0; i < problem.rows(); ++i)
-      call.r[number * problem.rows() + i] = room.r[i][l];
+      call.r[number * problem.rows() + i] = work.r[i][l];
     call.done[number] = done;
     call.steps[number] = lane[l].step;
     lane[l].number = -1;
@@ -242,21 +242,21 @@ struct Lanes {
   void take(const Pack &good) {
     const auto mask = less(Pack(0.5), good);
     for (int k = 0; k < m.nq; ++k)
-      room.q[k] = select(mask, room.trial[k], room.q[k]);
+      work.q[k] = select(mask, work.trial[k], work.q[k]);
     for (int i = 0; i < problem.rows(); ++i)
-      room.r[i] = select(mask, room.r_trial[i], room.r[i]);
+      work.r[i] = select(mask, work.r_trial[i], work.r[i]);
     for (int k = 0; k < problem.rows() * problem.columns; ++k)
-      room.J[k] = select(mask, room.J_trial[k], room.J[k]);
+      work.J[k] = select(mask, work.J_trial[k], work.J[k]);
   }
   // lanes that have ended, before a step; size: sum of squares
   void look(const Pack &f) {
-    const unsigned met = zeros(problem, room);
+    const unsigned met = zeros(problem, work);
     for (int l = 0; l < W; ++l) {
       Lane &at = lane[l];
       if (at.number < 0)
         continue;
       const double size = std::sqrt(2.0 * f[l]);
-      bool over = (met >> l & 1u) || at.step >= call.iterations || at.failures >= most_failures;
+      bool over = (met >> l & 1u) || at.step >= call.iterations || at.failures >= max_failures;
       if (!over && at.step % call.patience == call.patience - 1) {
         over = !(size <= 0.8 * at.mark || size <= 1e-6);
         at.mark = size;
@@ -271,10 +271,10 @@ struct Lanes {
     for (int k = 0; k < n; ++k) {
       Pack sum(0.0);
       for (int j = 0; j < n; ++j)
-        sum = sum + room.H[k * n + j] * room.x[j];
-      hoped = hoped - room.x[k] * (room.g[k] + 0.5 * sum);
+        sum = sum + work.H[k * n + j] * work.x[j];
+      hoped = hoped - work.x[k] * (work.g[k] + 0.5 * sum);
     }
-    const Pack gained = f - half_square(problem, room, room.r_trial);
+    const Pack gained = f - half_square(problem, work, work.r_trial);
     for (int l = 0; l < W; ++l) {
       Lane &at = lane[l];
       if (fresh[l] || at.number < 0) {
@@ -295,38 +295,38 @@ struct Lanes {
 
 } // namespace
 
-std::size_t bytes_reach(const ModelData &m, const ReachProblem &problem) {
-  DescentRoom room;
-  return lay_out(m, problem, nullptr, room);
+std::size_t bytes_reach(const ModelData &m, const IkProblem &problem) {
+  DescentWorkspace work;
+  return lay_out(m, problem, nullptr, work);
 }
 
-void rows_of_reach(const ModelData &m, std::byte *memory, const ReachProblem &problem, const ReachRows &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
-  DescentRoom room;
-  lay_out(m, problem, memory, room);
+void rows_of_reach(const ModelData &m, std::byte *memory, const IkProblem &problem, const IkRows &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
+  DescentWorkspace work;
+  lay_out(m, problem, memory, work);
   const std::ptrdiff_t rows = problem.rows(), block = rows * problem.columns;
   for (std::ptrdiff_t first = begin; first < end; first += W) {
     const int count = int(end - first < W ? end - first : W);
     for (int l = 0; l < W; ++l) {
       const std::ptrdiff_t state = first + (l < count ? l : 0);
       for (int k = 0; k < m.nq; ++k)
-        room.q[k].set(l, call.q[state * m.nq + k]);
-      aim(problem, room.rows, l, call.which[state]);
+        work.q[k].set(l, call.q[state * m.nq + k]);
+      aim(problem, work.rows, l, call.which[state]);
     }
-    reach_rows<Pack>(m, problem, room.rows, room.q, room.r, call.J ? room.J : nullptr);
+    reach_rows<Pack>(m, problem, work.rows, work.q, work.r, call.J ? work.J : nullptr);
     for (int l = 0; l < count; ++l) {
       for (std::ptrdiff_t i = 0; i < rows; ++i)
-        call.r[(first + l) * rows + i] = room.r[i][l];
+        call.r[(first + l) * rows + i] = work.r[i][l];
       for (std::ptrdiff_t k = 0; call.J && k < block; ++k)
-        call.J[(first + l) * block + k] = room.J[k][l];
+        call.J[(first + l) * block + k] = work.J[k][l];
     }
   }
 }
 
-void descend(const ModelData &m, std::byte *memory, const ReachProblem &problem, const DescentCall &call) {
-  DescentRoom room;
-  lay_out(m, problem, memory, room);
+void descend(const ModelData &m, std::byte *memory, const IkProblem &problem, const DescentCall &call) {
+  DescentWorkspace work;
+  lay_out(m, problem, memory, work);
   const int n = problem.columns;
-  Lanes lanes{m, problem, call, room, {}, {}};
+  Lanes lanes{m, problem, call, work, {}, {}};
   bool more = true;
   for (int l = 0; l < W; ++l) {
     more = more && lanes.begin(l);
@@ -336,26 +336,26 @@ void descend(const ModelData &m, std::byte *memory, const ReachProblem &problem,
       continue;
     // lanes without a start repeat the first
     for (int k = 0; k < m.nq; ++k)
-      room.trial[k].set(l, room.trial[k][0]);
+      work.trial[k].set(l, work.trial[k][0]);
     for (int i = 0; i < problem.rows(); ++i)
-      room.shift[i].set(l, room.shift[i][0]);
-    aim(problem, room.rows, l, call.which[lanes.lane[0].number]);
+      work.shift[i].set(l, work.shift[i][0]);
+    aim(problem, work.rows, l, call.which[lanes.lane[0].number]);
     lanes.lane[l].number = -1;
   }
   // positions of lanes that never begin are numbers too
   for (int k = 0; k < m.nq; ++k)
-    room.q[k] = room.trial[k];
+    work.q[k] = work.trial[k];
   Pack f(0.0), sound(1.0), good(1.0);
-  reach_rows<Pack>(m, problem, room.rows, room.trial, room.r_trial, room.J_trial);
+  reach_rows<Pack>(m, problem, work.rows, work.trial, work.r_trial, work.J_trial);
   lanes.take(Pack(1.0));
   for (int l = 0; l < W; ++l)
     lanes.fresh[l] = false;
   for (;;) {
-    lanes.look(half_square(problem, room, room.r));
-    f = square(problem, room);
+    lanes.look(half_square(problem, work, work.r));
+    f = square(problem, work);
     Pack largest(1e-12), damping(0.1);
     for (int k = 0; k < n; ++k)
-      largest = larger(largest, room.H[k * n + k]);
+      largest = larger(largest, work.H[k * n + k]);
     bool live = false;
     for (int l = 0; l < W; ++l) {
       damping.set(l, lanes.lane[l].damping);
@@ -363,17 +363,17 @@ void descend(const ModelData &m, std::byte *memory, const ReachProblem &problem,
         continue;
       live = true;
       for (int k = 0; k < n; ++k)
-        call.push[lanes.lane[l].number * n + k] = room.g[k][l];
+        call.gradient[lanes.lane[l].number * n + k] = work.g[k][l];
     }
     for (int k = 0; k < n; ++k) {
       const int place = problem.place[k];
-      const Pack at = place >= 0 ? room.q[place] : Pack(0.0);
+      const Pack at = place >= 0 ? work.q[place] : Pack(0.0);
       const double inverse = 1.0 / problem.metric[k];
-      room.least[k] = (problem.lower[k] - at) * inverse;
-      room.most[k] = (problem.upper[k] - at) * inverse;
+      work.least[k] = (problem.lower[k] - at) * inverse;
+      work.most[k] = (problem.upper[k] - at) * inverse;
     }
-    sound = bounded_step(n, room, damping * select(less(2.0 * f, largest), 2.0 * f, largest) + 1e-13 * largest);
-    make_step(m, problem, room);
+    sound = bounded_step(n, work, damping * select(less(2.0 * f, largest), 2.0 * f, largest) + 1e-13 * largest);
+    make_step(m, problem, work);
     for (int l = 0; l < W; ++l) // what has ended makes room
       if (lanes.lane[l].number < 0 && more) {
         more = lanes.begin(l);
@@ -381,7 +381,7 @@ void descend(const ModelData &m, std::byte *memory, const ReachProblem &problem,
       }
     if (!live)
       return;
-    reach_rows<Pack>(m, problem, room.rows, room.trial, room.r_trial, room.J_trial);
+    reach_rows<Pack>(m, problem, work.rows, work.trial, work.r_trial, work.J_trial);
     lanes.judge(f, sound, good);
     lanes.take(good);
   }

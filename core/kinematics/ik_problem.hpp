@@ -23,12 +23,12 @@ namespace dalembert {
 
 enum class GoalKind : std::int32_t { position, rotation, angles, direction };
 
-struct ReachView {
+struct IkContext {
   PointsData marker, reference;
   bool relative; // to the reference; otherwise to the world
 };
 
-struct ReachGoal {
+struct IkTarget {
   GoalKind kind;
   std::int32_t view;
   std::int32_t letters[3]; // axes of three turns, each about the axes that those before have turned
@@ -40,19 +40,19 @@ struct ReachGoal {
 };
 
 // a limit at a cut hinge: sign (coordinate - bound) <= 0
-struct CutLimit {
-  std::int32_t chord, speed;
+struct CutJointLimit {
+  std::int32_t constraint, velocity;
   double sign, bound, scale;
 };
 
-struct ReachProblem {
+struct IkProblem {
   double t;
   std::int32_t closures, limits, goals, views, columns;
   const std::int32_t *closing; // rows of the model
   const double *row_scale;     // of these
-  const CutLimit *cut;
-  const ReachGoal *goal;
-  const ReachView *view;
+  const CutJointLimit *cut;
+  const IkTarget *goal;
+  const IkContext *view;
   const std::int32_t *column, *place; // speeds that may move; where their coordinates stand, -1 where they have none
   const double *metric;               // D
   const double *lower, *upper;        // of columns
@@ -63,7 +63,7 @@ struct ReachProblem {
 };
 
 // rows r (m) and, unless null, J (m x columns) of many configurations q for targets `which`
-struct ReachRows {
+struct IkRows {
   const double *q;
   const std::int64_t *which;
   double *r, *J;
@@ -75,7 +75,7 @@ struct DescentCall {
   const double *shift;
   std::ptrdiff_t shift_stride;
   std::int32_t iterations, patience; // one that does not come nearer by a fifth within as many steps is left
-  double *q, *r, *push;              // nq: starts, then ends; m; columns: gradient by x of what is made small
+  double *q, *r, *gradient;              // nq: starts, then ends; m; columns: gradient by x of what is made small
   unsigned char *done;
   std::int64_t *steps;
   std::ptrdiff_t (*next)(void *self); // number of the next start, or -1

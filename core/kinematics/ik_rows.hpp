@@ -10,7 +10,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T> struct ReachRoom {
+template <class T> struct IkWorkspace {
   Workspace<T> ws;
   T *values, *residual; // of closures
   T *line;              // nv
@@ -19,19 +19,19 @@ template <class T> struct ReachRoom {
   T *target;            // of each goal: what is wanted (9), what is meant (3)
 };
 
-template <class T> std::size_t lay_out(const ModelData &m, const ReachProblem &problem, std::byte *start, ReachRoom<T> &room) {
+template <class T> std::size_t lay_out(const ModelData &m, const IkProblem &problem, std::byte *start, IkWorkspace<T> &work) {
   using DALEMBERT_ISA::lay_out;
   Arena arena{start};
-  arena.skip(lay_out(m, start, room.ws));
+  arena.skip(lay_out(m, start, work.ws));
   const std::size_t nv = std::size_t(m.nv);
-  room.values = arena.take<T>(std::size_t(m.values));
-  room.residual = arena.take<T>(std::size_t(m.nc));
-  room.line = arena.take<T>(nv);
-  room.pose = arena.take<T>(12);
-  room.base = arena.take<T>(12);
-  room.moved = arena.take<T>(6 * nv);
-  room.carried = arena.take<T>(6 * nv);
-  room.target = arena.take<T>(12 * std::size_t(problem.goals));
+  work.values = arena.take<T>(std::size_t(m.values));
+  work.residual = arena.take<T>(std::size_t(m.nc));
+  work.line = arena.take<T>(nv);
+  work.pose = arena.take<T>(12);
+  work.base = arena.take<T>(12);
+  work.moved = arena.take<T>(6 * nv);
+  work.carried = arena.take<T>(6 * nv);
+  work.target = arena.take<T>(12 * std::size_t(problem.goals));
   return arena.used;
 }
 
@@ -110,33 +110,33 @@ template <class T> inline Mat3<T> rates_of_angles(Vec3<T> angles, const std::int
 // ---- what is seen
 
 // pose and, unless null, J of a point in the world
-template <class T> inline void look_at(const ModelData &m, ReachRoom<T> &room, const PointsData &point, const T *q, T *pose, T *J) {
+template <class T> inline void evaluate_target(const ModelData &m, IkWorkspace<T> &work, const PointsData &point, const T *q, T *pose, T *J) {
   if (J)
-    point_jacobians(m, room.ws, point, q, J);
+    point_jacobians(m, work.ws, point, q, J);
   if (!J || point.nodes)
-    return point_poses(m, room.ws, point, q, pose);
+    return point_poses(m, work.ws, point, q, pose);
   const Mat3<double> R = nine(point.frames); // the frames stand in the workspace
-  const Pose<T> X = compose(room.ws.X_W[point.body], Pose<double>{R, three(point.frames + 9)});
+  const Pose<T> X = compose(work.ws.X_W[point.body], Pose<double>{R, three(point.frames + 9)});
   for (int k = 0; k < 9; ++k)
     pose[k] = (&X.R.xx)[k];
   pose[9] = X.p.x, pose[10] = X.p.y, pose[11] = X.p.z;
 }
 
 // pose and, if wanted, J of a marker, in its frame of reference
-template <class T> inline void see(const ModelData &m, ReachRoom<T> &room, const ReachView &view, const T *q, bool moving) {
-  look_at(m, room, view.marker, q, room.pose, moving ? room.moved : nullptr);
+template <class T> inline void marker_pose_and_jacobian(const ModelData &m, IkWorkspace<T> &work, const IkContext &view, const T *q, bool moving) {
+  evaluate_target(m, work, view.marker, q, work.pose, moving ? work.moved : nullptr);
   if (!view.relative)
     return;
-  look_at(m, room, view.reference, q, room.base, moving ? room.carried : nullptr);
-  const Mat3<T> base = nine(room.base), R = mul_ta(base, nine(room.pose));
-  const Vec3<T> d = three(room.pose + 9) - three(room.base + 9), p = mul_t(base, d);
+  evaluate_target(m, work, view.reference, q, work.base, moving ? work.carried : nullptr);
+  const Mat3<T> base = nine(work.base), R = mul_ta(base, nine(work.pose));
+  const Vec3<T> d = three(work.pose + 9) - three(work.base + 9), p = mul_t(base, d);
   for (int k = 0; k < 9; ++k)
-    room.pose[k] = (&R.xx)[k];
-  room.pose[9] = p.x, room.pose[10] = p.y, room.pose[11] = p.z;
+    work.pose[k] = (&R.xx)[k];
+  work.pose[9] = p.x, work.pose[10] = p.y, work.pose[11] = p.z;
   if (!moving)
     return;
-  T *J = room.moved;
-  const T *J_0 = room.carried;
+  T *J = work.moved;
+  const T *J_0 = work.carried;
   for (int f = 0; f < m.nv; ++f) {
     const auto of = [&](const T *from, int at) { return Vec3<T>{from[at * m.nv + f], from[(at + 1) * m.nv + f], from[(at + 2) * m.nv + f]}; };
     const Vec3<T> w_0 = of(J_0, 0), w = mul_t(base, of(J, 0) - w_0), u = mul_t(base, of(J, 3) - of(J_0, 3) - cross(w_0, d));
@@ -148,16 +148,16 @@ template <class T> inline void see(const ModelData &m, ReachRoom<T> &room, const
 // ---- rows
 
 // three rows of a goal, its view having been seen
-template <class T> inline void goal_rows(const ModelData &m, const ReachProblem &problem, ReachRoom<T> &room, int number, T *r, T *J) {
-  const ReachGoal &goal = problem.goal[number];
-  const T *wanted = room.target + 12 * number, *meant = wanted + 9;
-  const Mat3<T> R = nine(room.pose);
+template <class T> inline void goal_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, int number, T *r, T *J) {
+  const IkTarget &goal = problem.goal[number];
+  const T *wanted = work.target + 12 * number, *meant = wanted + 9;
+  const Mat3<T> R = nine(work.pose);
   const Vec3<double> own{goal.axis[0], goal.axis[1], goal.axis[2]};
   Vec3<T> away;
   Mat3<T> map{T(1.0), T(0.0), T(0.0), T(0.0), T(1.0), T(0.0), T(0.0), T(0.0), T(1.0)}; // of three rows of the marker's J
   switch (goal.kind) {
   case GoalKind::position:
-    away = three(room.pose + 9) - three(wanted);
+    away = three(work.pose + 9) - three(wanted);
     break;
   case GoalKind::rotation:
     away = rotation_vector(mul_tb(R, nine(wanted)));
@@ -188,7 +188,7 @@ template <class T> inline void goal_rows(const ModelData &m, const ReachProblem 
   if (!J)
     return;
   const bool plain = goal.kind == GoalKind::position || goal.kind == GoalKind::rotation;
-  const T *from = room.moved + (goal.kind == GoalKind::position ? 3 * m.nv : 0);
+  const T *from = work.moved + (goal.kind == GoalKind::position ? 3 * m.nv : 0);
   for (int k = 0; k < problem.columns; ++k) {
     const int f = problem.column[k];
     const Vec3<T> h{from[f], from[m.nv + f], from[2 * m.nv + f]}, mapped = plain ? h : mul(map, h);
@@ -199,48 +199,48 @@ template <class T> inline void goal_rows(const ModelData &m, const ReachProblem 
   }
 }
 
-template <class T> inline void hard_rows(const ModelData &m, const ReachProblem &problem, ReachRoom<T> &room, const T *q, T *r, T *J) {
-  evaluate_chords<T>(m, room.ws, q, nullptr, {.residual = room.residual, .values = J ? room.values : nullptr});
+template <class T> inline void hard_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, const T *q, T *r, T *J) {
+  evaluate_loop_constraints<T>(m, work.ws, q, nullptr, {.residual = work.residual, .values = J ? work.values : nullptr});
   int row = 0;
   for (; row < problem.closures; ++row)
-    r[row] = problem.row_scale[row] * room.residual[problem.closing[row]];
+    r[row] = problem.row_scale[row] * work.residual[problem.closing[row]];
   for (std::ptrdiff_t k = 0; J && k < std::ptrdiff_t(problem.hard()) * problem.columns; ++k)
     J[k] = T(0.0);
-  for (int k = 0, at = 0; J && k < m.chord_count; ++k) { // closing rows come in order
-    const ChordData &chord = m.chords[k];
-    for (; at < problem.closures && problem.closing[at] < chord.row + chord.rows; ++at) {
-      const T *block = room.values + chord.values + std::ptrdiff_t(problem.closing[at] - chord.row) * chord.supports;
+  for (int k = 0, at = 0; J && k < m.loop_constraint_count; ++k) { // closing rows come in order
+    const LoopConstraintData &constraint = m.loop_constraints[k];
+    for (; at < problem.closures && problem.closing[at] < constraint.row + constraint.rows; ++at) {
+      const T *block = work.values + constraint.values + std::ptrdiff_t(problem.closing[at] - constraint.row) * constraint.supports;
       for (int f = 0; f < m.nv; ++f)
-        room.line[f] = T(0.0);
-      for (int s = 0; s < chord.supports; ++s)
-        room.line[m.support[chord.support + s]] = block[s];
+        work.line[f] = T(0.0);
+      for (int s = 0; s < constraint.supports; ++s)
+        work.line[m.support[constraint.support + s]] = block[s];
       for (int c = 0; c < problem.columns; ++c)
-        J[std::ptrdiff_t(at) * problem.columns + c] = problem.row_scale[at] * problem.metric[c] * room.line[problem.column[c]];
+        J[std::ptrdiff_t(at) * problem.columns + c] = problem.row_scale[at] * problem.metric[c] * work.line[problem.column[c]];
     }
   }
   for (int k = 0; k < problem.limits; ++k, ++row) {
-    const CutLimit &limit = problem.cut[k];
+    const CutJointLimit &limit = problem.cut[k];
     T coordinate;
-    cut_coordinate(m, room.ws, m.chords[limit.chord], limit.speed, coordinate, J ? room.line : nullptr);
+    cut_coordinate(m, work.ws, m.loop_constraints[limit.constraint], limit.velocity, coordinate, J ? work.line : nullptr);
     const double factor = limit.sign * limit.scale;
     r[row] = factor * (coordinate - limit.bound);
     for (int c = 0; J && c < problem.columns; ++c)
-      J[std::ptrdiff_t(row) * problem.columns + c] = factor * problem.metric[c] * room.line[problem.column[c]];
+      J[std::ptrdiff_t(row) * problem.columns + c] = factor * problem.metric[c] * work.line[problem.column[c]];
   }
 }
 
 // r (m) and, unless null, J (m x columns) at q; targets stand in the room
-template <class T> inline void reach_rows(const ModelData &m, const ReachProblem &problem, ReachRoom<T> &room, const T *q, T *r, T *J) {
-  room.ws.t = T(problem.t);
+template <class T> inline void reach_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, const T *q, T *r, T *J) {
+  work.ws.t = T(problem.t);
   if (problem.hard())
-    hard_rows(m, problem, room, q, r, J);
+    hard_rows(m, problem, work, q, r, J);
   int seen = -1;
   for (int k = 0; k < problem.goals; ++k) {
     const int view = problem.goal[k].view, row = problem.hard() + 3 * k;
     if (view != seen)
-      see(m, room, problem.view[view], q, J != nullptr);
+      marker_pose_and_jacobian(m, work, problem.view[view], q, J != nullptr);
     seen = view;
-    goal_rows(m, problem, room, k, r + row, J ? J + std::ptrdiff_t(row) * problem.columns : nullptr);
+    goal_rows(m, problem, work, k, r + row, J ? J + std::ptrdiff_t(row) * problem.columns : nullptr);
   }
 }
 

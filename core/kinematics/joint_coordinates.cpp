@@ -18,7 +18,7 @@ struct RelativeForm {
 
   RelativeForm(const ModelData &model, const Conditions &conditions, const double *scales)
       : m(model), c(conditions), nq(m.nq), nv(m.nv), rows(m.nc), row_scale(scales), column_scale(m.column_scale),
-        oriented(std::none_of(m.chords, m.chords + m.chord_count, [](const ChordData &chord) { return chord.form == ChordForm::chain; })) {}
+        oriented(std::none_of(m.loop_constraints, m.loop_constraints + m.loop_constraint_count, [](const LoopConstraintData &constraint) { return constraint.form == LoopConstraintForm::chain; })) {}
 
   // room
   Workspace<double> ws;
@@ -33,7 +33,7 @@ struct RelativeForm {
   Dual *dual_q, *dual_v, *dual_values, *dual_bias, *dual_targets, *dual_a;
 
   bool ask(double time, double *laws) const {
-    return !c.host || c.host->evaluate(c.host->self, time, still, still + nq, x, laws, unused, unused + nv);
+    return !c.callbacks || c.callbacks->evaluate(c.callbacks->self, time, still, still + nq, x, laws, unused, unused + nv);
   }
   bool look(double time) {
     t = time;
@@ -43,24 +43,24 @@ struct RelativeForm {
     set_targets<double>(m, time, hosted, targets);
     return true;
   }
-  void place(double *q) { impose<double>(m, t, hosted, q, nullptr); }
-  void pace(double *v) { impose<double>(m, t, hosted, nullptr, v); }
-  void press(double *a) { prescribe<double>(m, c.given, t, hosted, a); }
+  void place(double *q) { impose_drives<double>(m, t, hosted, q, nullptr); }
+  void pace(double *v) { impose_drives<double>(m, t, hosted, nullptr, v); }
+  void press(double *a) { prescribe<double>(m, c.acceleration_prescribed, t, hosted, a); }
   void spread(const double *blocks, double *J) {
     for (std::ptrdiff_t k = 0; k < std::ptrdiff_t(rows) * nv; ++k)
       J[k] = 0.0;
-    for (int k = 0; k < m.chord_count; ++k) {
-      const ChordData &chord = m.chords[k];
-      for (int j = 0; j < chord.rows; ++j)
-        for (int s = 0; s < chord.supports; ++s)
-          J[std::ptrdiff_t(chord.row + j) * nv + m.support[chord.support + s]] = blocks[chord.values + j * chord.supports + s];
+    for (int k = 0; k < m.loop_constraint_count; ++k) {
+      const LoopConstraintData &constraint = m.loop_constraints[k];
+      for (int j = 0; j < constraint.rows; ++j)
+        for (int s = 0; s < constraint.supports; ++s)
+          J[std::ptrdiff_t(constraint.row + j) * nv + m.support[constraint.support + s]] = blocks[constraint.values + j * constraint.supports + s];
     }
   }
   void positions(const double *q, double *r, double *J) {
-    evaluate_chords<double>(m, ws, q, nullptr, {.residual = r, .values = values, .drift = drift, .active = c.active, .held = c.held});
+    evaluate_loop_constraints<double>(m, ws, q, nullptr, {.residual = r, .values = values, .drift = drift, .active = c.constraint_active, .held = c.cut_velocity_locked});
     for (int i = 0; i < rows; ++i)
       r[i] -= targets[i];
-    drop_turns(m, r);
+    wrap_driven_angles(m, r);
     spread(values, J);
   }
   void rates(double *b) { // where positions were looked at last
@@ -68,7 +68,7 @@ struct RelativeForm {
       b[i] = targets[rows + i] - drift[i];
   }
   void bends(const double *q, const double *v, double *d) {
-    evaluate_chords<double>(m, ws, q, v, {.bias = d, .active = c.active, .held = c.held});
+    evaluate_loop_constraints<double>(m, ws, q, v, {.bias = d, .active = c.constraint_active, .held = c.cut_velocity_locked});
     for (int i = 0; i < rows; ++i)
       d[i] = targets[2 * rows + i] - d[i];
   }
@@ -94,19 +94,19 @@ bool RelativeForm::thirds(const double *q, const double *v, const double *a, dou
     dual_v[f] = Dual(v[f], along(a[f]));
   const Dual time(t, along(1.0));
   dual_ws.t = time;
-  evaluate_chords<Dual>(m, dual_ws, dual_q, dual_v, {.bias = dual_bias, .values = dual_values, .active = c.active, .held = c.held});
+  evaluate_loop_constraints<Dual>(m, dual_ws, dual_q, dual_v, {.bias = dual_bias, .values = dual_values, .active = c.constraint_active, .held = c.cut_velocity_locked});
   set_targets<Dual>(m, time, hosted, dual_targets);
-  prescribe<Dual>(m, c.given, time, hosted, dual_a);
+  prescribe<Dual>(m, c.acceleration_prescribed, time, hosted, dual_a);
   for (int i = 0; i < rows; ++i)
     d[i] = dual_targets[2 * rows + i].slope[0] - dual_bias[i].slope[0];
-  for (int k = 0; k < m.chord_count; ++k) {
-    const ChordData &chord = m.chords[k];
-    for (int r = 0; r < chord.rows; ++r)
-      for (int s = 0; s < chord.supports; ++s)
-        d[chord.row + r] -= dual_values[chord.values + r * chord.supports + s].slope[0] * a[m.support[chord.support + s]];
+  for (int k = 0; k < m.loop_constraint_count; ++k) {
+    const LoopConstraintData &constraint = m.loop_constraints[k];
+    for (int r = 0; r < constraint.rows; ++r)
+      for (int s = 0; s < constraint.supports; ++s)
+        d[constraint.row + r] -= dual_values[constraint.values + r * constraint.supports + s].slope[0] * a[m.support[constraint.support + s]];
   }
   for (int f = 0; f < nv; ++f)
-    j[f] = known[f] && c.given[f] ? dual_a[f].slope[0] : 0.0;
+    j[f] = known[f] && c.acceleration_prescribed[f] ? dual_a[f].slope[0] : 0.0;
   if (!m.hosted_laws)
     return true;
   // third rates of functions in Python: differences of the second
@@ -114,16 +114,16 @@ bool RelativeForm::thirds(const double *q, const double *v, const double *a, dou
   if (!ask(t + e, laws_ahead) || !ask(t - e, laws_behind))
     return false;
   const auto third = [&](const DriveData &drive) {
-    return (demand<double>(m, drive, t + e, laws_ahead).second - demand<double>(m, drive, t - e, laws_behind).second) / (2 * e);
+    return (drive_demand<double>(m, drive, t + e, laws_ahead).second - drive_demand<double>(m, drive, t - e, laws_behind).second) / (2 * e);
   };
   for (int k = 0; k < m.drive_count; ++k) {
     const DriveData &drive = m.drives[k];
     if (drive.turns) {
-      const DrivenHinge<double> ahead = driven_hinge<double>(m, drive, t + e, laws_ahead), behind = driven_hinge<double>(m, drive, t - e, laws_behind);
+      const DrivenJoint<double> ahead = driven_joint<double>(m, drive, t + e, laws_ahead), behind = driven_joint<double>(m, drive, t - e, laws_behind);
       for (int f = 0; f < 3 + drive.moves; ++f)
-        j[drive.freedom + f] = (ahead.a[f] - behind.a[f]) / (2 * e);
+        j[drive.dof + f] = (ahead.a[f] - behind.a[f]) / (2 * e);
     } else if (drive.row < 0) {
-      j[drive.freedom] = third(drive);
+      j[drive.dof] = third(drive);
     } else {
       d[drive.row] += third(drive) - dual_targets[2 * rows + drive.row].slope[0];
     }
@@ -133,7 +133,7 @@ bool RelativeForm::thirds(const double *q, const double *v, const double *a, dou
 
 struct SweepMemory {
   unsigned char *known;
-  kinematics::Room room;
+  kinematics::SweepWorkspace work;
 };
 
 std::size_t lay_out(std::byte *base, bool jerk, bool placed, RelativeForm &form, SweepMemory &memory) {
@@ -142,7 +142,7 @@ std::size_t lay_out(std::byte *base, bool jerk, bool placed, RelativeForm &form,
   Arena arena{base};
   const std::size_t nv = std::size_t(m.nv), nc = std::size_t(m.nc), blocks = std::size_t(m.values);
   memory.known = arena.take<unsigned char>(nv);
-  const unsigned char *given = placed ? form.c.paced : form.c.placed;
+  const unsigned char *given = placed ? form.c.velocity_prescribed : form.c.position_prescribed;
   for (int f = 0; base && f < m.nv; ++f)
     memory.known[f] = given && given[f];
   form.known = memory.known;
@@ -170,7 +170,7 @@ std::size_t lay_out(std::byte *base, bool jerk, bool placed, RelativeForm &form,
     form.dual_bias = arena.take<Dual>(nc);
     form.dual_targets = arena.take<Dual>(3 * nc);
   }
-  arena.skip(kinematics::lay_out(form, base ? arena.here() : nullptr, memory.room));
+  arena.skip(kinematics::lay_out(form, base ? arena.here() : nullptr, memory.work));
   return arena.used;
 }
 
@@ -186,7 +186,7 @@ SweepStatus sweep_model(const ModelData &m, std::byte *base, const Conditions &c
   RelativeForm form(m, c, row_scale);
   SweepMemory memory;
   lay_out(base, call.jerk != nullptr, call.placed, form, memory);
-  return sweep(form, memory.room, floor, call);
+  return sweep(form, memory.work, floor, call);
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -31,10 +31,10 @@ template <class T> const T *pointer(const std::vector<T> &v) { return v.empty() 
 // ---- programs
 
 // every operation works on results before it
-void mind_program(const ProgramRows &rows, const ProgramData &program, std::int32_t inputs, std::int32_t tables) {
+void note_program(const ProgramRows &rows, const ProgramData &program, std::int32_t inputs, std::int32_t tables) {
   mind(program.first >= 0 && program.count >= 0 && program.output >= 0 && program.outputs >= 0 &&
            std::size_t(program.first) + std::size_t(program.count) <= rows.instructions.size() &&
-           std::size_t(program.output) + std::size_t(program.outputs) <= rows.outputs.size() && program.outputs <= most_outputs,
+           std::size_t(program.output) + std::size_t(program.outputs) <= rows.outputs.size() && program.outputs <= max_law_outputs,
        "a program is out of range");
   for (std::int32_t i = 0; i < program.count; ++i) {
     const Instruction &step = rows.instructions[std::size_t(program.first + i)];
@@ -54,11 +54,11 @@ void mind_program(const ProgramRows &rows, const ProgramData &program, std::int3
 
 ProgramTable complete_programs(ProgramRows &rows, std::int32_t inputs, const std::vector<TableData> &tables, const std::vector<LawShape> &laws) {
   for (const ProgramData &program : rows.programs)
-    mind_program(rows, program, inputs, count_of(tables.size()));
+    note_program(rows, program, inputs, count_of(tables.size()));
   order_programs(rows, tables, laws);
   ProgramTable table{pointer(rows.programs), pointer(rows.instructions), pointer(rows.constants), pointer(rows.outputs), 0};
   for (const ProgramData &program : rows.programs)
-    table.most_values = std::max(table.most_values, program.inputs + program.constants + program.count);
+    table.max_values = std::max(table.max_values, program.inputs + program.constants + program.count);
   return table;
 }
 
@@ -81,7 +81,7 @@ void complete_modal(Tables &t, ModelData &m) {
     m.modal_loads += n;
     m.modal_squares += n * n;
     m.modal_factors += n * (n - 1) / 2;
-    m.most_modes = std::max(m.most_modes, body.modes);
+    m.max_modes = std::max(m.max_modes, body.modes);
   }
   m.modal_count = count_of(t.modal.size());
   m.modal = pointer(t.modal);
@@ -94,11 +94,11 @@ void find_low_ranks(Tables &t, ModelData &m) {
   std::vector<std::int32_t> carrying(t.modal.size(), 0);
   for (std::size_t i = 1; i < t.bodies.size(); ++i) {
     BodyData &b = t.bodies[i];
-    if (b.form == Form::node && std::size_t(b.last) != i)
+    if (b.form == JointForm::node && std::size_t(b.last) != i)
       b.ordinal = carrying[std::size_t(b.modal)]++;
   }
   for (const BodyData &b : t.bodies) {
-    if (b.form != Form::modal)
+    if (b.form != JointForm::modal)
       continue;
     ModalData &body = t.modal[std::size_t(b.modal)];
     const std::int32_t n = body.modes, rank = 6 * carrying[std::size_t(b.modal)] + (b.moves ? 12 : 0);
@@ -106,7 +106,7 @@ void find_low_ranks(Tables &t, ModelData &m) {
     bool diagonal = true;
     for (std::int32_t k = 0; diagonal && k < n * n; ++k)
       diagonal = k % (n + 1) == 0 || G[k] == 0.0;
-    if (!diagonal || !rank || rank > DALEMBERT_ISA::most_low_rank || 5 * rank >= 2 * n)
+    if (!diagonal || !rank || rank > DALEMBERT_ISA::max_low_rank || 5 * rank >= 2 * n)
       continue;
     body.rank = rank;
     if (4 * rank >= n) { // factors of 2 n rank numbers do not fit where the dense ones would stand
@@ -123,29 +123,29 @@ void place_flexible(const Tables &t, const ModelData &m, BodyData &b) {
   const std::int64_t n = body.modes, needed = 3 + 6 * n + (body.second ? 6 * n * n : 0);
   mind(b.shape >= 0 && b.shape + needed <= std::int64_t(t.modal_numbers.size()), "the shapes of a node are out of range");
   b.moves = b.moves ? body.modes : 0;
-  if (b.form == Form::modal) {
+  if (b.form == JointForm::modal) {
     b.nq = b.nv = body.modes;
     return;
   }
   const BodyData &frame = t.bodies[std::size_t(b.parent)];
-  mind(frame.form == Form::modal && frame.modal == b.modal, "a node is not on its body");
+  mind(frame.form == JointForm::modal && frame.modal == b.modal, "a node is not on its body");
   b.nq = b.nv = 0;
   b.by = frame.v;
 }
 
 // sizes, form and series of the hinge that carries a body
-void complete_hinge(const Tables &t, ModelData &m, BodyData &b) {
-  if (b.form == Form::modal || b.form == Form::node)
+void complete_joint(const Tables &t, ModelData &m, BodyData &b) {
+  if (b.form == JointForm::modal || b.form == JointForm::node)
     return place_flexible(t, m, b);
-  if (b.form == Form::custom) {
+  if (b.form == JointForm::custom) {
     b.nq = b.nv;
-    b.series = Series::forward;
+    b.series = MotionMapDependence::forward;
     mind(within(b.nv, 1, 7) && programs_fit(t.joints, b.program, 12 + 6 * b.nv, 6), "the programs of a custom hinge do not fit");
-    ++m.custom_hinges;
+    ++m.custom_joints;
   } else {
-    mind(within(b.kind, 0, DALEMBERT_ISA::HingeLibrary::count), "a hinge is not in the library");
-    DALEMBERT_ISA::HingeLibrary::visit(b.kind, [&](auto hinge) {
-      using H = decltype(hinge);
+    mind(within(b.kind, 0, DALEMBERT_ISA::JointLibrary::count), "a hinge is not in the library");
+    DALEMBERT_ISA::JointLibrary::visit(b.kind, [&](auto joint) {
+      using H = decltype(joint);
       b.nq = H::nq, b.nv = H::nv, b.form = H::form, b.series = H::series;
     });
   }
@@ -159,12 +159,12 @@ void complete_bodies(Tables &t, ModelData &m) {
   for (std::size_t i = 1; i <= n; ++i) {
     BodyData &b = t.bodies[i];
     mind(within(b.parent, 0, std::int64_t(i)), "a parent is out of range");
-    mind(b.user >= 0 && b.hinge >= 0 && b.owner >= 1 && std::max({b.user, b.owner, b.hinge}) <= count_of(n), "a body's number is out of range");
+    mind(b.user >= 0 && b.joint >= 0 && b.owner >= 1 && std::max({b.user, b.owner, b.joint}) <= count_of(n), "a body's number is out of range");
     m.users = std::max(m.users, b.user);
     b.q = m.nq;
     b.v = b.by = m.nv;
     b.H = m.columns;
-    complete_hinge(t, m, b);
+    complete_joint(t, m, b);
     m.columns += b.moves;
     m.nq += b.nq;
     m.nv += b.nv;
@@ -182,7 +182,7 @@ void complete_bodies(Tables &t, ModelData &m) {
   m.nb = count_of(n);
   m.bodies = t.bodies.data();
   mind(t.markers.size() == std::size_t(m.users), "every body needs the second marker of its hinge");
-  for (const HingeMarker &marker : t.markers)
+  for (const JointMarkerData &marker : t.markers)
     mind(within(marker.place, 1, m.nb + 1) && within(marker.body, 0, m.nb + 1), "a marker is out of range");
   m.markers = pointer(t.markers);
   t.coordinate.assign(std::size_t(m.nv), -1);
@@ -257,7 +257,7 @@ std::int32_t add_ways(Tables &t, const Ways &found) {
   add(found.to_b, 1.0);
   add(found.to_a, -1.0);
   for (const std::vector<std::int32_t> *way : {&found.to_a, &found.to_b})
-    if (!way->empty() && t.bodies[std::size_t(way->back())].form == Form::node) {
+    if (!way->empty() && t.bodies[std::size_t(way->back())].form == JointForm::node) {
       const std::int32_t meet = t.bodies[std::size_t(way->back())].parent;
       add({meet}, 1.0);
       return meet;
@@ -265,114 +265,114 @@ std::int32_t add_ways(Tables &t, const Ways &found) {
   return 0;
 }
 
-void mind_chord(const Tables &t, const ModelData &m, const ChordData &c) {
-  const std::int32_t kinds = c.form == ChordForm::hinge        ? DALEMBERT_ISA::HingeLibrary::count
-                             : c.form == ChordForm::constraint ? DALEMBERT_ISA::ConstraintLibrary::count
+void note_constraint(const Tables &t, const ModelData &m, const LoopConstraintData &c) {
+  const std::int32_t kinds = c.form == LoopConstraintForm::joint        ? DALEMBERT_ISA::JointLibrary::count
+                             : c.form == LoopConstraintForm::constraint ? DALEMBERT_ISA::ConstraintLibrary::count
                                                                : 1;
-  mind(within(std::int32_t(c.form), 0, std::int32_t(ChordForm::coupling) + 1) && within(c.kind, 0, kinds) && within(c.body_a, 0, m.nb + 1) &&
+  mind(within(std::int32_t(c.form), 0, std::int32_t(LoopConstraintForm::coupling) + 1) && within(c.kind, 0, kinds) && within(c.body_a, 0, m.nb + 1) &&
            within(c.body_b, 0, m.nb + 1) && within(c.rows, 0, 7) && within(c.nq, 0, 8) && within(c.nv, 0, 7) &&
            within(c.curve, -1, count_of(t.curves.size())),
        "a chord's kind, body or size is out of range");
-  mind(!c.held || (c.nv > 0 && c.rows >= c.nv && (c.form == ChordForm::hinge || c.form == ChordForm::chain || (c.form == ChordForm::constraint && c.rows == 1))),
+  mind(!c.held || (c.nv > 0 && c.rows >= c.nv && (c.form == LoopConstraintForm::joint || c.form == LoopConstraintForm::chain || (c.form == LoopConstraintForm::constraint && c.rows == 1))),
        "only a hinge or a rope can be held");
-  mind(c.form != ChordForm::custom || programs_fit(t.joints, c.program, 8 * c.rows, c.rows), "the programs of a custom constraint do not fit");
-  mind(c.form != ChordForm::chain || (within(c.inner, 0, DALEMBERT_ISA::most_inner + 1) && c.start >= 0 && c.starts >= 1 &&
+  mind(c.form != LoopConstraintForm::custom || programs_fit(t.joints, c.program, 8 * c.rows, c.rows), "the programs of a custom constraint do not fit");
+  mind(c.form != LoopConstraintForm::chain || (within(c.inner, 0, DALEMBERT_ISA::max_inner + 1) && c.start >= 0 && c.starts >= 1 &&
                                       std::size_t(c.start) + std::size_t(c.starts) * std::size_t(c.inner) <= t.inner_starts.size() &&
                                       programs_fit(t.joints, c.program, 12 + 6 * c.inner, 6)),
        "the programs of a chain do not fit");
 }
 
 // the trees that a chord touches, and how many freedoms they have
-std::int64_t add_trees(Tables &t, ChordData &chord, const std::vector<std::int32_t> &ends) {
+std::int64_t add_trees(Tables &t, LoopConstraintData &constraint, const std::vector<std::int32_t> &ends) {
   std::int64_t reach = 0;
   for (const std::int32_t end : ends) {
     const std::int32_t root = root_of(t.bodies, end);
-    if (!root || std::find(t.tree.begin() + chord.tree, t.tree.end(), root) != t.tree.end())
+    if (!root || std::find(t.tree.begin() + constraint.tree, t.tree.end(), root) != t.tree.end())
       continue;
     t.tree.push_back(root);
     reach += t.bodies[std::size_t(root)].v_end - t.bodies[std::size_t(root)].v;
   }
-  chord.trees = count_of(t.tree.size()) - chord.tree;
+  constraint.trees = count_of(t.tree.size()) - constraint.tree;
   return reach;
 }
 
-void complete_chords(Tables &t, ModelData &m, std::vector<std::int64_t> &way_lengths) {
+void complete_loop_constraints(Tables &t, ModelData &m, std::vector<std::int64_t> &way_lengths) {
   t.coupled_place.assign(t.coupled.size(), 0);
   std::vector<std::int32_t> body_of(std::size_t(m.nv));
   for (std::int32_t i = 1; i <= m.nb; ++i)
     for (std::int32_t f = 0; f < t.bodies[std::size_t(i)].nv; ++f)
       body_of[std::size_t(t.bodies[std::size_t(i)].v + f)] = i;
-  for (std::size_t k = 0; k < t.chords.size(); ++k) {
-    ChordData &chord = t.chords[k];
-    mind_chord(t, m, chord);
-    chord.row = m.nc;
-    chord.q = m.cut_nq, chord.v = m.cut_nv;
-    chord.support = count_of(t.support.size());
-    chord.tree = count_of(t.tree.size());
-    std::vector<std::int32_t> ends{chord.body_a, chord.body_b};
+  for (std::size_t k = 0; k < t.loop_constraints.size(); ++k) {
+    LoopConstraintData &constraint = t.loop_constraints[k];
+    note_constraint(t, m, constraint);
+    constraint.row = m.nc;
+    constraint.q = m.cut_nq, constraint.v = m.cut_nv;
+    constraint.support = count_of(t.support.size());
+    constraint.tree = count_of(t.tree.size());
+    std::vector<std::int32_t> ends{constraint.body_a, constraint.body_b};
     way_lengths.push_back(0);
-    if (chord.form == ChordForm::coupling) {
+    if (constraint.form == LoopConstraintForm::coupling) {
       for (std::size_t j = 0; j < t.coupled.size(); ++j) {
-        const CoupledData &part = t.coupled[j];
-        if (part.chord != count_of(k))
+        const CouplingTermData &part = t.coupled[j];
+        if (part.constraint != count_of(k))
           continue;
         t.coupled_place[j] = count_of(t.support.size());
-        mind(within(part.freedom, 0, m.nv) && (chord.program >= 0 || t.coordinate[std::size_t(part.freedom)] >= 0),
+        mind(within(part.dof, 0, m.nv) && (constraint.program >= 0 || t.coordinate[std::size_t(part.dof)] >= 0),
              "a coupled freedom has no coordinate of its own");
-        t.support.push_back(part.freedom);
+        t.support.push_back(part.dof);
         t.support_factor.push_back(part.factor);
-        ends.push_back(body_of[std::size_t(part.freedom)]);
+        ends.push_back(body_of[std::size_t(part.dof)]);
       }
-      const std::int32_t coupled = count_of(t.support.size()) - chord.support;
-      mind(chord.program < 0 || (chord.rows == 1 && within(coupled, 1, DALEMBERT_ISA::most_coupled + 1) &&
-                                 programs_fit(t.joints, chord.program, coupled + 2, 1)),
+      const std::int32_t coupled = count_of(t.support.size()) - constraint.support;
+      mind(constraint.program < 0 || (constraint.rows == 1 && within(coupled, 1, DALEMBERT_ISA::max_coupled + 1) &&
+                                 programs_fit(t.joints, constraint.program, coupled + 2, 1)),
            "the programs of a coupling do not fit");
     } else {
-      const Ways found = ways(t.bodies, chord.body_a, chord.body_b);
-      chord.meet = add_ways(t, found);
+      const Ways found = ways(t.bodies, constraint.body_a, constraint.body_b);
+      constraint.meet = add_ways(t, found);
       way_lengths.back() = std::int64_t(found.to_a.size() + found.to_b.size());
     }
-    chord.supports = count_of(t.support.size()) - chord.support;
-    const std::int64_t reach = add_trees(t, chord, ends);
-    chord.values = m.values;
-    chord.reach = m.responses;
-    m.nc += chord.rows;
-    m.cut_nq += chord.nq, m.cut_nv += chord.nv;
-    m.values += std::int64_t(chord.rows) * chord.supports;
-    m.responses += chord.rows * reach;
+    constraint.supports = count_of(t.support.size()) - constraint.support;
+    const std::int64_t reach = add_trees(t, constraint, ends);
+    constraint.values = m.values;
+    constraint.reach = m.responses;
+    m.nc += constraint.rows;
+    m.cut_nq += constraint.nq, m.cut_nv += constraint.nv;
+    m.values += std::int64_t(constraint.rows) * constraint.supports;
+    m.responses += constraint.rows * reach;
   }
-  m.chord_count = count_of(t.chords.size());
-  m.chords = pointer(t.chords);
+  m.loop_constraint_count = count_of(t.loop_constraints.size());
+  m.loop_constraints = pointer(t.loop_constraints);
   m.support = pointer(t.support);
   m.support_factor = pointer(t.support_factor);
   m.tree = pointer(t.tree);
 }
 
 // an order of elimination of constraint rows, and the envelope that goes with it
-RowOrder order_rows(const Tables &t, const ModelData &m, const std::vector<std::int32_t> &rows, Tables::Order &order) {
-  std::vector<std::int32_t> chord_of(std::size_t(m.nc));
-  for (std::int32_t k = 0; k < m.chord_count; ++k)
-    for (std::int32_t j = 0; j < t.chords[std::size_t(k)].rows; ++j)
-      chord_of[std::size_t(t.chords[std::size_t(k)].row + j)] = k;
+RowElimination order_rows(const Tables &t, const ModelData &m, const std::vector<std::int32_t> &rows, Tables::Order &order) {
+  std::vector<std::int32_t> constraint_of(std::size_t(m.nc));
+  for (std::int32_t k = 0; k < m.loop_constraint_count; ++k)
+    for (std::int32_t j = 0; j < t.loop_constraints[std::size_t(k)].rows; ++j)
+      constraint_of[std::size_t(t.loop_constraints[std::size_t(k)].row + j)] = k;
   order.start.push_back(0);
   std::vector<std::int32_t> earliest(std::size_t(m.nb) + 1, -1); // first place that moves each tree
   for (std::size_t i = 0; i < rows.size(); ++i) {
     mind(within(rows[i], 0, m.nc), "a constraint row is out of range");
-    const std::int32_t k = chord_of[std::size_t(rows[i])];
+    const std::int32_t k = constraint_of[std::size_t(rows[i])];
     std::int32_t first = count_of(i);
-    const ChordData &chord = t.chords[std::size_t(k)];
-    for (std::int32_t tree = chord.tree; tree < chord.tree + chord.trees; ++tree) {
+    const LoopConstraintData &constraint = t.loop_constraints[std::size_t(k)];
+    for (std::int32_t tree = constraint.tree; tree < constraint.tree + constraint.trees; ++tree) {
       std::int32_t &place = earliest[std::size_t(t.tree[std::size_t(tree)])];
       if (place < 0)
         place = count_of(i);
       first = std::min(first, place);
     }
     order.row.push_back(rows[i]);
-    order.chord.push_back(k);
+    order.constraint.push_back(k);
     order.first.push_back(first);
     order.start.push_back(order.start.back() + std::int64_t(i) - first + 1);
   }
-  return {count_of(order.row.size()), order.row.data(), order.chord.data(), order.first.data(), order.start.data()};
+  return {count_of(order.row.size()), order.row.data(), order.constraint.data(), order.first.data(), order.start.data()};
 }
 
 void complete_rows(Tables &t, ModelData &m, const std::vector<std::int64_t> &way_lengths) {
@@ -390,8 +390,8 @@ void complete_rows(Tables &t, ModelData &m, const std::vector<std::int64_t> &way
     t.is_lean[std::size_t(row)] = 1;
   m.lean = pointer(t.is_lean);
   m.spare_rows = m.nc - count_of(t.lean_rows.size());
-  for (std::int32_t k = 0; k < m.chord_count; ++k)
-    for (std::int32_t j = t.chords[std::size_t(k)].row; j < t.chords[std::size_t(k)].row + t.chords[std::size_t(k)].rows; ++j)
+  for (std::int32_t k = 0; k < m.loop_constraint_count; ++k)
+    for (std::int32_t j = t.loop_constraints[std::size_t(k)].row; j < t.loop_constraints[std::size_t(k)].row + t.loop_constraints[std::size_t(k)].rows; ++j)
       m.spare_loads += t.is_lean[std::size_t(j)] ? 0 : 1 + way_lengths[std::size_t(k)];
   mind(t.holonomic.empty() || t.holonomic.size() == nc, "the marks of rows do not fit");
   t.is_holonomic.assign(nc, 1);
@@ -419,10 +419,10 @@ void complete_laws(Tables &t, ModelData &m) {
   m.law_numbers = pointer(t.law_numbers);
   const std::int32_t laws = count_of(t.laws.size());
   for (const DriveData &drive : t.drives)
-    mind(within(drive.row, -1, m.nc) && within(drive.freedom, -1, m.nv) && within(drive.coordinate, -1, m.nq) && within(drive.law, 0, laws) &&
+    mind(within(drive.row, -1, m.nc) && within(drive.dof, -1, m.nv) && within(drive.coordinate, -1, m.nq) && within(drive.law, 0, laws) &&
              within(drive.level, 0, 3) && (drive.turns == 0 || drive.turns == 3 || drive.turns == 4) && (drive.moves == 0 || drive.moves == 3) &&
              drive.law + drive.turns + drive.moves <= laws + (drive.turns == 0) && within(drive.axes[0], 0, 3) && within(drive.axes[1], 0, 3) &&
-             within(drive.axes[2], 0, 3) && (!drive.turns || (drive.row < 0 && drive.freedom + 3 + drive.moves <= m.nv &&
+             within(drive.axes[2], 0, 3) && (!drive.turns || (drive.row < 0 && drive.dof + 3 + drive.moves <= m.nv &&
              drive.coordinate + 4 + drive.moves <= m.nq && drive.level == 0)),
          "a drive refers to something out of range");
   m.drives = pointer(t.drives);
@@ -447,21 +447,21 @@ void complete_tables(Tables &t, ModelData &m) {
 }
 
 int measures_of(Measure measure) {
-  return measure == Measure::hinge || measure == Measure::distance ? 1 : measure == Measure::place ? 3 : 6;
+  return measure == Measure::joint || measure == Measure::distance ? 1 : measure == Measure::place ? 3 : 6;
 }
 
 void complete_ports(const Tables &t, ModelData &m) {
   for (const PortData &port : t.ports) {
     const bool known = within(std::int32_t(port.measure), 0, std::int32_t(Measure::load_body) + 1) && within(port.body_a, 0, m.nb + 1) &&
-                       within(port.body_b, 0, m.nb + 1) && within(port.coordinate, -1, m.nq) && within(port.chord, -1, m.chord_count);
-    const bool hinge = port.measure != Measure::hinge ||
-                       (known && (port.chord < 0 ? within(port.freedom, 0, m.nv) : within(port.part, 0, t.chords[std::size_t(port.chord)].nv)));
-    mind(known && hinge, "a port refers to something out of range");
+                       within(port.body_b, 0, m.nb + 1) && within(port.coordinate, -1, m.nq) && within(port.constraint, -1, m.loop_constraint_count);
+    const bool joint = port.measure != Measure::joint ||
+                       (known && (port.constraint < 0 ? within(port.dof, 0, m.nv) : within(port.part, 0, t.loop_constraints[std::size_t(port.constraint)].nv)));
+    mind(known && joint, "a port refers to something out of range");
     mind(within(port.actuator, 0, count_of(t.actuators.size()) + 1), "a port refers to something out of range");
-    m.looks_at_bodies |= port.measure != Measure::hinge || port.chord >= 0;
+    m.looks_at_bodies |= port.measure != Measure::joint || port.constraint >= 0;
   }
   for (const ActuatorData &actuator : t.actuators)
-    mind(within(actuator.port, 0, count_of(t.ports.size())) && t.ports[std::size_t(actuator.port)].measure == Measure::hinge && actuator.bound >= 0.0,
+    mind(within(actuator.port, 0, count_of(t.ports.size())) && t.ports[std::size_t(actuator.port)].measure == Measure::joint && actuator.bound >= 0.0,
          "an actuator needs a port at a hinge");
   m.actuators = pointer(t.actuators);
   m.actuator_count = count_of(t.actuators.size());
@@ -471,19 +471,19 @@ void complete_ports(const Tables &t, ModelData &m) {
 
 void complete_element(const Tables &t, const ModelData &m, ElementData &e) {
   const std::int32_t ports = m.port_count, inputs = count_of(t.inputs.size()), programs = count_of(t.laws_of_elements.programs.size());
-  mind(within(e.ports, 0, most_ports + 1) && e.port >= 0 && e.port + e.ports <= ports, "an element's ports are out of range");
+  mind(within(e.ports, 0, max_ports + 1) && e.port >= 0 && e.port + e.ports <= ports, "an element's ports are out of range");
   mind(e.state >= 0 && e.states >= 0 && e.state + e.states <= m.nx && e.input >= 0 && e.inputs >= 0 && e.input + e.inputs <= inputs &&
-           e.parameter >= 0 && e.parameters >= 0 && e.parameter + e.parameters <= m.parameter_count && within(e.unknowns, 0, most_unknowns + 1) &&
+           e.parameter >= 0 && e.parameters >= 0 && e.parameter + e.parameters <= m.parameter_count && within(e.unknowns, 0, max_unknowns + 1) &&
            within(std::int32_t(e.form), 0, std::int32_t(LawForm::bushing) + 1) && e.law >= 0 && (e.form != LawForm::program || e.law < programs),
        "an element refers to something out of range");
   e.measures = 0;
   for (std::int32_t j = e.port; j < e.port + e.ports; ++j)
     e.measures += measures_of(t.ports[std::size_t(j)].measure);
   const std::int32_t takes = 1 + 2 * e.measures + e.states + e.parameters + e.inputs + e.unknowns, gives = e.measures + e.states + 1 + e.signals;
-  mind(takes <= most_inputs && gives <= most_outputs, "a law takes or gives too many numbers");
+  mind(takes <= max_law_inputs && gives <= max_law_outputs, "a law takes or gives too many numbers");
   mind(e.form != LawForm::linear || (e.measures == 1 && e.parameters == 3), "a linear law has one measure and three parameters");
   mind(e.form != LawForm::limits || (e.measures == 1 && e.parameters == 4), "limits have one measure and four parameters");
-  mind(e.form != LawForm::dry || (within(e.measures, 1, most_ports + 1) && e.parameters == 2 * e.measures + 2 && (!e.inputs || e.inputs == e.measures)),
+  mind(e.form != LawForm::dry || (within(e.measures, 1, max_ports + 1) && e.parameters == 2 * e.measures + 2 && (!e.inputs || e.inputs == e.measures)),
        "dry friction has two parameters for each measure and two more, and a load for each or none");
   mind(e.form != LawForm::bushing || (e.measures == 6 && e.parameters == std::popcount(std::uint32_t(e.law) & 0xfffu)), "a bushing has six measures and as many parameters as bits");
   mind(e.form != LawForm::given || e.inputs == e.measures, "forces that are given need an input each");
@@ -496,7 +496,7 @@ void complete_programs_of_laws(Tables &t, ModelData &m) {
   for (const ElementData &e : t.elements)
     if (e.form == LawForm::program)
       shapes.push_back({e.law, e.measures, e.states, e.signals, 1 + 2 * e.measures + e.states + e.parameters + e.inputs, e.unknowns});
-  m.programs = complete_programs(t.laws_of_elements, most_inputs, t.tables, shapes);
+  m.programs = complete_programs(t.laws_of_elements, max_law_inputs, t.tables, shapes);
   for (const ElementData &e : t.elements)
     for (std::int32_t k = 0, first = 1; k < e.ports; ++k) {
       PortData &port = t.ports[std::size_t(e.port + k)];
@@ -535,7 +535,7 @@ void complete_elements(Tables &t, ModelData &m) {
     m.measure_count += e.measures;
   }
   complete_programs_of_laws(t, m);
-  find_thresholds(t, m);
+  find_switching_functions(t, m);
   find_watched(t, m);
   m.elements = pointer(t.elements);
   m.element_count = count_of(t.elements.size());
@@ -543,17 +543,17 @@ void complete_elements(Tables &t, ModelData &m) {
 
 // ---- own numbers
 
-void mind_row(const Tables &t, const ModelData &m, const PoseRecipe &recipe) {
+void note_row(const Tables &t, const ModelData &m, const PoseMap &recipe) {
   std::int64_t size = 0;
   switch (recipe.target) {
-  case PoseTarget::hinge:
+  case PoseTarget::joint:
   case PoseTarget::body:
     size = m.nb + 1;
     break;
-  case PoseTarget::chord_a:
-  case PoseTarget::chord_b:
-  case PoseTarget::chord_marker:
-    size = m.chord_count;
+  case PoseTarget::constraint_a:
+  case PoseTarget::constraint_b:
+  case PoseTarget::constraint_marker:
+    size = m.loop_constraint_count;
     break;
   case PoseTarget::port_a:
   case PoseTarget::port_b:
@@ -572,8 +572,8 @@ std::int64_t rows_of(const ModelData &m, ScalarTarget target) {
     return m.nb + 1;
   case ScalarTarget::armature:
     return m.armature ? m.nv : 0;
-  case ScalarTarget::chord:
-    return m.chord_count;
+  case ScalarTarget::constraint:
+    return m.loop_constraint_count;
   case ScalarTarget::coupled:
     return m.support_count;
   case ScalarTarget::law:
@@ -599,18 +599,18 @@ void complete_recipes(Tables &t, ModelData &m) {
   if (!numbers)
     return;
   const char *const wrong = "a recipe refers to something out of range";
-  for (const MarkerRecipe &recipe : t.marker_recipes)
+  for (const MarkerMap &recipe : t.marker_recipes)
     mind(recipe.number == -1 || within(recipe.number, 0, numbers - 5), wrong);
   mind(count_of(t.frame_recipes.size()) == m.users, "there is one frame for each body");
-  for (const FrameRecipe &recipe : t.frame_recipes)
+  for (const FrameMap &recipe : t.frame_recipes)
     mind(within(recipe.marker, 0, markers), wrong);
-  for (const InertiaRecipe &recipe : t.inertia_recipes)
+  for (const InertiaMap &recipe : t.inertia_recipes)
     mind(within(recipe.body, 1, m.nb + 1) && within(recipe.user, 1, m.users + 1) && within(recipe.number, 0, numbers - 9), wrong);
-  for (const PoseRecipe &recipe : t.pose_recipes) {
+  for (const PoseMap &recipe : t.pose_recipes) {
     mind(within(recipe.marker, -1, markers) && within(recipe.base, -1, m.users + 1), wrong);
-    mind_row(t, m, recipe);
+    note_row(t, m, recipe);
   }
-  for (ScalarRecipe &recipe : t.scalar_recipes) {
+  for (ScalarMap &recipe : t.scalar_recipes) {
     if (recipe.target == ScalarTarget::coupled) { // rows of the coupled coordinates stand among the supports
       mind(within(recipe.row, 0, count_of(t.coupled.size())), wrong);
       recipe.row = t.coupled_place[std::size_t(recipe.row)];
@@ -642,7 +642,7 @@ ModelData complete(Tables &t) {
   complete_armature(t, m);
   complete_lent(t, m);
   std::vector<std::int64_t> way_lengths;
-  complete_chords(t, m, way_lengths);
+  complete_loop_constraints(t, m, way_lengths);
   complete_rows(t, m, way_lengths);
   complete_laws(t, m);
   complete_elements(t, m);

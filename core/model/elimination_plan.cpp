@@ -47,7 +47,7 @@ struct Planner {
       out.links.push_back({row, column, 0, 0, 0, 0});
     return at->second;
   }
-  Int label_of_freedom(Int f) const { return out.label_of[std::size_t(body_of[std::size_t(f)])]; }
+  Int label_of_dof(Int f) const { return out.label_of[std::size_t(body_of[std::size_t(f)])]; }
 
   Int meet(Int a, Int b) const {
     if (a < 0 || b < 0)
@@ -65,7 +65,7 @@ struct Planner {
 
   // ---- labels
 
-  void label_freedoms() {
+  void label_dofs() {
     out.label_of.assign(std::size_t(m.nb) + 1, -1);
     out.own_tap = out.own_link = out.label_of;
     body_of.resize(std::size_t(m.nv));
@@ -73,25 +73,25 @@ struct Planner {
       const BodyData &b = m.bodies[i];
       Int &label = out.label_of[std::size_t(i)];
       if (b.nv)
-        label = add_label(LabelKind::freedoms, i, b.nv);
-      else if (b.form == Form::node && b.moves)
+        label = add_label(LabelKind::dofs, i, b.nv);
+      else if (b.form == JointForm::node && b.moves)
         label = out.label_of[std::size_t(b.parent)];
       if (label >= 0)
         touched[std::size_t(i)].insert(label);
       for (Int f = 0; f < b.nv; ++f)
         body_of[std::size_t(b.v + f)] = i;
-      if (b.form == Form::modal)
+      if (b.form == JointForm::modal)
         out.own_tap[std::size_t(i)] = tap(label, i);
-      if (b.form == Form::modal || (b.nv && b.armature))
+      if (b.form == JointForm::modal || (b.nv && b.armature))
         out.own_link[std::size_t(i)] = link(label, label);
     }
   }
 
-  static bool at_hinge(const PortData &port) { return port.measure == Measure::hinge && port.chord < 0; }
+  static bool at_joint(const PortData &port) { return port.measure == Measure::joint && port.constraint < 0; }
   std::pair<Int, Int> ends(const PortData &port) const {
-    if (port.measure != Measure::hinge)
+    if (port.measure != Measure::joint)
       return {port.body_a, port.body_b};
-    return {m.chords[port.chord].body_a, m.chords[port.chord].body_b};
+    return {m.loop_constraints[port.constraint].body_a, m.loop_constraints[port.constraint].body_b};
   }
 
   void label_elements() {
@@ -119,39 +119,39 @@ struct Planner {
       return;
     std::set<Int> bodies;
     std::set<std::pair<Int, Int>> seen; // kind and place
-    const auto see = [&](const PortData &port) {
-      if (at_hinge(port)) {
-        seen.insert({Int(Sight::freedom), port.freedom});
+    const auto note_port = [&](const PortData &port) {
+      if (at_joint(port)) {
+        seen.insert({Int(ElementDependence::dof), port.dof});
         return;
       }
       const auto [a, b] = ends(port);
       bodies.insert(a), bodies.insert(b);
     };
     for (Int p = e.port; p < e.port + e.ports; ++p)
-      see(m.ports[p]);
+      note_port(m.ports[p]);
     for (Int s = 0; s < e.states; ++s)
-      seen.insert({Int(Sight::state), e.state + s});
+      seen.insert({Int(ElementDependence::state), e.state + s});
     for (Int i = e.input; i < e.input + e.inputs; ++i) {
       const InputData &input = m.inputs[i];
       if (input.source == Source::port)
-        see(m.ports[input.place]);
+        note_port(m.ports[input.place]);
       else if (input.source == Source::state)
-        seen.insert({Int(Sight::state), input.place});
+        seen.insert({Int(ElementDependence::state), input.place});
       else if (input.source == Source::signal)
-        seen.insert({Int(Sight::signal), input.place});
+        seen.insert({Int(ElementDependence::signal), input.place});
     }
     bodies.erase(0);
-    ElementStamp stamp{k, 0, count_of(out.bodies.size()), count_of(bodies.size()), count_of(out.sources.size()), count_of(seen.size()),
+    ElementAssembly stamp{k, 0, count_of(out.bodies.size()), count_of(bodies.size()), count_of(out.sources.size()), count_of(seen.size()),
                        count_of(out.acted.size()), 0, count_of(out.entries.size())};
     stamp.alone = bodies.size() <= 1 && seen.empty() && signals_of[std::size_t(k)] < 0;
     out.bodies.insert(out.bodies.end(), bodies.begin(), bodies.end());
     std::vector<Int> rows, columns; // labels
     for (const auto &[kind, place] : seen) {
-      const Sight sight = static_cast<Sight>(kind);
+      const ElementDependence sight = static_cast<ElementDependence>(kind);
       Int label, column;
-      if (sight == Sight::freedom)
-        label = label_of_freedom(place), column = place - m.bodies[body_of[std::size_t(place)]].v;
-      else if (sight == Sight::state)
+      if (sight == ElementDependence::dof)
+        label = label_of_dof(place), column = place - m.bodies[body_of[std::size_t(place)]].v;
+      else if (sight == ElementDependence::state)
         label = out.states_of[std::size_t(owner_of_state[std::size_t(place)])], column = place - m.elements[owner_of_state[std::size_t(place)]].state;
       else
         label = signals_of[std::size_t(owner_of_signal[std::size_t(place)])], column = place - m.elements[owner_of_signal[std::size_t(place)]].signal;
@@ -164,8 +164,8 @@ struct Planner {
     };
     for (Int p = 0; p < e.ports; ++p) {
       const PortData &port = m.ports[e.port + p];
-      if (at_hinge(port)) {
-        act(LabelKind::freedoms, p, port.freedom - m.bodies[body_of[std::size_t(port.freedom)]].v, label_of_freedom(port.freedom));
+      if (at_joint(port)) {
+        act(LabelKind::dofs, p, port.dof - m.bodies[body_of[std::size_t(port.dof)]].v, label_of_dof(port.dof));
         continue;
       }
       const auto [a, b] = ends(port);
@@ -192,31 +192,31 @@ struct Planner {
     out.stamps.push_back(stamp);
   }
 
-  void label_chords() {
-    for (Int k = 0; k < m.chord_count; ++k) {
-      const ChordData &chord = m.chords[k];
-      ChordStamp stamp{{-1, -1}, {-1, -1}, -1, count_of(out.entries.size())};
-      const Int rows = chord.rows ? add_label(LabelKind::multipliers, k, chord.rows) : -1;
+  void label_loop_constraints() {
+    for (Int k = 0; k < m.loop_constraint_count; ++k) {
+      const LoopConstraintData &constraint = m.loop_constraints[k];
+      LoopConstraintAssembly stamp{{-1, -1}, {-1, -1}, -1, count_of(out.entries.size())};
+      const Int rows = constraint.rows ? add_label(LabelKind::multipliers, k, constraint.rows) : -1;
       out.multipliers_of.push_back(rows);
-      if (rows >= 0 && chord.form == ChordForm::coupling) {
-        const auto label = [&](Int s) { return label_of_freedom(m.support[chord.support + s]); };
-        for (Int s = 0; s < chord.supports; ++s)
+      if (rows >= 0 && constraint.form == LoopConstraintForm::coupling) {
+        const auto label = [&](Int s) { return label_of_dof(m.support[constraint.support + s]); };
+        for (Int s = 0; s < constraint.supports; ++s)
           out.entries.push_back(link(label(s), rows));
-        for (Int s = 0; s < chord.supports; ++s)
+        for (Int s = 0; s < constraint.supports; ++s)
           out.entries.push_back(link(rows, label(s)));
-        for (Int s = 0; s < chord.supports; ++s)
-          for (Int r = 0; r < chord.supports; ++r)
-            out.entries.push_back(chord.program < 0 ? -1 : link(label(s), label(r)));
+        for (Int s = 0; s < constraint.supports; ++s)
+          for (Int r = 0; r < constraint.supports; ++r)
+            out.entries.push_back(constraint.program < 0 ? -1 : link(label(s), label(r)));
       } else if (rows >= 0) {
-        const Int load = add_label(LabelKind::chord, k, 6), body[2] = {chord.body_a, chord.body_b};
+        const Int load = add_label(LabelKind::constraint, k, 6), body[2] = {constraint.body_a, constraint.body_b};
         for (int end = 0; end < 2; ++end)
           stamp.load[end] = tap(load, body[end]), stamp.rows[end] = tap(rows, body[end]);
         stamp.link = link(load, rows);
-        if (!chord.body_a || !chord.body_b) // its loop closes where the tree begins
+        if (!constraint.body_a || !constraint.body_b) // its loop closes where the tree begins
           for (const Int label : {load, rows})
-            touched[std::size_t(root_of(std::max(chord.body_a, chord.body_b)))].insert(label);
+            touched[std::size_t(root_of(std::max(constraint.body_a, constraint.body_b)))].insert(label);
       }
-      out.chords.push_back(stamp);
+      out.loop_constraints.push_back(stamp);
     }
   }
 
@@ -230,7 +230,7 @@ struct Planner {
     for (bool again = true; again;) { // labels that nothing touches go where what they are linked with has met
       again = false;
       std::vector<Int> found = anchor;
-      for (const LinkData &l : out.links)
+      for (const LabelLinkData &l : out.links)
         for (const auto &[a, b] : {std::pair{l.row, l.column}, std::pair{l.column, l.row}})
           if (anchor[std::size_t(a)] < 0 && anchor[std::size_t(b)] >= 0) {
             found[std::size_t(a)] = meet(found[std::size_t(a)], anchor[std::size_t(b)]);
@@ -243,12 +243,12 @@ struct Planner {
       touched[std::size_t(anchor[l])].insert(count_of(l));
       out.labels[l].home = anchor[l];
     }
-    for (const LinkData &l : out.links) {
+    for (const LabelLinkData &l : out.links) {
       const Int met = meet(anchor[std::size_t(l.row)], anchor[std::size_t(l.column)]);
       for (const Int label : {l.row, l.column})
         out.labels[std::size_t(label)].home = meet(out.labels[std::size_t(label)].home, met);
     }
-    for (LinkData &l : out.links)
+    for (LabelLinkData &l : out.links)
       l.front = std::max(out.labels[std::size_t(l.row)].home, out.labels[std::size_t(l.column)].home);
   }
 
@@ -308,7 +308,7 @@ struct Planner {
       const Int own = out.label_of[std::size_t(i)];
       front.own = own < 0 ? -1 : offsets[std::size_t(i)].at(own);
       const BodyData &b = m.bodies[i];
-      front.moves = own < 0 ? 0 : b.form == Form::node || b.form == Form::modal ? b.moves : b.nv;
+      front.moves = own < 0 ? 0 : b.form == JointForm::node || b.form == JointForm::modal ? b.moves : b.nv;
       front.column = columns;
       columns += front.moves;
     }
@@ -329,31 +329,31 @@ struct Planner {
     const auto [taps, tap_place] = order(out.taps.size(), [&](Int k) { return out.taps[std::size_t(k)].body; });
     const auto [links, link_place] = order(out.links.size(), [&](Int k) { return out.links[std::size_t(k)].front; });
     const auto move = [](Int &index, const std::vector<Int> &place) { index = index < 0 ? -1 : place[std::size_t(index)]; };
-    std::vector<TapData> old_taps = out.taps;
-    std::vector<LinkData> old_links = out.links;
+    std::vector<LabelAtBodyData> old_taps = out.taps;
+    std::vector<LabelLinkData> old_links = out.links;
     for (std::size_t k = 0; k < taps.size(); ++k)
       out.taps[k] = old_taps[std::size_t(taps[k])];
     for (std::size_t k = 0; k < links.size(); ++k)
       out.links[k] = old_links[std::size_t(links[k])];
     for (std::size_t i = 0; i < out.own_tap.size(); ++i)
       move(out.own_tap[i], tap_place), move(out.own_link[i], link_place);
-    for (const ElementStamp &s : out.stamps)
+    for (const ElementAssembly &s : out.stamps)
       for (Int k = 0; k < s.rows * (s.bodies + s.sources); ++k)
         move(out.entries[std::size_t(s.entry + k)], k < s.rows * s.bodies ? tap_place : link_place);
-    for (std::size_t k = 0; k < out.chords.size(); ++k) {
-      ChordStamp &s = out.chords[k];
+    for (std::size_t k = 0; k < out.loop_constraints.size(); ++k) {
+      LoopConstraintAssembly &s = out.loop_constraints[k];
       for (int end = 0; end < 2; ++end)
         move(s.load[end], tap_place), move(s.rows[end], tap_place);
       move(s.link, link_place);
-      const Int n = m.chords[k].supports;
-      for (Int j = 0; m.chords[k].form == ChordForm::coupling && m.chords[k].rows && j < n * (n + 2); ++j)
+      const Int n = m.loop_constraints[k].supports;
+      for (Int j = 0; m.loop_constraints[k].form == LoopConstraintForm::coupling && m.loop_constraints[k].rows && j < n * (n + 2); ++j)
         move(out.entries[std::size_t(s.entry + j)], link_place);
     }
   }
 
   void place_numbers(FrontTables &tables) {
     for (std::size_t k = 0; k < out.taps.size(); ++k) {
-      TapData &t = out.taps[k];
+      LabelAtBodyData &t = out.taps[k];
       FrontData &front = out.fronts[std::size_t(t.body)];
       if (!front.taps++)
         front.tap = count_of(k);
@@ -362,7 +362,7 @@ struct Planner {
       tables.tap_numbers += 36 * out.labels[std::size_t(t.label)].size;
     }
     for (std::size_t k = 0; k < out.links.size(); ++k) {
-      LinkData &l = out.links[k];
+      LabelLinkData &l = out.links[k];
       FrontData &front = out.fronts[std::size_t(l.front)];
       if (!front.links++)
         front.link = count_of(k);
@@ -375,7 +375,7 @@ struct Planner {
       const std::int64_t n = front.leaving + front.open, numbers = (n + 6) * (n + 18);
       front.matrix = tables.matrix_numbers;
       tables.matrix_numbers += numbers;
-      tables.most_numbers = std::max(tables.most_numbers, numbers);
+      tables.max_numbers = std::max(tables.max_numbers, numbers);
     }
   }
 };
@@ -417,9 +417,9 @@ void complete_fronts(Tables &t, ModelData &m) {
     plan.next[std::size_t(i)] = m.bodies[i].parent ? m.bodies[i].parent : root;
     root = m.bodies[i].parent ? root : i;
   }
-  plan.label_freedoms();
+  plan.label_dofs();
   plan.label_elements();
-  plan.label_chords();
+  plan.label_loop_constraints();
   plan.find_homes();
   if (!plan.make_fronts())
     return;
@@ -444,7 +444,7 @@ void complete_fronts(Tables &t, ModelData &m) {
   tables.sources = pointer(out.sources);
   tables.acted = pointer(out.acted);
   tables.stamps = pointer(out.stamps);
-  tables.chords = pointer(out.chords);
+  tables.loop_constraints = pointer(out.loop_constraints);
   tables.label_of = pointer(out.label_of);
   tables.own_tap = pointer(out.own_tap);
   tables.own_link = pointer(out.own_link);

@@ -12,9 +12,9 @@
 namespace dalembert {
 
 enum class LabelKind : std::int32_t {
-  freedoms,    // of body `owner`
+  dofs,    // of body `owner`
   port,        // load that port `owner` passes on: [moment; force], world axes
-  chord,       // the same of chord `owner`
+  constraint,       // the same of chord `owner`
   multipliers, // of chord `owner`
   states,      // of element `owner`
   signals,
@@ -29,13 +29,13 @@ struct LabelData {
 
 // a label touched at a body; its numbers: size x 18 of its rows by the motion of the body, then 3 x (6 x size) of the load
 // by its unknowns, their rates and second rates
-struct TapData {
+struct LabelAtBodyData {
   std::int32_t body, label, offset; // offset: of the label in the front of the body
   std::int64_t numbers;
 };
 
 // rows of one label that depend on the unknowns of another; its numbers: 3 x (size x size), as above
-struct LinkData {
+struct LabelLinkData {
   std::int32_t row, column;               // labels
   std::int32_t front;                     // where both are open, and the first of them leaves
   std::int32_t row_offset, column_offset; // there
@@ -59,18 +59,18 @@ struct FrontData {
 };
 
 // What an element does to the fronts: which motions, freedoms, states and signals it sees, and the rows that it acts in.
-enum class Sight : std::int32_t { freedom, state, signal };
+enum class ElementDependence : std::int32_t { dof, state, signal };
 struct SourceData {
-  Sight kind;
+  ElementDependence kind;
   std::int32_t place;  // freedom, state or signal
   std::int32_t column; // of its label
 };
-struct ActedData {
+struct LoadedBodyData {
   LabelKind kind;      // freedoms: an effort at hinge; port; states; signals
   std::int32_t port;   // of its own, counted from its first: of efforts and port loads
   std::int32_t row;    // the first of its label
 };
-struct ElementStamp {
+struct ElementAssembly {
   std::int32_t element;
   std::int32_t alone;           // it sees and loads one body only, and has no labels
   std::int32_t body, bodies;    // FrontTables::bodies
@@ -78,7 +78,7 @@ struct ElementStamp {
   std::int32_t row, rows;       // FrontTables::acted
   std::int32_t entry;           // FrontTables::entries: rows x bodies taps, then rows x sources links
 };
-struct ChordStamp {
+struct LoopConstraintAssembly {
   std::int32_t load[2], rows[2]; // taps of its load and of its multipliers at bodies A and B; -1: ground
   std::int32_t link;             // of its load by its multipliers
   std::int32_t entry;            // of couplings: supports links (freedom by multiplier), as many back, supports x supports
@@ -87,18 +87,18 @@ struct ChordStamp {
 struct FrontTables {
   std::int32_t label_count, tap_count, link_count, unknown_count, stamp_count;
   const LabelData *labels;
-  const TapData *taps;
-  const LinkData *links;
+  const LabelAtBodyData *taps;
+  const LabelLinkData *links;
   const FrontData *fronts;         // nb + 1
   const std::int32_t *unknowns, *into, *leaving, *bodies, *entries;
   const SourceData *sources;
-  const ActedData *acted;
-  const ElementStamp *stamps;
-  const ChordStamp *chords;
+  const LoadedBodyData *acted;
+  const ElementAssembly *stamps;
+  const LoopConstraintAssembly *loop_constraints;
   const std::int32_t *label_of;    // nb + 1: freedoms that move a body, or -1
   const std::int32_t *own_tap, *own_link; // nb + 1: of modal bodies, and of freedoms with an armature; or -1
   const std::int32_t *states_of, *multipliers_of; // labels: of each element's states, of each chord's multipliers; or -1
-  std::int64_t matrix_numbers, tap_numbers, link_numbers, most_numbers; // most: of the largest matrix
+  std::int64_t matrix_numbers, tap_numbers, link_numbers, max_numbers; // most: of the largest matrix
   std::int64_t column_count;
   std::int32_t pays_kept, pays_fresh; // fronts cost less than a dense matrix that is kept for many steps; that is made for each
 };

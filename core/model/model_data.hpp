@@ -20,7 +20,7 @@ namespace dalembert {
 // ---- trees
 
 // how the recursions use the motion map of a hinge
-enum class Form : std::int32_t {
+enum class JointForm : std::int32_t {
   none,    // no freedoms
   about_z, // H = [z; 0]: products with H are component picks
   along_z, // H = [0; z]
@@ -31,7 +31,7 @@ enum class Form : std::int32_t {
 };
 
 // how the columns of a motion map depend on the coordinates: fixed in the body, fixed in the parent, or one after the other
-enum class Series : std::int32_t { outboard, inboard, forward, backward };
+enum class MotionMapDependence : std::int32_t { outboard, inboard, forward, backward };
 
 struct BodyData {
   double R_PJ[9], p_PJ[3]; // hinge frame J in the parent's frame, constant
@@ -41,8 +41,8 @@ struct BodyData {
   double R_FB[9], p_FB[3]; // the user's body frame in F
   double pitch;            // screw: advance per radian, m
   std::int32_t kind;       // of a hinge of the library: its number there (joints/registry.hpp)
-  Form form;
-  Series series;
+  JointForm form;
+  MotionMapDependence series;
   std::int32_t parent;
   std::int32_t reversed;   // the outboard marker is the user's first
   std::int32_t nq, nv;     // sizes of this hinge
@@ -54,7 +54,7 @@ struct BodyData {
   std::int32_t moves, by;  // columns of its motion map, and offset of the speeds they go with
   std::int32_t user;       // the user's number of the body whose frame this is, from 1; 0: none
   std::int32_t owner;      // the user's number of the body it belongs to
-  std::int32_t hinge;      // the user's number of the body whose hinge this is; 0: none
+  std::int32_t joint;      // the user's number of the body whose hinge this is; 0: none
   std::int32_t modal;      // of modal bodies and nodes: place in ModelData::modal
   std::int32_t ordinal;    // of nodes that carry something: their number among those of their body
   std::int32_t armature;   // some freedom of it has an inertia of its own
@@ -77,8 +77,8 @@ struct ModalData {
 // ---- closures
 
 // what closes a loop
-enum class ChordForm : std::int32_t {
-  hinge,      // of the library, in its constraint form: the rows of the second frame seen from the first
+enum class LoopConstraintForm : std::int32_t {
+  joint,      // of the library, in its constraint form: the rows of the second frame seen from the first
   constraint, // of the library (constraints/library.hpp)
   custom,     // rows by programs
   chain,      // hinges in series, custom ones among them: their pose as a program of inner coordinates
@@ -99,12 +99,12 @@ struct CurveData {
 };
 
 // A closure between frame A, the first marker, and frame B, the second, both aligned with it.
-struct ChordData {
+struct LoopConstraintData {
   double R_FA[9], p_FA[3]; // A in F of body_a
   double R_FB[9], p_FB[3]; // B in F of body_b
   double R_FM[9];          // axes of the user's second marker in F of body_b
   double parameter;        // screw: advance per radian, m; a length, an angle or its cosine, a radius, an offset
-  ChordForm form;
+  LoopConstraintForm form;
   std::int32_t kind;       // of a hinge or constraint of the library: its number there
   std::int32_t body_a, body_b;
   std::int32_t curve;      // its place in ModelData::curves, for those that have one
@@ -121,16 +121,16 @@ struct ChordData {
 };
 
 // a hinge coordinate that a coupling couples, with its coefficient
-struct CoupledData {
+struct CouplingTermData {
   double factor;
-  std::int32_t chord, freedom;
+  std::int32_t constraint, dof;
 };
 
 // constraint rows in an order of elimination, and the envelope of their coupling matrix
-struct RowOrder {
+struct RowElimination {
   std::int32_t count;
   const std::int32_t *row;          // constraint row at each place
-  const std::int32_t *chord;        // the chord it belongs to
+  const std::int32_t *constraint;        // the chord it belongs to
   const std::int32_t *first;        // first place that each place is coupled with
   const std::int64_t *start;        // where each place's numbers begin in the envelope; count + 1
 };
@@ -170,7 +170,7 @@ struct Instruction {
 
 // A law as a program: instructions from `first`, whose results `outputs` are what the law gives. As it is run, its numbers
 // stand in a row: what it is given, its constants, its results (model/program_order.hpp).
-enum class ProgramPart : std::int32_t { settled, residuals, slopes, answers, stored };
+enum class ProgramPart : std::int32_t { known, residuals, slopes, results, stored };
 struct ProgramData {
   std::int32_t first, count;
   std::int32_t output, outputs;     // places in ProgramTable::outputs
@@ -185,18 +185,18 @@ struct ProgramTable {
   const Instruction *instructions;
   const double *constants;
   const std::int32_t *outputs;
-  std::int32_t most_values; // numbers of a run of the longest
+  std::int32_t max_values; // numbers of a run of the longest
 };
 
 // A table of one to three variables: polynomials of degree 1 or 3 in each, cell by cell. Its knots stand in
 // ModelData::table_numbers, axis by axis, then the coefficients of the cells, highest axis running fastest, of powers of the
 // distances from the cell's lower corner.
-enum class Beyond : std::int32_t { refuse, hold, zero, repeat }; // the ends: not a number, as at the end, nothing, all again
+enum class Extrapolation : std::int32_t { refuse, hold, zero, repeat }; // the ends: not a number, as at the end, nothing, all again
 struct TableData {
   std::int32_t variables, degree;
   std::int32_t cells[3];
   std::int32_t first; // of its numbers
-  Beyond beyond;
+  Extrapolation beyond;
   std::int32_t breaks[3], break_counts[3]; // along each variable, where value or slope jump: places in ModelData::table_breaks
   double low, high;                        // bounds of its values
 };
@@ -212,15 +212,15 @@ struct Functions {
 // What an element measures and acts along: the coordinate of a hinge; the distance of two points; the place of B in A (3);
 // place and attitude, as a rotation vector (6). Rates go with them; those of an attitude are angular velocity. A load
 // measures nothing but the velocity of B, in axes of the world or in its own (6).
-enum class Measure : std::int32_t { hinge, distance, place, pose, load_world, load_body };
+enum class Measure : std::int32_t { joint, distance, place, pose, load_world, load_body };
 
 // where an element measures and acts: between frames A and B, or at a hinge, of a tree or cut
 struct PortData {
   double R_FA[9], p_FA[3], R_FB[9], p_FB[3];
   Measure measure;
   std::int32_t body_a, body_b;
-  std::int32_t freedom, coordinate; // of a hinge of a tree; a freedom of an attitude has no coordinate (-1)
-  std::int32_t chord, part;         // of a cut hinge: the chord, and which of its speeds; else -1
+  std::int32_t dof, coordinate; // of a hinge of a tree; a freedom of an attitude has no coordinate (-1)
+  std::int32_t constraint, part;         // of a cut hinge: the chord, and which of its speeds; else -1
   std::int32_t actuator;            // at a hinge: from 1, whose bound what it gives counts to; 0: none
   std::int32_t turns;               // of a pose: the law of its element takes the rotation vector
 };
@@ -279,11 +279,11 @@ struct ElementData {
   std::int32_t measured;            // where its measures stand among those of all elements
   std::int32_t quiet;               // gives signals that nothing else takes: evaluated for the record only
   std::int32_t bounded;             // some port is that of an actuator
-  std::int32_t threshold, thresholds; // where its law changes branches: places in ModelData::thresholds
+  std::int32_t first_switching, switching_functions; // where its law changes branches: places in ModelData::thresholds
 };
 // A switching function: a number of a law at which that changes branches, where the number passes zero, or any of many levels:
 // whole numbers, or the breaks of a table.
-struct ThresholdData {
+struct SwitchingFunctionData {
   std::int32_t element;
   std::int32_t whole;       // it has levels
   std::int32_t table, axis; // whose breaks are the levels, and along which variable; table -1: whole numbers
@@ -297,13 +297,13 @@ struct WatchedData {
   std::int32_t first, count;      // its inputs among those of all
   std::int32_t support, supports; // angles that move its frames: places in ModelData::watch_support
 };
-constexpr int most_inputs = 192, most_outputs = 768, most_ports = 8, most_unknowns = 24; // of a law
+constexpr int max_law_inputs = 192, max_law_outputs = 768, max_ports = 8, max_unknowns = 24; // of a law
 
 // a prescribed coordinate of a hinge, attitude (and place) of a hinge, or constraint row
 struct DriveData {
   double offset;
   std::int32_t row;        // constraint row, or -1
-  std::int32_t freedom, coordinate; // of a hinge; the first of several
+  std::int32_t dof, coordinate; // of a hinge; the first of several
   std::int32_t law, level; // what the law gives: 0 position, 1 speed, 2 acceleration
   std::int32_t cosine;     // of a row: its residual is a cosine, less the offset; else the law's value less the offset
   std::int32_t turns;      // of an attitude: 3 laws of angles, or 4 of a quaternion of any length, from `law` on; else 0
@@ -315,7 +315,7 @@ struct DriveData {
 // ---- connections, for the loads that they transmit
 
 // the second marker of a hinge of a tree
-struct HingeMarker {
+struct JointMarkerData {
   double R_FM[9], p_FM[3]; // in F of its body
   std::int32_t place;      // the hinge's place in the list of bodies
   std::int32_t body;       // that the second marker is on
@@ -325,22 +325,22 @@ struct HingeMarker {
 // ---- own numbers: what may be given other values without compiling again, and the entries of the tables that follow
 
 // A marker on a body of the user: its pose in the user's frame, constant or by own numbers: place (3), rotation vector (3).
-struct MarkerRecipe {
+struct MarkerMap {
   double R[9], p[3];
   std::int32_t number; // the first of them; -1: constant
 };
 // where frame F of a body of the user is: at the marker that its hinge carries, turned by constant axes
-struct FrameRecipe {
+struct FrameMap {
   double axes[9];
   std::int32_t marker;
 };
 // mass, centre of mass (3) and inertia about it (xx xy xz yy yz zz), axes of the user's frame
-struct InertiaRecipe {
+struct InertiaMap {
   std::int32_t body, user, number; // place in the list; the user's number; the first own number
 };
 // a marker turned by constant axes, seen from F
-enum class PoseTarget : std::int32_t { hinge, body, chord_a, chord_b, chord_marker, port_a, port_b, marker };
-struct PoseRecipe {
+enum class PoseTarget : std::int32_t { joint, body, constraint_a, constraint_b, constraint_marker, port_a, port_b, marker };
+struct PoseMap {
   double axes[9];
   std::int32_t marker;
   std::int32_t base;   // the user's number of the body whose F it is seen from; -1: from the user's frame
@@ -348,8 +348,8 @@ struct PoseRecipe {
   std::int32_t row;    // of that table
 };
 // factor times one own number, or times two
-enum class ScalarTarget : std::int32_t { pitch, armature, chord, coupled, law, offset, elastic, joint, gravity };
-struct ScalarRecipe {
+enum class ScalarTarget : std::int32_t { pitch, armature, constraint, coupled, law, offset, elastic, joint, gravity };
+struct ScalarMap {
   double factor;
   std::int32_t number, second; // second: -1 if there is none
   ScalarTarget target;
@@ -357,14 +357,14 @@ struct ScalarRecipe {
                                // of the constants of their programs
 };
 
-struct Recipes {
+struct ParameterMaps {
   std::int32_t numbers, markers, inertias, poses, scalars;
   const double *number, *described; // own numbers, as they are and as poses of markers stand in their recipes
-  const MarkerRecipe *marker;
-  const FrameRecipe *frame; // one for each body of the user
-  const InertiaRecipe *inertia;
-  const PoseRecipe *pose;
-  const ScalarRecipe *scalar;
+  const MarkerMap *marker;
+  const FrameMap *frame; // one for each body of the user
+  const InertiaMap *inertia;
+  const PoseMap *pose;
+  const ScalarMap *scalar;
 };
 
 struct ModelData {
@@ -377,16 +377,16 @@ struct ModelData {
   const double *armature; // nv: inertia of drive trains, seen at the freedoms
   const double *lent;     // nv, or null: inertia that loops are solved with and that is taken back (constraints/loop_dynamics.hpp)
   const std::int32_t *coordinate; // of each freedom, where it has one of its own; else -1
-  const HingeMarker *markers; // users: second markers of the hinges
+  const JointMarkerData *markers; // users: second markers of the hinges
   // flexible bodies
-  std::int32_t modal_count, most_modes;
+  std::int32_t modal_count, max_modes;
   const ModalData *modal;
   const double *modal_numbers;
   std::int64_t modal_loads, modal_squares, modal_factors; // room that all modal bodies need
   // closures
-  std::int32_t chord_count, nc; // chords and their rows
+  std::int32_t loop_constraint_count, nc; // chords and their rows
   std::int32_t cut_nq, cut_nv;  // coordinates and speeds of all cut hinges
-  const ChordData *chords;
+  const LoopConstraintData *loop_constraints;
   const CurveData *curves;
   const CurvePiece *pieces;
   const std::int32_t *support;      // freedoms that move a chord's ends against each other, chord by chord
@@ -399,12 +399,12 @@ struct ModelData {
   double length;                    // characteristic length of the system, m
   std::int32_t spare_rows;          // rows that are not among the lean ones
   std::int64_t spare_loads;         // connections that states of self-stress load, all together
-  RowOrder all_rows;                // every row
-  RowOrder lean_rows;               // without those that repeat others of their chord in every configuration
+  RowElimination all_rows;                // every row
+  RowElimination lean_rows;               // without those that repeat others of their chord in every configuration
   const unsigned char *lean;        // of each row: it is among the lean ones
   // joints by programs
   ProgramTable joints;
-  std::int32_t custom_hinges;       // how many the trees have
+  std::int32_t custom_joints;       // how many the trees have
   const double *inner_starts;       // of chains
   // elements, laws, drives
   std::int32_t drive_count, hosted_laws, parameter_count;
@@ -414,8 +414,8 @@ struct ModelData {
   std::int32_t actuator_count;
   bool looks_at_bodies;             // some element needs poses and velocities in the world
   const ElementData *elements;
-  const ThresholdData *thresholds;
-  std::int32_t threshold_count;
+  const SwitchingFunctionData *switching_functions;
+  std::int32_t switching_count;
   const WatchedData *watched;
   const std::int32_t *watch_support; // freedoms
   std::int32_t watched_count, watch_inputs; // elements, and the inputs of all of them
@@ -432,7 +432,7 @@ struct ModelData {
   const LawData *laws;
   const double *law_numbers;
   FrontTables fronts; // of the Newton systems of implicit steps
-  Recipes recipes;
+  ParameterMaps recipes;
   std::int64_t law_number_count, support_count, modal_number_count, joint_constant_count; // sizes of tables
   const void *varied; // numbers in place of those of the tables, dual ones or those of each lane (model/parameter_maps.hpp); null: as they stand
 };
@@ -447,6 +447,6 @@ struct PointsData {
 };
 
 // connections whose loads are told: hinges of the trees, then chords
-inline std::int32_t connection_count(const ModelData &m) { return m.users + m.chord_count; }
+inline std::int32_t connection_count(const ModelData &m) { return m.users + m.loop_constraint_count; }
 
 } // namespace dalembert

@@ -20,24 +20,24 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class S> struct BodyNumbers {
+template <class S> struct BodyParameters {
   S R_PJ[9], p_PJ[3], mass, h[3], J[6], R_FB[9], p_FB[3], pitch;
 };
-template <class S> struct EndNumbers { // of chords and ports
+template <class S> struct EndpointParameters { // of chords and ports
   S R_FA[9], p_FA[3], R_FB[9], p_FB[3];
 };
-template <class S> struct ChordNumbers : EndNumbers<S> {
+template <class S> struct LoopConstraintParameters : EndpointParameters<S> {
   S R_FM[9], parameter;
 };
-template <class S> struct MarkerNumbers {
+template <class S> struct MarkerParameters {
   S R_FM[9], p_FM[3];
 };
 
-template <class S> struct Numbers {
-  BodyNumbers<S> *bodies; // nb + 1
-  ChordNumbers<S> *chords;
-  EndNumbers<S> *ports;
-  MarkerNumbers<S> *markers;
+template <class S> struct ParameterTables {
+  BodyParameters<S> *bodies; // nb + 1
+  LoopConstraintParameters<S> *loop_constraints;
+  EndpointParameters<S> *ports;
+  MarkerParameters<S> *markers;
   S *armature, *support_factor, *law_numbers, *offsets;
   S *joint_constants;     // of the programs of joints
   S *elastic;             // of each flexible body stiffness, then damping, n x n each
@@ -56,14 +56,14 @@ inline std::int64_t elastic_place(const ModalData &body) {
   return body.elastic;
 }
 
-template <class S> inline std::size_t lay_out(const ModelData &m, std::byte *base, Numbers<S> &n) {
+template <class S> inline std::size_t lay_out(const ModelData &m, std::byte *base, ParameterTables<S> &n) {
   Arena arena{base};
   if (!m.recipes.numbers)
     return 0;
-  n.bodies = arena.take<BodyNumbers<S>>(std::size_t(m.nb) + 1);
-  n.chords = arena.take<ChordNumbers<S>>(std::size_t(m.chord_count));
-  n.ports = arena.take<EndNumbers<S>>(std::size_t(m.port_count));
-  n.markers = arena.take<MarkerNumbers<S>>(std::size_t(m.users));
+  n.bodies = arena.take<BodyParameters<S>>(std::size_t(m.nb) + 1);
+  n.loop_constraints = arena.take<LoopConstraintParameters<S>>(std::size_t(m.loop_constraint_count));
+  n.ports = arena.take<EndpointParameters<S>>(std::size_t(m.port_count));
+  n.markers = arena.take<MarkerParameters<S>>(std::size_t(m.users));
   n.armature = arena.take<S>(m.armature ? std::size_t(m.nv) : 0);
   n.support_factor = arena.take<S>(std::size_t(m.support_count));
   n.law_numbers = arena.take<S>(std::size_t(m.law_number_count));
@@ -83,21 +83,21 @@ template <class S, std::size_t N> DALEMBERT_INLINE void lift_all(const double (&
     to[k] = S(from[k]);
 }
 
-template <class S> inline void start_numbers(const ModelData &m, Numbers<S> &n) {
+template <class S> inline void start_numbers(const ModelData &m, ParameterTables<S> &n) {
   for (int i = 0; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
-    BodyNumbers<S> &to = n.bodies[i];
+    BodyParameters<S> &to = n.bodies[i];
     lift_all(b.R_PJ, to.R_PJ), lift_all(b.p_PJ, to.p_PJ), lift_all(b.h, to.h), lift_all(b.J, to.J);
     lift_all(b.R_FB, to.R_FB), lift_all(b.p_FB, to.p_FB);
     to.mass = S(b.mass), to.pitch = S(b.pitch);
   }
-  const auto ends = [](const auto &from, EndNumbers<S> &to) {
+  const auto ends = [](const auto &from, EndpointParameters<S> &to) {
     lift_all(from.R_FA, to.R_FA), lift_all(from.p_FA, to.p_FA), lift_all(from.R_FB, to.R_FB), lift_all(from.p_FB, to.p_FB);
   };
-  for (int k = 0; k < m.chord_count; ++k) {
-    ends(m.chords[k], n.chords[k]);
-    lift_all(m.chords[k].R_FM, n.chords[k].R_FM);
-    n.chords[k].parameter = S(m.chords[k].parameter);
+  for (int k = 0; k < m.loop_constraint_count; ++k) {
+    ends(m.loop_constraints[k], n.loop_constraints[k]);
+    lift_all(m.loop_constraints[k].R_FM, n.loop_constraints[k].R_FM);
+    n.loop_constraints[k].parameter = S(m.loop_constraints[k].parameter);
   }
   for (int k = 0; k < m.port_count; ++k)
     ends(m.ports[k], n.ports[k]);
@@ -125,7 +125,7 @@ template <class S> inline void start_numbers(const ModelData &m, Numbers<S> &n) 
 // ---- in lanes
 
 // what start_numbers has made of the model of one lane
-inline void put_lane(const ModelData &m, const Numbers<double> &from, int lane, Numbers<Pack> &to) {
+inline void set_lane_parameters(const ModelData &m, const ParameterTables<double> &from, int lane, ParameterTables<Pack> &to) {
   const auto put = [&](const auto *these, auto *there, std::size_t rows) {
     const double *numbers = reinterpret_cast<const double *>(these);
     Pack *lanes = reinterpret_cast<Pack *>(there);
@@ -134,7 +134,7 @@ inline void put_lane(const ModelData &m, const Numbers<double> &from, int lane, 
       lanes[k].set(lane, numbers[k]);
   };
   put(from.bodies, to.bodies, std::size_t(m.nb) + 1);
-  put(from.chords, to.chords, std::size_t(m.chord_count));
+  put(from.loop_constraints, to.loop_constraints, std::size_t(m.loop_constraint_count));
   put(from.ports, to.ports, std::size_t(m.port_count));
   put(from.markers, to.markers, std::size_t(m.users));
   put(from.armature, to.armature, m.armature ? std::size_t(m.nv) : 0);
@@ -180,7 +180,7 @@ template <class S> DALEMBERT_INLINE void put_mat(const Mat3<S> &R, S *to) {
 template <class S> DALEMBERT_INLINE void put_vec(const Vec3<S> &p, S *to) { to[0] = p.x, to[1] = p.y, to[2] = p.z; }
 
 // described: own numbers that the constant poses of markers belong to
-template <class S> inline void place_marker(const MarkerRecipe &recipe, const double *described, const S *p, Pose<S> &to) {
+template <class S> inline void place_marker(const MarkerMap &recipe, const double *described, const S *p, Pose<S> &to) {
   to = {mat_from<S>(recipe.R), {S(recipe.p[0]), S(recipe.p[1]), S(recipe.p[2])}};
   if (recipe.number < 0)
     return;
@@ -193,7 +193,7 @@ template <class S> inline void place_marker(const MarkerRecipe &recipe, const do
 }
 
 // (2)
-template <class S> inline void place_inertia(const S *own, const Pose<S> &X, BodyNumbers<S> &to) {
+template <class S> inline void place_inertia(const S *own, const Pose<S> &X, BodyParameters<S> &to) {
   const S &mass = own[0];
   const Vec3<S> c = mul(X.R, Vec3<S>{own[1], own[2], own[3]}) + X.p;
   Sym3<S> J = rotate(X.R, Sym3<S>{own[4], own[5], own[6], own[7], own[8], own[9]});
@@ -205,23 +205,23 @@ template <class S> inline void place_inertia(const S *own, const Pose<S> &X, Bod
   std::copy(all, all + 6, to.J);
 }
 
-template <class S> inline void put_pose(const PoseRecipe &recipe, const Pose<S> &X, Numbers<S> &n) {
+template <class S> inline void put_pose(const PoseMap &recipe, const Pose<S> &X, ParameterTables<S> &n) {
   S *R = nullptr, *p = nullptr;
   switch (recipe.target) {
-  case PoseTarget::hinge:
+  case PoseTarget::joint:
     R = n.bodies[recipe.row].R_PJ, p = n.bodies[recipe.row].p_PJ;
     break;
   case PoseTarget::body:
     R = n.bodies[recipe.row].R_FB, p = n.bodies[recipe.row].p_FB;
     break;
-  case PoseTarget::chord_a:
-    R = n.chords[recipe.row].R_FA, p = n.chords[recipe.row].p_FA;
+  case PoseTarget::constraint_a:
+    R = n.loop_constraints[recipe.row].R_FA, p = n.loop_constraints[recipe.row].p_FA;
     break;
-  case PoseTarget::chord_b:
-    R = n.chords[recipe.row].R_FB, p = n.chords[recipe.row].p_FB;
+  case PoseTarget::constraint_b:
+    R = n.loop_constraints[recipe.row].R_FB, p = n.loop_constraints[recipe.row].p_FB;
     break;
-  case PoseTarget::chord_marker:
-    R = n.chords[recipe.row].R_FM;
+  case PoseTarget::constraint_marker:
+    R = n.loop_constraints[recipe.row].R_FM;
     break;
   case PoseTarget::port_a:
     R = n.ports[recipe.row].R_FA, p = n.ports[recipe.row].p_FA;
@@ -238,14 +238,14 @@ template <class S> inline void put_pose(const PoseRecipe &recipe, const Pose<S> 
     put_vec(X.p, p);
 }
 
-template <class S> inline S &scalar_place(const ScalarRecipe &recipe, Numbers<S> &n) {
+template <class S> inline S &scalar_place(const ScalarMap &recipe, ParameterTables<S> &n) {
   switch (recipe.target) {
   case ScalarTarget::pitch:
     return n.bodies[recipe.row].pitch;
   case ScalarTarget::armature:
     return n.armature[recipe.row];
-  case ScalarTarget::chord:
-    return n.chords[recipe.row].parameter;
+  case ScalarTarget::constraint:
+    return n.loop_constraints[recipe.row].parameter;
   case ScalarTarget::coupled:
     return n.support_factor[recipe.row];
   case ScalarTarget::law:
@@ -263,8 +263,8 @@ template <class S> inline S &scalar_place(const ScalarRecipe &recipe, Numbers<S>
 }
 
 // all entries that follow from own numbers p; the others stand there
-template <class S> inline void follow_numbers(const ModelData &m, const S *p, Numbers<S> &n) {
-  const Recipes &all = m.recipes;
+template <class S> inline void apply_parameter_maps(const ModelData &m, const S *p, ParameterTables<S> &n) {
+  const ParameterMaps &all = m.recipes;
   for (int k = 0; k < all.markers; ++k)
     place_marker(all.marker[k], all.described, p, n.marked[k]);
   n.framed[0] = {mat_from<S>(std::initializer_list<double>{1, 0, 0, 0, 1, 0, 0, 0, 1}.begin()), zero3<S>()};
@@ -276,13 +276,13 @@ template <class S> inline void follow_numbers(const ModelData &m, const S *p, Nu
   for (int k = 0; k < all.inertias; ++k)
     place_inertia(p + all.inertia[k].number, n.framed[all.inertia[k].user], n.bodies[all.inertia[k].body]);
   for (int k = 0; k < all.poses; ++k) {
-    const PoseRecipe &recipe = all.pose[k];
+    const PoseMap &recipe = all.pose[k];
     Pose<S> X = recipe.marker < 0 ? n.framed[0] : n.marked[recipe.marker];
     X.R = mul(X.R, mat_from<S>(recipe.axes));
     put_pose(recipe, recipe.base < 0 ? X : compose(n.framed[recipe.base], X), n);
   }
   for (int k = 0; k < all.scalars; ++k) {
-    const ScalarRecipe &recipe = all.scalar[k];
+    const ScalarMap &recipe = all.scalar[k];
     const S value = recipe.factor * p[recipe.number];
     scalar_place(recipe, n) = recipe.second < 0 ? value : value * p[recipe.second];
   }
@@ -290,57 +290,57 @@ template <class S> inline void follow_numbers(const ModelData &m, const S *p, Nu
 
 // ---- what kernels read
 
-template <class T> inline const Numbers<T> *numbers_of(const ModelData &m) { return static_cast<const Numbers<T> *>(m.varied); }
+template <class T> inline const ParameterTables<T> *parameters_of(const ModelData &m) { return static_cast<const ParameterTables<T> *>(m.varied); }
 template <class T> constexpr bool varies = std::is_same_v<T, Dual> || std::is_same_v<T, Pack>;
 
 // calls f with the numbers of a row: those of the tables, or dual numbers, or those of each lane, in their place
-template <class T, class F> DALEMBERT_INLINE decltype(auto) seen(const ModelData &m, const BodyData &b, F &&f) {
+template <class T, class F> DALEMBERT_INLINE decltype(auto) table_entry(const ModelData &m, const BodyData &b, F &&f) {
   if constexpr (varies<T>)
     if (m.varied)
-      return f(numbers_of<T>(m)->bodies[&b - m.bodies]);
+      return f(parameters_of<T>(m)->bodies[&b - m.bodies]);
   return f(b);
 }
-template <class T, class F> DALEMBERT_INLINE decltype(auto) seen(const ModelData &m, const ChordData &chord, F &&f) {
+template <class T, class F> DALEMBERT_INLINE decltype(auto) table_entry(const ModelData &m, const LoopConstraintData &constraint, F &&f) {
   if constexpr (varies<T>)
     if (m.varied)
-      return f(numbers_of<T>(m)->chords[&chord - m.chords]);
-  return f(chord);
+      return f(parameters_of<T>(m)->loop_constraints[&constraint - m.loop_constraints]);
+  return f(constraint);
 }
-template <class T, class F> DALEMBERT_INLINE decltype(auto) seen(const ModelData &m, const PortData &port, F &&f) {
+template <class T, class F> DALEMBERT_INLINE decltype(auto) table_entry(const ModelData &m, const PortData &port, F &&f) {
   if constexpr (varies<T>)
     if (m.varied)
-      return f(numbers_of<T>(m)->ports[&port - m.ports]);
+      return f(parameters_of<T>(m)->ports[&port - m.ports]);
   return f(port);
 }
 
 // single numbers: of type double unless T varies
-template <class T> DALEMBERT_INLINE auto parameter_of(const ModelData &m, const ChordData &chord) {
+template <class T> DALEMBERT_INLINE auto parameter_of(const ModelData &m, const LoopConstraintData &constraint) {
   if constexpr (varies<T>)
-    return m.varied ? numbers_of<T>(m)->chords[&chord - m.chords].parameter : T(chord.parameter);
+    return m.varied ? parameters_of<T>(m)->loop_constraints[&constraint - m.loop_constraints].parameter : T(constraint.parameter);
   else
-    return chord.parameter;
+    return constraint.parameter;
 }
 template <class T> DALEMBERT_INLINE auto factor_of(const ModelData &m, std::int32_t place) {
   if constexpr (varies<T>)
-    return m.varied ? numbers_of<T>(m)->support_factor[place] : T(m.support_factor[place]);
+    return m.varied ? parameters_of<T>(m)->support_factor[place] : T(m.support_factor[place]);
   else
     return m.support_factor[place];
 }
-template <class T> DALEMBERT_INLINE auto armature_of(const ModelData &m, std::int32_t freedom) {
+template <class T> DALEMBERT_INLINE auto armature_of(const ModelData &m, std::int32_t dof) {
   if constexpr (varies<T>)
-    return m.varied ? numbers_of<T>(m)->armature[freedom] : T(m.armature[freedom]);
+    return m.varied ? parameters_of<T>(m)->armature[dof] : T(m.armature[dof]);
   else
-    return m.armature[freedom];
+    return m.armature[dof];
 }
 template <class T> DALEMBERT_INLINE auto offset_of(const ModelData &m, const DriveData &drive) {
   if constexpr (varies<T>)
-    return m.varied ? numbers_of<T>(m)->offsets[&drive - m.drives] : T(drive.offset);
+    return m.varied ? parameters_of<T>(m)->offsets[&drive - m.drives] : T(drive.offset);
   else
     return drive.offset;
 }
 template <class T> DALEMBERT_INLINE T gravity_of(const ModelData &m, int axis) {
   if constexpr (varies<T>)
-    return m.varied ? numbers_of<T>(m)->gravity[axis] : T(m.gravity[axis]);
+    return m.varied ? parameters_of<T>(m)->gravity[axis] : T(m.gravity[axis]);
   else
     return T(m.gravity[axis]);
 }

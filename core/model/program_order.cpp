@@ -144,13 +144,13 @@ private:
   // the part that result k belongs to
   ProgramPart of_output(std::int32_t k) const {
     if (!law)
-      return ProgramPart::settled;
+      return ProgramPart::known;
     const std::int32_t stored = law->measures + law->states, residual = stored + 1 + law->signals, n = law->unknowns;
     if (k == stored)
       return ProgramPart::stored;
     if (k < residual)
-      return ProgramPart::answers;
-    return k < residual + n ? ProgramPart::residuals : k < residual + n + n * n ? ProgramPart::slopes : ProgramPart::settled;
+      return ProgramPart::results;
+    return k < residual + n ? ProgramPart::residuals : k < residual + n + n * n ? ProgramPart::slopes : ProgramPart::known;
   }
 
   // each where it is first wanted; what is wanted of what is settled, at once
@@ -158,15 +158,15 @@ private:
     for (std::int32_t k = 0; k < program.outputs; ++k) {
       const std::size_t i = std::size_t(rows.outputs[std::size_t(program.output + k)]);
       const std::int32_t p = number(of_output(k));
-      if (p == number(ProgramPart::settled) && unsettled[i])
+      if (p == number(ProgramPart::known) && unsettled[i])
         throw std::invalid_argument("unknowns begin at what hangs on them");
       part[i] = std::min(part[i], p);
     }
     for (std::size_t i = count; i-- > 0;) {
       if (step(i).branch && !is_own(i))
-        part[i] = std::min(part[i], number(ProgramPart::answers));
+        part[i] = std::min(part[i], number(ProgramPart::results));
       if (part[i] < number(ProgramPart::stored) && !unsettled[i])
-        part[i] = number(ProgramPart::settled);
+        part[i] = number(ProgramPart::known);
       for (int k = 0; constant[i] == nowhere && k < operands(step(i), tables); ++k) {
         std::int32_t &before = part[std::size_t(operand(step(i), k))];
         before = std::min(before, part[i]);
@@ -249,7 +249,7 @@ void order_programs(ProgramRows &rows, const std::vector<TableData> &tables, con
 }
 
 bool takes(const ProgramRows &rows, const std::vector<TableData> &tables, const ProgramData &program, std::int32_t input) {
-  for (std::int32_t i = 0; i < program.ends[number(ProgramPart::answers)]; ++i) {
+  for (std::int32_t i = 0; i < program.ends[number(ProgramPart::results)]; ++i) {
     const Instruction &step = rows.instructions[std::size_t(program.first + i)];
     for (int k = 0; k < operands(step, tables); ++k)
       if (operand(step, k) == input)

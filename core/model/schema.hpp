@@ -32,10 +32,10 @@ template <> inline std::vector<Field> fields<BodyData>() {
           field("J", &S::J),             field("R_FB", &S::R_FB),       field("p_FB", &S::p_FB),     field("pitch", &S::pitch),
           field("kind", &S::kind),       field("form", &S::form),       field("parent", &S::parent), field("reversed", &S::reversed),
           field("nv", &S::nv),           field("program", &S::program), field("user", &S::user),     field("owner", &S::owner),
-          field("hinge", &S::hinge),     field("modal", &S::modal),     field("shape", &S::shape),   field("moves", &S::moves)};
+          field("hinge", &S::joint),     field("modal", &S::modal),     field("shape", &S::shape),   field("moves", &S::moves)};
 }
-template <> inline std::vector<Field> fields<HingeMarker>() {
-  using S = HingeMarker;
+template <> inline std::vector<Field> fields<JointMarkerData>() {
+  using S = JointMarkerData;
   return {field("R_FM", &S::R_FM), field("p_FM", &S::p_FM), field("place", &S::place), field("body", &S::body), field("outboard", &S::outboard)};
 }
 template <> inline std::vector<Field> fields<ModalData>() {
@@ -43,17 +43,17 @@ template <> inline std::vector<Field> fields<ModalData>() {
   return {field("modes", &S::modes), field("order_zero", &S::order_zero), field("second", &S::second), field("source", &S::source),
           field("table", &S::table), field("elastic", &S::elastic)};
 }
-template <> inline std::vector<Field> fields<ChordData>() {
-  using S = ChordData;
+template <> inline std::vector<Field> fields<LoopConstraintData>() {
+  using S = LoopConstraintData;
   return {field("R_FA", &S::R_FA),           field("p_FA", &S::p_FA),       field("R_FB", &S::R_FB),     field("p_FB", &S::p_FB),
           field("R_FM", &S::R_FM),           field("parameter", &S::parameter), field("form", &S::form), field("kind", &S::kind),
           field("body_a", &S::body_a),       field("body_b", &S::body_b),   field("curve", &S::curve),   field("program", &S::program),
           field("inner", &S::inner),         field("start", &S::start),     field("starts", &S::starts), field("rows", &S::rows),
           field("kept", &S::kept),           field("held", &S::held),       field("nq", &S::nq),               field("nv", &S::nv)};
 }
-template <> inline std::vector<Field> fields<CoupledData>() {
-  using S = CoupledData;
-  return {field("factor", &S::factor), field("chord", &S::chord), field("freedom", &S::freedom)};
+template <> inline std::vector<Field> fields<CouplingTermData>() {
+  using S = CouplingTermData;
+  return {field("factor", &S::factor), field("chord", &S::constraint), field("freedom", &S::dof)};
 }
 template <> inline std::vector<Field> fields<CurveData>() {
   using S = CurveData;
@@ -82,8 +82,8 @@ template <> inline std::vector<Field> fields<ElementData>() {
 template <> inline std::vector<Field> fields<PortData>() {
   using S = PortData;
   return {field("R_FA", &S::R_FA),     field("p_FA", &S::p_FA),       field("R_FB", &S::R_FB),       field("p_FB", &S::p_FB),
-          field("measure", &S::measure), field("body_a", &S::body_a),   field("body_b", &S::body_b),   field("freedom", &S::freedom),
-          field("coordinate", &S::coordinate), field("chord", &S::chord), field("part", &S::part), field("actuator", &S::actuator)};
+          field("measure", &S::measure), field("body_a", &S::body_a),   field("body_b", &S::body_b),   field("freedom", &S::dof),
+          field("coordinate", &S::coordinate), field("chord", &S::constraint), field("part", &S::part), field("actuator", &S::actuator)};
 }
 template <> inline std::vector<Field> fields<InputData>() {
   using S = InputData;
@@ -104,7 +104,7 @@ template <> inline std::vector<Field> fields<TableData>() {
 }
 template <> inline std::vector<Field> fields<DriveData>() {
   using S = DriveData;
-  return {field("offset", &S::offset),         field("row", &S::row), field("freedom", &S::freedom),
+  return {field("offset", &S::offset),         field("row", &S::row), field("freedom", &S::dof),
           field("coordinate", &S::coordinate), field("law", &S::law), field("level", &S::level),
           field("cosine", &S::cosine),         field("turns", &S::turns), field("axes", &S::axes),
           field("moves", &S::moves),           field("wraps", &S::wraps)};
@@ -114,25 +114,25 @@ template <> inline std::vector<Field> fields<LawData>() {
   return {field("kind", &S::kind), field("first", &S::first), field("count", &S::count), field("degree", &S::degree)};
 }
 
-template <> inline std::vector<Field> fields<MarkerRecipe>() {
-  using S = MarkerRecipe;
+template <> inline std::vector<Field> fields<MarkerMap>() {
+  using S = MarkerMap;
   return {field("R", &S::R), field("p", &S::p), field("number", &S::number)};
 }
-template <> inline std::vector<Field> fields<FrameRecipe>() {
-  using S = FrameRecipe;
+template <> inline std::vector<Field> fields<FrameMap>() {
+  using S = FrameMap;
   return {field("axes", &S::axes), field("marker", &S::marker)};
 }
-template <> inline std::vector<Field> fields<InertiaRecipe>() {
-  using S = InertiaRecipe;
+template <> inline std::vector<Field> fields<InertiaMap>() {
+  using S = InertiaMap;
   return {field("body", &S::body), field("user", &S::user), field("number", &S::number)};
 }
-template <> inline std::vector<Field> fields<PoseRecipe>() {
-  using S = PoseRecipe;
+template <> inline std::vector<Field> fields<PoseMap>() {
+  using S = PoseMap;
   return {field("axes", &S::axes),   field("marker", &S::marker), field("base", &S::base),
           field("target", &S::target), field("row", &S::row)};
 }
-template <> inline std::vector<Field> fields<ScalarRecipe>() {
-  using S = ScalarRecipe;
+template <> inline std::vector<Field> fields<ScalarMap>() {
+  using S = ScalarMap;
   return {field("factor", &S::factor), field("number", &S::number), field("second", &S::second), field("target", &S::target),
           field("row", &S::row)};
 }
@@ -141,7 +141,7 @@ template <> inline std::vector<Field> fields<ScalarRecipe>() {
 template <class Visit> inline void for_each_table(Tables &t, Visit &&visit) {
   visit("bodies", t.bodies), visit("markers", t.markers), visit("armature", t.armature), visit("lent", t.lent);
   visit("modal", t.modal), visit("modal_numbers", t.modal_numbers);
-  visit("chords", t.chords), visit("coupled", t.coupled), visit("curves", t.curves), visit("pieces", t.pieces);
+  visit("chords", t.loop_constraints), visit("coupled", t.coupled), visit("curves", t.curves), visit("pieces", t.pieces);
   visit("joint_programs", t.joints.programs), visit("joint_instructions", t.joints.instructions);
   visit("joint_constants", t.joints.constants), visit("joint_outputs", t.joints.outputs), visit("inner_starts", t.inner_starts);
   visit("all_rows", t.all_rows), visit("lean_rows", t.lean_rows), visit("holonomic", t.holonomic);
@@ -169,14 +169,14 @@ struct Enumeration {
 template <class E> inline Name named(const char *name, E value) { return {name, static_cast<std::int32_t>(value)}; }
 
 inline std::vector<Enumeration> enumerations() {
-  using F = Form;
-  using C = ChordForm;
+  using F = JointForm;
+  using C = LoopConstraintForm;
   using M = Measure;
   using S = Source;
   using G = LawForm;
   using K = LawKind;
   using O = Operation;
-  using B = Beyond;
+  using B = Extrapolation;
   using P = PoseTarget;
   using N = ScalarTarget;
   return {
@@ -184,10 +184,10 @@ inline std::vector<Enumeration> enumerations() {
        {named("none", F::none), named("about_z", F::about_z), named("along_z", F::along_z), named("columns", F::columns),
         named("custom", F::custom), named("modal", F::modal), named("node", F::node)}},
       {"chord_form",
-       {named("hinge", C::hinge), named("constraint", C::constraint), named("custom", C::custom), named("chain", C::chain),
+       {named("hinge", C::joint), named("constraint", C::constraint), named("custom", C::custom), named("chain", C::chain),
         named("coupling", C::coupling)}},
       {"measure",
-       {named("hinge", M::hinge), named("distance", M::distance), named("place", M::place), named("pose", M::pose),
+       {named("hinge", M::joint), named("distance", M::distance), named("place", M::place), named("pose", M::pose),
         named("load_world", M::load_world), named("load_body", M::load_body)}},
       {"source",
        {named("law", S::law), named("port", S::port), named("state", S::state), named("signal", S::signal), named("feedback", S::feedback)}},
@@ -207,13 +207,13 @@ inline std::vector<Enumeration> enumerations() {
         named("floor", O::floor)}},
       {"beyond", {named("refuse", B::refuse), named("hold", B::hold), named("zero", B::zero), named("repeat", B::repeat)}},
       {"pose_target",
-       {named("hinge", P::hinge), named("body", P::body), named("chord_a", P::chord_a), named("chord_b", P::chord_b),
-        named("chord_marker", P::chord_marker), named("port_a", P::port_a), named("port_b", P::port_b), named("marker", P::marker)}},
+       {named("hinge", P::joint), named("body", P::body), named("chord_a", P::constraint_a), named("chord_b", P::constraint_b),
+        named("chord_marker", P::constraint_marker), named("port_a", P::port_a), named("port_b", P::port_b), named("marker", P::marker)}},
       {"scalar_target",
-       {named("pitch", N::pitch), named("armature", N::armature), named("chord", N::chord), named("coupled", N::coupled), named("law", N::law),
+       {named("pitch", N::pitch), named("armature", N::armature), named("chord", N::constraint), named("coupled", N::coupled), named("law", N::law),
         named("offset", N::offset), named("elastic", N::elastic), named("joint", N::joint), named("gravity", N::gravity)}},
       {"limit",
-       {{"inputs", most_inputs}, {"outputs", most_outputs}, {"ports", most_ports}, {"unknowns", most_unknowns}, {"curve_degree", curve_degree}}},
+       {{"inputs", max_law_inputs}, {"outputs", max_law_outputs}, {"ports", max_ports}, {"unknowns", max_unknowns}, {"curve_degree", curve_degree}}},
   };
 }
 

@@ -78,7 +78,7 @@ struct Axis {
   bool breaks_off(int cell, bool end, double size) const {
     bool found = false;
     at_side(cell, end, [&](double value, double slope) {
-      found |= std::fabs(slope) > 1e-9 * size || (table.beyond == Beyond::zero && std::fabs(value) > 1e-9 * size);
+      found |= std::fabs(slope) > 1e-9 * size || (table.beyond == Extrapolation::zero && std::fabs(value) > 1e-9 * size);
     });
     return found;
   }
@@ -101,7 +101,7 @@ void find_bounds(TableData &table, const double *numbers) {
     cells *= table.cells[k];
   }
   const int order = table.degree + 1, n1 = table.variables > 1 ? order : 1, n2 = table.variables > 2 ? order : 1;
-  table.low = table.beyond == Beyond::zero ? 0.0 : INFINITY, table.high = -table.low;
+  table.low = table.beyond == Extrapolation::zero ? 0.0 : INFINITY, table.high = -table.low;
   for (std::ptrdiff_t cell = 0; cell < cells; ++cell) {
     double width[3] = {};
     std::ptrdiff_t rest = cell;
@@ -133,7 +133,7 @@ void find_table_breaks(Tables &t, ModelData &m) {
         continue;
       const Axis axis(table, t.table_numbers.data(), k);
       const int cells = table.cells[k];
-      const bool refuses = table.beyond == Beyond::refuse, repeats = table.beyond == Beyond::repeat;
+      const bool refuses = table.beyond == Extrapolation::refuse, repeats = table.beyond == Extrapolation::repeat;
       if (refuses || (repeats ? axis.breaks(cells - 1, 0, size) : axis.breaks_off(0, false, size)))
         t.table_breaks.push_back(axis.knots[0]);
       for (int j = 1; j < cells; ++j)
@@ -149,7 +149,7 @@ void find_table_breaks(Tables &t, ModelData &m) {
 
 // ---- switching functions
 
-void find_thresholds(Tables &t, ModelData &m) {
+void find_switching_functions(Tables &t, ModelData &m) {
   std::vector<std::set<std::int32_t>> followed(t.laws_of_elements.programs.size());
   for (std::size_t k = 0; k < followed.size(); ++k) {
     const ProgramData &program = t.laws_of_elements.programs[k];
@@ -162,14 +162,14 @@ void find_thresholds(Tables &t, ModelData &m) {
         followed[k].insert(std::abs(step.branch) + j);
     }
   }
-  t.thresholds.clear();
+  t.switching_functions.clear();
   for (std::size_t k = 0; k < t.elements.size(); ++k) {
     ElementData &e = t.elements[k];
-    e.threshold = size_of(t.thresholds), e.thresholds = 0;
-    const auto add = [&](std::int32_t number) -> ThresholdData & {
-      e.thresholds = std::max(e.thresholds, number);
-      t.thresholds.resize(std::size_t(e.threshold + e.thresholds), ThresholdData{std::int32_t(k), 0, -1, 0, 0});
-      return t.thresholds[std::size_t(e.threshold + number - 1)];
+    e.first_switching = size_of(t.switching_functions), e.switching_functions = 0;
+    const auto add = [&](std::int32_t number) -> SwitchingFunctionData & {
+      e.switching_functions = std::max(e.switching_functions, number);
+      t.switching_functions.resize(std::size_t(e.first_switching + e.switching_functions), SwitchingFunctionData{std::int32_t(k), 0, -1, 0, 0});
+      return t.switching_functions[std::size_t(e.first_switching + number - 1)];
     };
     if (e.form == LawForm::limits)
       add(2);
@@ -189,11 +189,11 @@ void find_thresholds(Tables &t, ModelData &m) {
         add(number + j) = {std::int32_t(k), 1, step.a, j, 0};
     }
     for (const std::int32_t number : followed[std::size_t(e.law)])
-      if (number <= e.thresholds)
+      if (number <= e.switching_functions)
         add(number).followed = 1;
   }
-  m.thresholds = pointer(t.thresholds);
-  m.threshold_count = size_of(t.thresholds);
+  m.switching_functions = pointer(t.switching_functions);
+  m.switching_count = size_of(t.switching_functions);
 }
 
 // ---- the elements that are watched
@@ -203,17 +203,17 @@ namespace {
 // calls act(freedom) for the angles of a hinge; of a custom one every coordinate may be an angle
 template <class Act> void for_angles(const BodyData &b, Act &&act) {
   using namespace DALEMBERT_ISA;
-  if (b.form == Form::modal || b.form == Form::node || b.form == Form::none || b.form == Form::along_z)
+  if (b.form == JointForm::modal || b.form == JointForm::node || b.form == JointForm::none || b.form == JointForm::along_z)
     return;
   Motion<double> H[6];
   std::fill_n(H, 6, Motion<double>{{0.0, 0.0, 1.0}, zero3<double>()});
-  if (b.form != Form::custom)
-    HingeLibrary::visit(b.kind, [&](auto hinge) {
-      using Hinge = decltype(hinge);
+  if (b.form != JointForm::custom)
+    JointLibrary::visit(b.kind, [&](auto joint) {
+      using Joint = decltype(joint);
       double q[7] = {};
       q[0] = b.nq != b.nv ? 1.0 : 0.0;
       Pose<double> X;
-      Hinge::position(b, q, X, H);
+      Joint::position(b, q, X, H);
     });
   for (int k = 0; k < b.nv; ++k)
     if (dot(H[k].w, H[k].w) > 0.0)
@@ -224,7 +224,7 @@ template <class Act> void for_angles(const BodyData &b, Act &&act) {
 void add_way(const ModelData &m, std::int32_t a, std::int32_t b, std::set<std::int32_t> &found) {
   while (a != b) {
     std::int32_t &outer = a > b ? a : b; // bodies are numbered outwards
-    for_angles(m.bodies[outer], [&](std::int32_t freedom) { found.insert(freedom); });
+    for_angles(m.bodies[outer], [&](std::int32_t dof) { found.insert(dof); });
     outer = m.bodies[outer].parent;
   }
 }
@@ -235,7 +235,7 @@ void find_watched(Tables &t, ModelData &m) {
   std::vector<bool> marked(t.elements.size(), false);
   for (std::size_t k = t.elements.size(); k-- > 0;) { // signals come from elements before
     const ElementData &e = t.elements[k];
-    marked[k] = marked[k] || e.thresholds > 0;
+    marked[k] = marked[k] || e.switching_functions > 0;
     for (std::int32_t j = 0; marked[k] && j < e.inputs; ++j) {
       const InputData &input = t.inputs[std::size_t(e.input + j)];
       for (std::size_t from = 0; input.source == Source::signal && from < k; ++from) {
@@ -253,9 +253,9 @@ void find_watched(Tables &t, ModelData &m) {
     const ElementData &e = t.elements[k];
     std::set<std::int32_t> angles;
     const auto add_port = [&](const PortData &port) {
-      if (port.measure != Measure::hinge || port.chord >= 0) {
-        const bool cut = port.chord >= 0;
-        add_way(m, cut ? m.chords[port.chord].body_a : port.body_a, cut ? m.chords[port.chord].body_b : port.body_b, angles);
+      if (port.measure != Measure::joint || port.constraint >= 0) {
+        const bool cut = port.constraint >= 0;
+        add_way(m, cut ? m.loop_constraints[port.constraint].body_a : port.body_a, cut ? m.loop_constraints[port.constraint].body_b : port.body_b, angles);
       }
     };
     for (std::int32_t j = 0; j < e.ports; ++j)

@@ -10,7 +10,7 @@ namespace dalembert {
 void find_table_breaks(Tables &t, ModelData &m);
 
 // Switching functions of all elements, once their programs stand in order.
-void find_thresholds(Tables &t, ModelData &m);
+void find_switching_functions(Tables &t, ModelData &m);
 
 // The elements that have some or give signals to those, once bodies, ports and inputs are complete.
 void find_watched(Tables &t, ModelData &m);

@@ -18,13 +18,13 @@ struct ProgramRows {
 struct Tables {
   // filled in, row by row (model/schema.hpp)
   std::vector<BodyData> bodies;         // ground is not among them
-  std::vector<HingeMarker> markers;
+  std::vector<JointMarkerData> markers;
   std::vector<double> armature;         // nv; none: all zero
   std::vector<double> lent;             // nv; none: all zero
   std::vector<ModalData> modal;
   std::vector<double> modal_numbers;
-  std::vector<ChordData> chords;
-  std::vector<CoupledData> coupled;
+  std::vector<LoopConstraintData> loop_constraints;
+  std::vector<CouplingTermData> coupled;
   std::vector<CurveData> curves;
   std::vector<CurvePiece> pieces;
   ProgramRows joints, laws_of_elements;
@@ -33,7 +33,7 @@ struct Tables {
   std::vector<std::int32_t> holonomic;
   std::vector<double> row_scale, column_scale;
   std::vector<ElementData> elements;
-  std::vector<ThresholdData> thresholds; // what follows from elements
+  std::vector<SwitchingFunctionData> switching_functions; // what follows from elements
   std::vector<WatchedData> watched;
   std::vector<std::int32_t> watch_support;
   std::vector<double> table_breaks;
@@ -50,15 +50,15 @@ struct Tables {
   std::vector<double> gravity;          // 3
   std::vector<double> length;           // 1: characteristic length of the system
   std::vector<double> numbers;          // own numbers, as described
-  std::vector<MarkerRecipe> marker_recipes;
-  std::vector<FrameRecipe> frame_recipes;
-  std::vector<InertiaRecipe> inertia_recipes;
-  std::vector<PoseRecipe> pose_recipes;
-  std::vector<ScalarRecipe> scalar_recipes;
+  std::vector<MarkerMap> marker_recipes;
+  std::vector<FrameMap> frame_recipes;
+  std::vector<InertiaMap> inertia_recipes;
+  std::vector<PoseMap> pose_recipes;
+  std::vector<ScalarMap> scalar_recipes;
 
   // what follows
   struct Order {
-    std::vector<std::int32_t> row, chord, first;
+    std::vector<std::int32_t> row, constraint, first;
     std::vector<std::int64_t> start;
   } all, lean;
   std::vector<std::int32_t> support, tree, coordinate, coupled_place;
@@ -66,14 +66,14 @@ struct Tables {
   std::vector<unsigned char> is_holonomic, is_lean;
   struct Fronts {
     std::vector<LabelData> labels;
-    std::vector<TapData> taps;
-    std::vector<LinkData> links;
+    std::vector<LabelAtBodyData> taps;
+    std::vector<LabelLinkData> links;
     std::vector<FrontData> fronts;
     std::vector<std::int32_t> unknowns, into, leaving, bodies, entries, label_of, own_tap, own_link, states_of, multipliers_of;
     std::vector<SourceData> sources;
-    std::vector<ActedData> acted;
-    std::vector<ElementStamp> stamps;
-    std::vector<ChordStamp> chords;
+    std::vector<LoadedBodyData> acted;
+    std::vector<ElementAssembly> stamps;
+    std::vector<LoopConstraintAssembly> loop_constraints;
   } fronts;
 };
 
@@ -81,17 +81,17 @@ struct Tables {
 void complete_fronts(Tables &tables, ModelData &m);
 
 // The tables of a model that own numbers have entries in.
-struct VariedTables {
+struct VariantTables {
   std::vector<double> numbers, armature, support_factor, law_numbers, modal_numbers, joint_constants;
   std::vector<BodyData> bodies;
-  std::vector<HingeMarker> markers;
-  std::vector<ChordData> chords;
+  std::vector<JointMarkerData> markers;
+  std::vector<LoopConstraintData> loop_constraints;
   std::vector<PortData> ports;
   std::vector<DriveData> drives;
 };
 
 // The model with other own numbers (Recipes::numbers of them): tables in `own`, everything else shared.
-ModelData with_numbers(const ModelData &m, const double *numbers, VariedTables &own);
+ModelData with_parameters(const ModelData &m, const double *numbers, VariantTables &own);
 
 // Works out what follows, and points a model at it all. Throws std::invalid_argument where rows do not fit each other. The
 // tables must not move afterwards.

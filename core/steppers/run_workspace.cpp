@@ -6,23 +6,23 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-std::size_t lay_out(const ModelData &m, std::byte *base, SteppingRoom &room) {
+std::size_t lay_out(const ModelData &m, std::byte *base, RunWorkspace &work) {
   Arena arena{base};
-  arena.skip(lay_out(m, base, room.motion, false));
+  arena.skip(lay_out(m, base, work.motion, false));
   const std::size_t nq = std::size_t(m.nq), nv = std::size_t(m.nv), nx = std::size_t(m.nx), n = std::size_t(increments(m));
-  for (double **each : {&room.q, &room.q1, &room.qs})
+  for (double **each : {&work.q, &work.q1, &work.qs})
     *each = arena.take<double>(nq);
-  for (double **each : {&room.v, &room.v1, &room.vs, &room.a, &room.a1, &room.change})
+  for (double **each : {&work.v, &work.v1, &work.vs, &work.a, &work.a1, &work.change})
     *each = arena.take<double>(nv);
-  for (double **each : {&room.x, &room.x1, &room.xs, &room.dx, &room.dx1})
+  for (double **each : {&work.x, &work.x1, &work.xs, &work.dx, &work.dx1})
     *each = arena.take<double>(nx);
-  for (double **each : {&room.z, &room.error, &room.error3})
+  for (double **each : {&work.z, &work.error, &work.error3})
     *each = arena.take<double>(n);
-  room.K = arena.take<double>(most_stages * n);
-  room.D = arena.take<double>(7 * n);
-  for (double **each : {&room.sides, &room.slack, &room.least, &room.passed, &room.held, &room.kept, &room.lowest, &room.highest, &room.strayed})
-    *each = arena.take<double>(std::size_t(m.threshold_count));
-  arena.skip(lay_out(m, arena.here(), room.switching));
+  work.K = arena.take<double>(max_stages * n);
+  work.D = arena.take<double>(7 * n);
+  for (double **each : {&work.branches, &work.slack, &work.least, &work.passed, &work.held, &work.kept, &work.lowest, &work.highest, &work.strayed})
+    *each = arena.take<double>(std::size_t(m.switching_count));
+  arena.skip(lay_out(m, arena.here(), work.switching));
   return arena.used;
 }
 
@@ -33,11 +33,11 @@ bool all_finite(const double *x, int count) {
   return zero == 0.0;
 }
 
-double measure(const Integration &i, const double *z, const double *q1, const double *v1, const double *x1, int *worst) {
+double measure(const RunContext &i, const double *z, const double *q1, const double *v1, const double *x1, int *worst) {
   const ModelData &m = i.m;
   const Run &run = i.run;
-  const SteppingRoom &room = i.room;
-  if (run.judged)
+  const RunWorkspace &work = i.work;
+  if (run.error_control_off)
     return 0.0;
   double sum = 0.0, most = 0.0;
   const auto add = [&](double value, double atol, double size, int place, double noise) {
@@ -49,59 +49,59 @@ double measure(const Integration &i, const double *z, const double *q1, const do
     }
   };
   for (int f = 0; f < m.nv; ++f)
-    add(z[f], run.atol[f], larger(position_size(m, room.q, f), position_size(m, q1, f)), f, run.noise[0]);
+    add(z[f], run.atol[f], larger(position_size(m, work.q, f), position_size(m, q1, f)), f, run.noise[0]);
   for (int f = 0; f < m.nv; ++f)
-    add(z[m.nv + f], run.atol[m.nv + f], larger(std::fabs(room.v[f]), std::fabs(v1[f])), f, run.noise[1]);
+    add(z[m.nv + f], run.atol[m.nv + f], larger(std::fabs(work.v[f]), std::fabs(v1[f])), f, run.noise[1]);
   for (int k = 0; k < m.nx; ++k)
-    add(z[2 * m.nv + k], run.atol[2 * m.nv + k], larger(std::fabs(room.x[k]), std::fabs(x1[k])), m.nv + k, 0.0);
+    add(z[2 * m.nv + k], run.atol[2 * m.nv + k], larger(std::fabs(work.x[k]), std::fabs(x1[k])), m.nv + k, 0.0);
   const int n = increments(m);
   return n ? std::sqrt(sum / n) : 0.0;
 }
 
-bool impose_drives(const Integration &i, double t, double *q, double *v, const double *x) {
+bool impose_drives(const RunContext &i, double t, double *q, double *v, const double *x) {
   if (!i.m.drive_count)
     return true;
-  t = i.run.stretch.seen(t);
-  if (i.m.hosted_laws && !consult(i.m, i.run.conditions, i.room.motion.system, {t, q, v, x}))
+  t = i.run.interval.clamp(t);
+  if (i.m.hosted_laws && !evaluate_callbacks(i.m, i.run.conditions, i.work.motion.system, {t, q, v, x}))
     return false;
-  impose(i.m, t, i.room.motion.system.hosted, q, v);
+  impose_drives(i.m, t, i.work.motion.system.hosted, q, v);
   return true;
 }
 
-bool displaced(const Integration &i, double t, const double *z, double *q, double *v, double *x) {
+bool displaced(const RunContext &i, double t, const double *z, double *q, double *v, double *x) {
   const ModelData &m = i.m;
-  integrate<double>(m, i.room.q, z, q);
+  integrate<double>(m, i.work.q, z, q);
   for (int f = 0; f < m.nv; ++f)
-    v[f] = i.room.v[f] + z[m.nv + f];
+    v[f] = i.work.v[f] + z[m.nv + f];
   for (int k = 0; k < m.nx; ++k)
-    x[k] = i.room.x[k] + z[2 * m.nv + k];
+    x[k] = i.work.x[k] + z[2 * m.nv + k];
   return impose_drives(i, t, q, v, x);
 }
 
-Outcome onto_loops(const Integration &i, double t, double *q, double *v) {
+Outcome project_onto_constraints(const RunContext &i, double t, double *q, double *v) {
   const ModelData &m = i.m;
   if (!m.nc || !i.run.project)
     return Outcome::reached;
-  SystemRoom<double> &system = i.room.motion.system;
-  t = i.run.stretch.seen(t);
+  SystemWorkspace<double> &system = i.work.motion.system;
+  t = i.run.interval.clamp(t);
   system.loops.ws.t = t;
   set_targets(m, t, system.hosted, system.targets);
-  if (!project_positions(m, i.run.conditions, system, q, i.room.change, i.run.counts.projections))
-    return Outcome::apart;
-  project_speeds(m, i.run.conditions, system, q, v, i.room.change, i.run.conditions.paced);
+  if (!project_positions(m, i.run.conditions, system, q, i.work.change, i.run.counts.projections))
+    return Outcome::loops_open;
+  project_velocities(m, i.run.conditions, system, q, v, i.work.change, i.run.conditions.velocity_prescribed);
   return Outcome::reached;
 }
 
-Outcome rates_in_chart(const Integration &i, double t, double *z, double *q, double *v, const double *x, double *K) {
+Outcome rates_in_chart(const RunContext &i, double t, double *z, double *q, double *v, const double *x, double *K) {
   const ModelData &m = i.m;
-  if (i.room.near) {
-    const Outcome outcome = onto_loops(i, t, q, v);
+  if (i.work.near) {
+    const Outcome outcome = project_onto_constraints(i, t, q, v);
     if (outcome != Outcome::reached)
       return outcome;
-    difference<double>(m, i.room.q, q, z);
+    difference<double>(m, i.work.q, q, z);
   }
   chart_rate<double>(m, z, v, K);
-  return rates(i, t, q, v, x, K + m.nv, K + 2 * m.nv) ? Outcome::reached : Outcome::host;
+  return rates(i, t, q, v, x, K + m.nv, K + 2 * m.nv) ? Outcome::reached : Outcome::callback_failed;
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -10,10 +10,10 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-constexpr int most_stages = 16;
+constexpr int max_stages = 16;
 
-struct SteppingRoom {
-  MotionRoom motion;
+struct RunWorkspace {
+  MotionWorkspace motion;
   double *q, *v, *x, *a, *dx;      // where the run is; a and dx: rates there
   double *q1, *v1, *x1, *a1, *dx1; // where the step leads
   double *qs, *vs, *xs;            // a stage
@@ -21,20 +21,20 @@ struct SteppingRoom {
   double *K;                       // stages x n: rates [xi'; a; x']
   double *change;                  // nv
   double *D;                       // 7 x n: dense output
-  double *sides, *slack, *least, *passed, *held, *kept; // threshold_count: see steppers/switching/switch_location.hpp
-  double *lowest, *highest;        // threshold_count: switching functions in the evaluations of a step
-  double *strayed;                 // threshold_count: how far beyond a branch without a value there a step was evaluated; or none
-  SwitchingRoom switching;
+  double *branches, *slack, *least, *passed, *held, *kept; // switching_count: see steppers/switching/switch_location.hpp
+  double *lowest, *highest;        // switching_count: switching functions in the evaluations of a step
+  double *strayed;                 // switching_count: how far beyond a branch without a value there a step was evaluated; or none
+  SwitchingWorkspace switching;
   bool near = false;               // stages are put onto the loops before rates are evaluated
 };
 
-std::size_t lay_out(const ModelData &m, std::byte *base, SteppingRoom &room);
+std::size_t lay_out(const ModelData &m, std::byte *base, RunWorkspace &work);
 
 // one simulation at work
-struct Integration {
+struct RunContext {
   const ModelData &m;
   Run &run;
-  SteppingRoom &room;
+  RunWorkspace &work;
   std::byte *own; // memory of the stepper itself
 };
 
@@ -57,32 +57,32 @@ bool all_finite(const double *x, int count);
 inline double position_size(const ModelData &m, const double *q, int f) { return m.coordinate[f] < 0 ? 1.0 : std::fabs(q[m.coordinate[f]]); }
 
 // size of increments in units of the tolerance between the two states, root mean square
-double measure(const Integration &i, const double *z, const double *q1, const double *v1, const double *x1, int *worst = nullptr);
+double measure(const RunContext &i, const double *z, const double *q1, const double *v1, const double *x1, int *worst = nullptr);
 
 // how far inside the branches that are held the state is, at the last evaluation: less than zero beyond their ends
-double exit_of(const Integration &i, int threshold);
+double exit_of(const RunContext &i, int function);
 // Keeps the least of it. Beyond its end a branch may have no value, as sqrt(max(s, 0)) has none: then rates are those of the
 // branch that fits.
-bool note_exits(const Integration &i, const StateOf<double> &state, double *a, double *dx);
+bool record_exits(const RunContext &i, const SystemState<double> &state, double *a, double *dx);
 
 // the equations of motion at a state; false if what is evaluated outside has failed
-inline bool rates(const Integration &i, double t, const double *q, const double *v, const double *x, double *a, double *dx) {
+inline bool rates(const RunContext &i, double t, const double *q, const double *v, const double *x, double *a, double *dx) {
   ++i.run.counts.evaluations;
-  const StateOf<double> state{i.run.stretch.seen(t), q, v, x};
-  const bool done = dynamics(i.m, i.run.conditions, i.room.motion, state, a, dx);
-  return done && i.run.conditions.sides ? note_exits(i, state, a, dx) : done;
+  const SystemState<double> state{i.run.interval.clamp(t), q, v, x};
+  const bool done = dynamics(i.m, i.run.conditions, i.work.motion, state, a, dx);
+  return done && i.run.conditions.law_branches ? record_exits(i, state, a, dx) : done;
 }
 
 // positions and speeds of driven hinges; outside laws are asked where drives need them before the state is known
-bool impose_drives(const Integration &i, double t, double *q, double *v, const double *x);
+bool impose_drives(const RunContext &i, double t, double *q, double *v, const double *x);
 
 // the state at base (+) z
-bool displaced(const Integration &i, double t, const double *z, double *q, double *v, double *x);
+bool displaced(const RunContext &i, double t, const double *z, double *q, double *v, double *x);
 
 // positions, then speeds, onto loops and drives
-Outcome onto_loops(const Integration &i, double t, double *q, double *v);
+Outcome project_onto_constraints(const RunContext &i, double t, double *q, double *v);
 
 // rates [xi'; a; x'] of a state whose chart increment is z; `near` the state itself is put onto the loops
-Outcome rates_in_chart(const Integration &i, double t, double *z, double *q, double *v, const double *x, double *K);
+Outcome rates_in_chart(const RunContext &i, double t, double *z, double *q, double *v, const double *x, double *K);
 
 } // namespace dalembert::DALEMBERT_ISA

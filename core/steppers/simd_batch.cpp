@@ -17,7 +17,7 @@ struct Rows {
 };
 
 struct LaneMemory {
-  LanePack *packs;
+  SimdRuns *packs;
   Rows rows;
   Pack *control; // nv, of one pack
 };
@@ -26,7 +26,7 @@ struct LaneMemory {
 template <class Put> std::size_t lay_out(const ModelData &m, int packs, std::byte *base, LaneMemory &memory, Put put) {
   Arena arena{base};
   const std::size_t most = std::size_t(packs) * std::size_t(W);
-  memory.packs = arena.take<LanePack>(std::size_t(packs));
+  memory.packs = arena.take<SimdRuns>(std::size_t(packs));
   memory.control = arena.take<Pack>(std::size_t(m.nv));
   memory.rows.runs = arena.take<std::ptrdiff_t>(most);
   memory.rows.t = arena.take<double>(most);
@@ -35,17 +35,17 @@ template <class Put> std::size_t lay_out(const ModelData &m, int packs, std::byt
   memory.rows.x = arena.take<double>(most * std::size_t(m.nx));
   memory.rows.tau = arena.take<double>(most * std::size_t(m.nv));
   memory.rows.failed = arena.take<unsigned char>(most);
-  LaneRoom room{};
-  arena.skip(lay_out_shared(m, arena.here(), room));
+  SimdRunWorkspace work{};
+  arena.skip(lay_out_shared(m, arena.here(), work));
   for (int k = 0; k < packs; ++k) {
-    arena.skip(lay_out_pack(m, arena.here(), room));
-    put(memory.packs + k, room);
+    arena.skip(lay_out_pack(m, arena.here(), work));
+    put(memory.packs + k, work);
   }
   return arena.used;
 }
 
 // Lanes about which a control is to be asked: not where a step went so far that there is no state. It is shortened then.
-unsigned with_states(const ModelData &m, const LanePack &pack) {
+unsigned with_states(const ModelData &m, const SimdRuns &pack) {
   Pack zero(0.0);
   for (int k = 0; k < m.nq; ++k)
     zero = zero + 0.0 * pack.at_q[k];
@@ -60,7 +60,7 @@ unsigned with_states(const ModelData &m, const LanePack &pack) {
 }
 
 // the states of one pack join the rows
-void gather(const ModelData &m, LanePack &pack, Rows &rows) {
+void gather(const ModelData &m, SimdRuns &pack, Rows &rows) {
   pack.asked = with_states(m, pack);
   for (int lane = 0; lane < W; ++lane) {
     if (!(pack.asked >> lane & 1u))
@@ -79,7 +79,7 @@ void gather(const ModelData &m, LanePack &pack, Rows &rows) {
 }
 
 // hinge forces of one pack, from its rows; those where the control failed end
-void scatter(const ModelData &m, LanePack &pack, const Rows &rows, std::ptrdiff_t &row, Pack *control) {
+void scatter(const ModelData &m, SimdRuns &pack, const Rows &rows, std::ptrdiff_t &row, Pack *control) {
   for (int f = 0; f < m.nv; ++f)
     control[f] = Pack(std::numeric_limits<double>::quiet_NaN());
   unsigned failed = 0;
@@ -90,57 +90,57 @@ void scatter(const ModelData &m, LanePack &pack, const Rows &rows, std::ptrdiff_
       control[f].set(lane, rows.tau[row * m.nv + f]);
     failed |= rows.failed[row++] ? 1u << lane : 0u;
   }
-  pack.give_up(failed, Outcome::host);
+  pack.leave_batch(failed, Outcome::callback_failed);
 }
 
-void run_together(const ModelData &m, LaneMemory &memory, int packs, const ControlOfMany &control) {
-  LanePack *first = memory.packs, *last = first + packs;
+void run_together(const ModelData &m, LaneMemory &memory, int packs, const BatchedControl &control) {
+  SimdRuns *first = memory.packs, *last = first + packs;
   Rows &rows = memory.rows;
-  const auto wants = [](const LanePack &pack) { return pack.wants != LanePack::Wants::nothing; };
-  for (LanePack *pack = first; pack != last; ++pack)
+  const auto wants = [](const SimdRuns &pack) { return pack.wants != SimdRuns::RunRequest::nothing; };
+  for (SimdRuns *pack = first; pack != last; ++pack)
     pack->begin();
   while (std::any_of(first, last, wants)) {
     rows.count = 0;
-    for (LanePack *pack = first; pack != last; ++pack)
+    for (SimdRuns *pack = first; pack != last; ++pack)
       if (wants(*pack))
         gather(m, *pack, rows);
-    if (rows.count && !control.ask(control.self, rows.count, rows.runs, rows.t, rows.q, rows.v, rows.x, rows.tau, rows.failed)) {
-      for (LanePack *pack = first; pack != last; ++pack)
-        pack->give_up(every_lane, Outcome::stopped);
+    if (rows.count && !control.evaluate(control.self, rows.count, rows.runs, rows.t, rows.q, rows.v, rows.x, rows.tau, rows.failed)) {
+      for (SimdRuns *pack = first; pack != last; ++pack)
+        pack->leave_batch(every_lane, Outcome::stopped);
       return;
     }
     std::ptrdiff_t row = 0;
-    for (LanePack *pack = first; pack != last; ++pack)
+    for (SimdRuns *pack = first; pack != last; ++pack)
       if (wants(*pack)) {
         scatter(m, *pack, rows, row, memory.control);
         pack->evaluate(memory.control);
-        pack->go_on();
+        pack->continue_run();
       }
   }
 }
 
 } // namespace
 
-bool runs_in_lanes(const ModelData &m, const Run &run, bool own) {
+bool supports_simd_batch(const ModelData &m, const Run &run, bool own) {
   // rows that are searched for lane by lane know the tables alone
-  const bool searched = std::any_of(m.chords, m.chords + m.chord_count, [](const ChordData &c) { return c.form == ChordForm::chain || c.curve >= 0; });
-  const bool hosted = run.conditions.host && m.hosted_laws; // a control alone may be asked about many states at once
-  return !m.feedback_count && !hosted && !run.conditions.answers && !run.conditions.active && !(own && searched);
+  const bool searched = std::any_of(m.loop_constraints, m.loop_constraints + m.loop_constraint_count, [](const LoopConstraintData &c) { return c.form == LoopConstraintForm::chain || c.curve >= 0; });
+  const bool hosted = run.conditions.callbacks && m.hosted_laws; // a control alone may be asked about many states at once
+  return !m.feedback_count && !hosted && !run.conditions.sampled_forces && !run.conditions.constraint_active && !(own && searched);
 }
 
-std::size_t bytes_lanes(const ModelData &m, int packs) {
+std::size_t simd_batch_bytes(const ModelData &m, int packs) {
   LaneMemory memory;
-  return lay_out(m, packs, nullptr, memory, [](LanePack *, const LaneRoom &) {});
+  return lay_out(m, packs, nullptr, memory, [](SimdRuns *, const SimdRunWorkspace &) {});
 }
 
-void run_lanes(const ModelData &m, const Run &run, std::byte *memory, double begin, double until, const Samples &samples, const LaneFeed &feed,
-               int packs, const ControlOfMany *control) {
+void run_simd_batch(const ModelData &m, const Run &run, std::byte *memory, double begin, double until, const Samples &samples, const RunQueue &feed,
+               int packs, const BatchedControl *control) {
   LaneMemory laid;
-  lay_out(m, packs, memory, laid, [&](LanePack *pack, const LaneRoom &room) { new (pack) LanePack(m, run, room, begin, until, samples, feed); });
+  lay_out(m, packs, memory, laid, [&](SimdRuns *pack, const SimdRunWorkspace &work) { new (pack) SimdRuns(m, run, work, begin, until, samples, feed); });
   if (control)
     return run_together(m, laid, packs, *control);
-  LanePack &pack = *laid.packs;
-  for (pack.begin(); pack.wants != LanePack::Wants::nothing; pack.go_on())
+  SimdRuns &pack = *laid.packs;
+  for (pack.begin(); pack.wants != SimdRuns::RunRequest::nothing; pack.continue_run())
     pack.evaluate(nullptr);
 }
 

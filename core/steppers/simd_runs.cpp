@@ -9,91 +9,91 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-std::size_t lay_out_shared(const ModelData &m, std::byte *base, LaneRoom &room) {
+std::size_t lay_out_shared(const ModelData &m, std::byte *base, SimdRunWorkspace &work) {
   Arena arena{base};
-  arena.skip(lay_out(m, base, room.system));
-  arena.skip(lay_out(m, arena.here(), room.one));
-  arena.skip(lay_out(m, arena.here(), room.switching));
+  arena.skip(lay_out(m, base, work.system));
+  arena.skip(lay_out(m, arena.here(), work.one));
+  arena.skip(lay_out(m, arena.here(), work.switching));
   return arena.used;
 }
 
-std::size_t lay_out_pack(const ModelData &m, std::byte *base, LaneRoom &room) {
+std::size_t lay_out_pack(const ModelData &m, std::byte *base, SimdRunWorkspace &work) {
   using P = Pack;
   Arena arena{base};
   const std::size_t nq = std::size_t(m.nq), nv = std::size_t(m.nv), nx = std::size_t(m.nx);
-  for (P **each : {&room.q, &room.q1, &room.qs})
+  for (P **each : {&work.q, &work.q1, &work.qs})
     *each = arena.take<P>(nq);
-  for (P **each : {&room.v, &room.v1, &room.vs, &room.a, &room.change})
+  for (P **each : {&work.v, &work.v1, &work.vs, &work.a, &work.change})
     *each = arena.take<P>(nv);
-  for (P **each : {&room.x, &room.x1, &room.xs, &room.dx})
+  for (P **each : {&work.x, &work.x1, &work.xs, &work.dx})
     *each = arena.take<P>(nx);
   const std::size_t n = 2 * nv + nx;
-  room.z = arena.take<P>(n);
-  room.e = arena.take<P>(n);
-  room.K = arena.take<P>(16 * n);
-  room.D = arena.take<P>(7 * n);
-  room.margins = arena.take<P>(std::size_t(m.threshold_count));
-  for (P **each : {&room.begin_y, &room.begin_rate, &room.end_y, &room.end_rate})
+  work.z = arena.take<P>(n);
+  work.e = arena.take<P>(n);
+  work.K = arena.take<P>(16 * n);
+  work.D = arena.take<P>(7 * n);
+  work.margins = arena.take<P>(std::size_t(m.switching_count));
+  for (P **each : {&work.begin_y, &work.begin_rate, &work.end_y, &work.end_rate})
     *each = arena.take<P>(std::size_t(m.watch_inputs));
-  room.sides = arena.take<double>(std::size_t(m.threshold_count));
-  room.parameters = arena.take<double>(std::size_t(W) * std::size_t(m.parameter_count));
-  arena.skip(lay_out(m, arena.here(), room.own));
+  work.sides = arena.take<double>(std::size_t(m.switching_count));
+  work.parameters = arena.take<double>(std::size_t(W) * std::size_t(m.parameter_count));
+  arena.skip(lay_out(m, arena.here(), work.own));
   return arena.used;
 }
 
-LanePack::LanePack(const ModelData &model, const Run &asked, const LaneRoom &memory, double begin, double until, const Samples &samples,
-                   const LaneFeed &feed)
-    : m(model), run(asked), room(memory), from(begin), until(until), samples(samples), feed(feed) {
-  std::fill_n(room.sides, m.threshold_count, std::numeric_limits<double>::quiet_NaN());
-  run.conditions.sides = m.threshold_count ? room.sides : nullptr; // so that margins are told
-  std::fill_n(room.a, m.nv, P(0.0)); // lanes in which no run begins stay where they are
-  std::fill_n(room.dx, m.nx, P(0.0));
+SimdRuns::SimdRuns(const ModelData &model, const Run &asked, const SimdRunWorkspace &memory, double begin, double until, const Samples &samples,
+                   const RunQueue &feed)
+    : m(model), run(asked), work(memory), from(begin), until(until), samples(samples), feed(feed) {
+  std::fill_n(work.sides, m.switching_count, std::numeric_limits<double>::quiet_NaN());
+  run.conditions.law_branches = m.switching_count ? work.sides : nullptr; // so that margins are told
+  std::fill_n(work.a, m.nv, P(0.0)); // lanes in which no run begins stay where they are
+  std::fill_n(work.dx, m.nx, P(0.0));
   for (int lane = 0; lane < W; ++lane)
     t[lane] = begin, h[lane] = step[lane] = 0.0, accepted[lane] = false;
 }
 
 // ---- asking for rates
 
-void LanePack::want(Wants what, unsigned lanes, const P &time, const P *q, const P *v, const P *x, P *a, P *dx) {
+void SimdRuns::want(RunRequest what, unsigned lanes, const P &time, const P *q, const P *v, const P *x, P *a, P *dx) {
   wants = what, minded = lanes & running;
   when = time, at_q = q, at_v = v, at_x = x;
   to_a = a, to_dx = dx;
 }
 
-void LanePack::evaluate(const P *control) {
-  StateOf<P> state{seen(when), at_q, at_v, at_x};
+void SimdRuns::evaluate(const P *control) {
+  SystemState<P> state{seen(when), at_q, at_v, at_x};
   state.control = control;
-  alone |= minded & solve_motion(m, run.conditions, room.system, state, to_a, to_dx);
-  if (m.threshold_count)
-    mind_thresholds(wants == Wants::entering ? minded & ~fresh : minded);
+  alone |= minded & solve_accelerations(m, run.conditions, work.system, state, to_a, to_dx);
+  if (m.switching_count)
+    check_branches(wants == RunRequest::entering ? minded & ~fresh : minded);
 }
 
-void LanePack::go_on() {
+void SimdRuns::continue_run() {
   switch (wants) {
-  case Wants::entering:
-    return entered();
-  case Wants::probe:
-    return probed();
-  case Wants::stage:
-    return number + 1 < tableau.stages ? ask_stage(Wants::stage, running, number + 1) : ask_end();
-  case Wants::end:
-    return judge_step();
-  case Wants::closed:
+  case RunRequest::entering:
+    return start_evaluated();
+  case RunRequest::probe:
+    return first_step_evaluated();
+  case RunRequest::stage:
+    return number + 1 < tableau.stages ? request_stage_rates(RunRequest::stage, running, number + 1) : request_end_rates();
+  case RunRequest::end:
+    return accept_or_reject();
+  case RunRequest::closed:
     return finish_step();
-  case Wants::dense:
-    return number < 15 ? ask_stage(Wants::dense, inner, number + 1) : sample();
-  case Wants::nothing:
+  case RunRequest::dense:
+    return number < 15 ? request_stage_rates(RunRequest::dense, inner, number + 1) : sample();
+  case RunRequest::nothing:
     return;
   }
 }
 
-void LanePack::give_up(unsigned lanes, Outcome outcome) {
+void SimdRuns::leave_batch(unsigned lanes, Outcome outcome) {
   for (int lane = 0; lane < W; ++lane)
     if (on(lanes & running, lane))
       end_lane(lane, outcome);
 }
 
-void LanePack::end_lane(int lane, Outcome outcome) {
+void SimdRuns::end_lane(int lane, Outcome outcome) {
   running &= ~(1u << lane);
   h[lane] = 0.0; // it stays where it is until another run takes its place
   feed.ended(feed.self, runs[lane], outcome, t[lane], counts[lane]);
@@ -101,30 +101,30 @@ void LanePack::end_lane(int lane, Outcome outcome) {
 
 // ---- runs that begin
 
-void LanePack::set_lane(int lane) {
-  const LaneRun &mine = runs[lane];
+void SimdRuns::set_lane(int lane) {
+  const SimdRunInput &mine = runs[lane];
   for (int k = 0; k < m.nq; ++k)
-    room.q[k].set(lane, mine.q[k]);
+    work.q[k].set(lane, mine.q[k]);
   for (int f = 0; f < m.nv; ++f)
-    room.v[f].set(lane, mine.v[f]);
+    work.v[f].set(lane, mine.v[f]);
   for (int k = 0; k < m.nx; ++k)
-    room.x[k].set(lane, mine.x[k]);
+    work.x[k].set(lane, mine.x[k]);
   if (mine.parameters) {
-    std::copy_n(mine.parameters, m.parameter_count, room.parameters + std::ptrdiff_t(lane) * m.parameter_count);
-    run.conditions.parameters = room.parameters;
-    run.conditions.apart = m.parameter_count;
+    std::copy_n(mine.parameters, m.parameter_count, work.parameters + std::ptrdiff_t(lane) * m.parameter_count);
+    run.conditions.parameters = work.parameters;
+    run.conditions.parameter_stride = m.parameter_count;
   }
-  if (mine.own) {
-    start_numbers(*mine.own, room.one);
-    put_lane(m, room.one, lane, room.own);
-    m.varied = &room.own;
+  if (mine.variant) {
+    start_numbers(*mine.variant, work.one);
+    set_lane_parameters(m, work.one, lane, work.own);
+    m.varied = &work.own;
   }
-  broken |= mine.breaks.count > 0;
-  stretch[lane] = Stretch::around(mine.breaks, from);
+  broken |= mine.discontinuities.count > 0;
+  stretch[lane] = SmoothInterval::around(mine.discontinuities, from);
   t[lane] = from, h[lane] = 0.0, old_error[lane] = 1e-4, rejected[lane] = accepted[lane] = false, next[lane] = 0;
   stiff_signs[lane] = calm_signs[lane] = 0;
-  pace[lane] = Pace{0, from};
-  usual_slack[lane] = 0.0;
+  pace[lane] = StagnationMonitor{0, from};
+  usual_min_pivot[lane] = 0.0;
   counts[lane] = Counts{};
   alone &= ~(1u << lane);
   watched &= ~(1u << lane);
@@ -132,7 +132,7 @@ void LanePack::set_lane(int lane) {
 }
 
 // the next runs into lanes that are free; returns these lanes
-unsigned LanePack::take_up() {
+unsigned SimdRuns::load_run() {
   unsigned taken = 0;
   for (int lane = 0; lane < W && !dry; ++lane) {
     if (on(running, lane))
@@ -153,73 +153,73 @@ unsigned LanePack::take_up() {
 }
 
 // Asks for rates at the states of some lanes as drives, loops and breaks want them.
-void LanePack::enter(unsigned lanes, unsigned beginning) {
+void SimdRuns::enter(unsigned lanes, unsigned beginning) {
   fresh = beginning;
   watched &= ~lanes;
   for (int k = 0; k < m.nq; ++k)
-    room.qs[k] = room.q[k];
+    work.qs[k] = work.q[k];
   if (fresh) {
     for (int f = 0; f < m.nv; ++f)
-      room.z[f] = P(0.0);
-    integrate<P>(m, room.q, room.z, room.q1); // attitudes of length one
+      work.z[f] = P(0.0);
+    integrate<P>(m, work.q, work.z, work.q1); // attitudes of length one
     for (int k = 0; k < m.nq; ++k)
       for (int lane = 0; lane < W; ++lane)
         if (on(fresh, lane))
-          room.qs[k].set(lane, room.q1[k][lane]);
+          work.qs[k].set(lane, work.q1[k][lane]);
   }
   for (int f = 0; f < m.nv; ++f)
-    room.vs[f] = room.v[f];
+    work.vs[f] = work.v[f];
   const P now = packed(t);
-  impose(m, seen(now), room.system.hosted, room.qs, room.vs);
+  impose_drives(m, seen(now), work.system.hosted, work.qs, work.vs);
   if (m.nc && run.project)
-    alone |= onto_loops(now, room.qs, room.vs) & lanes;
-  want(Wants::entering, lanes, now, room.qs, room.vs, room.x, room.K + m.nv, room.K + 2 * m.nv);
+    alone |= project_onto_constraints(now, work.qs, work.vs) & lanes;
+  want(RunRequest::entering, lanes, now, work.qs, work.vs, work.x, work.K + m.nv, work.K + 2 * m.nv);
 }
 
-void LanePack::entered() {
-  const P *a = room.K + m.nv, *dx = room.K + 2 * m.nv;
+void SimdRuns::start_evaluated() {
+  const P *a = work.K + m.nv, *dx = work.K + 2 * m.nv;
   for (int lane = 0; lane < W; ++lane) {
     if (!on(minded, lane))
       continue;
     for (int k = 0; k < m.nq; ++k)
-      room.q[k].set(lane, room.qs[k][lane]);
+      work.q[k].set(lane, work.qs[k][lane]);
     for (int f = 0; f < m.nv; ++f) {
-      room.v[f].set(lane, room.vs[f][lane]);
-      room.a[f].set(lane, a[f][lane]);
+      work.v[f].set(lane, work.vs[f][lane]);
+      work.a[f].set(lane, a[f][lane]);
     }
     for (int k = 0; k < m.nx; ++k)
-      room.dx[k].set(lane, dx[k][lane]);
+      work.dx[k].set(lane, dx[k][lane]);
     if (!on(fresh, lane))
       continue;
-    for (int k = 0; k < m.threshold_count; ++k)
-      room.margins[k].set(lane, room.system.margins[k][lane]);
+    for (int k = 0; k < m.switching_count; ++k)
+      work.margins[k].set(lane, work.system.margins[k][lane]);
     if (samples.count && samples.times[0] <= from) {
-      put(lane, room.q, room.v, room.x);
+      put(lane, work.q, work.v, work.x);
       next[lane] = 1;
     }
   }
   if (!fresh)
     return next_step();
-  mind_thresholds(fresh);
+  check_branches(fresh);
   probe();
 }
 
 // a first step as the scalar stepper chooses it: a trial of it
-void LanePack::probe() {
+void SimdRuns::probe() {
   double size[W];
   P length;
   for (int f = 0; f < m.nv; ++f) {
-    room.K[f] = room.v[f];
-    room.K[m.nv + f] = room.a[f];
-    room.e[f] = m.coordinate[f] < 0 ? P(1.0) : room.q[m.coordinate[f]];
-    room.e[m.nv + f] = room.v[f];
+    work.K[f] = work.v[f];
+    work.K[m.nv + f] = work.a[f];
+    work.e[f] = m.coordinate[f] < 0 ? P(1.0) : work.q[m.coordinate[f]];
+    work.e[m.nv + f] = work.v[f];
   }
   for (int k = 0; k < m.nx; ++k) {
-    room.K[2 * m.nv + k] = room.dx[k];
-    room.e[2 * m.nv + k] = room.x[k];
+    work.K[2 * m.nv + k] = work.dx[k];
+    work.e[2 * m.nv + k] = work.x[k];
   }
-  weigh(room.e, room.q, room.v, room.x, size);
-  weigh(room.K, room.q, room.v, room.x, slope);
+  weigh(work.e, work.q, work.v, work.x, size);
+  weigh(work.K, work.q, work.v, work.x, slope);
   for (int lane = 0; lane < W; ++lane) {
     const double left = std::min(until, stretch[lane].end) - t[lane];
     const double wanted = size[lane] < 1e-5 || slope[lane] < 1e-5 ? 1e-6 : 0.01 * size[lane] / slope[lane];
@@ -227,20 +227,20 @@ void LanePack::probe() {
     length.set(lane, trial[lane]);
   }
   for (int k = 0; k < n(); ++k)
-    room.z[k] = length * room.K[k];
+    work.z[k] = length * work.K[k];
   const P time = packed(t) + length;
-  displace(time, room.z, room.qs, room.vs, room.xs);
-  P *K1 = room.K + n();
-  chart_rate<P>(m, room.z, room.vs, K1);
-  want(Wants::probe, fresh, time, room.qs, room.vs, room.xs, K1 + m.nv, K1 + 2 * m.nv);
+  displace(time, work.z, work.qs, work.vs, work.xs);
+  P *K1 = work.K + n();
+  chart_rate<P>(m, work.z, work.vs, K1);
+  want(RunRequest::probe, fresh, time, work.qs, work.vs, work.xs, K1 + m.nv, K1 + 2 * m.nv);
 }
 
-void LanePack::probed() {
+void SimdRuns::first_step_evaluated() {
   double bend[W];
-  const P length = packed(trial), *K1 = room.K + n();
+  const P length = packed(trial), *K1 = work.K + n();
   for (int k = 0; k < n(); ++k)
-    room.e[k] = (K1[k] - room.K[k]) / length;
-  weigh(room.e, room.q, room.v, room.x, bend);
+    work.e[k] = (K1[k] - work.K[k]) / length;
+  weigh(work.e, work.q, work.v, work.x, bend);
   for (int lane = 0; lane < W; ++lane) {
     const double left = std::min(until, stretch[lane].end) - t[lane];
     if (on(fresh, lane))
@@ -253,7 +253,7 @@ void LanePack::probed() {
 // ---- a step
 
 // lengths of the next steps; lanes that are through, or have to go by themselves, end
-void LanePack::choose_lengths() {
+void SimdRuns::choose_lengths() {
   for (int lane = 0; lane < W; ++lane) {
     if (!on(running, lane))
       continue;
@@ -262,7 +262,7 @@ void LanePack::choose_lengths() {
     ends[lane] = h[lane] * 1.0000001 >= rest;
     h[lane] = ends[lane] ? rest : 2.0 * h[lane] > rest ? 0.5 * rest : h[lane];
     const bool left = rest > 0.0, splinter = !(h[lane] > 4e-16 * std::max(std::fabs(t[lane]), 1e-12 * std::fabs(until)));
-    const bool slow = pace[lane].crawls(counts[lane].steps, t[lane], until);
+    const bool slow = pace[lane].is_stagnant(counts[lane].steps, t[lane], until);
     if (left && !ends[lane] && splinter)
       end_lane(lane, Outcome::underflow);
     else if (on(alone, lane) || stiff_signs[lane] >= 15 || slow)
@@ -273,45 +273,45 @@ void LanePack::choose_lengths() {
   }
 }
 
-void LanePack::next_step() {
-  wants = Wants::nothing;
+void SimdRuns::next_step() {
+  wants = RunRequest::nothing;
   if (feed.stop())
-    return give_up(running, Outcome::stopped);
+    return leave_batch(running, Outcome::stopped);
   choose_lengths();
-  if (const unsigned taken = take_up())
+  if (const unsigned taken = load_run())
     return enter(taken, taken);
   if (!running)
     return;
-  room.system.loops.slack = P(1.0);
+  work.system.loops.min_pivot = P(1.0);
   for (int f = 0; f < m.nv; ++f) {
-    room.K[f] = room.v[f];
-    room.K[m.nv + f] = room.a[f];
+    work.K[f] = work.v[f];
+    work.K[m.nv + f] = work.a[f];
   }
   for (int k = 0; k < m.nx; ++k)
-    room.K[2 * m.nv + k] = room.dx[k];
-  ask_stage(Wants::stage, running, 1);
+    work.K[2 * m.nv + k] = work.dx[k];
+  request_stage_rates(RunRequest::stage, running, 1);
 }
 
-void LanePack::ask_stage(Wants what, unsigned lanes, int i) {
+void SimdRuns::request_stage_rates(RunRequest what, unsigned lanes, int i) {
   number = i;
   const P length = packed(h), time = packed(t) + length * tableau.c[i];
-  combine(tableau.a + std::ptrdiff_t(i) * tableau.width, i, length, room.z);
-  displace(time, room.z, room.qs, room.vs, room.xs);
-  P *K = room.K + std::ptrdiff_t(i) * n();
-  chart_rate<P>(m, room.z, room.vs, K);
-  want(what, lanes, time, room.qs, room.vs, room.xs, K + m.nv, K + 2 * m.nv);
+  combine(tableau.a + std::ptrdiff_t(i) * tableau.width, i, length, work.z);
+  displace(time, work.z, work.qs, work.vs, work.xs);
+  P *K = work.K + std::ptrdiff_t(i) * n();
+  chart_rate<P>(m, work.z, work.vs, K);
+  want(what, lanes, time, work.qs, work.vs, work.xs, K + m.nv, K + 2 * m.nv);
 }
 
-void LanePack::ask_end() {
+void SimdRuns::request_end_rates() {
   const P length = packed(h), time = packed(t) + length;
-  combine(tableau.b, tableau.stages, length, room.z);
-  displace(time, room.z, room.q1, room.v1, room.x1);
-  chart_rate<P>(m, room.z, room.v1, end());
-  want(Wants::end, running, time, room.q1, room.v1, room.x1, end() + m.nv, end() + 2 * m.nv);
+  combine(tableau.b, tableau.stages, length, work.z);
+  displace(time, work.z, work.q1, work.v1, work.x1);
+  chart_rate<P>(m, work.z, work.v1, end());
+  want(RunRequest::end, running, time, work.q1, work.v1, work.x1, end() + m.nv, end() + 2 * m.nv);
 }
 
 // which lanes accept their step
-void LanePack::judge_step() {
+void SimdRuns::accept_or_reject() {
   judge(packed(h));
   unsigned passed = 0;
   for (int lane = 0; lane < W; ++lane) {
@@ -321,47 +321,47 @@ void LanePack::judge_step() {
   }
   if (!(m.nc && run.project))
     return finish_step();
-  alone |= onto_loops(when, room.q1, room.v1) & passed; // after the error has been judged, as in steppers/methods/explicit_runge_kutta.cpp
-  difference<P>(m, room.q, room.q1, room.z);
-  chart_rate<P>(m, room.z, room.v1, end());
-  want(Wants::closed, running, when, room.q1, room.v1, room.x1, end() + m.nv, end() + 2 * m.nv);
+  alone |= project_onto_constraints(when, work.q1, work.v1) & passed; // after the error has been judged, as in steppers/methods/explicit_runge_kutta.cpp
+  difference<P>(m, work.q, work.q1, work.z);
+  chart_rate<P>(m, work.z, work.v1, end());
+  want(RunRequest::closed, running, when, work.q1, work.v1, work.x1, end() + m.nv, end() + 2 * m.nv);
 }
 
-void LanePack::finish_step() {
+void SimdRuns::finish_step() {
   if (m.nc)
-    mind_slack();
-  if (m.threshold_count)
+    check_pivots();
+  if (m.switching_count)
     monitor();
   for (int lane = 0; lane < W; ++lane) {
     counts[lane].evaluations += on(running, lane) ? tableau.stages : 0;
     counts[lane].steps += accepted[lane];
     counts[lane].rejected += on(running, lane) && !accepted[lane];
   }
-  if (run.watch)
-    mind_stiffness(packed(h));
+  if (run.detect_stiffness)
+    detect_stiffness_of_lanes(packed(h));
   inner = 0;
   for (int lane = 0; lane < W; ++lane)
     if (accepted[lane] && next[lane] < samples.count && samples.times[next[lane]] < t1[lane])
       inner |= 1u << lane;
   if (inner)
-    return ask_stage(Wants::dense, inner, 13);
+    return request_stage_rates(RunRequest::dense, inner, 13);
   sample();
 }
 
 // samples of each accepted lane within its step, from the dense output, and on to the next step
-void LanePack::sample() {
+void SimdRuns::sample() {
   if (inner)
     prepare_dense(packed(h));
   for (int lane = 0; lane < W; ++lane)
     for (; accepted[lane] && next[lane] < samples.count && samples.times[next[lane]] <= t1[lane]; ++next[lane])
       store(lane, samples.times[next[lane]], samples.times[next[lane]] < t1[lane]);
-  move_on();
-  if (!(broken && reach_breaks()))
+  advance_state();
+  if (!(broken && stop_at_discontinuities()))
     next_step();
 }
 
 // accepted lanes move to the end of their step, others try a shorter one
-void LanePack::move_on() {
+void SimdRuns::advance_state() {
   for (int lane = 0; lane < W; ++lane) {
     if (!on(running, lane))
       continue;
@@ -372,7 +372,7 @@ void LanePack::move_on() {
         continue;
       }
       const bool judged = std::isfinite(error[lane]);
-      step[lane] = judged ? h[lane] * shrink(error[lane], tableau.order) : 0.25 * h[lane];
+      step[lane] = judged ? h[lane] * reduced_step(error[lane], tableau.order) : 0.25 * h[lane];
       if (!judged && step[lane] < 1e-13 * std::max(std::fabs(until), std::fabs(t[lane])))
         end_lane(lane, Outcome::not_finite);
       continue;
@@ -382,29 +382,29 @@ void LanePack::move_on() {
     old_error[lane] = std::max(error[lane], 1e-4);
     t[lane] = t1[lane];
     for (int k = 0; k < m.nq; ++k)
-      room.q[k].set(lane, room.q1[k][lane]);
+      work.q[k].set(lane, work.q1[k][lane]);
     for (int f = 0; f < m.nv; ++f) {
-      room.v[f].set(lane, room.v1[f][lane]);
-      room.a[f].set(lane, end()[m.nv + f][lane]);
+      work.v[f].set(lane, work.v1[f][lane]);
+      work.a[f].set(lane, end()[m.nv + f][lane]);
     }
     for (int k = 0; k < m.nx; ++k) {
-      room.x[k].set(lane, room.x1[k][lane]);
-      room.dx[k].set(lane, end()[2 * m.nv + k][lane]);
+      work.x[k].set(lane, work.x1[k][lane]);
+      work.dx[k].set(lane, end()[2 * m.nv + k][lane]);
     }
     for (int k = 0; k < m.watch_inputs; ++k) {
-      room.begin_y[k].set(lane, room.end_y[k][lane]);
-      room.begin_rate[k].set(lane, room.end_rate[k][lane]);
+      work.begin_y[k].set(lane, work.end_y[k][lane]);
+      work.begin_rate[k].set(lane, work.end_rate[k][lane]);
     }
   }
 }
 
 // lanes that have come to a break go on with the state and its rates as they are after it; false if there are none
-bool LanePack::reach_breaks() {
+bool SimdRuns::stop_at_discontinuities() {
   unsigned there = 0;
   for (int lane = 0; lane < W; ++lane)
     if (on(running, lane) && accepted[lane] && t[lane] == stretch[lane].end && t[lane] < until) {
       there |= 1u << lane;
-      stretch[lane] = Stretch::around(runs[lane].breaks, t[lane]);
+      stretch[lane] = SmoothInterval::around(runs[lane].discontinuities, t[lane]);
     }
   if (there)
     enter(there, 0);
@@ -413,16 +413,16 @@ bool LanePack::reach_breaks() {
 
 // ---- what lanes compute
 
-Pack LanePack::seen(const P &time) const {
+Pack SimdRuns::seen(const P &time) const {
   if (!broken)
     return time;
   P inside;
   for (int lane = 0; lane < W; ++lane)
-    inside.set(lane, stretch[lane].seen(time[lane]));
+    inside.set(lane, stretch[lane].clamp(time[lane]));
   return inside;
 }
 
-Pack LanePack::packed(const double *numbers) const {
+Pack SimdRuns::packed(const double *numbers) const {
   P p;
   for (int lane = 0; lane < W; ++lane)
     p.set(lane, numbers[lane]);
@@ -431,28 +431,28 @@ Pack LanePack::packed(const double *numbers) const {
 
 // Lanes in which a law leaves the branch that it was on where the run began: their steps have to end there. Until then the
 // branches that are held are those that fit.
-void LanePack::mind_thresholds(unsigned lanes) {
-  for (int k = 0; k < m.threshold_count; ++k) {
-    const P &now = room.system.margins[k], &then = room.margins[k];
-    if (!m.thresholds[k].whole)
+void SimdRuns::check_branches(unsigned lanes) {
+  for (int k = 0; k < m.switching_count; ++k) {
+    const P &now = work.system.margins[k], &then = work.margins[k];
+    if (!m.switching_functions[k].whole)
       alone |= lanes & bits(opposite(less(P(0.0), now * then)));
     else
       for (int lane = 0; lane < W; ++lane)
-        alone |= side_of(m, m.thresholds[k], now[lane]) != side_of(m, m.thresholds[k], then[lane]) ? lanes & 1u << lane : 0u;
+        alone |= side_of(m, m.switching_functions[k], now[lane]) != side_of(m, m.switching_functions[k], then[lane]) ? lanes & 1u << lane : 0u;
   }
 }
 
 // what switching functions take at a state and, from that a little later, its rates
-void LanePack::look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &later, P *y, P *rate) {
-  look_with_rates<P>(m, run.conditions, room.system, time, q, v, x, a, dx, later, [this](const P &t) { return seen(t); },
-                     {room.qs, room.vs, room.xs, room.change}, y, rate);
+void SimdRuns::look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &later, P *y, P *rate) {
+  look_with_rates<P>(m, run.conditions, work.system, time, q, v, x, a, dx, later, [this](const P &t) { return seen(t); },
+                     {work.qs, work.vs, work.xs, work.change}, y, rate);
 }
 
 // Steps that pass are those along which bounds keep switching functions on their sides; others are halved, and a lane that still
 // does not pass goes by itself.
-void LanePack::monitor() {
+void SimdRuns::monitor() {
   constexpr double little = 1e-6; // of a step
-  constexpr int most_halvings = 6;
+  constexpr int max_halvings = 6;
   unsigned passed = 0;
   for (int lane = 0; lane < W; ++lane)
     passed |= accepted[lane] ? 1u << lane : 0u;
@@ -462,118 +462,118 @@ void LanePack::monitor() {
   for (int lane = 0; lane < W; ++lane)
     length.set(lane, on(passed, lane) ? h[lane] : 1.0); // elsewhere nobody looks
   if (passed & ~watched) {
-    look(packed(t), room.q, room.v, room.x, room.a, room.dx, little * length, room.end_y, room.end_rate);
+    look(packed(t), work.q, work.v, work.x, work.a, work.dx, little * length, work.end_y, work.end_rate);
     for (int k = 0; k < m.watch_inputs; ++k)
       for (int lane = 0; lane < W; ++lane)
         if (on(passed & ~watched, lane)) {
-          room.begin_y[k].set(lane, room.end_y[k][lane]);
-          room.begin_rate[k].set(lane, room.end_rate[k][lane]);
+          work.begin_y[k].set(lane, work.end_y[k][lane]);
+          work.begin_rate[k].set(lane, work.end_rate[k][lane]);
         }
     watched |= passed;
   }
-  look(packed(t1), room.q1, room.v1, room.x1, end() + m.nv, end() + 2 * m.nv, -little * length, room.end_y, room.end_rate);
+  look(packed(t1), work.q1, work.v1, work.x1, end() + m.nv, end() + 2 * m.nv, -little * length, work.end_y, work.end_rate);
   for (int lane = 0; lane < W; ++lane) {
     if (!accepted[lane])
       continue;
     accepted[lane] = stays_inside(lane);
     unclear[lane] = accepted[lane] ? 0 : unclear[lane] + 1;
-    alone |= unclear[lane] > most_halvings ? 1u << lane : 0u;
+    alone |= unclear[lane] > max_halvings ? 1u << lane : 0u;
   }
 }
 
-bool LanePack::stays_inside(int lane) {
-  SwitchingRoom &mine = room.switching;
+bool SimdRuns::stays_inside(int lane) {
+  SwitchingWorkspace &mine = work.switching;
   for (int k = 0; k < m.watch_inputs; ++k) {
-    mine.begin.y[k] = room.begin_y[k][lane], mine.begin.rate[k] = room.begin_rate[k][lane];
-    mine.end.y[k] = room.end_y[k][lane], mine.end.rate[k] = room.end_rate[k][lane];
+    mine.begin.y[k] = work.begin_y[k][lane], mine.begin.rate[k] = work.begin_rate[k][lane];
+    mine.end.y[k] = work.end_y[k][lane], mine.end.rate[k] = work.end_rate[k][lane];
   }
-  for (int k = 0; k < m.threshold_count; ++k)
-    mine.margins[k] = room.margins[k][lane];
-  const auto turn = [&](int f) { return h[lane] * std::max(std::fabs(room.v[f][lane]), std::fabs(room.v1[f][lane])); };
-  return most_turn_of(m, turn) <= most_turn && keeps_sides(m, mine, room.sides, h[lane]);
+  for (int k = 0; k < m.switching_count; ++k)
+    mine.margins[k] = work.margins[k][lane];
+  const auto turn = [&](int f) { return h[lane] * std::max(std::fabs(work.v[f][lane]), std::fabs(work.v1[f][lane])); };
+  return max_turn_of(m, turn) <= max_turn && keeps_sides(m, mine, work.sides, h[lane]);
 }
 
 // positions and speeds onto the loops; returns the lanes in which that fails
-unsigned LanePack::onto_loops(const P &time, P *q, P *v) {
-  room.system.loops.ws.t = seen(time);
-  set_targets(m, room.system.loops.ws.t, room.system.hosted, room.system.targets);
-  return project_lanes(m, run.conditions, room.system, q, v, room.change);
+unsigned SimdRuns::project_onto_constraints(const P &time, P *q, P *v) {
+  work.system.loops.ws.t = seen(time);
+  set_targets(m, work.system.loops.ws.t, work.system.hosted, work.system.targets);
+  return project_simd(m, run.conditions, work.system, q, v, work.change);
 }
 
 // lanes that come near a singular position, where steps of their own kind are needed
-void LanePack::mind_slack() {
+void SimdRuns::check_pivots() {
   for (int lane = 0; lane < W; ++lane) {
-    const double slack = room.system.loops.slack[lane];
-    usual_slack[lane] = std::max(usual_slack[lane], slack);
-    if (!(slack >= close_to_singular * usual_slack[lane]))
+    const double slack = work.system.loops.min_pivot[lane];
+    usual_min_pivot[lane] = std::max(usual_min_pivot[lane], slack);
+    if (!(slack >= close_to_singular * usual_min_pivot[lane]))
       alone |= 1u << lane;
   }
 }
 
-void LanePack::combine(const double *weights, int stages, const P &length, P *out) const {
+void SimdRuns::combine(const double *weights, int stages, const P &length, P *out) const {
   for (int k = 0; k < n(); ++k)
     out[k] = P(0.0);
   for (int j = 0; j < stages; ++j) {
     if (weights[j] == 0.0)
       continue;
     const P w = length * weights[j];
-    const P *rate = room.K + std::ptrdiff_t(j) * n();
+    const P *rate = work.K + std::ptrdiff_t(j) * n();
     for (int k = 0; k < n(); ++k)
       out[k] = out[k] + w * rate[k];
   }
 }
 
 // the state z away, at a time
-void LanePack::displace(const P &time, const P *z, P *q, P *v, P *x) const {
-  integrate<P>(m, room.q, z, q);
+void SimdRuns::displace(const P &time, const P *z, P *q, P *v, P *x) const {
+  integrate<P>(m, work.q, z, q);
   for (int k = 0; k < m.nx; ++k)
-    x[k] = room.x[k] + z[2 * m.nv + k];
+    x[k] = work.x[k] + z[2 * m.nv + k];
   for (int f = 0; f < m.nv; ++f)
-    v[f] = room.v[f] + z[m.nv + f];
-  impose(m, seen(time), room.system.hosted, q, v);
+    v[f] = work.v[f] + z[m.nv + f];
+  impose_drives(m, seen(time), work.system.hosted, q, v);
 }
 
 // root mean square of z in units of the tolerance, lane by lane
-void LanePack::weigh(const P *z, const P *q1, const P *v1, const P *x1, double *size) const {
+void SimdRuns::weigh(const P *z, const P *q1, const P *v1, const P *x1, double *size) const {
   P sum(0.0);
   for (int f = 0; f < m.nv; ++f) {
     const int c = m.coordinate[f];
-    const P place = c < 0 ? P(1.0) : larger(absolute(room.q[c]), absolute(q1[c]));
-    const P speed = larger(absolute(room.v[f]), absolute(v1[f]));
-    const P x = z[f] / (run.atol[f] + run.rtol * place), y = z[m.nv + f] / (run.atol[m.nv + f] + run.rtol * speed);
+    const P place = c < 0 ? P(1.0) : larger(absolute(work.q[c]), absolute(q1[c]));
+    const P velocity = larger(absolute(work.v[f]), absolute(v1[f]));
+    const P x = z[f] / (run.atol[f] + run.rtol * place), y = z[m.nv + f] / (run.atol[m.nv + f] + run.rtol * velocity);
     sum = sum + x * x + y * y;
   }
   for (int k = 0; k < m.nx; ++k) {
-    const P x = z[2 * m.nv + k] / (run.atol[2 * m.nv + k] + run.rtol * larger(absolute(room.x[k]), absolute(x1[k])));
+    const P x = z[2 * m.nv + k] / (run.atol[2 * m.nv + k] + run.rtol * larger(absolute(work.x[k]), absolute(x1[k])));
     sum = sum + x * x;
   }
   for (int lane = 0; lane < W; ++lane)
     size[lane] = n() ? std::sqrt(sum[lane] / n()) : 0.0;
 }
 
-void LanePack::judge(const P &length) {
-  combine(tableau.e, tableau.estimated, length, room.e);
-  weigh(room.e, room.q1, room.v1, room.x1, error);
+void SimdRuns::judge(const P &length) {
+  combine(tableau.e, tableau.estimated, length, work.e);
+  weigh(work.e, work.q1, work.v1, work.x1, error);
   if (tableau.e3) {
     double coarse[W];
-    combine(tableau.e3, tableau.estimated, length, room.e);
-    weigh(room.e, room.q1, room.v1, room.x1, coarse);
+    combine(tableau.e3, tableau.estimated, length, work.e);
+    weigh(work.e, work.q1, work.v1, work.x1, coarse);
     for (int lane = 0; lane < W; ++lane)
-      error[lane] = both_estimates(error[lane], coarse[lane]);
+      error[lane] = combined_error(error[lane], coarse[lane]);
   }
-  const P turn = turn_square<P>(m, room.z);
+  const P turn = turn_square<P>(m, work.z);
   for (int lane = 0; lane < W; ++lane)
     error[lane] = std::max(error[lane], turn_error(turn[lane], tableau.order));
 }
 
-// Which lanes stability holds back, as looks_stiff of steppers/methods/explicit_runge_kutta.hpp; needs z of the whole step.
-void LanePack::mind_stiffness(const P &length) {
+// Which lanes stability holds back, as detects_stiffness of steppers/methods/explicit_runge_kutta.hpp; needs z of the whole step.
+void SimdRuns::detect_stiffness_of_lanes(const P &length) {
   const int last = tableau.stages - 1;
-  const P *before = room.K + std::ptrdiff_t(last) * n();
-  combine(tableau.a + std::ptrdiff_t(last) * tableau.width, last, length, room.e);
+  const P *before = work.K + std::ptrdiff_t(last) * n();
+  combine(tableau.a + std::ptrdiff_t(last) * tableau.width, last, length, work.e);
   P rise_square(0.0), apart(0.0);
   for (int k = 0; k < n(); ++k) {
-    const P rise = end()[k] - before[k], run_of = room.z[k] - room.e[k];
+    const P rise = end()[k] - before[k], run_of = work.z[k] - work.e[k];
     rise_square = rise_square + rise * rise;
     apart = apart + run_of * run_of;
   }
@@ -587,42 +587,42 @@ void LanePack::mind_stiffness(const P &length) {
   }
 }
 
-void LanePack::prepare_dense(const P &length) {
-  P *F0 = room.D, *F1 = F0 + n(), *F2 = F1 + n();
-  difference<P>(m, room.q, room.q1, F0);
+void SimdRuns::prepare_dense(const P &length) {
+  P *F0 = work.D, *F1 = F0 + n(), *F2 = F1 + n();
+  difference<P>(m, work.q, work.q1, F0);
   for (int f = 0; f < m.nv; ++f)
-    F0[m.nv + f] = room.v1[f] - room.v[f];
+    F0[m.nv + f] = work.v1[f] - work.v[f];
   for (int k = 0; k < m.nx; ++k)
-    F0[2 * m.nv + k] = room.x1[k] - room.x[k];
-  const P *begin = room.K, *end = room.K + std::ptrdiff_t(12) * n();
+    F0[2 * m.nv + k] = work.x1[k] - work.x[k];
+  const P *begin = work.K, *end = work.K + std::ptrdiff_t(12) * n();
   for (int k = 0; k < n(); ++k) {
     F1[k] = length * begin[k] - F0[k];
     F2[k] = 2.0 * F0[k] - length * (begin[k] + end[k]);
   }
   for (int r = 0; r < 4; ++r)
-    combine(dop853::dense[r], 16, length, room.D + (3 + r) * n());
+    combine(dop853::dense[r], 16, length, work.D + (3 + r) * n());
 }
 
-void LanePack::store(int lane, double time, bool inside) {
-  const P *q = room.q1, *v = room.v1, *x = room.x1;
+void SimdRuns::store(int lane, double time, bool inside) {
+  const P *q = work.q1, *v = work.v1, *x = work.x1;
   if (inside) {
     const double s = (time - t[lane]) / h[lane];
     for (int k = 0; k < n(); ++k) {
       P sum(0.0);
       for (int r = 6; r >= 0; --r)
-        sum = (sum + room.D[std::ptrdiff_t(r) * n() + k]) * (r % 2 ? 1.0 - s : s);
-      room.z[k] = sum;
+        sum = (sum + work.D[std::ptrdiff_t(r) * n() + k]) * (r % 2 ? 1.0 - s : s);
+      work.z[k] = sum;
     }
-    displace(P(time), room.z, room.qs, room.vs, room.xs);
+    displace(P(time), work.z, work.qs, work.vs, work.xs);
     if (m.nc && run.project)
-      alone |= onto_loops(P(time), room.qs, room.vs) & 1u << lane;
-    q = room.qs, v = room.vs, x = room.xs;
+      alone |= project_onto_constraints(P(time), work.qs, work.vs) & 1u << lane;
+    q = work.qs, v = work.vs, x = work.xs;
   }
   put(lane, q, v, x);
 }
 
-void LanePack::put(int lane, const P *q, const P *v, const P *x) {
-  const LaneRun &mine = runs[lane];
+void SimdRuns::put(int lane, const P *q, const P *v, const P *x) {
+  const SimdRunInput &mine = runs[lane];
   for (int k = 0; k < m.nx; ++k)
     mine.samples_x[next[lane] * m.nx + k] = x[k][lane];
   for (int k = 0; k < m.nq; ++k)
@@ -631,10 +631,10 @@ void LanePack::put(int lane, const P *q, const P *v, const P *x) {
     mine.samples_v[next[lane] * m.nv + f] = v[f][lane];
 }
 
-bool LanePack::finite(int lane) const {
+bool SimdRuns::finite(int lane) const {
   double zero = 0.0;
   for (int k = 0; k < n(); ++k)
-    zero += 0.0 * room.z[k][lane];
+    zero += 0.0 * work.z[k][lane];
   return zero == 0.0;
 }
 

@@ -6,7 +6,7 @@
 // along every step (steppers/switching/monitor.hpp); where bounds do not show that none changes sign, the step is halved a few times.
 //
 // A pack never evaluates the equations of motion by itself: it says at which state it wants its rates (`wants`), somebody gives
-// them (`evaluate`), and it goes on to where it wants the next (`go_on`). So many packs can be taken side by side, and a control
+// them (`evaluate`), and it goes on to where it wants the next (`continue_run`). So many packs can be taken side by side, and a control
 // be asked about the states of all of them at once.
 //
 //     entering -> probe -> stage 1 ... 11 -> end [-> closed] [-> dense 13 ... 15] -> stage 1 ... or entering, or nothing
@@ -19,28 +19,28 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-struct LaneRoom {
+struct SimdRunWorkspace {
   using P = Pack;
-  SystemRoom<P> system;                                // its memory is shared by packs that take turns
+  SystemWorkspace<P> system;                                // its memory is shared by packs that take turns
   P *q, *q1, *qs, *v, *v1, *vs, *x, *x1, *xs, *a, *dx; // a state, where a step leads, a stage
   P *z, *e, *K, *D;                                    // increments, error, rates of stages, dense output
   P *change;                                           // nv
-  P *margins;                                          // threshold_count: where the runs begin
+  P *margins;                                          // switching_count: where the runs begin
   P *begin_y, *begin_rate, *end_y, *end_rate;          // watch_inputs: what switching functions take at both ends of a step
-  SwitchingRoom switching;                             // of one lane
-  double *sides;                                       // threshold_count: none are held
+  SwitchingWorkspace switching;                             // of one lane
+  double *sides;                                       // switching_count: none are held
   double *parameters;                                  // of the elements in each lane
-  Numbers<P> own;                                      // of the model of each lane
-  Numbers<double> one;                                 // and of one of them
+  ParameterTables<P> own;                                      // of the model of each lane
+  ParameterTables<double> one;                                 // and of one of them
 };
 
 // memory that packs share, and that of a pack
-std::size_t lay_out_shared(const ModelData &m, std::byte *base, LaneRoom &room);
-std::size_t lay_out_pack(const ModelData &m, std::byte *base, LaneRoom &room);
+std::size_t lay_out_shared(const ModelData &m, std::byte *base, SimdRunWorkspace &work);
+std::size_t lay_out_pack(const ModelData &m, std::byte *base, SimdRunWorkspace &work);
 
-struct LanePack {
+struct SimdRuns {
   using P = Pack;
-  enum class Wants {
+  enum class RunRequest {
     nothing,  // all runs have come to their ends
     entering, // rates where runs begin, or after a break
     probe,    // rates a little later, for the first step
@@ -50,57 +50,57 @@ struct LanePack {
     dense,    // stages for states within a step
   };
 
-  LanePack(const ModelData &model, const Run &asked, const LaneRoom &memory, double begin, double until, const Samples &samples, const LaneFeed &feed);
+  SimdRuns(const ModelData &model, const Run &asked, const SimdRunWorkspace &memory, double begin, double until, const Samples &samples, const RunQueue &feed);
 
   // to the first state at which rates are wanted
   void begin() { next_step(); }
   // rates of speeds and of element states where they are wanted; control: hinge forces, nv, or null
   void evaluate(const P *control);
-  void go_on();
+  void continue_run();
   // lanes that cannot go on because their control failed, or all of them because it is to stop
-  void give_up(unsigned lanes, Outcome outcome);
+  void leave_batch(unsigned lanes, Outcome outcome);
 
-  Wants wants = Wants::nothing;
+  RunRequest wants = RunRequest::nothing;
   unsigned minded = 0; // lanes for which these rates count
   unsigned asked = 0;  // those about which a control was asked
   P when;              // the state where they are wanted
   const P *at_q = nullptr, *at_v = nullptr, *at_x = nullptr;
-  LaneRun runs[W];
+  SimdRunInput runs[W];
 
 private:
-  void want(Wants what, unsigned lanes, const P &time, const P *q, const P *v, const P *x, P *a, P *dx);
+  void want(RunRequest what, unsigned lanes, const P &time, const P *q, const P *v, const P *x, P *a, P *dx);
   void next_step();
   void choose_lengths();
-  unsigned take_up();
+  unsigned load_run();
   void set_lane(int lane);
   void enter(unsigned lanes, unsigned fresh);
-  void entered();
+  void start_evaluated();
   void probe();
-  void probed();
-  void ask_stage(Wants what, unsigned lanes, int number);
-  void ask_end();
-  void judge_step();
+  void first_step_evaluated();
+  void request_stage_rates(RunRequest what, unsigned lanes, int number);
+  void request_end_rates();
+  void accept_or_reject();
   void finish_step();
   void sample();
-  void move_on();
-  bool reach_breaks();
+  void advance_state();
+  bool stop_at_discontinuities();
 
   int n() const { return 2 * m.nv + m.nx; }
   bool on(unsigned lanes, int lane) const { return lanes >> lane & 1u; }
-  P *end() const { return room.K + std::ptrdiff_t(tableau.stages) * n(); } // rates at the end of the step, in the place of a stage
+  P *end() const { return work.K + std::ptrdiff_t(tableau.stages) * n(); } // rates at the end of the step, in the place of a stage
   P seen(const P &time) const;
   P packed(const double *numbers) const;
-  void mind_thresholds(unsigned lanes);
+  void check_branches(unsigned lanes);
   void look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &later, P *y, P *rate);
   void monitor();
   bool stays_inside(int lane);
-  unsigned onto_loops(const P &time, P *q, P *v);
-  void mind_slack();
+  unsigned project_onto_constraints(const P &time, P *q, P *v);
+  void check_pivots();
   void combine(const double *weights, int stages, const P &length, P *out) const;
   void displace(const P &time, const P *z, P *q, P *v, P *x) const;
   void weigh(const P *z, const P *q1, const P *v1, const P *x1, double *size) const;
   void judge(const P &length);
-  void mind_stiffness(const P &length);
+  void detect_stiffness_of_lanes(const P &length);
   void prepare_dense(const P &length);
   void store(int lane, double time, bool inside);
   void put(int lane, const P *q, const P *v, const P *x);
@@ -109,11 +109,11 @@ private:
 
   ModelData m;
   Run run;
-  LaneRoom room;
+  SimdRunWorkspace work;
   const Tableau &tableau = dop853_tableau;
   const double from, until;
   const Samples samples;
-  const LaneFeed feed;
+  const RunQueue feed;
 
   P *to_a = nullptr, *to_dx = nullptr; // where rates go
   int number = 0;                      // of the stage
@@ -123,9 +123,9 @@ private:
   int unclear[W];                      // steps in a row that bounds of switching functions did not let pass
   std::ptrdiff_t next[W];              // samples
   int stiff_signs[W], calm_signs[W];
-  double usual_slack[W];
-  Stretch stretch[W];
-  Pace pace[W];
+  double usual_min_pivot[W];
+  SmoothInterval stretch[W];
+  StagnationMonitor pace[W];
   Counts counts[W];
   bool broken = false;                 // there are breaks
   bool filled = false, dry = false;    // there is a run in every lane; there are no more runs

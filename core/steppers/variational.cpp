@@ -221,7 +221,7 @@ private:
   }
 };
 
-constexpr int most_parts = 64; // of a step
+constexpr int max_parts = 64; // of a step
 constexpr double order = 8.0;  // of errors in a step
 
 class Forward {
@@ -274,9 +274,9 @@ void forward(const Variations &all, int columns, const double *y0, int judged, c
         forward.step(all.block[step], all.begin[step] + k * h, h, y.data(), y1.data());
         off = std::max(k ? off : 0.0, judged ? judge.of(h, y1.data(), forward.rates()) / rtol : 0.0);
       }
-      if (!(off > 1.0) || count == most_parts)
+      if (!(off > 1.0) || count == max_parts)
         break;
-      count = int(std::clamp(std::ceil(count * std::pow(off, 1.0 / order)), count + 1.0, double(most_parts)));
+      count = int(std::clamp(std::ceil(count * std::pow(off, 1.0 / order)), count + 1.0, double(max_parts)));
       y = begun;
     }
     parts[step] = count;

@@ -10,16 +10,16 @@ namespace dalembert::DALEMBERT_ISA {
 
 // accelerations a (nv) and multipliers lambda (nc; null: zero) are given; s.prescribed counts for nothing. All return false
 // if what is evaluated outside has failed.
-struct GivenMotion {
-  StateOf<double> s;
+struct PrescribedMotion {
+  SystemState<double> s;
   const double *a, *lambda;
 };
 
-bool supplied(const ModelData &m, const Conditions &c, MotionRoom &room, const GivenMotion &motion, double *tau);
+bool required_forces(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion, double *tau);
 // of all connections, 6 each
-bool loads_of_motion(const ModelData &m, const Conditions &c, MotionRoom &room, const GivenMotion &motion, double *loads);
+bool loads_of_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion, double *loads);
 // derivatives of tau by positions, speeds and accelerations, nv x nv each; for open systems
-bool d_supplied(const ModelData &m, const Conditions &c, MotionRoom &room, DerivativesRoom &derivatives, const GivenMotion &motion,
+bool d_supplied(const ModelData &m, const Conditions &c, MotionWorkspace &work, DerivativesWorkspace &derivatives, const PrescribedMotion &motion,
                 double *const by[3]);
 
 } // namespace dalembert::DALEMBERT_ISA

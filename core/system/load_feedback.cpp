@@ -7,30 +7,30 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-std::size_t lay_out(const ModelData &m, std::byte *base, FeedbackRoom &room) {
+std::size_t lay_out(const ModelData &m, std::byte *base, LoadFeedbackWorkspace &work) {
   Arena arena{base};
   const std::size_t n = std::size_t(m.feedback_count);
-  for (double **each : {&room.found, &room.residual, &room.step, &room.kept})
+  for (double **each : {&work.found, &work.residual, &work.step, &work.kept})
     *each = arena.take<double>(n);
-  room.broyden = arena.take<double>(n * n);
-  room.lu = arena.take<double>(n * n);
-  room.exchange = arena.take<std::int32_t>(n);
+  work.broyden = arena.take<double>(n * n);
+  work.lu = arena.take<double>(n * n);
+  work.exchange = arena.take<std::int32_t>(n);
   return arena.used;
 }
 
-std::size_t lay_out(const ModelData &m, std::byte *base, MotionRoom &room, bool loads) {
+std::size_t lay_out(const ModelData &m, std::byte *base, MotionWorkspace &work, bool loads) {
   Arena arena{base};
-  arena.skip(lay_out(m, base, room.system));
+  arena.skip(lay_out(m, base, work.system));
   if (loads || m.feedback_count)
-    arena.skip(lay_out(m, arena.here(), room.loads));
-  arena.skip(lay_out(m, arena.here(), room.feedback));
-  arena.skip(lay_out(m, arena.here(), room.sliding));
+    arena.skip(lay_out(m, arena.here(), work.loads));
+  arena.skip(lay_out(m, arena.here(), work.feedback));
+  arena.skip(lay_out(m, arena.here(), work.sliding));
   return arena.used;
 }
 
-void transmitted(const ModelData &m, const Conditions &c, MotionRoom &room, const StateOf<double> &s, const double *a, double *z) {
-  connection_loads(m, c, room.system, room.loads, s, a);
-  take_feedback(m, room.system.loops.ws, room.loads.loads, z);
+void transmitted_loads(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s, const double *a, double *z) {
+  connection_loads(m, c, work.system, work.loads, s, a);
+  use_load_feedback(m, work.system.loops.ws, work.loads.loads, z);
 }
 
 namespace {
@@ -46,22 +46,22 @@ double size_of(const double *u, int n) {
 struct LoadEquation {
   const ModelData &m;
   const Conditions &c;
-  MotionRoom &room;
-  const StateOf<double> &s;
+  MotionWorkspace &work;
+  const SystemState<double> &s;
   double *a, *dx;
 
   void look() {
-    double *z = room.system.feedback, *found = room.feedback.found;
-    solve_motion(m, c, room.system, s, a, dx);
-    transmitted(m, c, room, s, a, found);
+    double *z = work.system.feedback, *found = work.feedback.found;
+    solve_accelerations(m, c, work.system, s, a, dx);
+    transmitted_loads(m, c, work, s, a, found);
     for (int k = 0; k < m.feedback_count; ++k)
-      room.feedback.residual[k] = z[k] - found[k];
+      work.feedback.residual[k] = z[k] - found[k];
   }
 
   // by differences of size h
   void jacobian(double h) {
     const int n = m.feedback_count;
-    double *z = room.system.feedback, *r = room.feedback.residual, *kept = room.feedback.kept;
+    double *z = work.system.feedback, *r = work.feedback.residual, *kept = work.feedback.kept;
     for (int k = 0; k < n; ++k)
       kept[k] = r[k];
     for (int j = 0; j < n; ++j) {
@@ -70,7 +70,7 @@ struct LoadEquation {
       look();
       z[j] = before;
       for (int i = 0; i < n; ++i)
-        room.feedback.broyden[i * n + j] = (r[i] - kept[i]) / h;
+        work.feedback.broyden[i * n + j] = (r[i] - kept[i]) / h;
     }
     for (int k = 0; k < n; ++k)
       r[k] = kept[k];
@@ -82,11 +82,11 @@ struct LoadEquation {
 // Finds the loads that fit; false if there are none.
 static bool solve_feedback(LoadEquation &equation) {
   const ModelData &m = equation.m;
-  FeedbackRoom &room = equation.room.feedback;
-  constexpr int most_rounds = 40, fresh = 8;
+  LoadFeedbackWorkspace &work = equation.work.feedback;
+  constexpr int max_rounds = 40, fresh = 8;
   constexpr double precise = 1e-13, near = 1e-10, far = 1e8;
   const int n = m.feedback_count;
-  double *z = equation.room.system.feedback, *found = room.found, *r = room.residual, *step = room.step, *J = room.broyden;
+  double *z = equation.work.system.feedback, *found = work.found, *r = work.residual, *step = work.step, *J = work.broyden;
   for (int k = 0; k < n; ++k)
     z[k] = 0.0;
   equation.look();
@@ -97,7 +97,7 @@ static bool solve_feedback(LoadEquation &equation) {
   double reach = 0.0, last = std::numeric_limits<double>::infinity(), before = size_of(z, n);
   int fresh_at = 0; // the round in which a Jacobian is due
   bool follows = true; // found loads follow so little that taking them leads on
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < max_rounds; ++round) {
     const double open = size_of(r, n);
     reach = size_of(z, n) > reach ? size_of(z, n) : reach;
     if (open <= precise * reach || open == 0.0)
@@ -118,12 +118,12 @@ static bool solve_feedback(LoadEquation &equation) {
     if ((round - fresh_at) % fresh == 0)
       equation.jacobian(1e-6 * (reach > open ? reach : open));
     for (int k = 0; k < n * n; ++k)
-      room.lu[k] = J[k];
-    if (!factor_lu(room.lu, room.exchange, n))
+      work.lu[k] = J[k];
+    if (!factor_lu(work.lu, work.exchange, n))
       return false;
     for (int k = 0; k < n; ++k)
       step[k] = -r[k];
-    solve_lu(room.lu, room.exchange, n, step);
+    solve_lu(work.lu, work.exchange, n, step);
     double square = 0.0;
     for (int k = 0; k < n; ++k) {
       z[k] += step[k];
@@ -144,24 +144,24 @@ static bool solve_feedback(LoadEquation &equation) {
 }
 
 // for the branches that stand in the room
-static void answer_motion(const ModelData &m, const Conditions &c, MotionRoom &room, const StateOf<double> &s, double *a, double *dx) {
+static void answer_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s, double *a, double *dx) {
   if (!m.feedback_count) {
-    solve_motion(m, c, room.system, s, a, dx);
+    solve_accelerations(m, c, work.system, s, a, dx);
     return;
   }
-  LoadEquation equation{m, c, room, s, a, dx};
+  LoadEquation equation{m, c, work, s, a, dx};
   if (!solve_feedback(equation))
     for (int f = 0; f < m.nv; ++f) // no such loads: the caller sees what is not finite
       a[f] = std::numeric_limits<double>::quiet_NaN();
 }
 
-bool dynamics(const ModelData &m, const Conditions &c, MotionRoom &room, const StateOf<double> &s, double *a, double *dx) {
-  room.system.sliding = false;
-  if (!consult(m, c, room.system, s))
+bool dynamics(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s, double *a, double *dx) {
+  work.system.sliding = false;
+  if (!evaluate_callbacks(m, c, work.system, s))
     return false;
-  const auto motion = [&](double *accelerations, double *rates) { answer_motion(m, c, room, s, accelerations, rates); };
-  if (c.sides && slides(m, c))
-    slide(m, c, room.system, room.sliding, s, a, dx ? dx : room.system.unused, motion);
+  const auto motion = [&](double *accelerations, double *rates) { answer_motion(m, c, work, s, accelerations, rates); };
+  if (c.law_branches && slides(m, c))
+    slide(m, c, work.system, work.sliding, s, a, dx ? dx : work.system.unused, motion);
   else
     motion(a, dx);
   return true;

@@ -19,14 +19,14 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-struct ShareRoom {
+struct SelfStressWorkspace {
   // states as sparse lists: of multipliers, of loaded connections
   std::int32_t *row_start, *load_start; // where each state begins; states + 1
   std::int32_t *row, *connection;
   double *weight;    // with each row
   double *load;      // with each connection: [moment; force] on its second marker, world axes
-  std::int64_t most_rows, most_loads;
-  int most_states, states;
+  std::int64_t max_rows, max_loads;
+  int max_states, states;
   double *scattered; // connections x 6: one state, or the loads at hand
   double *gram, *side; // states x states, states
   double *effort;    // nv
@@ -35,17 +35,17 @@ struct ShareRoom {
   std::int32_t *order; // nc
 };
 
-std::size_t lay_out(const ModelData &m, std::byte *base, ShareRoom &room);
+std::size_t lay_out(const ModelData &m, std::byte *base, SelfStressWorkspace &work);
 
-// All states of self-stress at the configuration that solve_motion was asked for last; returns how many. The frames stand in
+// All states of self-stress at the configuration that solve_accelerations was asked for last; returns how many. The frames stand in
 // the world. still: null, or marks of freedoms along which something holds that is no load: efforts of drives.
-int find_states(const ModelData &m, const Conditions &c, SystemRoom<double> &system, ShareRoom &room, const unsigned char *still = nullptr);
+int find_self_stress(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SelfStressWorkspace &work, const unsigned char *still = nullptr);
 
 // Loads of all connections (connection_count x 6, world axes) and multipliers (nc) become those of least norm; after
-// find_states, with the rows that it looked at.
-void share_least(const ModelData &m, const LoopRoom<double> &loops, ShareRoom &room, double *loads, double *lambda);
+// find_self_stress, with the rows that it looked at.
+void minimum_norm_loads(const ModelData &m, const LoopWorkspace<double> &loops, SelfStressWorkspace &work, double *loads, double *lambda);
 
 // Marks the components of loads (connection_count x 6) that states change: 1 where the motion determines them, else 0.
-void mark_unique(const ModelData &m, const ShareRoom &room, double *marks);
+void mark_determined(const ModelData &m, const SelfStressWorkspace &work, double *marks);
 
 } // namespace dalembert::DALEMBERT_ISA

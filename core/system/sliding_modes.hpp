@@ -16,48 +16,48 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-constexpr int most_sliding = 16; // surfaces at a time
+constexpr int max_sliding = 16; // surfaces at a time
 
-struct SlidingRoom {
+struct SlidingWorkspace {
   double *q, *v, *x, *move; // nq, nv, nx, nv: a state beside the one looked at
-  double *above, *below;    // threshold_count: margins there
+  double *above, *below;    // switching_count: margins there
 };
 
-std::size_t lay_out(const ModelData &m, std::byte *base, SlidingRoom &room);
+std::size_t lay_out(const ModelData &m, std::byte *base, SlidingWorkspace &work);
 
-inline bool slides_at(const ModelData &m, const double *sides, int k) { return sides[k] == 0.0 && !m.thresholds[k].whole; }
+inline bool is_sliding_mode(const ModelData &m, const double *sides, int k) { return sides[k] == 0.0 && !m.switching_functions[k].whole; }
 
 inline bool slides(const ModelData &m, const Conditions &c) {
-  for (int k = 0; k < m.threshold_count; ++k)
-    if (slides_at(m, c.sides, k))
+  for (int k = 0; k < m.switching_count; ++k)
+    if (is_sliding_mode(m, c.law_branches, k))
       return true;
   return false;
 }
 
-// Rates of all margins (threshold_count) for rates a and dx of the state, by differences; the room is left as by
-// look_at_thresholds.
-void margin_rates(const ModelData &m, const Conditions &c, SystemRoom<double> &system, SlidingRoom &room, const StateOf<double> &s,
+// Rates of all margins (switching_count) for rates a and dx of the state, by differences; the room is left as by
+// evaluate_switching_functions.
+void margin_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work, const SystemState<double> &s,
                   const double *a, const double *dx, double *rates);
 
 // Finds the mixtures of all surfaces along which the motion slides, in system.sides, and the motion that goes with them.
 // motion(a, dx): the equations of motion for the branches that stand in the room. Where no mixtures keep it there, a is not
 // finite.
 template <class Motion>
-void slide(const ModelData &m, const Conditions &c, SystemRoom<double> &system, SlidingRoom &room, const StateOf<double> &s, double *a,
+void slide(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work, const SystemState<double> &s, double *a,
            double *dx, Motion &&motion) {
-  int which[most_sliding], n = 0;
-  std::copy_n(c.sides, m.threshold_count, system.sides);
-  for (int k = 0; k < m.threshold_count && n < most_sliding; ++k)
-    if (slides_at(m, c.sides, k))
+  int which[max_sliding], n = 0;
+  std::copy_n(c.law_branches, m.switching_count, system.sides);
+  for (int k = 0; k < m.switching_count && n < max_sliding; ++k)
+    if (is_sliding_mode(m, c.law_branches, k))
       which[n++] = k;
   system.sliding = true;
-  double matrix[most_sliding * most_sliding], found[most_sliding], first[most_sliding], largest = 0.0;
-  std::int32_t exchange[most_sliding];
+  double matrix[max_sliding * max_sliding], found[max_sliding], first[max_sliding], largest = 0.0;
+  std::int32_t exchange[max_sliding];
   const auto rates = [&](double *out) {
     motion(a, dx);
-    margin_rates(m, c, system, room, s, a, dx, room.above);
+    margin_rates(m, c, system, work, s, a, dx, work.above);
     for (int i = 0; i < n; ++i)
-      out[i] = room.above[which[i]];
+      out[i] = work.above[which[i]];
   };
   rates(first);
   for (int j = 0; j < n; ++j) {

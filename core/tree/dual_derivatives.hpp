@@ -7,15 +7,15 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-struct DualRoom {
+struct DualWorkspace {
   Workspace<Dual> ws;
   Dual *q, *v, *a, *tau, *loads;
 };
 
-std::size_t lay_out(const ModelData &m, std::byte *base, DualRoom &room);
+std::size_t lay_out(const ModelData &m, std::byte *base, DualWorkspace &work);
 
 // dtau/dq and dtau/dv, each nv x nv
-void d_inverse_dynamics_by_duals(const ModelData &m, DualRoom &room, const double *q, const double *v, const double *a,
+void d_inverse_dynamics_by_duals(const ModelData &m, DualWorkspace &work, const double *q, const double *v, const double *a,
                                  const double *loads, double *by_q, double *by_v);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -15,8 +15,8 @@ template <class T, class B> DALEMBERT_INLINE void start_inertia(const B &b, Arti
 template <class T> DALEMBERT_INLINE void start_body(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, int i) {
   const BodyData &b = m.bodies[i];
   ArticulatedInertia<T> &I = ws.I_A[i];
-  if (b.form != Form::modal)
-    return seen<T>(m, b, [&](const auto &numbers) { start_inertia(numbers, I); });
+  if (b.form != JointForm::modal)
+    return table_entry<T>(m, b, [&](const auto &numbers) { start_inertia(numbers, I); });
   modal_inertia(m, ws, q, i, v);
   if (m.modal[b.modal].rank)
     start_low_rank(m, ws, i);
@@ -32,7 +32,7 @@ template <class T> DALEMBERT_INLINE void start_body(const ModelData &m, Workspac
 // the unit factor of a body's block of freedoms, strictly lower triangle by rows
 template <class T> DALEMBERT_INLINE T *factor_of(const ModelData &m, const Workspace<T> &ws, int i) {
   const BodyData &b = m.bodies[i];
-  return b.form == Form::modal ? ws.modal_factor + m.modal[b.modal].factors : ws.L + 15 * i;
+  return b.form == JointForm::modal ? ws.modal_factor + m.modal[b.modal].factors : ws.L + 15 * i;
 }
 
 // D = L diag(d) L^T in place, then Z = L^-1 U; `given` marks rows that stand aside
@@ -96,13 +96,13 @@ DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Mot
       *pivot = {{zero3<T>(), zero3<T>()}, T(0.0)};
       return;
     }
-    if (b.form == Form::about_z)
+    if (b.form == JointForm::about_z)
       pivot->z = {{I.J.xz, I.J.yz, I.J.zz}, {I.H.zx, I.H.zy, I.H.zz}};
-    else if (b.form == Form::along_z)
+    else if (b.form == JointForm::along_z)
       pivot->z = {{I.H.xz, I.H.yz, I.H.zz}, {I.M.xz, I.M.yz, I.M.zz}};
     else
       return factor_block<1>(m, b, H, I, lent, nullptr, pivot, L), subtract_dyad(left, pivot->inverse, pivot->z.n, pivot->z.f);
-    T inertia = b.form == Form::about_z ? I.J.zz : I.M.zz;
+    T inertia = b.form == JointForm::about_z ? I.J.zz : I.M.zz;
     if (b.armature)
       inertia = inertia + armature_of<T>(m, b.v);
     pivot->inverse = 1.0 / (lent ? inertia + *lent : inertia);
@@ -123,7 +123,7 @@ template <class T> inline void eliminate_modes(const ModelData &m, Workspace<T> 
   const BodyData &b = m.bodies[i];
   left = ws.I_A[i];
   const bool low = m.modal[b.modal].rank;
-  if (b.form == Form::node)
+  if (b.form == JointForm::node)
     return low ? hand_over_low_rank(m, ws, left, i) : hand_over(m, ws, left, i);
   if (low) {
     complete_low_rank(m, ws, left, i);
@@ -138,7 +138,7 @@ template <class T> inline void eliminate_modes(const ModelData &m, Workspace<T> 
   }
 }
 
-DALEMBERT_INLINE bool is_flexible(const BodyData &b) { return b.form == Form::modal || b.form == Form::node; }
+DALEMBERT_INLINE bool is_flexible(const BodyData &b) { return b.form == JointForm::modal || b.form == JointForm::node; }
 
 // (2) for a flexible body: y holds the forces that the modes have met so far
 template <class T, class R>
@@ -158,9 +158,9 @@ DALEMBERT_INLINE void reduce_modal_force(const ModelData &m, const BodyData &b, 
 template <class T, class R>
 DALEMBERT_INLINE void reduce_force(const BodyData &b, const Motion<T> *H, const T *L, const unsigned char *given,
                                    const Load<R> &p, const R *tau, R *y) {
-  if (b.form == Form::about_z) {
+  if (b.form == JointForm::about_z) {
     y[0] = tau[0] - p.n.z;
-  } else if (b.form == Form::along_z) {
+  } else if (b.form == JointForm::along_z) {
     y[0] = tau[0] - p.f.z;
   } else {
     for (int r = 0; r < b.nv; ++r) {
@@ -177,7 +177,7 @@ DALEMBERT_INLINE void reduce_force(const BodyData &b, const Motion<T> *H, const 
 // (5): accelerations of hinge i from A', left in a
 template <class T, class R>
 DALEMBERT_INLINE void back_substitute(const ModelData &m, const BodyData &b, const Pivot<T> *pivot, const T *L, const R *y, const Motion<R> &A, R *a) {
-  if (b.form == Form::modal && m.modal[b.modal].rank)
+  if (b.form == JointForm::modal && m.modal[b.modal].rank)
     return back_substitute_low_rank(b.nv, m.modal[b.modal].rank, pivot, L, y, A, a);
   for (int r = b.nv - 1; r >= 0; --r) {
     R s = pivot[r].inverse * (y[r] - (dot(pivot[r].z.n, A.w) + dot(pivot[r].z.f, A.v)));
@@ -190,19 +190,19 @@ DALEMBERT_INLINE void back_substitute(const ModelData &m, const BodyData &b, con
 template <class T> void start_forward(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, bool placed) {
   start_at_ground(m, ws, true);
   if (!placed) {
-    place_frames(m, ws, q);
-    move_frames(m, ws, q, v);
+    compute_poses(m, ws, q);
+    compute_velocities(m, ws, q, v);
   }
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
     start_body(m, ws, q, v, i);
     const Vec3<T> &w = ws.w[i];
-    if (b.form == Form::modal) {
+    if (b.form == JointForm::modal) {
       for (int k = b.v; k < b.v + b.nv; ++k)
         ws.y[k] = T(0.0);
       ws.p_A[i] = modal_bias(m, ws, w, q, v, i, ws.y + b.v);
     } else {
-      ws.p_A[i] = seen<T>(m, b, [&](const auto &own) -> Load<T> { return {cross(w, mul(as_sym(own.J), w)), cross(w, cross(w, as_vec(own.h)))}; });
+      ws.p_A[i] = table_entry<T>(m, b, [&](const auto &own) -> Load<T> { return {cross(w, mul(as_sym(own.J), w)), cross(w, cross(w, as_vec(own.h)))}; });
     }
   }
 }
@@ -243,9 +243,9 @@ DALEMBERT_INLINE void add_given(const BodyData &b, const Motion<T> *H, const uns
   for (int k = 0; k < b.nv; ++k) {
     if (!given[k])
       continue;
-    if (b.form == Form::about_z)
+    if (b.form == JointForm::about_z)
       c.w.z = c.w.z + a[b.v];
-    else if (b.form == Form::along_z)
+    else if (b.form == JointForm::along_z)
       c.v.z = c.v.z + a[b.v];
     else
       c.w += scale(a[b.v + k], H[k].w), c.v += scale(a[b.v + k], H[k].v);
@@ -254,7 +254,7 @@ DALEMBERT_INLINE void add_given(const BodyData &b, const Motion<T> *H, const uns
 
 // (1)-(4) for any hinge
 template <class T>
-DALEMBERT_INLINE void eliminate_hinge(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *tau, const unsigned char *given,
+DALEMBERT_INLINE void eliminate_joint(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *tau, const unsigned char *given,
                                       const T *a, int i) {
   const ArticulatedInertia<T> &I = ws.I_A[i];
   const Load<T> &p = ws.p_A[i];
@@ -270,9 +270,9 @@ DALEMBERT_INLINE void eliminate_hinge(const ModelData &m, const BodyData &b, Wor
     eliminate(m, b, H, I, ws.lent, mine, pivot, L, left);
   if (mine && !is_flexible(b))
     add_given(b, H, mine, a, c);
-  if (b.form == Form::modal)
+  if (b.form == JointForm::modal)
     reduce_modal_force(m, b, H, L, p, tau + b.v, ws.y + b.v);
-  else if (b.form != Form::node)
+  else if (b.form != JointForm::node)
     reduce_force(b, H, L, mine, p, tau + b.v, ws.y + b.v);
   if (!b.parent)
     return;
@@ -284,7 +284,7 @@ DALEMBERT_INLINE void eliminate_hinge(const ModelData &m, const BodyData &b, Wor
     p_a.n += scale(s, pivot[k].z.n);
     p_a.f += scale(s, pivot[k].z.f);
   }
-  if (b.form == Form::node)
+  if (b.form == JointForm::node)
     add_modal_force(b, H, p_a, ws.y + b.by);
   add_to_parent(ws.X[i], left, ws.I_A[b.parent]);
   add_to_parent(ws.X[i], p_a, ws.p_A[b.parent]);
@@ -297,7 +297,7 @@ DALEMBERT_INLINE void accelerate(const ModelData &m, const BodyData &b, Workspac
   const Motion<T> &P = ws.A[b.parent], &c = ws.c[i];
   Motion<T> A{mul_t(X.R, P.w) + c.w, mul_t(X.R, P.v + cross(P.w, X.p)) + c.v};
   const Pivot<T> *pivot = ws.pivot + b.v;
-  if (b.form == Form::about_z && !given) {
+  if (b.form == JointForm::about_z && !given) {
     const T s = pivot->inverse * (ws.y[b.v] - (dot(pivot->z.n, A.w) + dot(pivot->z.f, A.v)));
     a[b.v] = s;
     A.w.z = A.w.z + s;
@@ -307,13 +307,13 @@ DALEMBERT_INLINE void accelerate(const ModelData &m, const BodyData &b, Workspac
   const Motion<T> *H = ws.H + b.H;
   if (is_flexible(b)) {
     back_substitute(m, b, pivot, factor_of(m, ws, i), ws.y + b.v, A, a + b.v);
-    add_hinge_motion(b, H, a + b.by, A);
+    add_joint_motion(b, H, a + b.by, A);
     ws.A[i] = A;
     return;
   }
   T solved[6];
   back_substitute(m, b, pivot, ws.L + 15 * i, ws.y + b.v, A, solved);
-  add_hinge_motion(b, H, solved, A);
+  add_joint_motion(b, H, solved, A);
   ws.A[i] = A;
   for (int k = 0; k < b.nv; ++k)
     if (!given || !given[b.v + k])
@@ -325,18 +325,18 @@ template <class T>
 inline void supplied_forces(const ModelData &m, const Workspace<T> &ws, const T *tau, const unsigned char *given, const T *a, T *tau_out) {
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
-    if (b.form == Form::modal)
+    if (b.form == JointForm::modal)
       for (int k = b.v; k < b.v + b.nv; ++k)
         tau_out[k] = tau[k];
     if (is_flexible(b))
       continue;
-    T supplied[6];
+    T required_forces[6];
     Load<T> F = mul(ws.I_A[i], ws.A[i].w, ws.A[i].v);
     F.n += ws.p_A[i].n;
     F.f += ws.p_A[i].f;
-    hinge_force(b, ws.H + b.H, F, supplied);
+    joint_force(b, ws.H + b.H, F, required_forces);
     for (int k = 0; k < b.nv; ++k) {
-      const T whole = b.armature ? supplied[k] + armature_of<T>(m, b.v + k) * a[b.v + k] : supplied[k];
+      const T whole = b.armature ? required_forces[k] + armature_of<T>(m, b.v + k) * a[b.v + k] : required_forces[k];
       tau_out[b.v + k] = given[b.v + k] ? whole : tau[b.v + k];
     }
   }
@@ -346,10 +346,10 @@ template <class T>
 void finish_forward(const ModelData &m, Workspace<T> &ws, const T *tau, const unsigned char *given, T *a, T *tau_out) {
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
-    if (b.form == Form::about_z && !given && !b.armature && !b.lent)
+    if (b.form == JointForm::about_z && !given && !b.armature && !b.lent)
       eliminate_turn(b, ws, tau, i);
     else
-      eliminate_hinge(m, b, ws, tau, given, a, i);
+      eliminate_joint(m, b, ws, tau, given, a, i);
   }
   for (int i = 1; i <= m.nb; ++i)
     accelerate(m, m.bodies[i], ws, given, a, i);
@@ -369,7 +369,7 @@ void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T 
 }
 
 template <class T> void factorize(const ModelData &m, Workspace<T> &ws, const T *q, const unsigned char *given) {
-  place_frames(m, ws, q);
+  compute_poses(m, ws, q);
   for (int i = 1; i <= m.nb; ++i)
     start_body(m, ws, q, static_cast<const T *>(nullptr), i);
   for (int i = m.nb; i > 0; --i) {
@@ -390,16 +390,16 @@ void solve_inward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, con
   for (int i = first; i <= last; ++i) {
     side.p[i] = {zero3<R>(), zero3<R>()};
     const BodyData &b = m.bodies[i];
-    if (b.form == Form::modal)
+    if (b.form == JointForm::modal)
       for (int k = b.v; k < b.v + b.nv; ++k)
         side.y[k] = R(0.0);
   }
   for (int i = last; i >= first; --i) {
     const BodyData &b = m.bodies[i];
     const Pivot<T> *pivot = ws.pivot + b.v;
-    if (b.form == Form::modal)
+    if (b.form == JointForm::modal)
       reduce_modal_force(m, b, ws.H + b.H, factor_of(m, ws, i), side.p[i], x + b.v, side.y + b.v);
-    else if (b.form == Form::node)
+    else if (b.form == JointForm::node)
       add_modal_force(b, ws.H + b.H, side.p[i], side.y + b.by);
     else
       reduce_force(b, ws.H + b.H, ws.L + 15 * i, given ? given + b.v : nullptr, side.p[i], x + b.v, side.y + b.v);
@@ -426,7 +426,7 @@ void solve_outward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, R 
     const Motion<R> &P = side.A[b.parent];
     Motion<R> A{mul_t(X.R, P.w), mul_t(X.R, P.v + cross(P.w, X.p))};
     back_substitute(m, b, ws.pivot + b.v, factor_of(m, ws, i), side.y + b.v, A, a + b.v);
-    add_hinge_motion(b, ws.H + b.H, a + b.by, A);
+    add_joint_motion(b, ws.H + b.H, a + b.by, A);
     side.A[i] = A;
   }
 }

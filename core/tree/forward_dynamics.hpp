@@ -50,7 +50,7 @@ template <class R> struct Side {
   R *y;
   Motion<R> *A;
 };
-template <class R> inline Side<R> take_side(const ModelData &m, Arena &arena) {
+template <class R> inline Side<R> load_right_hand_side(const ModelData &m, Arena &arena) {
   const std::size_t n = std::size_t(m.nb) + 1;
   return {arena.take<Load<R>>(n), arena.take<R>(std::size_t(m.nv)), arena.take<Motion<R>>(n)};
 }

@@ -26,13 +26,13 @@ template <class T> DALEMBERT_INLINE void velocity(const ModelData &m, const Body
   Motion<T> c;
   c.v = mul_t(X.R, cross(w_P, cross(w_P, X.p)));
   switch (b.form) {
-  case Form::about_z: {
+  case JointForm::about_z: {
     const T s = v[b.v];
     c.w = {w.y * s, -(w.x * s), T(0.0)};
     ws.w[i] = {w.x, w.y, w.z + s};
     break;
   }
-  case Form::along_z: {
+  case JointForm::along_z: {
     const T s = 2.0 * v[b.v];
     c.w = zero3<T>();
     c.v.x = c.v.x + w.y * s;
@@ -40,19 +40,19 @@ template <class T> DALEMBERT_INLINE void velocity(const ModelData &m, const Body
     ws.w[i] = w;
     break;
   }
-  case Form::none:
+  case JointForm::none:
     c.w = zero3<T>();
     ws.w[i] = w;
     break;
-  case Form::custom: {
+  case JointForm::custom: {
     const Motion<T> r = relative(ws.H + b.H, v + b.v, b.nv), bias = custom_bias(m, ws, b, v + b.v);
     c.w = cross(w, r.w) + bias.w;
     c.v += scale(2.0, cross(w, r.v)) + bias.v;
     ws.w[i] = w + r.w;
     break;
   }
-  case Form::modal:
-  case Form::node: {
+  case JointForm::modal:
+  case JointForm::node: {
     c.w = zero3<T>();
     ws.w[i] = w;
     if (!b.moves)
@@ -63,9 +63,9 @@ template <class T> DALEMBERT_INLINE void velocity(const ModelData &m, const Body
     ws.w[i] = w + r.w;
     break;
   }
-  case Form::columns:
-    visit_general(b.kind, [&](auto hinge) {
-      using Kind = decltype(hinge);
+  case JointForm::columns:
+    visit_general(b.kind, [&](auto joint) {
+      using Kind = decltype(joint);
       const Motion<T> *H = ws.H + b.H;
       const Motion<T> r = relative(H, v + b.v, Kind::nv), bias = Kind::bias(v + b.v, r, H);
       c.w = cross(w, r.w) + bias.w;
@@ -80,12 +80,12 @@ template <class T> DALEMBERT_INLINE void velocity(const ModelData &m, const Body
 template <class T> DALEMBERT_INLINE void linear_velocity(const BodyData &b, Workspace<T> &ws, const T *v, int i) {
   const Pose<T> &X = ws.X[i];
   Motion<T> motion{zero3<T>(), mul_t(X.R, ws.u[b.parent] + cross(ws.w[b.parent], X.p))};
-  add_hinge_motion(b, ws.H + b.H, v + b.by, motion);
+  add_joint_motion(b, ws.H + b.H, v + b.by, motion);
   ws.u[i] = motion.v;
 }
 
 // (3), (4) for one body while its hinge does not accelerate
-template <class T> DALEMBERT_INLINE void coasting(const BodyData &b, Workspace<T> &ws, int i) {
+template <class T> DALEMBERT_INLINE void bias_acceleration(const BodyData &b, Workspace<T> &ws, int i) {
   const Pose<T> &X = ws.X[i];
   const Motion<T> &P = ws.A[b.parent], &c = ws.c[i];
   ws.A[i] = {mul_t(X.R, P.w) + c.w, mul_t(X.R, P.v + cross(P.w, X.p)) + c.v};
@@ -93,8 +93,8 @@ template <class T> DALEMBERT_INLINE void coasting(const BodyData &b, Workspace<T
 
 // (3), (4) for one body
 template <class T> DALEMBERT_INLINE void acceleration(const BodyData &b, Workspace<T> &ws, const T *a, int i) {
-  coasting(b, ws, i);
-  add_hinge_motion(b, ws.H + b.H, a + b.by, ws.A[i]);
+  bias_acceleration(b, ws, i);
+  add_joint_motion(b, ws.H + b.H, a + b.by, ws.A[i]);
 }
 
 // ground: at rest; gravity enters as an upward acceleration of the base when `weight` is true

@@ -12,24 +12,24 @@ template <class T, class B> DALEMBERT_INLINE Load<T> inertia_load(const B &b, co
 
 template <class T> void start_inverse(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, T *tau) {
   start_at_ground(m, ws, true);
-  place_frames(m, ws, q);
-  move_frames(m, ws, q, v);
-  accelerate_frames(m, ws, a);
+  compute_poses(m, ws, q);
+  compute_velocities(m, ws, q, v);
+  compute_accelerations(m, ws, a);
   for (int i = 1; i <= m.nb; ++i) {
-    if (m.bodies[i].form == Form::modal)
+    if (m.bodies[i].form == JointForm::modal)
       ws.p_A[i] = flexible_load(m, ws, q, v, a, i, tau + m.bodies[i].v);
     else
-      ws.p_A[i] = seen<T>(m, m.bodies[i], [&](const auto &b) { return inertia_load(b, ws.w[i], ws.A[i]); });
+      ws.p_A[i] = table_entry<T>(m, m.bodies[i], [&](const auto &b) { return inertia_load(b, ws.w[i], ws.A[i]); });
   }
 }
 
 template <class T> void finish_inverse(const ModelData &m, Workspace<T> &ws, const T *a, T *tau) {
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
-    if (b.form == Form::modal || b.form == Form::node)
+    if (b.form == JointForm::modal || b.form == JointForm::node)
       add_modal_force(b, ws.H + b.H, ws.p_A[i], tau + b.by);
     else
-      hinge_force(b, ws.H + b.H, ws.p_A[i], tau + b.v);
+      joint_force(b, ws.H + b.H, ws.p_A[i], tau + b.v);
     for (int k = b.v; a && b.armature && k < b.v + b.nv; ++k)
       tau[k] = tau[k] + armature_of<T>(m, k) * a[k];
     if (b.parent)

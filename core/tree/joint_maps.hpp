@@ -9,9 +9,9 @@ namespace dalembert::DALEMBERT_ISA {
 
 // calls f with the type of a hinge whose motion map has columns
 template <class F> DALEMBERT_INLINE void visit_general(int kind, F &&f) {
-  HingeLibrary::visit(kind, [&](auto hinge) {
-    if constexpr (decltype(hinge)::form == Form::columns)
-      f(hinge);
+  JointLibrary::visit(kind, [&](auto joint) {
+    if constexpr (decltype(joint)::form == JointForm::columns)
+      f(joint);
   });
 }
 
@@ -42,19 +42,19 @@ template <class F> DALEMBERT_INLINE void visit_columns(int nv, F &&f) {
 template <class T, class B>
 DALEMBERT_INLINE void position_by(const ModelData &m, const BodyData &b, const B &numbers, Workspace<T> &ws, const T *q, int i) {
   switch (b.form) {
-  case Form::about_z:
+  case JointForm::about_z:
     return Revolute::position(numbers, q + b.q, ws.X[i], ws.H);
-  case Form::along_z:
+  case JointForm::along_z:
     return Prismatic::position(numbers, q + b.q, ws.X[i], ws.H);
-  case Form::none:
+  case JointForm::none:
     return Fixed::position(numbers, q, ws.X[i], ws.H);
-  case Form::columns:
-    return visit_general(b.kind, [&](auto hinge) { decltype(hinge)::position(numbers, q + b.q, ws.X[i], ws.H + b.H); });
-  case Form::custom:
+  case JointForm::columns:
+    return visit_general(b.kind, [&](auto joint) { decltype(joint)::position(numbers, q + b.q, ws.X[i], ws.H + b.H); });
+  case JointForm::custom:
     return custom_position(m, ws, b, numbers, q + b.q, ws.X[i], ws.H + b.H);
-  case Form::modal:
+  case JointForm::modal:
     return modal_position(m, b, ws, q, i);
-  case Form::node:
+  case JointForm::node:
     return node_position(m, b, ws, q, i);
   }
 }
@@ -63,7 +63,7 @@ DALEMBERT_INLINE void position_by(const ModelData &m, const BodyData &b, const B
 template <class T> DALEMBERT_INLINE void position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
   if constexpr (varies<T>)
     if (m.varied)
-      return position_by(m, b, numbers_of<T>(m)->bodies[i], ws, q, i);
+      return position_by(m, b, parameters_of<T>(m)->bodies[i], ws, q, i);
   position_by(m, b, b, ws, q, i);
 }
 
@@ -80,18 +80,18 @@ template <class T> DALEMBERT_INLINE Motion<T> relative(const Motion<T> *H, const
 // column k of hinge i as a motion in F
 template <class T> DALEMBERT_INLINE Motion<T> column(const BodyData &b, const Motion<T> *H, int k) {
   const Vec3<T> o = zero3<T>(), z{T(0.0), T(0.0), T(1.0)};
-  if (b.form == Form::about_z)
+  if (b.form == JointForm::about_z)
     return {z, o};
-  if (b.form == Form::along_z)
+  if (b.form == JointForm::along_z)
     return {o, z};
   return H[k];
 }
 
 // H^T F for any hinge
-template <class T> DALEMBERT_INLINE void hinge_force(const BodyData &b, const Motion<T> *H, const Load<T> &F, T *tau) {
-  if (b.form == Form::about_z) {
+template <class T> DALEMBERT_INLINE void joint_force(const BodyData &b, const Motion<T> *H, const Load<T> &F, T *tau) {
+  if (b.form == JointForm::about_z) {
     tau[0] = F.n.z;
-  } else if (b.form == Form::along_z) {
+  } else if (b.form == JointForm::along_z) {
     tau[0] = F.f.z;
   } else {
     for (int k = 0; k < b.nv; ++k)
@@ -107,10 +107,10 @@ template <class T, class R> DALEMBERT_INLINE void add_modal_force(const BodyData
 
 // A += H a for any hinge; a: from where its columns count, BodyData::by
 template <class T, class R>
-DALEMBERT_INLINE void add_hinge_motion(const BodyData &b, const Motion<T> *H, const R *a, Motion<R> &A) {
-  if (b.form == Form::about_z) {
+DALEMBERT_INLINE void add_joint_motion(const BodyData &b, const Motion<T> *H, const R *a, Motion<R> &A) {
+  if (b.form == JointForm::about_z) {
     A.w.z = A.w.z + a[0];
-  } else if (b.form == Form::along_z) {
+  } else if (b.form == JointForm::along_z) {
     A.v.z = A.v.z + a[0];
   } else {
     for (int k = 0; k < b.moves; ++k) {

@@ -34,7 +34,7 @@ template <class T> DALEMBERT_INLINE void put_acceleration(const Workspace<T> &ws
 
 template <class T> void poses(const ModelData &m, Workspace<T> &ws, const T *q, T *out) {
   start_at_ground(m, ws, false);
-  place_frames(m, ws, q);
+  compute_poses(m, ws, q);
   place_in_world(m, ws);
   for (int i = 1; i <= m.nb; ++i)
     if (const int user = m.bodies[i].user)
@@ -50,10 +50,10 @@ template <class T> void velocities(const ModelData &m, Workspace<T> &ws, const T
 
 template <class T> void accelerations(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, T *out) {
   start_at_ground(m, ws, false);
-  place_frames(m, ws, q);
+  compute_poses(m, ws, q);
   place_in_world(m, ws);
-  move_frames(m, ws, q, v);
-  accelerate_frames(m, ws, a);
+  compute_velocities(m, ws, q, v);
+  compute_accelerations(m, ws, a);
   for (int i = 1; i <= m.nb; ++i)
     if (const int user = m.bodies[i].user)
       put_acceleration(ws, i, as_vec(m.bodies[i].p_FB), out + 6 * (user - 1));
@@ -81,7 +81,7 @@ inline void follow(const ModelData &m, const BodyData &b, Workspace<T> &ws, Stag
 inline BodyData extra_node(const ModelData &m, int body) {
   const BodyData &modal = m.bodies[body];
   BodyData b{};
-  b.form = Form::node;
+  b.form = JointForm::node;
   b.parent = body;
   b.modal = modal.modal;
   b.moves = modal.nv;
@@ -91,9 +91,9 @@ inline BodyData extra_node(const ModelData &m, int body) {
 }
 
 // calls take(number of the point, the place that carries it, its constant pose there)
-template <class T, class Take>
+template <class T, class ArgumentKind>
 inline void for_points(const ModelData &m, Workspace<T> &ws, const PointsData &points, Stage stage, const T *q, const T *v, const T *a,
-                       Take &&take) {
+                       ArgumentKind &&take) {
   int count = 0;
   for (int i = points.body; i; i = m.bodies[i].parent)
     ws.path[count++] = i;
@@ -165,7 +165,7 @@ template <class T> void energy(const ModelData &m, Workspace<T> &ws, const T *q,
     const Vec3<T> &w = ws.w[i], &u = ws.u[i];
     for (int k = b.v; b.armature && k < b.v + b.nv; ++k)
       kinetic = kinetic + 0.5 * m.armature[k] * (v[k] * v[k]);
-    if (b.form == Form::modal) {
+    if (b.form == JointForm::modal) {
       modal_inertia(m, ws, q, i);
       const RigidInertia<T> &I = ws.I_C[i];
       kinetic = kinetic + 0.5 * (dot(w, mul(I.J, w)) + I.m * dot(u, u)) + dot(u, cross(w, I.h)) + modal_kinetic(m, ws, v, i);
@@ -191,7 +191,7 @@ DALEMBERT_INLINE double total_mass(const ModelData &m) {
 template <class T> DALEMBERT_INLINE Vec3<T> mass_centre(const ModelData &m, const Workspace<T> &ws) {
   Vec3<T> moment = zero3<T>();
   for (int i = 1; i <= m.nb; ++i) {
-    const Vec3<T> h = m.bodies[i].form == Form::modal ? ws.I_C[i].h : lift<T>(as_vec(m.bodies[i].h));
+    const Vec3<T> h = m.bodies[i].form == JointForm::modal ? ws.I_C[i].h : lift<T>(as_vec(m.bodies[i].h));
     moment += mul(ws.X_W[i].R, h) + scale(m.bodies[i].mass, ws.X_W[i].p);
   }
   return scale(1.0 / total_mass(m), moment);
@@ -199,30 +199,30 @@ template <class T> DALEMBERT_INLINE Vec3<T> mass_centre(const ModelData &m, cons
 
 template <class T> void center_of_mass(const ModelData &m, Workspace<T> &ws, const T *q, T *out) {
   start_at_ground(m, ws, false);
-  place_frames(m, ws, q);
+  compute_poses(m, ws, q);
   place_in_world(m, ws);
   for (int i = 1; m.modal_count && i <= m.nb; ++i)
-    if (m.bodies[i].form == Form::modal)
+    if (m.bodies[i].form == JointForm::modal)
       modal_inertia(m, ws, q, i);
   put(out, mass_centre(m, ws));
 }
 
 template <class T> void centroidal_matrix(const ModelData &m, Workspace<T> &ws, const T *q, T *out) {
   start_at_ground(m, ws, false);
-  place_frames(m, ws, q);
+  compute_poses(m, ws, q);
   place_in_world(m, ws);
   for (int i = 1; i <= m.nb; ++i)
     start_composite(m, ws, q, i);
   const Vec3<T> centre = mass_centre(m, ws);
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
-    if (b.form == Form::node)
+    if (b.form == JointForm::node)
       hand_over(m, ws, ws.I_C[i], i);
-    if (b.form == Form::modal)
+    if (b.form == JointForm::modal)
       complete_modal(m, ws, ws.I_C[i], i);
     for (int k = 0; k < b.nv; ++k) {
       Load<T> L;
-      if (b.form == Form::modal) {
+      if (b.form == JointForm::modal) {
         L = ws.modal_load[m.modal[b.modal].loads + k];
       } else {
         const Motion<T> h = column(b, ws.H + b.H, k);
@@ -238,16 +238,16 @@ template <class T> void centroidal_matrix(const ModelData &m, Workspace<T> &ws, 
   }
 }
 
-template <class T> void hinge_loads(const ModelData &m, const Workspace<T> &ws, T *out) {
+template <class T> void joint_loads(const ModelData &m, const Workspace<T> &ws, T *out) {
   for (int k = 0; k < m.users; ++k) {
-    const HingeMarker &marker = m.markers[k];
+    const JointMarkerData &marker = m.markers[k];
     const Pose<T> &X = ws.X_W[marker.place];
     Vec3<T> f = mul(X.R, ws.p_A[marker.place].f), n = mul(X.R, ws.p_A[marker.place].n);
     if (!marker.outboard) { // equal and opposite, about the marker further in
       Vec3<T> p = lift<T>(as_vec(marker.p_FM));
       if constexpr (varies<T>)
         if (m.varied)
-          p = as_vec(numbers_of<T>(m)->markers[k].p_FM);
+          p = as_vec(parameters_of<T>(m)->markers[k].p_FM);
       n = -(n + cross(X.p - point_in_world(ws, marker.body, p), f));
       f = -f;
     }
@@ -276,8 +276,8 @@ template void center_of_mass(const ModelData &, Workspace<double> &, const doubl
 template void center_of_mass(const ModelData &, Workspace<Pack> &, const Pack *, Pack *);
 template void centroidal_matrix(const ModelData &, Workspace<double> &, const double *, double *);
 template void centroidal_matrix(const ModelData &, Workspace<Pack> &, const Pack *, Pack *);
-template void hinge_loads(const ModelData &, const Workspace<double> &, double *);
-template void hinge_loads(const ModelData &, const Workspace<Pack> &, Pack *);
-template void hinge_loads(const ModelData &, const Workspace<Dual> &, Dual *);
+template void joint_loads(const ModelData &, const Workspace<double> &, double *);
+template void joint_loads(const ModelData &, const Workspace<Pack> &, Pack *);
+template void joint_loads(const ModelData &, const Workspace<Dual> &, Dual *);
 
 } // namespace dalembert::DALEMBERT_ISA

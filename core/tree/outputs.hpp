@@ -38,6 +38,6 @@ template <class T> void centroidal_matrix(const ModelData &m, Workspace<T> &ws, 
 
 // load of each hinge on the user's second marker, at that marker's origin, world axes: [moment; force]; after finish_inverse
 // and place_in_world
-template <class T> void hinge_loads(const ModelData &m, const Workspace<T> &ws, T *out);
+template <class T> void joint_loads(const ModelData &m, const Workspace<T> &ws, T *out);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -12,18 +12,18 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // the first stage: rates at the beginning, which are known
-void first_stage(const Integration &i);
+void first_stage(const RunContext &i);
 
 // Tries a step of length h. On return q1, v1, x1, a1 hold its end, on the loops, and `error` its error in units of the
 // tolerance (0 where the method has no estimate); above 1 the end is not completed.
-Outcome explicit_step(const Integration &i, const Tableau &tableau, double h, double &error);
+Outcome explicit_step(const RunContext &i, const Tableau &tableau, double h, double &error);
 
 // the length of the next step
-double explicit_accept(const Integration &i, int order, double h, double error);
+double explicit_accept(const RunContext &i, int order, double h, double error);
 
 // Whether stability holds the step back: the slope between two states at the end of the step shows the largest
 // eigenvalue (Hairer, Wanner 1996, section IV.2). Fifteen signs tell.
-bool looks_stiff(const Integration &i, const Tableau &tableau, double h);
+bool detects_stiffness(const RunContext &i, const Tableau &tableau, double h);
 
 extern const Stepper dop853_stepper, dopri5_stepper, rk4_stepper, euler_stepper;
 

@@ -65,40 +65,40 @@ static void smooth_rounding(const ModelData &m, const double *q, const double *q
 }
 
 // rows of D: xi1, h xi0', h xi1', h^2 xi0'', h^2 xi1''; element states take the first three
-Outcome prepare_hermite(const Integration &i, double h) {
+Outcome prepare_hermite(const RunContext &i, double h) {
   const ModelData &m = i.m;
-  SteppingRoom &room = i.room;
+  RunWorkspace &work = i.work;
   const int n = increments(m), nv = m.nv;
   double *D[5];
   for (int r = 0; r < 5; ++r)
-    D[r] = room.D + std::ptrdiff_t(r) * n;
+    D[r] = work.D + std::ptrdiff_t(r) * n;
   for (int k = 0; k < nv; ++k)
-    room.z[k] = 0.0;
-  difference<double>(m, room.q, room.q1, D[0]);
-  chart_rate<double>(m, D[0], room.v1, D[2]);
-  chart_acceleration(m, D[0], D[2], room.v1, room.a1, D[4]);
-  chart_acceleration(m, room.z, room.v, room.v, room.a, D[3]);
+    work.z[k] = 0.0;
+  difference<double>(m, work.q, work.q1, D[0]);
+  chart_rate<double>(m, D[0], work.v1, D[2]);
+  chart_acceleration(m, D[0], D[2], work.v1, work.a1, D[4]);
+  chart_acceleration(m, work.z, work.v, work.v, work.a, D[3]);
   for (int f = 0; f < nv; ++f) {
-    D[1][f] = h * room.v[f];
+    D[1][f] = h * work.v[f];
     D[2][f] *= h;
     D[3][f] *= h * h;
     D[4][f] *= h * h;
   }
-  smooth_rounding(m, room.q, room.q1, D);
+  smooth_rounding(m, work.q, work.q1, D);
   for (int k = 0; k < m.nx; ++k) {
-    D[0][2 * nv + k] = room.x1[k] - room.x[k];
-    D[1][2 * nv + k] = h * room.dx[k];
-    D[2][2 * nv + k] = h * room.dx1[k];
+    D[0][2 * nv + k] = work.x1[k] - work.x[k];
+    D[1][2 * nv + k] = h * work.dx[k];
+    D[2][2 * nv + k] = h * work.dx1[k];
   }
   return Outcome::reached;
 }
 
 // at the fraction s of the step of length h: z = [xi; dv; dx]
-void hermite_at(const Integration &i, double h, double s, double *z) {
+void hermite_at(const RunContext &i, double h, double s, double *z) {
   const ModelData &m = i.m;
-  const SteppingRoom &room = i.room;
+  const RunWorkspace &work = i.work;
   const int n = increments(m), nv = m.nv;
-  const double *D = room.D;
+  const double *D = work.D;
   const double s2 = s * s, s3 = s2 * s, s4 = s3 * s, s5 = s4 * s;
   const double place[5] = {10 * s3 - 15 * s4 + 6 * s5, s - 6 * s3 + 8 * s4 - 3 * s5, -4 * s3 + 7 * s4 - 3 * s5,
                            0.5 * s2 - 1.5 * s3 + 1.5 * s4 - 0.5 * s5, 0.5 * s3 - s4 + 0.5 * s5};
@@ -118,9 +118,9 @@ void hermite_at(const Integration &i, double h, double s, double *z) {
     z[k] = cubic[0] * D[k] + cubic[1] * D[n + k] + cubic[2] * D[2 * n + k];
   // speeds from the rates of xi
   double *rate = z + nv;
-  chart_speed<double>(m, z, rate, room.change);
+  chart_speed<double>(m, z, rate, work.change);
   for (int f = 0; f < nv; ++f)
-    rate[f] = room.change[f] - room.v[f];
+    rate[f] = work.change[f] - work.v[f];
 }
 
 } // namespace dalembert::DALEMBERT_ISA

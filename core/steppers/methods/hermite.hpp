@@ -7,7 +7,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-Outcome prepare_hermite(const Integration &i, double h);
-void hermite_at(const Integration &i, double h, double s, double *z);
+Outcome prepare_hermite(const RunContext &i, double h);
+void hermite_at(const RunContext &i, double h, double s, double *z);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -10,19 +10,19 @@
 
 namespace dalembert {
 
-constexpr int most_ends = 16;
+constexpr int max_ends = 16;
 
-struct Through {
+struct HermitePolynomial {
   std::ptrdiff_t ends;               // of steps, in order
   const double *at, *values, *rates; // ends; ends x columns each
   std::ptrdiff_t columns;
 
-  // by the `points` ends around t, which are not more than most_ends
+  // by the `points` ends around t, which are not more than max_ends
   void operator()(double t, int points, double *out) const {
     const std::ptrdiff_t step = std::upper_bound(at, at + ends, t) - at - 1;
     const std::ptrdiff_t first = std::clamp<std::ptrdiff_t>(step - points / 2 + 1, 0, ends - points);
     const double *node = at + first, unit = node[points - 1] - node[0];
-    double away[most_ends];
+    double away[max_ends];
     for (int j = 0; j < points; ++j)
       away[j] = (t - node[j]) / unit;
     std::fill_n(out, columns, 0.0);

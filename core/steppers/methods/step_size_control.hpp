@@ -29,7 +29,7 @@ inline double predicted_growth(double h, double error, double old_length, double
 }
 
 // the factor after an error above the tolerance
-inline double shrink(double error, int order) { return std::max(0.2, 0.9 * std::pow(error, -1.0 / order)); }
+inline double reduced_step(double error, int order) { return std::max(0.2, 0.9 * std::pow(error, -1.0 / order)); }
 
 // The length after an accepted step of length h, by the factor that its error gives; a step that was cut short to end on time
 // says little about the next.
@@ -43,7 +43,7 @@ inline double next_length(double wanted, double h, double error, double old_erro
 }
 
 // dop853 weighs two error estimates (Hairer, Norsett, Wanner 1993, (II.10.17))
-inline double both_estimates(double fine, double coarse) {
+inline double combined_error(double fine, double coarse) {
   const double both = fine * fine + 0.01 * coarse * coarse;
   return both > 0.0 ? fine * fine / std::sqrt(both) : 0.0;
 }

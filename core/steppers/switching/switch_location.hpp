@@ -9,7 +9,7 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // where a step meets thresholds
-enum class Passage {
+enum class SwitchLocation {
   none,
   slight, // so slight a change that the step stands as it is; the branches at its end are those after it
   here,   // where it begins
@@ -20,34 +20,34 @@ enum class Passage {
   unseen, // a branch that is not held changes to and fro between stages, or a table is passed over: Run::step is one that sees it
 };
 
-constexpr int most_led_in = 4;  // steps in a row that are shortened to lead into a change of a branch that is not held
-constexpr int most_stalls = 60; // thresholds passed without a step between them
+constexpr int max_led_in = 4;  // steps in a row that are shortened to lead into a change of a branch that is not held
+constexpr int max_switches_without_step = 60; // thresholds passed without a step between them
 
 // Lets laws follow thresholds that the state of the last evaluation has left, and holds them again as they were.
-void follow_left(const Integration &i);
-void hold_again(const Integration &i);
+void release_branches(const RunContext &i);
+void restore_branches(const RunContext &i);
 
 // before a step
-void forget_exits(const Integration &i);
+void clear_exits(const RunContext &i);
 
 // Whether stages of the step lie far beyond the end of a branch that has no value there, though the step does not: what
 // they were evaluated by then is another law, and the estimate of its error says nothing.
-bool strays(const Integration &i);
+bool strays(const RunContext &i);
 
 // Looks through the step just made, before it is moved on from; where thresholds are passed they are marked.
-Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h, Passage &passage);
+Outcome locate_switch(const Stepper &stepper, const RunContext &i, double h, SwitchLocation &passage);
 
 // After the step to a threshold, which was found on the dense output of a longer one: whether a step of a little other length,
 // in Run::cut, comes nearer to it.
-bool comes_nearer(const Integration &i, double h);
+bool improve_switch_time(const RunContext &i, double h);
 
 // The branches at the state where the run is: those that are given, or as the state says. False: what is outside failed.
-bool begin_sides(const Integration &i);
+bool begin_sides(const RunContext &i);
 
 // At the state where the run is: branches on the other sides of marked thresholds, or mixtures, and rates there.
-bool change_sides(const Integration &i);
+bool switch_branches(const RunContext &i);
 
 // After margins may have jumped: branches that fit them, and rates there.
-bool settle_sides(const Integration &i);
+bool update_branches(const RunContext &i);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -12,13 +12,13 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // freedoms up to which M^-1 is multiplied with: it loses digits by the condition of M, which is large for long chains
-constexpr int most_inverted = 16;
+constexpr int max_inverted = 16;
 
 // how many directions there are of a kind
-static int directions_of(const ModelData &m, const DerivativesRoom &room, Direction direction) {
+static int directions_of(const ModelData &m, const DerivativesWorkspace &work, Direction direction) {
   switch (direction) {
   case Direction::position:
-  case Direction::speed:
+  case Direction::velocity:
   case Direction::force:
     return m.nv;
   case Direction::state:
@@ -28,18 +28,18 @@ static int directions_of(const ModelData &m, const DerivativesRoom &room, Direct
   case Direction::time:
     return 1;
   case Direction::parameter:
-    return room.along.count;
+    return work.along.count;
   }
   return 0;
 }
 
-constexpr std::size_t most_kept = std::size_t(4) << 20; // bytes of numbers that are kept
+constexpr std::size_t max_kept = std::size_t(4) << 20; // bytes of numbers that are kept
 
-static std::size_t lay_out(const ModelData &m, std::byte *base, KeptDirections &kept, int directions) {
+static std::size_t lay_out(const ModelData &m, std::byte *base, CachedDirections &kept, int directions) {
   Arena arena{base};
-  Numbers<Dual> one;
+  ParameterTables<Dual> one;
   kept.each = lay_out(m, nullptr, one);
-  kept.slots = int(std::min(std::size_t(directions + W - 1) / W, std::max<std::size_t>(1, most_kept / (kept.each + 1))));
+  kept.slots = int(std::min(std::size_t(directions + W - 1) / W, std::max<std::size_t>(1, max_kept / (kept.each + 1))));
   const std::size_t slots = std::size_t(kept.slots);
   kept.holds = arena.take<std::int32_t>(slots);
   kept.own = arena.take<unsigned char>(slots);
@@ -50,99 +50,99 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, KeptDirections &
 
 // Whether recursions vary positions and speeds: elements see none of the bodies, and nothing else is hung on them.
 static bool by_recursions(const ModelData &m) {
-  return !m.chord_count && !m.modal_count && !m.custom_hinges && !m.feedback_count && !m.looks_at_bodies && !m.lent;
+  return !m.loop_constraint_count && !m.modal_count && !m.custom_joints && !m.feedback_count && !m.looks_at_bodies && !m.lent;
 }
 
-void forget_directions(DerivativesRoom &room) { std::fill_n(room.kept.holds, room.kept.slots, -1); }
+void clear_directions(DerivativesWorkspace &work) { std::fill_n(work.kept.holds, work.kept.slots, -1); }
 
-std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room, int directions) {
+std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesWorkspace &work, int directions) {
   Arena arena{base};
-  arena.skip(lay_out(m, base, room.duals));
+  arena.skip(lay_out(m, base, work.duals));
   const std::size_t nq = std::size_t(m.nq), nv = std::size_t(m.nv), nx = std::size_t(m.nx), nc = std::size_t(m.nc);
   const std::size_t nz = std::size_t(m.feedback_count), inputs = std::size_t(m.input_count);
-  room.q = arena.take<Dual>(nq);
-  for (Dual **each : {&room.v, &room.a})
+  work.q = arena.take<Dual>(nq);
+  for (Dual **each : {&work.v, &work.a})
     *each = arena.take<Dual>(nv);
-  for (Dual **each : {&room.x, &room.dx})
+  for (Dual **each : {&work.x, &work.dx})
     *each = arena.take<Dual>(nx);
-  for (Dual **each : {&room.lambda, &room.seconds})
+  for (Dual **each : {&work.lambda, &work.seconds})
     *each = arena.take<Dual>(nc);
-  for (Dual **each : {&room.inputs, &room.settings})
+  for (Dual **each : {&work.inputs, &work.settings})
     *each = arena.take<Dual>(inputs);
-  room.parameters = arena.take<Dual>(std::size_t(m.parameter_count));
-  room.own = arena.take<Dual>(std::size_t(m.recipes.numbers));
-  arena.skip(lay_out(m, arena.here(), room.kept, directions));
-  room.along = {};
-  room.body_loads = arena.take<Dual>(6 * std::size_t(m.users));
-  room.loads = arena.take<Dual>(nz ? 6 * std::size_t(connection_count(m)) : 0);
-  room.z = arena.take<Dual>(nz);
-  room.side = take_side<Pack>(m, arena);
-  room.column = arena.take<Pack>(nv);
-  room.da = arena.take<double>(W * nv);
-  room.dlambda = arena.take<double>(W * nc);
-  room.ddx = arena.take<double>(W * nx);
-  room.dz = arena.take<double>(W * nz);
-  room.z_a = arena.take<double>(nz * nv);
-  room.z_lambda = arena.take<double>(nz * nc);
-  room.z_dx = arena.take<double>(nz * nx);
-  room.z_matrix = arena.take<double>(nz * nz);
-  room.exchange = arena.take<std::int32_t>(nz);
-  room.shifted = arena.take<double>(nq + 2 * nv + nx + inputs + std::size_t(m.parameter_count));
-  room.above = arena.take<double>(2 * nv + nx + nc);
-  room.below = arena.take<double>(2 * nv + nx + nc);
+  work.parameters = arena.take<Dual>(std::size_t(m.parameter_count));
+  work.own = arena.take<Dual>(std::size_t(m.recipes.numbers));
+  arena.skip(lay_out(m, arena.here(), work.kept, directions));
+  work.along = {};
+  work.body_loads = arena.take<Dual>(6 * std::size_t(m.users));
+  work.loads = arena.take<Dual>(nz ? 6 * std::size_t(connection_count(m)) : 0);
+  work.z = arena.take<Dual>(nz);
+  work.side = load_right_hand_side<Pack>(m, arena);
+  work.column = arena.take<Pack>(nv);
+  work.da = arena.take<double>(W * nv);
+  work.dlambda = arena.take<double>(W * nc);
+  work.ddx = arena.take<double>(W * nx);
+  work.dz = arena.take<double>(W * nz);
+  work.z_a = arena.take<double>(nz * nv);
+  work.z_lambda = arena.take<double>(nz * nc);
+  work.z_dx = arena.take<double>(nz * nx);
+  work.z_matrix = arena.take<double>(nz * nz);
+  work.exchange = arena.take<std::int32_t>(nz);
+  work.shifted = arena.take<double>(nq + 2 * nv + nx + inputs + std::size_t(m.parameter_count));
+  work.above = arena.take<double>(2 * nv + nx + nc);
+  work.below = arena.take<double>(2 * nv + nx + nc);
   if (by_recursions(m))
-    arena.skip(lay_out(m, arena.here(), room.tree));
-  for (double **each : {&room.by_q, &room.by_v, &room.inverse})
+    arena.skip(lay_out(m, arena.here(), work.tree));
+  for (double **each : {&work.by_q, &work.by_v, &work.inverse})
     *each = arena.take<double>(by_recursions(m) ? nv * nv : 0);
-  room.tile = arena.take<double>(by_recursions(m) && m.nv <= most_inverted ? nv * std::size_t(padded(m.nv)) : 0);
+  work.tile = arena.take<double>(by_recursions(m) && m.nv <= max_inverted ? nv * std::size_t(padded(m.nv)) : 0);
   return arena.used;
 }
 
 // ---- what is varied
 
-void hold_state(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, const double *a,
+void hold_state(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, const double *a,
                 const double *lambda) {
   for (int k = 0; k < m.nq; ++k)
-    room.q[k] = s.q[k];
+    work.q[k] = s.q[k];
   for (int f = 0; f < m.nv; ++f) {
-    room.v[f] = s.v[f];
-    room.a[f] = a[f];
-    room.duals.control[f] = motion.system.control[f];
+    work.v[f] = s.v[f];
+    work.a[f] = a[f];
+    work.duals.control[f] = motion.system.control[f];
   }
   for (int k = 0; k < m.nx; ++k)
-    room.x[k] = s.x[k];
+    work.x[k] = s.x[k];
   for (int i = 0; i < m.nc; ++i)
-    room.lambda[i] = lambda[i];
+    work.lambda[i] = lambda[i];
   for (int k = 0; k < m.parameter_count; ++k)
-    room.parameters[k] = c.parameters[k];
-  if (room.along.count && m.recipes.numbers)
-    room.varied = m;
+    work.parameters[k] = c.parameters[k];
+  if (work.along.count && m.recipes.numbers)
+    work.varied = m;
   for (int k = 0; s.inputs && k < m.input_count; ++k)
-    room.settings[k] = s.inputs[k];
+    work.settings[k] = s.inputs[k];
   for (int k = 0; k < m.element_count; ++k) { // inputs by their laws, unless they are set
     const ElementData &e = m.elements[k];
     for (int i = e.input; i < e.input + e.inputs; ++i)
       if (m.inputs[i].source == Source::law) {
         const int part = m.inputs[i].part;
         const bool given = s.inputs && s.inputs[part] == s.inputs[part];
-        room.inputs[part] = given ? s.inputs[part] : law_at(m, m.inputs[i].place, s.t, motion.system.hosted).value;
+        work.inputs[part] = given ? s.inputs[part] : law_at(m, m.inputs[i].place, s.t, motion.system.hosted).value;
       }
   }
-  const double *pushed = c.host && c.host->pushes ? motion.system.loads : nullptr;
+  const double *pushed = c.callbacks && c.callbacks->gives_forces ? motion.system.loads : nullptr;
   for (int k = 0; k < 6 * m.users; ++k)
-    room.body_loads[k] = (pushed ? pushed[k] : 0.0) + (s.loads ? s.loads[k] : 0.0);
+    work.body_loads[k] = (pushed ? pushed[k] : 0.0) + (s.loads ? s.loads[k] : 0.0);
   for (int k = 0; k < m.feedback_count; ++k)
-    room.duals.feedback[k] = motion.system.feedback[k];
-  std::memcpy(room.duals.hosted, motion.system.hosted, 3 * std::size_t(m.hosted_laws) * sizeof(double));
+    work.duals.feedback[k] = motion.system.feedback[k];
+  std::memcpy(work.duals.hosted, motion.system.hosted, 3 * std::size_t(m.hosted_laws) * sizeof(double));
 }
 
-static void look_at(const ModelData &m, DerivativesRoom &room, int slot) {
-  lay_out(m, room.kept.memory + std::size_t(slot) * room.kept.each, room.numbers);
+static void evaluate_target(const ModelData &m, DerivativesWorkspace &work, int slot) {
+  lay_out(m, work.kept.memory + std::size_t(slot) * work.kept.each, work.numbers);
 }
 
 // the slot in which directions [first, first + count) of parameters stand
-static int slot_of(const ModelData &m, DerivativesRoom &room, int first, int count) {
-  KeptDirections &kept = room.kept;
+static int slot_of(const ModelData &m, DerivativesWorkspace &work, int first, int count) {
+  CachedDirections &kept = work.kept;
   const int chunk = first / W, slot = chunk % kept.slots;
   if (kept.holds[slot] == chunk)
     return slot;
@@ -152,45 +152,45 @@ static int slot_of(const ModelData &m, DerivativesRoom &room, int first, int cou
   for (std::ptrdiff_t k = 0; k < width; ++k) {
     Pack slope(0.0);
     for (int l = 0; l < count; ++l)
-      slope.set(l, room.along.rows[(first + l) * width + k]);
+      slope.set(l, work.along.rows[(first + l) * width + k]);
     if (k < m.parameter_count) {
       kept.parameters[std::ptrdiff_t(slot) * m.parameter_count + k] = slope;
       continue;
     }
-    room.own[k - m.parameter_count] = Dual(m.recipes.number[k - m.parameter_count], slope);
+    work.own[k - m.parameter_count] = Dual(m.recipes.number[k - m.parameter_count], slope);
     for (int l = 0; l < count; ++l)
       own = own || slope[l] != 0.0;
   }
   kept.own[slot] = own;
   if (own) {
-    look_at(m, room, slot);
-    start_numbers(m, room.numbers);
-    follow_numbers(m, room.own, room.numbers);
+    evaluate_target(m, work, slot);
+    start_numbers(m, work.numbers);
+    apply_parameter_maps(m, work.own, work.numbers);
   }
   return slot;
 }
 
 // The model as directions [first, first + count) vary it: with numbers in place of its tables where own numbers vary.
-static const ModelData &varied_model(const ModelData &m, DerivativesRoom &room, Direction direction, int first, int count) {
+static const ModelData &varied_model(const ModelData &m, DerivativesWorkspace &work, Direction direction, int first, int count) {
   if (direction != Direction::parameter || !m.recipes.numbers)
     return m;
-  const int slot = slot_of(m, room, first, count);
-  if (!room.kept.own[slot])
+  const int slot = slot_of(m, work, first, count);
+  if (!work.kept.own[slot])
     return m;
-  look_at(m, room, slot);
-  room.varied.varied = &room.numbers;
-  return room.varied;
+  evaluate_target(m, work, slot);
+  work.varied.varied = &work.numbers;
+  return work.varied;
 }
 
 // slopes of the parameters of elements
-static void seed_parameters(const ModelData &m, DerivativesRoom &room, int first, int count, bool on) {
-  const Pack *slopes = room.kept.parameters + std::ptrdiff_t(slot_of(m, room, first, count)) * m.parameter_count;
+static void seed_parameters(const ModelData &m, DerivativesWorkspace &work, int first, int count, bool on) {
+  const Pack *slopes = work.kept.parameters + std::ptrdiff_t(slot_of(m, work, first, count)) * m.parameter_count;
   for (int k = 0; k < m.parameter_count; ++k)
-    room.parameters[k].slope = on ? slopes[k] : Pack(0.0);
+    work.parameters[k].slope = on ? slopes[k] : Pack(0.0);
 }
 
 // slopes of what is varied, in lanes [0, count); or none any more
-static void seed(const ModelData &m, DerivativesRoom &room, const StateOf<double> &s, Direction direction, int first, int count, bool on) {
+static void seed(const ModelData &m, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction, int first, int count, bool on) {
   const auto set = [&](Dual *numbers) {
     for (int l = 0; l < count; ++l) {
       numbers[first + l].slope = Pack(0.0);
@@ -199,15 +199,15 @@ static void seed(const ModelData &m, DerivativesRoom &room, const StateOf<double
   };
   switch (direction) {
   case Direction::position:
-    return seed_directions(m, s.q, room.q, first, count, on);
-  case Direction::speed:
-    return set(room.v);
+    return seed_directions(m, s.q, work.q, first, count, on);
+  case Direction::velocity:
+    return set(work.v);
   case Direction::state:
-    return set(room.x);
+    return set(work.x);
   case Direction::input:
-    return set(room.inputs);
+    return set(work.inputs);
   case Direction::parameter:
-    return seed_parameters(m, room, first, count, on);
+    return seed_parameters(m, work, first, count, on);
   case Direction::force:
   case Direction::time:
     return;
@@ -215,31 +215,31 @@ static void seed(const ModelData &m, DerivativesRoom &room, const StateOf<double
 }
 
 // the state as it is varied
-static StateOf<Dual> varied_state(const Conditions &c, DerivativesRoom &room, const StateOf<double> &s, Direction direction) {
-  StateOf<Dual> state{Dual(s.t), room.q, room.v, room.x};
-  if (s.loads || (c.host && c.host->pushes)) // they keep their direction, and act at points that move
-    state.loads = room.body_loads;
+static SystemState<Dual> varied_state(const Conditions &c, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction) {
+  SystemState<Dual> state{Dual(s.t), work.q, work.v, work.x};
+  if (s.loads || (c.callbacks && c.callbacks->gives_forces)) // they keep their direction, and act at points that move
+    state.loads = work.body_loads;
   if (direction == Direction::time)
     state.t.slope.set(0, 1.0);
   if (direction == Direction::input || s.inputs)
-    state.inputs = direction == Direction::input ? room.inputs : room.settings;
+    state.inputs = direction == Direction::input ? work.inputs : work.settings;
   return state;
 }
 
-static Surroundings<Dual> varied_surroundings(const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<Dual> &state,
+static EvaluationContext<Dual> dual_context(const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<Dual> &state,
                                               Direction direction) {
-  Surroundings<Dual> at = surroundings(c, room.duals, state, room.dx);
+  EvaluationContext<Dual> at = evaluation_context(c, work.duals, state, work.dx);
   at.numbers = motion.system.numbers;
   if (direction == Direction::parameter)
-    at.varied = room.parameters;
+    at.varied = work.parameters;
   return at;
 }
 
 // What the host gives beside the state, in hinge forces: a difference, as nothing else is known of it.
-static void vary_host(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+static void vary_host(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                       Direction direction, int number, int lane) {
-  double *q = room.shifted, *v = q + m.nq, *x = v + m.nv;
-  const double at = direction == Direction::speed ? s.v[number] : direction == Direction::state ? s.x[number] : 0.0, step = step_at(at);
+  double *q = work.shifted, *v = q + m.nq, *x = v + m.nv;
+  const double at = direction == Direction::velocity ? s.v[number] : direction == Direction::state ? s.x[number] : 0.0, step = step_at(at);
   for (int side = 0; side < 2; ++side) {
     const double shift = side ? -step : step;
     for (int f = 0; f < m.nv; ++f)
@@ -249,168 +249,168 @@ static void vary_host(const ModelData &m, const Conditions &c, MotionRoom &motio
     else
       std::memcpy(q, s.q, std::size_t(m.nq) * sizeof(double));
     for (int f = 0; f < m.nv; ++f)
-      v[f] = s.v[f] + (direction == Direction::speed && f == number ? shift : 0.0);
+      v[f] = s.v[f] + (direction == Direction::velocity && f == number ? shift : 0.0);
     for (int k = 0; k < m.nx; ++k)
       x[k] = s.x[k] + (direction == Direction::state && k == number ? shift : 0.0);
     const double t = direction == Direction::time ? s.t + shift : s.t;
-    c.host->evaluate(c.host->self, t, q, v, x, motion.system.hosted, side ? room.below : room.above, motion.system.loads);
+    c.callbacks->evaluate(c.callbacks->self, t, q, v, x, motion.system.hosted, side ? work.below : work.above, motion.system.loads);
   }
   for (int k = 0; k < m.actuator_count; ++k) // what is clipped does not vary
-    if (const int f = m.ports[m.actuators[k].port].freedom; f >= 0 && given_part(m.actuators[k], motion.system.asked[k]) < 1.0)
-      room.above[f] = room.below[f] = 0.0;
+    if (const int f = m.ports[m.actuators[k].port].dof; f >= 0 && delivered_fraction(m.actuators[k], motion.system.asked[k]) < 1.0)
+      work.above[f] = work.below[f] = 0.0;
   for (int f = 0; f < m.nv; ++f)
-    room.column[f].set(lane, room.column[f][lane] + (room.above[f] - room.below[f]) / (2.0 * step));
-  std::memcpy(motion.system.hosted, room.duals.hosted, 3 * std::size_t(m.hosted_laws) * sizeof(double));
+    work.column[f].set(lane, work.column[f][lane] + (work.above[f] - work.below[f]) / (2.0 * step));
+  std::memcpy(motion.system.hosted, work.duals.hosted, 3 * std::size_t(m.hosted_laws) * sizeof(double));
 }
 
 static bool host_varies(const Conditions &c, Direction direction) {
-  return c.host && c.host->pushes &&
-         (direction == Direction::position || direction == Direction::speed || direction == Direction::state || direction == Direction::time);
+  return c.callbacks && c.callbacks->gives_forces &&
+         (direction == Direction::position || direction == Direction::velocity || direction == Direction::state || direction == Direction::time);
 }
 
 // -dR of (1) in room.column, and what else `vary` gives, of what has been seeded
-static void vary_seeded(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+static void vary_seeded(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                         Direction direction, int first, int count) {
-  const ModelData &model = varied_model(m, room, direction, first, count);
+  const ModelData &model = varied_model(m, work, direction, first, count);
   const bool moves = &model != &m || direction == Direction::time;
-  const StateOf<Dual> state = varied_state(c, room, s, direction);
+  const SystemState<Dual> state = varied_state(c, work, s, direction);
   if (moves && !s.prescribed)
-    prescribe(model, c.given, state.t, room.duals.hosted, room.a);
-  balance(model, c, room.duals, varied_surroundings(c, motion, room, state, direction), state, room.a, room.lambda, m.nc ? room.seconds : nullptr,
+    prescribe(model, c.acceleration_prescribed, state.t, work.duals.hosted, work.a);
+  motion_residuals(model, c, work.duals, dual_context(c, motion, work, state, direction), state, work.a, work.lambda, m.nc ? work.seconds : nullptr,
           false);
   for (int f = 0; f < m.nv; ++f)
-    room.column[f] = room.duals.tau[f].slope - room.duals.passed[f].slope;
+    work.column[f] = work.duals.tau[f].slope - work.duals.passed[f].slope;
   if (moves && m.nc) {
-    set_targets(model, state.t, room.duals.hosted, room.duals.targets);
+    set_targets(model, state.t, work.duals.hosted, work.duals.targets);
     for (int i = 0; i < m.nc; ++i)
-      room.seconds[i] = room.seconds[i] - room.duals.targets[2 * m.nc + i];
+      work.seconds[i] = work.seconds[i] - work.duals.targets[2 * m.nc + i];
   }
 }
 
-void vary(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, Direction direction,
+void vary(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction,
           int first, int count) {
-  seed(m, room, s, direction, first, count, true);
-  vary_seeded(m, c, motion, room, s, direction, first, count);
+  seed(m, work, s, direction, first, count, true);
+  vary_seeded(m, c, motion, work, s, direction, first, count);
   for (int l = 0; host_varies(c, direction) && l < count; ++l)
-    vary_host(m, c, motion, room, s, direction, first + l, l);
-  seed(m, room, s, direction, first, count, false);
+    vary_host(m, c, motion, work, s, direction, first + l, l);
+  seed(m, work, s, direction, first, count, false);
 }
 
 // ---- (1)
 
 // columns of da, dlambda and ddx for what has been varied
-static void solve_columns(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const Factored &factored, int count) {
-  LoopRoom<double> &loops = motion.system.loops;
-  solve(m, loops.ws, room.side, room.column, room.column, 1, m.nb, c.given);
+static void solve_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const Factored &factored, int count) {
+  LoopWorkspace<double> &loops = motion.system.loops;
+  solve(m, loops.ws, work.side, work.column, work.column, 1, m.nb, c.acceleration_prescribed);
   for (int l = 0; l < count; ++l) {
-    double *da = room.da + std::ptrdiff_t(l) * m.nv, *dlambda = room.dlambda + std::ptrdiff_t(l) * m.nc;
+    double *da = work.da + std::ptrdiff_t(l) * m.nv, *dlambda = work.dlambda + std::ptrdiff_t(l) * m.nc;
     for (int f = 0; f < m.nv; ++f)
-      da[f] = room.column[f][l];
+      da[f] = work.column[f][l];
     for (int i = 0; i < m.nc; ++i)
       dlambda[i] = 0.0;
-    for (int k = 0; k < m.chord_count; ++k) {
-      const ChordData &chord = m.chords[k];
-      for (int j = 0; j < chord.rows; ++j) {
-        const double *row = loops.values + chord.values + std::ptrdiff_t(j) * chord.supports;
-        double sum = room.seconds[chord.row + j].slope[l];
-        for (int i = 0; i < chord.supports; ++i)
-          sum += row[i] * da[m.support[chord.support + i]];
-        loops.rhs[chord.row + j] = -sum;
+    for (int k = 0; k < m.loop_constraint_count; ++k) {
+      const LoopConstraintData &constraint = m.loop_constraints[k];
+      for (int j = 0; j < constraint.rows; ++j) {
+        const double *row = loops.values + constraint.values + std::ptrdiff_t(j) * constraint.supports;
+        double sum = work.seconds[constraint.row + j].slope[l];
+        for (int i = 0; i < constraint.supports; ++i)
+          sum += row[i] * da[m.support[constraint.support + i]];
+        loops.rhs[constraint.row + j] = -sum;
       }
     }
     if (m.nc)
-      correct_by(m, loops, factored, da, dlambda);
-    take_back(m, loops, factored, c.given, da, dlambda);
-    for (int f = 0; c.given && f < m.nv; ++f)
-      if (c.given[f])
-        da[f] = room.a[f].slope[l];
+      solve_rows(m, loops, factored, da, dlambda);
+    correct_for_regularization(m, loops, factored, c.acceleration_prescribed, da, dlambda);
+    for (int f = 0; c.acceleration_prescribed && f < m.nv; ++f)
+      if (c.acceleration_prescribed[f])
+        da[f] = work.a[f].slope[l];
     for (int k = 0; k < m.nx; ++k)
-      room.ddx[std::ptrdiff_t(l) * m.nx + k] = room.dx[k].slope[l];
+      work.ddx[std::ptrdiff_t(l) * m.nx + k] = work.dx[k].slope[l];
   }
-  for (int f = 0; c.given && f < m.nv; ++f)
-    room.a[f].slope = Pack(0.0);
+  for (int f = 0; c.acceleration_prescribed && f < m.nv; ++f)
+    work.a[f].slope = Pack(0.0);
 }
 
 // unit hinge forces: nothing has to be varied
-static void push_directions(const ModelData &m, DerivativesRoom &room, int first, int count) {
+static void push_directions(const ModelData &m, DerivativesWorkspace &work, int first, int count) {
   for (int f = 0; f < m.nv; ++f) {
-    room.column[f] = Pack(0.0);
+    work.column[f] = Pack(0.0);
     if (f >= first && f < first + count)
-      room.column[f].set(f - first, 1.0);
+      work.column[f].set(f - first, 1.0);
   }
   for (int i = 0; i < m.nc; ++i)
-    room.seconds[i] = Dual(0.0);
+    work.seconds[i] = Dual(0.0);
   for (int k = 0; k < m.nx; ++k)
-    room.dx[k] = Dual(0.0);
+    work.dx[k] = Dual(0.0);
 }
 
 // ---- (2)
 
 // slopes of the transmitted loads along the columns of (1): dT in room.dz
-static void vary_transmitted(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+static void vary_transmitted(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                              Direction direction, int first, int count) {
-  seed(m, room, s, direction, first, count, true);
+  seed(m, work, s, direction, first, count, true);
   for (int l = 0; l < count; ++l) {
     for (int f = 0; f < m.nv; ++f)
-      room.a[f].slope.set(l, room.da[std::ptrdiff_t(l) * m.nv + f]);
+      work.a[f].slope.set(l, work.da[std::ptrdiff_t(l) * m.nv + f]);
     for (int i = 0; i < m.nc; ++i)
-      room.lambda[i].slope.set(l, room.dlambda[std::ptrdiff_t(l) * m.nc + i]);
+      work.lambda[i].slope.set(l, work.dlambda[std::ptrdiff_t(l) * m.nc + i]);
   }
-  const ModelData &model = varied_model(m, room, direction, first, count);
-  const StateOf<Dual> state = varied_state(c, room, s, direction);
-  balance(model, c, room.duals, varied_surroundings(c, motion, room, state, direction), state, room.a, room.lambda, static_cast<Dual *>(nullptr));
-  hinge_loads(model, room.duals.loops.ws, room.loads);
-  chord_loads(model, c, room.duals, room.lambda, room.loads + 6 * std::ptrdiff_t(m.users));
-  take_feedback(model, room.duals.loops.ws, room.loads, room.z);
+  const ModelData &model = varied_model(m, work, direction, first, count);
+  const SystemState<Dual> state = varied_state(c, work, s, direction);
+  motion_residuals(model, c, work.duals, dual_context(c, motion, work, state, direction), state, work.a, work.lambda, static_cast<Dual *>(nullptr));
+  joint_loads(model, work.duals.loops.ws, work.loads);
+  loop_constraint_loads(model, c, work.duals, work.lambda, work.loads + 6 * std::ptrdiff_t(m.users));
+  use_load_feedback(model, work.duals.loops.ws, work.loads, work.z);
   for (int l = 0; l < count; ++l)
     for (int k = 0; k < m.feedback_count; ++k)
-      room.dz[std::ptrdiff_t(l) * m.feedback_count + k] = room.z[k].slope[l];
+      work.dz[std::ptrdiff_t(l) * m.feedback_count + k] = work.z[k].slope[l];
   for (int f = 0; f < m.nv; ++f)
-    room.a[f].slope = Pack(0.0);
+    work.a[f].slope = Pack(0.0);
   for (int i = 0; i < m.nc; ++i)
-    room.lambda[i].slope = Pack(0.0);
-  seed(m, room, s, direction, first, count, false);
+    work.lambda[i].slope = Pack(0.0);
+  seed(m, work, s, direction, first, count, false);
 }
 
 // columns by z itself, and 1 - dT/dz with its factors
-static bool vary_by_feedback(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+static bool vary_by_feedback(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                              const Factored &factored) {
   const int n = m.feedback_count;
   for (int first = 0; first < n; first += W) {
     const int count = n - first < W ? n - first : W;
     const auto mark = [&](bool on) {
       for (int l = 0; l < count; ++l)
-        room.duals.feedback[first + l].slope.set(l, on ? 1.0 : 0.0);
+        work.duals.feedback[first + l].slope.set(l, on ? 1.0 : 0.0);
     };
     mark(true);
-    vary(m, c, motion, room, s, Direction::force, 0, 0); // nothing but z
-    solve_columns(m, c, motion, room, factored, count);
-    vary_transmitted(m, c, motion, room, s, Direction::force, 0, count);
+    vary(m, c, motion, work, s, Direction::force, 0, 0); // nothing but z
+    solve_columns(m, c, motion, work, factored, count);
+    vary_transmitted(m, c, motion, work, s, Direction::force, 0, count);
     mark(false);
     for (int l = 0; l < count; ++l) {
       const int j = first + l;
-      std::memcpy(room.z_a + std::ptrdiff_t(j) * m.nv, room.da + std::ptrdiff_t(l) * m.nv, std::size_t(m.nv) * sizeof(double));
-      std::memcpy(room.z_lambda + std::ptrdiff_t(j) * m.nc, room.dlambda + std::ptrdiff_t(l) * m.nc, std::size_t(m.nc) * sizeof(double));
-      std::memcpy(room.z_dx + std::ptrdiff_t(j) * m.nx, room.ddx + std::ptrdiff_t(l) * m.nx, std::size_t(m.nx) * sizeof(double));
+      std::memcpy(work.z_a + std::ptrdiff_t(j) * m.nv, work.da + std::ptrdiff_t(l) * m.nv, std::size_t(m.nv) * sizeof(double));
+      std::memcpy(work.z_lambda + std::ptrdiff_t(j) * m.nc, work.dlambda + std::ptrdiff_t(l) * m.nc, std::size_t(m.nc) * sizeof(double));
+      std::memcpy(work.z_dx + std::ptrdiff_t(j) * m.nx, work.ddx + std::ptrdiff_t(l) * m.nx, std::size_t(m.nx) * sizeof(double));
       for (int i = 0; i < n; ++i)
-        room.z_matrix[std::ptrdiff_t(i) * n + j] = (i == j ? 1.0 : 0.0) - room.dz[std::ptrdiff_t(l) * n + i];
+        work.z_matrix[std::ptrdiff_t(i) * n + j] = (i == j ? 1.0 : 0.0) - work.dz[std::ptrdiff_t(l) * n + i];
     }
   }
-  return factor_lu(room.z_matrix, room.exchange, n);
+  return factor_lu(work.z_matrix, work.exchange, n);
 }
 
-static void add_feedback(const ModelData &m, DerivativesRoom &room, int count) {
+static void add_feedback(const ModelData &m, DerivativesWorkspace &work, int count) {
   const int n = m.feedback_count;
   for (int l = 0; l < count; ++l) {
-    double *dz = room.dz + std::ptrdiff_t(l) * n;
-    solve_lu(room.z_matrix, room.exchange, n, dz);
+    double *dz = work.dz + std::ptrdiff_t(l) * n;
+    solve_lu(work.z_matrix, work.exchange, n, dz);
     for (int j = 0; j < n; ++j) {
       for (int f = 0; f < m.nv; ++f)
-        room.da[std::ptrdiff_t(l) * m.nv + f] += dz[j] * room.z_a[std::ptrdiff_t(j) * m.nv + f];
+        work.da[std::ptrdiff_t(l) * m.nv + f] += dz[j] * work.z_a[std::ptrdiff_t(j) * m.nv + f];
       for (int i = 0; i < m.nc; ++i)
-        room.dlambda[std::ptrdiff_t(l) * m.nc + i] += dz[j] * room.z_lambda[std::ptrdiff_t(j) * m.nc + i];
+        work.dlambda[std::ptrdiff_t(l) * m.nc + i] += dz[j] * work.z_lambda[std::ptrdiff_t(j) * m.nc + i];
       for (int k = 0; k < m.nx; ++k)
-        room.ddx[std::ptrdiff_t(l) * m.nx + k] += dz[j] * room.z_dx[std::ptrdiff_t(j) * m.nx + k];
+        work.ddx[std::ptrdiff_t(l) * m.nx + k] += dz[j] * work.z_dx[std::ptrdiff_t(j) * m.nx + k];
     }
   }
 }
@@ -419,10 +419,10 @@ static void add_feedback(const ModelData &m, DerivativesRoom &room, int count) {
 
 // a step along a direction of parameters: the model and its parameters there. Own numbers need tables of their own, which
 // are made here, in the one kernel that asks for memory: it serves where nothing else does.
-static double step_along(const ModelData &m, const Conditions &c, const DerivativesRoom &room, int number, double part, double *parameters,
-                         VariedTables &own, ModelData &model) {
+static double step_along(const ModelData &m, const Conditions &c, const DerivativesWorkspace &work, int number, double part, double *parameters,
+                         VariantTables &own, ModelData &model) {
   const std::ptrdiff_t width = m.parameter_count + m.recipes.numbers;
-  const double *direction = room.along.rows + number * width;
+  const double *direction = work.along.rows + number * width;
   std::vector<double> all(c.parameters, c.parameters + m.parameter_count);
   all.insert(all.end(), m.recipes.number, m.recipes.number + m.recipes.numbers);
   double largest = 0.0, most = 0.0;
@@ -434,18 +434,18 @@ static double step_along(const ModelData &m, const Conditions &c, const Derivati
     all[std::size_t(k)] += part * step * direction[k];
   std::copy(all.begin(), all.begin() + m.parameter_count, parameters);
   if (m.recipes.numbers)
-    model = with_numbers(m, all.data() + m.parameter_count, own);
+    model = with_parameters(m, all.data() + m.parameter_count, own);
   return step;
 }
 
 // accelerations, rates of element states and multipliers `part` of a step along a direction; false if the host has failed
-static bool stepped(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+static bool stepped(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                     Direction direction, int number, double part, bool multipliers, double &step, double *found) {
   const int nv = m.nv, nx = m.nx, nc = m.nc;
-  double *q = room.shifted, *v = q + m.nq, *tau = v + nv, *x = tau + nv, *inputs = x + nx, *parameters = inputs + m.input_count;
+  double *q = work.shifted, *v = q + m.nq, *tau = v + nv, *x = tau + nv, *inputs = x + nx, *parameters = inputs + m.input_count;
   Conditions changed = c;
-  StateOf<double> state = s;
-  VariedTables own;
+  SystemState<double> state = s;
+  VariantTables own;
   ModelData model = m;
   step = 1e-6;
   const auto shifted = [&](double *to, const double *from, int size, bool mine) {
@@ -463,17 +463,17 @@ static bool stepped(const ModelData &m, const Conditions &c, MotionRoom &motion,
     integrate<double>(m, s.q, v, q);
     state.q = q;
   }
-  state.v = shifted(v, s.v, nv, direction == Direction::speed);
+  state.v = shifted(v, s.v, nv, direction == Direction::velocity);
   state.x = shifted(x, s.x, nx, direction == Direction::state);
   if (direction == Direction::force)
     state.tau = shifted(tau, s.tau, nv, true);
   if (direction == Direction::time)
     step = step_at(s.t), state.t = s.t + part * step;
   if (direction == Direction::parameter)
-    step = step_along(m, c, room, number, part, parameters, own, model), changed.parameters = parameters;
+    step = step_along(m, c, work, number, part, parameters, own, model), changed.parameters = parameters;
   if (direction == Direction::input) {
     for (int k = 0; k < m.input_count; ++k)
-      inputs[k] = room.inputs[k].value;
+      inputs[k] = work.inputs[k].value;
     step = step_at(inputs[number]);
     inputs[number] += part * step;
     state.inputs = inputs;
@@ -489,20 +489,20 @@ static bool stepped(const ModelData &m, const Conditions &c, MotionRoom &motion,
 
 // All derivatives of a kind by differences of the equations of motion: central ones; at the end of a table, beyond which there
 // are no values, f' = (-3 f(0) + 4 f(h) - f(2h)) / 2h on the side that has some.
-static bool differences(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+static bool differences(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                         Direction direction, const DerivativeBlock &out) {
-  const int n = directions_of(m, room, direction), nv = m.nv, nx = m.nx, nc = m.nc;
+  const int n = directions_of(m, work, direction), nv = m.nv, nx = m.nx, nc = m.nc;
   const int size = nv + nx + (nc && out.lambda ? nc : 0);
   for (int number = 0; number < n; ++number) {
     double step = 1e-6;
     const auto take = [&](double part, double *found) {
-      return stepped(m, c, motion, room, s, direction, number, part, out.lambda != nullptr, step, found);
+      return stepped(m, c, motion, work, s, direction, number, part, out.lambda != nullptr, step, found);
     };
     const auto finite = [&](const double *found) { return std::all_of(found, found + size, [](double x) { return std::isfinite(x); }); };
-    if (!take(1.0, room.above) || !take(-1.0, room.below))
+    if (!take(1.0, work.above) || !take(-1.0, work.below))
       return false;
-    if (const bool up = finite(room.above); up != finite(room.below)) {
-      double *one = up ? room.above : room.below, *other = up ? room.below : room.above;
+    if (const bool up = finite(work.above); up != finite(work.below)) {
+      double *one = up ? work.above : work.below, *other = up ? work.below : work.above;
       if (!take(0.0, other))
         return false;
       for (int k = 0; k < size; ++k)
@@ -512,7 +512,7 @@ static bool differences(const ModelData &m, const Conditions &c, MotionRoom &mot
     }
     const auto put = [&](double *to, int rows, int from) {
       for (int r = 0; to && r < rows; ++r)
-        to[std::ptrdiff_t(r) * n + number] = (room.above[from + r] - room.below[from + r]) / (2.0 * step);
+        to[std::ptrdiff_t(r) * n + number] = (work.above[from + r] - work.below[from + r]) / (2.0 * step);
     };
     put(out.a, nv, 0);
     put(out.dx, nx, nv);
@@ -524,15 +524,15 @@ static bool differences(const ModelData &m, const Conditions &c, MotionRoom &mot
 // ---- all of them
 
 // columns of `count` lanes, from lane `from` on
-static void put_columns(const ModelData &m, const DerivativesRoom &room, const DerivativeBlock &out, int n, int first, int count, int from = 0) {
+static void put_columns(const ModelData &m, const DerivativesWorkspace &work, const DerivativeBlock &out, int n, int first, int count, int from = 0) {
   const auto put = [&](double *to, const double *columns, int rows) {
     for (int r = 0; to && r < rows; ++r)
       for (int l = 0; l < count; ++l)
         to[std::ptrdiff_t(r) * n + first + l] = columns[std::ptrdiff_t(from + l) * rows + r];
   };
-  put(out.a, room.da, m.nv);
-  put(out.dx, room.ddx, m.nx);
-  put(out.lambda, room.dlambda, m.nc);
+  put(out.a, work.da, m.nv);
+  put(out.dx, work.ddx, m.nx);
+  put(out.lambda, work.dlambda, m.nc);
 }
 
 // Whether dual numbers do not know all of it: laws that are evaluated outside have no third rate, and may look at the
@@ -540,63 +540,63 @@ static void put_columns(const ModelData &m, const DerivativesRoom &room, const D
 static bool needs_differences(const ModelData &m, const Conditions &c, Direction direction) {
   if (m.nc && (c.stabilization[0] != 0.0 || c.stabilization[1] != 0.0))
     return true;
-  if (!c.host || !m.hosted_laws)
+  if (!c.callbacks || !m.hosted_laws)
     return false;
-  const bool of_state = direction == Direction::position || direction == Direction::speed || direction == Direction::state;
-  return direction == Direction::time || (of_state && c.host->looks);
+  const bool of_state = direction == Direction::position || direction == Direction::velocity || direction == Direction::state;
+  return direction == Direction::time || (of_state && c.callbacks->depends_on_state);
 }
 
 // all columns of a kind by (1) and (2)
-static void exact_columns(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+static void exact_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                           const Factored &factored, Direction direction, const DerivativeBlock &block) {
-  const int n = directions_of(m, room, direction);
+  const int n = directions_of(m, work, direction);
   for (int first = 0; first < n; first += W) {
     const int count = n - first < W ? n - first : W;
     if (direction == Direction::force)
-      push_directions(m, room, first, count);
+      push_directions(m, work, first, count);
     else
-      vary(m, c, motion, room, s, direction, first, count);
-    solve_columns(m, c, motion, room, factored, count);
+      vary(m, c, motion, work, s, direction, first, count);
+    solve_columns(m, c, motion, work, factored, count);
     if (m.feedback_count) {
-      vary_transmitted(m, c, motion, room, s, direction, first, count);
-      add_feedback(m, room, count);
+      vary_transmitted(m, c, motion, work, s, direction, first, count);
+      add_feedback(m, work, count);
     }
-    put_columns(m, room, block, n, first, count);
+    put_columns(m, work, block, n, first, count);
   }
 }
 
 // whether positions and speeds have lanes enough to be varied together
 static bool together(const ModelData &m, const Conditions &c, const DerivativeBlocks &out) {
   return 2 * m.nv <= W && !m.feedback_count && !host_varies(c, Direction::position) && out.of[int(Direction::position)].wanted() &&
-         out.of[int(Direction::speed)].wanted();
+         out.of[int(Direction::velocity)].wanted();
 }
 
 // columns by all positions, then by all speeds, at once
-static void motion_columns(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+static void motion_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                            const Factored &factored, const DerivativeBlocks &out) {
   const auto mark = [&](bool on) {
-    seed(m, room, s, Direction::position, 0, m.nv, on);
+    seed(m, work, s, Direction::position, 0, m.nv, on);
     for (int f = 0; f < m.nv; ++f)
-      room.v[f].slope.set(m.nv + f, on ? 1.0 : 0.0);
+      work.v[f].slope.set(m.nv + f, on ? 1.0 : 0.0);
   };
   mark(true);
-  vary_seeded(m, c, motion, room, s, Direction::position, 0, m.nv);
+  vary_seeded(m, c, motion, work, s, Direction::position, 0, m.nv);
   mark(false);
-  solve_columns(m, c, motion, room, factored, 2 * m.nv);
-  put_columns(m, room, out.of[int(Direction::position)], m.nv, 0, m.nv);
-  put_columns(m, room, out.of[int(Direction::speed)], m.nv, 0, m.nv, m.nv);
+  solve_columns(m, c, motion, work, factored, 2 * m.nv);
+  put_columns(m, work, out.of[int(Direction::position)], m.nv, 0, m.nv);
+  put_columns(m, work, out.of[int(Direction::velocity)], m.nv, 0, m.nv, m.nv);
 }
 
 // ---- trees by recursions
 
 // slopes of what elements give at hinges in room.duals.tau, of rates of their states in room.dx
-static void apply_varied_elements(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+static void apply_varied_elements(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                                   Direction direction) {
-  const StateOf<Dual> state = varied_state(c, room, s, direction);
-  Workspace<Dual> &ws = room.duals.loops.ws;
+  const SystemState<Dual> state = varied_state(c, work, s, direction);
+  Workspace<Dual> &ws = work.duals.loops.ws;
   ws.t = state.t;
-  std::fill_n(room.duals.tau, m.nv, Dual(0.0));
-  apply_elements(m, ws, varied_surroundings(c, motion, room, state, direction), state.q, state.v, room.duals.tau, room.duals.cut);
+  std::fill_n(work.duals.tau, m.nv, Dual(0.0));
+  apply_elements(m, ws, dual_context(c, motion, work, state, direction), state.q, state.v, work.duals.tau, work.duals.cut);
 }
 
 // whether what elements give at a freedom depends on nothing of the state but that freedom
@@ -606,7 +606,7 @@ static bool elements_apart(const ModelData &m) {
   for (int k = 0; k < m.element_count; ++k) {
     const ElementData &e = m.elements[k];
     const PortData &port = m.ports[e.port];
-    if (e.ports != 1 || (port.coordinate >= 0 && port.coordinate != m.coordinate[port.freedom]))
+    if (e.ports != 1 || (port.coordinate >= 0 && port.coordinate != m.coordinate[port.dof]))
       return false;
     for (int i = e.input; i < e.input + e.inputs; ++i)
       if (m.inputs[i].source != Source::law)
@@ -616,95 +616,95 @@ static bool elements_apart(const ModelData &m) {
 }
 
 // takes from dR what such elements give: all positions are varied in one lane, all speeds in another
-static void vary_elements_apart(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s) {
+static void vary_elements_apart(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s) {
   const auto mark = [&](double slope) {
     for (int f = 0; f < m.nv; ++f) {
       if (m.coordinate[f] >= 0)
-        room.q[m.coordinate[f]].slope.set(0, slope);
-      room.v[f].slope.set(1, slope);
+        work.q[m.coordinate[f]].slope.set(0, slope);
+      work.v[f].slope.set(1, slope);
     }
   };
   mark(1.0);
-  apply_varied_elements(m, c, motion, room, s, Direction::position);
+  apply_varied_elements(m, c, motion, work, s, Direction::position);
   mark(0.0);
   for (int f = 0; f < m.nv; ++f) {
-    room.by_q[std::ptrdiff_t(f) * (m.nv + 1)] -= room.duals.tau[f].slope[0];
-    room.by_v[std::ptrdiff_t(f) * (m.nv + 1)] -= room.duals.tau[f].slope[1];
+    work.by_q[std::ptrdiff_t(f) * (m.nv + 1)] -= work.duals.tau[f].slope[0];
+    work.by_v[std::ptrdiff_t(f) * (m.nv + 1)] -= work.duals.tau[f].slope[1];
   }
 }
 
 // dR by positions and speeds, as far as elements are apart, and M^-1
-static void walk_tree(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, const double *a) {
+static void walk_tree(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, const double *a) {
   Workspace<double> &ws = motion.system.loops.ws;
-  d_inverse_dynamics(m, ws, room.tree, s.q, s.v, a, nullptr, room.by_q, room.by_v, room.inverse); // leaves the factors of M alone
-  std::fill_n(room.inverse, std::ptrdiff_t(m.nv) * m.nv, 0.0);
+  d_inverse_dynamics(m, ws, work.tree, s.q, s.v, a, nullptr, work.by_q, work.by_v, work.inverse); // leaves the factors of M alone
+  std::fill_n(work.inverse, std::ptrdiff_t(m.nv) * m.nv, 0.0);
   for (int f = 0; f < m.nv; ++f)
-    room.inverse[std::ptrdiff_t(f) * (m.nv + 1)] = 1.0;
-  if (m.nv <= most_inverted)
-    solve_columns(m, ws, room.side, room.column, 1.0, room.inverse);
+    work.inverse[std::ptrdiff_t(f) * (m.nv + 1)] = 1.0;
+  if (m.nv <= max_inverted)
+    solve_columns(m, ws, work.side, work.column, 1.0, work.inverse);
   if (m.element_count && elements_apart(m))
-    vary_elements_apart(m, c, motion, room, s);
+    vary_elements_apart(m, c, motion, work, s);
 }
 
 // takes what elements give at hinges from dR, nv x nv, and puts rates of their states
-static void vary_elements(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+static void vary_elements(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                           Direction direction, double *by, double *dx) {
   for (int first = 0; first < m.nv; first += W) {
     const int count = m.nv - first < W ? m.nv - first : W;
-    seed(m, room, s, direction, first, count, true);
-    apply_varied_elements(m, c, motion, room, s, direction);
-    seed(m, room, s, direction, first, count, false);
+    seed(m, work, s, direction, first, count, true);
+    apply_varied_elements(m, c, motion, work, s, direction);
+    seed(m, work, s, direction, first, count, false);
     const auto each = [&](const Dual *slopes, int rows, double *to, double sign) {
       for (int r = 0; to && r < rows; ++r)
         for (int l = 0; l < count; ++l)
           to[std::ptrdiff_t(r) * m.nv + first + l] += sign * slopes[r].slope[l];
     };
-    each(room.duals.tau, m.nv, by, -1.0);
-    each(room.dx, m.nx, dx, 1.0);
+    each(work.duals.tau, m.nv, by, -1.0);
+    each(work.dx, m.nx, dx, 1.0);
   }
 }
 
-static void tree_columns(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+static void tree_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                          Direction direction, const DerivativeBlock &block) {
-  double *by = direction == Direction::position ? room.by_q : room.by_v;
+  double *by = direction == Direction::position ? work.by_q : work.by_v;
   std::fill_n(block.dx, block.dx ? std::ptrdiff_t(m.nx) * m.nv : 0, 0.0);
   if (!elements_apart(m))
-    vary_elements(m, c, motion, room, s, direction, by, block.dx);
+    vary_elements(m, c, motion, work, s, direction, by, block.dx);
   if (!block.a)
     return;
-  if (m.nv <= most_inverted)
-    minus_product(room.inverse, by, room.tile, m.nv);
+  if (m.nv <= max_inverted)
+    minus_product(work.inverse, by, work.tile, m.nv);
   else
-    solve_columns(m, motion.system.loops.ws, room.side, room.column, -1.0, by);
+    solve_columns(m, motion.system.loops.ws, work.side, work.column, -1.0, by);
   std::copy_n(by, std::ptrdiff_t(m.nv) * m.nv, block.a);
 }
 
 // ---- whatever is wanted
 
-bool derivatives(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, double *a,
+bool derivatives(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, double *a,
                  const DerivativeBlocks &out) {
   if (!dynamics(m, c, motion, s, a, motion.system.unused))
     return false;
-  hold_state(m, c, motion, room, s, a, motion.system.lambda);
+  hold_state(m, c, motion, work, s, a, motion.system.lambda);
   const Factored factored = m.nc ? factored_last(motion.system.loops) : Factored{Envelope::none, 0, 0, 0};
   bool exact = true, multipliers = false;
   if (m.feedback_count) // transmitted loads that are not unique are shared, which dual numbers do not know
-    exact = !motion.loads.shares.states && vary_by_feedback(m, c, motion, room, s, factored);
-  const bool of_state = out.of[int(Direction::position)].wanted() || out.of[int(Direction::speed)].wanted();
-  const bool recursions = of_state && by_recursions(m) && !c.given && !s.loads && !(c.host && c.host->pushes);
+    exact = !motion.loads.shares.states && vary_by_feedback(m, c, motion, work, s, factored);
+  const bool of_state = out.of[int(Direction::position)].wanted() || out.of[int(Direction::velocity)].wanted();
+  const bool recursions = of_state && by_recursions(m) && !c.acceleration_prescribed && !s.loads && !(c.callbacks && c.callbacks->gives_forces);
   if (recursions)
-    walk_tree(m, c, motion, room, s, a);
+    walk_tree(m, c, motion, work, s, a);
   for (int kind = 0; kind < direction_kinds; ++kind) {
     const Direction direction = static_cast<Direction>(kind);
     multipliers = multipliers || (m.nc && out.of[kind].lambda);
     if (!out.of[kind].wanted() || !exact || needs_differences(m, c, direction))
       continue;
-    if (recursions && (direction == Direction::position || direction == Direction::speed))
-      tree_columns(m, c, motion, room, s, direction, out.of[kind]);
+    if (recursions && (direction == Direction::position || direction == Direction::velocity))
+      tree_columns(m, c, motion, work, s, direction, out.of[kind]);
     else if (direction == Direction::position && together(m, c, out))
-      motion_columns(m, c, motion, room, s, factored, out);
-    else if (direction != Direction::speed || !together(m, c, out))
-      exact_columns(m, c, motion, room, s, factored, direction, out.of[kind]);
+      motion_columns(m, c, motion, work, s, factored, out);
+    else if (direction != Direction::velocity || !together(m, c, out))
+      exact_columns(m, c, motion, work, s, factored, direction, out.of[kind]);
   }
   if (multipliers) { // those that are not unique have the least norm
     if (!dynamics(m, c, motion, s, a, motion.system.unused))
@@ -720,7 +720,7 @@ bool derivatives(const ModelData &m, const Conditions &c, MotionRoom &motion, De
         continue;
       block.a = block.dx = nullptr;
     }
-    if (block.wanted() && !differences(m, c, motion, room, s, direction, block))
+    if (block.wanted() && !differences(m, c, motion, work, s, direction, block))
       return false;
   }
   return true;

@@ -25,7 +25,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-enum class Direction { position, speed, state, force, input, time, parameter };
+enum class Direction { position, velocity, state, force, input, time, parameter };
 constexpr int direction_kinds = 7;
 
 // how far to either side differences look
@@ -50,7 +50,7 @@ struct DerivativeBlocks {
 
 // What directions of parameters make of the numbers that kernels read, W directions at once. It is the same at all states: found
 // where they are met first, and kept as far as there is room.
-struct KeptDirections {
+struct CachedDirections {
   int slots = 0;
   std::int32_t *holds;    // which directions stand in a slot: those from W times this on; -1: none
   unsigned char *own;     // whether own numbers vary in them
@@ -59,12 +59,12 @@ struct KeptDirections {
   Pack *parameters;       // slopes of the parameters of elements
 };
 
-struct DerivativesRoom {
-  SystemRoom<Dual> duals;
+struct DerivativesWorkspace {
+  SystemWorkspace<Dual> duals;
   Dual *q, *v, *x, *a, *lambda, *parameters, *own;
   ParameterDirections along;
-  KeptDirections kept;
-  Numbers<Dual> numbers;           // of the tables, where own numbers vary
+  CachedDirections kept;
+  ParameterTables<Dual> numbers;           // of the tables, where own numbers vary
   ModelData varied;                // the model with numbers that vary
   Dual *inputs;                    // as they are, by their laws or set
   Dual *settings;                  // those that are set; no numbers elsewhere
@@ -76,26 +76,26 @@ struct DerivativesRoom {
   double *z_matrix;                // 1 - dT/dz, factored
   std::int32_t *exchange;
   double *shifted, *above, *below; // what is evaluated beside the state
-  DerivativeRoom<double> tree;     // where recursions serve
+  DerivativeWorkspace<double> tree;     // where recursions serve
   double *by_q, *by_v, *inverse;   // dR by positions and speeds, M^-1: nv x nv each
   double *tile;
 };
 
 // directions: of parameters, that will be asked for
-std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room, int directions = 0);
+std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesWorkspace &work, int directions = 0);
 // before the first state of some that share directions of parameters
-void forget_directions(DerivativesRoom &room);
+void clear_directions(DerivativesWorkspace &work);
 
 // All derivatives that are wanted, at a state; its accelerations are left in a. False if what is evaluated outside has failed.
-bool derivatives(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, double *a,
+bool derivatives(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, double *a,
                  const DerivativeBlocks &out);
 
 // -dR of (1) in room.column, for directions [first, first + count) of a kind, at given accelerations and multipliers; rates of
 // element states in room.dx and second rates of the rows in room.seconds. For steppers that solve (1) in other ways.
-void vary(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, Direction direction,
+void vary(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction,
           int first, int count);
 // what `vary` needs to know first: the state, accelerations and multipliers that it varies
-void hold_state(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, const double *a,
+void hold_state(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, const double *a,
                 const double *lambda);
 
 } // namespace dalembert::DALEMBERT_ISA

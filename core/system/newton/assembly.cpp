@@ -23,18 +23,18 @@ Vec value_of(const Vec3<Dual> &x) { return {x.x.value, x.y.value, x.z.value}; }
 Vec unit(int k) { return {k == 0 ? 1.0 : 0.0, k == 1 ? 1.0 : 0.0, k == 2 ? 1.0 : 0.0}; }
 void set_slope(Vec3<Dual> &x, int l, const Vec &d) { x.x.slope.set(l, d.x), x.y.slope.set(l, d.y), x.z.slope.set(l, d.z); }
 
-struct Stamper {
+struct NewtonAssembler {
   const ModelData &m;
   const Conditions &c;
   const FrontTables &fronts;
-  MotionRoom &motion;
-  DerivativesRoom &duals;
-  NewtonRoom &room;
-  const StateOf<double> &s;
+  MotionWorkspace &motion;
+  DerivativesWorkspace &duals;
+  NewtonWorkspace &work;
+  const SystemState<double> &s;
   const Workspace<double> &ws;  // at the state
   Workspace<Dual> &moving;      // body by body, with slopes
 
-  double *G(int body) const { return room.own + std::ptrdiff_t(body) * 108; }
+  double *G(int body) const { return work.own + std::ptrdiff_t(body) * 108; }
   Vec w_of(int body) const { return mul(ws.X_W[body].R, ws.w[body]); }
   Vec u_of(int body) const { return mul(ws.X_W[body].R, ws.u[body]); }
 
@@ -47,14 +47,14 @@ struct Stamper {
     moving.A[i] = {lift<Dual>(ws.A[i].w), lift<Dual>(ws.A[i].v)};
   }
 
-  double *column_at(int i, int k) const { return room.columns + 24 * (std::ptrdiff_t(fronts.fronts[i].column) + k); }
+  double *column_at(int i, int k) const { return work.columns + 24 * (std::ptrdiff_t(fronts.fronts[i].column) + k); }
 
   // a hinge about or along a constant axis
   void simple_column(int i) {
     const BodyData &b = m.bodies[i];
     const Mat &R = ws.X_W[i].R;
     const Vec z{R.xz, R.yz, R.zz}, o{0.0, 0.0, 0.0}, w = w_of(i), u = u_of(i);
-    const Motion<double> S = b.form == Form::about_z ? Motion<double>{z, o} : Motion<double>{o, z}, V{w, u};
+    const Motion<double> S = b.form == JointForm::about_z ? Motion<double>{z, o} : Motion<double>{o, z}, V{w, u};
     const Motion<double> A{mul(R, ws.A[i].w), mul(R, ws.A[i].v) - cross(w, u)};
     const Motion<double> once = cross_motion(V, S), twice = cross_motion(V, once), turn = cross_motion(A, S);
     double *to = column_at(i, 0);
@@ -66,25 +66,25 @@ struct Stamper {
 
   // any hinge: its own functions on dual numbers, while its parent stands as it is
   void columns(int i) {
-    const BodyData &b = m.bodies[i], &mover = b.form == Form::node ? m.bodies[b.parent] : b;
+    const BodyData &b = m.bodies[i], &mover = b.form == JointForm::node ? m.bodies[b.parent] : b;
     const int n = fronts.fronts[i].moves;
     const Mat &R = ws.X_W[i].R;
     const Vec w = ws.w[i], u = ws.u[i];
     const Load<double> &F = ws.p_A[i];
-    double *bent = room.bent + std::ptrdiff_t(fronts.fronts[i].column) * room.most_moves;
+    double *bent = work.bent + std::ptrdiff_t(fronts.fronts[i].column) * work.max_moves;
     for (int k = 0; k < n; ++k) {
       const Motion<double> S = column(b, ws.H + b.H, k);
       put(column_at(i, k), mul(R, S.w), mul(R, S.v));
     }
-    for (int speed = 0; speed < 2; ++speed)
+    for (int by_velocity = 0; by_velocity < 2; ++by_velocity)
       for (int first = 0; first < n; first += W) {
         const int count = std::min(n - first, W);
         const auto seed = [&](bool on) {
           for (int l = 0; l < count; ++l)
-            if (speed)
+            if (by_velocity)
               duals.v[b.by + first + l].slope.set(l, on ? 1.0 : 0.0);
             else
-              seed_freedom(mover, s.q, first + l, l, duals.q, on);
+              seed_dof(mover, s.q, first + l, l, duals.q, on);
         };
         seed(true);
         position(m, b, moving, static_cast<const Dual *>(duals.q), i);
@@ -95,13 +95,13 @@ struct Stamper {
           const Vec dw = slope_of(moving.w[i], l), du = slope_of(moving.u[i], l);
           const Vec alpha_w = slope_of(moving.A[i].w, l) + cross(w, dw), alpha_v = slope_of(moving.A[i].v, l) + scale(2.0, cross(u, dw));
           double *to = column_at(i, first + l);
-          put(to + (speed ? 18 : 12), mul(R, alpha_w), mul(R, alpha_v));
-          if (speed)
+          put(to + (by_velocity ? 18 : 12), mul(R, alpha_w), mul(R, alpha_v));
+          if (by_velocity)
             continue;
           put(to + 6, mul(R, dw), mul(R, du));
           for (int k = 0; k < n; ++k) {
             const Motion<Dual> S = column(b, moving.H + b.H, k);
-            bent[k * room.most_moves + first + l] = dot(slope_of(S.w, l), F.n) + dot(slope_of(S.v, l), F.f);
+            bent[k * work.max_moves + first + l] = dot(slope_of(S.w, l), F.n) + dot(slope_of(S.v, l), F.f);
           }
         }
         seed(false);
@@ -145,8 +145,8 @@ struct Stamper {
     const Vec w = ws.w[i], u = ws.u[i];
     const RigidInertia<double> &I = ws.I_C[i];
     const Load<double> *own = ws.modal_own + body.loads;
-    double *to = G(i), *P = room.taps + fronts.taps[fronts.own_tap[i]].numbers, *B = P + 18 * n;
-    double *E = room.links + fronts.links[fronts.own_link[i]].numbers;
+    double *to = G(i), *P = work.taps + fronts.taps[fronts.own_tap[i]].numbers, *B = P + 18 * n;
+    double *E = work.links + fronts.links[fronts.own_link[i]].numbers;
     // what is linear in accelerations
     for (int k = 0; k < 3; ++k) {
       const Vec e{k == 0 ? R.xx : k == 1 ? R.yx : R.zx, k == 0 ? R.xy : k == 1 ? R.yy : R.zy, k == 0 ? R.xz : k == 1 ? R.yz : R.zz}; // axis of the world in B
@@ -218,24 +218,24 @@ struct Stamper {
     for (int i = 1; i <= m.nb; ++i) {
       const BodyData &b = m.bodies[i];
       const Mat &R = ws.X_W[i].R;
-      put(room.apart + 3 * std::ptrdiff_t(i), ws.X_W[i].p - ws.X_W[b.parent].p);
-      put(room.passed + 6 * std::ptrdiff_t(i), mul(R, ws.p_A[i].n), mul(R, ws.p_A[i].f));
-      if (b.form == Form::about_z || b.form == Form::along_z)
+      put(work.apart + 3 * std::ptrdiff_t(i), ws.X_W[i].p - ws.X_W[b.parent].p);
+      put(work.passed + 6 * std::ptrdiff_t(i), mul(R, ws.p_A[i].n), mul(R, ws.p_A[i].f));
+      if (b.form == JointForm::about_z || b.form == JointForm::along_z)
         simple_column(i);
       else if (fronts.fronts[i].moves)
         columns(i);
       hold(i);
-      if (b.form == Form::modal)
+      if (b.form == JointForm::modal)
         flexible(i);
       else
         rigid(i);
-      if (b.form != Form::modal && fronts.own_link[i] >= 0) { // armature
-        double *E = room.links + fronts.links[fronts.own_link[i]].numbers;
+      if (b.form != JointForm::modal && fronts.own_link[i] >= 0) { // armature
+        double *E = work.links + fronts.links[fronts.own_link[i]].numbers;
         for (int k = 0; k < b.nv; ++k)
           E[2 * b.nv * b.nv + k * (b.nv + 1)] += m.armature[b.v + k];
       }
-      for (int k = b.v; c.given && k < b.v + b.nv; ++k)
-        room.fixed[k] = c.given[k];
+      for (int k = b.v; c.acceleration_prescribed && k < b.v + b.nv; ++k)
+        work.fixed[k] = c.acceleration_prescribed[k];
     }
   }
 
@@ -304,10 +304,10 @@ struct Stamper {
     const double *p_FB;
   };
   Pair pair_of(const PortData &port) const {
-    if (port.measure != Measure::hinge)
+    if (port.measure != Measure::joint)
       return {port.body_a, port.body_b, port.p_FB};
-    const ChordData &chord = m.chords[port.chord];
-    return {chord.body_a, chord.body_b, chord.p_FB};
+    const LoopConstraintData &constraint = m.loop_constraints[port.constraint];
+    return {constraint.body_a, constraint.body_b, constraint.p_FB};
   }
   // slopes of W about the point where B is, from those of the load at B
   void slopes_of_load(const Pair &pair, const Load<Dual> &load, int l, Vec &n, Vec &f) const {
@@ -318,15 +318,15 @@ struct Stamper {
 
   // ---- elements
 
-  void element(const ElementStamp &stamp, const Surroundings<Dual> &at) {
+  void element(const ElementAssembly &stamp, const EvaluationContext<Dual> &at) {
     const ElementData &e = m.elements[stamp.element];
-    Load<Dual> ends[most_ports];
+    Load<Dual> ends[max_ports];
     const auto evaluate = [&] {
-      answer_element<Dual>(m, moving, at, stamp.element, duals.q, duals.v, ends);
+      evaluate_element<Dual>(m, moving, at, stamp.element, duals.q, duals.v, ends);
     };
     evaluate();
     for (int r = 0; r < stamp.rows; ++r) {
-      const ActedData &acted = fronts.acted[stamp.row + r];
+      const LoadedBodyData &acted = fronts.acted[stamp.row + r];
       if (acted.kind != LabelKind::port)
         continue;
       const Pair pair = pair_of(m.ports[e.port + acted.port]);
@@ -354,38 +354,38 @@ struct Stamper {
       at.signals[e.signal + k].slope = Pack(0.0);
   }
 
-  double *load_columns(const ElementStamp &stamp, int row, int body) const {
+  double *load_columns(const ElementAssembly &stamp, int row, int body) const {
     const std::int32_t *bodies = fronts.bodies + stamp.body;
     const int place = int(std::lower_bound(bodies, bodies + stamp.bodies, body) - bodies);
-    const TapData &tap = fronts.taps[fronts.entries[stamp.entry + row * stamp.bodies + place]];
-    return room.taps + tap.numbers + 18 * 6;
+    const LabelAtBodyData &tap = fronts.taps[fronts.entries[stamp.entry + row * stamp.bodies + place]];
+    return work.taps + tap.numbers + 18 * 6;
   }
 
-  void seed_sight(const ElementStamp &stamp, int d, int l, bool on) {
+  void seed_sight(const ElementAssembly &stamp, int d, int l, bool on) {
     if (d < 12 * stamp.bodies)
       return seed_body(fronts.bodies[stamp.body + d / 12], at_nu + d % 12, l, on);
     const int number = d - 12 * stamp.bodies;
     const SourceData &source = fronts.sources[stamp.source + number / 2];
     const bool rate = number % 2;
     const double slope = on ? 1.0 : 0.0;
-    if (source.kind == Sight::freedom && rate)
+    if (source.kind == ElementDependence::dof && rate)
       duals.v[source.place].slope.set(l, slope);
-    else if (source.kind == Sight::freedom && m.coordinate[source.place] >= 0)
+    else if (source.kind == ElementDependence::dof && m.coordinate[source.place] >= 0)
       duals.q[m.coordinate[source.place]].slope.set(l, slope);
-    else if (source.kind == Sight::state && !rate)
+    else if (source.kind == ElementDependence::state && !rate)
       duals.x[source.place].slope.set(l, slope);
-    else if (source.kind == Sight::signal && !rate)
+    else if (source.kind == ElementDependence::signal && !rate)
       duals.duals.signals[source.place].slope.set(l, slope);
   }
 
   // slopes along direction d, in lane l, of what an element does in its row r
-  void enter(const ElementStamp &stamp, const ElementData &e, int r, int d, int l, const Load<Dual> *ends, const Surroundings<Dual> &at) {
-    const ActedData &acted = fronts.acted[stamp.row + r];
+  void enter(const ElementAssembly &stamp, const ElementData &e, int r, int d, int l, const Load<Dual> *ends, const EvaluationContext<Dual> &at) {
+    const LoadedBodyData &acted = fronts.acted[stamp.row + r];
     double slopes[6];
     int count = 1;
     const double *from = slopes;
-    double many[most_outputs];
-    if (acted.kind == LabelKind::freedoms) {
+    double many[max_law_outputs];
+    if (acted.kind == LabelKind::dofs) {
       slopes[0] = ends[acted.port].f.x.slope[l];
     } else if (acted.kind == LabelKind::port) {
       const Pair pair = pair_of(m.ports[e.port + acted.port]);
@@ -409,25 +409,25 @@ struct Stamper {
     }
     const int by_body = 12 * stamp.bodies;
     if (d < by_body) {
-      double *P = room.taps + fronts.taps[fronts.entries[stamp.entry + r * stamp.bodies + d / 12]].numbers;
+      double *P = work.taps + fronts.taps[fronts.entries[stamp.entry + r * stamp.bodies + d / 12]].numbers;
       for (int k = 0; k < count; ++k)
         P[(acted.row + k) * 18 + at_nu + d % 12] -= from[k];
       return;
     }
     const int number = d - by_body;
     const SourceData &source = fronts.sources[stamp.source + number / 2];
-    if (number % 2 && source.kind != Sight::freedom)
+    if (number % 2 && source.kind != ElementDependence::dof)
       return;
-    const LinkData &link = fronts.links[fronts.entries[stamp.entry + stamp.rows * stamp.bodies + r * stamp.sources + number / 2]];
+    const LabelLinkData &link = fronts.links[fronts.entries[stamp.entry + stamp.rows * stamp.bodies + r * stamp.sources + number / 2]];
     const int rows = fronts.labels[link.row].size, columns = fronts.labels[link.column].size;
-    double *E = room.links + link.numbers + (number % 2 ? std::ptrdiff_t(rows) * columns : 0);
+    double *E = work.links + link.numbers + (number % 2 ? std::ptrdiff_t(rows) * columns : 0);
     for (int k = 0; k < count; ++k)
       E[(acted.row + k) * columns + source.column] -= from[k];
   }
 
   void elements() {
-    const StateOf<Dual> state{Dual(s.t), duals.q, duals.v, duals.x};
-    Surroundings<Dual> at = surroundings(c, duals.duals, state, duals.dx);
+    const SystemState<Dual> state{Dual(s.t), duals.q, duals.v, duals.x};
+    EvaluationContext<Dual> at = evaluation_context(c, duals.duals, state, duals.dx);
     at.numbers = motion.system.numbers;
     for (int k = 0; k < fronts.stamp_count; ++k)
       element(fronts.stamps[k], at);
@@ -435,58 +435,58 @@ struct Stamper {
 
   // ---- chords
 
-  void fix_row(int chord, int j) { room.fixed[fronts.labels[fronts.multipliers_of[chord]].first + j] = 1; }
+  void fix_row(int constraint, int j) { work.fixed[fronts.labels[fronts.multipliers_of[constraint]].first + j] = 1; }
 
-  void chord(int number, ChordRate rate) {
-    const ChordData &chord = m.chords[number];
-    const ChordStamp &stamp = fronts.chords[number];
-    const LoopRoom<double> &loops = motion.system.loops;
-    const bool holds = !c.active || c.active[number];
-    for (int j = 0; j < chord.rows; ++j)
-      if (!holds || !(loops.leverage[chord.row + j] > independence(loops.opening)))
+  void constraint(int number, LoopConstraintRate rate) {
+    const LoopConstraintData &constraint = m.loop_constraints[number];
+    const LoopConstraintAssembly &stamp = fronts.loop_constraints[number];
+    const LoopWorkspace<double> &loops = motion.system.loops;
+    const bool holds = !c.constraint_active || c.constraint_active[number];
+    for (int j = 0; j < constraint.rows; ++j)
+      if (!holds || !(loops.leverage[constraint.row + j] > independence(loops.opening)))
         fix_row(number, j);
-    if (!holds || !chord.rows)
+    if (!holds || !constraint.rows)
       return;
-    if (chord.form == ChordForm::coupling)
+    if (constraint.form == LoopConstraintForm::coupling)
       return coupling(number, rate);
-    const Pair pair{chord.body_a, chord.body_b, chord.p_FB};
+    const Pair pair{constraint.body_a, constraint.body_b, constraint.p_FB};
     const Vec O = point_in_world(ws, pair.b, as_vec(pair.p_FB));
-    const int n = chord.rows, body[2] = {chord.body_a, chord.body_b};
+    const int n = constraint.rows, body[2] = {constraint.body_a, constraint.body_b};
     double g[6][6]; // load of each row
     for (int first = 0; first < n; first += W) { // by its multipliers
       const int count = std::min(n - first, W);
       for (int l = 0; l < count; ++l)
-        duals.lambda[chord.row + first + l].slope.set(l, 1.0);
-      const Load<Dual> load = answer_chord<Dual>(m, moving, chord, duals.lambda, nullptr);
+        duals.lambda[constraint.row + first + l].slope.set(l, 1.0);
+      const Load<Dual> load = loop_constraint_load<Dual>(m, moving, constraint, duals.lambda, nullptr);
       for (int l = 0; l < count; ++l) {
-        duals.lambda[chord.row + first + l].slope.set(l, 0.0);
+        duals.lambda[constraint.row + first + l].slope.set(l, 0.0);
         put(g[first + l], slope_of(load.n, l), slope_of(load.f, l));
       }
       if (first == 0) {
         const Load<double> now{value_of(load.n), value_of(load.f)};
         for (int end = 0; end < 2; ++end)
-          load_end(body[end], end ? 1.0 : -1.0, O, now, stamp.load[end] < 0 ? nullptr : room.taps + fronts.taps[stamp.load[end]].numbers + 18 * 6);
+          load_end(body[end], end ? 1.0 : -1.0, O, now, stamp.load[end] < 0 ? nullptr : work.taps + fronts.taps[stamp.load[end]].numbers + 18 * 6);
       }
     }
-    double *E = room.links + fronts.links[stamp.link].numbers;
+    double *E = work.links + fronts.links[stamp.link].numbers;
     for (int j = 0; j < n; ++j)
       for (int k = 0; k < 6; ++k)
         E[k * n + j] = -g[j][k];
     for (int end = 0; end < 2; ++end)
       if (body[end])
-        chord_end(chord, pair, body[end], end ? 1.0 : -1.0, O, g, room.taps + fronts.taps[stamp.load[end]].numbers,
-                  room.taps + fronts.taps[stamp.rows[end]].numbers, rate);
+        constraint_end(constraint, pair, body[end], end ? 1.0 : -1.0, O, g, work.taps + fronts.taps[stamp.load[end]].numbers,
+                  work.taps + fronts.taps[stamp.rows[end]].numbers, rate);
   }
 
   // rows of the load of a chord and of its multipliers, by the motion of one of its ends
-  void chord_end(const ChordData &chord, const Pair &pair, int body, double sign, const Vec &O, const double (*g)[6], double *P_load, double *P_rows,
-                 ChordRate rate) {
-    const int begin = rate == ChordRate::second ? 0 : at_xi;
+  void constraint_end(const LoopConstraintData &constraint, const Pair &pair, int body, double sign, const Vec &O, const double (*g)[6], double *P_load, double *P_rows,
+                 LoopConstraintRate rate) {
+    const int begin = rate == LoopConstraintRate::second ? 0 : at_xi;
     for (int first = begin; first < 18; first += W) {
       const int count = std::min(18 - first, W);
       for (int l = 0; l < count; ++l)
         seed_body(body, first + l, l, true);
-      const Load<Dual> load = answer_chord<Dual>(m, moving, chord, duals.lambda, rate == ChordRate::second ? duals.seconds : nullptr);
+      const Load<Dual> load = loop_constraint_load<Dual>(m, moving, constraint, duals.lambda, rate == LoopConstraintRate::second ? duals.seconds : nullptr);
       for (int l = 0; l < count; ++l) {
         Vec n, f;
         slopes_of_load(pair, load, l, n, f);
@@ -494,39 +494,39 @@ struct Stamper {
         put(slopes, n, f);
         for (int k = 0; k < 6; ++k)
           P_load[k * 18 + first + l] -= slopes[k];
-        for (int j = 0; rate == ChordRate::second && j < chord.rows; ++j)
-          P_rows[j * 18 + first + l] = duals.seconds[chord.row + j].slope[l];
+        for (int j = 0; rate == LoopConstraintRate::second && j < constraint.rows; ++j)
+          P_rows[j * 18 + first + l] = duals.seconds[constraint.row + j].slope[l];
       }
       for (int l = 0; l < count; ++l)
         seed_body(body, first + l, l, false);
     }
-    if (rate == ChordRate::second)
+    if (rate == LoopConstraintRate::second)
       return;
     const Vec r = O - ws.X_W[body].p;
-    for (int j = 0; j < chord.rows; ++j) {
+    for (int j = 0; j < constraint.rows; ++j) {
       const Vec f{g[j][3], g[j][4], g[j][5]}, n = Vec{g[j][0], g[j][1], g[j][2]} + cross(r, f);
       put(P_rows + j * 18 + at_xi, scale(sign, n), scale(sign, f));
     }
   }
 
-  void coupling(int number, ChordRate rate) {
-    const ChordData &chord = m.chords[number];
-    const std::int32_t *entries = fronts.entries + fronts.chords[number].entry, *freedom = m.support + chord.support;
-    const int n = chord.supports;
-    const double lambda = duals.lambda[chord.row].value;
+  void coupling(int number, LoopConstraintRate rate) {
+    const LoopConstraintData &constraint = m.loop_constraints[number];
+    const std::int32_t *entries = fronts.entries + fronts.loop_constraints[number].entry, *dof = m.support + constraint.support;
+    const int n = constraint.supports;
+    const double lambda = duals.lambda[constraint.row].value;
     // where an entry stands among the numbers of its link
-    const auto numbers = [&](int entry, int order, int row_freedom, int column_freedom) -> double & {
-      const LinkData &link = fronts.links[entries[entry]];
+    const auto numbers = [&](int entry, int order, int row_dof, int column_dof) -> double & {
+      const LabelLinkData &link = fronts.links[entries[entry]];
       const LabelData &row = fronts.labels[link.row], &column = fronts.labels[link.column];
-      const int i = row_freedom < 0 ? 0 : row_freedom - row.first, j = column_freedom < 0 ? 0 : column_freedom - column.first;
-      return room.links[link.numbers + std::ptrdiff_t(order) * row.size * column.size + i * column.size + j];
+      const int i = row_dof < 0 ? 0 : row_dof - row.first, j = column_dof < 0 ? 0 : column_dof - column.first;
+      return work.links[link.numbers + std::ptrdiff_t(order) * row.size * column.size + i * column.size + j];
     };
-    const bool second = rate == ChordRate::second;
+    const bool second = rate == LoopConstraintRate::second;
     for (int first = 0; first < 2 * n; first += W) {
       const int count = std::min(2 * n - first, W);
       const auto seed = [&](bool on) {
         for (int l = 0; l < count; ++l) {
-          const int f = freedom[(first + l) % n];
+          const int f = dof[(first + l) % n];
           if (first + l >= n)
             duals.v[f].slope.set(l, on ? 1.0 : 0.0);
           else if (m.coordinate[f] >= 0)
@@ -535,23 +535,23 @@ struct Stamper {
       };
       seed(true);
       CouplingRow<Dual> row;
-      coupling_row<Dual>(m, moving, chord, duals.q, duals.v, row);
+      coupling_row<Dual>(m, moving, constraint, duals.q, duals.v, row);
       seed(false);
       Dual rest = row.bias;
       for (int k = 0; k < n; ++k)
-        rest = rest + row.coefficient(m, chord, k) * duals.a[freedom[k]];
+        rest = rest + row.coefficient(m, constraint, k) * duals.a[dof[k]];
       for (int l = 0; l < count; ++l) {
         const int order = (first + l) / n, by = (first + l) % n;
         if (second)
-          numbers(n + by, order, -1, freedom[by]) += rest.slope[l];
-        for (int k = 0; !order && chord.program >= 0 && k < n; ++k)
-          numbers(2 * n + k * n + by, 0, freedom[k], freedom[by]) -= lambda * row.coefficient(m, chord, k).slope[l];
+          numbers(n + by, order, -1, dof[by]) += rest.slope[l];
+        for (int k = 0; !order && constraint.program >= 0 && k < n; ++k)
+          numbers(2 * n + k * n + by, 0, dof[k], dof[by]) -= lambda * row.coefficient(m, constraint, k).slope[l];
       }
       if (first == 0)
         for (int k = 0; k < n; ++k) {
-          const double factor = row.coefficient(m, chord, k).value;
-          numbers(k, 0, freedom[k], -1) -= factor;
-          numbers(n + k, second ? 2 : 0, -1, freedom[k]) += factor;
+          const double factor = row.coefficient(m, constraint, k).value;
+          numbers(k, 0, dof[k], -1) -= factor;
+          numbers(n + k, second ? 2 : 0, -1, dof[k]) += factor;
         }
     }
   }
@@ -559,28 +559,28 @@ struct Stamper {
 
 } // namespace
 
-void linearize(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &derivatives, NewtonRoom &room,
-               const StateOf<double> &s, const double *a, const double *lambda, ChordRate chords, bool states) {
+void linearize(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &derivatives, NewtonWorkspace &work,
+               const SystemState<double> &s, const double *a, const double *lambda, LoopConstraintRate loop_constraints, bool states) {
   const FrontTables &fronts = m.fronts;
-  balance(m, c, motion.system, surroundings(c, motion.system, s, motion.system.unused), s, a, lambda, static_cast<double *>(nullptr));
+  motion_residuals(m, c, motion.system, evaluation_context(c, motion.system, s, motion.system.unused), s, a, lambda, static_cast<double *>(nullptr));
   hold_state(m, c, motion, derivatives, s, a, lambda);
-  std::fill_n(room.own, 108 * (std::size_t(m.nb) + 1), 0.0);
-  std::fill_n(room.bent, std::size_t(fronts.column_count) * std::size_t(room.most_moves), 0.0);
-  std::fill_n(room.taps, fronts.tap_numbers, 0.0);
-  std::fill_n(room.links, fronts.link_numbers, 0.0);
-  std::fill_n(room.fixed, fronts.unknown_count, static_cast<unsigned char>(0));
+  std::fill_n(work.own, 108 * (std::size_t(m.nb) + 1), 0.0);
+  std::fill_n(work.bent, std::size_t(fronts.column_count) * std::size_t(work.max_moves), 0.0);
+  std::fill_n(work.taps, fronts.tap_numbers, 0.0);
+  std::fill_n(work.links, fronts.link_numbers, 0.0);
+  std::fill_n(work.fixed, fronts.unknown_count, static_cast<unsigned char>(0));
   std::fill_n(derivatives.seconds, m.nc, Dual(0.0));
   Workspace<Dual> &moving = derivatives.duals.loops.ws;
   moving.t = Dual(s.t);
-  moving.held = c.held;
-  Stamper stamper{m, c, fronts, motion, derivatives, room, s, motion.system.loops.ws, moving};
+  moving.held = c.cut_velocity_locked;
+  NewtonAssembler stamper{m, c, fronts, motion, derivatives, work, s, motion.system.loops.ws, moving};
   stamper.bodies();
   stamper.elements();
-  for (int k = 0; k < m.chord_count; ++k)
-    stamper.chord(k, chords);
+  for (int k = 0; k < m.loop_constraint_count; ++k)
+    stamper.constraint(k, loop_constraints);
   for (int k = 0; !states && k < fronts.label_count; ++k)
     if (fronts.labels[k].kind == LabelKind::states)
-      std::fill_n(room.fixed + fronts.labels[k].first, fronts.labels[k].size, static_cast<unsigned char>(1));
+      std::fill_n(work.fixed + fronts.labels[k].first, fronts.labels[k].size, static_cast<unsigned char>(1));
 }
 
 } // namespace dalembert::DALEMBERT_ISA

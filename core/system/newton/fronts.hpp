@@ -70,7 +70,7 @@ template <class T> struct Tied {
 
 inline const BodyData &mover_of(const ModelData &m, int i) {
   const BodyData &b = m.bodies[i];
-  return b.form == Form::node ? m.bodies[b.parent] : b;
+  return b.form == JointForm::node ? m.bodies[b.parent] : b;
 }
 
 // the front of one body, at work

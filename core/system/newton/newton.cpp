@@ -2,27 +2,27 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-static int most_moves(const ModelData &m) {
+static int max_moves(const ModelData &m) {
   int most = 1;
   for (int i = 1; i <= m.nb; ++i)
     most = std::max(most, int(m.fronts.fronts[i].moves));
   return most;
 }
 
-std::size_t lay_out(const ModelData &m, std::byte *base, NewtonRoom &room) {
+std::size_t lay_out(const ModelData &m, std::byte *base, NewtonWorkspace &work) {
   Arena arena{base};
   if (!m.fronts.pays_kept && !m.fronts.pays_fresh)
     return 0;
   const std::size_t n = std::size_t(m.nb) + 1, columns = std::size_t(m.fronts.column_count);
-  room.most_moves = most_moves(m);
-  room.own = arena.take<double>(108 * n);
-  room.columns = arena.take<double>(24 * columns);
-  room.bent = arena.take<double>(columns * std::size_t(room.most_moves));
-  room.passed = arena.take<double>(6 * n);
-  room.apart = arena.take<double>(3 * n);
-  room.taps = arena.take<double>(std::size_t(m.fronts.tap_numbers));
-  room.links = arena.take<double>(std::size_t(m.fronts.link_numbers));
-  room.fixed = arena.take<unsigned char>(std::size_t(m.fronts.unknown_count));
+  work.max_moves = max_moves(m);
+  work.own = arena.take<double>(108 * n);
+  work.columns = arena.take<double>(24 * columns);
+  work.bent = arena.take<double>(columns * std::size_t(work.max_moves));
+  work.passed = arena.take<double>(6 * n);
+  work.apart = arena.take<double>(3 * n);
+  work.taps = arena.take<double>(std::size_t(m.fronts.tap_numbers));
+  work.links = arena.take<double>(std::size_t(m.fronts.link_numbers));
+  work.fixed = arena.take<unsigned char>(std::size_t(m.fronts.unknown_count));
   return arena.used;
 }
 
@@ -37,42 +37,42 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Newt
   factors.y0 = arena.take<T>(18 * n);
   factors.h = arena.take<T>(6 * n);
   factors.x = arena.take<T>(unknowns);
-  factors.s = arena.take<T>(18 * std::size_t(most_moves(m)));
+  factors.s = arena.take<T>(18 * std::size_t(max_moves(m)));
   factors.size = arena.take<double>(unknowns);
   return arena.used;
 }
 
-bool by_fronts(const ModelData &m, const Conditions &c, bool kept) {
-  return (kept ? m.fronts.pays_kept : m.fronts.pays_fresh) && c.stabilization[0] == 0.0 && c.stabilization[1] == 0.0 && !(c.host && (c.host->pushes || c.host->looks));
+bool use_frontal_solver(const ModelData &m, const Conditions &c, bool kept) {
+  return (kept ? m.fronts.pays_kept : m.fronts.pays_fresh) && c.stabilization[0] == 0.0 && c.stabilization[1] == 0.0 && !(c.callbacks && (c.callbacks->gives_forces || c.callbacks->depends_on_state));
 }
 
 // what is stamped at a body: the body itself, taps, links, ones
-template <class T> static void stamp_front(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, const Front<T> &front, int body) {
+template <class T> static void stamp_front(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, const Front<T> &front, int body) {
   const FrontTables &fronts = m.fronts;
-  const double *own = room.own + std::ptrdiff_t(body) * 108;
+  const double *own = work.own + std::ptrdiff_t(body) * 108;
   for (int r = 0; body && r < 6; ++r)
     for (int k = 0; k < 18; ++k)
       front.load(r)[front.leaving + k] += own[r * 18 + k];
   for (int t = front.data.tap; t < front.data.tap + front.data.taps; ++t) {
-    const TapData &tap = fronts.taps[t];
+    const LabelAtBodyData &tap = fronts.taps[t];
     const LabelData &label = fronts.labels[tap.label];
     const int n = label.size, row = front.row_of(tap.offset), column = front.column_of(tap.offset);
-    const double *P = room.taps + tap.numbers, *B = P + 18 * n;
+    const double *P = work.taps + tap.numbers, *B = P + 18 * n;
     for (int k = 0; k < n; ++k)
       for (int j = 0; j < 18; ++j)
         front.row(row + k)[front.leaving + j] += P[k * 18 + j];
-    const bool moving = label.kind == LabelKind::freedoms;
+    const bool moving = label.kind == LabelKind::dofs;
     for (int r = 0; r < 6; ++r)
       for (int k = 0; k < n; ++k)
         front.load(r)[column + k] += moving ? B[r * n + k] + rates.rate * B[6 * n + r * n + k] + rates.second * B[12 * n + r * n + k] : T(B[r * n + k]);
   }
   for (int l = front.data.link; l < front.data.link + front.data.links; ++l) {
-    const LinkData &link = fronts.links[l];
+    const LabelLinkData &link = fronts.links[l];
     const LabelData &row_label = fronts.labels[link.row], &label = fronts.labels[link.column];
     const int rows = row_label.size, n = label.size, row = front.row_of(link.row_offset), column = front.column_of(link.column_offset);
-    const double *E = room.links + link.numbers;
+    const double *E = work.links + link.numbers;
     const std::ptrdiff_t block = std::ptrdiff_t(rows) * n;
-    if (label.kind != LabelKind::freedoms) {
+    if (label.kind != LabelKind::dofs) {
       for (int i = 0; i < rows; ++i)
         for (int k = 0; k < n; ++k)
           front.row(row + i)[column + k] += E[i * n + k];
@@ -95,19 +95,19 @@ template <class T> static void stamp_front(const ModelData &m, const NewtonRoom 
     for (int j = 0; j < label.size; ++j, ++at)
       if (label.kind == LabelKind::states)
         front.row(at)[at] += rates.rate;
-      else if (label.kind == LabelKind::port || label.kind == LabelKind::chord || label.kind == LabelKind::signals)
+      else if (label.kind == LabelKind::port || label.kind == LabelKind::constraint || label.kind == LabelKind::signals)
         front.row(at)[at] += 1.0;
   }
 }
 
 // (2), (4): the column and row of the freedoms that move the body
 template <class T>
-static void hinge_front(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, const Front<T> &front, int body, T *s) {
+static void joint_front(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, const Front<T> &front, int body, T *s) {
   const int n = front.data.moves;
   if (!n)
     return;
-  const double *columns = room.columns + 24 * std::ptrdiff_t(front.data.column);
-  const double *bent = room.bent + std::ptrdiff_t(front.data.column) * room.most_moves;
+  const double *columns = work.columns + 24 * std::ptrdiff_t(front.data.column);
+  const double *bent = work.bent + std::ptrdiff_t(front.data.column) * work.max_moves;
   const Tied<T> tied(mover_of(m, body), rates);
   for (int k = 0; k < n; ++k) {
     const double *own = columns + 24 * k;
@@ -139,9 +139,9 @@ static void hinge_front(const ModelData &m, const NewtonRoom &room, const StepRa
     for (int a = 0; a < 6; ++a)
       add(front.width, columns[24 * k + a], front.load(a), front.row(row + k));
     for (int j = 0; j < n; ++j)
-      front.row(row + k)[column + j] += bent[k * room.most_moves + j];
+      front.row(row + k)[column + j] += bent[k * work.max_moves + j];
   }
-  const double *F = room.passed + 6 * std::ptrdiff_t(body);
+  const double *F = work.passed + 6 * std::ptrdiff_t(body);
   const Vec3<double> moment{F[0], F[1], F[2]}, force{F[3], F[4], F[5]};
   for (int k = 0; k < n; ++k) {
     const double *H = columns + 24 * k;
@@ -154,18 +154,18 @@ static void hinge_front(const ModelData &m, const NewtonRoom &room, const StepRa
 }
 
 // rows that are replaced
-template <class T> static void fix_rows(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, const Front<T> &front) {
+template <class T> static void fix_rows(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, const Front<T> &front) {
   const FrontTables &fronts = m.fronts;
   const std::int32_t *unknown = fronts.unknowns + front.data.unknown;
   for (int k = 0, at = 0; k < front.data.labels; at += fronts.labels[fronts.leaving[front.data.label + k]].size, ++k) {
     const LabelData &label = fronts.labels[fronts.leaving[front.data.label + k]];
     for (int j = 0; j < label.size; ++j) {
-      if (!room.fixed[unknown[at + j]])
+      if (!work.fixed[unknown[at + j]])
         continue;
       T *row = front.row(at + j);
       std::fill_n(row, front.width, T(0.0));
       row[at + j] = T(1.0);
-      if (label.kind != LabelKind::freedoms)
+      if (label.kind != LabelKind::dofs)
         continue;
       const Tied<T> tied(m.bodies[label.owner], rates);
       for (int i = 0; i < label.size; ++i)
@@ -211,7 +211,7 @@ template <class T> static bool eliminate(const Front<T> &front, int begin, int e
 
 // Rows of multipliers, after all else that leaves: their pivots by themselves are known now, and a part of these makes rows
 // that repeat others harmless. One that nothing moves is left out.
-template <class T> static void part_rows(const ModelData &m, const NewtonRoom &room, const Front<T> &front) {
+template <class T> static void part_rows(const ModelData &m, const NewtonWorkspace &work, const Front<T> &front) {
   const std::int32_t *unknown = m.fronts.unknowns + front.data.unknown;
   for (int r = front.leaving - front.data.multipliers; r < front.leaving; ++r) {
     T *row = front.row(r);
@@ -221,13 +221,13 @@ template <class T> static void part_rows(const ModelData &m, const NewtonRoom &r
     }
     std::fill_n(row, front.width, T(0.0));
     row[r] = T(1.0);
-    room.fixed[unknown[r]] = 1;
+    work.fixed[unknown[r]] = 1;
   }
 }
 
 // what is left, moved to the origin of the parent and added there
-template <class T> static void hand_on(const ModelData &m, const NewtonRoom &room, const Front<T> &front, const Front<T> &parent, int body) {
-  const double *p = room.apart + 3 * std::ptrdiff_t(body);
+template <class T> static void hand_on(const ModelData &m, const NewtonWorkspace &work, const Front<T> &front, const Front<T> &parent, int body) {
+  const double *p = work.apart + 3 * std::ptrdiff_t(body);
   const bool ground = !m.bodies[body].parent;
   const int first = front.leaving, width = front.width - first;
   const std::int32_t *into = m.fronts.into + front.data.into;
@@ -253,31 +253,31 @@ template <class T> static void hand_on(const ModelData &m, const NewtonRoom &roo
 }
 
 template <class T>
-bool factor_fronts(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors) {
+bool factor_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors) {
   const FrontTables &fronts = m.fronts;
   std::fill_n(factors.matrix, fronts.matrix_numbers, T(0.0));
   std::int32_t *exchange = factors.exchange;
   for (int i = m.nb; i >= 0; --i) {
     const Front<T> front(fronts.fronts[i], factors.matrix);
-    stamp_front(m, room, rates, front, i);
-    hinge_front(m, room, rates, front, i, factors.s);
-    fix_rows(m, room, rates, front);
+    stamp_front(m, work, rates, front, i);
+    joint_front(m, work, rates, front, i, factors.s);
+    fix_rows(m, work, rates, front);
     const int plain = front.leaving - front.data.multipliers;
     if (!eliminate(front, 0, plain, exchange, factors.size))
       return false;
-    part_rows(m, room, front);
+    part_rows(m, work, front);
     if (!eliminate(front, plain, front.leaving, exchange, factors.size))
       return false;
     exchange += front.leaving;
     if (i)
-      hand_on(m, room, front, Front<T>(fronts.fronts[front.data.next], factors.matrix), i);
+      hand_on(m, work, front, Front<T>(fronts.fronts[front.data.next], factors.matrix), i);
   }
   return true;
 }
 
 template std::size_t lay_out(const ModelData &, std::byte *, NewtonFactors<double> &);
 template std::size_t lay_out(const ModelData &, std::byte *, NewtonFactors<Complex> &);
-template bool factor_fronts(const ModelData &, const NewtonRoom &, const StepRates<double> &, NewtonFactors<double> &);
-template bool factor_fronts(const ModelData &, const NewtonRoom &, const StepRates<Complex> &, NewtonFactors<Complex> &);
+template bool factor_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<double> &, NewtonFactors<double> &);
+template bool factor_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<Complex> &, NewtonFactors<Complex> &);
 
 } // namespace dalembert::DALEMBERT_ISA

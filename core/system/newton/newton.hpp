@@ -41,15 +41,15 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // what the linearised equations are made of at a state; the same for all steps
-struct NewtonRoom {
+struct NewtonWorkspace {
   double *own;          // (nb + 1) x 6 x 18: G of the bodies themselves
   double *columns;      // 24 for each column: H, nu_q, alpha_q, alpha_v
-  double *bent;         // most_moves for each column: (H_q)^T F, a row for each freedom of the hinge
+  double *bent;         // max_moves for each column: (H_q)^T F, a row for each freedom of the hinge
   double *passed;       // (nb + 1) x 6: F
   double *apart;        // (nb + 1) x 3: from the origin of the parent
   double *taps, *links; // their numbers (model/elimination_plan.hpp)
   unsigned char *fixed; // unknowns whose rows are replaced
-  int most_moves;
+  int max_moves;
 };
 
 template <class T> struct NewtonFactors {
@@ -57,24 +57,24 @@ template <class T> struct NewtonFactors {
   std::int32_t *exchange;
   T *y, *y0, *h;        // (nb + 1) x 18, 18, 6
   T *x;                 // unknowns
-  T *s;                 // 18 x most_moves: (2) of the front at work
+  T *s;                 // 18 x max_moves: (2) of the front at work
   double *size;         // of its rows
 };
 
-std::size_t lay_out(const ModelData &m, std::byte *base, NewtonRoom &room);
+std::size_t lay_out(const ModelData &m, std::byte *base, NewtonWorkspace &work);
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, NewtonFactors<T> &factors);
 
 // Whether these systems can be solved this way, and cheaper so; kept: factors serve many steps. What is evaluated outside and
 // looks at the state, loads that elements take, and rows with Baumgarte's terms need a dense matrix.
-bool by_fronts(const ModelData &m, const Conditions &c, bool kept);
+bool use_frontal_solver(const ModelData &m, const Conditions &c, bool kept);
 
 // which rows chords have
-enum class ChordRate { position, second };
+enum class LoopConstraintRate { position, second };
 
-// Fills the room at a state with its accelerations and multipliers, after `consult` and, for chords, after evaluate_chords has
+// Fills the room at a state with its accelerations and multipliers, after `consult` and, for chords, after evaluate_loop_constraints has
 // left leverage and opening in the room of the loops. states: they follow their rates; else they stand still.
-void linearize(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &derivatives, NewtonRoom &room,
-               const StateOf<double> &s, const double *a, const double *lambda, ChordRate chords, bool states);
+void linearize(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &derivatives, NewtonWorkspace &work,
+               const SystemState<double> &s, const double *a, const double *lambda, LoopConstraintRate loop_constraints, bool states);
 
 // (1): g1 = rate - B, g2 = second - rate B with B of the charts of attitudes at these speeds; null: none
 template <class T> struct StepRates {
@@ -97,16 +97,16 @@ template <class F> inline void for_chart_slopes(const BodyData &b, const double 
 
 // False if a front is singular.
 template <class T>
-bool factor_fronts(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors);
+bool factor_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors);
 
 // Right-hand sides in factors.x, by unknowns (freedoms first, in their order), become the solution. v0, a0: of (1), or null.
 template <class T>
-void solve_fronts(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors, const T *v0, const T *a0);
+void solve_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors, const T *v0, const T *a0);
 
 // (mu - J) [dxi; dv; dx] = [r1; r2; r3], J of the rates of [xi; v; x], with rates.rate = mu and rates.second = mu^2: v0 = -r1,
 // a0 = -mu r1 - r2. given: room for 2 nv numbers. Results may stand where the right-hand sides do.
 template <class T>
-void solve_radau(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors, T *given, const T *r1, const T *r2,
+void solve_radau(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors, T *given, const T *r1, const T *r2,
                  const T *r3, T *dxi, T *dv, T *dx);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -3,8 +3,8 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // X3 y of the parent
-template <class T> static void carry_motion(const NewtonRoom &room, int body, const T *from, T *to) {
-  const double *p = room.apart + 3 * std::ptrdiff_t(body);
+template <class T> static void carry_motion(const NewtonWorkspace &work, int body, const T *from, T *to) {
+  const double *p = work.apart + 3 * std::ptrdiff_t(body);
   for (int block = 0; block < 18; block += 6) {
     const T *w = from + block, *v = w + 3;
     to[block] = w[0], to[block + 1] = w[1], to[block + 2] = w[2];
@@ -25,59 +25,59 @@ template <class T> static DALEMBERT_INLINE void add_column(const double *column,
 
 // What v0 and a0 make of loads and rows, to their other side.
 template <class T>
-static void take_given(const ModelData &m, const NewtonRoom &room, NewtonFactors<T> &factors, const T *v0, const T *a0) {
+static void take_given(const ModelData &m, const NewtonWorkspace &work, NewtonFactors<T> &factors, const T *v0, const T *a0) {
   const FrontTables &fronts = m.fronts;
   std::fill_n(factors.y0, 18, T(0.0));
   for (int i = 1; i <= m.nb; ++i) {
     const FrontData &front = fronts.fronts[i];
     T *y = factors.y0 + 18 * std::ptrdiff_t(i), *h = factors.h + 6 * std::ptrdiff_t(i);
-    carry_motion(room, i, factors.y0 + 18 * std::ptrdiff_t(m.bodies[i].parent), y);
+    carry_motion(work, i, factors.y0 + 18 * std::ptrdiff_t(m.bodies[i].parent), y);
     const int by = mover_of(m, i).v;
     for (int k = 0; k < front.moves; ++k)
-      add_column(room.columns + 24 * (std::ptrdiff_t(front.column) + k), T(0.0), v0[by + k], a0[by + k], y);
-    const double *own = room.own + std::ptrdiff_t(i) * 108;
+      add_column(work.columns + 24 * (std::ptrdiff_t(front.column) + k), T(0.0), v0[by + k], a0[by + k], y);
+    const double *own = work.own + std::ptrdiff_t(i) * 108;
     for (int r = 0; r < 6; ++r)
       for (int k = 0; k < 18; ++k)
         h[r] -= own[r * 18 + k] * y[k];
     for (int t = front.tap; t < front.tap + front.taps; ++t) {
-      const TapData &tap = fronts.taps[t];
+      const LabelAtBodyData &tap = fronts.taps[t];
       const LabelData &label = fronts.labels[tap.label];
       const int n = label.size;
-      const double *P = room.taps + tap.numbers, *B = P + 18 * n;
+      const double *P = work.taps + tap.numbers, *B = P + 18 * n;
       for (int r = 0; r < n; ++r)
         for (int k = 0; k < 18; ++k)
           factors.x[label.first + r] -= P[r * 18 + k] * y[k];
-      for (int r = 0; label.kind == LabelKind::freedoms && r < 6; ++r)
+      for (int r = 0; label.kind == LabelKind::dofs && r < 6; ++r)
         for (int k = 0; k < n; ++k)
           h[r] -= B[6 * n + r * n + k] * v0[label.first + k] + B[12 * n + r * n + k] * a0[label.first + k];
     }
   }
   for (int l = 0; l < fronts.link_count; ++l) {
-    const LinkData &link = fronts.links[l];
+    const LabelLinkData &link = fronts.links[l];
     const LabelData &row = fronts.labels[link.row], &label = fronts.labels[link.column];
-    if (label.kind != LabelKind::freedoms)
+    if (label.kind != LabelKind::dofs)
       continue;
     const std::ptrdiff_t n = label.size, block = n * row.size;
-    const double *E = room.links + link.numbers;
+    const double *E = work.links + link.numbers;
     for (int i = 0; i < row.size; ++i)
       for (int k = 0; k < n; ++k)
         factors.x[row.first + i] -= E[block + i * n + k] * v0[label.first + k] + E[2 * block + i * n + k] * a0[label.first + k];
   }
 }
 
-template <class T> static void solve_inward(const ModelData &m, const NewtonRoom &room, NewtonFactors<T> &factors, const T *a0) {
+template <class T> static void solve_inward(const ModelData &m, const NewtonWorkspace &work, NewtonFactors<T> &factors, const T *a0) {
   const FrontTables &fronts = m.fronts;
   const std::int32_t *exchange = factors.exchange;
   for (int i = m.nb; i >= 0; --i) {
     const Front<T> front(fronts.fronts[i], factors.matrix);
     const std::int32_t *unknown = fronts.unknowns + front.data.unknown;
     T *h = factors.h + 6 * std::ptrdiff_t(i), *x = factors.x;
-    const double *columns = room.columns + 24 * std::ptrdiff_t(front.data.column);
+    const double *columns = work.columns + 24 * std::ptrdiff_t(front.data.column);
     for (int k = 0; k < front.data.moves; ++k)
       for (int a = 0; a < 6; ++a)
         x[mover_of(m, i).v + k] += columns[24 * k + a] * h[a];
     for (int k = 0; k < front.leaving; ++k)
-      if (room.fixed[unknown[k]])
+      if (work.fixed[unknown[k]])
         x[unknown[k]] = unknown[k] < m.nv && a0 ? -a0[unknown[k]] : T(0.0);
     for (int k = 0; k < front.leaving; ++k)
       std::swap(x[unknown[k]], x[unknown[exchange[k]]]);
@@ -94,7 +94,7 @@ template <class T> static void solve_inward(const ModelData &m, const NewtonRoom
     if (!i || !m.bodies[i].parent)
       continue;
     T *to = factors.h + 6 * std::ptrdiff_t(m.bodies[i].parent);
-    const double *p = room.apart + 3 * std::ptrdiff_t(i);
+    const double *p = work.apart + 3 * std::ptrdiff_t(i);
     to[0] += h[0] + (p[1] * h[5] - p[2] * h[4]);
     to[1] += h[1] + (p[2] * h[3] - p[0] * h[5]);
     to[2] += h[2] + (p[0] * h[4] - p[1] * h[3]);
@@ -102,7 +102,7 @@ template <class T> static void solve_inward(const ModelData &m, const NewtonRoom
   }
 }
 
-template <class T> static void solve_outward(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors) {
+template <class T> static void solve_outward(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors) {
   const FrontTables &fronts = m.fronts;
   std::fill_n(factors.y, 18, T(0.0));
   for (int i = 0; i <= m.nb; ++i) {
@@ -110,7 +110,7 @@ template <class T> static void solve_outward(const ModelData &m, const NewtonRoo
     const std::int32_t *unknown = fronts.unknowns + front.data.unknown;
     T *y = factors.y + 18 * std::ptrdiff_t(i), *x = factors.x;
     if (i)
-      carry_motion(room, i, factors.y + 18 * std::ptrdiff_t(m.bodies[i].parent), y);
+      carry_motion(work, i, factors.y + 18 * std::ptrdiff_t(m.bodies[i].parent), y);
     for (int r = front.leaving - 1; r >= 0; --r) {
       const T *row = front.row(r);
       T sum = x[unknown[r]] - inner(18, row + front.leaving, y);
@@ -132,22 +132,22 @@ template <class T> static void solve_outward(const ModelData &m, const NewtonRoo
           dv += tied.g1[k][j] * dq[j], da += tied.g2[k][j] * dq[j];
       else
         dv = rates.rate * dq[k], da = rates.second * dq[k];
-      add_column(room.columns + 24 * (std::ptrdiff_t(front.data.column) + k), dq[k], dv, da, y);
+      add_column(work.columns + 24 * (std::ptrdiff_t(front.data.column) + k), dq[k], dv, da, y);
     }
   }
 }
 
 template <class T>
-void solve_fronts(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors, const T *v0, const T *a0) {
+void solve_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors, const T *v0, const T *a0) {
   std::fill_n(factors.h, 6 * (std::size_t(m.nb) + 1), T(0.0));
   if (v0)
-    take_given(m, room, factors, v0, a0);
-  solve_inward(m, room, factors, a0);
-  solve_outward(m, room, rates, factors);
+    take_given(m, work, factors, v0, a0);
+  solve_inward(m, work, factors, a0);
+  solve_outward(m, work, rates, factors);
 }
 
 template <class T>
-void solve_radau(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors, T *given, const T *r1, const T *r2,
+void solve_radau(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors, T *given, const T *r1, const T *r2,
                  const T *r3, T *dxi, T *dv, T *dx) {
   T *v0 = given, *a0 = given + m.nv, *x = factors.x;
   std::fill_n(x, m.fronts.unknown_count, T(0.0));
@@ -159,7 +159,7 @@ void solve_radau(const ModelData &m, const NewtonRoom &room, const StepRates<T> 
   for (int k = 0; k < m.element_count; ++k)
     if (m.elements[k].states)
       std::copy_n(r3 + m.elements[k].state, m.elements[k].states, states(k));
-  solve_fronts(m, room, rates, factors, v0, a0);
+  solve_fronts(m, work, rates, factors, v0, a0);
   for (int f = 0; f < m.nv; ++f) {
     dv[f] = product(rates.rate, x[f]) + v0[f];
     dxi[f] = x[f];
@@ -172,12 +172,12 @@ void solve_radau(const ModelData &m, const NewtonRoom &room, const StepRates<T> 
       std::copy_n(states(k), m.elements[k].states, dx + m.elements[k].state);
 }
 
-template void solve_fronts(const ModelData &, const NewtonRoom &, const StepRates<double> &, NewtonFactors<double> &, const double *, const double *);
-template void solve_fronts(const ModelData &, const NewtonRoom &, const StepRates<Complex> &, NewtonFactors<Complex> &, const Complex *, const Complex *);
+template void solve_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<double> &, NewtonFactors<double> &, const double *, const double *);
+template void solve_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<Complex> &, NewtonFactors<Complex> &, const Complex *, const Complex *);
 
-template void solve_radau(const ModelData &, const NewtonRoom &, const StepRates<double> &, NewtonFactors<double> &, double *, const double *,
+template void solve_radau(const ModelData &, const NewtonWorkspace &, const StepRates<double> &, NewtonFactors<double> &, double *, const double *,
                           const double *, const double *, double *, double *, double *);
-template void solve_radau(const ModelData &, const NewtonRoom &, const StepRates<Complex> &, NewtonFactors<Complex> &, Complex *, const Complex *,
+template void solve_radau(const ModelData &, const NewtonWorkspace &, const StepRates<Complex> &, NewtonFactors<Complex> &, Complex *, const Complex *,
                           const Complex *, const Complex *, Complex *, Complex *, Complex *);
 
 } // namespace dalembert::DALEMBERT_ISA
