@@ -160,6 +160,13 @@ void settle(const ModelData &m, std::byte *memory, const RunWorkspace &work) {
   exchange(fresh.dx, fresh.dx1, m.nx);
 }
 
+// at a state from which the method begins afresh
+Outcome restart(TimeLoop &loop) {
+  loop.stepper.begin(loop.at);
+  reset_monitor(loop.at);
+  return all_finite(loop.work.a, loop.at.m.nv) && all_finite(loop.work.dx, loop.at.m.nx) ? Outcome::reached : Outcome::not_finite;
+}
+
 Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v, const double *x) {
   TimeLoop loop(m, run, memory);
   RunWorkspace &work = loop.work;
@@ -179,58 +186,95 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   const Outcome outcome = project_onto_constraints(loop.at, t, work.q, work.v);
   if (outcome != Outcome::reached)
     return outcome;
-  if (run.conditions.law_branches && !begin_sides(loop.at))
+  if (run.conditions.law_branches && !initialize_branches(loop.at))
     return Outcome::callback_failed;
   if (!rates(loop.at, t, work.q, work.v, work.x, work.a, work.dx))
     return Outcome::callback_failed;
-  loop.stepper.begin(loop.at);
-  reset_monitor(loop.at);
-  return all_finite(work.a, m.nv) && all_finite(work.dx, m.nx) ? Outcome::reached : Outcome::not_finite;
+  return restart(loop);
 }
 
-// from a break on: the state and its rates as they are after it
-Outcome pass_break(TimeLoop &loop) {
+// tells the branches that are held from a time on
+void report_branches(const TimeLoop &loop, const Recorder &recorder, double t) {
+  if (loop.at.run.conditions.law_branches && recorder.switched)
+    recorder.switched(recorder.self, t, loop.work.branches, loop.at.m.switching_count);
+}
+
+// at a discontinuity: the state and its rates after it
+Outcome pass_discontinuity(TimeLoop &loop, const Recorder &recorder) {
   RunWorkspace &work = loop.work;
   Run &run = loop.at.run;
-  const ModelData &m = loop.at.m;
   run.interval = SmoothInterval::around(run.discontinuities, run.t);
   run.arrived = 0;
   if (!impose_drives(loop.at, run.t, work.q, work.v, work.x))
     return Outcome::callback_failed;
-  const Outcome outcome = project_onto_constraints(loop.at, run.t, work.q, work.v);
+  Outcome outcome = project_onto_constraints(loop.at, run.t, work.q, work.v);
   if (outcome != Outcome::reached)
     return outcome;
   if (!rates(loop.at, run.t, work.q, work.v, work.x, work.a, work.dx))
     return Outcome::callback_failed;
   if (run.conditions.law_branches && !update_branches(loop.at))
     return Outcome::callback_failed;
-  loop.stepper.begin(loop.at);
-  reset_monitor(loop.at);
-  return all_finite(work.a, m.nv) && all_finite(work.dx, m.nx) ? Outcome::reached : Outcome::not_finite;
+  outcome = restart(loop);
+  if (outcome == Outcome::reached)
+    report_branches(loop, recorder, run.t);
+  return outcome;
 }
 
-// at a threshold: the branches and rates after it
+// at a switching function: the branches and rates after it
 Outcome pass_switch(TimeLoop &loop, const Recorder &recorder) {
-  RunWorkspace &work = loop.work;
-  Run &run = loop.at.run;
-  const ModelData &m = loop.at.m;
-  run.step_to_switch = 0.0;
+  loop.at.run.step_to_switch = 0.0;
   if (!switch_branches(loop.at))
     return Outcome::callback_failed;
-  loop.stepper.begin(loop.at);
-  reset_monitor(loop.at);
-  if (recorder.switched)
-    recorder.switched(recorder.self, run.t, work.branches, m.switching_count);
-  return all_finite(work.a, m.nv) && all_finite(work.dx, m.nx) ? Outcome::reached : Outcome::not_finite;
+  const Outcome outcome = restart(loop);
+  report_branches(loop, recorder, loop.at.run.t);
+  return outcome;
 }
 
-// After a step that was rejected: its next length; or the outcome, if there is no use in trying on.
-Outcome reduce_step(TimeLoop &loop, Outcome step, double h, double error, double until) {
+// ---- one step of the loop: choose its length, take it, judge it, pass switching functions, record it
+
+// A step that is being tried.
+struct Attempt {
+  double goal;            // time of the next discontinuity, or the end of the run
+  double shortest;        // a step of this length is lost in the rounding of time
+  double h;               // length
+  double error = 0.0;     // in units of the tolerance
+  bool last = false;      // ends at `goal`
+  bool to_switch = false; // ends at a switching function, which was located in a longer step
+  bool accepted = true;   // false: it has to be tried again, at another length
+  bool switches = false;  // branches change at its end
+  bool monitored = false; // inputs of switching functions are known at its end
+
+  double end(double t) const { return last ? goal : std::min(goal, t + h); }
+};
+
+// Chooses the length of the next step.
+Outcome choose_length(TimeLoop &loop, double until, Attempt &attempt) {
+  Run &run = loop.at.run;
+  attempt.goal = std::min(until, run.interval.end);
+  attempt.shortest = 4e-16 * std::max(std::fabs(run.t), 1e-12 * std::fabs(until));
+  const double left = attempt.goal - run.t, wanted = std::min(run.step, run.max_step);
+  attempt.to_switch = run.step_to_switch > 0.0 && run.step_to_switch < left;
+  attempt.last = !attempt.to_switch && wanted * 1.0000001 >= left;
+  if (attempt.to_switch)
+    attempt.h = run.step_to_switch;
+  else if (attempt.last)
+    attempt.h = left;
+  else // two equal steps rather than one and a splinter
+    attempt.h = 2.0 * wanted > left && loop.adaptive ? 0.5 * left : wanted;
+  if (!attempt.last && !attempt.to_switch && !(attempt.h > attempt.shortest))
+    return Outcome::underflow;
+  if (!attempt.to_switch)
+    run.step_to_switch = 0.0;
+  return Outcome::reached;
+}
+
+// After a step that was rejected: chooses its next length. Returns the outcome of the step where a shorter one is of no use.
+Outcome reduce_step(TimeLoop &loop, Outcome step, const Attempt &attempt, double until) {
   Run &run = loop.at.run;
   ++run.counts.rejected;
-  run.worst = error;
+  run.worst = attempt.error;
   if (loop.work.near && loop.adaptive && run.near_singular_rejections < max_near_tries) {
-    run.near_step = run.near_singular_rejections ? run.near_step : h;
+    run.near_step = run.near_singular_rejections ? run.near_step : attempt.h;
     run.step = run.near_step * retry_lengths[run.near_singular_rejections++];
     return Outcome::reached;
   }
@@ -238,185 +282,185 @@ Outcome reduce_step(TimeLoop &loop, Outcome step, double h, double error, double
   run.rejected_last = 1;
   if (!loop.adaptive)
     return step;
-  run.step = step != Outcome::reached ? 0.25 * h : h * reduced_step(error, loop.stepper.order);
+  run.step = step != Outcome::reached ? 0.25 * attempt.h : attempt.h * reduced_step(attempt.error, loop.stepper.order);
   if (step != Outcome::reached && run.step < 1e-13 * std::max(std::fabs(until), std::fabs(run.t)))
     return step;
   return Outcome::reached;
 }
 
-// a step that cannot be judged by its error is tried again at half its length
-void halve(TimeLoop &loop, double h) {
+// A step whose error says nothing is tried again at half its length.
+void halve_step(TimeLoop &loop, Attempt &attempt) {
   Run &run = loop.at.run;
   ++run.counts.rejected;
   run.rejected_last = 1;
-  run.step = 0.5 * h;
+  run.step = 0.5 * attempt.h;
+  attempt.accepted = false;
+}
+
+// Takes the step and judges it by its error. Steps of a given length are taken whatever their error is.
+Outcome take_and_judge(TimeLoop &loop, Attempt &attempt, double until) {
+  Run &run = loop.at.run;
+  clear_exits(loop.at);
+  const Outcome step = take_step(loop, attempt.h, attempt.error);
+  if (step == Outcome::callback_failed)
+    return step;
+  if (step != Outcome::reached || (loop.adaptive && attempt.error > 1.0)) {
+    run.step_to_switch = 0.0;
+    attempt.accepted = false;
+    return reduce_step(loop, step, attempt, until);
+  }
+  if (!attempt.to_switch)
+    return Outcome::reached;
+  if (attempt.h > 1e3 * attempt.shortest && strays(loop.at)) {
+    run.step_to_switch = 0.0;
+    halve_step(loop, attempt);
+  } else if (improve_switch_time(loop.at, attempt.h)) {
+    attempt.accepted = false;
+  }
+  return Outcome::reached;
+}
+
+// Branches that are held: where the step leaves one, it has to end there.
+Outcome pass_held_branches(TimeLoop &loop, Attempt &attempt, const Recorder &recorder) {
+  Run &run = loop.at.run;
+  SwitchLocation location = SwitchLocation::none;
+  const Outcome outcome = locate_switch(loop.stepper, loop.at, attempt.h, location);
+  if (outcome != Outcome::reached)
+    return outcome;
+  switch (location) {
+  case SwitchLocation::none:
+    attempt.monitored = true;
+    break;
+  case SwitchLocation::slight:
+    report_branches(loop, recorder, attempt.end(run.t));
+    break;
+  case SwitchLocation::end:
+    attempt.switches = true;
+    break;
+  case SwitchLocation::astray:
+    if (attempt.h > 1e3 * attempt.shortest)
+      halve_step(loop, attempt);
+    break;
+  case SwitchLocation::here:
+    attempt.accepted = false;
+    return ++run.switches_without_step > max_switches_without_step ? Outcome::underflow : pass_switch(loop, recorder);
+  case SwitchLocation::again:
+    report_branches(loop, recorder, run.t);
+    attempt.accepted = false;
+    break;
+  case SwitchLocation::inside:
+  case SwitchLocation::unseen:
+    attempt.accepted = false; // a shorter step ends there
+    break;
+  }
+  return Outcome::reached;
+}
+
+// No branch is held: the step must not pass over a change of sign and back. Steps of a given length do, and count it.
+Outcome monitor_branches(TimeLoop &loop, Attempt &attempt) {
+  Run &run = loop.at.run;
+  Departure found;
+  const Outcome outcome = find_passage(loop.stepper, loop.at, attempt.h, found);
+  attempt.monitored = true;
+  if (outcome != Outcome::reached || found.kind == Departure::Kind::none)
+    return outcome;
+  if (loop.adaptive && run.lead_in_steps < max_led_in) {
+    ++run.lead_in_steps;
+    ++run.counts.rejected;
+    run.step = found.high * attempt.h;
+    attempt.accepted = false;
+  } else if (!loop.adaptive && !ends_beyond(loop.at, found.function) && !run.counts.missed++) {
+    run.missed_time = run.t + found.high * attempt.h, run.missed_function = found.function;
+  }
+  return Outcome::reached;
+}
+
+Outcome pass_switching_functions(TimeLoop &loop, Attempt &attempt, const Recorder &recorder) {
+  attempt.switches = attempt.to_switch;
+  if (!loop.at.m.switching_count)
+    return Outcome::reached;
+  if (!loop.at.run.conditions.law_branches)
+    return monitor_branches(loop, attempt);
+  return attempt.to_switch ? Outcome::reached : pass_held_branches(loop, attempt, recorder);
 }
 
 // The length of the next step, after one that was accepted.
-void lengthen(TimeLoop &loop, double h, double error) {
+void lengthen(TimeLoop &loop, const Attempt &attempt) {
   Run &run = loop.at.run;
   const bool was_noisy = run.near_singular_rejections > max_near_tries;
   run.counts.noisy += was_noisy;
   run.near_singular_rejections = 0;
   if (!loop.adaptive)
     return;
-  run.step = loop.stepper.accept(loop.at, h, error);
+  run.step = loop.stepper.accept(loop.at, attempt.h, attempt.error);
   run.rejected_last = 0;
   if (was_noisy) // shorter steps would not be better ones
     run.step = std::max(run.step, run.near_step);
 }
 
+// Moves the run to the end of an accepted step: samples, the record of the step, branches after it.
+Outcome record_step(TimeLoop &loop, const Attempt &attempt, Samples &samples, const Recorder &recorder) {
+  Run &run = loop.at.run;
+  RunWorkspace &work = loop.work;
+  const Stepper &stepper = loop.stepper;
+  const double t1 = attempt.end(run.t);
+  run.switches_without_step = run.lead_in_steps = 0;
+  run.consecutive_switches = attempt.switches ? run.consecutive_switches + 1 : 0;
+  run.arrived = t1 == run.interval.end;
+  lengthen(loop, attempt);
+  const bool stiff = run.detect_stiffness && stepper.tableau && detects_stiffness(loop.at, *stepper.tableau, attempt.h);
+  Outcome outcome = samples.times ? sample(loop, attempt.h, t1, samples, recorder) : Outcome::reached;
+  if (outcome != Outcome::reached)
+    return outcome;
+  advance_state(loop, attempt.h, t1);
+  if (attempt.monitored)
+    move_monitor(loop.at);
+  else
+    reset_monitor(loop.at);
+  if (samples.times && recorder.stepped)
+    recorder.stepped(recorder.self, run.t);
+  if (!samples.times && !recorder.record(recorder.self, run.t, work.q, work.v, work.x, work.a))
+    return Outcome::stopped;
+  if (attempt.switches)
+    outcome = pass_switch(loop, recorder);
+  return outcome == Outcome::reached && stiff ? Outcome::stiff : outcome;
+}
+
+// One round of the loop: a step that is accepted and recorded (`taken` grows), or one that has to be tried again.
+Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &samples, const Recorder &recorder) {
+  if (recorder.stop())
+    return Outcome::stopped;
+  Outcome outcome = loop.at.run.arrived ? pass_discontinuity(loop, recorder) : Outcome::reached;
+  Attempt attempt;
+  if (outcome == Outcome::reached)
+    outcome = choose_length(loop, until, attempt);
+  if (outcome == Outcome::reached)
+    outcome = take_and_judge(loop, attempt, until);
+  if (outcome == Outcome::reached && attempt.accepted)
+    outcome = pass_switching_functions(loop, attempt, recorder);
+  if (outcome != Outcome::reached || !attempt.accepted)
+    return outcome;
+  ++taken;
+  return record_step(loop, attempt, samples, recorder);
+}
+
 Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, std::int64_t max_steps, Samples &samples,
                 const Recorder &recorder) {
   TimeLoop loop(m, run, memory);
-  RunWorkspace &work = loop.work;
-  const Stepper &stepper = loop.stepper;
   if (!run.started) {
     run.step = loop.adaptive ? first_step(loop, std::min(until, run.interval.end)) : run.fixed_step;
     run.old_error = 1e-4;
     run.started = 1;
   }
-  run.error_control_off = stepper.tableau && stepper.adaptive && !loop.adaptive; // steps of a given length are taken as they are
-  Outcome outcome = Outcome::paused;
-  for (std::int64_t taken = 0; taken < max_steps;) {
-    if (!(until > run.t)) {
-      outcome = Outcome::reached;
-      break;
-    }
-    if (recorder.stop()) {
-      outcome = Outcome::stopped;
-      break;
-    }
-    if (run.arrived) {
-      const Outcome passed = pass_break(loop);
-      if (passed != Outcome::reached) {
-        outcome = passed;
-        break;
-      }
-      if (run.conditions.law_branches && recorder.switched)
-        recorder.switched(recorder.self, run.t, work.branches, m.switching_count);
-    }
-    const double goal = std::min(until, run.interval.end), left = goal - run.t;
-    const double shortest = 4e-16 * std::max(std::fabs(run.t), 1e-12 * std::fabs(until));
-    double h = std::min(run.step, run.max_step);
-    const bool cuts = run.step_to_switch > 0.0 && run.step_to_switch < left, last = !cuts && h * 1.0000001 >= left;
-    if (cuts)
-      h = run.step_to_switch;
-    else if (last)
-      h = left;
-    else if (2.0 * h > left && loop.adaptive)
-      h = 0.5 * left; // two equal steps rather than one and a splinter
-    if (!last && !cuts && !(h > shortest)) {
-      outcome = Outcome::underflow;
-      break;
-    }
-    if (!cuts)
-      run.step_to_switch = 0.0;
-    clear_exits(loop.at);
-    double error;
-    const Outcome step = take_step(loop, h, error);
-    if (step == Outcome::callback_failed) {
-      outcome = step;
-      break;
-    }
-    if (step != Outcome::reached || error > 1.0) {
-      run.step_to_switch = 0.0;
-      const Outcome next = reduce_step(loop, step, h, error, until);
-      if (next == Outcome::reached && loop.adaptive)
-        continue;
-      outcome = next;
-      break;
-    }
-    if (cuts && h > 1e3 * shortest && strays(loop.at)) {
-      run.step_to_switch = 0.0;
-      halve(loop, h);
-      continue;
-    }
-    if (cuts && improve_switch_time(loop.at, h))
-      continue;
-    bool arrives = cuts, monitored = false; // arrives: at a threshold
-    if (run.conditions.law_branches && !cuts) {
-      SwitchLocation passage = SwitchLocation::none;
-      const Outcome watched = locate_switch(stepper, loop.at, h, passage);
-      if (watched != Outcome::reached) {
-        outcome = watched;
-        break;
-      }
-      if (passage == SwitchLocation::here) {
-        const Outcome passed = ++run.switches_without_step > max_switches_without_step ? Outcome::underflow : pass_switch(loop, recorder);
-        if (passed == Outcome::reached)
-          continue;
-        outcome = passed;
-        break;
-      }
-      if (passage == SwitchLocation::again && recorder.switched)
-        recorder.switched(recorder.self, run.t, work.branches, m.switching_count);
-      if (passage == SwitchLocation::inside || passage == SwitchLocation::again || passage == SwitchLocation::unseen)
-        continue; // a shorter step ends there
-      if (passage == SwitchLocation::astray && h > 1e3 * shortest) {
-        halve(loop, h);
-        continue;
-      }
-      arrives = passage == SwitchLocation::end;
-      monitored = passage == SwitchLocation::none;
-      if (passage == SwitchLocation::slight && recorder.switched)
-        recorder.switched(recorder.self, last ? goal : run.t + h, work.branches, m.switching_count);
-    }
-    if (m.switching_count && !run.conditions.law_branches) {
-      Departure found;
-      const Outcome looked = find_passage(stepper, loop.at, h, found);
-      if (looked != Outcome::reached) {
-        outcome = looked;
-        break;
-      }
-      monitored = true;
-      const bool passes = found.kind != Departure::Kind::none;
-      if (passes && loop.adaptive && run.lead_in_steps < max_led_in) {
-        ++run.lead_in_steps;
-        ++run.counts.rejected;
-        run.step = found.high * h;
-        continue;
-      }
-      if (passes && !loop.adaptive && !ends_beyond(loop.at, found.function) && !run.counts.missed++)
-        run.missed_time = run.t + found.high * h, run.missed_function = found.function;
-    }
-    run.switches_without_step = run.lead_in_steps = 0;
-    run.consecutive_switches = arrives ? run.consecutive_switches + 1 : 0;
-    ++taken;
-    const double t1 = last ? goal : run.t + h;
-    run.arrived = t1 == run.interval.end;
-    lengthen(loop, h, error);
-    const bool stiff = run.detect_stiffness && stepper.tableau && detects_stiffness(loop.at, *stepper.tableau, h);
-    const Outcome sampled = samples.times ? sample(loop, h, t1, samples, recorder) : Outcome::reached;
-    if (sampled != Outcome::reached) {
-      outcome = sampled;
-      break;
-    }
-    advance_state(loop, h, t1);
-    if (monitored)
-      move_monitor(loop.at);
-    else
-      reset_monitor(loop.at);
-    if (samples.times && recorder.stepped)
-      recorder.stepped(recorder.self, run.t);
-    if (!samples.times && !recorder.record(recorder.self, run.t, work.q, work.v, work.x, work.a)) {
-      outcome = Outcome::stopped;
-      break;
-    }
-    if (arrives) {
-      const Outcome passed = pass_switch(loop, recorder);
-      if (passed != Outcome::reached) {
-        outcome = passed;
-        break;
-      }
-    }
-    if (stiff) {
-      outcome = Outcome::stiff;
-      break;
-    }
-  }
+  run.error_control_off = loop.stepper.tableau && loop.stepper.adaptive && !loop.adaptive; // steps of a given length are taken as they are
+  Outcome outcome = Outcome::reached;
+  std::int64_t taken = 0;
+  while (outcome == Outcome::reached && taken < max_steps && until > run.t)
+    outcome = try_step(loop, until, taken, samples, recorder);
+  if (outcome == Outcome::reached && taken >= max_steps)
+    outcome = Outcome::paused;
   run.error_control_off = false;
-  settle(m, memory, work);
+  settle(m, memory, loop.work);
   return outcome;
 }
 

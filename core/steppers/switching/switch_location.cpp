@@ -434,7 +434,7 @@ bool improve_switch_time(const RunContext &i, double h) {
   return jumps(i, run.t + h, work.q1, work.v1, work.x1, change) > 1e-3 * slight;
 }
 
-bool begin_sides(const RunContext &i) {
+bool initialize_branches(const RunContext &i) {
   const ModelData &m = i.m;
   RunWorkspace &work = i.work;
   std::fill_n(work.slack, m.switching_count, 0.0);

@@ -42,7 +42,7 @@ Outcome locate_switch(const Stepper &stepper, const RunContext &i, double h, Swi
 bool improve_switch_time(const RunContext &i, double h);
 
 // The branches at the state where the run is: those that are given, or as the state says. False: what is outside failed.
-bool begin_sides(const RunContext &i);
+bool initialize_branches(const RunContext &i);
 
 // At the state where the run is: branches on the other sides of marked thresholds, or mixtures, and rates there.
 bool switch_branches(const RunContext &i);
