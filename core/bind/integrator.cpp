@@ -282,7 +282,8 @@ private:
 
   void restart() {
     run.started = 0;
-    run.stiff_signs = run.calm_signs = run.rejected_last = 0;
+    run.stiffness = {};
+    run.rejected_last = 0;
   }
   static const BoundModel *checked(const nb::object &owner, const nb::object &conditions, int method) {
     if (!is_made(owner.ptr(), model_type()) || !is_made(conditions.ptr(), conditions_type()))

@@ -76,6 +76,22 @@ struct StagnationMonitor {
   }
 };
 
+// Counts steps in which stability, not accuracy, bounds the length (Hairer, Wanner 1996, section IV.2): equations are stiff after
+// fifteen of them, with fewer than six others in a row between them.
+struct StiffnessCounter {
+  std::int32_t stiff = 0, calm = 0;
+
+  bool detected() const { return stiff >= 15; }
+  void add(bool is_stiff) {
+    if (is_stiff) {
+      calm = 0;
+      ++stiff;
+    } else if (++calm >= 6) {
+      stiff = 0;
+    }
+  }
+};
+
 struct Run {
   std::int32_t method;          // number of the stepper in the table (steppers/methods/registry.hpp)
   double rtol, max_step, fixed_step;
@@ -103,7 +119,8 @@ struct Run {
   const double *fixed_branches;    // of thresholds: mixtures that are held all along, or, 0, to slide along to begin with; null: none
   double t, step, begin, length; // length: of the last step, which began at `begin`
   double old_error;
-  std::int32_t stiff_signs, calm_signs, rejected_last, started;
+  StiffnessCounter stiffness;
+  std::int32_t rejected_last, started;
   std::int32_t near_singular_rejections;       // steps in a row that were rejected near a singular position
   double near_step;              // the first of them
   double usual_min_pivot;            // of the loops: the best that a step has had

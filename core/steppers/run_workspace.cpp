@@ -1,4 +1,5 @@
 #include "steppers/run_workspace.hpp"
+#include "steppers/methods/runge_kutta.hpp"
 #include "system/drives.hpp"
 #include "system/projection.hpp"
 #include "tree/chart.hpp"
@@ -34,28 +35,8 @@ bool all_finite(const double *x, int count) {
 }
 
 double measure(const RunContext &i, const double *z, const double *q1, const double *v1, const double *x1, int *worst) {
-  const ModelData &m = i.m;
-  const Run &run = i.run;
   const RunWorkspace &work = i.work;
-  if (run.error_control_off)
-    return 0.0;
-  double sum = 0.0, most = 0.0;
-  const auto add = [&](double value, double atol, double size, int place, double noise) {
-    const double part = value / (atol + run.rtol * size + noise), square = part * part;
-    sum += square;
-    if (worst && !(square <= most)) {
-      most = square;
-      *worst = place;
-    }
-  };
-  for (int f = 0; f < m.nv; ++f)
-    add(z[f], run.atol[f], larger(position_size(m, work.q, f), position_size(m, q1, f)), f, run.noise[0]);
-  for (int f = 0; f < m.nv; ++f)
-    add(z[m.nv + f], run.atol[m.nv + f], larger(std::fabs(work.v[f]), std::fabs(v1[f])), f, run.noise[1]);
-  for (int k = 0; k < m.nx; ++k)
-    add(z[2 * m.nv + k], run.atol[2 * m.nv + k], larger(std::fabs(work.x[k]), std::fabs(x1[k])), m.nv + k, 0.0);
-  const int n = increments(m);
-  return n ? std::sqrt(sum / n) : 0.0;
+  return i.run.error_control_off ? 0.0 : norm<double>(i.m, i.run, {work.q, work.v, work.x}, {q1, v1, x1}, z, worst);
 }
 
 bool impose_drives(const RunContext &i, double t, double *q, double *v, const double *x) {

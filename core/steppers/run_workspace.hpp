@@ -53,9 +53,6 @@ inline void copy(const double *from, int count, double *to) {
 
 bool all_finite(const double *x, int count);
 
-// how much freedom f may err in position: attitudes and places of free bodies count as one
-inline double position_size(const ModelData &m, const double *q, int f) { return m.coordinate[f] < 0 ? 1.0 : std::fabs(q[m.coordinate[f]]); }
-
 // size of increments in units of the tolerance between the two states, root mean square
 double measure(const RunContext &i, const double *z, const double *q1, const double *v1, const double *x1, int *worst = nullptr);
 

@@ -56,7 +56,7 @@ unsigned with_states(const ModelData &m, const SimdRuns &pack) {
   unsigned lanes = 0;
   for (int lane = 0; lane < W; ++lane)
     lanes |= zero[lane] == 0.0 ? 1u << lane : 0u;
-  return lanes & pack.minded;
+  return lanes & pack.requested;
 }
 
 // the states of one pack join the rows
@@ -67,7 +67,7 @@ void gather(const ModelData &m, SimdRuns &pack, Rows &rows) {
       continue;
     const std::ptrdiff_t row = rows.count++;
     rows.runs[row] = pack.runs[lane].number;
-    rows.t[row] = pack.when[lane];
+    rows.t[row] = pack.at_t[lane];
     rows.failed[row] = 0;
     for (int k = 0; k < m.nq; ++k)
       rows.q[row * m.nq + k] = pack.at_q[k][lane];
@@ -96,13 +96,13 @@ void scatter(const ModelData &m, SimdRuns &pack, const Rows &rows, std::ptrdiff_
 void run_together(const ModelData &m, LaneMemory &memory, int packs, const BatchedControl &control) {
   SimdRuns *first = memory.packs, *last = first + packs;
   Rows &rows = memory.rows;
-  const auto wants = [](const SimdRuns &pack) { return pack.wants != SimdRuns::RunRequest::nothing; };
+  const auto is_running = [](const SimdRuns &pack) { return pack.request_now != SimdRuns::RunRequest::nothing; };
   for (SimdRuns *pack = first; pack != last; ++pack)
     pack->begin();
-  while (std::any_of(first, last, wants)) {
+  while (std::any_of(first, last, is_running)) {
     rows.count = 0;
     for (SimdRuns *pack = first; pack != last; ++pack)
-      if (wants(*pack))
+      if (is_running(*pack))
         gather(m, *pack, rows);
     if (rows.count && !control.evaluate(control.self, rows.count, rows.runs, rows.t, rows.q, rows.v, rows.x, rows.tau, rows.failed)) {
       for (SimdRuns *pack = first; pack != last; ++pack)
@@ -111,7 +111,7 @@ void run_together(const ModelData &m, LaneMemory &memory, int packs, const Batch
     }
     std::ptrdiff_t row = 0;
     for (SimdRuns *pack = first; pack != last; ++pack)
-      if (wants(*pack)) {
+      if (is_running(*pack)) {
         scatter(m, *pack, rows, row, memory.control);
         pack->evaluate(memory.control);
         pack->continue_run();
@@ -140,7 +140,7 @@ void run_simd_batch(const ModelData &m, const Run &run, std::byte *memory, doubl
   if (control)
     return run_together(m, laid, packs, *control);
   SimdRuns &pack = *laid.packs;
-  for (pack.begin(); pack.wants != SimdRuns::RunRequest::nothing; pack.continue_run())
+  for (pack.begin(); pack.request_now != SimdRuns::RunRequest::nothing; pack.continue_run())
     pack.evaluate(nullptr);
 }
 

@@ -1,5 +1,5 @@
 #include "steppers/simd_runs.hpp"
-#include "steppers/methods/step_size_control.hpp"
+#include "steppers/methods/runge_kutta.hpp"
 #include "system/drives.hpp"
 #include "system/projection.hpp"
 #include "tree/chart.hpp"
@@ -54,22 +54,22 @@ SimdRuns::SimdRuns(const ModelData &model, const Run &asked, const SimdRunWorksp
 
 // ---- asking for rates
 
-void SimdRuns::want(RunRequest what, unsigned lanes, const P &time, const P *q, const P *v, const P *x, P *a, P *dx) {
-  wants = what, minded = lanes & running;
-  when = time, at_q = q, at_v = v, at_x = x;
+void SimdRuns::request(RunRequest what, unsigned lanes, const P &time, const P *q, const P *v, const P *x, P *a, P *dx) {
+  request_now = what, requested = lanes & running;
+  at_t = time, at_q = q, at_v = v, at_x = x;
   to_a = a, to_dx = dx;
 }
 
 void SimdRuns::evaluate(const P *control) {
-  SystemState<P> state{seen(when), at_q, at_v, at_x};
+  SystemState<P> state{clamped(at_t), at_q, at_v, at_x};
   state.control = control;
-  alone |= minded & solve_accelerations(m, run.conditions, work.system, state, to_a, to_dx);
+  alone |= requested & solve_accelerations(m, run.conditions, work.system, state, to_a, to_dx);
   if (m.switching_count)
-    check_branches(wants == RunRequest::entering ? minded & ~fresh : minded);
+    check_branches(request_now == RunRequest::entering ? requested & ~fresh : requested);
 }
 
 void SimdRuns::continue_run() {
-  switch (wants) {
+  switch (request_now) {
   case RunRequest::entering:
     return start_evaluated();
   case RunRequest::probe:
@@ -120,10 +120,10 @@ void SimdRuns::set_lane(int lane) {
     m.varied = &work.own;
   }
   broken |= mine.discontinuities.count > 0;
-  stretch[lane] = SmoothInterval::around(mine.discontinuities, from);
+  interval[lane] = SmoothInterval::around(mine.discontinuities, from);
   t[lane] = from, h[lane] = 0.0, old_error[lane] = 1e-4, rejected[lane] = accepted[lane] = false, next[lane] = 0;
-  stiff_signs[lane] = calm_signs[lane] = 0;
-  pace[lane] = StagnationMonitor{0, from};
+  stiffness[lane] = {};
+  stagnation[lane] = StagnationMonitor{0, from};
   usual_min_pivot[lane] = 0.0;
   counts[lane] = Counts{};
   alone &= ~(1u << lane);
@@ -170,16 +170,16 @@ void SimdRuns::enter(unsigned lanes, unsigned beginning) {
   for (int f = 0; f < m.nv; ++f)
     work.vs[f] = work.v[f];
   const P now = packed(t);
-  impose_drives(m, seen(now), work.system.hosted, work.qs, work.vs);
+  impose_drives(m, clamped(now), work.system.hosted, work.qs, work.vs);
   if (m.nc && run.project)
     alone |= project_onto_constraints(now, work.qs, work.vs) & lanes;
-  want(RunRequest::entering, lanes, now, work.qs, work.vs, work.x, work.K + m.nv, work.K + 2 * m.nv);
+  request(RunRequest::entering, lanes, now, work.qs, work.vs, work.x, work.K + m.nv, work.K + 2 * m.nv);
 }
 
 void SimdRuns::start_evaluated() {
   const P *a = work.K + m.nv, *dx = work.K + 2 * m.nv;
   for (int lane = 0; lane < W; ++lane) {
-    if (!on(minded, lane))
+    if (!on(requested, lane))
       continue;
     for (int k = 0; k < m.nq; ++k)
       work.q[k].set(lane, work.qs[k][lane]);
@@ -204,26 +204,15 @@ void SimdRuns::start_evaluated() {
   probe();
 }
 
-// a first step as the scalar stepper chooses it: a trial of it
+// a trial of a first step
 void SimdRuns::probe() {
-  double size[W];
+  set_first_stage(m, work.v, work.a, work.dx, work.K);
+  const P size = state_size<P>(m, run, {work.q, work.v, work.x}), rate = measure(work.K, work.q, work.v, work.x);
   P length;
-  for (int f = 0; f < m.nv; ++f) {
-    work.K[f] = work.v[f];
-    work.K[m.nv + f] = work.a[f];
-    work.e[f] = m.coordinate[f] < 0 ? P(1.0) : work.q[m.coordinate[f]];
-    work.e[m.nv + f] = work.v[f];
-  }
-  for (int k = 0; k < m.nx; ++k) {
-    work.K[2 * m.nv + k] = work.dx[k];
-    work.e[2 * m.nv + k] = work.x[k];
-  }
-  weigh(work.e, work.q, work.v, work.x, size);
-  weigh(work.K, work.q, work.v, work.x, slope);
   for (int lane = 0; lane < W; ++lane) {
-    const double left = std::min(until, stretch[lane].end) - t[lane];
-    const double wanted = size[lane] < 1e-5 || slope[lane] < 1e-5 ? 1e-6 : 0.01 * size[lane] / slope[lane];
-    trial[lane] = on(fresh, lane) ? std::min({wanted, left, run.max_step}) : 0.0;
+    const double left = std::min(until, interval[lane].end) - t[lane];
+    slope[lane] = rate[lane];
+    trial[lane] = on(fresh, lane) ? trial_length(size[lane], rate[lane], left, run.max_step) : 0.0;
     length.set(lane, trial[lane]);
   }
   for (int k = 0; k < n(); ++k)
@@ -232,17 +221,16 @@ void SimdRuns::probe() {
   displace(time, work.z, work.qs, work.vs, work.xs);
   P *K1 = work.K + n();
   chart_rate<P>(m, work.z, work.vs, K1);
-  want(RunRequest::probe, fresh, time, work.qs, work.vs, work.xs, K1 + m.nv, K1 + 2 * m.nv);
+  request(RunRequest::probe, fresh, time, work.qs, work.vs, work.xs, K1 + m.nv, K1 + 2 * m.nv);
 }
 
 void SimdRuns::first_step_evaluated() {
-  double bend[W];
   const P length = packed(trial), *K1 = work.K + n();
   for (int k = 0; k < n(); ++k)
     work.e[k] = (K1[k] - work.K[k]) / length;
-  weigh(work.e, work.q, work.v, work.x, bend);
+  const P bend = measure(work.e, work.q, work.v, work.x);
   for (int lane = 0; lane < W; ++lane) {
-    const double left = std::min(until, stretch[lane].end) - t[lane];
+    const double left = std::min(until, interval[lane].end) - t[lane];
     if (on(fresh, lane))
       step[lane] = first_length(trial[lane], slope[lane], std::isfinite(bend[lane]) ? bend[lane] : 0.0, tableau.order, left, run.max_step);
   }
@@ -257,15 +245,15 @@ void SimdRuns::choose_lengths() {
   for (int lane = 0; lane < W; ++lane) {
     if (!on(running, lane))
       continue;
-    const double goal = std::min(until, stretch[lane].end), rest = goal - t[lane];
+    const double goal = std::min(until, interval[lane].end), rest = goal - t[lane];
     h[lane] = std::min(step[lane], run.max_step);
     ends[lane] = h[lane] * 1.0000001 >= rest;
     h[lane] = ends[lane] ? rest : 2.0 * h[lane] > rest ? 0.5 * rest : h[lane];
     const bool left = rest > 0.0, splinter = !(h[lane] > 4e-16 * std::max(std::fabs(t[lane]), 1e-12 * std::fabs(until)));
-    const bool slow = pace[lane].is_stagnant(counts[lane].steps, t[lane], until);
+    const bool slow = stagnation[lane].is_stagnant(counts[lane].steps, t[lane], until);
     if (left && !ends[lane] && splinter)
       end_lane(lane, Outcome::underflow);
-    else if (on(alone, lane) || stiff_signs[lane] >= 15 || slow)
+    else if (on(alone, lane) || stiffness[lane].detected() || slow)
       end_lane(lane, Outcome::stiff); // it goes on by itself
     else if (!left)
       end_lane(lane, Outcome::reached);
@@ -274,7 +262,7 @@ void SimdRuns::choose_lengths() {
 }
 
 void SimdRuns::next_step() {
-  wants = RunRequest::nothing;
+  request_now = RunRequest::nothing;
   if (feed.stop())
     return leave_batch(running, Outcome::stopped);
   choose_lengths();
@@ -283,48 +271,42 @@ void SimdRuns::next_step() {
   if (!running)
     return;
   work.system.loops.min_pivot = P(1.0);
-  for (int f = 0; f < m.nv; ++f) {
-    work.K[f] = work.v[f];
-    work.K[m.nv + f] = work.a[f];
-  }
-  for (int k = 0; k < m.nx; ++k)
-    work.K[2 * m.nv + k] = work.dx[k];
+  set_first_stage(m, work.v, work.a, work.dx, work.K);
   request_stage_rates(RunRequest::stage, running, 1);
 }
 
 void SimdRuns::request_stage_rates(RunRequest what, unsigned lanes, int i) {
   number = i;
   const P length = packed(h), time = packed(t) + length * tableau.c[i];
-  combine(tableau.a + std::ptrdiff_t(i) * tableau.width, i, length, work.z);
+  combine_stage(tableau, i, length, work.K, n(), work.z);
   displace(time, work.z, work.qs, work.vs, work.xs);
   P *K = work.K + std::ptrdiff_t(i) * n();
   chart_rate<P>(m, work.z, work.vs, K);
-  want(what, lanes, time, work.qs, work.vs, work.xs, K + m.nv, K + 2 * m.nv);
+  request(what, lanes, time, work.qs, work.vs, work.xs, K + m.nv, K + 2 * m.nv);
 }
 
 void SimdRuns::request_end_rates() {
   const P length = packed(h), time = packed(t) + length;
-  combine(tableau.b, tableau.stages, length, work.z);
+  combine(tableau.b, tableau.stages, length, work.K, n(), work.z);
   displace(time, work.z, work.q1, work.v1, work.x1);
   chart_rate<P>(m, work.z, work.v1, end());
-  want(RunRequest::end, running, time, work.q1, work.v1, work.x1, end() + m.nv, end() + 2 * m.nv);
+  request(RunRequest::end, running, time, work.q1, work.v1, work.x1, end() + m.nv, end() + 2 * m.nv);
 }
 
 // which lanes accept their step
 void SimdRuns::accept_or_reject() {
-  judge(packed(h));
+  judge();
   unsigned passed = 0;
   for (int lane = 0; lane < W; ++lane) {
-    error[lane] = finite(lane) ? error[lane] : std::numeric_limits<double>::quiet_NaN();
     accepted[lane] = on(running, lane) && error[lane] <= 1.0;
     passed |= accepted[lane] ? 1u << lane : 0u;
   }
   if (!(m.nc && run.project))
     return finish_step();
-  alone |= project_onto_constraints(when, work.q1, work.v1) & passed; // after the error has been judged, as in steppers/methods/explicit_runge_kutta.cpp
+  alone |= project_onto_constraints(at_t, work.q1, work.v1) & passed; // after the error has been judged, as in steppers/methods/explicit_runge_kutta.cpp
   difference<P>(m, work.q, work.q1, work.z);
   chart_rate<P>(m, work.z, work.v1, end());
-  want(RunRequest::closed, running, when, work.q1, work.v1, work.x1, end() + m.nv, end() + 2 * m.nv);
+  request(RunRequest::closed, running, at_t, work.q1, work.v1, work.x1, end() + m.nv, end() + 2 * m.nv);
 }
 
 void SimdRuns::finish_step() {
@@ -338,7 +320,7 @@ void SimdRuns::finish_step() {
     counts[lane].rejected += on(running, lane) && !accepted[lane];
   }
   if (run.detect_stiffness)
-    detect_stiffness_of_lanes(packed(h));
+    count_stiffness();
   inner = 0;
   for (int lane = 0; lane < W; ++lane)
     if (accepted[lane] && next[lane] < samples.count && samples.times[next[lane]] < t1[lane])
@@ -351,7 +333,7 @@ void SimdRuns::finish_step() {
 // samples of each accepted lane within its step, from the dense output, and on to the next step
 void SimdRuns::sample() {
   if (inner)
-    prepare_dense(packed(h));
+    prepare_dop853<P>(m, {work.q, work.v, work.x}, {work.q1, work.v1, work.x1}, packed(h), work.K, work.D);
   for (int lane = 0; lane < W; ++lane)
     for (; accepted[lane] && next[lane] < samples.count && samples.times[next[lane]] <= t1[lane]; ++next[lane])
       store(lane, samples.times[next[lane]], samples.times[next[lane]] < t1[lane]);
@@ -371,9 +353,9 @@ void SimdRuns::advance_state() {
         step[lane] = 0.5 * h[lane];
         continue;
       }
-      const bool judged = std::isfinite(error[lane]);
-      step[lane] = judged ? h[lane] * reduced_step(error[lane], tableau.order) : 0.25 * h[lane];
-      if (!judged && step[lane] < 1e-13 * std::max(std::fabs(until), std::fabs(t[lane])))
+      const bool finite_error = std::isfinite(error[lane]);
+      step[lane] = finite_error ? h[lane] * reduced_step(error[lane], tableau.order) : 0.25 * h[lane];
+      if (!finite_error && step[lane] < 1e-13 * std::max(std::fabs(until), std::fabs(t[lane])))
         end_lane(lane, Outcome::not_finite);
       continue;
     }
@@ -402,9 +384,9 @@ void SimdRuns::advance_state() {
 bool SimdRuns::stop_at_discontinuities() {
   unsigned there = 0;
   for (int lane = 0; lane < W; ++lane)
-    if (on(running, lane) && accepted[lane] && t[lane] == stretch[lane].end && t[lane] < until) {
+    if (on(running, lane) && accepted[lane] && t[lane] == interval[lane].end && t[lane] < until) {
       there |= 1u << lane;
-      stretch[lane] = SmoothInterval::around(runs[lane].discontinuities, t[lane]);
+      interval[lane] = SmoothInterval::around(runs[lane].discontinuities, t[lane]);
     }
   if (there)
     enter(there, 0);
@@ -413,12 +395,12 @@ bool SimdRuns::stop_at_discontinuities() {
 
 // ---- what lanes compute
 
-Pack SimdRuns::seen(const P &time) const {
+Pack SimdRuns::clamped(const P &time) const {
   if (!broken)
     return time;
   P inside;
   for (int lane = 0; lane < W; ++lane)
-    inside.set(lane, stretch[lane].clamp(time[lane]));
+    inside.set(lane, interval[lane].clamp(time[lane]));
   return inside;
 }
 
@@ -444,7 +426,7 @@ void SimdRuns::check_branches(unsigned lanes) {
 
 // what switching functions take at a state and, from that a little later, its rates
 void SimdRuns::look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &later, P *y, P *rate) {
-  look_with_rates<P>(m, run.conditions, work.system, time, q, v, x, a, dx, later, [this](const P &t) { return seen(t); },
+  look_with_rates<P>(m, run.conditions, work.system, time, q, v, x, a, dx, later, [this](const P &t) { return clamped(t); },
                      {work.qs, work.vs, work.xs, work.change}, y, rate);
 }
 
@@ -495,7 +477,7 @@ bool SimdRuns::stays_inside(int lane) {
 
 // positions and speeds onto the loops; returns the lanes in which that fails
 unsigned SimdRuns::project_onto_constraints(const P &time, P *q, P *v) {
-  work.system.loops.ws.t = seen(time);
+  work.system.loops.ws.t = clamped(time);
   set_targets(m, work.system.loops.ws.t, work.system.hosted, work.system.targets);
   return project_simd(m, run.conditions, work.system, q, v, work.change);
 }
@@ -510,19 +492,6 @@ void SimdRuns::check_pivots() {
   }
 }
 
-void SimdRuns::combine(const double *weights, int stages, const P &length, P *out) const {
-  for (int k = 0; k < n(); ++k)
-    out[k] = P(0.0);
-  for (int j = 0; j < stages; ++j) {
-    if (weights[j] == 0.0)
-      continue;
-    const P w = length * weights[j];
-    const P *rate = work.K + std::ptrdiff_t(j) * n();
-    for (int k = 0; k < n(); ++k)
-      out[k] = out[k] + w * rate[k];
-  }
-}
-
 // the state z away, at a time
 void SimdRuns::displace(const P &time, const P *z, P *q, P *v, P *x) const {
   integrate<P>(m, work.q, z, q);
@@ -530,89 +499,35 @@ void SimdRuns::displace(const P &time, const P *z, P *q, P *v, P *x) const {
     x[k] = work.x[k] + z[2 * m.nv + k];
   for (int f = 0; f < m.nv; ++f)
     v[f] = work.v[f] + z[m.nv + f];
-  impose_drives(m, seen(time), work.system.hosted, q, v);
+  impose_drives(m, clamped(time), work.system.hosted, q, v);
 }
 
-// root mean square of z in units of the tolerance, lane by lane
-void SimdRuns::weigh(const P *z, const P *q1, const P *v1, const P *x1, double *size) const {
-  P sum(0.0);
-  for (int f = 0; f < m.nv; ++f) {
-    const int c = m.coordinate[f];
-    const P place = c < 0 ? P(1.0) : larger(absolute(work.q[c]), absolute(q1[c]));
-    const P velocity = larger(absolute(work.v[f]), absolute(v1[f]));
-    const P x = z[f] / (run.atol[f] + run.rtol * place), y = z[m.nv + f] / (run.atol[m.nv + f] + run.rtol * velocity);
-    sum = sum + x * x + y * y;
-  }
-  for (int k = 0; k < m.nx; ++k) {
-    const P x = z[2 * m.nv + k] / (run.atol[2 * m.nv + k] + run.rtol * larger(absolute(work.x[k]), absolute(x1[k])));
-    sum = sum + x * x;
-  }
+// norm of increments in units of the tolerance
+Pack SimdRuns::measure(const P *z, const P *q1, const P *v1, const P *x1) const {
+  return norm<P>(m, run, {work.q, work.v, work.x}, {q1, v1, x1}, z);
+}
+
+// Errors of the steps, in units of the tolerance.
+void SimdRuns::judge() {
+  const auto size = [this](const P *z, bool) { return measure(z, work.q1, work.v1, work.x1); };
+  const P estimate = step_error(tableau, packed(h), work.K, n(), work.e, size), turn = turn_square<P>(m, work.z);
   for (int lane = 0; lane < W; ++lane)
-    size[lane] = n() ? std::sqrt(sum[lane] / n()) : 0.0;
+    error[lane] = finite(lane) ? std::max(estimate[lane], turn_error(turn[lane], tableau.order)) : std::numeric_limits<double>::quiet_NaN();
 }
 
-void SimdRuns::judge(const P &length) {
-  combine(tableau.e, tableau.estimated, length, work.e);
-  weigh(work.e, work.q1, work.v1, work.x1, error);
-  if (tableau.e3) {
-    double coarse[W];
-    combine(tableau.e3, tableau.estimated, length, work.e);
-    weigh(work.e, work.q1, work.v1, work.x1, coarse);
-    for (int lane = 0; lane < W; ++lane)
-      error[lane] = combined_error(error[lane], coarse[lane]);
-  }
-  const P turn = turn_square<P>(m, work.z);
+// Counts accepted steps that stability bounds.
+void SimdRuns::count_stiffness() {
+  const StiffnessEstimate<P> found = estimate_stiffness(tableau, packed(h), work.K, n(), work.e, work.z);
   for (int lane = 0; lane < W; ++lane)
-    error[lane] = std::max(error[lane], turn_error(turn[lane], tableau.order));
-}
-
-// Which lanes stability holds back, as detects_stiffness of steppers/methods/explicit_runge_kutta.hpp; needs z of the whole step.
-void SimdRuns::detect_stiffness_of_lanes(const P &length) {
-  const int last = tableau.stages - 1;
-  const P *before = work.K + std::ptrdiff_t(last) * n();
-  combine(tableau.a + std::ptrdiff_t(last) * tableau.width, last, length, work.e);
-  P rise_square(0.0), apart(0.0);
-  for (int k = 0; k < n(); ++k) {
-    const P rise = end()[k] - before[k], run_of = work.z[k] - work.e[k];
-    rise_square = rise_square + rise * rise;
-    apart = apart + run_of * run_of;
-  }
-  for (int lane = 0; lane < W; ++lane) {
-    if (apart[lane] > 0.0 && h[lane] * std::sqrt(rise_square[lane] / apart[lane]) > tableau.stability) {
-      calm_signs[lane] = 0;
-      ++stiff_signs[lane];
-    } else if (++calm_signs[lane] >= 6) {
-      stiff_signs[lane] = 0;
-    }
-  }
-}
-
-void SimdRuns::prepare_dense(const P &length) {
-  P *F0 = work.D, *F1 = F0 + n(), *F2 = F1 + n();
-  difference<P>(m, work.q, work.q1, F0);
-  for (int f = 0; f < m.nv; ++f)
-    F0[m.nv + f] = work.v1[f] - work.v[f];
-  for (int k = 0; k < m.nx; ++k)
-    F0[2 * m.nv + k] = work.x1[k] - work.x[k];
-  const P *begin = work.K, *end = work.K + std::ptrdiff_t(12) * n();
-  for (int k = 0; k < n(); ++k) {
-    F1[k] = length * begin[k] - F0[k];
-    F2[k] = 2.0 * F0[k] - length * (begin[k] + end[k]);
-  }
-  for (int r = 0; r < 4; ++r)
-    combine(dop853::dense[r], 16, length, work.D + (3 + r) * n());
+    if (accepted[lane])
+      stiffness[lane].add(is_stiff(tableau, h[lane], found.rates[lane], found.states[lane]));
 }
 
 void SimdRuns::store(int lane, double time, bool inside) {
   const P *q = work.q1, *v = work.v1, *x = work.x1;
   if (inside) {
     const double s = (time - t[lane]) / h[lane];
-    for (int k = 0; k < n(); ++k) {
-      P sum(0.0);
-      for (int r = 6; r >= 0; --r)
-        sum = (sum + work.D[std::ptrdiff_t(r) * n() + k]) * (r % 2 ? 1.0 - s : s);
-      work.z[k] = sum;
-    }
+    dop853_at(work.D, n(), s, work.z);
     displace(P(time), work.z, work.qs, work.vs, work.xs);
     if (m.nc && run.project)
       alone |= project_onto_constraints(P(time), work.qs, work.vs) & 1u << lane;

@@ -60,15 +60,15 @@ struct SimdRuns {
   // lanes that cannot go on because their control failed, or all of them because it is to stop
   void leave_batch(unsigned lanes, Outcome outcome);
 
-  RunRequest wants = RunRequest::nothing;
-  unsigned minded = 0; // lanes for which these rates count
+  RunRequest request_now = RunRequest::nothing;
+  unsigned requested = 0; // lanes for which these rates count
   unsigned asked = 0;  // those about which a control was asked
-  P when;              // the state where they are wanted
+  P at_t;              // the state where they are wanted
   const P *at_q = nullptr, *at_v = nullptr, *at_x = nullptr;
   SimdRunInput runs[W];
 
 private:
-  void want(RunRequest what, unsigned lanes, const P &time, const P *q, const P *v, const P *x, P *a, P *dx);
+  void request(RunRequest what, unsigned lanes, const P &time, const P *q, const P *v, const P *x, P *a, P *dx);
   void next_step();
   void choose_lengths();
   unsigned load_run();
@@ -88,7 +88,7 @@ private:
   int n() const { return 2 * m.nv + m.nx; }
   bool on(unsigned lanes, int lane) const { return lanes >> lane & 1u; }
   P *end() const { return work.K + std::ptrdiff_t(tableau.stages) * n(); } // rates at the end of the step, in the place of a stage
-  P seen(const P &time) const;
+  P clamped(const P &time) const;
   P packed(const double *numbers) const;
   void check_branches(unsigned lanes);
   void look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &later, P *y, P *rate);
@@ -96,12 +96,10 @@ private:
   bool stays_inside(int lane);
   unsigned project_onto_constraints(const P &time, P *q, P *v);
   void check_pivots();
-  void combine(const double *weights, int stages, const P &length, P *out) const;
   void displace(const P &time, const P *z, P *q, P *v, P *x) const;
-  void weigh(const P *z, const P *q1, const P *v1, const P *x1, double *size) const;
-  void judge(const P &length);
-  void detect_stiffness_of_lanes(const P &length);
-  void prepare_dense(const P &length);
+  P measure(const P *z, const P *q1, const P *v1, const P *x1) const;
+  void judge();
+  void count_stiffness();
   void store(int lane, double time, bool inside);
   void put(int lane, const P *q, const P *v, const P *x);
   bool finite(int lane) const;
@@ -122,10 +120,10 @@ private:
   bool rejected[W], ends[W], accepted[W];
   int unclear[W];                      // steps in a row that bounds of switching functions did not let pass
   std::ptrdiff_t next[W];              // samples
-  int stiff_signs[W], calm_signs[W];
+  StiffnessCounter stiffness[W];
   double usual_min_pivot[W];
-  SmoothInterval stretch[W];
-  StagnationMonitor pace[W];
+  SmoothInterval interval[W];
+  StagnationMonitor stagnation[W];
   Counts counts[W];
   bool broken = false;                 // there are breaks
   bool filled = false, dry = false;    // there is a run in every lane; there are no more runs

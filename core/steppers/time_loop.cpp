@@ -96,17 +96,10 @@ double first_step(TimeLoop &loop, double until) {
   const ModelData &m = i.m;
   const Run &run = i.run;
   RunWorkspace &work = loop.work;
-  const int n = increments(m), order = loop.stepper.order;
-  first_stage(i);
-  double size = 0.0;
-  for (int f = 0; f < m.nv; ++f) {
-    const double sq = run.atol[f] + run.rtol * position_size(m, work.q, f), sv = run.atol[m.nv + f] + run.rtol * std::fabs(work.v[f]);
-    size += std::pow(position_size(m, work.q, f) / sq, 2) + std::pow(work.v[f] / sv, 2);
-  }
-  const double slope = measure(i, work.K, work.q, work.v, work.x);
-  size = n ? std::sqrt(size / n) : 0.0;
-  double h = size < 1e-5 || slope < 1e-5 ? 1e-6 : 0.01 * size / slope;
-  h = std::min({h, until - run.t, run.max_step});
+  const int n = increments(m);
+  set_first_stage(m, work.v, work.a, work.dx, work.K);
+  const double left = until - run.t, slope = measure(i, work.K, work.q, work.v, work.x);
+  const double h = trial_length(state_size<double>(m, run, {work.q, work.v, work.x}), slope, left, run.max_step);
   for (int k = 0; k < n; ++k)
     work.z[k] = h * work.K[k];
   double *K1 = work.K + n;
@@ -117,7 +110,7 @@ double first_step(TimeLoop &loop, double until) {
       work.error[k] = (K1[k] - work.K[k]) / h;
     bend = measure(i, work.error, work.q, work.v, work.x);
   }
-  return first_length(h, slope, bend, order, until - run.t, run.max_step);
+  return first_length(h, slope, bend, loop.stepper.order, left, run.max_step);
 }
 
 // samples that lie in the step just made, before it is moved on from

@@ -5,20 +5,6 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// out = h sum of weight times K
-static void combine(const double *weights, int stages, double h, const double *K, int n, double *out) {
-  for (int k = 0; k < n; ++k)
-    out[k] = 0.0;
-  for (int j = 0; j < stages; ++j) {
-    const double w = h * weights[j];
-    if (w == 0.0)
-      continue;
-    const double *rate = K + std::ptrdiff_t(j) * n;
-    for (int k = 0; k < n; ++k)
-      out[k] += w * rate[k];
-  }
-}
-
 // stage i of a step of length h
 static Outcome stage(const RunContext &i, const Tableau &tableau, int number, double h) {
   const ModelData &m = i.m;
@@ -26,7 +12,7 @@ static Outcome stage(const RunContext &i, const Tableau &tableau, int number, do
   RunWorkspace &work = i.work;
   const int n = increments(m);
   const double t = run.t + tableau.c[number] * h;
-  combine(tableau.a + std::ptrdiff_t(number) * tableau.width, number, h, work.K, n, work.z);
+  combine_stage(tableau, number, h, work.K, n, work.z);
   if (run.conditions.callbacks && !all_finite(work.z, n)) // it went so far that there is no state to ask about
     return Outcome::not_finite;
   if (!displaced(i, t, work.z, work.qs, work.vs, work.xs))
@@ -34,51 +20,18 @@ static Outcome stage(const RunContext &i, const Tableau &tableau, int number, do
   return rates_in_chart(i, t, work.z, work.qs, work.vs, work.xs, work.K + std::ptrdiff_t(number) * n);
 }
 
-void first_stage(const RunContext &i) {
-  const ModelData &m = i.m;
-  RunWorkspace &work = i.work;
-  copy(work.v, m.nv, work.K);
-  copy(work.a, m.nv, work.K + m.nv);
-  copy(work.dx, m.nx, work.K + 2 * m.nv);
-}
-
 // the error of a step in units of the tolerance
 static double judge(const RunContext &i, const Tableau &tableau, double h) {
-  const ModelData &m = i.m;
-  Run &run = i.run;
   RunWorkspace &work = i.work;
-  const int n = increments(m);
-  int worst = 0;
-  combine(tableau.e, tableau.estimated, h, work.K, n, work.error);
-  const double fine = measure(i, work.error, work.q1, work.v1, work.x1, &worst);
-  run.worst_dof = worst;
-  if (!tableau.e3)
-    return fine;
-  combine(tableau.e3, tableau.estimated, h, work.K, n, work.error3);
-  const double coarse = measure(i, work.error3, work.q1, work.v1, work.x1);
-  return combined_error(fine, coarse);
+  const auto size = [&](const double *z, bool first) { return measure(i, z, work.q1, work.v1, work.x1, first ? &i.run.worst_dof : nullptr); };
+  return step_error(tableau, h, work.K, increments(i.m), work.error, size);
 }
 
 bool detects_stiffness(const RunContext &i, const Tableau &tableau, double h) {
-  const ModelData &m = i.m;
-  Run &run = i.run;
   RunWorkspace &work = i.work;
-  const int n = increments(m), last = tableau.stages - 1;
-  const double *end = work.K + std::ptrdiff_t(tableau.stages) * n, *before = work.K + std::ptrdiff_t(last) * n;
-  combine(tableau.a + std::ptrdiff_t(last) * tableau.width, last, h, work.K, n, work.error3);
-  combine(tableau.b, tableau.stages, h, work.K, n, work.error);
-  double slope = 0.0, apart = 0.0;
-  for (int k = 0; k < n; ++k) {
-    slope += (end[k] - before[k]) * (end[k] - before[k]);
-    apart += (work.error[k] - work.error3[k]) * (work.error[k] - work.error3[k]);
-  }
-  if (apart > 0.0 && h * std::sqrt(slope / apart) > tableau.stability) {
-    run.calm_signs = 0;
-    return ++run.stiff_signs >= 15;
-  }
-  if (++run.calm_signs >= 6)
-    run.stiff_signs = 0;
-  return false;
+  const StiffnessEstimate<double> found = estimate_stiffness(tableau, h, work.K, increments(i.m), work.error3, work.error);
+  i.run.stiffness.add(is_stiff(tableau, h, found.rates, found.states));
+  return i.run.stiffness.detected();
 }
 
 Outcome explicit_step(const RunContext &i, const Tableau &tableau, double h, double &error) {
@@ -87,7 +40,7 @@ Outcome explicit_step(const RunContext &i, const Tableau &tableau, double h, dou
   RunWorkspace &work = i.work;
   const int n = increments(m), s = tableau.stages;
   Outcome outcome = Outcome::reached;
-  first_stage(i);
+  set_first_stage(m, work.v, work.a, work.dx, work.K);
   for (int k = 1; k < s && outcome == Outcome::reached; ++k)
     outcome = stage(i, tableau, k, h);
   if (outcome != Outcome::reached)
@@ -125,42 +78,20 @@ Outcome explicit_step(const RunContext &i, const Tableau &tableau, double h, dou
   return all_finite(work.a1, m.nv) && all_finite(work.dx1, m.nx) ? Outcome::reached : Outcome::not_finite;
 }
 
-// Prepares dop853's continuous extension of order 7 for the step that has just been made.
-static Outcome prepare_dop853(const RunContext &i, double h) {
+// dense output of dop853, for the step that has just been made
+static Outcome prepare_dense(const RunContext &i, double h) {
   const ModelData &m = i.m;
   RunWorkspace &work = i.work;
-  const int n = increments(m), nv = m.nv;
   for (int k = 13; k < 16; ++k) {
     const Outcome outcome = stage(i, dop853_tableau, k, h);
     if (outcome != Outcome::reached)
       return outcome;
   }
-  double *F0 = work.D, *F1 = F0 + n, *F2 = F1 + n;
-  difference<double>(m, work.q, work.q1, F0);
-  for (int f = 0; f < nv; ++f)
-    F0[nv + f] = work.v1[f] - work.v[f];
-  for (int k = 0; k < m.nx; ++k)
-    F0[2 * nv + k] = work.x1[k] - work.x[k];
-  const double *begin = work.K, *end = work.K + std::ptrdiff_t(12) * n;
-  for (int k = 0; k < n; ++k) {
-    F1[k] = h * begin[k] - F0[k];
-    F2[k] = 2.0 * F0[k] - h * (begin[k] + end[k]);
-  }
-  for (int r = 0; r < 4; ++r)
-    combine(dop853::dense[r], 16, h, work.K, n, work.D + (3 + r) * n);
+  prepare_dop853<double>(m, {work.q, work.v, work.x}, {work.q1, work.v1, work.x1}, h, work.K, work.D);
   return Outcome::reached;
 }
 
-// at the fraction s of the step: increments
-static void dop853_at(const RunContext &i, double, double s, double *z) {
-  const int n = increments(i.m);
-  for (int k = 0; k < n; ++k) {
-    double sum = 0.0;
-    for (int r = 6; r >= 0; --r)
-      sum = (sum + i.work.D[std::ptrdiff_t(r) * n + k]) * (r % 2 ? 1.0 - s : s);
-    z[k] = sum;
-  }
-}
+static void dense_at(const RunContext &i, double, double s, double *z) { dop853_at(i.work.D, increments(i.m), s, z); }
 
 double explicit_accept(const RunContext &i, int order, double h, double error) {
   Run &run = i.run;
@@ -185,8 +116,8 @@ const Stepper dop853_stepper{
     .accept = [](const RunContext &i, double h, double error) { return explicit_accept(i, dop853_tableau.order, h, error); },
     .advance_state = nothing_to_begin,
     .dense_from_stages = true,
-    .prepare = prepare_dop853,
-    .at = dop853_at,
+    .prepare = prepare_dense,
+    .at = dense_at,
 };
 
 const Stepper dopri5_stepper{

@@ -6,13 +6,10 @@
 // that of the method; rates are then evaluated anew.
 #pragma once
 
+#include "steppers/methods/runge_kutta.hpp"
 #include "steppers/stepper.hpp"
-#include "steppers/methods/tableaus.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
-
-// the first stage: rates at the beginning, which are known
-void first_stage(const RunContext &i);
 
 // Tries a step of length h. On return q1, v1, x1, a1 hold its end, on the loops, and `error` its error in units of the
 // tolerance (0 where the method has no estimate); above 1 the end is not completed.
@@ -21,8 +18,7 @@ Outcome explicit_step(const RunContext &i, const Tableau &tableau, double h, dou
 // the length of the next step
 double explicit_accept(const RunContext &i, int order, double h, double error);
 
-// Whether stability holds the step back: the slope between two states at the end of the step shows the largest
-// eigenvalue (Hairer, Wanner 1996, section IV.2). Fifteen signs tell.
+// After an accepted step: whether the equations are stiff.
 bool detects_stiffness(const RunContext &i, const Tableau &tableau, double h);
 
 extern const Stepper dop853_stepper, dopri5_stepper, rk4_stepper, euler_stepper;
