@@ -45,35 +45,12 @@ void PythonCallbacks::let_go() {
 
 // ---- conditions
 
-void BoundConditions::mark_prescribed_dof(const ModelData &m, const std::vector<std::int32_t> &locked) {
-  const auto in_tree = [&](std::int32_t f) { return f < m.nv; };
-  const bool any = std::any_of(locked.begin(), locked.end(), in_tree) || std::any_of(m.drives, m.drives + m.drive_count, [](const DriveData &d) { return d.row < 0; });
-  for (std::vector<unsigned char> *each : {&given, &paced, &placed})
-    each->assign(any ? std::size_t(m.nv) : 0, 0);
-  for (std::int32_t k = 0; k < m.drive_count; ++k) {
-    const DriveData &drive = m.drives[k];
-    if (drive.row >= 0)
-      continue;
-    const std::int32_t many = drive.turns ? 3 + drive.moves : 1;
-    for (std::size_t f = std::size_t(drive.dof); f < std::size_t(drive.dof + many); ++f)
-      given[f] = 1, paced[f] = drive.level <= 1, placed[f] = drive.level == 0;
-  }
-  held.assign(std::all_of(locked.begin(), locked.end(), in_tree) ? 0 : std::size_t(m.cut_nv), 0);
-  for (const std::int32_t f : locked) {
-    if (f < 0 || f >= m.nv + m.cut_nv)
-      throw nb::value_error("a locked freedom is out of range");
-    if (f >= m.nv)
-      held[std::size_t(f - m.nv)] = 1;
-    else
-      given[std::size_t(f)] = paced[std::size_t(f)] = placed[std::size_t(f)] = 1;
-  }
-}
-
 void BoundConditions::settle() {
   const auto pointer = [](const std::vector<unsigned char> &marks) { return marks.empty() ? nullptr : marks.data(); };
   plain.parameters = parameters.data();
-  plain.acceleration_prescribed = pointer(given), plain.velocity_prescribed = pointer(paced), plain.position_prescribed = pointer(placed);
-  plain.constraint_active = pointer(active), plain.cut_velocity_locked = pointer(held);
+  plain.acceleration_prescribed = pointer(prescribed.acceleration), plain.velocity_prescribed = pointer(prescribed.velocity);
+  plain.position_prescribed = pointer(prescribed.position), plain.cut_velocity_locked = pointer(prescribed.cut_velocity);
+  plain.constraint_active = pointer(active);
   plain.law_branches = sides.empty() ? nullptr : sides.data();
   plain.stabilization[0] = stabilization[0], plain.stabilization[1] = stabilization[1];
 }
@@ -266,7 +243,7 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
       throw nb::value_error("the parameters do not fit the model");
     self->parameters.assign(parameters->data(), parameters->data() + parameters->size());
   }
-  self->mark_prescribed_dof(m.data, locked);
+  self->prescribed = prescribed_dofs(m.data, locked);
   if (!active.empty()) {
     if (active.size() != std::size_t(m.data.loop_constraint_count))
       throw nb::value_error("the marks do not fit the chords");
@@ -321,9 +298,9 @@ void add_conditions(nb::module_ &module) {
       .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"), nb::arg("host").none(),
            nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"), nb::arg("answers").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
            nb::arg("branched") = std::vector<std::int32_t>{}, nb::arg("branches") = std::vector<double>{})
-      .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.given); })
-      .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.paced); })
-      .def_prop_ro("placed", [](const BoundConditions &c) { return marks(c, c.placed); });
+      .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.prescribed.acceleration); })
+      .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.prescribed.velocity); })
+      .def_prop_ro("placed", [](const BoundConditions &c) { return marks(c, c.prescribed.position); });
 }
 
 } // namespace dalembert::bind

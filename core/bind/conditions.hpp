@@ -51,7 +51,8 @@ struct BoundAnswers {
 
 struct BoundConditions {
   std::vector<double> parameters;
-  std::vector<unsigned char> given, paced, placed, active, held; // empty: none, or all
+  PrescribedDofs prescribed;
+  std::vector<unsigned char> active; // empty: all
   PythonCallbacks code;
   nb::object answers; // a BoundAnswers, or none
   std::vector<double> sides; // of thresholds: 0 where the motion slides, a branch or mixture that is held, or not a number; empty: none
@@ -59,8 +60,6 @@ struct BoundConditions {
   const BoundModel *owner = nullptr; // the model that they belong to
   Conditions plain;                  // what kernels take, without any code in Python
 
-  // marks of drives, and of freedoms that are locked besides; those of cut hinges follow those of the trees
-  void mark_prescribed_dof(const ModelData &m, const std::vector<std::int32_t> &locked);
   // fills `plain`; after the last change
   void settle();
   // whether anything is evaluated outside the core, compiled elsewhere or in Python

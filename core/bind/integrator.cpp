@@ -193,17 +193,29 @@ public:
       throw nb::value_error("the breaks do not fit the runs");
     SignalCheck attention(flag);
     const Asked asked(scope, flag);
-    const nb::handle control = together.is_none() ? nb::handle() : nb::handle(together);
-    const BatchRequest task{begin, until, times, q, v, x, parameters, numbers, breaks, spans, threads, control, attention};
-    Batch made(*model, run, scope, task);
+    PythonControl control(m, scope, together, attention);
+    const BatchedControl batched = control.plain();
+    BatchRequest request{.count = n, .begin = begin, .until = until, .samples = {times.data(), std::ptrdiff_t(times.size()), 0},
+                         .q = q.data(), .v = v.data(), .x = x.data()};
+    request.parameters = parameters ? parameters->data() : nullptr;
+    request.numbers = numbers ? numbers->data() : nullptr;
+    request.discontinuities = breaks ? breaks->data() : nullptr;
+    request.spans = spans ? spans->data() : nullptr;
+    request.threads = threads;
+    request.control = together.is_none() ? nullptr : &batched;
+    request.stop = attention.stop();
+    request.self = &control;
+    request.failed = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->take_error(run); };
+    const BatchArrays made(m, n, times.size());
+    const ModelData &described = model->family.is_valid() ? bound(model->family.ptr())->data : m;
     guarded([&] {
-      made.make();
+      run_batch(*model->integrators, m, described, run, request, made.results());
       return Outcome::reached;
     });
     if (attention.raise())
       throw nb::python_error();
     errors.clear();
-    for (auto &[number, error] : made.errors)
+    for (auto &[number, error] : control.errors)
       errors[nb::int_(number)] = error;
     return made.take();
   }

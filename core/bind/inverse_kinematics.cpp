@@ -1,4 +1,5 @@
 #include "bind/inverse_kinematics.hpp"
+#include "runs/thread_pool.hpp"
 #include "bind/arrays.hpp"
 #include "bind/kernel_methods.hpp"
 #include <nanobind/ndarray.h>
@@ -148,7 +149,7 @@ template <class Task> void on_threads(const BoundReach &reach, std::ptrdiff_t co
   for (std::ptrdiff_t k = 0; k < workers; ++k)
     memory.push_back(std::make_unique<BlockLease>(reach.model->packs, bytes));
   const Released released;
-  ThreadPool::run(int(workers), [&](int k) { task(memory[std::size_t(k)]->data()); }, &attention);
+  ThreadPool::run(int(workers), [&](int k) { task(memory[std::size_t(k)]->data()); }, attention.stop());
 }
 
 // rows r (b, m), and J (b, m, n) if wanted, at q (b, nq) for targets `which` (b,)

@@ -1,5 +1,6 @@
 // The extension module: the bound model, factorisations, threads.
 #define DALEMBERT_IMPORTS_NUMPY
+#include "runs/thread_pool.hpp"
 #include "bind/signals.hpp"
 #include "bind/geometry.hpp"
 #include "bind/integrator.hpp"
@@ -49,7 +50,7 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
       self->described->code.looks = nb::cast<bool>(host.attr("looks"));
     }
     self->described->owner = self;
-    self->described->mark_prescribed_dof(self->data, {});
+    self->described->prescribed = prescribed_dofs(self->data, {});
     self->described->settle();
   } catch (const std::invalid_argument &error) {
     self->~BoundModel();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "model/model_data.hpp"
+#include <cstdint>
+#include <vector>
 
 namespace dalembert {
 
@@ -46,5 +48,13 @@ template <class T> struct SystemState {
   const T *prescribed = nullptr; // nv: accelerations of given freedoms, in place of those that drives demand
   const T *control = nullptr; // nv, of packs: hinge forces of a control, which actuators give; numbers have them from the host
 };
+
+// Degrees of freedom whose motion is prescribed: marks of tree joints (nv) and of cut joints (ModelData::cut_nv); empty: none.
+struct PrescribedDofs {
+  std::vector<unsigned char> acceleration, velocity, position; // by drives and locks
+  std::vector<unsigned char> cut_velocity;                     // by locks
+};
+// locked: those that are locked besides drives; cut joints follow the trees. Throws std::invalid_argument.
+PrescribedDofs prescribed_dofs(const ModelData &m, const std::vector<std::int32_t> &locked);
 
 } // namespace dalembert

@@ -1,4 +1,4 @@
-#include "bind/crew.hpp"
+#include "runs/thread_pool.hpp"
 #include <algorithm>
 #include <chrono>
 #include <system_error>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 #endif
 
-namespace dalembert::bind {
+namespace dalembert {
 
 namespace {
 
@@ -35,14 +35,14 @@ struct Freed {
   }
 };
 
-// Never destroyed: its threads wait until the process ends. A forked child has none of them and gets a new crew; nothing is
+// Never destroyed: its threads wait until the process ends. A forked child has none of them and gets a new pool; nothing is
 // locked on the way to it, because a lock that another thread held when the process forked stays locked in the child.
-ThreadPool &the_crew() {
-  static std::atomic<ThreadPool *> crew{nullptr};
-  ThreadPool *now = crew.load(std::memory_order_acquire);
+ThreadPool &the_pool() {
+  static std::atomic<ThreadPool *> pool{nullptr};
+  ThreadPool *now = pool.load(std::memory_order_acquire);
   while (!now || !now->is_of(this_process())) {
     ThreadPool *fresh = new ThreadPool(this_process());
-    if (crew.compare_exchange_strong(now, fresh, std::memory_order_acq_rel)) {
+    if (pool.compare_exchange_strong(now, fresh, std::memory_order_acq_rel)) {
       now = fresh;
       break;
     }
@@ -61,18 +61,18 @@ long this_process() {
 #endif
 }
 
-void ThreadPool::run(int count, const std::function<void(int)> &task, SignalCheck *attention) {
+void ThreadPool::run(int count, const std::function<void(int)> &task, const Stop &stop) {
   if (count == 1)
     return task(0);
-  the_crew().run_here(count, task, attention);
+  the_pool().run_here(count, task, stop);
 }
 
-void ThreadPool::run_here(int count, const std::function<void(int)> &task, SignalCheck *attention) {
+void ThreadPool::run_here(int count, const std::function<void(int)> &task, const Stop &stop) {
   const bool mine = !busy.exchange(true, std::memory_order_acquire);
   const Freed freed{mine ? &busy : nullptr};
   if (mine)
     grow(count - 1);
-  const int helping = mine ? std::min(int(hands.size()), count - 1) : 0;
+  const int helping = mine ? std::min(int(workers.size()), count - 1) : 0;
   if (!helping) {
     for (int k = 0; k < count; ++k)
       task(k);
@@ -82,21 +82,21 @@ void ThreadPool::run_here(int count, const std::function<void(int)> &task, Signa
   failed.store(false, std::memory_order_relaxed);
   waiting_for.store(helping, std::memory_order_relaxed);
   for (int k = 0; k < helping; ++k) {
-    hands[std::size_t(k)].round.fetch_add(1, std::memory_order_release);
-    hands[std::size_t(k)].round.notify_one();
+    workers[std::size_t(k)].round.fetch_add(1, std::memory_order_release);
+    workers[std::size_t(k)].round.notify_one();
   }
   attempt(0);
-  for (int k = helping + 1; k < count; ++k) // more parts than hands
+  for (int k = helping + 1; k < count; ++k) // more parts than workers
     attempt(k);
-  if (attention)
-    wait_with_signals(*attention);
+  if (stop.asked)
+    wait_with_signals(stop);
   for (int left; (left = waiting_for.load(std::memory_order_acquire)) > 0;)
     wait_while(waiting_for, left);
   if (failed.load(std::memory_order_relaxed))
     std::rethrow_exception(std::exchange(failure, nullptr));
 }
 
-// one part; an exception is kept, for the hands need the job until all are done
+// one part; an exception is kept, because the workers need the job until all are done
 void ThreadPool::attempt(int number) noexcept {
   try {
     (*job)(number);
@@ -107,21 +107,21 @@ void ThreadPool::attempt(int number) noexcept {
 }
 
 // Naps that grow with the time that has passed, with a look for signals between them.
-void ThreadPool::wait_with_signals(SignalCheck &attention) const {
+void ThreadPool::wait_with_signals(const Stop &stop) const {
   using namespace std::chrono;
   const auto began = steady_clock::now();
-  while (waiting_for.load(std::memory_order_acquire) > 0 && !attention.asked())
+  while (waiting_for.load(std::memory_order_acquire) > 0 && !stop())
     std::this_thread::sleep_for(std::clamp(duration_cast<microseconds>((steady_clock::now() - began) / 50), microseconds(1), microseconds(5000)));
 }
 
 void ThreadPool::grow(int wanted) {
   try {
-    while (int(hands.size()) < wanted) {
-      Worker &hand = hands.emplace_back();
+    while (int(workers.size()) < wanted) {
+      Worker &worker = workers.emplace_back();
       try {
-        std::thread(&ThreadPool::serve, this, std::ref(hand), int(hands.size())).detach();
+        std::thread(&ThreadPool::serve, this, std::ref(worker), int(workers.size())).detach();
       } catch (...) {
-        hands.pop_back();
+        workers.pop_back();
         throw;
       }
     }
@@ -130,14 +130,14 @@ void ThreadPool::grow(int wanted) {
   }
 }
 
-void ThreadPool::serve(Worker &hand, int number) {
+void ThreadPool::serve(Worker &worker, int number) {
   for (unsigned seen = 0;;) {
-    wait_while(hand.round, seen);
-    seen = hand.round.load(std::memory_order_acquire);
+    wait_while(worker.round, seen);
+    seen = worker.round.load(std::memory_order_acquire);
     attempt(number);
     if (waiting_for.fetch_sub(1, std::memory_order_acq_rel) == 1)
       waiting_for.notify_all();
   }
 }
 
-} // namespace dalembert::bind
+} // namespace dalembert

@@ -1,4 +1,4 @@
-// Blocks of memory that calls borrow: kept for the next call, handed over without a lock where one after the other comes.
+// A pool of memory blocks for calls: released blocks are kept, and the most recent one is taken without a lock.
 #pragma once
 
 #include "scalar/arena.hpp"
@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-namespace dalembert::bind {
+namespace dalembert {
 
 // a block of memory aligned for the widest register
 class Block {
@@ -91,4 +91,4 @@ private:
   Block *block;
 };
 
-} // namespace dalembert::bind
+} // namespace dalembert
