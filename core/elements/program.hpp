@@ -2,7 +2,7 @@
 #pragma once
 
 #include "elements/law_branches.hpp"
-#include "model/parameter_maps.hpp"
+#include "model/parameter_access.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

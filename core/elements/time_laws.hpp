@@ -3,7 +3,7 @@
 
 #include "model/model_data.hpp"
 #include "scalar/math.hpp"
-#include "model/parameter_maps.hpp"
+#include "model/parameter_access.hpp"
 #include <limits>
 
 namespace dalembert::DALEMBERT_ISA {

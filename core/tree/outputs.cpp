@@ -91,9 +91,9 @@ inline BodyData extra_node(const ModelData &m, int body) {
 }
 
 // calls take(number of the point, the place that carries it, its constant pose there)
-template <class T, class ArgumentKind>
+template <class T, class Take>
 inline void for_points(const ModelData &m, Workspace<T> &ws, const PointsData &points, Stage stage, const T *q, const T *v, const T *a,
-                       ArgumentKind &&take) {
+                       Take &&take) {
   int count = 0;
   for (int i = points.body; i; i = m.bodies[i].parent)
     ws.path[count++] = i;

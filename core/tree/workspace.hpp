@@ -8,7 +8,7 @@
 #include "scalar/arena.hpp"
 #include "scalar/math.hpp"
 #include "scalar/spatial_inertia.hpp"
-#include "model/parameter_maps.hpp"
+#include "model/parameter_access.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
