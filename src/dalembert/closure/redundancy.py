@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import listed
 from ..model import Model
 from ..model.connection_loads import weightless_loads
 from .scaling import Scaling, closure_rank, singular_values
@@ -125,7 +126,7 @@ def conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, least: fl
         others = [name for name in names if name != owners[worst]]
         amount = f"{abs(r[worst]) / scales.rows[worst]:.6g} {scales.units[worst]}"
         sentences.append(
-            f"Connections {_join([*others, str(owners[worst])])} contradict each other by {amount} "
+            f"Connections {listed([*others, str(owners[worst])])} contradict each other by {amount} "
             f"({model.constraint_names[worst]}): they fix the same thing at different places."
         )
     return sentences
@@ -154,7 +155,7 @@ def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) ->
                 (amount, f"{amount:.2g} {scales.units[row]} ({model.constraint_names[row]})"),
             )
     return [
-        f"{_join(list(names))} demand the same thing but for {amount}: they are taken as one where they cannot be told "
+        f"{listed(names)} demand the same thing but for {amount}: they are taken as one where they cannot be told "
         "apart; where they can be, near singular positions, their reactions are those of this misfit"
         for names, (_, amount) in worst.items()
     ]
@@ -175,7 +176,7 @@ def near_dependence(model: Model, t: Array, q: Array) -> list[str]:
     names = connections_sharing_load(model, q[k], (y * scales.rows)[None], t=float(t[k]), cutoff=1e-3)[0]
     return [
         f"at t = {t[k]:.6g} s the loops are next to dependent (condition {1 / smallest:.2g}): reactions of "
-        f"{_join(list(names))} there are decided by rounding and by misfits of their markers"
+        f"{listed(names)} there are decided by rounding and by misfits of their markers"
     ]
 
 
@@ -192,8 +193,3 @@ def _coupled_loop_constraints(model: Model) -> list[set[str]]:
                 rest.append((others, members))
         groups = [*rest, (joints, loop_constraints)]
     return [loop_constraints for _, loop_constraints in groups]
-
-
-def _join(names: list[str]) -> str:
-    quoted = [repr(name) for name in names]
-    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]

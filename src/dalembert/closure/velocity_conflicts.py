@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import listed
 from .named_velocities import NamedVelocities
 from .null_space import general_mobility
 from .scaling import Scaling, closure_rank
@@ -32,14 +33,10 @@ def explain_velocity_conflict(held: NamedVelocities, q: Array, t: float = 0.0) -
         stuck = [name for name, p in zip(held.names, moved, strict=True) if p < MIN_PARTICIPATION]
         able = [name for name, p in zip(model.speed_names, part, strict=True) if p > 0.1]
         return (
-            f"{text}At this configuration {_listed(stuck)} cannot move: a dead point; drive another coordinate, "
-            f"such as {_listed(able)}."
+            f"{text}At this configuration {listed(stuck)} cannot move: a dead point; drive another coordinate, "
+            f"such as {listed(able)}."
         )
     if len(held) > len(motions):
         count = f"{len(motions)} DOF"
         return f"{text}The system has {count}: prescribe fewer, or values that agree (see da.mobility(...).motions)."
     return text or "Prescribe fewer, or values that agree (see da.mobility(...).motions)."
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:4]))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array
-from ..errors import AssemblyError, SingularityError
+from ..errors import AssemblyError, SingularityError, listed
 from ..model import Model, as_model
 from ..system import System
 from ..system.initial_values import BodyPlacement
@@ -211,7 +210,7 @@ def consistent_accelerations(
     step = minimum_norm_solution(J, -gap)
     rest = np.abs(J @ step + gap)
     if rest.max() > 1e-9 * float(np.abs(gap).max()) + 1e-12 * (1.0 + float(terms.max())):
-        given = f"with the accelerations given for {_listed(held.names)}, " if len(held) else ""
+        given = f"with the accelerations given for {listed(held.names)}, " if len(held) else ""
         raise SingularityError(
             f"{item}: {given}no motion keeps the loops closed: {_widest(held, scales, rest, '/s2')}. "
             f"{explain_velocity_conflict(held, q, t)}"
@@ -260,7 +259,3 @@ def _widest(held: NamedVelocities, scales: Scaling, gap: Array, per: str) -> str
         return f"{name!r} would be missed by {abs(gap[worst]) / held.cut_scales[worst - rows]:.3g} m or rad{per}"
     amount = f"{abs(gap[worst] / scales.rows[worst]):.3g} {scales.units[worst]}{per}"
     return f"row {held.model.constraint_names[worst]!r} would open at {amount}"
-
-
-def _listed(names: list[Any]) -> str:
-    return ", ".join(map(repr, names[:8])) + (" and others" if len(names) > 8 else "")

@@ -24,6 +24,7 @@ from ..closure.null_space import null_space
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..numerics.column_selection import base_columns
+from ..rotation import skew
 from ..system import System
 
 __all__ = ["BaseParameters", "base_parameters", "inertial_parameter_names", "inertial_parameters", "regressor"]
@@ -123,13 +124,6 @@ def admissible_velocity_basis(model: Model, q: ArrayLike, t: float = 0.0) -> Arr
     return N
 
 
-def _cross(x: Array) -> Array:
-    """Return the matrices (B, 3, 3) of cross products with vectors (B, 3)."""
-    S = np.zeros((len(x), 3, 3))
-    S[:, 0, 1], S[:, 0, 2], S[:, 1, 2] = -x[:, 2], x[:, 1], -x[:, 0]
-    return S - S.transpose(0, 2, 1)
-
-
 def _times(x: Array) -> Array:
     """Return L (B, 3, 6) with J x = L (xx, xy, xz, yy, yz, zz) for vectors x (B, 3)."""
     L = np.zeros((len(x), 3, 6))
@@ -141,11 +135,11 @@ def _times(x: Array) -> Array:
 
 def _wrench(omega: Array, alpha: Array, a: Array) -> Array:
     """Return (1) for unit inertial parameters: [n; f] (B, 6, 10) in axes of the body."""
-    turning = _cross(omega)
+    turning = skew(omega)
     W = np.zeros((len(omega), 6, 10))
     W[:, 3:, 0] = a
-    W[:, :3, 1:4] = -_cross(a)
-    W[:, 3:, 1:4] = _cross(alpha) + turning @ turning
+    W[:, :3, 1:4] = -skew(a)
+    W[:, 3:, 1:4] = skew(alpha) + turning @ turning
     W[:, :3, 4:] = _times(alpha) + turning @ _times(omega)
     return W
 

@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from ..rotation import skew
 from .bodies import NaturalBody
 from .equations import AXES
 from .inertia import body_coordinates
 from .tracks import SurfaceLike, Track
-from .wheels import SpaceWheel, WheelRows, crossing, rim, turned
+from .wheels import SpaceWheel, WheelRows, rim, turned
 
 __all__ = ["MovingTrackPlaneWheel", "MovingTrackSpaceWheel", "TrackBody"]
 
@@ -81,7 +82,7 @@ class TrackBody:
         else:
             _, R = self.frame(Y)
             G = np.linalg.inv(frame.columns) @ R.T
-            blocks = [-0.5 * crossing(reach) @ crossing(g) for g in G]
+            blocks = [-0.5 * skew(reach) @ skew(g) for g in G]
         for e_k, block in zip(frame.base, blocks, strict=True):
             for factor, tip, tail in e_k.parts:
                 for name, sign in ((tip, factor), (tail, -factor)):

@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from ..rotation import skew
 from .equations import AXES
 from .tracks import SurfaceLike, Track
 
 __all__ = [
-    "PlaneWheel", "RodWheel", "SpaceWheel", "WheelRows", "crossing", "equivalent_centre", "rim", "turned",
+    "PlaneWheel", "RodWheel", "SpaceWheel", "WheelRows", "equivalent_centre", "rim", "turned",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -223,13 +224,8 @@ class SpaceWheel(WheelRows):
         """Return the velocity of the wheel's point at P as a matrix (3, 9)."""
         centre, d, u = X[:3], X[3:6] - X[:3], X[6:9]
         spin = np.outer(u, np.cross(u, d)) / float(d @ d)
-        w = np.hstack([-spin, spin, crossing(u)])
-        return np.asarray(np.hstack([np.eye(3), np.zeros((3, 6))]) - crossing(P - centre) @ w)
-
-
-def crossing(a: Array) -> Array:
-    """Return the matrix of a x."""
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+        w = np.hstack([-spin, spin, skew(u)])
+        return np.asarray(np.hstack([np.eye(3), np.zeros((3, 6))]) - skew(P - centre) @ w)
 
 
 def equivalent_centre(wheel: PlaneWheel, X: Any) -> tuple[Array, Array]:

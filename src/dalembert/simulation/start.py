@@ -27,7 +27,7 @@ from ..connections.laws import (
     Spline,
     find_jumps,
 )
-from ..errors import AssemblyError, ModelError, SingularityError
+from ..errors import AssemblyError, ModelError, SingularityError, listed
 from ..model import Conditions, Model, State, as_model
 from ..model.cache import cached_per_model
 from ..model.undetermined_efforts import undetermined_efforts
@@ -294,13 +294,9 @@ def shared_drives(model: Model, q: Array, t: float) -> list[str]:
     if not names:
         return []
     return [
-        f"drives prescribe more than there are DOF: the efforts of {_listed(names)} are not unique, and one share "
+        f"drives prescribe more than there are DOF: the efforts of {listed(names)} are not unique, and one share "
         "of many is given; loads that go with them are not unique either"
     ]
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def check_inertia(model: Model, q: Array, t: float) -> None:
@@ -311,7 +307,7 @@ def check_inertia(model: Model, q: Array, t: float) -> None:
         bodies = [body for body, joint in owners if set(model.speed_names[model.v_slice(joint)]) & set(weak)]
         apart = find_ungrounded_parts(model.system)
         raise SingularityError(
-            f"at t = {t:.9g} s nothing resists along {_listed(weak)}: {_listed(bodies)} can move that way without "
+            f"at t = {t:.9g} s nothing resists along {listed(weak)}: {listed(bodies)} can move that way without "
             "moving any inertia. Give them some (about the axis, for a spin), drive these DOF, or connect the "
             "bodies so that they cannot move that way" + "".join(f". Note: {words}" for words in apart)
         )

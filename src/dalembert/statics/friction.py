@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..closure.equations import RelativeEquations
 from ..closure.scaled_equations import CoordinateMeasure, measures_of
 from ..errors import EquilibriumError, ModelError
-from ..numerics.bounded_qp import solve_bounded_qp
+from ..numerics.quadratic_programs import solve_bounded_qp
 from ..simulation.friction.load_limits import with_fixed_friction
 from ..simulation.friction.rows import FrictionRows
 from .energy_descent import EquilibriumDescent, descend

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...connections.drives import Drive
 from ...connections.joints import Joint
-from ...errors import AssemblyError
+from ...errors import AssemblyError, listed
 from ...model import Model
 from ..assembly import close_loops
 from ..loop_solver import LoopSolver
@@ -126,6 +126,5 @@ def _stretched(model: Model, q: Array, given: BoolArray, t: float) -> list[str]:
 def _sentence(model: Model, drive: Drive, limit: float, stretched: list[str]) -> str:
     joint = drive.connection.element
     unit = joint.coordinate_units[drive.coordinate] if isinstance(joint, Joint) else ""
-    names = [repr(name) for name in stretched[:6]]
-    links = f"{', '.join(names[:-1])} and {names[-1]} are" if len(names) > 1 else f"{''.join(names)} is"
+    links = f"{listed(stretched[:6])} {'are' if len(stretched) > 1 else 'is'}"
     return f"{drive.name!r} cannot go beyond {limit:.6g} {unit}: {links} stretched or folded there."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...connections.elements.contacts import CONTACTS, contact_depth
+from ...errors import listed
 from ...model import Conditions, State
 
 __all__ = ["overlap_notes"]
@@ -23,6 +24,5 @@ def overlap_notes(conditions: Conditions, state: State) -> list[str]:
     deep = sorted((pair for pair in depths if pair[0] > _DEPTH), reverse=True)
     if not deep:
         return []
-    shown = ", ".join(f"{name!r} by {depth:.3g} m" for depth, name in deep[:_SHOWN])
-    more = f" and {len(deep) - _SHOWN} more" if len(deep) > _SHOWN else ""
-    return [f"contacts overlap at the start, and push from there on: {shown}{more}"]
+    shown = listed((f"{name!r} by {depth:.3g} m" for depth, name in deep), _SHOWN, str)
+    return [f"contacts overlap at the start, and push from there on: {shown}"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import listed
 from ...model import Conditions
 from ..options import Options
 
@@ -55,9 +56,8 @@ def small_notes(conditions: Conditions, options: Options, q: Array, v: Array, x:
         return []
     said = [
         f"{name} by {size:.3g} {unit.removeprefix('1')}".rstrip() + f" (atol {limit:.3g})"
-        for name, size, unit, limit in found[:4]
+        for name, size, unit, limit in found
     ]
-    more = f" and {len(found) - 4} more" if len(found) > 4 else ""
     name, size, _, limit = found[0]
     way = f"atol={{{name!r}: {1e-4 * (size or limit):.0e}}}"
-    return [f"moved by little more than the absolute tolerance, which may show: {', '.join(said)}{more}; give {way}"]
+    return [f"moved by little more than the absolute tolerance, which may show: {listed(said, 4, str)}; give {way}"]

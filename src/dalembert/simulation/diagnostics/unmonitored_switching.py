@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...errors import listed
 from ...model import Model
 from ..branch_log import owner_of
 
@@ -42,8 +43,7 @@ def unmonitored_note(model: Model, method: str) -> list[str]:
     owners = list(dict.fromkeys(owner_of(model, k) for k in range(len(model.thresholds))))
     if not owners:
         return []
-    shown = ", ".join(owners[:3]) + (f" and {len(owners) - 3} more" if len(owners) > 3 else "")
     return [
-        f"{method} does not monitor switching functions ({shown}): a branch that begins and ends within a step may be "
-        "missed; give max_step, or a method of this package"
+        f"{method} does not monitor switching functions ({listed(owners, 3, str)}): a branch that begins and ends "
+        "within a step may be missed; give max_step, or a method of this package"
     ]

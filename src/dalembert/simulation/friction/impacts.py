@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.bounded_qp import solve_bounded_qp
+from ...numerics.quadratic_programs import solve_bounded_qp
 
 __all__ = ["pressing_accelerations", "stop_impulses"]
 

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.bounded_qp import DEPENDENT_PIVOT_TOL, BoundedQpSolution, schur_pivot
-from ...numerics.cone_qp import solve_ellipsoid_qp
+from ...numerics.quadratic_programs import DEPENDENT_PIVOT_TOL, BoundedQpSolution, schur_pivot, solve_ellipsoid_qp
 from .discontinuous_forces import MIDDLE
 
 __all__ = ["Modes", "RowsAtRest", "StickSlipDecision"]
