@@ -1,8 +1,8 @@
-"""From bodies and joints to points and vectors.
+"""Builder of a mechanism of points and vectors from bodies and joints.
 
-Joints share points and vectors where they can: a revolute one its point and its axis, a spherical one its point, a
-prismatic one its axis and a vector across. What sharing does not say becomes rows. Points and vectors of ground are
-fixed. Bodies that joints leave without a frame get vectors of their own, so that their mass matrices are constant.
+Joints share points and vectors: a revolute joint its point and its axis, a spherical joint its point, a prismatic joint
+its axis and a perpendicular vector. Rows express the rest. Points and vectors of ground are fixed. Bodies without a
+complete frame get further vectors, so that their mass matrices are constant.
 """
 
 from __future__ import annotations
@@ -37,28 +37,29 @@ from ..system import System
 from .bodies import body_frame
 from .mechanism import Mechanism
 
-__all__ = ["MechanismBuilder", "SharedPoints"]
+__all__ = ["MechanismBuilder", "SharedPoints", "plane_of"]
 
 Array = NDArray[np.float64]
 
 GROUND = "ground"
-DUPLICATE_TOL = 1e-9  # of a length: points of a body nearer than this are one
-_SPANNED = 0.2  # smallest singular value of a base of unit vectors that will do
+DUPLICATE_TOL = 1e-9  # of the length of the model: closer points of a body are one
+PARALLEL_TOL = 1e-9  # sine of the angle between axes; rounding of an assembled loop is smaller
+MIN_SINGULAR_VALUE = 0.2  # of a base of unit vectors; below, the body gets a further vector
 
 
 @dataclass(eq=False)
 class SharedPoints:
-    """Points, or vectors, of bodies, some of them common to several."""
+    """Points or vectors of bodies; a node may be shared by several bodies."""
 
     kind: str
     tolerance: float
-    places: list[tuple[str, Array]] = field(default_factory=list)  # body and where it is in it
+    places: list[tuple[str, Array]] = field(default_factory=list)  # body, and position in it
     parents: list[int] = field(default_factory=list)
-    homes: list[Array] = field(default_factory=list)  # (3,): the same in space
+    homes: list[Array] = field(default_factory=list)  # (3,): position in the body in space
     names: list[str] = field(default_factory=list)
 
     def node(self, body: str, local: Array, home: Array, name: str) -> int:
-        """Return the node for a place in a body, a new one if there is none yet."""
+        """Return the node at a position in a body; add it if there is none."""
         for k, (owner, at) in enumerate(self.places):
             if owner == body and float(np.linalg.norm(at - local)) <= self.tolerance:
                 return k
@@ -69,18 +70,18 @@ class SharedPoints:
         return len(self.places) - 1
 
     def root(self, node: int) -> int:
-        """Return the node that stands for all that are one with it."""
+        """Return the representative of all nodes united with this one."""
         while self.parents[node] != node:
             node = self.parents[node]
         return node
 
     def members(self, node: int) -> list[tuple[str, Array]]:
-        """Return the places that are one with a node."""
+        """Return bodies and positions of all nodes united with this one."""
         root = self.root(node)
         return [place for k, place in enumerate(self.places) if self.root(k) == root]
 
     def unite(self, first: int, second: int, name: str = "") -> bool:
-        """Make two nodes one, of this name if neither was shared before; False if a body would have it twice."""
+        """Unite two nodes, under this name if neither was shared; return False if a body would have it twice."""
         a, b = self.root(first), self.root(second)
         if a == b:
             return True
@@ -93,12 +94,12 @@ class SharedPoints:
         return True
 
     def name(self, node: int) -> str:
-        """Return the name of what a node stands for."""
+        """Return the name of the point or vector of a node."""
         return self.names[self.root(node)]
 
 
 class MechanismBuilder:
-    """Points and vectors of one system on their way into a mechanism."""
+    """Builder of the mechanism of one system."""
 
     def __init__(self, system: System, model: Model, q: Array, plane: Array | None) -> None:
         self.system, self.model, self.q, self.plane = system, model, q, plane
@@ -106,21 +107,21 @@ class MechanismBuilder:
         self.points = SharedPoints("point", DUPLICATE_TOL * model.length)
         self.vectors = SharedPoints("vector", DUPLICATE_TOL)
         self.later: list[Callable[[], None]] = []
-        self.made: set[str] = set()  # joint coordinates that are coordinates of the mechanism
+        self.made: set[str] = set()  # joint coordinates that became coordinates of the mechanism
         self.homes: dict[str, tuple[str, Array, bool]] = {}
         self.m = Mechanism(3 if plane is None else 2, system.name)
 
-    # -- where things are
+    # -- positions
 
     def flat(self, body: str, local: Array) -> Array:
-        """Return a vector of a body in the frame that its rows are written in."""
+        """Return a vector (dim,) of a body in the frame of its rows."""
         if self.plane is None:
             return local
         R = np.eye(3) if body == GROUND else self.poses[body].rotation
         return np.asarray(self.plane.T @ R @ local)
 
     def world(self, body: str, local: Array, *, point: bool) -> Array:
-        """Return where it is now."""
+        """Return a point or vector of a body in the world, (dim,)."""
         if body == GROUND:
             x = local
         else:
@@ -134,7 +135,7 @@ class MechanismBuilder:
     # -- joints
 
     def build(self) -> Mechanism:
-        """Return the mechanism; `homes` tells the body and the place of each of its points and vectors."""
+        """Return the mechanism; `homes` gives body and local position of its points and vectors."""
         for connection in self.system.connections.values():
             self.connect(connection)
         for drive in self.system.drives.values():
@@ -190,7 +191,7 @@ class MechanismBuilder:
             self.later.append(lambda: self.m.helical(name, P(1), P(0), axis(), f"{name}.turn", element.pitch))
 
     def across(self, marker: Marker, axis: Array) -> Array:
-        """Return the part of an axis of a marker in the plane."""
+        """Return the component (2,) of an axis of a marker in the plane."""
         R = np.eye(3) if marker.body.name == GROUND else self.poses[marker.body.name].rotation
         assert self.plane is not None
         return np.asarray(self.plane.T @ R @ marker.rotation @ axis)
@@ -200,7 +201,7 @@ class MechanismBuilder:
         return lambda: self.vectors.name(node)
 
     def axes_of(self, element: Any) -> dict[str, Array]:
-        """Return the vectors that both bodies of a joint share, in marker axes."""
+        """Return the vectors that the bodies of a joint share, in marker axes."""
         if isinstance(element, (Revolute, Cylindrical, Screw)):
             return {"axis": np.asarray(element.axis)}
         if isinstance(element, Planar):
@@ -211,11 +212,11 @@ class MechanismBuilder:
         return {}
 
     def _in_plane(self, element: Any) -> dict[str, Array]:
-        """Return one vector in the plane, which is all that keeps two bodies from turning there."""
+        """Return vectors of which one, in the plane, prevents relative rotation."""
         if isinstance(element, Prismatic):
             return {"axis": np.asarray(element.axis)}
         frame = element.frame()
-        return {f"axis_{k}": frame[:, k] for k in range(3)}  # those along the normal are left out
+        return {f"axis_{k}": frame[:, k] for k in range(3)}  # connect() leaves out those along the normal
 
     def share(self, shared: SharedPoints, nodes: list[int], name: str) -> None:
         if shared.unite(nodes[0], nodes[1], name):
@@ -232,17 +233,18 @@ class MechanismBuilder:
         element = connection.element
         if not isinstance(element, Joint):
             if not isinstance(element, Distance):
-                raise ModelError(
-                    f"drive {drive.name!r}", "form", "natural", "only joints and distances are driven here"
-                )
+                raise ModelError(f"drive {drive.name!r}", "form", "natural", "only drives of joints can be converted")
             raise ModelError(
-                f"drive {drive.name!r}", "form", "natural", "driven distances have none: use Mechanism.distance"
+                f"drive {drive.name!r}",
+                "form",
+                "natural",
+                "drive distances by Mechanism.distance",
             )
         name = self.coordinate(connection, drive.coordinate, f"drive {drive.name}")
         self.later.append(lambda: self.m.drive(name, drive.law))
 
     def coupled(self, coupling: CoordinateConnection) -> None:
-        """Add what a coupling holds: a linear relation of angles and slides that are coordinates."""
+        """Add the linear relation of a coupling between angles and displacements that are coordinates."""
         labels = [self.coordinate(connection, place, coupling.name) for connection, place in coupling.places]
         element: Any = coupling.element
 
@@ -253,7 +255,7 @@ class MechanismBuilder:
         self.later.append(relate)
 
     def coordinate(self, connection: Connection, place: int, item: str) -> str:
-        """Return the name of a joint coordinate, which is made one of the mechanism."""
+        """Return the name of a joint coordinate, added to the mechanism if it is new."""
         element: Any = connection.element
         kind = element.coordinates[place]
         if isinstance(element, (Revolute, Cylindrical, Screw, Planar)) and kind == "angle":
@@ -262,10 +264,10 @@ class MechanismBuilder:
         if isinstance(element, (Prismatic, Cylindrical)) and kind == "slide":
             self.sliding(connection)
             return f"{connection.name}.slide"
-        raise ModelError(f"{item!r}", "form", "natural", f"{element.kind} cannot take part here: use 'relative'")
+        raise ModelError(f"{item!r}", "form", "natural", f"{element.kind} cannot be converted: use 'relative'")
 
     def sliding(self, connection: Connection) -> None:
-        """Add the slide of a joint along its axis as a coordinate."""
+        """Add the displacement of a joint along its axis as a coordinate."""
         name, element = f"{connection.name}.slide", connection.element
         if name in self.made:
             return
@@ -302,14 +304,14 @@ class MechanismBuilder:
         def add() -> None:
             first, second = (self.vectors.name(n) for n in (arms if sign > 0 else arms[::-1]))
             self.m.angle(f"{name}.turn", first, second, axis=None if axis is None else axis())
-            # full turns, as the joint counts them
+            # full turns as in the joint coordinate
             value = self.m.coordinates[f"{name}.turn"].value
             value += 2 * np.pi * np.round((self.angle_of(connection) - value) / (2 * np.pi))
 
         self.later.append(add)
 
     def angle_of(self, connection: Connection) -> float:
-        """Return the angle of a joint now, rad."""
+        """Return the angle of a joint, rad."""
         element: Any = connection.element
         place = element.coordinates.index("angle")
         if connection.name in {joint.name for joint in self.model.forest.joints}:
@@ -321,7 +323,7 @@ class MechanismBuilder:
     # -- bodies
 
     def complete(self) -> None:
-        """Give every body a point, and vectors until its frame is whole."""
+        """Add points and vectors until every body has a complete frame."""
         for name, body in self.system.bodies.items():
             members = self.members(name)
             if not members[0]:
@@ -330,10 +332,10 @@ class MechanismBuilder:
                 columns = body_frame(*self.members(name), self.m.dimension, item=f"body {name!r}").columns
                 base = np.hstack([columns / np.linalg.norm(columns, axis=0), np.zeros((self.m.dimension, 3))])
                 U, s, _ = np.linalg.svd(base)
-                if columns.size and (self.plane is not None or s[2] > _SPANNED):
+                if columns.size and (self.plane is not None or s[2] > MIN_SINGULAR_VALUE):
                     break
-                way = U[:, -1]  # where the base reaches least
-                local = way if self.plane is None else self.poses[name].rotation.T @ self.plane @ way
+                u = U[:, -1]  # direction least covered by the base
+                local = u if self.plane is None else self.poses[name].rotation.T @ self.plane @ u
                 self.add(self.vectors, name, local, f"{name}.{label}")
 
     def members(self, body: str) -> tuple[dict[str, Array], dict[str, Array]]:
@@ -344,7 +346,7 @@ class MechanismBuilder:
         return found[0], found[1]
 
     def declare(self) -> None:
-        """Declare coordinates, bodies and masses."""
+        """Add coordinates, bodies and masses to the mechanism."""
         for shared, make in ((self.points, self.m.point), (self.vectors, self.m.vector)):
             for k in range(len(shared.places)):
                 if shared.root(k) != k:
@@ -365,3 +367,49 @@ class MechanismBuilder:
                 R = self.poses[name].rotation
                 inertia = float(n @ R @ body.inertia @ R.T @ n)
             self.m.mass(name, body.mass, self.flat(name, body.com), inertia)
+
+
+def plane_of(system: System, model: Model, q: Array, dimension: int | None) -> Array | None:
+    """Return the axes (3, 2) of the plane of a planar system, or None in space.
+
+    Parameters
+    ----------
+    q : (nq,)
+        A closed configuration.
+    dimension : int
+        2 or 3; if left out, 2 if all joints move in one plane.
+    """
+    normal = _normal(system, model, q)
+    if dimension not in (None, 2, 3):
+        raise ModelError("compile", "dimension", dimension, "use 2 or 3")
+    if dimension == 2 and normal is None:
+        raise ModelError("compile", "dimension", dimension, "the joints do not move in one plane: use 3")
+    if normal is None or dimension == 3:
+        return None
+    x = np.eye(3)[int(np.abs(normal).argmin())]
+    if abs(normal[2]) > 0.9999999:
+        x = np.array([1.0, 0.0, 0.0])
+    x = x - (x @ normal) * normal
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(normal, x)])
+
+
+def _normal(system: System, model: Model, q: Array) -> Array | None:
+    """Return the normal of the plane in which all joints move, or None."""
+    n: Array | None = None
+    slides = []
+    for connection in system.connections.values():
+        element = connection.element
+        R = model.pose(connection.first, q).rotation
+        if isinstance(element, (Revolute, Planar)):
+            axis = R @ np.asarray(element.axis if isinstance(element, Revolute) else element.normal)
+            if n is not None and float(np.linalg.norm(np.cross(n, axis))) > PARALLEL_TOL:
+                return None
+            n = axis if n is None else n
+        elif isinstance(element, Prismatic):
+            slides.append(R @ np.asarray(element.axis))
+        elif not isinstance(element, Fixed):
+            return None
+    if n is None or any(abs(float(n @ s)) > PARALLEL_TOL for s in slides):
+        return None
+    return n
