@@ -15,6 +15,7 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = [
     "finite",
     "finite_array",
     "finite_number",
+    "listed",
     "not_negative",
     "one_of",
     "positive",
@@ -45,6 +47,8 @@ Matrix = NDArray[np.float64]
 Target = TypeVar("Target", bound=Callable[..., Any])
 
 LARGEST_SIZE = 1e100  # m, rad: squares and cubes of sizes stay numbers
+MAX_COMPARED_LENGTH = 80  # characters of a name compared with others; the cost is quadratic
+MAX_COMPARED_NAMES = 2000  # names compared; a file may hold any number
 _LOW, _HIGH = -math.inf, math.inf
 _REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 
@@ -203,8 +207,22 @@ def did_you_mean(name: str, known: Iterable[str], *, most: int = 3) -> str:
     >>> did_you_mean("simulat", ["simulate", "sweep"])
     "did you mean 'simulate'?"
     """
-    near = difflib.get_close_matches(name, list(known), most)
+    if len(name) > MAX_COMPARED_LENGTH:
+        return ""
+    near = difflib.get_close_matches(name, list(islice(known, MAX_COMPARED_NAMES)), most)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def listed(names: Iterable[Any], limit: int = 8) -> str:
+    """Return names in quotes, joined by commas; beyond `limit`, how many more there are.
+
+    Examples
+    --------
+    >>> listed(["A", "B", "C"], 2)
+    "'A', 'B' and 1 more"
+    """
+    every = [repr(name) for name in names]
+    return ", ".join(every[:limit]) + (f" and {len(every) - limit} more" if len(every) > limit else "")
 
 
 # ---- arguments against annotations

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
+from ..checks import listed
 from ..errors import ModelError, SingularityError, TopologyError
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _explain_not(model: Model, conditions: Any) -> str:
 def raise_loops_unsupported(model: Model, kernel: str) -> NoReturn:
     """Say that a kernel holds for open systems only."""
     owners = list(dict.fromkeys(model.constraint_connections))
-    names = ", ".join(map(repr, owners[:6])) + (f" and {len(owners) - 6} more" if len(owners) > 6 else "")
+    names = listed(owners, 6)
     instead = {
         "inverse_dynamics": "Use da.inverse_dynamics(model, q, v, a, actuators=[...])",
         "reactions": "Use connection_loads(q, v, tau)",

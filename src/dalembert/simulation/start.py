@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import checked, finite_array, finite_number
+from ..checks import checked, finite_array, finite_number, listed
 from ..closure.driven.driven_state import driven_motion, driven_state_from
 from ..closure.redundancy import nearly_conflicting_constraints
 from ..closure.starts.named_start_values import named_count, named_starts
@@ -294,13 +294,9 @@ def shared_drives(model: Model, q: Array, t: float) -> list[str]:
     if not names:
         return []
     return [
-        f"drives prescribe more than there are DOF: the efforts of {_listed(names)} are not unique, and one share "
+        f"drives prescribe more than there are DOF: the efforts of {listed(names, 6)} are not unique, and one share "
         "of many is given; loads that go with them are not unique either"
     ]
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def check_inertia(model: Model, q: Array, t: float) -> None:
@@ -311,7 +307,7 @@ def check_inertia(model: Model, q: Array, t: float) -> None:
         bodies = [body for body, joint in owners if set(model.speed_names[model.v_slice(joint)]) & set(weak)]
         apart = find_ungrounded_parts(model.system)
         raise SingularityError(
-            f"at t = {t:.9g} s nothing resists along {_listed(weak)}: {_listed(bodies)} can move that way without "
+            f"at t = {t:.9g} s nothing resists along {listed(weak, 6)}: {listed(bodies, 6)} can move that way without "
             "moving any inertia. Give them some (about the axis, for a spin), drive these DOF, or connect the "
             "bodies so that they cannot move that way" + "".join(f". Note: {words}" for words in apart)
         )

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...checks import listed
 from ...connections.elements.built_in import SpringDamper
 from ...connections.elements.element import Element
 
@@ -166,7 +167,7 @@ def add_actuators(reading: Reading) -> None:
         if why:
             refused[why].append(own or str(k))
     for why, names in refused.items():
-        some = ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        some = listed(names, 6)
         reading.left.append(f"actuator {some}: {why}")
 
 
