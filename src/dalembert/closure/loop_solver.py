@@ -143,7 +143,7 @@ class LoopSolver:
         model = self.model
         if q is None:
             return model.initial_state().q
-        start: Array = model.integrate(model._coordinates("assemble", q), np.zeros(model.nv))
+        start: Array = model.integrate(model.checked_configuration("assemble", q), np.zeros(model.nv))
         return start
 
     def with_rows(self, rows: list[CoordinateTarget]) -> LoopSolver:

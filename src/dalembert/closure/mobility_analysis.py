@@ -288,7 +288,7 @@ def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Pres
     """Return a closed configuration (nq,), as near as can be to a given one."""
     if q is None:
         return driven_positions(model, t)
-    at = model._coordinates("mobility", q).copy()
+    at = model.checked_configuration("mobility", q).copy()
     clocks = [drive.name for drive in prescribed.clock_drives]
     q_given = model.drive_motion(t)[0]
     for drive in prescribed.clock_drives:

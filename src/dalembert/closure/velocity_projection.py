@@ -54,7 +54,7 @@ def consistent_velocities(
     """
     model, item = as_model(system), "consistent_velocities"
     v = finite_array(v, (model.nv,), item=item, field="v").copy()
-    q = model._coordinates(item, q)
+    q = model.checked_configuration(item, q)
     held = named_velocities(model, fixed, item=f"{item}: fixed")
     scales = Scaling.of(model, t=t)
     wanted = _with_values(held, fixed, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)

@@ -250,8 +250,10 @@ class MeasuredResult(Result):
 
     def _motion_at(self, times: Array) -> Motion:
         a = np.array([np.interp(times, self.t, column) for column in self._stored["a"].T]).reshape(-1, len(times)).T
-        return MeasuredMotion(self._model(), times, *self._states(times), known={"a": np.ascontiguousarray(a)})
+        return MeasuredMotion(self.require_model(), times, *self._states(times), known={"a": np.ascontiguousarray(a)})
 
     def _like(self, t: Array, q: Array, v: Array, x: Array) -> Result:
         a = self._motion_at(t).part("a")
-        return MeasuredResult(StateSamples(self._model(), t, q, v, a, x), self.stats.notes, self.dense or self._states)
+        return MeasuredResult(
+            StateSamples(self.require_model(), t, q, v, a, x), self.stats.notes, self.dense or self._states
+        )

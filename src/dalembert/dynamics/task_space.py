@@ -204,7 +204,9 @@ def manipulability(
         rows = finite_array(q, (len(np.asarray(q)), model.nq), item="manipulability", field="q")
         each = [_jacobian(model, marker, one, actuators, dynamic, t) for one in rows]
         return _measured(model, np.array(each))
-    return _measured(model, _jacobian(model, marker, model._coordinates("manipulability", q), actuators, dynamic, t))
+    return _measured(
+        model, _jacobian(model, marker, model.checked_configuration("manipulability", q), actuators, dynamic, t)
+    )
 
 
 def _jacobian(model: Model, marker: Any, q: Array, actuators: Any, dynamic: bool, t: float) -> Array:

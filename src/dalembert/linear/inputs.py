@@ -227,7 +227,7 @@ def _effort(space: Tangent, owner: str, name: str) -> InputEffect | None:
 def _load(space: Tangent, where: str, component: int, name: str) -> InputEffect | None:
     model, q = space.model, space.state.q
     try:
-        marker = model._found("linearize", where)
+        marker = model.checked_marker("linearize", where)
         J = model.jacobian(marker, q)
     except DalembertError:
         return None

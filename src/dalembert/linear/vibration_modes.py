@@ -231,8 +231,7 @@ class Modes:
         -------
         Viewer, in a notebook a widget; or the path
         """
-        from ..view.web import view_modes
-        from ..view.web.scenes import SceneOptions
+        from ..view.web import SceneOptions, view_modes
 
         wanted = SceneOptions(view=view, speed=speed, inertia=inertia, exaggerate=exaggerate, colors=colors)
         return view_modes(self, which, size, wanted, path=path, open_browser=open_browser, port=port)

@@ -21,6 +21,7 @@ from .energy_descent import BALANCED, ROUNDOFF_TOL, EquilibriumDescent, descend,
 from .equilibrium_result import Equilibrium
 from .force_balance import BalanceEvaluation, ForceBalance
 from .friction import FrictionHold, rest_with_friction
+from .multistart import find_all_equilibria
 from .request import EquilibriumRequest, make_request
 from .stability import assess_stability, named_motion
 from .trim import Trim, trim
@@ -178,9 +179,7 @@ def equilibrium(
     how |= {"parameters": parameters, "control": control}
     request = make_request(model, state=state, **how)
     if all or count is not None:
-        from .multistart import find_all_equilibria
-
-        return find_all_equilibria(request, count)
+        return find_all_equilibria(request, solved, count)
     eq = solved(request, friction=friction, nearest=nearest or not stable, max_steps=max_steps)
     if eq.model.flexible_names:
         eq.notes += _unfit_modes(eq)
@@ -294,7 +293,7 @@ def _equilibrium(
     conditions = locked(request, balance)
     steady = balance.fixed & (balance.v != 0)
     steady[request.paced] = True
-    verdict = assess_stability(look, state, conditions, balance._inputs, steady)
+    verdict = assess_stability(look, state, conditions, balance.input_values, steady)
     if _singular(request, look):
         reason = "the position is singular: loops leave other motions here than nearby, and no linear system decides"
         verdict = replace(verdict, verdict="marginal", reason=reason)

@@ -109,7 +109,7 @@ class StaticFriction:
         if not rows.loaded.any():
             return rows.frictions(self.request.balance.conditions, np.zeros(len(rows)))
         locked = balance.conditions.changed(locked=balance.conditions.locked | _places(look))
-        how = {"inputs": balance._inputs, "conditions": locked}
+        how = {"inputs": balance.input_values, "conditions": locked}
         signals = model.report(["signals"], balance.t, look.q, balance.v, look.x, **how)["signals"]  # type: ignore[arg-type]
         return rows.frictions(self.request.balance.conditions, rows.loads(signals))
 

@@ -318,7 +318,7 @@ def _stable(request: EquilibriumRequest, look: BalanceEvaluation) -> bool:
     balance = look.balance
     state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
     return bool(
-        assess_stability(look, state, locked(request, balance), balance._inputs, balance.fixed & (balance.v != 0))
+        assess_stability(look, state, locked(request, balance), balance.input_values, balance.fixed & (balance.v != 0))
     )
 
 

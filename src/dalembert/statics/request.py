@@ -190,7 +190,7 @@ def _start(
     state = state.state() if callable(getattr(state, "state", None)) else state
     asked = {name: value for name, value in holds.items() if value is not None}
     if isinstance(state, State):
-        q = driven_positions(model, t, model._coordinates(item, state.q))
+        q = driven_positions(model, t, model.checked_configuration(item, state.q))
         x = np.array(state.x if len(state.x) else model.element_start_values(), dtype=float)
         v, notes = np.array(state.v, dtype=float), []
     elif state is None or isinstance(state, Mapping):

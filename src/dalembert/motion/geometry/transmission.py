@@ -137,7 +137,7 @@ def transmission_angle(
     item = "transmission_angle"
     if not isinstance(result, Result):
         raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
-    model = result._model()
+    model = result.require_model()
     if at not in model.connection_names or at not in model.system.connections:
         names = ", ".join(map(repr, model.system.connections))
         raise ModelError(item, "at", at, f"give a connection that passes the force on: one of {names}")
@@ -162,7 +162,7 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
 
     An effort at one coordinate and a load at another balance; how large they are is left open.
     """
-    model = result._model()
+    model = result.require_model()
     E, L = (_coordinate(model, name, field, item) for name, field in ((input, "input"), (output, "output")))
     q, n = np.asarray(result.q), len(result)
     scales = Scaling.of(model, prescribed=False).without(_driven_rows(model))
@@ -258,7 +258,7 @@ def _driven(model: Model, at: str, output: str, body: str | None, item: str) -> 
 
 def _velocity(result: Result, driven: str, frame: str, point: Array) -> Array:
     """Return the velocity (n, 3) m/s of points (n, 3) m of a body relative to another; where it is zero, its rate."""
-    system = result._model().system
+    system = result.require_model().system
     bodies = [RelativeFrameMotion.of(result, system.body_called(name).origin) for name in (driven, frame)]
 
     def of(level: int) -> Array:

@@ -13,7 +13,7 @@ from ...errors import ModelError
 from ...model import Model
 from ...structures import Structure
 from .deformation_recovery import loaded_shapes
-from .flexible_nodes import _flexible
+from .flexible_nodes import flexible_body_of
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -64,7 +64,7 @@ def buckling_factors(result: Result, body: Any) -> Array:
     >>> bool(abs(da.buckling_factors(result, "strut")[0] - 2.0) < 0.05)
     True
     """
-    part = _flexible(result, body, ITEM)[1]
+    part = flexible_body_of(result, body, ITEM)[1]
     return factors_of(result._motion, part)
 
 

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileError, IntegrationError, ModelError
-from ...io.checksums import block_checksum, check_checksum, with_checksum
-from ...io.file_locks import FileLock
-from ...io.safe_files import replacing
+from ...files.checksums import block_checksum, check_checksum, with_checksum
+from ...files.file_locks import FileLock
+from ...files.safe_files import replacing
 from .checkpoint import snapshot
 from .checkpoint_format import deserialize_checkpoint, serialize_checkpoint
 

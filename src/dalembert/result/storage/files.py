@@ -16,15 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DalembertError, FileError, ModelError
+from ...model import as_model
 from ...model.fingerprint import fingerprint, first_difference
+from ..outputs import Periods
+from ..records import TIME, Axis, EventRecord, Labels, Stats
 from .columns import column_names, distinct
 from .datasets import variable_name
 from .formats import IndexArray, damaged, read_file, write_file
+from .output_metadata import output_metadata
 
 if TYPE_CHECKING:
     from ...model import Model
-    from ...result import Result
     from ...system import System
+    from ..result import Result
 
 __all__ = ["check_content", "check_model", "load_result", "read_conditions", "result_of", "run_note", "save_result"]
 
@@ -56,17 +60,15 @@ def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> No
     )
 
 
-def load_result(path: PathLike, model: Model | System | None = None) -> Result:
-    """Read a result; see `Result.load`."""
-    from ...model import as_model
-
+def load_result(kind: type[Result], path: PathLike, model: Model | System | None = None) -> Result:
+    """Read a result of the class `kind`; see `Result.load`."""
     compiled = None if model is None else as_model(model)
     note, arrays = read_file(path)
     check_content(path, note, "result")
     try:
         if compiled is not None:
             check_model(note, compiled)
-        return result_of(note, arrays, compiled)
+        return result_of(kind, note, arrays, compiled)
     except ModelError:
         raise
     except Exception as error:  # a file of the first format, without a seal
@@ -101,10 +103,8 @@ def read_conditions(model: Model, plain: Sequence[Any], gains: Sequence[float]) 
     return model.conditions(stabilization=(gains[0], gains[1])).like(plain)
 
 
-def result_of(note: dict[str, Any], arrays: dict[str, Array], model: Model | None) -> Result:
-    """Return the result that a note and arrays tell of."""
-    from ...result import TIME, Axis, EventRecord, Labels, Periods, Result, Stats
-
+def result_of(kind: type[Result], note: dict[str, Any], arrays: dict[str, Array], model: Model | None) -> Result:
+    """Return the result of the class `kind` that a note and arrays describe."""
     t, q, v, x = (arrays.pop(name) for name in ("t", "q", "v", "x"))
     names: dict[str, Any] = {key: tuple(y) if isinstance(y, list) else y for key, y in note["labels"].items()}
     events = [EventRecord(**(e | {key: np.array(e[key]) for key in ("q", "v", "x")})) for e in note["events"]]
@@ -118,7 +118,7 @@ def result_of(note: dict[str, Any], arrays: dict[str, Array], model: Model | Non
         )
     periods = [] if model is None else note.get("periods", [])
     held = [read_conditions(model, plain, gains) for _, plain, gains in periods] if model is not None else []
-    result = Result(
+    result = kind(
         model,
         t,
         q,
@@ -141,8 +141,6 @@ def result_of(note: dict[str, Any], arrays: dict[str, Array], model: Model | Non
 
 def _note(result: Result, names: Sequence[str]) -> dict[str, Any]:
     """Return what goes with the numbers, and with the outputs that are named."""
-    from ...result.stored_outputs import output_metadata
-
     model = result._kept
     if result.model is not None:
         model = {"model": fingerprint(result.model), "outputs": output_metadata(result, names)}

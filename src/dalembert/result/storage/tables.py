@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileError, ModelError
-from ...result.outputs.output import without_unit
-from ..safe_files import replacing
+from ...files.safe_files import replacing
+from ..outputs.output import without_unit
 from .columns import distinct, flat_columns
 
 if TYPE_CHECKING:
-    from ...result import Result
+    from ..result import Result
 
 __all__ = ["Table", "read_table", "table_of", "write_excel", "write_mat", "write_units_csv"]
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileError, ModelError
-from ...result.outputs.output import part_name
-from ..safe_files import replacing
+from ...files.safe_files import replacing
+from ..outputs.output import part_name
 
 if TYPE_CHECKING:
-    from ...result import Result
+    from ..result import Result
 
 __all__ = [
     "column_names",

@@ -1,17 +1,17 @@
-"""What a file says of the outputs that it holds, for a result that is read without its model."""
+"""Units, shapes and meanings of stored outputs, for a result that is read without its model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelError
-from .outputs import Output
-from .records import Labels
+from ...errors import ModelError
+from ..outputs import Output
+from ..records import Labels
 
 if TYPE_CHECKING:
-    from .outputs.motion import Motion
-    from .result import Result
+    from ..outputs.motion import Motion
+    from ..result import Result
 
 __all__ = ["output_metadata", "read_output_metadata"]
 

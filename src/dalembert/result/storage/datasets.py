@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     import xarray
 
     from ...model import Model
-    from ...result import Labels, Output, Result
+    from ..outputs import Output
+    from ..records import Labels
+    from ..result import Result
 
 __all__ = ["Source", "states_dataset", "to_dataset", "variable_name"]
 

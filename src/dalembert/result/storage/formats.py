@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileError, ModelError
-from ..checksums import check_checksum, with_checksum
-from ..safe_files import replacing
+from ...files.checksums import check_checksum, with_checksum
+from ...files.safe_files import replacing
 from .columns import distinct, foreign, read_csv, read_parquet, require, write_csv, write_parquet
 from .zarr_stores import is_result_store, read_store
 

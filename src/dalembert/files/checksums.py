@@ -1,7 +1,7 @@
-"""Seals: a digest of everything that a file holds, so that a damaged one is refused instead of read as other numbers.
+"""Checksums: a digest of the contents of a file; a damaged file is refused.
 
-The digest is one of contents, not of bytes: names and numbers as they are read back. What does not change them (the
-compression of a store, line ends of a table) does not break the seal.
+The digest covers names and numbers as they are read back, not bytes: another compression of a store or other line ends
+of a table leave it valid.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _KEY = "seal"
 
 
 def with_checksum(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]] | None = None) -> str:
-    """Return a note as JSON, with the seal of it and of the arrays (any shape) that go with it."""
+    """Return a note as JSON, with the checksum of it and of the arrays (any shape) that go with it."""
     plain = json.loads(json.dumps(note))
     return json.dumps({**plain, _KEY: _digest(plain, arrays or {})})
 
 
 def check_checksum(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]] | None = None) -> None:
-    """Raise ValueError unless a note, as read back, and its arrays are what was sealed."""
+    """Raise ValueError unless a note, as read back, and its arrays match its checksum."""
     plain = {key: value for key, value in note.items() if key != _KEY}
     if _digest(plain, arrays or {}) != note.get(_KEY):
         raise ValueError("its checksum is that of other contents")
