@@ -17,6 +17,8 @@ from dalembert import _core
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.md")])
+GUIDES = [*PAGES, ROOT / "CONTRIBUTING.md"]
+PACKAGE = ROOT / "src/dalembert"
 MODULES = [
     name
     for _, name, _ in pkgutil.walk_packages(dalembert.__path__, "dalembert.")
@@ -30,10 +32,50 @@ def test_code_blocks_run(page: Path, capsys: pytest.CaptureFixture[str]) -> None
         exec(compile(block, str(page), "exec", dont_inherit=True), {"__name__": "page"})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", GUIDES, ids=lambda p: p.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+HEADING = re.compile(r"^#+ (.*)$", flags=re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in HEADING.findall(text)}
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda p: p.name)
+def test_anchors_lead_to_headings(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
+        there = (page.parent / target) if target else page
+        assert anchor in anchors(there), f"{target}#{anchor}"
+
+
+EXAMPLES = {"pin_slot.hpp", "pin_slot.py", "cylinders.py", "cogging.py"}  # files that the recipes make
+FILES = {
+    f"/{path.relative_to(ROOT).as_posix()}"
+    for folder in ("src", "core", "tests", "bench", "docs", "examples", "web/src")
+    for path in (ROOT / folder).rglob("*.*")
+}
+
+
+@pytest.mark.parametrize("page", [ROOT / "docs/core.md", ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+def test_files_that_developers_are_pointed_to_exist(page: Path) -> None:
+    named = set(re.findall(r"`([\w/.]+\.(?:py|pyi|hpp|cpp))`", page.read_text()))
+    missing = [name for name in named if not any(file.endswith(f"/{name}") for file in FILES)]
+    assert {name for name in missing if Path(name).name not in EXAMPLES} == set()
+
+
+@pytest.mark.parametrize("page", [ROOT / "docs/core.md", ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+def test_rooms_that_developers_are_pointed_to_exist(page: Path) -> None:
+    """Folders in backquotes, `connections/joints/`, are below the repository, the package or the core."""
+    named = set(re.findall(r"`([\w/.]+/)`", page.read_text()))
+    assert {
+        name for name in named if not any((root / name).is_dir() for root in (ROOT, PACKAGE, ROOT / "core"))
+    } == set()
 
 
 @pytest.mark.parametrize("name", MODULES)
