@@ -22,8 +22,8 @@ from ..checks import finite_array
 from ..closure import PositionResult, find_position
 from ..closure.branch_search import all_closed_configurations, levenberg_marquardt
 from ..closure.position_rates import speed_scales
-from ..closure.scaling import closure_rank, singular_values
 from ..errors import AssemblyError, ModelError
+from ..numerics.rank import numerical_rank, singular_values
 from .drivers import KnownCoordinates
 from .equations import NaturalEquations
 from .mobility import refuse_mobile
@@ -219,7 +219,7 @@ def _orientation(e: NaturalEquations, q: Array, t: float) -> tuple[int, float]:
     J = e.jacobian(q, t)
     scaled = speed_scales(e, J)[:, None] * J * e.column_scales
     sign = float(np.linalg.slogdet(scaled)[0]) if scaled.shape[0] == scaled.shape[1] else 0.0
-    return closure_rank(singular_values(scaled)), sign
+    return numerical_rank(singular_values(scaled)), sign
 
 
 def _relaxed(

@@ -26,10 +26,10 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array, one_of, shape_of
 from ..closure import find_position
 from ..closure.position_rates import speed_scales
-from ..closure.scaling import closure_rank, singular_values
 from ..errors import ModelError, SingularityError
 from ..motion import FollowedMotion
 from ..numerics.factorization import factor
+from ..numerics.rank import numerical_rank, singular_values
 from .inertia import body_coordinates, mass_matrix, point_matrix
 from .motion import NaturalMotion
 
@@ -239,7 +239,7 @@ class NaturalDynamics:
         """Return the rank of J at a closed position."""
         e = self.equations
         J = e.jacobian(q, t)
-        return closure_rank(singular_values(speed_scales(e, J)[:, None] * J * e.column_scales))
+        return numerical_rank(singular_values(speed_scales(e, J)[:, None] * J * e.column_scales))
 
     def _fitting(self, q: Array, v: Array, t: float) -> Array:
         """Return the speeds nearest to v that rows permit."""

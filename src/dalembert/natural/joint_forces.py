@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..closure import RelativeEquations
 from ..connections.joints import Joint
+from ..numerics.rank import STEP_RANK_TOL, null_space
 from .shared_points import GROUND
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class JointForces:
     def __call__(self, t: float, X: Array, V: Array, x: Array | None = None) -> Array:
         model = self.natural.model
         q, v, T, P = self._motion(t, X, V)
-        N = _motions(P)
+        N = null_space(P, STEP_RANK_TOL, 0.0)
         tau = model.bias_forces(q, v, bare=True) - model.bias_forces(q, v, t=t, x=self.starts if x is None else x)
         Q = np.linalg.lstsq((T @ N).T, N.T @ tau, rcond=None)[0]
         if self.more is not None:
@@ -87,12 +88,3 @@ class JointForces:
             q[place] = found
         self.q = q
         return q
-
-
-def _motions(P: Array) -> Array:
-    """Return a basis (nv, f) of what rows P (rows, nv) permit."""
-    if not P.size:
-        return np.eye(P.shape[1])
-    _, s, Vt = np.linalg.svd(P)
-    rank = int((s > 1e-10 * max(float(s.max(initial=0.0)), 1e-300)).sum())
-    return np.asarray(Vt[rank:].T)

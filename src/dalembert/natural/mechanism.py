@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array, not_negative, positive, valid_name
 from ..closure import PositionResult, RateResult, find_position, find_rates
 from ..closure.position_rates import speed_scales
-from ..closure.scaling import closure_rank, singular_values
 from ..errors import DalembertError, ModelError
 from ..motion import FollowedMotion, follow_branch
-from ..numerics.factorization import independent_rows
+from ..numerics.rank import independent_rows, numerical_rank, singular_values
 from .assembly import ContinuationResult, all_assemblies, relaxed_assembly
 from .bodies import NaturalBody, rigid_rows, unit_row
 from .drivers import KnownCoordinates
@@ -440,7 +439,7 @@ class Mechanism(Forces):
         at = self.assemble(t=t).q if q is None else finite_array(q, (equations.nq,), item="count", field="q")
         J = equations.jacobian(at, t)
         scaled = speed_scales(equations, J)[:, None] * J * equations.column_scales
-        rank = closure_rank(singular_values(scaled))
+        rank = numerical_rank(singular_values(scaled))
         return Count(equations.nv, equations.rows - len(equations.choice(at, t)), rank)
 
 

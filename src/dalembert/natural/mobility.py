@@ -23,9 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array
 from ..closure import find_position
 from ..closure.position_rates import speed_scales
-from ..closure.scaling import closure_rank, singular_values
 from ..errors import AssemblyError, ModelError
-from ..numerics.factorization import independent_rows
+from ..numerics.rank import independent_rows, null_space, numerical_rank, singular_values
 from .bodies import NaturalBody, body_frame
 from .equations import NaturalEquations
 
@@ -122,7 +121,7 @@ def natural_mobility(mechanism: Mechanism, q: ArrayLike | None = None, t: float 
     driven = mechanism.equations()
     at = mechanism.assemble(t=t).q if q is None else finite_array(q, (driven.nq,), item="mobility", field="q")
     J = driven.jacobian(at, t)
-    left = driven.nv - closure_rank(singular_values(_scaled(driven, J)))
+    left = driven.nv - numerical_rank(singular_values(_scaled(driven, J)))
     free = mechanism.copy()
     free.let_all_go()
     e = free.equations()
@@ -132,21 +131,21 @@ def natural_mobility(mechanism: Mechanism, q: ArrayLike | None = None, t: float 
     ])  # fmt: skip
     scaled = _scaled(e, e.jacobian(start, t))
     s = singular_values(scaled)
-    rank = closure_rank(s)
-    Vt = np.linalg.svd(scaled)[2] if scaled.size else np.eye(e.nv)
+    rank = numerical_rank(s)
+    motions = null_space(scaled).T
     keep = set(independent_rows(scaled).tolist())
     return NaturalMobility(
         mobility=e.nv - rank,
         gruebler=gruebler(free),
         left=left,
-        general=_general(e, start, t, Vt[rank:], e.nv - rank),
+        general=_general(e, start, t, motions, e.nv - rank),
         coordinates=e.nv,
         equations=e.rows,
         rank=rank,
         convenience=max(0, e.rows - (e.nv - gruebler(free))),
         redundant_rows=tuple(name for k, name in enumerate(e.row_names) if k not in keep),
         singular_values=s,
-        motions=Vt[rank:] * e.column_scales,
+        motions=motions * e.column_scales,
         names=e.speed_names,
         q=start,
     )
@@ -168,7 +167,7 @@ def _general(e: NaturalEquations, q: Array, t: float, basis: Array, here: int) -
             continue
         if float(np.linalg.norm((there - q) / e.column_scales)) < 0.1 * _ASIDE:
             continue  # fell back
-        least = min(least, e.nv - closure_rank(singular_values(_scaled(e, e.jacobian(there, t)))))
+        least = min(least, e.nv - numerical_rank(singular_values(_scaled(e, e.jacobian(there, t)))))
     return least
 
 
@@ -255,12 +254,10 @@ class _Groups:
 
 def refuse_mobile(e: NaturalEquations, q: Array, t: float) -> None:
     """Refuse positions that are not isolated."""
-    scaled = _scaled(e, e.jacobian(q, t))
-    s = singular_values(scaled)
-    left = e.nv - closure_rank(s)
+    motions = null_space(_scaled(e, e.jacobian(q, t)))
+    left = motions.shape[1]
     if left:
-        Vt = np.linalg.svd(scaled)[2]
-        moved = np.linalg.norm(Vt[len(Vt) - left :], axis=0)
+        moved = np.linalg.norm(motions, axis=1)
         names = ", ".join(e.speed_names[k] for k in np.argsort(-moved)[:4])
         raise ModelError(
             "assemblies", "drives", f"{left} too few", f"the mechanism can still move (in {names}), so that its "
