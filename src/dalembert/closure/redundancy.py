@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from ..errors import listed
 from ..model import Model
 from ..model.connection_loads import weightless_loads
-from .scaling import Scaling, closure_rank, singular_values
+from ..numerics.rank import numerical_rank, singular_values, split_rows
+from .scaling import Scaling
 
 __all__ = [
     "conflicting_constraints",
     "connections_sharing_load",
-    "independent_rows",
     "loop_connections",
     "near_dependence",
     "nearly_conflicting_constraints",
@@ -59,40 +59,6 @@ def connections_sharing_load(
         acting = owners[np.abs(row) > cutoff * float(np.abs(row).max(initial=0.0))]
         found.append((*map(str, carrying), *dict.fromkeys(str(name) for name in acting if name in couplings)))
     return found
-
-
-def independent_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
-    """Split rows into independent and redundant ones.
-
-    Parameters
-    ----------
-    J : (nc, nv)
-        Scaled closure Jacobian.
-    rank : int
-
-    Returns
-    -------
-    kept, dropped : lists of row numbers
-    y : (len(dropped), nc)
-        y @ J = 0: each dropped row, with coefficient 1, as minus a combination of kept ones.
-    """
-    from scipy.linalg import qr
-
-    rows = len(J)
-    # among rows that serve equally well, the earlier ones are kept
-    bias = 1.0 - 1e-3 * np.arange(rows) / max(1, rows)
-    R, order = qr((J * bias[:, None]).T, mode="r", pivoting=True) if rank else (None, np.arange(rows))
-    kept, dropped = order[:rank], order[rank:]
-    y = np.zeros((len(dropped), rows))
-    y[np.arange(len(dropped)), dropped] = 1.0
-    if R is not None and len(dropped):
-        # J^T = Q [R1, R2]: the dropped rows are R1^-1 R2 of the kept ones
-        weights = np.linalg.solve(R[:rank, :rank], R[:rank, rank:]).T
-        y[:, kept] = -weights * bias[kept] / bias[dropped][:, None]
-    sequence = np.argsort(dropped)
-    y = y[sequence]
-    y[np.abs(y) < 1e-8] = 0.0
-    return sorted(int(i) for i in kept), [int(i) for i in dropped[sequence]], y
 
 
 def conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-11) -> list[str]:
@@ -142,7 +108,7 @@ def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) ->
     if float(np.abs(r).max(initial=0.0)) <= ROUNDOFF_FACTOR * scales.floor:
         return []
     J = scales.jacobian(model, q)
-    _, dropped, y = independent_rows(J, closure_rank(singular_values(J)))
+    _, dropped, y = split_rows(J, numerical_rank(singular_values(J)))
     gaps = np.abs(y @ r)
     worst: dict[tuple[str, ...], tuple[float, str]] = {}
     for k, (row, names) in enumerate(

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import listed
+from ..numerics.rank import null_space
 from .named_velocities import NamedVelocities
-from .null_space import general_mobility
-from .scaling import Scaling, closure_rank
+from .nearby_configurations import general_mobility
+from .scaling import Scaling
 
 __all__ = ["explain_velocity_conflict"]
 
@@ -21,8 +22,7 @@ def explain_velocity_conflict(held: NamedVelocities, q: Array, t: float = 0.0) -
     """Return a sentence or two on why the held speeds cannot be had at q (nq,), and the way out."""
     model = held.model
     scales = Scaling.of(model, t=t)
-    _, s, Vt = np.linalg.svd(scales.jacobian(model, q))
-    motions = Vt[closure_rank(s) :]
+    motions = null_space(scales.jacobian(model, q)).T
     text, here = "", len(motions)
     nearby = general_mobility(model, q, here, scales=scales)
     if nearby != here:

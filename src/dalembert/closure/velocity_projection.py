@@ -10,20 +10,25 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import checked, finite_array
 from ..errors import AssemblyError, SingularityError, listed
 from ..model import Model, as_model
+from ..numerics.rank import (
+    ROW_RANK_TOL,
+    STEP_RANK_TOL,
+    minimum_norm_solution,
+    null_space,
+    numerical_rank,
+    singular_values,
+)
 from ..system import System
 from ..system.initial_values import BodyPlacement
-from .loop_solver import rank_of
 from .named_velocities import NamedVelocities, as_name_list, named_velocities
-from .scaling import Scaling, closure_rank, singular_values
+from .scaling import Scaling
 from .starts.chain_targets import ChainRateTarget
 from .velocity_conflicts import explain_velocity_conflict
 
-__all__ = ["consistent_accelerations", "consistent_velocities", "minimum_norm_solution", "preferred_velocities"]
+__all__ = ["consistent_accelerations", "consistent_velocities", "preferred_velocities"]
 
 Array = NDArray[np.float64]
 Fixed = str | Iterable[str] | Mapping[str, ArrayLike]
-
-RANK_TOL = 1e-9  # singular values of scaled rows below this are rounding
 
 
 @checked("q", "fixed")
@@ -69,7 +74,7 @@ def consistent_velocities(
     size = float(np.linalg.norm(J, 2))
     low = _root_of_inertia(model, q, scales, free)
     # rank is judged on the geometry, not on the masses
-    rank = rank_of(singular_values(J[:, free]), size)
+    rank = numerical_rank(singular_values(J[:, free]), STEP_RANK_TOL, size)
     U, s, Vt = np.linalg.svd(np.linalg.solve(low, J[:, free].T).T, full_matrices=False)
     for _ in range(2):  # the second pass removes the rounding of the first
         step = Vt[:rank].T @ ((U[:, :rank].T @ (rates - J @ x)) / s[:rank])
@@ -128,15 +133,14 @@ def preferred_velocities(
     scales = Scaling.of(model, t=t)
     held, wished = (named_velocities(model, names, item="start speeds") for names in (fixed, wishes))
     rows = [scales.jacobian(model, q), held.rows(q) * scales.columns]
-    _, s, Vt = np.linalg.svd(np.vstack(rows))
-    allowed = scales.columns[:, None] * Vt[rank_of(s) :].T
+    allowed = scales.columns[:, None] * null_space(np.vstack(rows), STEP_RANK_TOL, 0.0)
     v = rest.copy()
     cut = _with_values(wished, wishes, v, np.zeros(len(wished.cut)), "start speeds")
     sizes = np.concatenate([1.0 / scales.columns[wished.columns], wished.cut_scales, units])
     G = np.vstack([wished.rows(q), placed])
     gap = sizes * (np.concatenate([v[wished.columns], cut, rates]) - G @ base)
     U, s, Vt = np.linalg.svd(sizes[:, None] * (G @ allowed))
-    rank = closure_rank(s, RANK_TOL)
+    rank = numerical_rank(s, ROW_RANK_TOL)
     met: Array = base + allowed @ (Vt[:rank].T @ ((U[:, :rank].T @ gap) / s[:rank]))
     left = allowed @ Vt[rank:].T  # what no wish speaks of
     M = model.mass_matrix(q)
@@ -217,14 +221,6 @@ def consistent_accelerations(
         )
     a[free] += scales.columns[free] * step
     return a
-
-
-def minimum_norm_solution(A: Array, b: Array) -> Array:
-    """Return the shortest x with A x = b as nearly as can be."""
-    U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    rank = closure_rank(s, RANK_TOL)
-    x: Array = Vt[:rank].T @ ((U[:, :rank].T @ b) / s[:rank])
-    return x
 
 
 def _with_values(held: NamedVelocities, fixed: Fixed, speeds: Array, cut: Array, item: str) -> Array:

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_number, one_of
-from ..closure.velocity_projection import RANK_TOL
 from ..errors import ModelError, SingularityError, listed
 from ..model import Model, as_model
+from ..numerics.rank import ROW_RANK_TOL
 from ..result import Result
 from ..system import System
 from .actuators import Actuators, StateSamples
@@ -204,7 +204,7 @@ class Problem:
             # what is needed is force, linear in inputs: (C^T, slopes) u = force + slopes u_now
             wanted = force + np.einsum("nvk,nk->nv", supplied[:, :, k:], u[:, k:])
             A, b = self.loops.allowed(supplied), self.loops.allowed(wanted[..., None])[..., 0]
-            new = share_efforts(A, b, self.weights, self.power, self.low, self.high, RANK_TOL)
+            new = share_efforts(A, b, self.weights, self.power, self.low, self.high, ROW_RANK_TOL)
             change = np.abs(new - u)[:, k:] / np.maximum(1.0, np.abs(new[:, k:]))
             u = new
             if change.max(initial=0.0) < CONVERGENCE_TOL:

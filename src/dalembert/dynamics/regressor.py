@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked
-from ..closure.null_space import null_space
 from ..errors import ModelError
 from ..model import Model, as_model
-from ..numerics.column_selection import base_columns
+from ..numerics.rank import base_columns, null_space
 from ..rotation import skew
 from ..system import System
 
@@ -119,7 +118,7 @@ def admissible_velocity_basis(model: Model, q: ArrayLike, t: float = 0.0) -> Arr
     P = model.constraint_jacobian(q, t=np.full(len(q), float(t)))
     N = np.zeros((len(q), model.nv, model.nv))
     for full, rows in zip(N, P, strict=True):
-        basis = null_space(rows, model.nv)
+        basis = null_space(rows)
         full[:, : basis.shape[1]] = basis
     return N
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from .._core import NaturalRows
 from ..closure.position_rates import speed_scales
-from ..closure.scaling import closure_rank, singular_values
 from ..model.driven_kinematics import MAX_STEPS, KinematicSweep
 from ..numerics.factorization import factor
+from ..numerics.rank import numerical_rank, singular_values
 from .terms import KINDS, Place, Row
 
 __all__ = ["Coordinate", "KnownCoordinates", "NaturalEquations", "SpeedRows"]
@@ -327,7 +327,7 @@ class NaturalEquations:
 
     def rank(self, q: Array, t: float) -> int:
         """Return the rank of J."""
-        return closure_rank(singular_values(self.scaled_jacobian(q, t)))
+        return numerical_rank(singular_values(self.scaled_jacobian(q, t)))
 
     def project_velocities(self, q: Array, v: Array, t: float) -> Array:
         """Return the velocities (nv,) nearest to v, in scaled coordinates, that satisfy the constraints."""

@@ -13,7 +13,7 @@ from ..checks import finite_array, not_negative, positive, valid_name
 from ..closure import PositionResult, RateResult, find_position, find_rates
 from ..errors import DalembertError, ModelError
 from ..motion import FollowedMotion, follow_branch
-from ..numerics.factorization import independent_rows
+from ..numerics.rank import independent_rows
 from .assembly import ContinuationResult, all_assemblies, relaxed_assembly
 from .bodies import NaturalBody, rigid_rows, unit_row
 from .dynamics import NaturalDynamics

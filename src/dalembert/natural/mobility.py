@@ -22,9 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array
 from ..closure import find_position
-from ..closure.scaling import closure_rank, singular_values
 from ..errors import AssemblyError, ModelError
-from ..numerics.factorization import independent_rows
+from ..numerics.rank import independent_rows, null_space, numerical_rank, singular_values
 from .bodies import NaturalBody, body_frame
 from .equations import NaturalEquations
 
@@ -125,21 +124,21 @@ def natural_mobility(mechanism: Mechanism, q: ArrayLike | None = None, t: float 
     start = np.concatenate([values[c.name] for c in e.coordinates if not c.fixed])
     scaled = e.scaled_jacobian(start, t)
     s = singular_values(scaled)
-    rank = closure_rank(s)
-    Vt = np.linalg.svd(scaled)[2] if scaled.size else np.eye(e.nv)
+    rank = numerical_rank(s)
+    motions = null_space(scaled).T
     keep = set(independent_rows(scaled).tolist())
     return NaturalMobility(
         mobility=e.nv - rank,
         gruebler=gruebler(free),
         left=driven.nv - driven.rank(at, t),
-        general=_general(e, start, t, Vt[rank:], e.nv - rank),
+        general=_general(e, start, t, motions, e.nv - rank),
         coordinates=e.nv,
         equations=e.rows,
         rank=rank,
         convenience=max(0, e.rows - (e.nv - gruebler(free))),
         redundant_rows=tuple(name for k, name in enumerate(e.row_names) if k not in keep),
         singular_values=s,
-        motions=Vt[rank:] * e.column_scales,
+        motions=motions * e.column_scales,
         names=e.speed_names,
         q=start,
     )
@@ -244,11 +243,10 @@ class _Groups:
 
 def refuse_mobile(e: NaturalEquations, q: Array, t: float) -> None:
     """Raise if a position is not isolated."""
-    scaled = e.scaled_jacobian(q, t)
-    left = e.nv - closure_rank(singular_values(scaled))
+    motions = null_space(e.scaled_jacobian(q, t))
+    left = motions.shape[1]
     if left:
-        Vt = np.linalg.svd(scaled)[2]
-        moved = np.linalg.norm(Vt[len(Vt) - left :], axis=0)
+        moved = np.linalg.norm(motions, axis=1)
         names = ", ".join(e.speed_names[k] for k in np.argsort(-moved)[:4])
         raise ModelError(
             "assemblies", "drives", f"{left} too few", f"the mechanism can still move (in {names}), so that its "

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ..errors import DalembertError, IntegrationError, MissingPackageError, ModelError
 from ..model import Conditions, Model, State
 from ..model.interpolation import interpolate
+from ..numerics.rank import independent_rows
 from ..result import Motion, Result, Stats, single_period
 from .absolute_tolerances import of_states
 from .diagnostics.angle_wrap import find_rotation_wrap
@@ -48,7 +49,6 @@ Array = NDArray[np.float64]
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("cvode", "ida")
 UNCONTROLLED_TOL = 1e30  # tolerance of multipliers, which the error control of IDA is to leave alone
-RANK_TOL = 1e-9  # relative: rows that depend more closely on others are left to them
 
 
 def is_external_method(method: Any) -> bool:
@@ -232,12 +232,7 @@ class Residual:
 
 def _independent(model: Model, q: Array, t: float, free: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return constraint rows, as many as there are independent ones among the free coordinates at q."""
-    from scipy.linalg import qr
-
-    P = model.constraint_jacobian(q, t=t)[:, free] / np.sqrt(model.composite_inertias(q)[free])
-    triangle, order = qr(P.T, mode="r", pivoting=True)
-    pivots = np.abs(np.diag(triangle))
-    return np.sort(order[: int((pivots > RANK_TOL * pivots.max(initial=0.0)).sum())])
+    return independent_rows(model.constraint_jacobian(q, t=t)[:, free] / np.sqrt(model.composite_inertias(q)[free]))
 
 
 # ---- one step at a time

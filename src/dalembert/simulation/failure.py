@@ -16,6 +16,7 @@ from ..connections.elements.implicit_laws import slopes_of_unknowns, weakest_dir
 from ..connections.elements.signals import Reaction
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
 from ..model.law_inputs import gives_numbers, law_inputs, laws_that_fail
+from ..numerics.rank import ROW_RANK_TOL, null_space
 from .diagnostics.discontinuities import find_discontinuity
 from .diagnostics.driven_angles import find_parallel_driven_axes
 from .diagnostics.snap_through import fold_message
@@ -115,8 +116,7 @@ def lost_inertia(run: Run) -> str:
         motions = np.eye(len(free))
         if model.nc:
             P = (model.constraint_jacobian(q, t=t) * run.conditions.holds()[:, None])[:, free] * unit
-            _, s, Vt = np.linalg.svd(P)
-            motions = Vt[int((s > 1e-9 * s.max(initial=0.0)).sum()) :]
+            motions = null_space(P, ROW_RANK_TOL, 0.0).T
         if not len(motions):
             return np.inf, unit
         sizes, vectors = np.linalg.eigh(motions @ (M * unit * unit[:, None]) @ motions.T)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from ..checks import checked
 from ..closure.scaled_equations import CoordinateMeasure
-from ..closure.scaling import Scaling, singular_values
+from ..closure.scaling import Scaling
 from ..errors import EquilibriumError, ModelError
 from ..model import Model, State, as_model
+from ..numerics.rank import singular_values
 from ..result import Motion, single_period
 from ..simulation.diagnostics.flexible_bodies import mode_notes
 from ..system import System

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..closure.equations import RelativeEquations
-from ..closure.null_space import null_space
 from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ..connections.joints import Free
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Derivatives, Model
+from ..numerics.rank import null_space
 from ..rotation import skew
 
 __all__ = ["BalanceEvaluation", "ForceBalance", "straight"]
@@ -188,9 +188,9 @@ class BalanceEvaluation:
         loops, held, trimmed = balance.rows(q)
         moving = ~balance.fixed
         allowed = ~balance.prescribed
-        self.B = null_space(np.vstack([loops, held, trimmed]), model.nv, moving)
+        self.B = null_space(np.vstack([loops, held, trimmed]), free=moving)
         same = not len(trimmed) and bool((moving == allowed).all())
-        self.F = self.B if same else null_space(np.vstack([loops, held]), model.nv, allowed)
+        self.F = self.B if same else null_space(np.vstack([loops, held]), free=allowed)
         self.held_rows = held
         self._shares(loops, held, allowed, None)
         if model.nc and model.compiled.elements.feedbacks.array().size:

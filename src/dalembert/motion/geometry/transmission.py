@@ -25,10 +25,10 @@ from ...checks import checked
 from ...closure.joint_velocities import cut_speeds_of_twist, speed_rows
 from ...closure.named_velocities import NamedVelocities, named_velocities
 from ...closure.scaling import Scaling
-from ...closure.velocity_projection import RANK_TOL
 from ...errors import ModelError
 from ...model import Model
 from ...model.connection_loads import weightless_loads
+from ...numerics.rank import ROW_RANK_TOL
 from ...result import Result
 from ...result.outputs.frames import common_axis
 from .interpolation import Extremes, extremes
@@ -170,7 +170,11 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
     both = _balance(result, c * scales.columns, d * scales.columns, scales.columns)
     rest = scales.columns * (-both[:, :1] * c - both[:, 1:] * d)
     J = scales.rows[:, None] * model.constraint_jacobian(q, t=np.asarray(result.t)) * scales.columns
-    x = (np.linalg.pinv(J.swapaxes(1, 2), rcond=RANK_TOL) @ rest[:, :, None])[:, :, 0] if model.nc else np.zeros((n, 0))
+    x = (
+        (np.linalg.pinv(J.swapaxes(1, 2), rcond=ROW_RANK_TOL) @ rest[:, :, None])[:, :, 0]
+        if model.nc
+        else np.zeros((n, 0))
+    )
     missing = np.abs(np.einsum("nij,ni->nj", J, x) - rest).max(axis=1) > 1e-6 * np.abs(rest).max(axis=1)
     if missing.all():
         remedy = (

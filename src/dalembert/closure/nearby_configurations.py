@@ -1,4 +1,4 @@
-"""Motions that the loops leave at a configuration, and how many they leave nearby."""
+"""Closed configurations near another one, and the mobility there."""
 
 from __future__ import annotations
 
@@ -8,34 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Model
+from ..numerics.rank import null_space, numerical_rank, singular_values
 from .loop_solver import LoopSolver
-from .scaling import Scaling, closure_rank, singular_values
+from .scaling import Scaling
 
-__all__ = ["closed_neighbours", "general_mobility", "null_space"]
+__all__ = ["closed_neighbours", "general_mobility"]
 
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 N_NEIGHBOURS = 5
-
-
-def null_space(J: Array, nv: int, free: BoolArray | None = None) -> Array:
-    """Return an orthonormal basis (nv, mobility) of the scaled speeds that keep the loops closed.
-
-    Speeds that are not among the `free` ones (nv,) rest.
-    """
-    moving = np.ones(nv, dtype=bool) if free is None else free
-    if not len(J):
-        return np.eye(nv)[:, moving]
-    from scipy.linalg import qr
-
-    # many redundant rows: first reduce to a square, R^T R = J^T J
-    J = J[:, moving]
-    square = qr(J, mode="r")[0][: J.shape[1]] if len(J) > J.shape[1] else J
-    _, s, Vt = np.linalg.svd(square)
-    basis = np.zeros((nv, len(Vt) - closure_rank(s)))
-    basis[moving] = Vt[closure_rank(s) :].T
-    return basis
 
 
 def closed_neighbours(model: Model, q: Array, scales: Scaling, free: BoolArray) -> Iterator[Array]:
@@ -46,7 +28,7 @@ def closed_neighbours(model: Model, q: Array, scales: Scaling, free: BoolArray) 
     """
     closure = LoopSolver(model, 1e-12, 60, t=scales.t)
     closure.scales = scales.of_positions(model)
-    N, random = null_space(scales.jacobian(model, q), model.nv, free), np.random.default_rng(0)
+    N, random = null_space(scales.jacobian(model, q), free=free), np.random.default_rng(0)
     for _ in range(N_NEIGHBOURS if N.shape[1] else 0):
         direction = N @ random.normal(size=N.shape[1])
         direction /= np.abs(direction).max()
@@ -65,7 +47,7 @@ def general_mobility(
     scales = Scaling.of(model) if scales is None else scales
     moving = np.ones(model.nv, dtype=bool) if free is None else free
     found = [
-        int(moving.sum()) - closure_rank(singular_values(scales.jacobian(model, near)[:, moving]))
+        int(moving.sum()) - numerical_rank(singular_values(scales.jacobian(model, near)[:, moving]))
         for near in closed_neighbours(model, q, scales, moving)
     ]
     return min(here, *found) if found else 0
