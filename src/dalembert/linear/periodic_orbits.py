@@ -29,7 +29,7 @@ from ..checks import at_least_one, checked, finite_number, positive
 from ..errors import DalembertError, IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
 from ..result import Result
-from ..simulation.simulation import simulate
+from ..simulation import simulate
 from ..system import System
 from .eigenvalue_loci import state_matrices
 from .operating_point import OperatingPoint, as_plain_state, check_conditions, operating_point

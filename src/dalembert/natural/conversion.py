@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..closure import RelativeEquations, assemble
-from ..closure.null_space import null_space
 from ..connections.constraints.couplings import Coupling
 from ..connections.constraints.geometric import Distance
 from ..connections.drives import Drive
@@ -36,6 +35,7 @@ from ..connections.joints import (
 )
 from ..errors import ModelError
 from ..model import Model
+from ..numerics.rank import STEP_RANK_TOL, null_space
 from ..system import System
 from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
@@ -269,7 +269,7 @@ class JointForces:
     def __call__(self, t: float, X: Array, V: Array, x: Array | None = None) -> Array:
         model = self.natural.model
         q, v, T, P = self._motion(t, X, V)
-        N = null_space(P, model.nv)
+        N = null_space(P, STEP_RANK_TOL, 0.0)
         tau = model.bias_forces(q, v, bare=True) - model.bias_forces(q, v, t=t, x=self.starts if x is None else x)
         Q = np.linalg.lstsq((T @ N).T, N.T @ tau, rcond=None)[0]
         if self.more is not None:

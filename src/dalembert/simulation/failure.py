@@ -83,7 +83,7 @@ def make_error(run: Run, outcome: int) -> DalembertError:
         )
     if outcome in (UNSOLVED, UNDERFLOW):
         guilty = find_parallel_driven_axes(model, t) or find_discontinuity(
-            run.conditions, run.options, run.reached, run.options.step or 0.0
+            run.conditions, run.options, run.state, run.options.step or 0.0
         )
         if guilty:
             return IntegrationError(f"{where} no step is small enough: {guilty}")

@@ -204,7 +204,7 @@ def solved(
         if not met:
             raise _not_balanced(request, found)
         return answered_trim(request, found)
-    rubs = friction == "hold" and bool(request.rows.rubs.any())
+    rubs = friction == "hold" and bool(request.rows.has_friction.any())
     held: list[FrictionHold] = []
     if rubs:
         descent, held = rest_with_friction(request, most=max_steps)
@@ -280,7 +280,7 @@ def answered_trim(request: EquilibriumRequest, found: Trim) -> Equilibrium:
         value = float(m.values(look.q))
         if not m.lower <= value <= m.upper:
             eq.notes.append(f"{m.name!r} is at {value:.6g} {m.unit}, beyond its stop, which the search does not mind")
-    if request.rows.rubs.any():
+    if request.rows.has_friction.any():
         eq.notes.append("friction of joints is left out")
     return eq
 

@@ -270,7 +270,7 @@ def equilibrium_path(
     along[-1] = np.sign(end - begin)
     way = tracer.follow(loading.point(first.q, first.x, begin), along)
     found = _path(tracer, request, load, way)
-    if request.rows.rubs.any():
+    if request.rows.has_friction.any():
         found.notes.append("friction of joints is left out")
     found.notes = [*request.notes, *found.notes]
     if branches:

@@ -76,7 +76,7 @@ def find_all_equilibria(
                 continue
             found.append(eq)
             idle = 0
-    if request.rows.rubs.any():
+    if request.rows.has_friction.any():
         for eq in found:
             eq.notes.append("friction of joints is left out")
     return Equilibria(sorted(found, key=lambda eq: eq.energy)[: None if count is None else int(count)], starts)

@@ -176,10 +176,10 @@ def _idle(balance: ForceBalance, q: Array, x: Array) -> tuple[ForceBalance, list
 def _without_friction(model: Model, conditions: Conditions) -> Conditions:
     """Return the conditions with joints that do not rub: what friction can hold is looked at apart."""
     rows = friction_rows(model)
-    if not len(rows) or not rows.rubs.any():
+    if not len(rows) or not rows.has_friction.any():
         return conditions
     parameters = conditions.parameters.copy()
-    parameters[rows.mode[rows.rubs]] = 0.0
+    parameters[rows.mode[rows.has_friction]] = 0.0
     return conditions.changed(parameters=parameters)
 
 

@@ -9,7 +9,7 @@ from ...errors import listed
 from ...model import Conditions
 from ..options import Options
 
-__all__ = ["small_notes"]
+__all__ = ["small_motion_notes"]
 
 Array = NDArray[np.float64]
 
@@ -17,7 +17,7 @@ NEAR = 100.0  # amplitudes below so many tolerances are near them ...
 NOISE = 1e-2  # ... and below this part of one are rounding
 
 
-def small_notes(conditions: Conditions, options: Options, q: Array, v: Array, x: Array) -> list[str]:
+def small_motion_notes(conditions: Conditions, options: Options, q: Array, v: Array, x: Array) -> list[str]:
     """Return a note if variables moved by so little that their tolerance shows.
 
     Parameters

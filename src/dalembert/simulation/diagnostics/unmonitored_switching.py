@@ -8,7 +8,7 @@ from ..branch_log import owner_of
 
 __all__ = ["fixed_step_note", "frequent_note", "unmonitored_note"]
 
-_REMEDY = "give a shorter step, or a method that chooses its steps"
+_REMEDY = "give a shorter step, or a method with step control"
 
 
 def fixed_step_note(model: Model, count: int, first: tuple[float, int]) -> str:
@@ -26,7 +26,7 @@ def fixed_step_note(model: Model, count: int, first: tuple[float, int]) -> str:
     more = f", and {count - 1} more steps did so" if count > 1 else ""
     return (
         f"t = {t:.6g} s: the switching function of {owner_of(model, threshold)} changed sign and back within a step "
-        f"of fixed length{more}: what it switches was stepped over; {_REMEDY}"
+        f"of fixed length{more}, and both changes were missed; {_REMEDY}"
     )
 
 
@@ -34,7 +34,7 @@ def frequent_note(model: Model, t: float, threshold: int) -> str:
     """Return the note about a branch that changes too often for each change to end a step, from a time on, s."""
     return (
         f"t = {t:.6g} s: the switching function of {owner_of(model, threshold)} changes sign too often for steps to "
-        "end at each change: from there on its law follows the state, and the error control sees what it can"
+        "end at each change: from there on its branch follows the state within steps"
     )
 
 

@@ -85,7 +85,7 @@ def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str], names: Seque
     if ensemble._taken is not None and ensemble._taken.span[0] == ensemble.t[0]:
         taken = ensemble._taken
         options = taken.options
-        plain = {name: value for name, value in options.plain().items() if value not in (np.inf, 0.0)}
+        plain = {name: value for name, value in options.to_plain().items() if value not in (np.inf, 0.0)}
         note["taken"] = (plain, options.project, taken.breaks.tolist(), taken.span)
     if ensemble._runs is not None:  # each changed its conditions on its way
         note["runs"] = [None if run is None else run_note(run) for run in ensemble._runs]
