@@ -2,7 +2,7 @@
 // they can be, refused by name when they cannot.
 #pragma once
 
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION

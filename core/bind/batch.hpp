@@ -1,7 +1,8 @@
-// Many runs of a model, sampled at times: in lanes where these can hold them, else one by one; both on threads.
+// Many runs of a model for Python: arrays, and the errors of its control by run (runs/batch.hpp).
 #pragma once
 
-#include "bind/model.hpp"
+#include "bind/bound_model.hpp"
+#include "runs/batch.hpp"
 #include <nanobind/ndarray.h>
 #include <optional>
 #include <utility>
@@ -15,85 +16,39 @@ using Places = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
 nb::object doubles(const double *data, std::initializer_list<npy_intp> shape);
 inline const double *row_of(const Doubles &array, std::size_t row, std::int32_t width) { return array.data() + row * std::size_t(width); }
 
-// what is asked
-struct BatchTask {
-  double begin, until;
-  const Doubles &times, &q, &v, &x;
-  const std::optional<Doubles> &parameters; // none, or a row per run
-  const std::optional<Doubles> &numbers;    // own ones: none, or a row per run
-  const std::optional<Doubles> &breaks;     // none: those of the integrator; or of one run after another, with
-  const std::optional<Places> &spans;       // where those of each begin, and the last end
-  int threads;
-  nb::handle together;                      // control(t, q, v, x, runs, tau) of many states at once, or none
-  Attention &attention;
-
-  Breaks breaks_of(std::size_t run, const Breaks &all) const {
-    if (!breaks)
-      return all;
-    const std::int64_t *span = spans->data() + run;
-    return {breaks->data() + span[0], std::ptrdiff_t(span[1] - span[0])};
-  }
-};
-
-// a model with other own numbers, for a run
-struct OwnModel {
-  VariedTables tables;
-  ModelData data;
-  const ModelData &made(const ModelData &described, const double *numbers) { return data = with_numbers(described, numbers, tables); }
-};
-
-class Batch {
+// the arrays that a batch fills: (outcomes, times reached, counts, q, v, x), a row per run
+class BatchArrays {
 public:
-  Batch(const BoundModel &model, const Run &run, Scope &scope, const BatchTask &task);
-  Batch(const Batch &) = delete;
-
-  // without the GIL
-  void make();
-  // with it: (outcomes, times reached, counts, q, v, x), a row per run
+  BatchArrays(const ModelData &m, std::size_t runs, std::size_t samples);
+  BatchResults results() const;
   nb::tuple take() const;
-  // errors of the control by run: those that ended it
-  std::vector<std::pair<std::size_t, nb::object>> errors;
 
 private:
-  void in_lanes();
-  void together();
-  bool ask(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v, const double *x, double *tau,
-           unsigned char *failed);
-  void one_by_one(const std::vector<std::size_t> &which);
-  void run_alone(Block &room, std::size_t k);
-  void report(std::size_t k, Outcome outcome, double t, const Counts &c);
-  bool record(std::size_t k, std::size_t sample, const double *q, const double *v, const double *x);
-  // not a number, where it will not get to; by the thread that takes it up
-  void clear(std::size_t k);
-  int method_called(const char *wanted) const;
-  // the model as described, which others of its family differ from in own numbers
-  const ModelData &described() const { return model.family.is_valid() ? bound(model.family.ptr())->data : model.data; }
-  int workers(std::size_t parts) const { return int(std::min<std::size_t>(std::size_t(std::max(task.threads, 1)), parts)); }
+  const std::size_t runs, samples, nq, nv, nx;
+  nb::object q, v, x, outcomes, reached, counts;
+};
 
-  const BoundModel &model;
-  const Run &run;
+// control(t, q, v, x, runs, tau) in Python, of many states at once: fills tau, returns errors by row
+class PythonControl {
+public:
+  PythonControl(const ModelData &m, Scope &scope, nb::handle function, SignalCheck &signals)
+      : scope(scope), function(function), signals(signals), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)), nx(std::size_t(m.nx)) {}
+  BatchedControl plain() {
+    return {this, [](void *self, auto... given) { return static_cast<PythonControl *>(self)->evaluate(given...); }};
+  }
+  // the error of a callback that has ended a run
+  void take_error(std::size_t run);
+
+  std::vector<std::pair<std::size_t, nb::object>> errors; // by run
+
+private:
+  bool evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v, const double *x, double *tau,
+                unsigned char *failed);
+
   Scope &scope;
-  const BatchTask &task;
-  const ModelData &m;
-  const Samples samples;
-  const std::size_t n, nq, nv, nx;
-  nb::object q_array, v_array, x_array, outcomes_array, reached_array, counts_array; // what is handed over,
-  double *const q, *const v, *const x, *const outcomes, *const reached, *const counts; // and where their numbers are
-  std::vector<unsigned char> begun;
-
-  // runs from one number to another, one after the other, to lanes
-  struct Feed {
-    Batch &batch;
-    std::atomic<std::size_t> &next;
-    std::size_t last;
-    OwnModel own{};
-    LaneFeed plain();
-  };
-  // writes samples of one run to its place
-  struct Row {
-    Batch &batch;
-    std::size_t run, next;
-  };
+  const nb::handle function;
+  SignalCheck &signals;
+  const std::size_t nq, nv, nx;
 };
 
 } // namespace dalembert::bind

@@ -1,5 +1,5 @@
 #include "bind/conditions.hpp"
-#include "bind/methods.hpp"
+#include "bind/kernel_methods.hpp"
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -11,14 +11,14 @@ namespace dalembert::bind {
 
 // ---- code in Python
 
-void PythonCode::take_functions(const nb::list &list, const nb::object &sizes) {
+void PythonCallbacks::take_functions(const nb::list &list, const nb::object &sizes) {
   functions.clear();
   for (std::size_t k = 0; k < list.size(); ++k) {
     const nb::object given = list[k];
     Function function;
     function.inputs = nb::cast<int>(sizes[k][0]);
     function.outputs = nb::cast<int>(sizes[k][1]);
-    if (function.inputs < 0 || function.inputs > most_inputs || function.outputs < 1 || function.outputs > most_outputs)
+    if (function.inputs < 0 || function.inputs > max_law_inputs || function.outputs < 1 || function.outputs > max_law_outputs)
       throw nb::value_error("a law takes or gives more numbers than there is room for");
     if (PyLong_Check(given.ptr())) {
       function.plain = reinterpret_cast<void (*)(const double *, double *)>(static_cast<std::uintptr_t>(nb::cast<std::uint64_t>(given)));
@@ -31,50 +31,27 @@ void PythonCode::take_functions(const nb::list &list, const nb::object &sizes) {
   }
 }
 
-int PythonCode::visit(visitproc visit, void *arg) const {
+int PythonCallbacks::visit(visitproc visit, void *arg) const {
   Py_VISIT(host.ptr());
   for (const Function &f : functions)
     Py_VISIT(f.callable.ptr());
   return 0;
 }
 
-void PythonCode::let_go() {
+void PythonCallbacks::let_go() {
   host.reset();
   functions.clear();
 }
 
 // ---- conditions
 
-void BoundConditions::mark(const ModelData &m, const std::vector<std::int32_t> &locked) {
-  const auto in_tree = [&](std::int32_t f) { return f < m.nv; };
-  const bool any = std::any_of(locked.begin(), locked.end(), in_tree) || std::any_of(m.drives, m.drives + m.drive_count, [](const DriveData &d) { return d.row < 0; });
-  for (std::vector<unsigned char> *each : {&given, &paced, &placed})
-    each->assign(any ? std::size_t(m.nv) : 0, 0);
-  for (std::int32_t k = 0; k < m.drive_count; ++k) {
-    const DriveData &drive = m.drives[k];
-    if (drive.row >= 0)
-      continue;
-    const std::int32_t many = drive.turns ? 3 + drive.moves : 1;
-    for (std::size_t f = std::size_t(drive.freedom); f < std::size_t(drive.freedom + many); ++f)
-      given[f] = 1, paced[f] = drive.level <= 1, placed[f] = drive.level == 0;
-  }
-  held.assign(std::all_of(locked.begin(), locked.end(), in_tree) ? 0 : std::size_t(m.cut_nv), 0);
-  for (const std::int32_t f : locked) {
-    if (f < 0 || f >= m.nv + m.cut_nv)
-      throw nb::value_error("a locked freedom is out of range");
-    if (f >= m.nv)
-      held[std::size_t(f - m.nv)] = 1;
-    else
-      given[std::size_t(f)] = paced[std::size_t(f)] = placed[std::size_t(f)] = 1;
-  }
-}
-
 void BoundConditions::settle() {
   const auto pointer = [](const std::vector<unsigned char> &marks) { return marks.empty() ? nullptr : marks.data(); };
   plain.parameters = parameters.data();
-  plain.given = pointer(given), plain.paced = pointer(paced), plain.placed = pointer(placed);
-  plain.active = pointer(active), plain.held = pointer(held);
-  plain.sides = sides.empty() ? nullptr : sides.data();
+  plain.acceleration_prescribed = pointer(prescribed.acceleration), plain.velocity_prescribed = pointer(prescribed.velocity);
+  plain.position_prescribed = pointer(prescribed.position), plain.cut_velocity_locked = pointer(prescribed.cut_velocity);
+  plain.constraint_active = pointer(active);
+  plain.law_branches = sides.empty() ? nullptr : sides.data();
   plain.stabilization[0] = stabilization[0], plain.stabilization[1] = stabilization[1];
 }
 
@@ -92,7 +69,7 @@ Scope::Scope(const ModelData &m, const BoundConditions &bound, bool persistent)
     : conditions(bound.plain), model(m), code(bound.code), persistent(persistent) {
   if (!code.functions.empty()) {
     hosted.reserve(code.functions.size());
-    for (const PythonCode::Function &function : code.functions) {
+    for (const PythonCallbacks::Function &function : code.functions) {
       if (function.plain) {
         using Plain = void (*)(const double *, double *);
         calls.push_back([](void *self, const double *in, double *out) { reinterpret_cast<Plain>(self)(in, out); });
@@ -106,8 +83,8 @@ Scope::Scope(const ModelData &m, const BoundConditions &bound, bool persistent)
     conditions.functions = {calls.data(), selves.data()};
   }
   if (code.host.is_valid()) {
-    host = {&Scope::consult, this, code.pushes, code.looks};
-    conditions.host = &host;
+    host = {&Scope::call_python, this, code.gives_forces, code.looks};
+    conditions.callbacks = &host;
     laws = zeros(m.hosted_laws, 3);
     tau = zeros(m.nv, 0);
     loads = zeros(m.users, 6);
@@ -155,13 +132,13 @@ void Scope::call(void *self, const double *in, double *out) {
     out[k] = k < outputs - 1 ? std::numeric_limits<double>::quiet_NaN() : 0.0; // energy may be left out
   if (law.scope->raised && !law.scope->persistent)
     return;
-  PyObject *arguments[most_inputs];
+  PyObject *arguments[max_law_inputs];
   bool complete = true;
   for (int k = 0; k < inputs; ++k)
     complete &= (arguments[k] = PyFloat_FromDouble(in[k])) != nullptr;
   PyObject *result = nullptr;
   if (complete)
-    result = or_stay([&] { return PyObject_Vectorcall(law.function->callable.ptr(), arguments, std::size_t(inputs), nullptr); });
+    result = acquire_or_block([&] { return PyObject_Vectorcall(law.function->callable.ptr(), arguments, std::size_t(inputs), nullptr); });
   for (int k = 0; k < inputs; ++k)
     Py_XDECREF(arguments[k]);
   if (result && PyFloat_CheckExact(result)) {
@@ -195,7 +172,7 @@ static void fetch(const nb::object &array, double *to) {
     std::memcpy(to, PyArray_DATA(from), std::size_t(PyArray_SIZE(from)) * sizeof(double));
 }
 
-bool Scope::consult(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads) {
+bool Scope::call_python(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads) {
   Scope &me = *static_cast<Scope *>(self);
   const Acquired acquired;
   if (me.raised || (me.flag && me.flag->set.load(std::memory_order_relaxed)))
@@ -204,12 +181,12 @@ bool Scope::consult(void *self, double t, const double *q, const double *v, cons
     const nb::object given[] = {nb::float_(t), copy_of(q, me.model.nq), copy_of(v, me.model.nv), copy_of(x, me.model.nx), me.laws, me.tau, me.loads};
     PyObject *arguments[std::size(given)];
     std::transform(std::begin(given), std::end(given), arguments, [](const nb::object &each) { return each.ptr(); });
-    PyObject *done = or_stay([&] { return PyObject_Vectorcall(me.code.host.ptr(), arguments, std::size(given), nullptr); });
+    PyObject *done = acquire_or_block([&] { return PyObject_Vectorcall(me.code.host.ptr(), arguments, std::size(given), nullptr); });
     if (!done)
       throw nb::python_error();
     Py_DECREF(done);
     fetch(me.laws, laws);
-    if (me.code.pushes) {
+    if (me.code.gives_forces) {
       fetch(me.tau, tau);
       fetch(me.loads, loads);
     }
@@ -255,7 +232,7 @@ nb::object marks(const BoundConditions &conditions, const std::vector<unsigned c
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters, const std::vector<std::int32_t> &locked,
-          const std::vector<bool> &active, nb::object host, bool pushes, double damping, double stiffness, nb::object answers,
+          const std::vector<bool> &active, nb::object host, bool gives_forces, double damping, double stiffness, nb::object answers,
           const std::vector<std::int32_t> &sliding, const std::vector<std::int32_t> &branched, const std::vector<double> &branches) {
   if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
@@ -266,22 +243,22 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
       throw nb::value_error("the parameters do not fit the model");
     self->parameters.assign(parameters->data(), parameters->data() + parameters->size());
   }
-  self->mark(m.data, locked);
+  self->prescribed = prescribed_dofs(m.data, locked);
   if (!active.empty()) {
-    if (active.size() != std::size_t(m.data.chord_count))
+    if (active.size() != std::size_t(m.data.loop_constraint_count))
       throw nb::value_error("the marks do not fit the chords");
     self->active.assign(active.begin(), active.end());
   }
   if (!host.is_none()) {
     self->code.host = host;
-    self->code.pushes = pushes;
+    self->code.gives_forces = gives_forces;
     self->code.looks = nb::cast<bool>(host.attr("looks"));
   }
   self->sides.clear();
   const auto hold = [&](std::int32_t k, double side) {
-    if (k < 0 || k >= m.data.threshold_count)
+    if (k < 0 || k >= m.data.switching_count)
       throw nb::value_error("there is no such threshold");
-    self->sides.resize(std::size_t(m.data.threshold_count), std::numeric_limits<double>::quiet_NaN());
+    self->sides.resize(std::size_t(m.data.switching_count), std::numeric_limits<double>::quiet_NaN());
     self->sides[std::size_t(k)] = side;
   };
   if (branched.size() != branches.size())
@@ -296,7 +273,7 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
     if (forces.nv != std::size_t(m.data.nv))
       throw nb::value_error("the answers of the control do not fit the model");
     self->answers = answers;
-    self->plain.answers = &forces.plain;
+    self->plain.sampled_forces = &forces.plain;
   }
   self->settle();
 }
@@ -321,9 +298,9 @@ void add_conditions(nb::module_ &module) {
       .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"), nb::arg("host").none(),
            nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"), nb::arg("answers").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
            nb::arg("branched") = std::vector<std::int32_t>{}, nb::arg("branches") = std::vector<double>{})
-      .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.given); })
-      .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.paced); })
-      .def_prop_ro("placed", [](const BoundConditions &c) { return marks(c, c.placed); });
+      .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.prescribed.acceleration); })
+      .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.prescribed.velocity); })
+      .def_prop_ro("placed", [](const BoundConditions &c) { return marks(c, c.prescribed.position); });
 }
 
 } // namespace dalembert::bind

@@ -1,7 +1,7 @@
 // What may differ between two evaluations of one model, as Python holds it, and what of it is code in Python.
 #pragma once
 
-#include "bind/attention.hpp"
+#include "bind/signals.hpp"
 #include "system/conditions.hpp"
 #include <memory>
 #include <nanobind/nanobind.h>
@@ -14,7 +14,7 @@ namespace nb = nanobind;
 struct BoundModel;
 
 // Functions that laws are, and the host: constant, shared by all calls.
-struct PythonCode {
+struct PythonCallbacks {
   struct Function {
     nb::object callable;                             // or none:
     void (*plain)(const double *, double *) = nullptr; // compiled elsewhere
@@ -22,7 +22,7 @@ struct PythonCode {
   };
   std::vector<Function> functions;
   nb::object host; // function(t, q, v, x, laws, tau, loads) fills the last three
-  bool pushes = false, looks = false;
+  bool gives_forces = false, looks = false;
 
   bool any() const { return host.is_valid() || hosted(); }
   bool hosted() const {
@@ -40,7 +40,7 @@ struct PythonCode {
 struct BoundAnswers {
   std::size_t nv;
   std::vector<double> times, tau;
-  Answers plain{};
+  SampledForces plain{};
 
   void add(double t, const double *forces) {
     times.push_back(t);
@@ -51,20 +51,19 @@ struct BoundAnswers {
 
 struct BoundConditions {
   std::vector<double> parameters;
-  std::vector<unsigned char> given, paced, placed, active, held; // empty: none, or all
-  PythonCode code;
+  PrescribedDofs prescribed;
+  std::vector<unsigned char> active; // empty: all
+  PythonCallbacks code;
   nb::object answers; // a BoundAnswers, or none
   std::vector<double> sides; // of thresholds: 0 where the motion slides, a branch or mixture that is held, or not a number; empty: none
   double stabilization[2] = {0.0, 0.0};
   const BoundModel *owner = nullptr; // the model that they belong to
   Conditions plain;                  // what kernels take, without any code in Python
 
-  // marks of drives, and of freedoms that are locked besides; those of cut hinges follow those of the trees
-  void mark(const ModelData &m, const std::vector<std::int32_t> &locked);
   // fills `plain`; after the last change
   void settle();
   // whether anything is evaluated outside the core, compiled elsewhere or in Python
-  bool calls_out() const { return !code.functions.empty() || code.host.is_valid(); }
+  bool has_callbacks() const { return !code.functions.empty() || code.host.is_valid(); }
 };
 
 // Conditions for one call, or one simulation: functions and host with a place for the first error that Python raises.
@@ -90,15 +89,15 @@ public:
 private:
   struct Hosted {
     Scope *scope;
-    const PythonCode::Function *function;
+    const PythonCallbacks::Function *function;
   };
   static void call(void *self, const double *in, double *out);
-  static bool consult(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads);
+  static bool call_python(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads);
 
   const ModelData &model;
-  const PythonCode &code;
+  const PythonCallbacks &code;
   const bool persistent;
-  Host host{};
+  Callbacks host{};
   std::vector<Hosted> hosted;
   std::vector<void (*)(void *, const double *, double *)> calls;
   std::vector<void *> selves;

@@ -1,6 +1,6 @@
 #include "bind/geometry.hpp"
 #include "bind/arrays.hpp"
-#include "geometry/convex.hpp"
+#include "geometry/convex_distance.hpp"
 #include <nanobind/ndarray.h>
 #include <vector>
 

@@ -11,7 +11,7 @@
 namespace dalembert::bind {
 
 // calls a function of Python's that may end the thread, and throws nothing else
-template <class F> auto or_stay(F &&f) -> decltype(f()) {
+template <class F> auto acquire_or_block(F &&f) -> decltype(f()) {
   try {
     return f();
   } catch (...) {
@@ -25,7 +25,7 @@ class Released {
 public:
   Released() : state(PyEval_SaveThread()) {}
   ~Released() {
-    or_stay([this] { PyEval_RestoreThread(state); });
+    acquire_or_block([this] { PyEval_RestoreThread(state); });
   }
   Released(const Released &) = delete;
   Released &operator=(const Released &) = delete;
@@ -36,7 +36,7 @@ private:
 
 class Acquired {
 public:
-  Acquired() : state(or_stay([] { return PyGILState_Ensure(); })) {}
+  Acquired() : state(acquire_or_block([] { return PyGILState_Ensure(); })) {}
   ~Acquired() { PyGILState_Release(state); }
   Acquired(const Acquired &) = delete;
   Acquired &operator=(const Acquired &) = delete;

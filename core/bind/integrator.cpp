@@ -1,6 +1,6 @@
 #include "bind/integrator.hpp"
 #include "bind/batch.hpp"
-#include "bind/methods.hpp"
+#include "bind/kernel_methods.hpp"
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -74,34 +74,34 @@ public:
     run.fixed_step = fixed_step;
     run.spectral_radius = spectral_radius;
     run.project = project;
-    run.watch = watch;
+    run.detect_stiffness = watch;
     run.conditions = scope.conditions;
-    run.fixed_sides = scope.conditions.sides;
+    run.fixed_branches = scope.conditions.law_branches;
   }
   Integrator(const Integrator &) = delete;
 
   int start(double t, const Doubles &q, const Doubles &v, const Doubles &x) {
     check(q, v, x, 1);
     restart();
-    run.begin_sides = sides_at(t);
+    run.initial_branches = sides_at(t);
     const int outcome = guarded([&] { return model->integrators->start(model->data, run, memory.data, t, q.data(), v.data(), x.data()); });
     const double *parts[6];
     model->integrators->state(model->data, run, memory.data, parts);
     if (parts[5])
-      Records::switched(&records, t, parts[5], model->data.threshold_count);
+      Records::switched(&records, t, parts[5], model->data.switching_count);
     return outcome;
   }
 
-  int advance(double until, std::int64_t most_steps, std::optional<Doubles> times, const Flag *flag) {
+  int advance(double until, std::int64_t max_steps, std::optional<Doubles> times, const Flag *flag) {
     Samples samples{nullptr, 0, 0};
     if (times)
       samples = {times->data(), std::ptrdiff_t(times->size()), 0};
-    Attention attention(flag);
+    SignalCheck attention(flag);
     Recorder recorder{&Records::record, &records, attention.stop(), &Records::switched, &Records::stepped};
     const Asked asked(scope, flag);
     const int outcome = guarded([&] {
-      const Outcome found = model->integrators->advance(model->data, run, memory.data, until, most_steps, samples, recorder);
-      return found == Outcome::host && attention.asked() ? Outcome::stopped : found;
+      const Outcome found = model->integrators->advance(model->data, run, memory.data, until, max_steps, samples, recorder);
+      return found == Outcome::callback_failed && attention.asked() ? Outcome::stopped : found;
     });
     if (attention.raise())
       throw nb::python_error();
@@ -116,10 +116,10 @@ public:
     return times;
   }
 
-  // times (n,) and from each on the sides of thresholds, (n, threshold_count): those at starts too
+  // times (n,) and from each on the sides of thresholds, (n, switching_count): those at starts too
   nb::tuple take_switches() {
     const npy_intp n = npy_intp(records.switch_times.size());
-    nb::tuple result = nb::make_tuple(doubles(records.switch_times.data(), {n}), doubles(records.switch_sides.data(), {n, model->data.threshold_count}));
+    nb::tuple result = nb::make_tuple(doubles(records.switch_times.data(), {n}), doubles(records.switch_sides.data(), {n, model->data.switching_count}));
     records.switch_times.clear();
     records.switch_sides.clear();
     return result;
@@ -127,7 +127,7 @@ public:
 
   // the sides that thresholds have in steps that are taken again, from times on
   void set_switches(const Doubles &times, const Doubles &sides) {
-    if (!std::is_sorted(times.data(), times.data() + times.size()) || sides.size() != times.size() * std::size_t(model->data.threshold_count))
+    if (!std::is_sorted(times.data(), times.data() + times.size()) || sides.size() != times.size() * std::size_t(model->data.switching_count))
       throw nb::value_error("the sides of thresholds do not fit");
     known_times.assign(times.data(), times.data() + times.size());
     known_sides.assign(sides.data(), sides.data() + sides.size());
@@ -152,7 +152,7 @@ public:
       throw nb::value_error("the rows do not fit");
     Records found{records.nq, records.nv, records.nx, false, {}, {}, {}, {}, {}};
     Recorder recorder{&Records::record, &found};
-    Attention attention;
+    SignalCheck attention;
     guarded([&] {
       Outcome outcome = Outcome::reached;
       for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached && !attention.asked(); first = last) {
@@ -160,7 +160,7 @@ public:
         for (last = first; last < wanted && rows.data()[last] == rows.data()[first];)
           ++last;
         restart();
-        run.begin_sides = sides_at(t.data()[k]);
+        run.initial_branches = sides_at(t.data()[k]);
         outcome = model->integrators->start(m, run, memory.data, t.data()[k], row_of(q, k, m.nq), row_of(v, k, m.nv), row_of(x, k, m.nx));
         if (outcome == Outcome::reached)
           outcome = model->integrators->dense(m, run, memory.data, t.data()[k + 1] - t.data()[k], row_of(q, k + 1, m.nq),
@@ -191,19 +191,31 @@ public:
       throw nb::value_error("the own numbers do not fit the runs");
     if (breaks && !(spans && spans->size() == n + 1 && std::size_t(spans->data()[n]) == breaks->size()))
       throw nb::value_error("the breaks do not fit the runs");
-    Attention attention(flag);
+    SignalCheck attention(flag);
     const Asked asked(scope, flag);
-    const nb::handle control = together.is_none() ? nb::handle() : nb::handle(together);
-    const BatchTask task{begin, until, times, q, v, x, parameters, numbers, breaks, spans, threads, control, attention};
-    Batch made(*model, run, scope, task);
+    PythonControl control(m, scope, together, attention);
+    const BatchedControl batched = control.plain();
+    BatchRequest request{.count = n, .begin = begin, .until = until, .samples = {times.data(), std::ptrdiff_t(times.size()), 0},
+                         .q = q.data(), .v = v.data(), .x = x.data()};
+    request.parameters = parameters ? parameters->data() : nullptr;
+    request.numbers = numbers ? numbers->data() : nullptr;
+    request.discontinuities = breaks ? breaks->data() : nullptr;
+    request.spans = spans ? spans->data() : nullptr;
+    request.threads = threads;
+    request.control = together.is_none() ? nullptr : &batched;
+    request.stop = attention.stop();
+    request.self = &control;
+    request.failed = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->take_error(run); };
+    const BatchArrays made(m, n, times.size());
+    const ModelData &described = model->family.is_valid() ? bound(model->family.ptr())->data : m;
     guarded([&] {
-      made.make();
+      run_batch(*model->integrators, m, described, run, request, made.results());
       return Outcome::reached;
     });
     if (attention.raise())
       throw nb::python_error();
     errors.clear();
-    for (auto &[number, error] : made.errors)
+    for (auto &[number, error] : control.errors)
       errors[nb::int_(number)] = error;
     return made.take();
   }
@@ -231,9 +243,9 @@ public:
     std::memcpy(memory.data, blob.c_str() + sizeof run, memory.size);
     run.conditions = scope.conditions;
     run.atol = tolerances.data();
-    run.breaks = {breaks.data(), std::ptrdiff_t(breaks.size())};
-    run.begin_sides = nullptr;
-    run.fixed_sides = scope.conditions.sides;
+    run.discontinuities = {breaks.data(), std::ptrdiff_t(breaks.size())};
+    run.initial_branches = nullptr;
+    run.fixed_branches = scope.conditions.law_branches;
   }
 
   // where steps have to end; before the run has come to the first that was not among them
@@ -241,9 +253,9 @@ public:
     if (!std::is_sorted(times.data(), times.data() + times.size()))
       throw nb::value_error("breaks come in order");
     breaks.assign(times.data(), times.data() + times.size());
-    run.breaks = {breaks.data(), std::ptrdiff_t(breaks.size())};
+    run.discontinuities = {breaks.data(), std::ptrdiff_t(breaks.size())};
     if (!run.arrived)
-      run.stretch = Stretch::around(run.breaks, run.t);
+      run.interval = SmoothInterval::around(run.discontinuities, run.t);
   }
 
   // what the garbage collector has to know
@@ -277,12 +289,13 @@ private:
 
   const double *sides_at(double t) const {
     const auto row = std::upper_bound(known_times.begin(), known_times.end(), t) - known_times.begin();
-    return row ? known_sides.data() + (row - 1) * model->data.threshold_count : nullptr;
+    return row ? known_sides.data() + (row - 1) * model->data.switching_count : nullptr;
   }
 
   void restart() {
     run.started = 0;
-    run.stiff_signs = run.calm_signs = run.rejected_last = 0;
+    run.stiffness = {};
+    run.rejected_last = 0;
   }
   static const BoundModel *checked(const nb::object &owner, const nb::object &conditions, int method) {
     if (!is_made(owner.ptr(), model_type()) || !is_made(conditions.ptr(), conditions_type()))
@@ -384,23 +397,23 @@ void add_integrator(nb::module_ &module) {
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
       .def_prop_rw("step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })
       .def("first_step", [](Integrator &i, double step) { i.run.step = step, i.run.old_error = 1e-4, i.run.started = 1; }, nb::arg("step"))
-      .def_prop_rw("usual_slack", [](const Integrator &i) { return i.run.usual_slack; },
-                   [](Integrator &i, double slack) { i.run.usual_slack = slack; })
-      .def_prop_ro("worst", [](const Integrator &i) { return std::make_pair(i.run.worst_freedom, i.run.worst); })
+      .def_prop_rw("usual_slack", [](const Integrator &i) { return i.run.usual_min_pivot; },
+                   [](Integrator &i, double slack) { i.run.usual_min_pivot = slack; })
+      .def_prop_ro("worst", [](const Integrator &i) { return std::make_pair(i.run.worst_dof, i.run.worst); })
       .def_prop_ro("counts", [](const Integrator &i) {
         const Counts &c = i.run.counts;
         return nb::make_tuple(c.steps, c.rejected, c.evaluations, c.jacobians, c.factorizations, c.projections, c.noisy, c.missed);
       })
-      .def_prop_ro("missed", [](const Integrator &i) { return std::make_pair(i.run.missed_time, i.run.missed_threshold); })
-      .def_prop_ro("let_go", [](const Integrator &i) { return std::make_pair(i.run.let_go_time, i.run.let_go - 1); });
+      .def_prop_ro("missed", [](const Integrator &i) { return std::make_pair(i.run.missed_time, i.run.missed_function); })
+      .def_prop_ro("let_go", [](const Integrator &i) { return std::make_pair(i.run.release_time, i.run.released_function - 1); });
   nb::list methods;
   for (int k = 0; const char *name = best_integrators().name(k); ++k)
     methods.append(name);
   module.attr("methods") = nb::tuple(methods);
   nb::dict outcomes;
   for (const auto &[name, outcome] : {std::pair{"reached", Outcome::reached}, {"paused", Outcome::paused}, {"underflow", Outcome::underflow},
-                                      {"not_finite", Outcome::not_finite}, {"host", Outcome::host}, {"apart", Outcome::apart},
-                                      {"stiff", Outcome::stiff}, {"stopped", Outcome::stopped}, {"unsolved", Outcome::unsolved}, {"crawls", Outcome::crawls}})
+                                      {"not_finite", Outcome::not_finite}, {"host", Outcome::callback_failed}, {"apart", Outcome::loops_open},
+                                      {"stiff", Outcome::stiff}, {"stopped", Outcome::stopped}, {"unsolved", Outcome::newton_failed}, {"crawls", Outcome::stagnated}})
     outcomes[name] = int(outcome);
   module.attr("outcomes") = outcomes;
 }

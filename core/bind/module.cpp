@@ -1,14 +1,15 @@
 // The extension module: the bound model, factorisations, threads.
 #define DALEMBERT_IMPORTS_NUMPY
-#include "bind/attention.hpp"
+#include "runs/thread_pool.hpp"
+#include "bind/signals.hpp"
 #include "bind/geometry.hpp"
 #include "bind/integrator.hpp"
-#include "bind/methods.hpp"
+#include "bind/kernel_methods.hpp"
 #include "bind/natural.hpp"
-#include "bind/reach.hpp"
+#include "bind/inverse_kinematics.hpp"
 #include "bind/table_arrays.hpp"
-#include "bind/variations.hpp"
-#include "dispatch.hpp"
+#include "bind/variational.hpp"
+#include "kernels/dispatch.hpp"
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -24,12 +25,12 @@ using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 PyTypeObject *types[3]; // of models, points and conditions
 
 // the tree and its loops alone
-ModelData without_laws(ModelData bare) {
-  bare.element_count = bare.drive_count = bare.feedback_count = bare.signal_count = bare.hosted_laws = bare.threshold_count = 0;
+ModelData without_callbacks(ModelData bare) {
+  bare.element_count = bare.drive_count = bare.feedback_count = bare.signal_count = bare.hosted_laws = bare.switching_count = 0;
   return bare;
 }
 
-// tables: arrays by name (schema.hpp); starts of element states; laws that are functions, with how many numbers each takes
+// tables: arrays by name (model/schema.hpp); starts of element states; laws that are functions, with how many numbers each takes
 // and gives; what is evaluated in Python at every evaluation, or None
 void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts, const nb::list &functions, const nb::object &sizes,
                 nb::object host) {
@@ -40,7 +41,7 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
     if (starts.size() != std::size_t(self->data.nx))
       throw nb::value_error("the starts do not fit the states");
     self->starts.assign(starts.data(), starts.data() + starts.size());
-    self->bare = without_laws(self->data);
+    self->bare = without_callbacks(self->data);
     self->described = std::make_unique<BoundConditions>();
     self->described->parameters = self->tables.parameters;
     self->described->code.take_functions(functions, sizes);
@@ -49,7 +50,7 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
       self->described->code.looks = nb::cast<bool>(host.attr("looks"));
     }
     self->described->owner = self;
-    self->described->mark(self->data, {});
+    self->described->prescribed = prescribed_dofs(self->data, {});
     self->described->settle();
   } catch (const std::invalid_argument &error) {
     self->~BoundModel();
@@ -69,9 +70,9 @@ void vary_model(BoundModel *self, const nb::object &family, const Doubles &param
     throw nb::value_error("the numbers do not fit the model");
   new (self) BoundModel(first.singles_pool, first.packs_pool);
   self->family = family;
-  self->data = with_numbers(first.data, numbers.data(), self->own);
+  self->data = with_parameters(first.data, numbers.data(), self->own);
   self->starts = first.starts;
-  self->bare = without_laws(self->data);
+  self->bare = without_callbacks(self->data);
   self->described = std::make_unique<BoundConditions>(*first.described);
   self->described->parameters.assign(parameters.data(), parameters.data() + parameters.size());
   if (!host.is_none())
@@ -115,12 +116,12 @@ struct Quiet {
   ModelData data;
   Scope scope;
   Conditions conditions;
-  Lease memory;
+  BlockLease memory;
 
   Quiet(const BoundModel &model, const Doubles &q, const nb::object &chosen)
       : data(without_elements(model, q, chosen)), scope(model.data, chosen.is_none() ? *model.described : *of_model(model, chosen)),
         conditions(scope.conditions), memory(model.singles, model.kernels->bytes_stress(data)) {
-    conditions.host = nullptr;
+    conditions.callbacks = nullptr;
   }
   static const BoundConditions *of_model(const BoundModel &model, const nb::object &chosen) {
     const BoundConditions *conditions = nb::cast<BoundConditions *>(chosen);
@@ -136,7 +137,7 @@ struct Quiet {
     if (q.size() != std::size_t(model.data.nq))
       throw nb::value_error("q has the wrong size");
     ModelData data = of_conditions(model, chosen);
-    data.element_count = data.feedback_count = data.threshold_count = 0;
+    data.element_count = data.feedback_count = data.switching_count = 0;
     return data;
   }
 };
@@ -180,7 +181,7 @@ nb::object law_equations(const BoundModel &model, int element, const Doubles &ro
     throw nb::value_error("the inputs do not fit the law");
   const npy_intp count = npy_intp(rows.shape(0)), size = e.unknowns * (e.unknowns + 1);
   nb::object found = new_array({count, size});
-  std::vector<double> values(std::size_t(m.programs.most_values));
+  std::vector<double> values(std::size_t(m.programs.max_values));
   for (npy_intp k = 0; k < count; ++k)
     model.kernels->law_equations(m, element, rows.data() + std::size_t(k) * inputs, values.data(), data_of(found) + k * size);
   return found;
@@ -198,7 +199,7 @@ nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q,
   if (n == 0)
     throw nb::value_error("give at least one time");
   Scope scope(m, conditions.is_none() ? *model.described : *Quiet::of_model(model, conditions));
-  Lease memory(model.singles, model.kernels->bytes_sweep(m, scope.conditions, jerk));
+  BlockLease memory(model.singles, model.kernels->bytes_sweep(m, scope.conditions, jerk));
   nb::object qs = new_array({n, nq}), vs = new_array({n, nv}), as = new_array({n, nv}), slack = new_array({n});
   nb::object js = jerk ? new_array({n, nv}) : nb::none(), q_last = new_array({nq}), v_last = new_array({nv});
   std::copy_n(q.data(), q.size(), data_of(qs));
@@ -209,7 +210,7 @@ nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q,
   call.q = data_of(qs), call.v = data_of(vs), call.a = data_of(as), call.jerk = jerk ? data_of(js) : nullptr, call.slack = data_of(slack);
   call.q_last = data_of(q_last), call.v_last = data_of(v_last), call.t_last = times.data()[0];
   call.most = most;
-  Attention attention;
+  SignalCheck attention;
   call.stop = attention.stop();
   SweepStatus status;
   {
@@ -338,10 +339,10 @@ NB_MODULE(_core, module) {
       .def_prop_ro("feedback_count", [](const BoundModel &m) { return m.data.feedback_count; })
       .def_prop_ro("thresholds", [](const BoundModel &m) { // elements that they are of, and their kinds
         nb::list all;
-        for (int k = 0; k < m.data.threshold_count; ++k) {
-          const dalembert::ThresholdData &threshold = m.data.thresholds[k];
-          const char *kind = threshold.followed ? "followed" : !threshold.whole ? "sign" : threshold.table < 0 ? "whole" : "table";
-          all.append(nb::make_tuple(threshold.element, kind));
+        for (int k = 0; k < m.data.switching_count; ++k) {
+          const dalembert::SwitchingFunctionData &function = m.data.switching_functions[k];
+          const char *kind = function.followed ? "followed" : !function.whole ? "sign" : function.table < 0 ? "whole" : "table";
+          all.append(nb::make_tuple(function.element, kind));
         }
         return all;
       });

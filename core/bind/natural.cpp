@@ -1,6 +1,6 @@
 #include "bind/natural.hpp"
 #include "bind/arrays.hpp"
-#include "bind/attention.hpp"
+#include "bind/signals.hpp"
 #include "natural/sweep.hpp"
 #include <nanobind/ndarray.h>
 
@@ -160,7 +160,7 @@ nb::tuple sweep(const Rows &rows, const Doubles &times, const Doubles &q, const 
   call.q = data_of(qs), call.v = data_of(vs), call.a = data_of(as), call.jerk = jerk ? data_of(js) : nullptr, call.slack = data_of(slack);
   call.q_last = data_of(q_last), call.v_last = data_of(v_last), call.t_last = times.data()[0];
   call.most = most;
-  Attention attention;
+  SignalCheck attention;
   call.stop = attention.stop();
   SweepStatus status;
   {

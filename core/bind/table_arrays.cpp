@@ -1,8 +1,8 @@
 #include "bind/table_arrays.hpp"
 #include "bind/arrays.hpp"
-#include "closures/constraints.hpp"
-#include "hinges/registry.hpp"
-#include "schema.hpp"
+#include "constraints/library.hpp"
+#include "joints/registry.hpp"
+#include "model/schema.hpp"
 #include <cstring>
 #include <string>
 
@@ -71,21 +71,21 @@ void add_schema(nb::module_ &module) {
       names[n.name] = n.number;
     numbers[each.name] = names;
   }
-  nb::dict hinges, constraints;
-  DALEMBERT_ISA::HingeLibrary::for_each([&](auto hinge, int number) {
-    using H = decltype(hinge);
+  nb::dict joints, constraints;
+  DALEMBERT_ISA::JointLibrary::for_each([&](auto joint, int number) {
+    using H = decltype(joint);
     bool reversed = false, both = true;
     if constexpr (requires { H::reversed; })
       reversed = H::reversed, both = false;
     if (both || !reversed)
-      hinges[nb::make_tuple(H::name, false)] = number;
+      joints[nb::make_tuple(H::name, false)] = number;
     if (both || reversed)
-      hinges[nb::make_tuple(H::name, true)] = number;
+      joints[nb::make_tuple(H::name, true)] = number;
   });
   DALEMBERT_ISA::ConstraintLibrary::for_each([&](auto constraint, int number) { constraints[decltype(constraint)::name] = number; });
   module.attr("tables") = tables;
   module.attr("numbers") = numbers;
-  module.attr("joints") = hinges;
+  module.attr("joints") = joints;
   module.attr("constraints") = constraints;
 }
 

@@ -1,7 +1,7 @@
 // The tables of a model as NumPy arrays, field by field.
 #pragma once
 
-#include "tables.hpp"
+#include "model/tables.hpp"
 #include <nanobind/nanobind.h>
 
 namespace dalembert::bind {

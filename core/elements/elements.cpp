@@ -1,7 +1,7 @@
 #include "elements/elements.hpp"
-#include "elements/library.hpp"
+#include "elements/built_in_laws.hpp"
 #include "elements/program.hpp"
-#include "elements/unknowns.hpp"
+#include "elements/implicit_laws.hpp"
 #include "tree/chart.hpp"
 #include <algorithm>
 #include <limits>
@@ -18,7 +18,7 @@ template <class T> static T set_input(const T &given, const T &by_law) {
 
 // a further input of a law
 template <class T>
-static T input_value(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const InputData &input, const T *q, const T *v) {
+static T input_value(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const InputData &input, const T *q, const T *v) {
   switch (input.source) {
   case Source::law: {
     const T by_law = law_at(m, input.place, at.t, at.hosted).value;
@@ -46,7 +46,7 @@ enum class Want { forces, all };
 
 // Collects what a law takes, but for its unknowns; returns how many numbers. measured: one for each port.
 template <Want want, class T>
-static int gather(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const ElementData &e, const T *q, const T *v,
+static int gather(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const ElementData &e, const T *q, const T *v,
                   Measured<T> *measured, T *in) {
   int n = 0;
   in[n++] = at.t;
@@ -74,7 +74,7 @@ static void call_function(const Functions &functions, int number, const double *
   functions.call[number](functions.self[number], in, out);
 }
 static void call_function(const Functions &functions, int number, const Pack *in, int inputs, Pack *out, int outputs) {
-  double one[most_inputs], answer[most_outputs];
+  double one[max_law_inputs], answer[max_law_outputs];
   for (int lane = 0; lane < W; ++lane) {
     for (int k = 0; k < inputs; ++k)
       one[k] = in[k][lane];
@@ -84,7 +84,7 @@ static void call_function(const Functions &functions, int number, const Pack *in
   }
 }
 static void call_function(const Functions &functions, int number, const Dual *in, int inputs, Dual *out, int outputs) {
-  double at[most_inputs] = {}, below[most_outputs], above[most_outputs], answer[most_outputs];
+  double at[max_law_inputs] = {}, below[max_law_outputs], above[max_law_outputs], answer[max_law_outputs];
   for (int k = 0; k < inputs; ++k)
     at[k] = in[k].value;
   functions.call[number](functions.self[number], at, answer);
@@ -108,26 +108,26 @@ static void call_function(const Functions &functions, int number, const Dual *in
 }
 
 // those of one element
-template <class T> static Branches<T> branches_of(const Surroundings<T> &at, const ElementData &e) {
-  Branches<T> branches = at.branches;
-  if (!e.thresholds || !branches.sides)
+template <class T> static LawBranches<T> branches_of(const EvaluationContext<T> &at, const ElementData &e) {
+  LawBranches<T> branches = at.branches;
+  if (!e.switching_functions || !branches.held)
     return {};
-  branches.sides += e.threshold;
-  branches.margins = branches.margins ? branches.margins + e.threshold : nullptr;
+  branches.held += e.first_switching;
+  branches.margins = branches.margins ? branches.margins + e.first_switching : nullptr;
   return branches;
 }
 
 // A program where both branches of some thresholds, from number k on, are mixed: the mixture of what it gives on each side.
 template <class T>
-static void run_mixed(const ModelData &m, const ProgramData &program, const ElementData &e, const Branches<T> &branches, int k, double *sides,
+static void run_mixed(const ModelData &m, const ProgramData &program, const ElementData &e, const LawBranches<T> &branches, int k, double *sides,
                       const T *in, T *values, T *outputs, ProgramPart last) {
-  const ThresholdData *threshold = m.thresholds + e.threshold;
-  while (k < e.thresholds && !is_mixed(threshold[k], sides[k]))
+  const SwitchingFunctionData *function = m.switching_functions + e.first_switching;
+  while (k < e.switching_functions && !is_mixed(function[k], sides[k]))
     ++k;
-  Branches<T> mine{sides, 0, branches.margins};
-  if (k == e.thresholds)
+  LawBranches<T> mine{sides, 0, branches.margins};
+  if (k == e.switching_functions)
     return run_program(m, m.programs, program, in, values, outputs, mine, last);
-  T other[most_outputs];
+  T other[max_law_outputs];
   const double part = 0.5 * (1.0 + sides[k]), kept = sides[k];
   sides[k] = -1.0;
   run_mixed(m, program, e, branches, k + 1, sides, in, values, outputs, last);
@@ -139,16 +139,16 @@ static void run_mixed(const ModelData &m, const ProgramData &program, const Elem
 }
 
 // a law that is a program, on the branches that are held
-template <class T> static void run_law(const ModelData &m, const Surroundings<T> &at, const ElementData &e, const T *in, T *outputs, ProgramPart last) {
+template <class T> static void run_law(const ModelData &m, const EvaluationContext<T> &at, const ElementData &e, const T *in, T *outputs, ProgramPart last) {
   const ProgramData &program = m.programs.programs[e.law];
-  const Branches<T> branches = branches_of(at, e);
+  const LawBranches<T> branches = branches_of(at, e);
   if constexpr (!std::is_same_v<T, Pack>) { // packs have no mixtures
     bool mixed = false;
-    for (int k = 0; branches.sides && k < e.thresholds; ++k)
-      mixed |= is_mixed(m.thresholds[e.threshold + k], branches.sides[k]);
-    if (mixed && e.thresholds <= most_mixed) {
-      double sides[most_mixed];
-      std::copy_n(branches.sides, e.thresholds, sides);
+    for (int k = 0; branches.held && k < e.switching_functions; ++k)
+      mixed |= is_mixed(m.switching_functions[e.first_switching + k], branches.held[k]);
+    if (mixed && e.switching_functions <= max_mixed) {
+      double sides[max_mixed];
+      std::copy_n(branches.held, e.switching_functions, sides);
       return run_mixed(m, program, e, branches, 0, sides, in, at.values, outputs, last);
     }
   }
@@ -156,8 +156,8 @@ template <class T> static void run_law(const ModelData &m, const Surroundings<T>
 }
 
 // the law of an element, for n inputs; its unknowns follow them
-template <Want want = Want::all, class T> static void answer(const ModelData &m, const Surroundings<T> &at, const ElementData &e, T *in, int n, T *outputs) {
-  constexpr ProgramPart last = want == Want::all ? ProgramPart::stored : ProgramPart::answers;
+template <Want want = Want::all, class T> static void answer(const ModelData &m, const EvaluationContext<T> &at, const ElementData &e, T *in, int n, T *outputs) {
+  constexpr ProgramPart last = want == Want::all ? ProgramPart::stored : ProgramPart::results;
   switch (e.form) {
   case LawForm::program:
     if (e.unknowns)
@@ -172,7 +172,7 @@ template <Want want = Want::all, class T> static void answer(const ModelData &m,
     return;
   }
   case LawForm::dry:
-    dry_law(in, e.measures, e.inputs > 0, outputs);
+    friction_law(in, e.measures, e.inputs > 0, outputs);
     outputs[e.measures] = T(0.0);
     return;
   case LawForm::bushing:
@@ -186,7 +186,7 @@ template <Want want = Want::all, class T> static void answer(const ModelData &m,
 }
 
 // keeps what others may want of an element: the rates of its states, its signals
-template <class T> DALEMBERT_INLINE void keep(const Surroundings<T> &at, const ElementData &e, const T *outputs) {
+template <class T> DALEMBERT_INLINE void keep(const EvaluationContext<T> &at, const ElementData &e, const T *outputs) {
   for (int k = 0; at.dx && k < e.states; ++k)
     at.dx[e.state + k] = outputs[e.measures + k];
   for (int k = 0; k < e.signals; ++k)
@@ -196,10 +196,10 @@ template <class T> DALEMBERT_INLINE void keep(const Surroundings<T> &at, const E
 // ---- actuators: at a hinge they give together no more than its bound, each in proportion to what it is asked for
 
 // what the outside asks for
-template <class T> static void start_sums(const ModelData &m, const Surroundings<T> &at) {
+template <class T> static void start_sums(const ModelData &m, const EvaluationContext<T> &at) {
   for (int k = 0; k < m.actuator_count; ++k) {
-    const int freedom = m.ports[m.actuators[k].port].freedom;
-    at.asked[k] = at.control && freedom >= 0 ? at.control[freedom] : T(0.0);
+    const int dof = m.ports[m.actuators[k].port].dof;
+    at.asked[k] = at.control && dof >= 0 ? at.control[dof] : T(0.0);
   }
 }
 
@@ -212,14 +212,14 @@ template <class T, class Act> static inline void for_actuators(const ModelData &
 
 template <class T> static T within(const T &x, double bound) { return -larger(T(-bound), -larger(T(-bound), x)); }
 
-double given_part(const ActuatorData &actuator, double asked) {
+double delivered_fraction(const ActuatorData &actuator, double asked) {
   const double size = std::fabs(asked);
   return size > actuator.bound ? actuator.bound / size : 1.0;
 }
 
 // one element: measures, law; returns the number of inputs
 template <Want want, class T>
-static inline int evaluate(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const ElementData &e, const T *q, const T *v,
+static inline int evaluate(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const ElementData &e, const T *q, const T *v,
                            Measured<T> *measured, T *in, T *outputs) {
   const int n = gather<want>(m, ws, at, e, q, v, measured, in);
   answer<want>(m, at, e, in, n, outputs);
@@ -229,62 +229,62 @@ static inline int evaluate(const ModelData &m, Workspace<T> &ws, const Surroundi
 
 // calls act(element, measured, inputs, their number, outputs) for one element after the other
 template <Want want, class T, class Act>
-static inline void for_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, bool quiet, Act &&act) {
+static inline void for_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q, const T *v, bool quiet, Act &&act) {
   for (int k = 0; k < m.element_count; ++k) {
     const ElementData &e = m.elements[k];
     if (e.quiet && !quiet)
       continue;
-    Measured<T> measured[most_ports];
-    T in[most_inputs], outputs[most_outputs];
+    Measured<T> measured[max_ports];
+    T in[max_law_inputs], outputs[max_law_outputs];
     const int n = evaluate<want>(m, ws, at, e, q, v, measured, in, outputs);
     act(e, measured, in, n, outputs);
   }
 }
 
 // an effort at a hinge, of a tree or cut
-template <class T, class Push>
+template <class T, class ApplyForce>
 static inline void add_effort(const ModelData &m, const Workspace<T> &ws, const PortData &port, const Measured<T> &measured, const T &effort,
-                              T *tau, T *cut, Push &&push) {
-  if (port.chord < 0) {
-    tau[port.freedom] = tau[port.freedom] + effort;
+                              T *tau, T *cut, ApplyForce &&apply_force) {
+  if (port.constraint < 0) {
+    tau[port.dof] = tau[port.dof] + effort;
     return;
   }
-  const ChordData &chord = m.chords[port.chord];
+  const LoopConstraintData &constraint = m.loop_constraints[port.constraint];
   const Motion<T> &unit = measured.effort;
-  seen<T>(m, chord, [&](const auto &numbers) {
+  table_entry<T>(m, constraint, [&](const auto &numbers) {
     const Vec3<T> p_B = lift<T>(as_vec(numbers.p_FB));
-    push_pair(ws, chord.body_a, chord.body_b, p_B, point_in_world(ws, chord.body_b, p_B), scale(effort, unit.w), scale(effort, unit.v), push);
+    apply_force_pair(ws, constraint.body_a, constraint.body_b, p_B, point_in_world(ws, constraint.body_b, p_B), scale(effort, unit.w), scale(effort, unit.v), apply_force);
   });
   if (cut)
-    cut[chord.v + port.part] = cut[chord.v + port.part] + effort;
+    cut[constraint.v + port.part] = cut[constraint.v + port.part] + effort;
 }
 
 // an element's forces: efforts at hinges added to tau and cut, loads on bodies handed to push(body, load in F)
-template <class T, class Push>
+template <class T, class ApplyForce>
 static inline void distribute(const ModelData &m, const Workspace<T> &ws, const ElementData &e, const Measured<T> *measured,
-                              const T *outputs, T *tau, T *cut, Push &&push) {
+                              const T *outputs, T *tau, T *cut, ApplyForce &&apply_force) {
   for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure)) {
     const PortData &port = m.ports[e.port + k];
-    if (port.measure == Measure::hinge) {
-      add_effort(m, ws, port, measured[k], *outputs, tau, cut, push);
+    if (port.measure == Measure::joint) {
+      add_effort(m, ws, port, measured[k], *outputs, tau, cut, apply_force);
       continue;
     }
     const Load<T> load = port_load(port, measured[k], outputs);
-    seen<T>(m, port, [&](const auto &numbers) {
-      push_pair(ws, port.body_a, port.body_b, lift<T>(as_vec(numbers.p_FB)), measured[k].point, load.n, load.f, push);
+    table_entry<T>(m, port, [&](const auto &numbers) {
+      apply_force_pair(ws, port.body_a, port.body_b, lift<T>(as_vec(numbers.p_FB)), measured[k].point, load.n, load.f, apply_force);
     });
   }
 }
 
 template <class T>
-void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *tau, T *cut) {
-  const auto push = [&](int body, const Load<T> &load) { // never ground
+void apply_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q, const T *v, T *tau, T *cut) {
+  const auto apply_force = [&](int body, const Load<T> &load) { // never ground
     ws.p_A[body].n -= load.n;
     ws.p_A[body].f -= load.f;
   };
   start_sums(m, at);
   for_elements<Want::forces>(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<T> *measured, const T *, int, T *outputs) {
-    distribute(m, ws, e, measured, outputs, tau, cut, push);
+    distribute(m, ws, e, measured, outputs, tau, cut, apply_force);
     if (e.bounded)
       for_actuators(m, e, outputs, [&](int k, const T &output) { at.asked[k] = at.asked[k] + output; });
   });
@@ -292,14 +292,14 @@ void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> 
     const PortData &port = m.ports[m.actuators[k].port];
     const T beyond = within(at.asked[k], m.actuators[k].bound) - at.asked[k];
     Measured<T> measured{};
-    if (port.chord >= 0)
+    if (port.constraint >= 0)
       measure(m, ws, port, q, v, measured, false);
-    add_effort(m, ws, port, measured, beyond, tau, cut, push);
+    add_effort(m, ws, port, measured, beyond, tau, cut, apply_force);
   }
 }
 
 template <class T>
-void gather_watched(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const unsigned char *active, const T *q, const T *v, T *y) {
+void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const unsigned char *active, const T *q, const T *v, T *y) {
   const WatchedData *next = m.watched, *last = m.watched + m.watched_count;
   for (int k = 0; k < m.element_count && next != last; ++k) {
     const ElementData &e = m.elements[k];
@@ -307,8 +307,8 @@ void gather_watched(const ModelData &m, Workspace<T> &ws, const Surroundings<T> 
     const WatchedData *mine = watched ? next++ : nullptr;
     if ((!watched || (active && !active[mine - m.watched])) && (!e.signals || e.quiet))
       continue;
-    Measured<T> measured[most_ports];
-    T in[most_inputs], outputs[most_outputs];
+    Measured<T> measured[max_ports];
+    T in[max_law_inputs], outputs[max_law_outputs];
     const int n = gather<Want::forces>(m, ws, at, e, q, v, measured, in);
     if (watched)
       std::copy_n(in, n, y + mine->first);
@@ -320,17 +320,17 @@ void gather_watched(const ModelData &m, Workspace<T> &ws, const Surroundings<T> 
 }
 
 template <class T>
-void answer_element(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, int element, const T *q, const T *v, Load<T> *ends) {
+void evaluate_element(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, int element, const T *q, const T *v, Load<T> *ends) {
   const ElementData &e = m.elements[element];
-  Measured<T> measured[most_ports];
-  T in[most_inputs], out[most_outputs];
+  Measured<T> measured[max_ports];
+  T in[max_law_inputs], out[max_law_outputs];
   evaluate<Want::forces>(m, ws, at, e, q, v, measured, in, out);
   if (e.bounded) // as if no other acted there
     for_actuators(m, e, out, [&](int k, T &output) { output = within(output, m.actuators[k].bound); });
   const T *outputs = out;
   for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure)) {
     const PortData &port = m.ports[e.port + k];
-    if (port.measure == Measure::hinge && port.chord < 0)
+    if (port.measure == Measure::joint && port.constraint < 0)
       ends[k].f.x = *outputs;
     else
       ends[k] = port_load(port, measured[k], outputs);
@@ -351,7 +351,7 @@ static void copy_rates(Measure kind, const Measured<double> &now, double *slopes
 }
 
 // E' along the motion, by dual numbers; E is a function of time, measures and states, not of rates
-static double energy_rate(const ModelData &m, const Surroundings<double> &at, Dual *values, const ElementData &e,
+static double energy_rate(const ModelData &m, const EvaluationContext<double> &at, Dual *values, const ElementData &e,
                           const Measured<double> *measured, const double *in, int n, const double *outputs) {
   if (e.form == LawForm::linear)
     return linear_law(in).rate;
@@ -359,7 +359,7 @@ static double energy_rate(const ModelData &m, const Surroundings<double> &at, Du
     return limits_law(in).rate;
   if (e.form == LawForm::given || e.form == LawForm::dry)
     return 0.0;
-  Dual moving[most_inputs], answers[most_outputs];
+  Dual moving[max_law_inputs], answers[max_law_outputs];
   for (int k = 0; k < n; ++k)
     moving[k] = Dual(in[k]);
   moving[0].slope.set(0, 1.0);
@@ -372,7 +372,7 @@ static double energy_rate(const ModelData &m, const Surroundings<double> &at, Du
   }
   for (int k = 0; k < e.states; ++k)
     moving[1 + 2 * e.measures + k].slope.set(0, outputs[e.measures + k]);
-  Surroundings<Dual> then{Dual(at.t), at.parameters, at.hosted};
+  EvaluationContext<Dual> then{Dual(at.t), at.parameters, at.hosted};
   then.values = values;
   then.numbers = at.numbers;
   then.functions = at.functions;
@@ -380,7 +380,7 @@ static double energy_rate(const ModelData &m, const Surroundings<double> &at, Du
   return answers[e.measures + e.states].slope[0];
 }
 
-static void record_energy(const ModelData &m, const Surroundings<double> &at, Dual *values, const ElementData &e,
+static void record_energy(const ModelData &m, const EvaluationContext<double> &at, Dual *values, const ElementData &e,
                           const Measured<double> *measured, const double *in, int n, const double *outputs, const ElementRecords &records) {
   const std::ptrdiff_t number = &e - m.elements;
   double power = energy_rate(m, at, values, e, measured, in, n, outputs); // that goes into the element, and is not got back
@@ -399,7 +399,7 @@ static void add_user_load(const ModelData &m, const Workspace<double> &ws, int b
   const Mat3<double> &R = ws.X_W[body].R;
   const Vec3<double> f = mul(R, load.f);
   Vec3<double> n = mul(R, load.n - cross(as_vec(b.p_FB), load.f));
-  if (b.form == Form::node)
+  if (b.form == JointForm::node)
     n = n + cross(ws.X_W[body].p - ws.X_W[b.parent].p, f);
   double *out = loads + 6 * (b.owner - 1);
   out[0] += n.x, out[1] += n.y, out[2] += n.z, out[3] += f.x, out[4] += f.y, out[5] += f.z;
@@ -409,14 +409,14 @@ static void record_ends(const ModelData &m, const ElementData &e, const Measured
   for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure)) {
     const PortData &port = m.ports[e.port + k];
     double *to = ends + 6 * (e.port + k);
-    if (port.measure == Measure::hinge)
+    if (port.measure == Measure::joint)
       continue;
     const Load<double> load = port_load(port, measured[k], outputs);
     to[0] = load.n.x, to[1] = load.n.y, to[2] = load.n.z, to[3] = load.f.x, to[4] = load.f.y, to[5] = load.f.z;
   }
 }
 
-void record_elements(const ModelData &m, Workspace<double> &ws, const Surroundings<double> &at, Dual *duals, const double *q, const double *v,
+void record_elements(const ModelData &m, Workspace<double> &ws, const EvaluationContext<double> &at, Dual *duals, const double *q, const double *v,
                      double *tau, double *cut, const ElementRecords &records) {
   for (int f = 0; f < m.nv; ++f)
     tau[f] = 0.0;
@@ -426,7 +426,7 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Surroundin
     records.loads[k] = 0.0;
   for (int k = 0; records.ends && k < 6 * m.port_count; ++k) // at hinges, and of sensors, there is none
     records.ends[k] = 0.0;
-  const auto push = [&](int body, const Load<double> &load) {
+  const auto apply_force = [&](int body, const Load<double> &load) {
     if (records.loads)
       add_user_load(m, ws, body, load, records.loads);
   };
@@ -437,8 +437,8 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Surroundin
     });
   for_elements<Want::all>(m, ws, at, q, v, true, [&](const ElementData &e, const Measured<double> *measured, const double *in, int n, double *outputs) {
     if (e.bounded)
-      for_actuators(m, e, outputs, [&](int k, double &output) { output *= given_part(m.actuators[k], at.asked[k]); });
-    distribute(m, ws, e, measured, outputs, tau, cut, push);
+      for_actuators(m, e, outputs, [&](int k, double &output) { output *= delivered_fraction(m.actuators[k], at.asked[k]); });
+    distribute(m, ws, e, measured, outputs, tau, cut, apply_force);
     for (int k = 0; k < e.measures; ++k) {
       if (records.measures)
         records.measures[e.measured + k] = in[1 + k];
@@ -456,14 +456,14 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Surroundin
   });
 }
 
-template void apply_elements(const ModelData &, Workspace<double> &, const Surroundings<double> &, const double *, const double *, double *,
+template void apply_elements(const ModelData &, Workspace<double> &, const EvaluationContext<double> &, const double *, const double *, double *,
                              double *);
-template void apply_elements(const ModelData &, Workspace<Pack> &, const Surroundings<Pack> &, const Pack *, const Pack *, Pack *, Pack *);
-template void apply_elements(const ModelData &, Workspace<Dual> &, const Surroundings<Dual> &, const Dual *, const Dual *, Dual *, Dual *);
-template void gather_watched(const ModelData &, Workspace<double> &, const Surroundings<double> &, const unsigned char *, const double *,
+template void apply_elements(const ModelData &, Workspace<Pack> &, const EvaluationContext<Pack> &, const Pack *, const Pack *, Pack *, Pack *);
+template void apply_elements(const ModelData &, Workspace<Dual> &, const EvaluationContext<Dual> &, const Dual *, const Dual *, Dual *, Dual *);
+template void gather_watched(const ModelData &, Workspace<double> &, const EvaluationContext<double> &, const unsigned char *, const double *,
                              const double *, double *);
-template void gather_watched(const ModelData &, Workspace<Pack> &, const Surroundings<Pack> &, const unsigned char *, const Pack *, const Pack *,
+template void gather_watched(const ModelData &, Workspace<Pack> &, const EvaluationContext<Pack> &, const unsigned char *, const Pack *, const Pack *,
                              Pack *);
-template void answer_element(const ModelData &, Workspace<Dual> &, const Surroundings<Dual> &, int, const Dual *, const Dual *, Load<Dual> *);
+template void evaluate_element(const ModelData &, Workspace<Dual> &, const EvaluationContext<Dual> &, int, const Dual *, const Dual *, Load<Dual> *);
 
 } // namespace dalembert::DALEMBERT_ISA

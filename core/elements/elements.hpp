@@ -5,7 +5,7 @@
 #pragma once
 
 #include "elements/measures.hpp"
-#include "elements/surroundings.hpp"
+#include "elements/evaluation_context.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -13,15 +13,15 @@ namespace dalembert::DALEMBERT_ISA {
 // hinges of the trees are added to tau (nv), those at cut hinges to `cut` (ModelData::cut_nv; may be null), loads on bodies
 // taken from p_A. Rates of states, signals and what is asked of actuators are left where the surroundings say.
 template <class T>
-void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *tau, T *cut);
+void apply_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q, const T *v, T *tau, T *cut);
 
 // One of them: of each port the load on its end B, [moment; force] at its origin, world axes; at a hinge of a tree its effort
 // in force.x. Rates of its states and its signals as above.
 template <class T>
-void answer_element(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, int element, const T *q, const T *v, Load<T> *ends);
+void evaluate_element(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, int element, const T *q, const T *v, Load<T> *ends);
 
 // the part of what is asked of the actuators at a hinge that they give
-double given_part(const ActuatorData &actuator, double asked);
+double delivered_fraction(const ActuatorData &actuator, double asked);
 
 // What elements measure and do, of all of them in a row; null where it is not wanted.
 struct ElementRecords {
@@ -33,12 +33,12 @@ struct ElementRecords {
 };
 
 // The same with a record of it all; tau and cut are set, p_A is left alone. duals: room for programs.
-void record_elements(const ModelData &m, Workspace<double> &ws, const Surroundings<double> &at, Dual *duals, const double *q, const double *v,
+void record_elements(const ModelData &m, Workspace<double> &ws, const EvaluationContext<double> &at, Dual *duals, const double *q, const double *v,
                      double *tau, double *cut, const ElementRecords &records);
 
 // What the laws of watched elements take (ModelData::watched), one element after the other, of those that are active (null: all);
 // signals are found on the way.
 template <class T>
-void gather_watched(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const unsigned char *active, const T *q, const T *v, T *y);
+void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const unsigned char *active, const T *q, const T *v, T *y);
 
 } // namespace dalembert::DALEMBERT_ISA

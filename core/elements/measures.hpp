@@ -7,16 +7,16 @@
 //     load        nothing                velocity of B                           force and moment on B
 //
 // The first three in axes of A, acting at the origin of B, with the opposite on A at the same point. The power of an element
-// on the rest is force times rate. A hinge that closes a loop is seen by its face (hinges/hinge.hpp).
+// on the rest is force times rate. A hinge that closes a loop is seen by its face (joints/joint.hpp).
 #pragma once
 
-#include "closures/chords.hpp"
+#include "constraints/loop_constraints.hpp"
 #include "tree/kinematics.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 DALEMBERT_INLINE int measures_of(Measure measure) {
-  return measure == Measure::hinge || measure == Measure::distance ? 1 : measure == Measure::place ? 3 : 6;
+  return measure == Measure::joint || measure == Measure::distance ? 1 : measure == Measure::place ? 3 : 6;
 }
 
 // what is measured, its rates, and the axes it is measured in
@@ -28,14 +28,14 @@ template <class T> struct Measured {
   Motion<T> effort;  // of a cut hinge: [moment; force] on B per unit of effort, axes of the world
 };
 
-template <class T> inline void measure_cut_hinge(const ModelData &m, Workspace<T> &ws, const PortData &port, Measured<T> &now) {
-  const ChordData &chord = m.chords[port.chord];
-  const ChordPlace<T> place = chord_place(m, ws, chord);
-  HingeFace<T> face;
-  chord_face(m, ws, chord, place.relative, face);
-  now.s[0] = chord.nq == chord.nv ? face.q[port.part] : T(0.0); // an attitude: its speeds have no coordinates of their own
-  now.rate[0] = face_speed(face, place.relative, port.part);
-  now.effort = {mul(place.A.R, face.D[port.part].w), mul(place.A.R, face.D[port.part].v)};
+template <class T> inline void measure_cut_joint(const ModelData &m, Workspace<T> &ws, const PortData &port, Measured<T> &now) {
+  const LoopConstraintData &constraint = m.loop_constraints[port.constraint];
+  const LoopConstraintPose<T> place = loop_constraint_pose(m, ws, constraint);
+  JointMotion<T> joint_motion;
+  loop_joint_motion(m, ws, constraint, place.relative, joint_motion);
+  now.s[0] = constraint.nq == constraint.nv ? joint_motion.q[port.part] : T(0.0); // an attitude: its speeds have no coordinates of their own
+  now.rate[0] = face_speed(joint_motion, place.relative, port.part);
+  now.effort = {mul(place.A.R, joint_motion.D[port.part].w), mul(place.A.R, joint_motion.D[port.part].v)};
 }
 
 template <class T, class P> inline void measure_velocity(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now) {
@@ -92,18 +92,18 @@ inline void measure_between(const Workspace<T> &ws, const PortData &port, const 
 // turns: the rotation vector of a pose is wanted
 template <class T>
 DALEMBERT_INLINE void measure(const ModelData &m, Workspace<T> &ws, const PortData &port, const T *q, const T *v, Measured<T> &now, bool turns) {
-  if (port.measure != Measure::hinge) {
-    seen<T>(m, port, [&](const auto &numbers) {
+  if (port.measure != Measure::joint) {
+    table_entry<T>(m, port, [&](const auto &numbers) {
       if (port.measure >= Measure::load_world)
         measure_velocity(ws, port, numbers, now);
       else
         measure_between(ws, port, numbers, now, turns);
     });
-  } else if (port.chord >= 0) {
-    measure_cut_hinge(m, ws, port, now);
+  } else if (port.constraint >= 0) {
+    measure_cut_joint(m, ws, port, now);
   } else {
     now.s[0] = port.coordinate >= 0 ? q[port.coordinate] : T(0.0);
-    now.rate[0] = v[port.freedom];
+    now.rate[0] = v[port.dof];
   }
 }
 
@@ -114,20 +114,20 @@ template <class T> DALEMBERT_INLINE Load<T> at_origin(const Vec3<T> &p, const Ve
 
 // [moment n; force f] on body_b at its point p_B, which is there in the world, world axes, and the opposite on body_a at the
 // same point in space: calls push(body, load in F), not for ground
-template <class T, class Push>
-inline void push_pair(const Workspace<T> &ws, int body_a, int body_b, const Vec3<T> &p_B, const Vec3<T> &point, const Vec3<T> &n,
-                      const Vec3<T> &f, Push &&push) {
+template <class T, class ApplyForce>
+inline void apply_force_pair(const Workspace<T> &ws, int body_a, int body_b, const Vec3<T> &p_B, const Vec3<T> &point, const Vec3<T> &n,
+                      const Vec3<T> &f, ApplyForce &&apply_force) {
   const Pose<T> &A = ws.X_W[body_a], &B = ws.X_W[body_b];
   if (body_b)
-    push(body_b, at_origin(p_B, mul_t(B.R, n), mul_t(B.R, f)));
+    apply_force(body_b, at_origin(p_B, mul_t(B.R, n), mul_t(B.R, f)));
   if (body_a)
-    push(body_a, at_origin(mul_t(A.R, point - A.p), mul_t(A.R, -n), mul_t(A.R, -f)));
+    apply_force(body_a, at_origin(mul_t(A.R, point - A.p), mul_t(A.R, -n), mul_t(A.R, -f)));
 }
 
 // [moment; force] of a port on B, at its origin, world axes
 template <class T> inline Load<T> port_load(const PortData &port, const Measured<T> &now, const T *force) {
   switch (port.measure) {
-  case Measure::hinge:
+  case Measure::joint:
     return {scale(force[0], now.effort.w), scale(force[0], now.effort.v)};
   case Measure::distance:
     return {zero3<T>(), scale(force[0], now.direction)};

@@ -1,13 +1,13 @@
 #include "elements/program.hpp"
-#include "elements/tables.hpp"
+#include "elements/lookup_tables.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 template <class T>
 void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData &program, ProgramPart from, ProgramPart to, T *values,
-               const Branches<T> &branches) {
+               const LawBranches<T> &branches) {
   const Instruction *code = table.instructions + program.first;
-  const int first = from == ProgramPart::settled ? 0 : program.ends[int(from) - 1], end = program.ends[int(to)];
+  const int first = from == ProgramPart::known ? 0 : program.ends[int(from) - 1], end = program.ends[int(to)];
   T *results = values + program.inputs + program.constants;
   for (int k = first; k < end; ++k) {
     const Instruction &i = code[k];
@@ -61,7 +61,7 @@ void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData 
       results[k] = hyperbolic_tangent(values[i.a]);
       break;
     case Operation::absolute:
-      results[k] = branches.sides && i.branch ? select(branches.less_of(i, values[i.a], T(0.0)), -values[i.a], values[i.a]) : absolute(values[i.a]);
+      results[k] = branches.held && i.branch ? select(branches.less_of(i, values[i.a], T(0.0)), -values[i.a], values[i.a]) : absolute(values[i.a]);
       break;
     case Operation::smaller:
       results[k] = select(branches.less_of(i, values[i.a], values[i.b]), values[i.a], values[i.b]);
@@ -74,22 +74,22 @@ void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData 
       break;
     case Operation::lookup: {
       const T at[3] = {values[i.b], values[i.c], values[i.d]};
-      if (branches.sides && i.branch)
-        results[k] = look_up(m, m.tables[i.a], at, branches.pieces(i.branch - 1, at, m.tables[i.a].variables));
+      if (branches.held && i.branch)
+        results[k] = interpolate_table(m, m.tables[i.a], at, branches.pieces(i.branch - 1, at, m.tables[i.a].variables));
       else
-        results[k] = look_up(m, m.tables[i.a], at);
+        results[k] = interpolate_table(m, m.tables[i.a], at);
       break;
     }
     case Operation::floor:
-      results[k] = whole(branches.sides && i.branch ? branches.decisive(i.branch - 1, values[i.a]) : values[i.a]);
+      results[k] = whole(branches.held && i.branch ? branches.switching_value(i.branch - 1, values[i.a]) : values[i.a]);
       break;
     }
   }
 }
 
-template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, double *, const Branches<double> &);
-template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Pack *, const Branches<Pack> &);
-template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Dual *, const Branches<Dual> &);
-template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Interval *, const Branches<Interval> &);
+template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, double *, const LawBranches<double> &);
+template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Pack *, const LawBranches<Pack> &);
+template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Dual *, const LawBranches<Dual> &);
+template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Interval *, const LawBranches<Interval> &);
 
 } // namespace dalembert::DALEMBERT_ISA

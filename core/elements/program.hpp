@@ -1,12 +1,12 @@
 // Formulas of users, as programs: the same for every scalar, so that derivatives and packs come by themselves.
 #pragma once
 
-#include "elements/branches.hpp"
-#include "varied.hpp"
+#include "elements/law_branches.hpp"
+#include "model/parameter_access.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
-// values: the row of numbers of a run (programs.hpp), ModelData's `most_values` of them at most
+// values: the row of numbers of a run (model/program_order.hpp), ModelData's `max_values` of them at most
 
 // what the program is given and its constants, into the row
 template <class T>
@@ -15,7 +15,7 @@ inline void load_program(const ModelData &m, const ProgramTable &table, const Pr
     values[k] = inputs[k];
   if constexpr (varies<T>)
     if (m.varied && &table == &m.joints) {
-      const T *own = numbers_of<T>(m)->joint_constants + program.constant;
+      const T *own = parameters_of<T>(m)->joint_constants + program.constant;
       for (int k = 0; k < program.constants; ++k)
         values[program.inputs + k] = own[k];
       return;
@@ -28,7 +28,7 @@ inline void load_program(const ModelData &m, const ProgramTable &table, const Pr
 // parts of a program, from one to another, on what is in the row
 template <class T>
 void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData &program, ProgramPart from, ProgramPart to, T *values,
-               const Branches<T> &branches = {});
+               const LawBranches<T> &branches = {});
 
 // result k of those that a program gives
 template <class T> DALEMBERT_INLINE const T &result_of(const ProgramTable &table, const ProgramData &program, const T *values, int k) {
@@ -38,9 +38,9 @@ template <class T> DALEMBERT_INLINE const T &result_of(const ProgramTable &table
 // a whole program, or all but what only the energy needs: then what stands for that is no number
 template <class T>
 inline void run_program(const ModelData &m, const ProgramTable &table, const ProgramData &program, const T *inputs, T *values, T *outputs,
-                        const Branches<T> &branches = {}, ProgramPart last = ProgramPart::stored) {
+                        const LawBranches<T> &branches = {}, ProgramPart last = ProgramPart::stored) {
   load_program(m, table, program, inputs, values);
-  run_parts(m, table, program, ProgramPart::settled, last, values, branches);
+  run_parts(m, table, program, ProgramPart::known, last, values, branches);
   for (int k = 0; k < program.outputs; ++k)
     outputs[k] = result_of(table, program, values, k);
 }

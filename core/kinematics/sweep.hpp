@@ -30,8 +30,8 @@
 //     integrate(q, step, out), difference(q0, q1, out)
 #pragma once
 
-#include "kinematics/elimination.hpp"
-#include "stop.hpp"
+#include "kinematics/rank_elimination.hpp"
+#include "runs/stop.hpp"
 #include <initializer_list>
 
 namespace dalembert {
@@ -64,7 +64,7 @@ struct SweepCall {
 
 namespace kinematics {
 
-constexpr int most_corrections = 20;
+constexpr int max_corrections = 20;
 constexpr double settled = 1e-17;  // what is left after a correction, about its square by the slack, that is rounding
 constexpr double part_of_way = 0.2, part_of_error = 0.05; // that a correction, and (3), may be of the way
 constexpr double crossing = 1e-5;  // slack, as a part of the largest, below which branches cross
@@ -76,7 +76,7 @@ struct Point {
   double *q, *v, *a;
 };
 
-struct Room {
+struct SweepWorkspace {
   Elimination factors;
   double *J, *A;       // rows x nv; rows x unknown, scaled
   double *r, *rhs, *x; // rows, rows, unknown
@@ -89,27 +89,27 @@ struct Room {
   int choice;                    // 0: none is known, as in a crossing
 };
 
-template <class Form> std::size_t lay_out(Form &form, std::byte *base, Room &room) {
+template <class Form> std::size_t lay_out(Form &form, std::byte *base, SweepWorkspace &work) {
   Arena arena{base};
-  room.unknown = arena.take<std::int32_t>(std::size_t(form.nv));
-  room.count = base ? 0 : form.nv;
+  work.unknown = arena.take<std::int32_t>(std::size_t(form.nv));
+  work.count = base ? 0 : form.nv;
   for (int f = 0; base && f < form.nv; ++f)
     if (!form.known[f])
-      room.unknown[room.count++] = f;
-  arena.skip(lay_out(form.rows, room.count, base ? arena.here() : nullptr, room.factors));
+      work.unknown[work.count++] = f;
+  arena.skip(lay_out(form.rows, work.count, base ? arena.here() : nullptr, work.factors));
   const std::size_t rows = std::size_t(form.rows), nv = std::size_t(form.nv), nq = std::size_t(form.nq);
-  room.J = arena.take<double>(rows * nv);
-  room.A = arena.take<double>(rows * std::size_t(room.count));
-  room.r = arena.take<double>(rows);
-  room.rhs = arena.take<double>(rows);
-  room.x = arena.take<double>(std::size_t(room.count));
-  room.step = arena.take<double>(nv);
-  room.back = arena.take<double>(nv);
-  room.signs = arena.take<unsigned char>(nv);
-  room.others = arena.take<unsigned char>(nv);
-  room.choice = 0;
-  room.known_before = room.regular = false;
-  for (Point *point : {&room.here, &room.next, &room.before}) {
+  work.J = arena.take<double>(rows * nv);
+  work.A = arena.take<double>(rows * std::size_t(work.count));
+  work.r = arena.take<double>(rows);
+  work.rhs = arena.take<double>(rows);
+  work.x = arena.take<double>(std::size_t(work.count));
+  work.step = arena.take<double>(nv);
+  work.back = arena.take<double>(nv);
+  work.signs = arena.take<unsigned char>(nv);
+  work.others = arena.take<unsigned char>(nv);
+  work.choice = 0;
+  work.known_before = work.regular = false;
+  for (Point *point : {&work.here, &work.next, &work.before}) {
     point->q = arena.take<double>(nq);
     point->v = arena.take<double>(nv);
     point->a = arena.take<double>(nv);
@@ -118,16 +118,16 @@ template <class Form> std::size_t lay_out(Form &form, std::byte *base, Room &roo
 }
 
 // unknown columns of J, scaled; rows that bind speeds alone count only if `all`
-template <class Form> void scale_matrix(Form &form, Room &room, bool all) {
+template <class Form> void scale_matrix(Form &form, SweepWorkspace &work, bool all) {
   for (int i = 0; i < form.rows; ++i) {
     const double scale = form.row_scale[i] != 0.0 ? form.row_scale[i] : all ? 1.0 : 0.0;
-    for (int k = 0; k < room.count; ++k)
-      room.A[std::ptrdiff_t(i) * room.count + k] = scale * form.column_scale[room.unknown[k]] * room.J[std::ptrdiff_t(i) * form.nv + room.unknown[k]];
+    for (int k = 0; k < work.count; ++k)
+      work.A[std::ptrdiff_t(i) * work.count + k] = scale * form.column_scale[work.unknown[k]] * work.J[std::ptrdiff_t(i) * form.nv + work.unknown[k]];
   }
 }
-template <class Form> void take_matrix(Form &form, Room &room, bool all) {
-  scale_matrix(form, room, all);
-  factor(room.factors, room.A);
+template <class Form> void take_matrix(Form &form, SweepWorkspace &work, bool all) {
+  scale_matrix(form, work, all);
+  factor(work.factors, work.A);
 }
 
 template <class Form> double length(Form &form, const double *step) {
@@ -141,54 +141,54 @@ template <class Form> double length(Form &form, const double *step) {
 }
 
 // Newton's corrections of q, laws having been looked at; corrected: how far they led. Leaves J and its factors at q.
-template <class Form> bool correct(Form &form, Room &room, double *q, double floor, double &corrected, std::int64_t &count) {
+template <class Form> bool correct(Form &form, SweepWorkspace &work, double *q, double floor, double &corrected, std::int64_t &count) {
   corrected = 0.0;
   double before = 1e300;
   bool last = false;
-  for (int round = 0; round < most_corrections; ++round) {
-    form.positions(q, room.r, room.J);
+  for (int round = 0; round < max_corrections; ++round) {
+    form.positions(q, work.r, work.J);
     double worst = 0.0;
     for (int i = 0; i < form.rows; ++i) {
-      room.rhs[i] = -form.row_scale[i] * room.r[i];
-      if (!(std::fabs(room.rhs[i]) <= worst))
-        worst = std::fabs(room.rhs[i]);
+      work.rhs[i] = -form.row_scale[i] * work.r[i];
+      if (!(std::fabs(work.rhs[i]) <= worst))
+        worst = std::fabs(work.rhs[i]);
     }
     if (!(worst < 1e6))
       return false;
-    take_matrix(form, room, false);
+    take_matrix(form, work, false);
     if (last || worst <= 0.01 * floor)
       return worst <= 1e3 * floor;
-    solve(room.factors, room.rhs, room.x);
+    solve(work.factors, work.rhs, work.x);
     for (int f = 0; f < form.nv; ++f)
-      room.step[f] = 0.0;
-    for (int k = 0; k < room.count; ++k)
-      room.step[room.unknown[k]] = form.column_scale[room.unknown[k]] * room.x[k];
-    const double size = length(form, room.step);
+      work.step[f] = 0.0;
+    for (int k = 0; k < work.count; ++k)
+      work.step[work.unknown[k]] = form.column_scale[work.unknown[k]] * work.x[k];
+    const double size = length(form, work.step);
     ++count;
     if (!(size < 1e3) || (round > 1 && size > 0.5 * before && size > 1e-10))
       return false;
-    form.integrate(q, room.step, q);
+    form.integrate(q, work.step, q);
     corrected += size;
     before = size;
-    last = size * size < settled * room.factors.slack || size < 1e-10; // once more, for the matrix at q
+    last = size * size < settled * work.factors.slack || size < 1e-10; // once more, for the matrix at q
   }
   return false;
 }
 
 // x (nv), with known ones in their places: J x = b; a guess stands in what the rank leaves open. False if rows contradict.
 // noise: how large motions are whose rounding may be taken for one of the rows
-template <class Form> bool rates(Form &form, Room &room, const double *b, double noise, double *x) {
+template <class Form> bool rates(Form &form, SweepWorkspace &work, const double *b, double noise, double *x) {
   double size = 0.0, missed = 0.0, asked = 0.0;
   for (int round = 0; round < 2; ++round) { // the second looks at what is left, and removes the rounding of the first
     missed = 0.0; // compared with all terms that there were: at rest those of the last round are rounding themselves
     for (int i = 0; i < form.rows; ++i) {
       const double scale = form.row_scale[i] != 0.0 ? form.row_scale[i] : 1.0;
-      const double *line = room.J + std::ptrdiff_t(i) * form.nv;
+      const double *line = work.J + std::ptrdiff_t(i) * form.nv;
       double sum = b[i], terms = std::fabs(b[i]);
       for (int f = 0; f < form.nv; ++f)
         if (line[f] != 0.0)
           sum -= line[f] * x[f], terms += std::fabs(line[f] * x[f]);
-      room.rhs[i] = scale * sum;
+      work.rhs[i] = scale * sum;
       if (round == 0) { // what is asked of the unknowns
         double known = b[i];
         for (int f = 0; f < form.nv; ++f)
@@ -197,29 +197,29 @@ template <class Form> bool rates(Form &form, Room &room, const double *b, double
         asked = scale * std::fabs(known) > asked ? scale * std::fabs(known) : asked;
       }
       size = scale * terms > size ? scale * terms : size;
-      if (!(std::fabs(room.rhs[i]) <= missed))
-        missed = std::fabs(room.rhs[i]);
+      if (!(std::fabs(work.rhs[i]) <= missed))
+        missed = std::fabs(work.rhs[i]);
     }
-    solve(room.factors, room.rhs, room.x);
-    for (int k = 0; k < room.count; ++k)
-      x[room.unknown[k]] += form.column_scale[room.unknown[k]] * room.x[k];
+    solve(work.factors, work.rhs, work.x);
+    for (int k = 0; k < work.count; ++k)
+      x[work.unknown[k]] += form.column_scale[work.unknown[k]] * work.x[k];
   }
   const double rounding = 1e-8 * size + 1e-12 * (noise + length(form, x)) + 1e-300;
   // in a crossing, rows that were left out are obeyed as well as the prediction is good; at a dead point they are not. Nothing
   // may be asked of the unknowns there (`asked` is zero): then what is missed is compared with the terms of the rows
-  return missed <= rounding || (room.factors.rank < room.count && missed <= near * (asked + noise));
+  return missed <= rounding || (work.factors.rank < work.count && missed <= near * (asked + noise));
 }
 
 // speeds and accelerations at a position, its matrix and factors being there; what they were is the guess
-template <class Form> bool move(Form &form, Room &room, Point &at) {
+template <class Form> bool move(Form &form, SweepWorkspace &work, Point &at) {
   form.pace(at.v);
-  form.rates(room.r);
-  if (!rates(form, room, room.r, 0.0, at.v))
+  form.rates(work.r);
+  if (!rates(form, work, work.r, 0.0, at.v))
     return false;
-  const double speed = length(form, at.v);
+  const double velocity = length(form, at.v);
   form.press(at.a);
-  form.bends(at.q, at.v, room.r);
-  return rates(form, room, room.r, speed * speed, at.a);
+  form.bends(at.q, at.v, work.r);
+  return rates(form, work, work.r, velocity * velocity, at.a);
 }
 
 template <class Form> void copy(Form &form, const Point &from, Point &to) {
@@ -231,134 +231,134 @@ template <class Form> void copy(Form &form, const Point &from, Point &to) {
 }
 
 // (3), and whether it is small; the way stands in room.back
-template <class Form> bool same_branch(Form &form, Room &room, double h) {
-  const Point &from = room.here, &to = room.next;
-  form.difference(from.q, to.q, room.back);
-  const double way = length(form, room.back);
+template <class Form> bool is_same_branch(Form &form, SweepWorkspace &work, double h) {
+  const Point &from = work.here, &to = work.next;
+  form.difference(from.q, to.q, work.back);
+  const double outcome = length(form, work.back);
   for (int f = 0; f < form.nv; ++f)
-    room.step[f] = room.back[f] - 0.5 * h * (from.v[f] + to.v[f]) - h * h / 12.0 * (from.a[f] - to.a[f]);
-  return length(form, room.step) <= part_of_error * way + 1e-9;
+    work.step[f] = work.back[f] - 0.5 * h * (from.v[f] + to.v[f]) - h * h / 12.0 * (from.a[f] - to.a[f]);
+  return length(form, work.step) <= part_of_error * outcome + 1e-9;
 }
 
 // Keeps the signs of the pivots at the position whose factors are there, none in a crossing; and how small pivots have to be
 // for one: compared with the largest on the way, or, where it begins close to a crossing, with what is usual.
-inline void keep_signs(Room &room) {
-  const double slack = room.factors.slack, usual = 1e-3 * slack < 1e-6 ? 1e-3 * slack : 1e-6;
+inline void keep_signs(SweepWorkspace &work) {
+  const double slack = work.factors.slack, usual = 1e-3 * slack < 1e-6 ? 1e-3 * slack : 1e-6;
   for (const double least : {crossing * slack, usual})
-    room.factors.least = least > room.factors.least ? least : room.factors.least;
-  const bool regular = room.factors.rank == room.count;
-  room.choice = regular ? room.factors.choice : 0;
-  for (int k = 0; regular && k < room.count; ++k)
-    room.signs[k] = room.factors.line(k)[k] < 0.0;
+    work.factors.least = least > work.factors.least ? least : work.factors.least;
+  const bool regular = work.factors.rank == work.count;
+  work.choice = regular ? work.factors.choice : 0;
+  for (int k = 0; regular && k < work.count; ++k)
+    work.signs[k] = work.factors.line(k)[k] < 0.0;
 }
 
 // Whether all pivots have at `next`, whose factors are there, the signs that they have at `here`; rows that were chosen since
 // are looked at there too. Where one of the positions is a crossing, nothing can be said.
-template <class Form> bool same_signs(Form &form, Room &room) {
-  if (!form.oriented || !room.choice || room.factors.rank < room.count)
+template <class Form> bool same_signs(Form &form, SweepWorkspace &work) {
+  if (!form.oriented || !work.choice || work.factors.rank < work.count)
     return true;
-  if (room.choice != room.factors.choice) {
-    for (int k = 0; k < room.count; ++k)
-      room.others[k] = room.factors.line(k)[k] < 0.0;
-    if (!form.look(room.here.t))
+  if (work.choice != work.factors.choice) {
+    for (int k = 0; k < work.count; ++k)
+      work.others[k] = work.factors.line(k)[k] < 0.0;
+    if (!form.look(work.here.t))
       return false;
-    form.positions(room.here.q, room.r, room.J);
-    scale_matrix(form, room, false);
-    const bool known = signs_of(room.factors, room.A, room.signs);
-    form.look(room.next.t);
-    form.positions(room.next.q, room.r, room.J);
-    take_matrix(form, room, false);
-    room.choice = known ? room.factors.choice : 0;
+    form.positions(work.here.q, work.r, work.J);
+    scale_matrix(form, work, false);
+    const bool known = signs_of(work.factors, work.A, work.signs);
+    form.look(work.next.t);
+    form.positions(work.next.q, work.r, work.J);
+    take_matrix(form, work, false);
+    work.choice = known ? work.factors.choice : 0;
     if (!known)
       return false;
-    for (int k = 0; k < room.count; ++k)
-      if (room.others[k] != room.signs[k])
+    for (int k = 0; k < work.count; ++k)
+      if (work.others[k] != work.signs[k])
         return false;
     return true;
   }
-  for (int k = 0; k < room.count; ++k)
-    if ((room.factors.line(k)[k] < 0.0) != (room.signs[k] != 0))
+  for (int k = 0; k < work.count; ++k)
+    if ((work.factors.line(k)[k] < 0.0) != (work.signs[k] != 0))
       return false;
   return true;
 }
 
 // Adds to a step from `here`, of v and a, what the way from `before` tells of higher rates: the polynomial of degree five
 // that has position, speed and acceleration of both.
-template <class Form> void extrapolate(Form &form, Room &room, double h) {
-  const Point &from = room.before, &at = room.here;
+template <class Form> void extrapolate(Form &form, SweepWorkspace &work, double h) {
+  const Point &from = work.before, &at = work.here;
   const double H = at.t - from.t, s = h / H;
-  if (!room.known_before || !(std::fabs(s) <= 2.0) || s < 0.0)
+  if (!work.known_before || !(std::fabs(s) <= 2.0) || s < 0.0)
     return;
-  form.difference(from.q, at.q, room.back);
+  form.difference(from.q, at.q, work.back);
   for (int f = 0; f < form.nv; ++f) {
-    const double A = -room.back[f] + H * at.v[f] - 0.5 * H * H * at.a[f], B = H * (from.v[f] - at.v[f] + H * at.a[f]);
+    const double A = -work.back[f] + H * at.v[f] - 0.5 * H * H * at.a[f], B = H * (from.v[f] - at.v[f] + H * at.a[f]);
     const double C = H * H * (from.a[f] - at.a[f]), third = -0.5 * (C + 20.0 * A + 8.0 * B);
     const double more = s * s * s * (third + s * (5.0 * A + B + 2.0 * third + s * (4.0 * A + B + third)));
-    room.step[f] += more;
+    work.step[f] += more;
   }
 }
 
-enum class Way { reached, failed, host, contradicted, too_long };
+enum class SweepOutcome { reached, failed, host, contradicted, too_long };
 
 // from `here` to t into `next`
-template <class Form> Way go(Form &form, Room &room, double t, double floor, SweepCall &call) {
-  const double h = t - room.here.t;
+template <class Form> SweepOutcome sweep_to(Form &form, SweepWorkspace &work, double t, double floor, SweepCall &call) {
+  const double h = t - work.here.t;
   if (!form.look(t))
-    return Way::host;
-  copy(form, room.here, room.next);
-  room.next.t = t;
+    return SweepOutcome::host;
+  copy(form, work.here, work.next);
+  work.next.t = t;
   for (int f = 0; f < form.nv; ++f) {
-    room.step[f] = h * room.here.v[f] + 0.5 * h * h * room.here.a[f];
-    room.next.v[f] += h * room.here.a[f];
+    work.step[f] = h * work.here.v[f] + 0.5 * h * h * work.here.a[f];
+    work.next.v[f] += h * work.here.a[f];
   }
-  extrapolate(form, room, h);
-  const double way = length(form, room.step);
-  if (!(way < 1.5))
-    return Way::too_long;
-  form.integrate(room.here.q, room.step, room.next.q);
-  form.place(room.next.q);
+  extrapolate(form, work, h);
+  const double outcome = length(form, work.step);
+  if (!(outcome < 1.5))
+    return SweepOutcome::too_long;
+  form.integrate(work.here.q, work.step, work.next.q);
+  form.place(work.next.q);
   double corrected;
-  if (!correct(form, room, room.next.q, floor, corrected, call.corrections) || corrected > part_of_way * way + 1e-7)
-    return Way::failed;
-  if ((room.factors.rank < room.count && way > near) || !same_signs(form, room))
-    return Way::failed;
-  if (!move(form, room, room.next))
-    return room.factors.rank == room.count ? Way::contradicted : Way::failed;
-  return same_branch(form, room, h) ? Way::reached : Way::failed;
+  if (!correct(form, work, work.next.q, floor, corrected, call.corrections) || corrected > part_of_way * outcome + 1e-7)
+    return SweepOutcome::failed;
+  if ((work.factors.rank < work.count && outcome > near) || !same_signs(form, work))
+    return SweepOutcome::failed;
+  if (!move(form, work, work.next))
+    return work.factors.rank == work.count ? SweepOutcome::contradicted : SweepOutcome::failed;
+  return is_same_branch(form, work, h) ? SweepOutcome::reached : SweepOutcome::failed;
 }
 
 // `next` has been reached, and its signs are kept
-inline void advance(Room &room, bool first) {
-  room.known_before = !first && room.choice != 0 && room.regular;
-  room.regular = room.choice != 0;
-  std::swap(room.before, room.here);
-  std::swap(room.here, room.next);
+inline void advance(SweepWorkspace &work, bool first) {
+  work.known_before = !first && work.choice != 0 && work.regular;
+  work.regular = work.choice != 0;
+  std::swap(work.before, work.here);
+  std::swap(work.here, work.next);
 }
 
-template <class Form> void record(Form &form, Room &room, const Point &at, SweepCall &call, std::ptrdiff_t row) {
+template <class Form> void record(Form &form, SweepWorkspace &work, const Point &at, SweepCall &call, std::ptrdiff_t row) {
   for (int k = 0; k < form.nq; ++k)
     call.q[row * form.nq + k] = call.q_last[k] = at.q[k];
   for (int f = 0; f < form.nv; ++f) {
     call.v[row * form.nv + f] = call.v_last[f] = at.v[f];
     call.a[row * form.nv + f] = at.a[f];
   }
-  call.slack[row] = room.factors.slack;
+  call.slack[row] = work.factors.slack;
   call.t_last = at.t;
   call.done = row + 1;
 }
 
-template <class Form> bool jerk(Form &form, Room &room, const Point &at, double *j) {
+template <class Form> bool jerk(Form &form, SweepWorkspace &work, const Point &at, double *j) {
   for (int f = 0; f < form.nv; ++f)
     j[f] = 0.0;
-  if (!form.thirds(at.q, at.v, at.a, room.r, j))
+  if (!form.thirds(at.q, at.v, at.a, work.r, j))
     return false;
-  rates(form, room, room.r, 0.0, j); // at a singular position the rank leaves some open
+  rates(form, work, work.r, 0.0, j); // at a singular position the rank leaves some open
   return true;
 }
 
 // the first position of a sweep, or one that is given
-template <class Form> SweepStatus begin(Form &form, Room &room, double t, const double *q, double floor, SweepCall &call) {
-  Point &at = room.next;
+template <class Form> SweepStatus begin(Form &form, SweepWorkspace &work, double t, const double *q, double floor, SweepCall &call) {
+  Point &at = work.next;
   at.t = t;
   if (!form.look(t))
     return SweepStatus::host;
@@ -367,73 +367,73 @@ template <class Form> SweepStatus begin(Form &form, Room &room, double t, const 
   for (int f = 0; f < form.nv; ++f)
     at.v[f] = at.a[f] = 0.0;
   if (call.placed) {
-    form.positions(at.q, room.r, room.J);
-    take_matrix(form, room, true);
+    form.positions(at.q, work.r, work.J);
+    take_matrix(form, work, true);
   } else {
     form.place(at.q);
     double corrected;
-    if (!correct(form, room, at.q, floor, corrected, call.corrections))
+    if (!correct(form, work, at.q, floor, corrected, call.corrections))
       return SweepStatus::open;
   }
-  if (room.factors.rank < room.count)
+  if (work.factors.rank < work.count)
     return SweepStatus::undetermined;
-  return move(form, room, at) ? SweepStatus::finished : SweepStatus::contradicted;
+  return move(form, work, at) ? SweepStatus::finished : SweepStatus::contradicted;
 }
 
 } // namespace kinematics
 
 // floor: scaled residual that rounding alone may leave
-template <class Form> SweepStatus sweep(Form &form, kinematics::Room &room, double floor, SweepCall &call) {
+template <class Form> SweepStatus sweep(Form &form, kinematics::SweepWorkspace &work, double floor, SweepCall &call) {
   using namespace kinematics;
   const auto finish = [&](std::ptrdiff_t row) {
-    record(form, room, room.next, call, row);
-    const bool fine = !call.jerk || jerk(form, room, room.next, call.jerk + row * form.nv);
+    record(form, work, work.next, call, row);
+    const bool fine = !call.jerk || jerk(form, work, work.next, call.jerk + row * form.nv);
     if (!call.placed)
-      keep_signs(room);
-    advance(room, row == 0 || call.placed);
+      keep_signs(work);
+    advance(work, row == 0 || call.placed);
     return fine;
   };
   for (std::ptrdiff_t row = 0; row < call.count; ++row) {
     if (row == 0 || call.placed) {
       if (call.stop())
         return SweepStatus::stopped;
-      const SweepStatus status = begin(form, room, call.times[row], call.q + row * form.nq, floor, call);
+      const SweepStatus status = begin(form, work, call.times[row], call.q + row * form.nq, floor, call);
       if (status != SweepStatus::finished)
         return status;
       if (!finish(row))
         return SweepStatus::host;
       continue;
     }
-    const double begin_at = room.here.t, whole = call.times[row] - begin_at;
+    const double begin_at = work.here.t, whole = call.times[row] - begin_at;
     double part = 1.0;
     for (const std::int64_t last = call.steps + call.most;;) {
       if (call.stop())
         return SweepStatus::stopped;
       if (call.steps == last)
         return SweepStatus::far;
-      const double rest = call.times[row] - room.here.t, h = part * whole;
+      const double rest = call.times[row] - work.here.t, h = part * whole;
       const bool arrives = std::fabs(h) >= std::fabs(rest) * (1.0 - 1e-9);
-      const Way way = go(form, room, arrives ? call.times[row] : room.here.t + h, floor, call);
+      const SweepOutcome outcome = sweep_to(form, work, arrives ? call.times[row] : work.here.t + h, floor, call);
       ++call.steps;
-      if (way == Way::host)
+      if (outcome == SweepOutcome::host)
         return SweepStatus::host;
-      if (way == Way::reached) {
-        call.crossings += room.factors.rank < room.count;
+      if (outcome == SweepOutcome::reached) {
+        call.crossings += work.factors.rank < work.count;
         if (arrives)
           break;
-        keep_signs(room);
-        advance(room, false);
+        keep_signs(work);
+        advance(work, false);
         for (int k = 0; k < form.nq; ++k)
-          call.q_last[k] = room.here.q[k];
+          call.q_last[k] = work.here.q[k];
         for (int f = 0; f < form.nv; ++f)
-          call.v_last[f] = room.here.v[f];
-        call.t_last = room.here.t;
+          call.v_last[f] = work.here.v[f];
+        call.t_last = work.here.t;
         part *= 2.0;
         continue;
       }
       part *= 0.5;
       if (part < shortest || !(std::fabs(part * whole) > 1e-15 * std::fabs(call.times[row])))
-        return way == Way::contradicted ? SweepStatus::contradicted : way == Way::too_long ? SweepStatus::far : SweepStatus::ended;
+        return outcome == SweepOutcome::contradicted ? SweepStatus::contradicted : outcome == SweepOutcome::too_long ? SweepStatus::far : SweepStatus::ended;
     }
     if (!finish(row))
       return SweepStatus::host;

@@ -74,11 +74,11 @@ bool Form::look(double t) {
 
 SweepStatus sweep_rows(const Rows &rows, const double *values, const double *row_scale, const double *column_scale, double floor, SweepCall &call) {
   Form form(rows, call, values, row_scale, column_scale);
-  kinematics::Room room;
-  std::vector<std::byte> memory(kinematics::lay_out(form, nullptr, room) + 64);
+  kinematics::SweepWorkspace work;
+  std::vector<std::byte> memory(kinematics::lay_out(form, nullptr, work) + 64);
   const auto start = reinterpret_cast<std::uintptr_t>(memory.data());
-  kinematics::lay_out(form, memory.data() + (64 - start % 64) % 64, room);
-  return sweep(form, room, floor, call);
+  kinematics::lay_out(form, memory.data() + (64 - start % 64) % 64, work);
+  return sweep(form, work, floor, call);
 }
 
 } // namespace dalembert::natural

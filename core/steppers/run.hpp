@@ -5,7 +5,7 @@
 // is one block that the caller owns: a copy of it, and of the Run, is a checkpoint.
 #pragma once
 
-#include "stop.hpp"
+#include "runs/stop.hpp"
 #include "system/conditions.hpp"
 #include <algorithm>
 #include <cmath>
@@ -18,12 +18,12 @@ enum class Outcome : std::int32_t {
   paused,     // the number of steps asked for
   underflow,  // no step is small enough
   not_finite, // accelerations are not finite, however small the step
-  host,       // what is evaluated outside has failed
-  apart,      // the loops cannot be closed after a step
+  callback_failed, // what is evaluated outside has failed
+  loops_open, // the loops cannot be closed after a step
   stiff,      // explicit steps are held back by stability, not by accuracy
   stopped,    // by the recorder, or because it was asked to
-  unsolved,   // the equations of an implicit step cannot be solved
-  crawls,     // steps have become so short that the end is out of reach
+  newton_failed, // the equations of an implicit step cannot be solved
+  stagnated, // steps have become so short that the end is out of reach
 };
 
 struct Counts {
@@ -32,36 +32,36 @@ struct Counts {
 };
 
 // Times at which the equations of motion may jump, increasing.
-struct Breaks {
+struct DiscontinuityTimes {
   const double *times;
   std::ptrdiff_t count;
 };
 
 // The time from one break to the next. A step that ends at a break sees what is before it, one that begins there what is
 // after it: times are looked at from a few roundings inside.
-struct Stretch {
+struct SmoothInterval {
   double from = -std::numeric_limits<double>::infinity(), to = -from, end = -from; // end: the break itself
 
-  static Stretch around(const Breaks &breaks, double t) {
+  static SmoothInterval around(const DiscontinuityTimes &breaks, double t) {
     const auto roundings = [](double time) { return std::fmax(2e-15 * std::fabs(time), 1e-300); };
     const double *last = breaks.times + breaks.count, *next = std::upper_bound(breaks.times, last, t);
-    Stretch s;
+    SmoothInterval s;
     if (next != breaks.times)
       s.from = next[-1] + roundings(next[-1]);
     if (next != last)
       s.end = *next, s.to = *next - roundings(*next);
     return s;
   }
-  double seen(double t) const { return t < from ? from : t > to ? to : t; }
+  double clamp(double t) const { return t < from ? from : t > to ? to : t; }
 };
 
 // Looks now and then whether the steps of late say that the rest would take steps without end, or more than they did by
 // far: such runs are given up, for Python to take them again one by one and to look closer.
-struct Pace {
+struct StagnationMonitor {
   std::int64_t steps = 0;
   double t = 0.0, longest = 0.0; // mean length of steps between two looks
 
-  bool crawls(std::int64_t taken, double now, double until) {
+  bool is_stagnant(std::int64_t taken, double now, double until) {
     constexpr std::int64_t look = 5000;
     constexpr double without_end = 1e9;
     constexpr double far = 1e4, slower = 1e2; // steps to the end, and how much shorter they are than before
@@ -76,40 +76,57 @@ struct Pace {
   }
 };
 
+// Counts steps in which stability, not accuracy, bounds the length (Hairer, Wanner 1996, section IV.2): equations are stiff after
+// fifteen of them, with fewer than six others in a row between them.
+struct StiffnessCounter {
+  std::int32_t stiff = 0, calm = 0;
+
+  bool detected() const { return stiff >= 15; }
+  void add(bool is_stiff) {
+    if (is_stiff) {
+      calm = 0;
+      ++stiff;
+    } else if (++calm >= 6) {
+      stiff = 0;
+    }
+  }
+};
+
 struct Run {
-  std::int32_t method;          // number of the stepper in the table (steppers/table.hpp)
+  std::int32_t method;          // number of the stepper in the table (steppers/methods/registry.hpp)
   double rtol, max_step, fixed_step;
   const double *atol;           // of increments: nv positions, nv speeds, nx element states
   double spectral_radius;       // of generalised alpha at infinity
   bool project;                 // positions and speeds onto the loops after every step
-  bool watch;                   // for stiffness
-  bool judged;                  // errors are not looked at: the step was accepted before
+  bool detect_stiffness;                   // for stiffness
+  bool error_control_off;                  // errors are not looked at: the step was accepted before
   Conditions conditions;
-  Breaks breaks;                // steps end there, and what comes after begins afresh
+  DiscontinuityTimes discontinuities;                // steps end there, and what comes after begins afresh
   // where it has got to
-  Stretch stretch;              // between two breaks
+  SmoothInterval interval;              // between two breaks
   std::int32_t arrived;         // at a break, whose other side has not been looked at yet
-  double cut;                   // the length of a step to a threshold that was found in a longer one; 0: none
-  double cut_slope;             // of what is left to the threshold over time there; 0: the length has been improved already
-  std::int32_t in_a_row;        // steps that ended at thresholds, one after the other
-  std::int32_t stalls;          // thresholds passed since the last step
-  std::int32_t monitor_known;   // what switching functions take where the run is (steppers/monitor.hpp)
-  std::int32_t led_in;          // steps in a row that were shortened to lead into a change of a branch that is not held
-  std::int32_t let_go;          // from 1: the first threshold whose branch is not held any more, because it changes too often; 0: none
-  double let_go_time;           // when that was
-  std::int32_t missed_threshold; // fixed steps: the first switching function that changed sign and back in one (Counts::missed)
+  double step_to_switch;                   // the length of a step to a threshold that was found in a longer one; 0: none
+  double switch_slope;             // of what is left to the threshold over time there; 0: the length has been improved already
+  std::int32_t consecutive_switches;        // steps that ended at thresholds, one after the other
+  std::int32_t switches_without_step;          // thresholds passed since the last step
+  std::int32_t monitor_known;   // what switching functions take where the run is (steppers/switching/monitor.hpp)
+  std::int32_t lead_in_steps;          // steps in a row that were shortened to lead into a change of a branch that is not held
+  std::int32_t released_function;          // from 1: the first threshold whose branch is not held any more, because it changes too often; 0: none
+  double release_time;           // when that was
+  std::int32_t missed_function; // fixed steps: the first switching function that changed sign and back in one (Counts::missed)
   double missed_time;           // when it did
-  const double *begin_sides;    // of thresholds, to begin with; null: as the state says
-  const double *fixed_sides;    // of thresholds: mixtures that are held all along, or, 0, to slide along to begin with; null: none
+  const double *initial_branches;    // of thresholds, to begin with; null: as the state says
+  const double *fixed_branches;    // of thresholds: mixtures that are held all along, or, 0, to slide along to begin with; null: none
   double t, step, begin, length; // length: of the last step, which began at `begin`
   double old_error;
-  std::int32_t stiff_signs, calm_signs, rejected_last, started;
-  std::int32_t near_tries;       // steps in a row that were rejected near a singular position
+  StiffnessCounter stiffness;
+  std::int32_t rejected_last, started;
+  std::int32_t near_singular_rejections;       // steps in a row that were rejected near a singular position
   double near_step;              // the first of them
-  double usual_slack;            // of the loops: the best that a step has had
+  double usual_min_pivot;            // of the loops: the best that a step has had
   double noise[2];               // what rounding alone makes of positions and speeds there: no error below it is seen
   double worst;                  // largest error in units of the tolerance at the last rejection
-  std::int32_t worst_freedom;
+  std::int32_t worst_dof;
   Counts counts;
 };
 
@@ -128,29 +145,29 @@ struct Samples {
 };
 
 // a run that a lane takes up: where it begins and where its samples go
-struct LaneRun {
+struct SimdRunInput {
   std::ptrdiff_t number = -1;                  // among all
   const double *q = nullptr, *v = nullptr, *x = nullptr;
-  const ModelData *own = nullptr;              // its model, where runs differ in own numbers; null: all as one
+  const ModelData *variant = nullptr;              // its model, where runs differ in own numbers; null: all as one
   const double *parameters = nullptr;          // of its elements, where runs differ in them; null: those of the conditions
   double *samples_q = nullptr, *samples_v = nullptr, *samples_x = nullptr;
-  Breaks breaks{};
+  DiscontinuityTimes discontinuities{};
 };
 
 // Runs one after the other, as lanes become free. `next` gives false when there is none left; what it points to is read before
 // the next call.
-struct LaneFeed {
+struct RunQueue {
   void *self;
-  bool (*next)(void *self, LaneRun &run);
-  void (*ended)(void *self, const LaneRun &run, Outcome outcome, double reached, const Counts &counts);
+  bool (*next)(void *self, SimdRunInput &run);
+  void (*ended)(void *self, const SimdRunInput &run, Outcome outcome, double reached, const Counts &counts);
   Stop stop;
 };
 
 // Hinge forces of a control at many states, a row for each: tau (rows x nv), and marks of those that it could not give. False
 // to stop all runs.
-struct ControlOfMany {
+struct BatchedControl {
   void *self;
-  bool (*ask)(void *self, std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v, const double *x,
+  bool (*evaluate)(void *self, std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v, const double *x,
               double *tau, unsigned char *failed);
 };
 
@@ -160,7 +177,7 @@ struct IntegratorSet {
   std::size_t (*bytes)(const ModelData &, int method);
   // sets the state, evaluates there; with `project` the state is moved onto the loops first
   Outcome (*start)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v, const double *x);
-  Outcome (*advance)(const ModelData &, Run &, std::byte *memory, double until, std::int64_t most_steps, Samples &, const Recorder &);
+  Outcome (*advance)(const ModelData &, Run &, std::byte *memory, double until, std::int64_t max_steps, Samples &, const Recorder &);
   // the current state: q v x a dx, and the sides of thresholds (null: none are held)
   void (*state)(const ModelData &, const Run &, std::byte *memory, const double **parts);
   // dense output of the step of length h from the state set by `start` to q1 v1 x1, at fractions of it
@@ -170,10 +187,10 @@ struct IntegratorSet {
   // cannot go on in lanes end with the outcome `stiff`. With a control all registers go side by side, so that it is asked about
   // the states of all of them at once; without one there is one register.
   int lanes;
-  bool (*runs_in_lanes)(const ModelData &, const Run &, bool own); // own: with own numbers in each lane
-  std::size_t (*bytes_lanes)(const ModelData &, int packs);
-  void (*run_lanes)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &, const LaneFeed &, int packs,
-                    const ControlOfMany *control);
+  bool (*supports_simd_batch)(const ModelData &, const Run &, bool own); // own: with own numbers in each lane
+  std::size_t (*simd_batch_bytes)(const ModelData &, int packs);
+  void (*run_simd_batch)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &, const RunQueue &, int packs,
+                    const BatchedControl *control);
 };
 
 const IntegratorSet &best_integrators();

@@ -1,43 +1,45 @@
 // What may differ between two evaluations of one model, and the state that is evaluated.
 #pragma once
 
-#include "model.hpp"
+#include "model/model_data.hpp"
+#include <cstdint>
+#include <vector>
 
 namespace dalembert {
 
 // Laws and forces that are evaluated outside; returns false to stop.
 //   laws (3 per hosted law), tau (nv), loads (users x 6: [moment; force] at the origin of each body, world axes)
-struct Host {
+struct Callbacks {
   bool (*evaluate)(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads);
   void *self;
-  bool pushes; // gives tau and loads, not laws only
-  bool looks;  // laws depend on the state, not on time only
+  bool gives_forces; // gives tau and loads, not laws only
+  bool depends_on_state;  // laws depend on the state, not on time only
 };
 
 // Hinge forces that hold from one time to the next, as a control that is sampled gives them; none before the first.
-struct Answers {
+struct SampledForces {
   const double *times, *tau; // increasing; nv each
   std::ptrdiff_t count;
 };
 
 struct Conditions {
   const double *parameters = nullptr;   // numbers of the elements
-  std::ptrdiff_t apart = 0;             // numbers between the parameters of one state and the next; 0: all have the same
+  std::ptrdiff_t parameter_stride = 0;             // numbers between the parameters of one state and the next; 0: all have the same
   Functions functions{};
-  const unsigned char *given = nullptr; // freedoms whose acceleration is prescribed, by drives or locks; null if none
-  const unsigned char *paced = nullptr; // whose speed is
-  const unsigned char *placed = nullptr; // whose position is
-  const unsigned char *active = nullptr; // chords that hold; null: all
-  const unsigned char *held = nullptr;   // speeds of cut hinges that are held; null: none
-  const Host *host = nullptr;
-  const Answers *answers = nullptr;
-  const double *sides = nullptr;         // of thresholds: the branches that are held (elements/branches.hpp); 0: the motion slides there; null: none
-  std::ptrdiff_t sides_apart = 0;        // numbers between the sides of one lane and the next
+  const unsigned char *acceleration_prescribed = nullptr; // freedoms whose acceleration is prescribed, by drives or locks; null if none
+  const unsigned char *velocity_prescribed = nullptr; // whose speed is
+  const unsigned char *position_prescribed = nullptr; // whose position is
+  const unsigned char *constraint_active = nullptr; // chords that hold; null: all
+  const unsigned char *cut_velocity_locked = nullptr;   // speeds of cut hinges that are held; null: none
+  const Callbacks *callbacks = nullptr;
+  const SampledForces *sampled_forces = nullptr;
+  const double *law_branches = nullptr;         // of thresholds: the branches that are held (elements/law_branches.hpp); 0: the motion slides there; null: none
+  std::ptrdiff_t law_branch_stride = 0;        // numbers between the sides of one lane and the next
   double stabilization[2] = {0.0, 0.0}; // Baumgarte's 2 alpha and beta^2; zero: none
 };
 
 // A state, and what acts on it beside what the model says; null where there is nothing.
-template <class T> struct StateOf {
+template <class T> struct SystemState {
   T t;
   const T *q, *v, *x;
   const T *tau = nullptr;    // nv: further hinge forces
@@ -46,5 +48,13 @@ template <class T> struct StateOf {
   const T *prescribed = nullptr; // nv: accelerations of given freedoms, in place of those that drives demand
   const T *control = nullptr; // nv, of packs: hinge forces of a control, which actuators give; numbers have them from the host
 };
+
+// Degrees of freedom whose motion is prescribed: marks of tree joints (nv) and of cut joints (ModelData::cut_nv); empty: none.
+struct PrescribedDofs {
+  std::vector<unsigned char> acceleration, velocity, position; // by drives and locks
+  std::vector<unsigned char> cut_velocity;                     // by locks
+};
+// locked: those that are locked besides drives; cut joints follow the trees. Throws std::invalid_argument.
+PrescribedDofs prescribed_dofs(const ModelData &m, const std::vector<std::int32_t> &locked);
 
 } // namespace dalembert

@@ -1,14 +1,14 @@
 // What drives demand of coordinates and of constraint rows.
 #pragma once
 
-#include "elements/laws.hpp"
-#include "hinges/quaternion.hpp"
+#include "elements/time_laws.hpp"
+#include "joints/quaternion.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 // position, speed and acceleration of a driven coordinate, or residual and rates of a driven row; only from the drive's
 // level on
-template <class T> inline LawValue<T> demand(const ModelData &m, const DriveData &drive, const T &t, const double *hosted) {
+template <class T> inline LawValue<T> drive_demand(const ModelData &m, const DriveData &drive, const T &t, const double *hosted) {
   const LawValue<T> law = law_at(m, drive.law, t, hosted);
   const T nothing(0.0);
   if (drive.level == 1)
@@ -67,10 +67,10 @@ template <class T> inline Turning<T> after(const Turning<T> &a, const Turning<T>
 //
 //     omega = 2 Im(p* p') / |p|^2     omega' = 2 Im(p* p'') / |p|^2 - 2 (p . p') / |p|^2 omega                          (1)
 //     u = C^T c'                      u' = C^T c'' - omega x u                                                          (2)
-template <class T> struct DrivenHinge {
+template <class T> struct DrivenJoint {
   T q[7], v[6], a[6];
 };
-template <class T> inline DrivenHinge<T> driven_hinge(const ModelData &m, const DriveData &drive, const T &t, const double *hosted) {
+template <class T> inline DrivenJoint<T> driven_joint(const ModelData &m, const DriveData &drive, const T &t, const double *hosted) {
   const auto law = [&](int k) { return law_at(m, drive.law + k, t, hosted); };
   Turning<T> e;
   if (drive.turns == 3) {
@@ -89,44 +89,44 @@ template <class T> inline DrivenHinge<T> driven_hinge(const ModelData &m, const 
     turn[k] = bend[k] = T(0.0);
   multiply_quaternions(conjugate, e.rate, 2.0, turn);
   multiply_quaternions(conjugate, e.second, 2.0, bend);
-  DrivenHinge<T> hinge;
+  DrivenJoint<T> joint;
   for (int k = 0; k < 4; ++k)
-    hinge.q[k] = length * e.p[k];
+    joint.q[k] = length * e.p[k];
   for (int k = 0; k < 3; ++k) {
-    hinge.v[k] = inverse * turn[1 + k];
-    hinge.a[k] = inverse * bend[1 + k] - growth * hinge.v[k];
+    joint.v[k] = inverse * turn[1 + k];
+    joint.a[k] = inverse * bend[1 + k] - growth * joint.v[k];
   }
   if (!drive.moves)
-    return hinge;
+    return joint;
   const LawValue<T> x = law(drive.turns), y = law(drive.turns + 1), z = law(drive.turns + 2);
-  const Mat3<T> C = rotation_of(hinge.q);
-  const Vec3<T> omega{hinge.v[0], hinge.v[1], hinge.v[2]}, u = mul_t(C, Vec3<T>{x.rate, y.rate, z.rate});
+  const Mat3<T> C = rotation_of(joint.q);
+  const Vec3<T> omega{joint.v[0], joint.v[1], joint.v[2]}, u = mul_t(C, Vec3<T>{x.rate, y.rate, z.rate});
   const Vec3<T> du = mul_t(C, Vec3<T>{x.second, y.second, z.second}) - cross(omega, u);
-  hinge.q[4] = x.value, hinge.q[5] = y.value, hinge.q[6] = z.value;
-  hinge.v[3] = u.x, hinge.v[4] = u.y, hinge.v[5] = u.z;
-  hinge.a[3] = du.x, hinge.a[4] = du.y, hinge.a[5] = du.z;
-  return hinge;
+  joint.q[4] = x.value, joint.q[5] = y.value, joint.q[6] = z.value;
+  joint.v[3] = u.x, joint.v[4] = u.y, joint.v[5] = u.z;
+  joint.a[3] = du.x, joint.a[4] = du.y, joint.a[5] = du.z;
+  return joint;
 }
 
 // positions and speeds of driven hinges, as their laws have them; null where not wanted
-template <class T> inline void impose(const ModelData &m, const T &t, const double *hosted, T *q, T *v) {
+template <class T> inline void impose_drives(const ModelData &m, const T &t, const double *hosted, T *q, T *v) {
   for (int k = 0; k < m.drive_count; ++k) {
     const DriveData &drive = m.drives[k];
     if (drive.row >= 0 || drive.level > 1)
       continue;
     if (drive.turns) {
-      const DrivenHinge<T> hinge = driven_hinge(m, drive, t, hosted);
+      const DrivenJoint<T> joint = driven_joint(m, drive, t, hosted);
       for (int j = 0; q && j < 4 + drive.moves; ++j)
-        q[drive.coordinate + j] = hinge.q[j];
+        q[drive.coordinate + j] = joint.q[j];
       for (int j = 0; v && j < 3 + drive.moves; ++j)
-        v[drive.freedom + j] = hinge.v[j];
+        v[drive.dof + j] = joint.v[j];
       continue;
     }
-    const LawValue<T> wanted = demand(m, drive, t, hosted);
+    const LawValue<T> wanted = drive_demand(m, drive, t, hosted);
     if (q && drive.level == 0)
       q[drive.coordinate] = wanted.value;
     if (v)
-      v[drive.freedom] = wanted.rate;
+      v[drive.dof] = wanted.rate;
   }
 }
 
@@ -138,11 +138,11 @@ template <class T> inline void prescribe(const ModelData &m, const unsigned char
   for (int k = 0; given && k < m.drive_count; ++k) {
     const DriveData &drive = m.drives[k];
     if (drive.turns) {
-      const DrivenHinge<T> hinge = driven_hinge(m, drive, t, hosted);
+      const DrivenJoint<T> joint = driven_joint(m, drive, t, hosted);
       for (int j = 0; j < 3 + drive.moves; ++j)
-        a[drive.freedom + j] = hinge.a[j];
+        a[drive.dof + j] = joint.a[j];
     } else if (drive.row < 0) {
-      a[drive.freedom] = demand(m, drive, t, hosted).second;
+      a[drive.dof] = drive_demand(m, drive, t, hosted).second;
     }
   }
 }
@@ -155,7 +155,7 @@ template <class T> inline void set_targets(const ModelData &m, const T &t, const
     const DriveData &drive = m.drives[k];
     if (drive.row < 0)
       continue;
-    const LawValue<T> wanted = demand(m, drive, t, hosted);
+    const LawValue<T> wanted = drive_demand(m, drive, t, hosted);
     targets[drive.row] = wanted.value;
     targets[m.nc + drive.row] = wanted.rate;
     targets[2 * m.nc + drive.row] = wanted.second;
@@ -163,7 +163,7 @@ template <class T> inline void set_targets(const ModelData &m, const T &t, const
 }
 
 // by how much rows miss their targets: angles without whole turns
-template <class T> inline void drop_turns(const ModelData &m, T *gaps) {
+template <class T> inline void wrap_driven_angles(const ModelData &m, T *gaps) {
   for (int k = 0; k < m.drive_count; ++k)
     if (const DriveData &drive = m.drives[k]; drive.row >= 0 && drive.wraps)
       gaps[drive.row] = gaps[drive.row] - whole_turns(gaps[drive.row]);

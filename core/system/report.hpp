@@ -2,7 +2,7 @@
 #pragma once
 
 #include "elements/elements.hpp"
-#include "system/feedback.hpp"
+#include "system/load_feedback.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -25,7 +25,7 @@ struct Report {
   ElementRecords elements;
   double *signals = nullptr;  // signal_count
   double *asked = nullptr;    // actuator_count: what is asked of actuators at bounded hinges, all together
-  double *margins = nullptr;  // threshold_count: what decides between branches of laws, if some are held; else zero
+  double *margins = nullptr;  // switching_count: what decides between branches of laws, if some are held; else zero
   double *applied = nullptr;  // nv: hinge forces of the elements
   // energies (J) and powers (W): kinetic, potential, stored in elements, lost, brought by elements, put in from outside by
   // drives, hinge forces, loads and rows that depend on time
@@ -33,16 +33,16 @@ struct Report {
 };
 constexpr int energy_count = 6;
 
-struct ReportRoom {
-  MotionRoom motion;
+struct ReportWorkspace {
+  MotionWorkspace motion;
   Dual *duals;                     // room for programs
   double *a, *cut, *tau, *applied; // nv, cut_nv, nv, nv
   double *energies, *losses, *gains; // element_count
 };
 
-std::size_t lay_out(const ModelData &m, std::byte *base, ReportRoom &room);
+std::size_t lay_out(const ModelData &m, std::byte *base, ReportWorkspace &work);
 
 // False if what is evaluated outside has failed.
-bool report(const ModelData &m, const Conditions &c, ReportRoom &room, const StateOf<double> &s, const Report &out);
+bool report(const ModelData &m, const Conditions &c, ReportWorkspace &work, const SystemState<double> &s, const Report &out);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -1,7 +1,7 @@
 #include "system/switching.hpp"
 #include "elements/elements.hpp"
 #include "elements/program.hpp"
-#include "elements/tables.hpp"
+#include "elements/lookup_tables.hpp"
 #include "system/dynamics.hpp"
 #include "tree/kinematics.hpp"
 #include <algorithm>
@@ -9,37 +9,37 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingRoom &room) {
+std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingWorkspace &work) {
   Arena arena{base};
-  const std::size_t inputs = std::size_t(m.watch_inputs), functions = std::size_t(m.threshold_count);
-  const std::size_t values = functions ? std::size_t(m.programs.most_values) : 0, signals = functions ? std::size_t(m.signal_count) : 0;
-  for (SwitchingPoint *each : {&room.begin, &room.end, room.parts, room.parts + 1, room.parts + 2}) {
+  const std::size_t inputs = std::size_t(m.watch_inputs), functions = std::size_t(m.switching_count);
+  const std::size_t values = functions ? std::size_t(m.programs.max_values) : 0, signals = functions ? std::size_t(m.signal_count) : 0;
+  for (SwitchingPoint *each : {&work.begin, &work.end, work.parts, work.parts + 1, work.parts + 2}) {
     each->y = arena.take<double>(inputs);
     each->rate = arena.take<double>(inputs);
   }
-  room.beside = arena.take<double>(inputs);
-  room.range = arena.take<Interval>(inputs);
-  room.values = arena.take<Interval>(values);
-  room.signals = arena.take<Interval>(signals);
-  room.bounds = arena.take<Interval>(functions);
-  room.numbers = arena.take<double>(values);
-  room.given = arena.take<double>(signals);
-  room.active = arena.take<unsigned char>(functions ? std::size_t(m.watched_count) : 0);
-  for (double **each : {&room.margins, &room.beyond, &room.size, &room.base})
+  work.beside = arena.take<double>(inputs);
+  work.range = arena.take<Interval>(inputs);
+  work.values = arena.take<Interval>(values);
+  work.signals = arena.take<Interval>(signals);
+  work.bounds = arena.take<Interval>(functions);
+  work.numbers = arena.take<double>(values);
+  work.given = arena.take<double>(signals);
+  work.active = arena.take<unsigned char>(functions ? std::size_t(m.watched_count) : 0);
+  for (double **each : {&work.margins, &work.beyond, &work.size, &work.base})
     *each = arena.take<double>(functions);
   return arena.used;
 }
 
 template <class T>
-bool look_at_watched(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const StateOf<T> &s, const unsigned char *active, T *y) {
-  Workspace<T> &ws = room.loops.ws;
+bool look_at_watched(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const SystemState<T> &s, const unsigned char *active, T *y) {
+  Workspace<T> &ws = work.loops.ws;
   if constexpr (std::is_same_v<T, double>)
-    if (m.watch_hosted && !consult(m, c, room, s))
+    if (m.watch_hosted && !evaluate_callbacks(m, c, work, s))
       return false;
   ws.t = s.t;
   if (m.looks_at_bodies)
     place_and_move(m, ws, s.q, s.v);
-  gather_watched(m, ws, surroundings(c, room, s, static_cast<T *>(nullptr)), active, s.q, s.v, y);
+  gather_watched(m, ws, evaluation_context(c, work, s, static_cast<T *>(nullptr)), active, s.q, s.v, y);
   return true;
 }
 
@@ -47,7 +47,7 @@ static bool is_known(double x) { return x == x; }
 static bool is_known(const Interval &x) { return x.low <= x.high; }
 
 template <class T>
-void switching_functions(const ModelData &m, const double *sides, const unsigned char *active, const T *y, T *values, T *signals, T *found) {
+void switching_function_values(const ModelData &m, const double *sides, const unsigned char *active, const T *y, T *values, T *signals, T *found) {
   std::fill_n(signals, m.signal_count, T(std::numeric_limits<double>::quiet_NaN()));
   for (int k = 0; k < m.watched_count; ++k) {
     if (active && !active[k])
@@ -56,8 +56,8 @@ void switching_functions(const ModelData &m, const double *sides, const unsigned
     const ElementData &e = m.elements[watched.element];
     const T *in = y + watched.first;
     if (e.form == LawForm::limits) {
-      found[e.threshold] = in[1] - in[3];
-      found[e.threshold + 1] = in[1] - in[4];
+      found[e.first_switching] = in[1] - in[3];
+      found[e.first_switching + 1] = in[1] - in[4];
       continue;
     }
     const ProgramData &program = m.programs.programs[e.law];
@@ -68,8 +68,8 @@ void switching_functions(const ModelData &m, const double *sides, const unsigned
     for (int j = 0; j < e.inputs; ++j) // bounds of what programs give are those of the programs
       if (const InputData &input = m.inputs[e.input + j]; input.source == Source::signal && is_known(signals[input.place]))
         values[watched.count - e.inputs + j] = signals[input.place];
-    const Branches<T> branches{sides + e.threshold, 0, found + e.threshold};
-    run_parts(m, m.programs, program, ProgramPart::settled, e.unknowns ? ProgramPart::settled : ProgramPart::answers, values, branches);
+    const LawBranches<T> branches{sides + e.first_switching, 0, found + e.first_switching};
+    run_parts(m, m.programs, program, ProgramPart::known, e.unknowns ? ProgramPart::known : ProgramPart::results, values, branches);
     for (int j = 0; j < e.signals && !e.unknowns; ++j)
       signals[e.signal + j] = result_of(m.programs, program, values, e.measures + e.states + 1 + j);
   }
@@ -100,57 +100,57 @@ void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingP
 }
 
 // the ends of a table along the variable that a threshold is of
-static Interval ends_of(const ModelData &m, const ThresholdData &threshold) {
-  const TableData &table = m.tables[threshold.table];
+static Interval ends_of(const ModelData &m, const SwitchingFunctionData &function) {
+  const TableData &table = m.tables[function.table];
   const double *knots = m.table_numbers + table.first;
-  for (int k = 0; k < threshold.axis; ++k)
+  for (int k = 0; k < function.axis; ++k)
     knots += table.cells[k] + 1;
-  return {knots[0], knots[table.cells[threshold.axis]]};
+  return {knots[0], knots[table.cells[function.axis]]};
 }
 
-static TableBreaks breaks_of(const ModelData &m, const ThresholdData &threshold) {
-  const Interval ends = ends_of(m, threshold);
-  return {m, m.tables[threshold.table], threshold.axis, ends.low, ends.high};
+static TableBreaks breaks_of(const ModelData &m, const SwitchingFunctionData &function) {
+  const Interval ends = ends_of(m, function);
+  return {m, m.tables[function.table], function.axis, ends.low, ends.high};
 }
 
-double most_move(const ModelData &m, const ThresholdData &threshold) {
-  constexpr int cells_seen = 8, most_cells = 256; // a table of more cells is smooth over several of them
-  if (threshold.table < 0)
+double max_move(const ModelData &m, const SwitchingFunctionData &function) {
+  constexpr int cells_seen = 8, max_cells = 256; // a table of more cells is smooth over several of them
+  if (function.table < 0)
     return std::numeric_limits<double>::infinity();
-  const Interval ends = ends_of(m, threshold);
-  return cells_seen * (ends.high - ends.low) / std::min(most_cells, m.tables[threshold.table].cells[threshold.axis]);
+  const Interval ends = ends_of(m, function);
+  return cells_seen * (ends.high - ends.low) / std::min(max_cells, m.tables[function.table].cells[function.axis]);
 }
 
-double side_of(const ModelData &m, const ThresholdData &threshold, double margin) {
-  if (!threshold.whole)
+double side_of(const ModelData &m, const SwitchingFunctionData &function, double margin) {
+  if (!function.whole)
     return margin < 0.0 ? -1.0 : 1.0;
-  return threshold.table < 0 ? std::floor(margin) : breaks_of(m, threshold).piece_of(margin);
+  return function.table < 0 ? std::floor(margin) : breaks_of(m, function).piece_of(margin);
 }
 
-double inside(const ModelData &m, const ThresholdData &threshold, double side, const Interval &margin) {
-  if (!threshold.whole)
+double inside(const ModelData &m, const SwitchingFunctionData &function, double side, const Interval &margin) {
+  if (!function.whole)
     return side < 0.0 ? -margin.high : margin.low;
-  if (threshold.table < 0)
+  if (function.table < 0)
     return std::min(margin.low - side, side + 1.0 - margin.high);
-  const TableBreaks breaks = breaks_of(m, threshold);
+  const TableBreaks breaks = breaks_of(m, function);
   return std::min(margin.low - breaks.begin(side), breaks.end(side) - margin.high);
 }
 
-bool keeps_sides(const ModelData &m, SwitchingRoom &room, const double *sides, double h) {
-  range_between(m, room.begin, room.end, h, room.range);
-  switching_functions<Interval>(m, sides, nullptr, room.range, room.values, room.signals, room.bounds);
-  for (int k = 0; k < m.threshold_count; ++k) {
-    const ThresholdData &threshold = m.thresholds[k];
-    const Interval &bounds = room.bounds[k];
-    if (!(inside(m, threshold, side_of(m, threshold, room.margins[k]), bounds) >= 0.0) || bounds.high - bounds.low > 1.5 * most_move(m, threshold))
+bool keeps_sides(const ModelData &m, SwitchingWorkspace &work, const double *sides, double h) {
+  range_between(m, work.begin, work.end, h, work.range);
+  switching_function_values<Interval>(m, sides, nullptr, work.range, work.values, work.signals, work.bounds);
+  for (int k = 0; k < m.switching_count; ++k) {
+    const SwitchingFunctionData &function = m.switching_functions[k];
+    const Interval &bounds = work.bounds[k];
+    if (!(inside(m, function, side_of(m, function, work.margins[k]), bounds) >= 0.0) || bounds.high - bounds.low > 1.5 * max_move(m, function))
       return false;
   }
   return true;
 }
 
-template bool look_at_watched(const ModelData &, const Conditions &, SystemRoom<double> &, const StateOf<double> &, const unsigned char *, double *);
-template bool look_at_watched(const ModelData &, const Conditions &, SystemRoom<Pack> &, const StateOf<Pack> &, const unsigned char *, Pack *);
-template void switching_functions(const ModelData &, const double *, const unsigned char *, const double *, double *, double *, double *);
-template void switching_functions(const ModelData &, const double *, const unsigned char *, const Interval *, Interval *, Interval *, Interval *);
+template bool look_at_watched(const ModelData &, const Conditions &, SystemWorkspace<double> &, const SystemState<double> &, const unsigned char *, double *);
+template bool look_at_watched(const ModelData &, const Conditions &, SystemWorkspace<Pack> &, const SystemState<Pack> &, const unsigned char *, Pack *);
+template void switching_function_values(const ModelData &, const double *, const unsigned char *, const double *, double *, double *, double *);
+template void switching_function_values(const ModelData &, const double *, const unsigned char *, const Interval *, Interval *, Interval *, Interval *);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -12,7 +12,7 @@
 
 #include "scalar/arena.hpp"
 #include "scalar/interval.hpp"
-#include "system/room.hpp"
+#include "system/workspace.hpp"
 #include "tree/manifold.hpp"
 #include <algorithm>
 
@@ -23,35 +23,35 @@ struct SwitchingPoint {
   double *y, *rate; // ModelData::watch_inputs
 };
 
-struct SwitchingRoom {
+struct SwitchingWorkspace {
   SwitchingPoint begin, end;         // of a step
   SwitchingPoint parts[3];           // beginning, middle and end of a part of it
   double *beside;                    // watch_inputs: a little further on
   Interval *range;                   // watch_inputs
-  Interval *values, *signals, *bounds; // of a program; of all elements; threshold_count
+  Interval *values, *signals, *bounds; // of a program; of all elements; switching_count
   double *numbers, *given;           // the first two for numbers
-  double *margins, *beyond;          // threshold_count: values at a point, and a little further on
-  double *size;                      // threshold_count: the larger of both ends of the step
+  double *margins, *beyond;          // switching_count: values at a point, and a little further on
+  double *size;                      // switching_count: the larger of both ends of the step
   unsigned char *active;             // watched_count: elements that are looked at within a step
-  double *base;                      // threshold_count: sides that a step must not leave unseen; not a number: of no concern
+  double *base;                      // switching_count: sides that a step must not leave unseen; not a number: of no concern
 };
 
-std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingRoom &room);
+std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingWorkspace &work);
 
 // What watched elements take at a state; of those that are active, null: of all. False: what is evaluated outside has failed. Of
 // packs nothing is outside.
 template <class T>
-bool look_at_watched(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const StateOf<T> &s, const unsigned char *active, T *y);
+bool look_at_watched(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const SystemState<T> &s, const unsigned char *active, T *y);
 
 // room for a state beside another one
 template <class T> struct StateBeside {
   T *q, *v, *x, *change; // nq, nv, nx, nv
 };
 
-// What they take at a state and, from a state a little later, its rates; seen(t): the time by which laws are evaluated.
-template <class T, class Seen>
-bool look_with_rates(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const T &t, const T *q, const T *v, const T *x, const T *a,
-                     const T *dx, const T &later, Seen &&seen, const StateBeside<T> &beside, T *y, T *rate) {
+// What they take at a state and, from a state a little later, its rates; clamp(t): the time by which laws are evaluated.
+template <class T, class Clamp>
+bool look_with_rates(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const T &t, const T *q, const T *v, const T *x, const T *a,
+                     const T *dx, const T &later, Clamp &&clamp, const StateBeside<T> &beside, T *y, T *rate) {
   for (int f = 0; f < m.nv; ++f) {
     beside.change[f] = later * v[f];
     beside.v[f] = v[f] + later * a[f];
@@ -59,18 +59,18 @@ bool look_with_rates(const ModelData &m, const Conditions &c, SystemRoom<T> &roo
   for (int k = 0; k < m.nx; ++k)
     beside.x[k] = x[k] + later * dx[k];
   integrate<T>(m, q, beside.change, beside.q);
-  if (!look_at_watched(m, c, room, {seen(t), q, v, x}, nullptr, y) ||
-      !look_at_watched(m, c, room, {seen(t + later), beside.q, beside.v, beside.x}, nullptr, rate))
+  if (!look_at_watched(m, c, work, {clamp(t), q, v, x}, nullptr, y) ||
+      !look_at_watched(m, c, work, {clamp(t + later), beside.q, beside.v, beside.x}, nullptr, rate))
     return false;
   for (int k = 0; k < m.watch_inputs; ++k)
     rate[k] = (rate[k] - y[k]) / later;
   return true;
 }
 
-// Switching functions (threshold_count) for what watched elements take, on branches that are held; values: room for a program,
+// Switching functions (switching_count) for what watched elements take, on branches that are held; values: room for a program,
 // signals: of all elements. active: as above.
 template <class T>
-void switching_functions(const ModelData &m, const double *sides, const unsigned char *active, const T *y, T *values, T *signals, T *found);
+void switching_function_values(const ModelData &m, const double *sides, const unsigned char *active, const T *y, T *values, T *signals, T *found);
 
 // (1): the range of what watched elements take between two points, h apart, about whose middle nothing is known; widened by a
 // quarter of its width
@@ -81,20 +81,20 @@ void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingP
                    const unsigned char *active, Interval *range);
 
 // the side that a switching function is on
-double side_of(const ModelData &m, const ThresholdData &threshold, double margin);
+double side_of(const ModelData &m, const SwitchingFunctionData &function, double margin);
 
 // How far the variable of a table may move in a step, so that its stages see what the table has there: some cells. Infinite for others.
-double most_move(const ModelData &m, const ThresholdData &threshold);
+double max_move(const ModelData &m, const SwitchingFunctionData &function);
 
 // How far inside a side a switching function is, at least; less than zero beyond its end.
-double inside(const ModelData &m, const ThresholdData &threshold, double side, const Interval &margin);
+double inside(const ModelData &m, const SwitchingFunctionData &function, double side, const Interval &margin);
 
 // Frames of watched elements may turn so far, all angles between them together, between two points about whose middle nothing is
 // known: a shaft may make many turns in a step, whose ends would look alike. rad
-constexpr double most_turn = 0.5236;
+constexpr double max_turn = 0.5236;
 
 // the largest angle between frames of an element; turn(f): that of one angle
-template <class Turn> inline double most_turn_of(const ModelData &m, Turn &&turn) {
+template <class Turn> inline double max_turn_of(const ModelData &m, Turn &&turn) {
   double most = 0.0;
   for (int k = 0; k < m.watched_count; ++k) {
     double sum = 0.0;
@@ -107,6 +107,6 @@ template <class Turn> inline double most_turn_of(const ModelData &m, Turn &&turn
 
 // Whether bounds from both ends of a step of length h show that switching functions stay on the sides of `room.margins`, and that
 // tables are seen; sides: those that are held.
-bool keeps_sides(const ModelData &m, SwitchingRoom &room, const double *sides, double h);
+bool keeps_sides(const ModelData &m, SwitchingWorkspace &work, const double *sides, double h);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -4,20 +4,20 @@ namespace dalembert::DALEMBERT_ISA {
 
 // (1), (2) for the freedoms of body i, and its motion about O
 template <class T>
-DALEMBERT_INLINE void freedoms(const BodyData &b, const Pose<T> &X, const Motion<T> *H, const T *v, const T *a, const Motion<T> &V_P,
-                               const Motion<T> &A_P, Freedom<T> *freedom, Motion<T> &V, Motion<T> &A) {
+DALEMBERT_INLINE void dofs(const BodyData &b, const Pose<T> &X, const Motion<T> *H, const T *v, const T *a, const Motion<T> &V_P,
+                               const Motion<T> &A_P, Dof<T> *dof, Motion<T> &V, Motion<T> &A) {
   for (int k = 0; k < b.nv; ++k) {
     const Motion<T> h = column(b, H, k);
     const Vec3<T> w = mul(X.R, h.w);
-    freedom[k].S = {w, mul(X.R, h.v) + cross(X.p, w)};
+    dof[k].S = {w, mul(X.R, h.v) + cross(X.p, w)};
   }
   V = V_P;
   A = A_P;
-  const Series series = b.series;
-  if (series == Series::forward || series == Series::backward) {
+  const MotionMapDependence series = b.series;
+  if (series == MotionMapDependence::forward || series == MotionMapDependence::backward) {
     for (int step = 0; step < b.nv; ++step) {
-      const int k = series == Series::forward ? step : b.nv - 1 - step;
-      Freedom<T> &d = freedom[k];
+      const int k = series == MotionMapDependence::forward ? step : b.nv - 1 - step;
+      Dof<T> &d = dof[k];
       d.psi = d.rate = cross_motion(V, d.S);
       d.chi = cross_motion(A, d.S) + cross_motion(V, d.psi);
       A = A + scale(a[k], d.S) + scale(v[k], d.rate);
@@ -26,15 +26,15 @@ DALEMBERT_INLINE void freedoms(const BodyData &b, const Pose<T> &X, const Motion
     return;
   }
   for (int k = 0; k < b.nv; ++k)
-    V = V + scale(v[k], freedom[k].S);
+    V = V + scale(v[k], dof[k].S);
   for (int k = 0; k < b.nv; ++k) {
-    Freedom<T> &d = freedom[k];
-    d.rate = cross_motion(series == Series::outboard ? V : V_P, d.S);
+    Dof<T> &d = dof[k];
+    d.rate = cross_motion(series == MotionMapDependence::outboard ? V : V_P, d.S);
     A = A + scale(a[k], d.S) + scale(v[k], d.rate);
   }
-  const Motion<T> &V_ref = series == Series::outboard ? V_P : V, &A_ref = series == Series::outboard ? A_P : A;
+  const Motion<T> &V_ref = series == MotionMapDependence::outboard ? V_P : V, &A_ref = series == MotionMapDependence::outboard ? A_P : A;
   for (int k = 0; k < b.nv; ++k) {
-    Freedom<T> &d = freedom[k];
+    Dof<T> &d = dof[k];
     d.psi = cross_motion(V_ref, d.S);
     d.chi = cross_motion(A_ref, d.S) + cross_motion(V_ref, d.psi);
   }
@@ -90,15 +90,15 @@ template <class T> DALEMBERT_INLINE Vec3<T> moved_moment(const Carried<T> &c, co
   return mul(c.tensor, s.w) - scale(trace, s.w) + cross(s.v, c.given.f);
 }
 
-void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeRoom<double> &room, const double *q, const double *v,
+void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeWorkspace<double> &work, const double *q, const double *v,
                         const double *a, const double *loads, double *by_q, double *by_v, double *M) {
   using T = double;
   const int nv = m.nv;
   start_at_ground(m, ws, true);
-  place_frames(m, ws, q);
+  compute_poses(m, ws, q);
   place_in_world(m, ws);
-  room.V[0] = {zero3<T>(), zero3<T>()};
-  room.A[0] = ws.A[0];
+  work.V[0] = {zero3<T>(), zero3<T>()};
+  work.A[0] = ws.A[0];
   // outward: poses about O, motions, own shares
   int root = 0;
   for (int i = 1; i <= m.nb; ++i) {
@@ -106,9 +106,9 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeRoo
     if (!b.parent)
       root = i;
     const Pose<T> X{ws.X_W[i].R, ws.X_W[i].p - ws.X_W[root].p};
-    freedoms(b, X, ws.H + b.H, v + b.v, a + b.v, room.V[b.parent], room.A[b.parent], room.freedom + b.v, room.V[i], room.A[i]);
-    Carried<T> &c = room.carried[i];
-    own_share(m, b, X, room.V[i], room.A[i], c);
+    dofs(b, X, ws.H + b.H, v + b.v, a + b.v, work.V[b.parent], work.A[b.parent], work.dof + b.v, work.V[i], work.A[i]);
+    Carried<T> &c = work.carried[i];
+    own_share(m, b, X, work.V[i], work.A[i], c);
     if (loads) {
       const T *g = loads + 6 * (i - 1);
       const Vec3<T> p = X.p + mul(X.R, as_vec(b.p_FB)), f{g[3], g[4], g[5]};
@@ -118,7 +118,7 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeRoo
   }
   for (std::ptrdiff_t k = 0; k < std::ptrdiff_t(nv) * nv; ++k)
     by_q[k] = by_v[k] = M[k] = T(0.0);
-  T *F = room.columns, *G = F + 6 * nv, *D = G + 6 * nv, *Y = D + 6 * nv, *Z = Y + 3 * nv;
+  T *F = work.columns, *G = F + 6 * nv, *D = G + 6 * nv, *Y = D + 6 * nv, *Z = Y + 3 * nv;
   const auto put = [nv](T *to, const Load<T> &L) {
     to[0] = L.n.x, to[nv] = L.n.y, to[2 * nv] = L.n.z;
     to[3 * nv] = L.f.x, to[4 * nv] = L.f.y, to[5 * nv] = L.f.z;
@@ -126,9 +126,9 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeRoo
   // inward: (3) and (4)
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
-    const Carried<T> &c = room.carried[i];
+    const Carried<T> &c = work.carried[i];
     for (int k = b.v; k < b.v + b.nv; ++k) {
-      const Freedom<T> &d = room.freedom[k];
+      const Dof<T> &d = work.dof[k];
       const Motion<T> sum = d.psi + d.rate;
       const Load<T> e = twice_B(c, d.psi) + mul(c.I, d.chi.w, d.chi.v);
       Load<T> g = e + cross_load(d.S, c.f);
@@ -143,20 +143,20 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeRoo
         put(Z + k, -(cross_load(d.S, c.given) + back));
       }
       put(G + k, g);
-      room.inward[k] = e;
+      work.inward[k] = e;
     }
     const auto load_at = [nv](const T *from) {
       return Load<T>{{from[0], from[nv], from[2 * nv]}, {from[3 * nv], from[4 * nv], from[5 * nv]}};
     };
     // within the hinge: does a displacement along k turn S_j as well?
-    const Series series = b.series;
+    const MotionMapDependence series = b.series;
     for (int j = b.v; j < b.v + b.nv; ++j)
       for (int k = b.v; k < b.v + b.nv; ++k) {
-        const Motion<T> &S = room.freedom[j].S;
-        const bool turns = series == Series::outboard || (series == Series::forward && k <= j) || (series == Series::backward && k >= j);
-        T value = turns ? dot(S, room.inward[k]) : dot(S, load_at(G + k));
+        const Motion<T> &S = work.dof[j].S;
+        const bool turns = series == MotionMapDependence::outboard || (series == MotionMapDependence::forward && k <= j) || (series == MotionMapDependence::backward && k >= j);
+        T value = turns ? dot(S, work.inward[k]) : dot(S, load_at(G + k));
         if (loads && turns)
-          value = value + dot(room.freedom[k].S, load_at(Z + j));
+          value = value + dot(work.dof[k].S, load_at(Z + j));
         by_q[std::ptrdiff_t(j) * nv + k] = value;
         by_v[std::ptrdiff_t(j) * nv + k] = dot(S, load_at(D + k));
         if (k >= j)
@@ -164,10 +164,10 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeRoo
       }
     // with everything further out: k runs over a range
     for (int j = b.v; j < b.v + b.nv; ++j) {
-      const Freedom<T> d = room.freedom[j];
+      const Dof<T> d = work.dof[j];
       const Motion<T> S = d.S, psi = d.psi, chi = d.chi, sum = d.psi + d.rate;
       T *upper_q = by_q + std::ptrdiff_t(j) * nv, *upper_v = by_v + std::ptrdiff_t(j) * nv, *row = M + std::ptrdiff_t(j) * nv;
-      T *lower_q = room.lower_q + std::ptrdiff_t(j) * nv, *lower_v = room.lower_v + std::ptrdiff_t(j) * nv;
+      T *lower_q = work.lower_q + std::ptrdiff_t(j) * nv, *lower_v = work.lower_v + std::ptrdiff_t(j) * nv;
 #if defined(__GNUC__)
 #pragma GCC ivdep // rows of different arrays
 #endif
@@ -187,7 +187,7 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeRoo
           lower_q[k] = lower_q[k] + dot(S, load_at(Z + k));
     }
     if (b.parent)
-      add_carried(c, room.carried[b.parent], loads != nullptr);
+      add_carried(c, work.carried[b.parent], loads != nullptr);
   }
   for (int k = 0; m.armature && k < nv; ++k)
     M[std::ptrdiff_t(k) * (nv + 1)] += m.armature[k];
@@ -197,8 +197,8 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeRoo
     const BodyData &b = m.bodies[i];
     for (int k = b.v + b.nv; k < b.v_end; ++k)
       for (int j = b.v; j < b.v + b.nv; ++j) {
-        by_q[std::ptrdiff_t(k) * nv + j] = room.lower_q[std::ptrdiff_t(j) * nv + k];
-        by_v[std::ptrdiff_t(k) * nv + j] = room.lower_v[std::ptrdiff_t(j) * nv + k];
+        by_q[std::ptrdiff_t(k) * nv + j] = work.lower_q[std::ptrdiff_t(j) * nv + k];
+        by_v[std::ptrdiff_t(k) * nv + j] = work.lower_v[std::ptrdiff_t(j) * nv + k];
       }
   }
 }
@@ -220,12 +220,12 @@ void solve_columns(const ModelData &m, const Workspace<double> &ws, Side<Pack> &
   }
 }
 
-void minus_product(const double *A, double *X, double *room, int n) {
+void minus_product(const double *A, double *X, double *work, int n) {
   const std::ptrdiff_t wide = padded(n);
   for (int r = 0; r < n; ++r) {
-    std::memcpy(room + r * wide, X + std::ptrdiff_t(r) * n, std::size_t(n) * sizeof(double));
+    std::memcpy(work + r * wide, X + std::ptrdiff_t(r) * n, std::size_t(n) * sizeof(double));
     for (std::ptrdiff_t c = n; c < wide; ++c)
-      room[r * wide + c] = 0.0;
+      work[r * wide + c] = 0.0;
   }
   for (int c = 0; c < n; c += 2 * W) {
     const std::size_t width = std::size_t(n - c < 2 * W ? n - c : 2 * W);
@@ -236,7 +236,7 @@ void minus_product(const double *A, double *X, double *room, int n) {
       Pack sum[4][2];
       for (auto &pair : sum)
         pair[0] = pair[1] = Pack(0.0);
-      const double *b = room + c;
+      const double *b = work + c;
       for (int k = 0; k < n; ++k, b += wide) {
         Pack left, right;
         std::memcpy(&left, b, sizeof left);

@@ -33,7 +33,7 @@
 //     da/dq = -M^-1 (dtau/dq at constant a)        da/dv likewise        da/dtau = M^-1           (6)
 #pragma once
 
-#include "tree/forward.hpp"
+#include "tree/forward_dynamics.hpp"
 #include "tree/mass_matrix.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -62,36 +62,36 @@ template <class T> struct Carried {
 };
 
 // motions and loads of one freedom
-template <class T> struct Freedom {
+template <class T> struct Dof {
   Motion<T> S, rate, psi, chi;
 };
 
-template <class T> struct DerivativeRoom {
+template <class T> struct DerivativeWorkspace {
   Carried<T> *carried;  // nb + 1
   Motion<T> *V;         // nb + 1: velocity about O
   Motion<T> *A;         // nb + 1: spatial acceleration about O, weight included
-  Freedom<T> *freedom;  // nv
+  Dof<T> *dof;  // nv
   Load<T> *inward;      // nv: e_k without S_k x* f
   T *columns;           // 27 nv, component major: F (6), g (6), d (6), y (3), z (6, only with loads)
   T *lower_q, *lower_v; // nv x nv: row j holds column j of the lower triangle
 };
 
-template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *base, DerivativeRoom<T> &room) {
+template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *base, DerivativeWorkspace<T> &work) {
   Arena arena{base};
   const std::size_t n = std::size_t(m.nb) + 1, nv = std::size_t(m.nv);
-  room.carried = arena.take<Carried<T>>(n);
-  room.V = arena.take<Motion<T>>(n);
-  room.A = arena.take<Motion<T>>(n);
-  room.freedom = arena.take<Freedom<T>>(nv);
-  room.inward = arena.take<Load<T>>(nv);
-  room.columns = arena.take<T>(27 * nv);
-  room.lower_q = arena.take<T>(nv * nv);
-  room.lower_v = arena.take<T>(nv * nv);
+  work.carried = arena.take<Carried<T>>(n);
+  work.V = arena.take<Motion<T>>(n);
+  work.A = arena.take<Motion<T>>(n);
+  work.dof = arena.take<Dof<T>>(nv);
+  work.inward = arena.take<Load<T>>(nv);
+  work.columns = arena.take<T>(27 * nv);
+  work.lower_q = arena.take<T>(nv * nv);
+  work.lower_v = arena.take<T>(nv * nv);
   return arena.used;
 }
 
 // dtau/dq, dtau/dv and M, each nv x nv; loads may be null
-void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeRoom<double> &room, const double *q, const double *v,
+void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeWorkspace<double> &work, const double *q, const double *v,
                         const double *a, const double *loads, double *by_q, double *by_v, double *M);
 
 // replaces the columns of X (nv x nv) by factor * M^-1 X, W at a time, after the factors of M are known
@@ -105,6 +105,6 @@ constexpr int largest_product = 256;
 DALEMBERT_INLINE int padded(int n) { return (n + 2 * W - 1) / (2 * W) * (2 * W) + W; }
 
 // X <- -A X for n x n matrices; room holds n rows of padded(n) numbers. Tiles of 4 rows by 2 registers.
-void minus_product(const double *A, double *X, double *room, int n);
+void minus_product(const double *A, double *X, double *work, int n);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -39,7 +39,7 @@ template <class T> void difference(const ModelData &m, const T *q0, const T *q1,
   }
 }
 
-template <class T> DALEMBERT_INLINE void hinge_rates(const BodyData &b, const T *q, const T *v, T *rate) {
+template <class T> DALEMBERT_INLINE void joint_rates(const BodyData &b, const T *q, const T *v, T *rate) {
   if (!has_quaternion(b)) {
     for (int k = 0; k < b.nv; ++k)
       rate[k] = v[k];
@@ -59,16 +59,16 @@ template <class T> DALEMBERT_INLINE void hinge_rates(const BodyData &b, const T 
 template <class T> void coordinate_rates(const ModelData &m, const T *q, const T *v, T *out) {
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
-    hinge_rates(b, q + b.q, v + b.v, out + b.q);
+    joint_rates(b, q + b.q, v + b.v, out + b.q);
   }
 }
 
-void seed_freedom(const BodyData &b, const double *q, int k, int l, Dual *duals, bool on) {
+void seed_dof(const BodyData &b, const double *q, int k, int l, Dual *duals, bool on) {
   if (!has_quaternion(b))
     return duals[b.q + k].slope.set(l, on ? 1.0 : 0.0);
   double unit[6] = {}, rate[7];
   unit[k] = 1.0;
-  hinge_rates(b, q + b.q, unit, rate);
+  joint_rates(b, q + b.q, unit, rate);
   for (int c = 0; c < b.nq; ++c)
     duals[b.q + c].slope.set(l, on ? rate[c] : 0.0);
 }
@@ -78,7 +78,7 @@ void seed_directions(const ModelData &m, const double *q, Dual *duals, int first
   for (int l = 0; l < count; ++l) {
     while (first + l >= m.bodies[i].v + m.bodies[i].nv)
       ++i;
-    seed_freedom(m.bodies[i], q, first + l - m.bodies[i].v, l, duals, on);
+    seed_dof(m.bodies[i], q, first + l - m.bodies[i].v, l, duals, on);
   }
 }
 

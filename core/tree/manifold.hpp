@@ -5,7 +5,7 @@
 // omega, independently; difference is the exact inverse.
 #pragma once
 
-#include "hinges/quaternion.hpp"
+#include "joints/quaternion.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -16,7 +16,7 @@ template <class T> void difference(const ModelData &m, const T *q0, const T *q1,
 template <class T> void coordinate_rates(const ModelData &m, const T *q, const T *v, T *out);
 
 // slopes of the coordinates of hinge b in lane l, along its freedom k, or none
-void seed_freedom(const BodyData &b, const double *q, int k, int l, Dual *duals, bool on);
+void seed_dof(const BodyData &b, const double *q, int k, int l, Dual *duals, bool on);
 
 // slopes of dual coordinates in lanes [0, count) along the directions [first, first + count) of the tangent space, or none
 void seed_directions(const ModelData &m, const double *q, Dual *duals, int first, int count, bool on);

@@ -35,19 +35,19 @@ template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const 
   T *F = ws.columns;
   for (std::ptrdiff_t i = 0; i < std::ptrdiff_t(nv) * nv; ++i)
     M[i] = T(0.0);
-  place_frames(m, ws, q);
+  compute_poses(m, ws, q);
   for (int i = 1; i <= m.nb; ++i)
     start_composite(m, ws, q, i);
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
     const RigidInertia<T> &I = ws.I_C[i];
     const Motion<T> *H = ws.H + b.H;
-    if (b.form == Form::node) { // rows of the modes: what is carried here, moved by them
+    if (b.form == JointForm::node) { // rows of the modes: what is carried here, moved by them
       hand_over(m, ws, I, i);
       for (int k = 0; k < b.moves; ++k)
         add_row(H[k], F, nv, b.v, b.v_end, M + std::ptrdiff_t(b.by + k) * nv);
     }
-    if (b.form == Form::modal) {
+    if (b.form == JointForm::modal) {
       complete_modal(m, ws, I, i);
       const ModalData &body = m.modal[b.modal];
       for (int k = 0; k < b.nv; ++k) {
@@ -59,21 +59,21 @@ template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const 
           row[b.v + j] = ws.modal_square[body.squares + j * b.nv + k];
       }
     }
-    for (int k = 0; k < b.nv && b.form != Form::modal; ++k) {
+    for (int k = 0; k < b.nv && b.form != JointForm::modal; ++k) {
       Load<T> L;
-      if (b.form == Form::about_z)
+      if (b.form == JointForm::about_z)
         L = {{I.J.xz, I.J.yz, I.J.zz}, {-I.h.y, I.h.x, T(0.0)}};
-      else if (b.form == Form::along_z)
+      else if (b.form == JointForm::along_z)
         L = {{I.h.y, -I.h.x, T(0.0)}, {T(0.0), T(0.0), I.m}};
       else
         L = mul(I, H[k].w, H[k].v);
       put_column(L, F + b.v + k, nv);
     }
-    for (int k = 0; k < b.nv && b.form != Form::modal; ++k) {
+    for (int k = 0; k < b.nv && b.form != JointForm::modal; ++k) {
       const int row = b.v + k;
       T *to = M + std::ptrdiff_t(row) * nv;
-      if (b.form == Form::about_z || b.form == Form::along_z) {
-        const T *from = F + (b.form == Form::about_z ? 2 : 5) * nv;
+      if (b.form == JointForm::about_z || b.form == JointForm::along_z) {
+        const T *from = F + (b.form == JointForm::about_z ? 2 : 5) * nv;
         for (int j = row; j < b.v_end; ++j)
           to[j] = from[j];
       } else {
@@ -95,20 +95,20 @@ template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const 
 
 // the diagonal of M alone, O(nb): inertia along each freedom with all others locked
 template <class T> void composite_diagonal(const ModelData &m, Workspace<T> &ws, const T *q, T *out) {
-  place_frames(m, ws, q);
+  compute_poses(m, ws, q);
   for (int i = 1; i <= m.nb; ++i)
     start_composite(m, ws, q, i);
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
     const RigidInertia<T> &I = ws.I_C[i];
-    if (b.form == Form::node)
+    if (b.form == JointForm::node)
       hand_over(m, ws, I, i);
-    if (b.form == Form::modal) {
+    if (b.form == JointForm::modal) {
       complete_modal(m, ws, I, i);
       for (int k = 0; k < b.nv; ++k)
         out[b.v + k] = ws.modal_square[m.modal[b.modal].squares + k * (b.nv + 1)];
     }
-    for (int k = 0; k < b.nv && b.form != Form::modal; ++k) {
+    for (int k = 0; k < b.nv && b.form != JointForm::modal; ++k) {
       const Motion<T> h = column(b, ws.H + b.H, k);
       const Load<T> L = mul(I, h.w, h.v);
       out[b.v + k] = dot(h.w, L.n) + dot(h.v, L.f) ;

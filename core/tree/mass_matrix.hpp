@@ -9,17 +9,17 @@
 #pragma once
 
 #include "tree/kinematics.hpp"
-#include "tree/maps.hpp"
+#include "tree/joint_maps.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 template <class T> DALEMBERT_INLINE RigidInertia<T> rigid_inertia(const ModelData &m, const BodyData &b) {
-  return seen<T>(m, b, [](const auto &own) -> RigidInertia<T> { return {T(own.mass), lift<T>(as_vec(own.h)), lift<T>(as_sym(own.J))}; });
+  return table_entry<T>(m, b, [](const auto &own) -> RigidInertia<T> { return {T(own.mass), lift<T>(as_vec(own.h)), lift<T>(as_sym(own.J))}; });
 }
 
 // inertia of one body by itself, after its position
 template <class T> DALEMBERT_INLINE void start_composite(const ModelData &m, Workspace<T> &ws, const T *q, int i) {
-  if (m.bodies[i].form == Form::modal) {
+  if (m.bodies[i].form == JointForm::modal) {
     modal_inertia(m, ws, q, i);
     start_modal(m, ws, i);
   } else {

@@ -1,14 +1,14 @@
 // Workspace<T>: every intermediate of the kernels, grouped by stage, for one thread and one scalar.
 //
 // All arrays live in one block that the caller owns; nothing is allocated by a kernel. Entry 0 of
-// a per-body array is ground, entry nb + 1 a point that is no frame of the model (tree/observers.hpp).
+// a per-body array is ground, entry nb + 1 a point that is no frame of the model (tree/outputs.hpp).
 #pragma once
 
-#include "model.hpp"
+#include "model/model_data.hpp"
 #include "scalar/arena.hpp"
 #include "scalar/math.hpp"
-#include "scalar/spatial.hpp"
-#include "varied.hpp"
+#include "scalar/spatial_inertia.hpp"
+#include "model/parameter_access.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -69,7 +69,7 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.path = arena.take<std::int32_t>(std::size_t(m.depth));
   ws.X = arena.take<Pose<T>>(n);
   ws.X_W = arena.take<Pose<T>>(n);
-  ws.H = arena.take<Motion<T>>(std::size_t(m.columns + m.most_modes));
+  ws.H = arena.take<Motion<T>>(std::size_t(m.columns + m.max_modes));
   ws.w = arena.take<Vec3<T>>(n);
   ws.u = arena.take<Vec3<T>>(n);
   ws.c = arena.take<Motion<T>>(n);
@@ -81,8 +81,8 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.y = arena.take<T>(nv);
   ws.A = arena.take<Motion<T>>(n);
   ws.columns = arena.take<T>(6 * nv);
-  ws.joint_values = arena.take<T>(std::size_t(m.joints.most_values));
-  ws.joint_q = arena.take<T>(m.custom_hinges ? nv : 0);
+  ws.joint_values = arena.take<T>(std::size_t(m.joints.max_values));
+  ws.joint_q = arena.take<T>(m.custom_joints ? nv : 0);
   ws.t = T(0.0);
   ws.held = nullptr;
   ws.lent = nullptr;

@@ -15,6 +15,7 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -45,6 +46,8 @@ Matrix = NDArray[np.float64]
 Target = TypeVar("Target", bound=Callable[..., Any])
 
 LARGEST_SIZE = 1e100  # m, rad: squares and cubes of sizes stay numbers
+MAX_COMPARED_LENGTH = 80  # characters of a name compared with others; the cost is quadratic
+MAX_COMPARED_NAMES = 2000  # names compared; a file may hold any number
 _LOW, _HIGH = -math.inf, math.inf
 _REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 
@@ -203,7 +206,9 @@ def did_you_mean(name: str, known: Iterable[str], *, most: int = 3) -> str:
     >>> did_you_mean("simulat", ["simulate", "sweep"])
     "did you mean 'simulate'?"
     """
-    near = difflib.get_close_matches(name, list(known), most)
+    if len(name) > MAX_COMPARED_LENGTH:
+        return ""
+    near = difflib.get_close_matches(name, list(islice(known, MAX_COMPARED_NAMES)), most)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 

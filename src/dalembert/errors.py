@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Iterable
 from typing import Any
 
 __all__ = [
@@ -178,6 +179,14 @@ def _short(value: Any, limit: int = 120) -> str:
     except Exception:  # of a value that cannot even be printed, such as an integer of 5000 digits
         text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def listed(items: Iterable[Any], most: int = 8, text: Callable[[Any], str] = repr) -> str:
+    """Return items as one text: ``'a', 'b' and 'c'``, or ``'a', 'b' and 3 more`` if there are more than `most`."""
+    words = [text(item) for item in items]
+    if len(words) > most:
+        words[most:] = [f"{len(words) - most} more"]
+    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)
 
 
 def warn_user(warning: Warning) -> None:

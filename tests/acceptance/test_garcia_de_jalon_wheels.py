@@ -22,7 +22,7 @@ from dalembert.natural import (
     Surface,
     equivalent_centre,
 )
-from dalembert.natural.inertia import body_coordinates, mass_matrix
+from dalembert.natural.bodies import body_coordinates, mass_matrix
 
 Array = NDArray[np.float64]
 

@@ -200,7 +200,7 @@ def test_sparse_factors_are_those_of_qr() -> None:
     rates = find_rates(e, found.q, 0.2)
     assert rates.v[:2] == pytest.approx(rates.v[-2:], abs=1e-9)
     loose = m.copy()
-    loose.let_go("psi")
+    loose.remove_drive("psi")
     free = loose.equations()
     K = free.row_scales[:, None] * free.jacobian(free.start(), 0.0) * free.column_scales
     assert factor(K, "auto", free.pattern).rank == free.nv - 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from systems.blocks import sliding_block
 from systems.pendulums import rod_pendulum
+from systems.switching_systems import switching_system
 
 import dalembert as da
 from dalembert import _core
@@ -66,3 +67,23 @@ def test_steps_of_a_given_length_lead_to_the_end_whatever_their_errors(method: s
     assert (outcome == _core.outcomes["reached"]) == (run.t == 1.0)
     if method != "radau":  # whose equations may have no solution for a step of that length: another outcome
         assert run.t == 1.0 and run.counts[0] == 50
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau", "alpha"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_run_that_has_reached_a_time_stands_at_it(method: str, seed: int) -> None:
+    """Times lie between switches, discontinuities and steps of any length; a pause is not an arrival."""
+    system, t_end = switching_system(seed)
+    model = system.compile()
+    start = da.simulate(model, 1e-6 * t_end).final
+    atol = np.full(2 * model.nv + model.nx, 1e-8)
+    number = _core.methods.index(method)
+    run = _core.Integrator(model, model.conditions(), number, 1e-6, atol, np.inf, 0.0, 0.8, True, False)
+    run.start(0.0, start.q, start.v, np.zeros(model.nx))
+    for until in np.sort(np.random.default_rng(seed).uniform(0.0, 0.3 * t_end, 9)):
+        outcome = run.advance(until, 2)
+        while outcome == _core.outcomes["paused"]:
+            assert run.t <= until
+            outcome = run.advance(until, 2)
+        assert outcome == _core.outcomes["reached"]
+        assert run.t == until

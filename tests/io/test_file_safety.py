@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.io import safe_files as atomic
+from dalembert.files import safe_files as atomic
 from dalembert.library import chain
 from dalembert.library.mechanisms import four_bar
 

@@ -14,11 +14,11 @@ import pytest
 from systems.element_examples import ELEMENTS, LAWS, model_with
 
 import dalembert as da
-from dalembert.io.results.zarr_stores import is_result_store
-from dalembert.io.safe_files import replacing
+from dalembert.files.safe_files import replacing
 from dalembert.library import chain, humanoid
 from dalembert.library.mechanisms import andrews, bricard, four_bar
 from dalembert.model.fingerprint import fingerprint, first_difference
+from dalembert.result.storage.zarr_stores import is_result_store
 
 SUFFIXES = [".nc", ".zarr", ".parquet", ".csv"]
 every_format = pytest.mark.parametrize("suffix", SUFFIXES)

@@ -57,7 +57,7 @@ def test_names_that_matlab_does_not_take_are_reported(result: da.Result, tmp_pat
 
 
 def test_what_is_no_number_survives(tmp_path: Path) -> None:
-    from dalembert.io.results.tables import write_excel, write_mat, write_units_csv
+    from dalembert.result.storage.tables import write_excel, write_mat, write_units_csv
 
     pytest.importorskip("openpyxl")
     table = ({"a": np.array([1.0, np.nan, np.inf, -np.inf])}, {"a": "m"})

@@ -136,7 +136,7 @@ def test_what_cannot_carry_a_track_is_named() -> None:
     m = Mechanism(3)
     m.point("F", 0, 0, 0), m.point("G", 1, 0, 0), m.link("rod", "F", "G")
     m.point("O", 0, 0, 1), m.point("A", 0, 0, 1.4), m.vector("u", 0, 1, 0)
-    with pytest.raises(da.ModelError, match=r"wheel 'w': on is 'rod'; this body has no whole frame"):
+    with pytest.raises(da.ModelError, match=r"wheel 'w': on is 'rod'; this body has no complete frame"):
         m.wheel("w", "O", "A", Plane(), radius=1.0, axis="u", on="rod")
     with pytest.raises(da.ModelError, match=r"wheel 'w': on is 'cart'; name a body"):
         m.wheel("w", "O", "A", Plane(), radius=1.0, axis="u", on="cart")

@@ -185,7 +185,7 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     with pytest.raises(da.ModelError, match=r"joint 'A': friction is .* smooth damping"):
         s.compile(form="natural").dynamics()
     for option, said in (
-        ({"lower": -1.0}, "lower is .* stops strike"),
+        ({"lower": -1.0}, "lower is .* stops need"),
         ({"armature": 0.2}, "armature is .* geared body"),
     ):
         other = da.System()

@@ -170,7 +170,7 @@ def test_all_assemblies_in_space_are_not_mirrored() -> None:
 
 def test_what_can_still_move_has_no_list_of_assemblies() -> None:
     m = four_bar()
-    m.let_go("psi")
+    m.remove_drive("psi")
     with pytest.raises(da.ModelError, match=r"1 too few.*can still move"):
         m.assemblies()
 
@@ -204,5 +204,5 @@ def test_where_continuation_ends_is_reported() -> None:
     m = Mechanism(2)
     m.point("A", 0, 0, fixed=True), m.point("B", 9, 0, fixed=True), m.point("1", 1, 1), m.point("2", 3, 1.5)
     m.link("crank", "A", "1", 2), m.link("coupler", "1", "2", 3), m.link("rocker", "2", "B", 3)
-    with pytest.raises(da.AssemblyError, match=r"continuation ends after \d+.* % of the way of 'A', 'B'"):
+    with pytest.raises(da.AssemblyError, match=r"continuation ends after \d+.* % of the path of 'A', 'B'"):
         m.continuation({"A": (0, 0), "B": (4, 0)})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from dalembert.numerics.bound_margins import MAX_COUNT
+from dalembert.numerics.bound_margins import MAX_NARROWING
 from dalembert.simulation.friction.holding_margin import coupled_margin
 
 
@@ -37,7 +37,7 @@ def test_boxes_leave_what_a_linear_programme_finds(seed: int) -> None:
             b_ub=bounds[known],
             A_eq=np.column_stack([np.eye(n), share, np.zeros(n)]),
             b_eq=h[k],
-            bounds=[(None, None)] * (n + m) + [(-MAX_COUNT, None)],
+            bounds=[(None, None)] * (n + m) + [(-MAX_NARROWING, None)],
         )
         assert found[k] == pytest.approx(-best.x[-1], abs=1e-8)
 
@@ -58,7 +58,7 @@ def test_ellipsoids_leave_what_a_search_finds(seed: int) -> None:
             bounds = [upper[k] + r * wide[k] - lam, lam - lower[k] + r * wide[k]]
             inside = [1.0 + r - np.linalg.norm(lam[ball] / limits[k, ball]) for ball in balls]
             known = np.concatenate(bounds)
-            return np.concatenate([known[np.isfinite(known)], inside, [r + MAX_COUNT]])
+            return np.concatenate([known[np.isfinite(known)], inside, [r + MAX_NARROWING]])
 
         start = np.append(np.full(share.shape[1], 0.01), 10.0 + np.abs(h[k] / limits[k, :n]).max() * 3)
         best = minimize(

@@ -1,4 +1,4 @@
-"""Rows of contacts along curves, with the point of contact as an unknown of its own: the oracle of core/curves.hpp.
+"""Rows of contacts along curves with the contact point as an unknown: the oracle of core/constraints/curves.hpp.
 
 The point of contact is looked for among many samples of the curve. Motion is carried along as power series in time, up
 to t^2: series of R and p of the second marker seen from the first, of the parameter s that keeps the condition of

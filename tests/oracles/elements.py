@@ -94,7 +94,7 @@ def _port(motion: Motion, force: ForceConnection, k: int) -> tuple[Array, Array]
 
 
 def _between(motion: Motion, measure: str, A: Marker, B: Marker) -> tuple[Array, Array]:
-    """Return what is measured between two markers, and its rates, (n, measures) each; as in core/elements.hpp."""
+    """Return the measures between two markers and their rates, (n, measures) each; see core/elements/measures.hpp."""
     first, second = (motion.model.pose(end, motion.q) for end in (A, B))
     (w_A, u_A), (w_B, u_B) = motion.velocity(A), motion.velocity(B)
     r = second.position - first.position

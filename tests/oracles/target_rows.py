@@ -1,4 +1,4 @@
-"""Rows of targets in plain NumPy: what `core/kinematics/reach.hpp` evaluates, formula by formula."""
+"""Rows of targets in plain NumPy: what `core/kinematics/ik_problem.hpp` evaluates, formula by formula."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ from systems.random_trees import (
 from dalembert.bodies.shapes import rod
 from dalembert.connections.joints import Fixed, Free, Joint, Revolute, Spherical
 from dalembert.errors import ModelError, SingularityError
-from dalembert.oracles.operators import Operators, dense, phi, skew
+from dalembert.oracles.operators import Operators, dense, phi
+from dalembert.rotation import skew
 from dalembert.system import System
 
 Array = NDArray[np.float64]

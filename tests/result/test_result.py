@@ -17,7 +17,7 @@ from systems.reference_trajectories import trajectory
 
 import dalembert as da
 from dalembert.connections.elements.built_in import Load, SpringDamper
-from dalembert.io.safe_files import replacing
+from dalembert.files.safe_files import replacing
 from dalembert.library import chain
 from dalembert.library.mechanisms import four_bar
 from dalembert.model.interpolation import attitudes

@@ -145,7 +145,7 @@ def test_laws_that_change_branches_and_stiff_runs_go_on_by_themselves() -> None:
     given = {"times": TIMES, "rtol": 1e-8, "parameters": {"k.damping": damped}}
     runs = da.simulate(model, TIMES[-1], state=starts, control=asked, **given)
     assert asked.together and set(runs.status) == {"finished"}
-    assert any("went on with radau" in note for note in runs.stats.notes)
+    assert any("continued with radau" in note for note in runs.stats.notes)
     for k in (0, 1):
         own = {"k.damping": damped[k]}
         start = da.State(q=starts.q[k], v=starts.v[k])

@@ -292,7 +292,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, *args: Any, **options: Any) -> 
     import sys
 
     looks = iter([False] * 3)
-    module = sys.modules["dalembert.simulation.task"]
+    module = sys.modules["dalembert.simulation.execution"]
 
     class Pressed(module.Interrupt):  # type: ignore[name-defined, misc]
         pressed = property(lambda self: next(looks, True), lambda self, value: None)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array, finite_number, shape_of
-from ..errors import ModelError
+from ..errors import ModelError, listed
 from .geometric_stiffening import Stiffening
 from .modal_damping import modal_damping_matrix
 from .nodal_matrices import (
@@ -401,7 +401,7 @@ def _last_axis(values: ArrayLike, size: int, field: str) -> Array:
 def _largest(vector: Array) -> str:
     """Return the places of the entries that matter, as words."""
     places = np.flatnonzero(np.abs(vector) > 0.2 * np.abs(vector).max())
-    return ", ".join(map(str, places[:6])) + (" and others" if len(places) > 6 else "")
+    return listed(places, 6, str)
 
 
 def _ranges(labels: NDArray[np.int64]) -> str:

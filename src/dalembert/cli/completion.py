@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 
+from .._core import methods
+from ..io.model_files.library_systems import library_systems
 from .command_result import CommandResult
+from .parser import parser as command_parser
 
 __all__ = ["SHELLS", "completion"]
 
 SHELLS = ("bash", "zsh", "fish")
+EXTERNAL_METHODS = ("cvode", "ida", *(f"scipy:{name}" for name in ("RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA")))
 
 
 def completion(chosen: argparse.Namespace) -> CommandResult:
     """Print a script that completes words in a shell."""
-    from .parser import parser
-
-    verbs = verbs_of(parser())
+    verbs = verbs_of(command_parser())
     made = {"bash": _bash, "zsh": _zsh, "fish": _fish}[chosen.shell](verbs)
     return CommandResult(made, {"shell": chosen.shell, "script": made})
 
@@ -43,8 +45,11 @@ def _choices(parser: argparse.ArgumentParser) -> list[str]:
 
 def _values(action: argparse.Action) -> list[str]:
     """Return the words that an option may, or usually does, take."""
-    suggested = getattr(action, "suggested", None)
-    return list(suggested()) if suggested is not None else [str(choice) for choice in action.choices or ()]
+    if action.dest == "library":
+        return list(library_systems())
+    if action.dest == "method":
+        return ["auto", *methods, *EXTERNAL_METHODS]
+    return [str(choice) for choice in action.choices or ()]
 
 
 def _bash(verbs: dict[str, argparse.ArgumentParser]) -> str:

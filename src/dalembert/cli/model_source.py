@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 from typing import Any
 
+from ..checks import did_you_mean
 from ..errors import ModelError
 from ..io.python_scripts import load_model
 from ..model import Model
@@ -42,12 +42,8 @@ def numbers(chosen: argparse.Namespace, model: Model) -> dict[str, float]:
         if not sign:
             raise ModelError("--parameter", "value", text, "write name=number, or name='120 mm'")
         if name.strip() not in model.parameter_names:
-            near = difflib.get_close_matches(name.strip(), list(model.parameter_names), 3)
-            remedy = (
-                f"did you mean {' or '.join(map(repr, near))}?"
-                if near
-                else "`dalembert check MODEL --numbers` lists the names"
-            )
+            guess = did_you_mean(name.strip(), model.parameter_names)
+            remedy = guess or "`dalembert check MODEL --numbers` lists the names"
             raise ModelError("--parameter", "name", name.strip(), remedy)
         found[name.strip()] = number
     return found

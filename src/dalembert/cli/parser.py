@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import __version__, _core
+from .. import __version__
 from ..checks import did_you_mean
 
 __all__ = ["parser"]
 
-_FOREIGN = ("cvode", "ida", *(f"scipy:{name}" for name in ("RK45", "RK23", "DOP853", "Radau", "BDF", "LSODA")))
 
 _MODEL = """\
 MODEL is a model file (.yaml, .json), a robot's file (.urdf and whatever da.load reads), or a Python file that defines
@@ -81,10 +79,7 @@ def parser() -> argparse.ArgumentParser:
 def _about_files(verbs: Any) -> None:
     new = _verb(verbs, "new", "file_commands", "write a model file to begin with", "dalembert new four_bar.yaml", "")
     new.add_argument("file", metavar="FILE.yaml", help="where to write")
-    library = new.add_argument(
-        "--library", metavar="NAME", help="a system of the library, written out: four_bar, stewart, ..."
-    )
-    _suggest(library, _library)
+    new.add_argument("--library", metavar="NAME", help="a system of the library, written out: four_bar, stewart, ...")
     new.add_argument("--schema", metavar="FILE", help="let editors check it by this JSON Schema; written if absent")
     new.add_argument("--force", action="store_true", help="write over a file that exists")
 
@@ -269,12 +264,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="T",
         help="where states are kept: START:END:STEP, or T1,T2,... (default: all steps)",
     )
-    method = group.add_argument(
+    group.add_argument(
         "--method",
         metavar="NAME",
         help="auto, dop853, dopri5, radau, rk4, euler, alpha, scipy:LSODA, cvode, ida, ... (default: auto)",
     )
-    _suggest(method, lambda: ["auto", *_core.methods, *_FOREIGN])
     group.add_argument("--rtol", type=float, metavar="X", help="relative tolerance (default: 1e-8)")
     group.add_argument("--atol", type=float, metavar="X", help="absolute tolerance (default: 1e-10)")
     group.add_argument("--max-step", type=float, metavar="S", help="longest step, s")
@@ -299,17 +293,6 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--trace", type=_names, metavar="A,B,...", help="points whose paths the animation draws")
     group.add_argument("--speed", type=float, default=1.0, metavar="X", help="of the animation (default: %(default)g)")
     group.add_argument("--fps", type=float, default=30.0, metavar="N", help="frames a second (default: %(default)g)")
-
-
-def _suggest(action: argparse.Action, words: Callable[[], list[str]]) -> None:
-    """Let shells complete an option by these words; others may be given, too."""
-    action.suggested = words  # type: ignore[attr-defined]
-
-
-def _library() -> list[str]:
-    from ..io.model_files.library_systems import library_systems
-
-    return list(library_systems())
 
 
 def _names(text: str) -> list[str]:

@@ -13,7 +13,11 @@ from pathlib import Path
 
 from .. import __version__
 from .._core import isa
+from ..bodies.shapes import rod
+from ..connections.joints import Revolute
+from ..system import System
 from .command_result import CommandResult
+from .demo import run
 
 __all__ = ["demo", "doctor"]
 
@@ -30,8 +34,6 @@ _BROWSERS = ("xdg-open", "chromium", "chromium-browser", "google-chrome", "firef
 
 def demo(chosen: argparse.Namespace) -> CommandResult:
     """Simulate a four-bar and a spatial loop; write a table, pictures and pages that play."""
-    from .demo import run
-
     began = time.perf_counter()
     folder = Path(chosen.folder)
     run(folder, words=not (chosen.quiet or chosen.json))
@@ -91,10 +93,6 @@ def _version(name: str) -> str | None:
 
 def _works() -> bool:
     """Return whether a pendulum falls as it should: 3 g / 2 l at the start."""
-    from ..bodies.shapes import rod
-    from ..connections.joints import Revolute
-    from ..system import System
-
     s = System("pendulum")
     s.connect("A", Revolute("y"), s.ground, s.body("bob", rod(length=1.0, mass=2.0)))
     return abs(float(s.compile().forward_dynamics([0.0], [0.0], [0.0])[0]) - 14.715) < 1e-9

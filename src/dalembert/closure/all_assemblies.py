@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from ..numerics.rank import null_space
 from .branch_search import all_closed_configurations
 from .loop_solver import LoopSolver, SolverOutcome
 
@@ -13,6 +14,7 @@ __all__ = ["all_branches"]
 
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+ISOLATED_RANK_TOL = 1e-7  # of the largest singular value: below it the mechanism can move, or is next to a fold
 
 
 class _ClosureRows:
@@ -77,11 +79,10 @@ def all_branches(
 def _refuse_mobile(closure: LoopSolver, q: Array, held: BoolArray) -> None:
     """Refuse to list configurations that form a continuum."""
     free = ~held
-    J = closure.jacobian(q, free)
-    _, s, Vt = np.linalg.svd(J)
-    left = J.shape[1] - int((s > 1e-7 * float(s.max(initial=0.0))).sum())
+    motions = null_space(closure.jacobian(q, free), ISOLATED_RANK_TOL, 0.0)
+    left = motions.shape[1]
     if left:
-        moving = np.abs(Vt[len(Vt) - left :]).max(0) > 1e-6
+        moving = np.abs(motions).max(1) > 1e-6
         names = [name for name, moves in zip(np.array(closure.model.speed_names)[free], moving, strict=True) if moves]
         raise ModelError(
             "assemble",

@@ -27,6 +27,7 @@ from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model
 from ..model.cache import cached_per_model
+from ..numerics.rank import STEP_RANK_TOL, null_space, truncated_svd
 from .limit_rows import HeldLimits
 from .named_velocities import named_velocities
 from .relative_pose import relative
@@ -42,14 +43,12 @@ __all__ = [
     "axis_reversal_mask",
     "loop_constraints_with_axes",
     "periodic_angles",
-    "rank_of",
     "reversed_axes",
 ]
 
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-RANK_TOL = 1e-10  # singular values below this, relative to the largest, are rounding of a rank-deficient Jacobian
 MAX_DENSE_SIZE = (
     60  # rows and columns above which sparse factorisations are faster than the singular value decomposition
 )
@@ -143,7 +142,7 @@ class LoopSolver:
         model = self.model
         if q is None:
             return model.initial_state().q
-        start: Array = model.integrate(model._coordinates("assemble", q), np.zeros(model.nv))
+        start: Array = model.integrate(model.checked_configuration("assemble", q), np.zeros(model.nv))
         return start
 
     def with_rows(self, rows: list[CoordinateTarget]) -> LoopSolver:
@@ -327,8 +326,7 @@ class LoopSolver:
         columns = (self.scales.columns * self.metric)[free]
         missed, before = wishes.residual(found.q), np.inf
         for _ in range(30):
-            _, s, Vt = np.linalg.svd(self.jacobian(found.q, free))
-            null = Vt[rank_of(s) :].T
+            null = null_space(self.jacobian(found.q, free), STEP_RANK_TOL, 0.0)
             G = wishes.jacobian(found.q)[:, free] * columns @ null
             way = null @ np.linalg.lstsq(G, -missed, rcond=1e-6)[0]
             size = float(np.abs(way).max(initial=0.0))
@@ -386,11 +384,8 @@ def _shortest_step(J: Array, r: Array) -> tuple[Callable[[float], Array], float,
     gradient = float(np.linalg.norm(J.T @ r))
     if min(J.shape) > MAX_DENSE_SIZE:
         return _sparse_step(J, r), _norm_estimate(J), gradient
-    U, s, Vt = np.linalg.svd(J, full_matrices=False)
-    size = float(s.max(initial=0.0))
-    kept = s > RANK_TOL * size
-    U, s, Vt = U[:, kept], s[kept], Vt[kept]
-    b = U.T @ -r
+    U, s, Vt = truncated_svd(J, STEP_RANK_TOL)
+    size, b = float(s.max(initial=0.0)), U.T @ -r
 
     def step(mu: float) -> Array:
         x: Array = Vt.T @ (b * s / (s * s + mu))
@@ -422,12 +417,6 @@ def _sparse_step(J: Array, r: Array) -> Callable[[float], Array]:
 
 def _norm_estimate(J: Array) -> float:
     return float(np.sqrt(np.abs(J).sum(0).max(initial=0.0) * np.abs(J).sum(1).max(initial=0.0)))
-
-
-def rank_of(s: Array, size: float | None = None) -> int:
-    """Return the number of singular values above rounding, relative to the largest or to `size`."""
-    largest = (float(s.max(initial=0.0)) if size is None else size) or 1.0
-    return int((s > RANK_TOL * largest).sum())
 
 
 def reversed_axes(model: Model, q: Array) -> tuple[str, ...]:

@@ -20,15 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_number
 from ..model import Model, as_model
+from ..numerics.rank import null_space, numerical_rank, singular_values, split_rows
 from ..system import System
 from .assembly import assemble
 from .driven.driven_state import driven_positions
 from .driven.prescribed_velocities import Prescribed
 from .named_velocities import named_velocities
-from .null_space import general_mobility, null_space
+from .nearby_configurations import general_mobility
 from .planar_count import planar_count
-from .redundancy import connections_sharing_load, independent_rows, loop_connections
-from .scaling import Scaling, closure_rank, singular_values
+from .redundancy import connections_sharing_load, loop_connections
+from .scaling import Scaling
 from .ungrounded_parts import find_ungrounded_parts
 
 __all__ = ["Mobility", "mobility"]
@@ -37,8 +38,8 @@ Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 NEARLY_TOL = 1e-4
-"""Scaled singular values below this that are not zero (see `closure_rank`) are reported as nearly singular. Closing to
-1e-12 leaves 1e-6 of noise in a singular position."""
+"""Scaled singular values below this that are not zero (see `CLOSED_RANK_TOL`) are reported as nearly singular. Closing
+to 1e-12 leaves 1e-6 of noise in a singular position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ class Mobility:
             return False
         prescribed = Prescribed.of(model)
         scales = Scaling.of(model, t=self.t).without(prescribed.rows)
-        N = null_space(scales.jacobian(model, self.q), model.nv, ~prescribed.clocks)
+        N = null_space(scales.jacobian(model, self.q), free=~prescribed.clocks)
         moved = np.vstack(
             [N[chosen.columns], chosen.cut_scales[:, None] * (chosen.cut_rows(self.q) * scales.columns) @ N]
         )
@@ -256,9 +257,9 @@ def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0
     scales, free = everything.without(let_go), ~prescribed.clocks
     J = scales.jacobian(model, at)
     s = singular_values(J[:, free])
-    rank = closure_rank(s)
+    rank = numerical_rank(s)
     here = int(free.sum()) - rank
-    bound = closure_rank(singular_values(scales.of_positions(model).jacobian(model, at)[:, free]))
+    bound = numerical_rank(singular_values(scales.of_positions(model).jacobian(model, at)[:, free]))
     general = general_mobility(model, at, here, scales=scales, free=free) if model.nc else here
     redundant, rows, shared = _redundancy(model, at, scales, J[:, free], rank)
     left, idle = prescribed.leave(everything.jacobian(model, at))
@@ -274,7 +275,7 @@ def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0
         shared=shared,
         singular_values=s,
         rank=rank,
-        motions=_motions(model, scales, null_space(J, model.nv, free)),
+        motions=_motions(model, scales, null_space(J, free=free)),
         permanent=general == here,
         general=general,
         loops=loop_connections(model),
@@ -288,7 +289,7 @@ def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Pres
     """Return a closed configuration (nq,), as near as can be to a given one."""
     if q is None:
         return driven_positions(model, t)
-    at = model._coordinates("mobility", q).copy()
+    at = model.checked_configuration("mobility", q).copy()
     clocks = [drive.name for drive in prescribed.clock_drives]
     q_given = model.drive_motion(t)[0]
     for drive in prescribed.clock_drives:
@@ -320,7 +321,7 @@ def _redundancy(
     model: Model, q: Array, scales: Scaling, J: Array, rank: int
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Return number and names of redundant rows, and who shares them, by connection."""
-    _, dropped, y = independent_rows(J, rank)
+    _, dropped, y = split_rows(J, rank)
     rows: dict[str, tuple[str, ...]] = {}
     shared: dict[str, set[str]] = {}
     counts = [k for k, row in enumerate(dropped) if scales.rows[row]]  # others are let go

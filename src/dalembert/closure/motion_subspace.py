@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import checked, finite_array, one_of, positive
 from ..errors import ModelError, SingularityError
 from ..model import as_model
-from ..numerics.factorization import independent_rows
+from ..numerics.rank import independent_rows
 from .equations import Equations, RelativeEquations
 from .orthonormal_basis import gram_schmidt, jacobian_rate
 from .position_rates import jerk_terms, speed_scales

@@ -14,7 +14,8 @@ from ..connections.connection import Connection
 from ..connections.joints import Joint
 from ..model import Model
 from ..model.connection_loads import weightless_loads
-from .null_space import closed_neighbours, null_space
+from ..numerics.rank import null_space
+from .nearby_configurations import closed_neighbours
 from .scaling import Scaling
 
 __all__ = ["planar_count"]
@@ -72,7 +73,7 @@ def _normal_of_motions(model: Model, q: Array, scales: Scaling, free: BoolArray)
     """Return the normal of the plane in which all bodies move, here and at configurations nearby."""
 
     def at(place: Array) -> Array | None:
-        N = null_space(scales.jacobian(model, place), model.nv, free)
+        N = null_space(scales.jacobian(model, place), free=free)
         return _normal(model, place, scales.columns[:, None] * N) if N.shape[1] else None
 
     n = at(q)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import checked
 from ..errors import ModelError, SingularityError
 from ..numerics.factorization import Factors, factor
+from ..numerics.rank import ROW_RANK_TOL, null_space
 from .equations import Equations
 from .position_solver import start_of
 
@@ -141,7 +142,5 @@ def find_rates(
 
 def _free_names(equations: Equations, J: Array, rows: Array) -> str:
     """Return the coordinates that move most where nothing holds them."""
-    _, s, Vt = np.linalg.svd(rows[:, None] * J * equations.column_scales)
-    rank = int((s > 1e-9 * max(float(s.max(initial=0.0)), 1e-300)).sum())
-    moved = np.linalg.norm(Vt[rank:], axis=0)
+    moved = np.linalg.norm(null_space(rows[:, None] * J * equations.column_scales, ROW_RANK_TOL, 0.0), axis=1)
     return ", ".join(equations.speed_names[k] for k in np.argsort(-moved)[:4])

@@ -11,14 +11,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import listed
 from ..model import Model
 from ..model.connection_loads import weightless_loads
-from .scaling import Scaling, closure_rank, singular_values
+from ..numerics.rank import numerical_rank, singular_values, split_rows
+from .scaling import Scaling
 
 __all__ = [
     "conflicting_constraints",
     "connections_sharing_load",
-    "independent_rows",
     "loop_connections",
     "near_dependence",
     "nearly_conflicting_constraints",
@@ -60,40 +61,6 @@ def connections_sharing_load(
     return found
 
 
-def independent_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
-    """Split rows into independent and redundant ones.
-
-    Parameters
-    ----------
-    J : (nc, nv)
-        Scaled closure Jacobian.
-    rank : int
-
-    Returns
-    -------
-    kept, dropped : lists of row numbers
-    y : (len(dropped), nc)
-        y @ J = 0: each dropped row, with coefficient 1, as minus a combination of kept ones.
-    """
-    from scipy.linalg import qr
-
-    rows = len(J)
-    # among rows that serve equally well, the earlier ones are kept
-    bias = 1.0 - 1e-3 * np.arange(rows) / max(1, rows)
-    R, order = qr((J * bias[:, None]).T, mode="r", pivoting=True) if rank else (None, np.arange(rows))
-    kept, dropped = order[:rank], order[rank:]
-    y = np.zeros((len(dropped), rows))
-    y[np.arange(len(dropped)), dropped] = 1.0
-    if R is not None and len(dropped):
-        # J^T = Q [R1, R2]: the dropped rows are R1^-1 R2 of the kept ones
-        weights = np.linalg.solve(R[:rank, :rank], R[:rank, rank:]).T
-        y[:, kept] = -weights * bias[kept] / bias[dropped][:, None]
-    sequence = np.argsort(dropped)
-    y = y[sequence]
-    y[np.abs(y) < 1e-8] = 0.0
-    return sorted(int(i) for i in kept), [int(i) for i in dropped[sequence]], y
-
-
 def conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-11) -> list[str]:
     """Say which connections demand incompatible things at q, where the residual cannot be reduced any more.
 
@@ -125,7 +92,7 @@ def conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, least: fl
         others = [name for name in names if name != owners[worst]]
         amount = f"{abs(r[worst]) / scales.rows[worst]:.6g} {scales.units[worst]}"
         sentences.append(
-            f"Connections {_join([*others, str(owners[worst])])} contradict each other by {amount} "
+            f"Connections {listed([*others, str(owners[worst])])} contradict each other by {amount} "
             f"({model.constraint_names[worst]}): they fix the same thing at different places."
         )
     return sentences
@@ -141,7 +108,7 @@ def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) ->
     if float(np.abs(r).max(initial=0.0)) <= ROUNDOFF_FACTOR * scales.floor:
         return []
     J = scales.jacobian(model, q)
-    _, dropped, y = independent_rows(J, closure_rank(singular_values(J)))
+    _, dropped, y = split_rows(J, numerical_rank(singular_values(J)))
     gaps = np.abs(y @ r)
     worst: dict[tuple[str, ...], tuple[float, str]] = {}
     for k, (row, names) in enumerate(
@@ -154,7 +121,7 @@ def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) ->
                 (amount, f"{amount:.2g} {scales.units[row]} ({model.constraint_names[row]})"),
             )
     return [
-        f"{_join(list(names))} demand the same thing but for {amount}: they are taken as one where they cannot be told "
+        f"{listed(names)} demand the same thing but for {amount}: they are taken as one where they cannot be told "
         "apart; where they can be, near singular positions, their reactions are those of this misfit"
         for names, (_, amount) in worst.items()
     ]
@@ -175,7 +142,7 @@ def near_dependence(model: Model, t: Array, q: Array) -> list[str]:
     names = connections_sharing_load(model, q[k], (y * scales.rows)[None], t=float(t[k]), cutoff=1e-3)[0]
     return [
         f"at t = {t[k]:.6g} s the loops are next to dependent (condition {1 / smallest:.2g}): reactions of "
-        f"{_join(list(names))} there are decided by rounding and by misfits of their markers"
+        f"{listed(names)} there are decided by rounding and by misfits of their markers"
     ]
 
 
@@ -192,8 +159,3 @@ def _coupled_loop_constraints(model: Model) -> list[set[str]]:
                 rest.append((others, members))
         groups = [*rest, (joints, loop_constraints)]
     return [loop_constraints for _, loop_constraints in groups]
-
-
-def _join(names: list[str]) -> str:
-    quoted = [repr(name) for name in names]
-    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]

@@ -19,7 +19,7 @@ from ..compile.loop_constraints import characteristic_lengths
 from ..model import Model
 from ..model.cache import cached_per_model
 
-__all__ = ["Scaling", "closure_rank", "singular_values"]
+__all__ = ["Scaling"]
 
 Array = NDArray[np.float64]
 
@@ -85,27 +85,6 @@ class Scaling:
         """Return what P v has to be (nc,), m/s or rad/s."""
         wanted: Array = self.targets[1] - model.constraint_drift(q, t=self.t)
         return wanted
-
-
-def singular_values(J: Array) -> Array:
-    """Return the singular values of J, largest first, (min(J.shape),)."""
-    from scipy.linalg import qr
-
-    rows, columns = J.shape
-    if not rows or not columns:
-        return np.zeros(0)
-    # with many more rows than columns first reduce to a square, R^T R = J^T J
-    square = qr(J, mode="r")[0][:columns] if rows > columns else J
-    return np.asarray(np.linalg.svd(square, compute_uv=False), dtype=np.float64)
-
-
-def closure_rank(s: Array, tolerance: float = 1e-8) -> int:
-    """Return the rank of a scaled closure Jacobian with singular values s, at a closed configuration.
-
-    Closing to 1e-12 leaves 1e-12 of noise in a regular position. The entries are of order 1: a loop whose rows all
-    vanish has rank 0, not that of its rounding.
-    """
-    return int((s > tolerance * max(1.0, float(s.max(initial=0.0)))).sum())
 
 
 MAX_ROUNDOFF_GAP = 1e-6  # what rounding may leave open at most: places so far away that it leaves more are none

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import listed
 from ..system import System
 from ..system.topology import Graph
 
@@ -31,9 +32,8 @@ def _is_intended(system: System, part: set[str]) -> bool:
 
 
 def _message(part: list[str]) -> str:
-    listed = ", ".join(map(repr, part[:6])) + (f" and {len(part) - 6} more" if len(part) > 6 else "")
-    verb = "is" if len(part) == 1 else "are"
+    verb, s = ("is", "s") if len(part) == 1 else ("are", "")
     return (
-        f"{listed} {verb} not connected to ground by anything and fall{'s' * (len(part) == 1)} freely; if that is "
+        f"{listed(part, 6)} {verb} not connected to ground by anything and fall{s} freely; if that is "
         f"meant, say so: system.connect(..., da.Free(), system.ground, {part[0]!r}), or system.place({part[0]!r}, ...)"
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import listed
+from ..numerics.rank import null_space
 from .named_velocities import NamedVelocities
-from .null_space import general_mobility
-from .scaling import Scaling, closure_rank
+from .nearby_configurations import general_mobility
+from .scaling import Scaling
 
 __all__ = ["explain_velocity_conflict"]
 
@@ -20,8 +22,7 @@ def explain_velocity_conflict(held: NamedVelocities, q: Array, t: float = 0.0) -
     """Return a sentence or two on why the held speeds cannot be had at q (nq,), and the way out."""
     model = held.model
     scales = Scaling.of(model, t=t)
-    _, s, Vt = np.linalg.svd(scales.jacobian(model, q))
-    motions = Vt[closure_rank(s) :]
+    motions = null_space(scales.jacobian(model, q)).T
     text, here = "", len(motions)
     nearby = general_mobility(model, q, here, scales=scales)
     if nearby != here:
@@ -32,14 +33,10 @@ def explain_velocity_conflict(held: NamedVelocities, q: Array, t: float = 0.0) -
         stuck = [name for name, p in zip(held.names, moved, strict=True) if p < MIN_PARTICIPATION]
         able = [name for name, p in zip(model.speed_names, part, strict=True) if p > 0.1]
         return (
-            f"{text}At this configuration {_listed(stuck)} cannot move: a dead point; drive another coordinate, "
-            f"such as {_listed(able)}."
+            f"{text}At this configuration {listed(stuck)} cannot move: a dead point; drive another coordinate, "
+            f"such as {listed(able)}."
         )
     if len(held) > len(motions):
         count = f"{len(motions)} DOF"
         return f"{text}The system has {count}: prescribe fewer, or values that agree (see da.mobility(...).motions)."
     return text or "Prescribe fewer, or values that agree (see da.mobility(...).motions)."
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:4]))

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array
-from ..errors import AssemblyError, SingularityError
+from ..errors import AssemblyError, SingularityError, listed
 from ..model import Model, as_model
+from ..numerics.rank import (
+    ROW_RANK_TOL,
+    STEP_RANK_TOL,
+    minimum_norm_solution,
+    null_space,
+    numerical_rank,
+    singular_values,
+)
 from ..system import System
 from ..system.initial_values import BodyPlacement
-from .loop_solver import rank_of
 from .named_velocities import NamedVelocities, as_name_list, named_velocities
-from .scaling import Scaling, closure_rank, singular_values
+from .scaling import Scaling
 from .starts.chain_targets import ChainRateTarget
 from .velocity_conflicts import explain_velocity_conflict
 
-__all__ = ["consistent_accelerations", "consistent_velocities", "minimum_norm_solution", "preferred_velocities"]
+__all__ = ["consistent_accelerations", "consistent_velocities", "preferred_velocities"]
 
 Array = NDArray[np.float64]
 Fixed = str | Iterable[str] | Mapping[str, ArrayLike]
-
-RANK_TOL = 1e-9  # singular values of scaled rows below this are rounding
 
 
 @checked("q", "fixed")
@@ -55,7 +59,7 @@ def consistent_velocities(
     """
     model, item = as_model(system), "consistent_velocities"
     v = finite_array(v, (model.nv,), item=item, field="v").copy()
-    q = model._coordinates(item, q)
+    q = model.checked_configuration(item, q)
     held = named_velocities(model, fixed, item=f"{item}: fixed")
     scales = Scaling.of(model, t=t)
     wanted = _with_values(held, fixed, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
@@ -70,7 +74,7 @@ def consistent_velocities(
     size = float(np.linalg.norm(J, 2))
     low = _root_of_inertia(model, q, scales, free)
     # rank is judged on the geometry, not on the masses
-    rank = rank_of(singular_values(J[:, free]), size)
+    rank = numerical_rank(singular_values(J[:, free]), STEP_RANK_TOL, size)
     U, s, Vt = np.linalg.svd(np.linalg.solve(low, J[:, free].T).T, full_matrices=False)
     for _ in range(2):  # the second pass removes the rounding of the first
         step = Vt[:rank].T @ ((U[:, :rank].T @ (rates - J @ x)) / s[:rank])
@@ -129,15 +133,14 @@ def preferred_velocities(
     scales = Scaling.of(model, t=t)
     held, wished = (named_velocities(model, names, item="start speeds") for names in (fixed, wishes))
     rows = [scales.jacobian(model, q), held.rows(q) * scales.columns]
-    _, s, Vt = np.linalg.svd(np.vstack(rows))
-    allowed = scales.columns[:, None] * Vt[rank_of(s) :].T
+    allowed = scales.columns[:, None] * null_space(np.vstack(rows), STEP_RANK_TOL, 0.0)
     v = rest.copy()
     cut = _with_values(wished, wishes, v, np.zeros(len(wished.cut)), "start speeds")
     sizes = np.concatenate([1.0 / scales.columns[wished.columns], wished.cut_scales, units])
     G = np.vstack([wished.rows(q), placed])
     gap = sizes * (np.concatenate([v[wished.columns], cut, rates]) - G @ base)
     U, s, Vt = np.linalg.svd(sizes[:, None] * (G @ allowed))
-    rank = closure_rank(s, RANK_TOL)
+    rank = numerical_rank(s, ROW_RANK_TOL)
     met: Array = base + allowed @ (Vt[:rank].T @ ((U[:, :rank].T @ gap) / s[:rank]))
     left = allowed @ Vt[rank:].T  # what no wish speaks of
     M = model.mass_matrix(q)
@@ -211,21 +214,13 @@ def consistent_accelerations(
     step = minimum_norm_solution(J, -gap)
     rest = np.abs(J @ step + gap)
     if rest.max() > 1e-9 * float(np.abs(gap).max()) + 1e-12 * (1.0 + float(terms.max())):
-        given = f"with the accelerations given for {_listed(held.names)}, " if len(held) else ""
+        given = f"with the accelerations given for {listed(held.names)}, " if len(held) else ""
         raise SingularityError(
             f"{item}: {given}no motion keeps the loops closed: {_widest(held, scales, rest, '/s2')}. "
             f"{explain_velocity_conflict(held, q, t)}"
         )
     a[free] += scales.columns[free] * step
     return a
-
-
-def minimum_norm_solution(A: Array, b: Array) -> Array:
-    """Return the shortest x with A x = b as nearly as can be."""
-    U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    rank = closure_rank(s, RANK_TOL)
-    x: Array = Vt[:rank].T @ ((U[:, :rank].T @ b) / s[:rank])
-    return x
 
 
 def _with_values(held: NamedVelocities, fixed: Fixed, speeds: Array, cut: Array, item: str) -> Array:
@@ -260,7 +255,3 @@ def _widest(held: NamedVelocities, scales: Scaling, gap: Array, per: str) -> str
         return f"{name!r} would be missed by {abs(gap[worst]) / held.cut_scales[worst - rows]:.3g} m or rad{per}"
     amount = f"{abs(gap[worst] / scales.rows[worst]):.3g} {scales.units[worst]}{per}"
     return f"row {held.model.constraint_names[worst]!r} would open at {amount}"
-
-
-def _listed(names: list[Any]) -> str:
-    return ", ".join(map(repr, names[:8])) + (" and others" if len(names) > 8 else "")

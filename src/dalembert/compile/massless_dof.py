@@ -11,6 +11,7 @@ from .. import _core
 from ..connections.drives import Drive
 from ..connections.joints import CustomJoint, Joint
 from ..errors import ModelError
+from ..numerics.rank import ROW_RANK_TOL, null_space
 from ..rotation.euler_angles import skew
 from ..system.topology import Forest, TreeJoint
 from .names import Names
@@ -143,8 +144,7 @@ def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: A
     if rows is not None and len(rows):
         P = rows[:, some] * unit
         P = P / np.maximum(np.linalg.norm(P, axis=1, keepdims=True), 1e-300)
-        _, s, Vt = np.linalg.svd(P)
-        motions = Vt[int((s > 1e-9 * s.max(initial=0.0)).sum()) :]
+        motions = null_space(P, ROW_RANK_TOL, 0.0).T
     sizes, vectors = np.linalg.eigh(motions @ (M[np.ix_(some, some)] * unit * unit[:, None]) @ motions.T)
     idle = vectors.T[sizes < ZERO_INERTIA_TOL * len(some)] @ motions * prefer[some]
     return {int(some[column]) for column in _most_moved(idle)}

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import checked, finite_array, shape_of
 from ..errors import ModelError
 from ..provenance import record_makers
-from ..rotation import as_rotation_matrix, euler, euler_velocity, quaternion_from_matrix
+from ..rotation import as_rotation_matrix, euler, euler_velocity, quaternion_from_matrix, quaternion_product
 from .laws import Constant, Law, Spline, as_law
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class Attitude:
         if not square > 0.0:
             raise ModelError("attitude", f"length of the quaternion at t = {t:.6g} s", 0.0, "give more attitudes")
         conjugate = p * np.array([1.0, -1.0, -1.0, -1.0])
-        omega = 2 * _product(conjugate, rate)[1:] / square
-        bend = 2 * _product(conjugate, second)[1:] / square - 2 * float(p @ rate) / square * omega
+        omega = 2 * quaternion_product(conjugate, rate)[1:] / square
+        bend = 2 * quaternion_product(conjugate, second)[1:] / square - 2 * float(p @ rate) / square * omega
         return p / np.sqrt(square), omega, bend
 
 
@@ -289,11 +289,6 @@ def _with_convention(angles: Any) -> tuple[Any, str]:
     return angles, "ZXZ"
 
 
-def _product(a: Array, b: Array) -> Array:
-    """Return the product of two quaternions."""
-    return np.concatenate([[a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
-
-
 def _after(axes: tuple[int, ...], angles: Array) -> tuple[Array, Array, Array]:
     """Return the quaternion of turns one after another, with two rates; angles (3, 3): value, rate, second rate."""
     p, rate, second = np.array([1.0, 0, 0, 0]), np.zeros(4), np.zeros(4)
@@ -303,7 +298,7 @@ def _after(axes: tuple[int, ...], angles: Array) -> tuple[Array, Array, Array]:
         s, c = np.sin(angle / 2), np.cos(angle / 2)
         e, across = c * scalar + s * unit, c * unit - s * scalar
         e1, e2 = turning / 2 * across, bend / 2 * across - turning**2 / 4 * e
-        second = _product(second, e) + 2 * _product(rate, e1) + _product(p, e2)
-        rate = _product(rate, e) + _product(p, e1)
-        p = _product(p, e)
+        second = quaternion_product(second, e) + 2 * quaternion_product(rate, e1) + quaternion_product(p, e2)
+        rate = quaternion_product(rate, e) + quaternion_product(p, e1)
+        p = quaternion_product(p, e)
     return p, rate, second

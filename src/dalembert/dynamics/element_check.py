@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..checks import checked, finite_number, random_generator
 from ..connections.elements.element import MEASURES, Element
 from ..errors import DalembertError, ModelError
+from ..numerics.rank import STEP_RANK_TOL, numerical_rank, singular_values
 from .element_test_systems import Trial
 
 __all__ = ["ElementReport", "check_element"]
@@ -354,8 +355,7 @@ class _Check:
         """Return in how many directions there are forces or slopes of forces, and the measures without any."""
         m = self.m
         rows = np.concatenate([answers[:, :m], slopes.transpose(0, 2, 1).reshape(-1, m)])
-        values = np.linalg.svd(rows, compute_uv=False)
-        rank = int((values > 1e-10 * max(values.max(), 1e-300)).sum()) if values.max() > 0 else 0
+        rank = numerical_rank(singular_values(rows), STEP_RANK_TOL, 0.0)
         names = self.element.measured[0]
         idle = tuple(name for name, column in zip(names, rows.T, strict=True) if not np.abs(column).max() > 0)
         if rank == 0:

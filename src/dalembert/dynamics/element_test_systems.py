@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..connections.elements.element import Element
+from ..connections.joints import Prismatic
 from ..rotation import axis_angle, quaternion_from_matrix
+from ..system import System
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -37,14 +39,10 @@ class Trial:
         self.x = inputs[:, 1 + 2 * self.m : 1 + 2 * self.m + self.n]
 
     def _model(self) -> Model:
-        from ..system import System
-
         s = System("trial", gravity=(0, 0, 0))
         ports = len(self.element.each_measure)
         bodies = [s.body(f"body {k}", mass=1.0, inertia=(1, 1, 1)) for k in range(ports + 1)]
         if self.element.at_joint:
-            from ..connections.joints import Prismatic
-
             for k, body in enumerate(bodies):
                 s.connect(f"slide {k}", Prismatic("x"), s.ground, body)
             s.connect("element", self.element, *(f"slide {k}" for k in range(ports)))

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import checked, finite_array
 from ..model import Model, as_model
 from ..model.interpolation import attitudes
+from ..rotation import skew
 from ..system import System
 
 __all__ = ["ForceTerms", "coriolis_forces", "coriolis_matrix", "force_terms", "gravity_forces"]
@@ -104,10 +105,10 @@ def coriolis_matrix(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array
     momenta = model.mass_matrix(q) @ speeds
     for joint in attitudes(model.coordinate_names, model.speed_names):
         turn, slide = slice(joint.speed, joint.speed + 3), slice(joint.speed + 3, joint.speed + 6)
-        C[turn, turn] -= _cross(momenta[turn])
+        C[turn, turn] -= skew(momenta[turn])
         if joint.free:
-            C[turn, slide] -= _cross(momenta[slide])
-            C[slide, turn] -= _cross(momenta[slide])
+            C[turn, slide] -= skew(momenta[slide])
+            C[slide, turn] -= skew(momenta[slide])
     return C
 
 
@@ -117,10 +118,6 @@ def _mass_slopes(model: Model, q: Array) -> Array:
     every = np.tile(q, (len(units), 1))
     slopes = model._d_inverse_dynamics(every, np.tile(still, (len(units), 1)), units)[0]
     return np.moveaxis(slopes[1:] - slopes[0], 0, 1)
-
-
-def _cross(p: Array) -> Array:
-    return np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
 
 
 @checked("v", "a")

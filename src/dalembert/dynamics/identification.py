@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array, positive
 from ..errors import ModelError
-from ..numerics.column_selection import base_columns
+from ..numerics.rank import base_columns
 
 __all__ = ["IdentifiedParameters", "identify"]
 

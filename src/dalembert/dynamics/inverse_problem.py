@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_number, one_of
-from ..closure.velocity_projection import RANK_TOL
-from ..errors import ModelError, SingularityError
+from ..errors import ModelError, SingularityError, listed
 from ..model import Model, as_model
+from ..numerics.rank import ROW_RANK_TOL
 from ..result import Result
 from ..system import System
 from .actuators import Actuators, StateSamples
@@ -204,7 +204,7 @@ class Problem:
             # what is needed is force, linear in inputs: (C^T, slopes) u = force + slopes u_now
             wanted = force + np.einsum("nvk,nk->nv", supplied[:, :, k:], u[:, k:])
             A, b = self.loops.allowed(supplied), self.loops.allowed(wanted[..., None])[..., 0]
-            new = share_efforts(A, b, self.weights, self.power, self.low, self.high, RANK_TOL)
+            new = share_efforts(A, b, self.weights, self.power, self.low, self.high, ROW_RANK_TOL)
             change = np.abs(new - u)[:, k:] / np.maximum(1.0, np.abs(new[:, k:]))
             u = new
             if change.max(initial=0.0) < CONVERGENCE_TOL:
@@ -309,8 +309,8 @@ def _out_of_reach(problem: Problem, u: Array, lack: Array, worst: int) -> Singul
     count = int((np.abs(lack).max(axis=1) > 0).sum())
     when = f" at t = {s.t[worst]:.6g} s, and at {count} of {len(s)} states" if len(s) > 1 else ""
     return SingularityError(
-        f"{_ITEM}: actuators at {_listed(problem.acting.names)} cannot produce this motion{when}; the system has "
-        f"{dofs} DOF, and what is missing acts along {along}."
+        f"{_ITEM}: actuators at {listed(problem.acting.names) or 'no degree of freedom'} cannot produce this motion"
+        f"{when}; the system has {dofs} DOF, and what is missing acts along {along}."
         f"{_at_bounds(problem, u, worst)}{_idle(problem)} Add an actuator there, move the others out of a dead point, "
         'or ask for what is missing with missing="tell".'
     )
@@ -322,7 +322,7 @@ def _at_bounds(problem: Problem, u: Array, worst: int) -> str:
     slack = 1e-9 * np.where(np.isfinite(high - low), high - low, 1.0)
     at = (u[worst] <= low + slack) | (u[worst] >= high - slack)
     names = [name for name, there in zip(problem.acting.names, at, strict=True) if there]
-    return f" {_listed(names)} {'are' if len(names) > 1 else 'is'} at a bound." if names else ""
+    return f" {listed(names)} {'are' if len(names) > 1 else 'is'} at a bound." if names else ""
 
 
 def _idle(problem: Problem) -> str:
@@ -334,9 +334,4 @@ def _idle(problem: Problem) -> str:
     slopes = acting.slopes(s, values, acting.needed(s, values), problem.low[0], problem.high[0])
     still = np.abs(slopes).max(axis=(0, 1)) == 0.0
     names = [name for name, idle in zip((*acting.inputs, *acting.states), still, strict=True) if idle]
-    return f" {_listed(names)} acts on states only, not on forces at once: name the state." if names else ""
-
-
-def _listed(given: list[str]) -> str:
-    names = list(map(repr, given))
-    return ", ".join(names[:8]) + (" and others" if len(names) > 8 else "") if names else "no degree of freedom"
+    return f" {listed(names)} acts on states only, not on forces at once: name the state." if names else ""

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array
 from ..closure.named_velocities import as_name_list
-from ..closure.velocity_projection import RANK_TOL
 from ..errors import ModelError, SingularityError
 from ..model import Model, as_model
+from ..numerics.rank import ROW_RANK_TOL
 from ..system import System
 from .actuators import Actuators, StateSamples
 from .loop_multipliers import LoopProjection
@@ -134,7 +134,7 @@ def _motions(s: StateSamples, about: Actuators) -> Array:
         remedy = f"the loops leave {dofs} DOF: name as many coordinates"
         raise ModelError(_ITEM, "coordinates", len(about.names), remedy)
     N = loops.columns[:, None] * loops.projector
-    found: Array = N @ np.linalg.pinv(C @ N, rcond=RANK_TOL)
+    found: Array = N @ np.linalg.pinv(C @ N, rcond=ROW_RANK_TOL)
     gap = np.abs(C @ found - np.eye(len(about.names))).max(axis=(1, 2))
     if gap.max() > 1e-6:
         worst = int(np.argmax(gap))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..closure.scaling import Scaling
-from ..closure.velocity_projection import RANK_TOL
 from ..errors import ModelError
 from ..model import Model
+from ..numerics.rank import ROW_RANK_TOL, significant
 from .actuators import Actuators, StateSamples
 
 __all__ = ["LoopProjection", "check_closed", "row_targets"]
@@ -52,7 +52,7 @@ class LoopProjection:
             )
         J = scales.rows[:, None] * model.constraint_jacobian(s.q, t=s.t) * scales.columns
         U, size, V = np.linalg.svd(J, full_matrices=False)
-        counts = size > RANK_TOL * np.maximum(1.0, size[:, :1])
+        counts = significant(size, ROW_RANK_TOL)
         inverse = np.where(counts, 1.0 / np.where(counts, size, 1.0), 0.0)
         Vr = V * counts[..., None]
         return cls(scales.rows, scales.columns, U, inverse, V, np.eye(model.nv) - Vr.swapaxes(1, 2) @ Vr)
@@ -104,7 +104,7 @@ class LoopProjection:
             return True
         norms = np.linalg.norm(A, axis=1, keepdims=True)
         size = np.linalg.svd(A / np.where(norms > 0.0, norms, 1.0), compute_uv=False)
-        return bool(A.shape[2] <= A.shape[1] and (size > RANK_TOL).all())
+        return bool(A.shape[2] <= A.shape[1] and (size > ROW_RANK_TOL).all())
 
 
 def row_targets(model: Model, t: Array) -> Array:

@@ -23,6 +23,7 @@ from ..closure.scaling import Scaling
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..motion import inverse_kinematics
+from ..numerics.rank import null_space
 from ..result import Motion, Result, Stats
 from ..system import System
 from .actuators import StateSamples
@@ -149,8 +150,7 @@ def _untold(model: Model, markers: Mapping[Any, Any], q: Array, t: float) -> lis
         rows.append(model.jacobian(marker, q)[3 if place else 0 :])
     free = ~model.driven_speeds()
     J = np.vstack([np.vstack(rows) / model.length, model.constraint_jacobian(q, t=t)])[:, free]
-    _, s, Vt = np.linalg.svd(J * model.compiled.tables["column_scale"][free])
-    loose = Vt[int((s > 1e-8 * max(1.0, float(s[0]))).sum()) :]
+    loose = null_space(J * model.compiled.tables["column_scale"][free]).T
     if not len(loose):
         return []
     moving = np.flatnonzero(free)[np.abs(loose).max(axis=0) > 0.1]
@@ -250,8 +250,10 @@ class MeasuredResult(Result):
 
     def _motion_at(self, times: Array) -> Motion:
         a = np.array([np.interp(times, self.t, column) for column in self._stored["a"].T]).reshape(-1, len(times)).T
-        return MeasuredMotion(self._model(), times, *self._states(times), known={"a": np.ascontiguousarray(a)})
+        return MeasuredMotion(self.require_model(), times, *self._states(times), known={"a": np.ascontiguousarray(a)})
 
     def _like(self, t: Array, q: Array, v: Array, x: Array) -> Result:
         a = self._motion_at(t).part("a")
-        return MeasuredResult(StateSamples(self._model(), t, q, v, a, x), self.stats.notes, self.dense or self._states)
+        return MeasuredResult(
+            StateSamples(self.require_model(), t, q, v, a, x), self.stats.notes, self.dense or self._states
+        )

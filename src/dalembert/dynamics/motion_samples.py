@@ -13,6 +13,7 @@ from ..connections.laws import as_law
 from ..errors import ModelError
 from ..model import Model
 from ..model.interpolation import attitudes
+from ..rotation import quaternion_matrices, quaternion_product
 from .smoothing_splines import Smoothing
 
 __all__ = ["MotionSamples"]
@@ -122,7 +123,7 @@ class MotionSamples:
             q[:, place : place + 4], v[:, speed : speed + 3], a[:, speed : speed + 3] = e, w, dw
             place, speed = place + 4, speed + 3
             if turned[place - 4].free:  # x' = C u, x'' = C (u' + w x u)
-                C = _matrices(e)
+                C = quaternion_matrices(e)
                 u = np.einsum("nij,ni->nj", C, r[:, place : place + 3])
                 v[:, speed : speed + 3] = u
                 a[:, speed : speed + 3] = np.einsum("nij,ni->nj", C, s[:, place : place + 3]) - np.cross(w, u)
@@ -186,22 +187,6 @@ def _turning(e: Array, r: Array, s: Array) -> tuple[Array, Array, Array]:
     # of the normalised one: e' = r - (e.r) e; its second rate has -2 (e.r) e' beside what lies along e
     first = r - along * e
     second = s - 2.0 * along * first
-    w, dw = 2.0 * _conjugate_times(e, first), 2.0 * _conjugate_times(e, second)
+    conjugate = e * [1.0, -1.0, -1.0, -1.0]
+    w, dw = (2.0 * quaternion_product(conjugate, x)[:, 1:] for x in (first, second))
     return e, w, dw
-
-
-def _conjugate_times(a: Array, b: Array) -> Array:
-    """Return the vector part of a* b."""
-    found: Array = a[:, :1] * b[:, 1:] - b[:, :1] * a[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
-    return found
-
-
-def _matrices(e: Array) -> Array:
-    """Return rotation matrices (n, 3, 3) of unit quaternions (n, 4)."""
-    w, x, y, z = e.T
-    rows = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
-    return np.moveaxis(np.array([list(row) for row in rows]), 2, 0)

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..closure.driven.driven_state import driven_positions
+from ..closure.driven.prescribed_velocities import Prescribed
+from ..closure.scaling import Scaling
 from ..connections.attitudes import AttitudeSpline
 from ..connections.laws import Spline
 from ..errors import ModelError
@@ -64,10 +67,6 @@ def _start(model: Model, q: Any) -> dict[str, Any]:
 
 def _dof(model: Model, t: Array) -> int:
     """Return how many degrees of freedom drives and loops leave."""
-    from ..closure.driven.driven_state import driven_positions
-    from ..closure.driven.prescribed_velocities import Prescribed
-    from ..closure.scaling import Scaling
-
     prescribed = Prescribed.of(model)
     q = driven_positions(model, float(t[0]))
     return prescribed.leave(Scaling.of(model, t=float(t[0])).jacobian(model, q))[0]

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked
-from ..closure.null_space import null_space
 from ..errors import ModelError
 from ..model import Model, as_model
-from ..numerics.column_selection import base_columns
+from ..numerics.rank import base_columns, null_space
+from ..rotation import skew
 from ..system import System
 
 __all__ = ["BaseParameters", "base_parameters", "inertial_parameter_names", "inertial_parameters", "regressor"]
@@ -118,16 +118,9 @@ def admissible_velocity_basis(model: Model, q: ArrayLike, t: float = 0.0) -> Arr
     P = model.constraint_jacobian(q, t=np.full(len(q), float(t)))
     N = np.zeros((len(q), model.nv, model.nv))
     for full, rows in zip(N, P, strict=True):
-        basis = null_space(rows, model.nv)
+        basis = null_space(rows)
         full[:, : basis.shape[1]] = basis
     return N
-
-
-def _cross(x: Array) -> Array:
-    """Return the matrices (B, 3, 3) of cross products with vectors (B, 3)."""
-    S = np.zeros((len(x), 3, 3))
-    S[:, 0, 1], S[:, 0, 2], S[:, 1, 2] = -x[:, 2], x[:, 1], -x[:, 0]
-    return S - S.transpose(0, 2, 1)
 
 
 def _times(x: Array) -> Array:
@@ -141,11 +134,11 @@ def _times(x: Array) -> Array:
 
 def _wrench(omega: Array, alpha: Array, a: Array) -> Array:
     """Return (1) for unit inertial parameters: [n; f] (B, 6, 10) in axes of the body."""
-    turning = _cross(omega)
+    turning = skew(omega)
     W = np.zeros((len(omega), 6, 10))
     W[:, 3:, 0] = a
-    W[:, :3, 1:4] = -_cross(a)
-    W[:, 3:, 1:4] = _cross(alpha) + turning @ turning
+    W[:, :3, 1:4] = -skew(a)
+    W[:, 3:, 1:4] = skew(alpha) + turning @ turning
     W[:, :3, 4:] = _times(alpha) + turning @ _times(omega)
     return W
 

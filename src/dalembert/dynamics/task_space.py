@@ -22,9 +22,10 @@ from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_array
 from ..closure.named_velocities import named_velocities
-from ..closure.scaling import Scaling, closure_rank
+from ..closure.scaling import Scaling
 from ..errors import ModelError
 from ..model import Model, as_model
+from ..numerics.rank import null_space
 from ..system import System
 
 __all__ = ["Ellipsoid", "Manipulability", "OperationalSpace", "manipulability", "operational_space"]
@@ -32,7 +33,7 @@ __all__ = ["Ellipsoid", "Manipulability", "OperationalSpace", "manipulability", 
 Array = NDArray[np.float64]
 
 _ROWS = {"pose": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
-RANK_TOL = 1e-10
+RANK_TOL = 1e-10  # of the largest eigenvalue of J M^-1 J^T, which is a square: directions that cannot move
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +205,9 @@ def manipulability(
         rows = finite_array(q, (len(np.asarray(q)), model.nq), item="manipulability", field="q")
         each = [_jacobian(model, marker, one, actuators, dynamic, t) for one in rows]
         return _measured(model, np.array(each))
-    return _measured(model, _jacobian(model, marker, model._coordinates("manipulability", q), actuators, dynamic, t))
+    return _measured(
+        model, _jacobian(model, marker, model.checked_configuration("manipulability", q), actuators, dynamic, t)
+    )
 
 
 def _jacobian(model: Model, marker: Any, q: Array, actuators: Any, dynamic: bool, t: float) -> Array:
@@ -216,8 +219,7 @@ def _jacobian(model: Model, marker: Any, q: Array, actuators: Any, dynamic: bool
     if not model.nc and not acting.cut:
         return np.asarray(J[:, acting.columns])
     scales = Scaling.of(model, prescribed=False, t=t)
-    _, s, Vt = np.linalg.svd(scales.jacobian(model, q))
-    N = scales.columns[:, None] * Vt[closure_rank(s) :].T
+    N = scales.columns[:, None] * null_space(scales.jacobian(model, q))
     return np.asarray(J @ N @ np.linalg.pinv(C @ N, rcond=1e-9))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SingularityError
+from ..numerics.rank import numerical_rank
 from .setting import RANK_TOL
 
 __all__ = ["constrained"]
@@ -35,7 +36,7 @@ def constrained(M: Array, f: Array, G: Array, g: Array) -> tuple[Array, Array]:
     scale = 1 / np.where(norms > RANK_TOL * norms.max(initial=0.0), norms, np.inf)  # rows of nothing but rounding
     B = scale[:, None] * B
     W, s, V = np.linalg.svd(B) if len(G) else (np.zeros((0, 0)), np.zeros(0), np.eye(len(M)))
-    rank = int((s > RANK_TOL * s.max(initial=0.0)).sum())
+    rank = numerical_rank(s, RANK_TOL, 0.0)
     taken, free = V[:rank], V[rank:]
     given = taken.T @ (W[:, :rank].T @ (-scale * g) / s[:rank])
     inertia = free @ A @ free.T

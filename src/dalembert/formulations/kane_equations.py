@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import checked
 from ..errors import SingularityError
 from ..model import Model, State
+from ..numerics.rank import numerical_rank
 from ..system import System
 from .generalized_speeds import Speeds, chosen_speeds
 from .setting import RANK_TOL, ModelAtState, setting
@@ -217,7 +218,7 @@ def _independent(S: Array) -> NDArray[np.intp]:
     size = np.where(norms > RANK_TOL * norms.max(), norms, np.inf)  # rows of nothing but rounding
     R, pivots = qr((S / size[:, None]).T, mode="r", pivoting=True)
     diagonal = np.abs(np.diag(R[: min(R.shape)]))
-    rank = int((diagonal > RANK_TOL * max(diagonal.max(initial=0.0), 1e-300)).sum())
+    rank = numerical_rank(diagonal, RANK_TOL, 0.0)
     return np.sort(np.asarray(pivots[:rank], dtype=np.intp))
 
 

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import checked, finite_array
 from ..compile.body_layout import refuse_flexible
 from ..model import Model, State, as_model
+from ..numerics.rank import numerical_rank, singular_values
 from ..oracles.operators import joint_motion
 from ..system import System
 from .setting import RANK_TOL, setting
@@ -81,8 +82,7 @@ class SolArrays:
     def rank(self) -> int:
         """Of Z = [U T, W T]: as many motions of the bodies as the coordinates can make here (5.2, M-08)."""
         Z = np.concatenate([self.UT, self.WT], axis=1).reshape(len(self.W), -1)
-        s = np.linalg.svd(Z, compute_uv=False)
-        return int((s > RANK_TOL * s.max(initial=0.0)).sum())
+        return numerical_rank(singular_values(Z), RANK_TOL, 0.0)
 
 
 @checked("state")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..closure.scaling import Scaling
 from ..errors import SingularityError
 from ..model import Model
+from ..numerics.rank import truncated_svd
 
 __all__ = ["VelocityJumpSolver"]
 
@@ -63,9 +64,8 @@ class VelocityJumpSolver:
         B = self._solved(self.rows[:, self.free].T)
         self.length = np.linalg.norm(B, axis=0)
         self.length[self.length == 0.0] = 1.0
-        U, s, Vt = np.linalg.svd(B / self.length, full_matrices=False)
-        rank = int((s > RANK_TOL * s.max(initial=0.0)).sum())
-        self.B, self.U, self.s, self.Vt = B / self.length, U[:, :rank], s[:rank], Vt[:rank]
+        self.B = B / self.length
+        self.U, self.s, self.Vt = truncated_svd(self.B, RANK_TOL)
 
     def _solved(self, x: Array, trans: int = 0) -> Array:
         from scipy.linalg import solve_triangular

@@ -1,8 +1,8 @@
 """Systems from files, and into them: model files (YAML, JSON), URDF, MJCF, SDF."""
 
+from ..result.storage.tables import read_table
 from .load_save import load, save
 from .mjcf import load_mjcf
-from .results.tables import read_table
 from .sdf import load_sdf
 from .urdf import load_urdf
 

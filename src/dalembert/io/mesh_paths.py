@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..bodies.mesh_files import Packages, find_surface, searched_folders
-from ..errors import OmissionWarning, warn_user
+from ..errors import OmissionWarning, listed, warn_user
 from ..system import System
 
 __all__ = ["Packages", "relative_path", "resolve_mesh_paths"]
@@ -31,14 +31,13 @@ def resolve_mesh_paths(system: System, folder: Path | None, packages: Packages) 
                 body.visuals[k] = replace(look, path=None if found is None else str(found))
     missing = [file for file, found in wanted.items() if found is None]
     if missing:
-        more = f" and {len(missing) - MAX_LISTED} more" if len(missing) > MAX_LISTED else ""
         said = (
             f"{len(missing)} of {len(wanted)} meshes are not found, their bodies are drawn as sticks: "
-            f"{', '.join(missing[:MAX_LISTED])}{more}; packages= tells where packages are"
+            f"{listed(missing, MAX_LISTED, str)}; packages= tells where packages are"
         )
         system.notes.append(said)
         looked = searched_folders(missing[0], folder, packages)
-        places = ", ".join(looked[:MAX_LISTED]) + f" and {len(looked) - MAX_LISTED} more" * (len(looked) > MAX_LISTED)
+        places = listed(looked, MAX_LISTED, str)
         where = f"the first was looked for in {places}" if looked else "there is no folder to look in"
         remedy = "put the files there, or name the folder that holds the packages: da.load(..., packages=FOLDER)"
         warn_user(OmissionWarning(f"{said}\n  {where}\n  {remedy}", tuple(missing)))

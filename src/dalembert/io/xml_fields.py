@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from itertools import islice
 from xml.etree.ElementTree import Element
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import did_you_mean
 from ..errors import ModelError
 from ..rotation import quaternion
 from .xml_files import line_of
@@ -123,9 +123,6 @@ def renamed(error: ModelError, item: str) -> ModelError:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    import difflib
-
-    if len(name) > 80:  # comparing is quadratic in the length
-        return ""
-    close = difflib.get_close_matches(name, list(islice(known, 2000)), n=3)
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+    """Return the end of a remedy that asks for the names nearest to `name`, or nothing."""
+    guess = did_you_mean(name, known)
+    return f"; {guess}" if guess else ""

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, indent, tostring
 
 from ..errors import ModelError
-from .safe_files import replacing
+from ..files.safe_files import replacing
 
 __all__ = ["text_of", "write_document"]
 

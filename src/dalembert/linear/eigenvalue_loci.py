@@ -29,7 +29,7 @@ from .state_constraints import StateConstraints
 from .tangent import Tangent, tangent_space
 from .vibration_modes import frame_motions
 
-__all__ = ["Campbell", "RootLocus", "campbell", "root_locus"]
+__all__ = ["Campbell", "RootLocus", "campbell", "root_locus", "state_matrices"]
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -362,10 +362,10 @@ def _along(
             names = [model.speed_names[k] for k in space.positions]
             paces = [model.speed_names[k] for k in space.speeds]
         spaces.append(space)
-    return numbers, spaces, _matrices(spaces)
+    return numbers, spaces, state_matrices(spaces)
 
 
-def _matrices(spaces: list[Tangent]) -> Array:
+def state_matrices(spaces: list[Tangent]) -> Array:
     """Return A at each space; derivatives of one model under the same conditions in one batch."""
     first = spaces[0]
     alike = all(space.model is first.model and space.conditions is first.conditions for space in spaces)

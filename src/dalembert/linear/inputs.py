@@ -27,6 +27,7 @@ from ..connections.drives import Drive, PoseDrive
 from ..errors import DalembertError, ModelError
 from ..model import DynamicsDerivatives, Model
 from ..model.conditions import parameter_value
+from ..numerics.rank import ROW_RANK_TOL, null_space
 from .state_constraints import StateConstraints
 from .tangent import Tangent, rate_slopes
 
@@ -227,7 +228,7 @@ def _effort(space: Tangent, owner: str, name: str) -> InputEffect | None:
 def _load(space: Tangent, where: str, component: int, name: str) -> InputEffect | None:
     model, q = space.model, space.state.q
     try:
-        marker = model._found("linearize", where)
+        marker = model.checked_marker("linearize", where)
         J = model.jacobian(marker, q)
     except DalembertError:
         return None
@@ -341,11 +342,9 @@ def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints)
     model, q = space.model, space.state.q
     given = model.driven_speeds(2) if space.conditions is None else np.array(space.conditions.given, dtype=bool)
     S, D = rows.scales.rows[rows.held], rows.scales.columns
-    J = (S[:, None] * P[rows.held] * D)[:, ~given]
+    J = S[:, None] * P[rows.held] * D
     u = _particular(model, drive, P, rows.held, given, np.zeros(0, dtype=np.intp), rows)
-    _, s, Vt = np.linalg.svd(J) if len(J) else (None, np.zeros(0), np.eye(int((~given).sum())))
-    W = np.zeros((model.nv, len(Vt) - int((s > 1e-9).sum())))
-    W[~given] = D[~given, None] * Vt[int((s > 1e-9).sum()) :].T
+    W = D[:, None] * null_space(J, ROW_RANK_TOL, 1.0, ~given)
     M = model.mass_matrix(q)
     return np.asarray(u - W @ np.linalg.solve(W.T @ M @ W, W.T @ (M @ u))) if W.shape[1] else u
 

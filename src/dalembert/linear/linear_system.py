@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import MissingPackageError
+from ..errors import MissingPackageError, listed
 from ..model import State
 from .frequency_response import FrequencyResponse, frequency_response
 from .inputs import InputEffect
@@ -216,17 +216,17 @@ class LinearSystem:
 
 
 def _lines(lin: LinearSystem) -> list[str]:
-    def listed(names: tuple[str, ...]) -> str:
-        return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "") if names else "none"
+    def names(given: tuple[str, ...]) -> str:
+        return listed(given, 8, str) or "none"
 
     lines = [
         f"{lin.space.model.system.name!r} linearised at t = {lin.state.t:.6g} s",
-        f"  coordinates  {listed(lin.coordinates)}",
-        f"  speeds       {listed(lin.speeds)}",
+        f"  coordinates  {names(lin.coordinates)}",
+        f"  speeds       {names(lin.speeds)}",
     ]
     if lin.space.model.nx:
-        lines.append(f"  states       {listed(lin.space.model.state_names)}")
-    lines += [f"  inputs       {listed(lin.inputs)}", f"  outputs      {listed(lin.outputs)}"]
+        lines.append(f"  states       {names(lin.space.model.state_names)}")
+    lines += [f"  inputs       {names(lin.inputs)}", f"  outputs      {names(lin.outputs)}"]
     lines.append("  eigenvalue (1/s)            frequency (Hz)  damping ratio")
     shown = [value for value in lin.eigenvalues if value.imag >= 0.0]
     rounding = 1e-7 * float(np.abs(lin.eigenvalues).max(initial=0.0))  # a double zero splits by its root

@@ -7,23 +7,21 @@ high. The highest frequencies of any set of modes are off, and not spoken of.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import DalembertError, ModesWarning
+from ..errors import DalembertError
 from ..result import Motion, single_period
 from ..result.outputs import loaded_shapes
 from ..simulation.diagnostics.flexible_bodies import MISSED, missed_by_modes, percent, slender_bodies
 
 if TYPE_CHECKING:
-    from ..system import System
     from .vibration_modes import Modes
 
-__all__ = ["check_mode_sets", "unfit_modes"]
+__all__ = ["N_VIBRATIONS", "unfit_modes"]
 
-_VIBRATIONS = 6  # that are looked at, the lowest
+N_VIBRATIONS = 6  # lowest vibrations compared
 _SIZE = 1e-5  # of the length of the system: the displacement in them
 _PART = 0.05  # of that displacement: bodies that are deformed by less take no part
 
@@ -34,7 +32,7 @@ def unfit_modes(found: Modes) -> list[str]:
     if space.inputs is not None:  # loads that laws do not give
         return []
     bodies = slender_bodies(model)
-    chosen = [k for k in range(len(found)) if found.eigenvalues[k].imag > 0][:_VIBRATIONS]
+    chosen = [k for k in range(len(found)) if found.eigenvalues[k].imag > 0][:N_VIBRATIONS]
     if not bodies or not chosen:
         return []
     size = _SIZE * model.length
@@ -61,15 +59,3 @@ def unfit_modes(found: Modes) -> list[str]:
                 "more, or modes=da.CraigBampton with the nodes that are connected"
             )
     return notes
-
-
-def check_mode_sets(system: System) -> list[str]:
-    """Return a sentence for each flexible body of a system whose modes do not suit how it is connected."""
-    from .vibration_modes import modes
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModesWarning)
-        try:
-            return unfit_modes(modes(system, count=_VIBRATIONS))
-        except DalembertError:  # without a start state, or where nothing is linear: said by whoever asks for modes
-            return []

@@ -29,9 +29,9 @@ from ..checks import at_least_one, checked, finite_number, positive
 from ..errors import DalembertError, IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
 from ..result import Result
-from ..simulation.simulation import simulate
+from ..simulation import simulate
 from ..system import System
-from .eigenvalue_loci import _matrices
+from .eigenvalue_loci import state_matrices
 from .operating_point import OperatingPoint, as_plain_state, check_conditions, operating_point
 from .tangent import Tangent, tangent_space
 
@@ -297,7 +297,7 @@ def _product(space: Tangent, result: Result, period: float, steps: int) -> Array
     end = _here(space, at(steps), names)
     home = _here(space, at(steps), _names(space))
     turns[steps] = _turn(end, home) if _names(space) != names else None
-    A = _matrices(spaces)
+    A = state_matrices(spaces)
     Phi = np.eye(space.size)
     for k in range(steps):
         turn = turns[k]

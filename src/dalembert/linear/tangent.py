@@ -32,9 +32,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked
-from ..closure.null_space import general_mobility
+from ..closure.nearby_configurations import general_mobility
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, DynamicsDerivatives, Model, State
+from ..numerics.rank import ROW_RANK_TOL, numerical_rank
 from .small_motions import brackets, small_motion_names
 from .state_constraints import StateConstraints
 
@@ -44,7 +45,6 @@ Array = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 
-RANK_TOL = 1e-9  # of scaled rows at a closed position: below it is rounding
 CLOSED_SINGULAR_TOL = 2e-6  # of scaled rows: closing loops to 1e-12 leaves up to this of a singular value that is zero
 _DRIVEN = 1e-5  # weight of coordinates with driven speeds: independent wherever they determine the position
 DIFFERENCE_STEP = 1e-3  # of central differences of fourth order, whose error is 1e-13 of the rows'
@@ -182,7 +182,7 @@ class Tangent:
         if rows.held.any():
             P = model.constraint_jacobian(q, t=s.t)[rows.held]
             gap = rows.rates(model, q)[rows.held] - P @ v
-            v[loose] += np.linalg.lstsq(P[:, loose], gap, rcond=RANK_TOL)[0]
+            v[loose] += np.linalg.lstsq(P[:, loose], gap, rcond=ROW_RANK_TOL)[0]
         return State(q=q, v=v, t=s.t, x=s.x + np.broadcast_to(np.asarray(x, dtype=float), (model.nx,)))
 
     def _closed(self, q: Array, rows: StateConstraints, y: Array) -> Array:
@@ -197,7 +197,7 @@ class Tangent:
                 return q
             J = rows.scaled(model, q)[place][:, loose]
             step = np.zeros(model.nv)
-            step[loose] = -rows.scales.columns[loose] * np.linalg.lstsq(J, gap, rcond=RANK_TOL)[0]
+            step[loose] = -rows.scales.columns[loose] * np.linalg.lstsq(J, gap, rcond=ROW_RANK_TOL)[0]
             q = model.integrate(q, step)
         if np.abs(gap).max(initial=0.0) <= 1e-9:
             return q
@@ -305,8 +305,7 @@ def _split(
 
 def _rank(R: Array) -> int:
     """Return the rank of scaled rows from the triangle of their pivoted QR."""
-    diagonal = np.abs(np.diag(R))
-    return int((diagonal > RANK_TOL * max(1.0, float(diagonal.max(initial=0.0)))).sum())
+    return numerical_rank(np.abs(np.diag(R)), ROW_RANK_TOL)
 
 
 def _fewer(
@@ -339,7 +338,7 @@ def _fewer(
     W = np.zeros((len(positions), len(kept)))
     W[kept, np.arange(len(kept))] = 1.0
     if rank:
-        X, _, found, _ = np.linalg.lstsq(rows[:, rest], rows[:, kept], rcond=RANK_TOL)
+        X, _, found, _ = np.linalg.lstsq(rows[:, rest], rows[:, kept], rcond=ROW_RANK_TOL)
         if found < rank:
             names = ", ".join(repr(model.speed_names[k]) for k in positions[kept])
             raise SingularityError(f"{names} do not determine the other speeds: choose others, or leave `speeds` out")
@@ -362,7 +361,7 @@ def _following(
         return U
     loose = ~rows.paced
     loose[speeds] = False
-    X, _, _, _ = np.linalg.lstsq(J[held][:, loose], -W, rcond=RANK_TOL)
+    X, _, _, _ = np.linalg.lstsq(J[held][:, loose], -W, rcond=ROW_RANK_TOL)
     missed = np.abs(J[held][:, loose] @ X + W).max(initial=0.0)
     if missed > 1e-6 * (1.0 + np.abs(W).max(initial=0.0)):
         name = model.constraint_names[int(np.flatnonzero(held)[int(np.abs(J[held][:, loose] @ X + W).max(1).argmax())])]
@@ -424,7 +423,7 @@ def _check_chosen(model: Model, J: Array, wanted: IndexArray, free: IndexArray, 
     given = sorted(set(wanted.tolist()) - set(free.tolist()))
     if given:
         raise ModelError(item, "independent", names[given[0]], "a drive or a lock prescribes it")
-    whole = np.linalg.matrix_rank(J[:, free], tol=RANK_TOL) if len(J) else 0
+    whole = np.linalg.matrix_rank(J[:, free], tol=ROW_RANK_TOL) if len(J) else 0
     count = len(free) - int(whole)
     if len(wanted) != count:
         asked = tuple(names[k] for k in wanted)
@@ -453,7 +452,7 @@ def smallest_singular_pair(J: Array) -> tuple[float, Array]:
     if last > 1e-2:  # pivots follow singular values but for a small factor: far from singular
         return float(last), np.zeros(J.shape[1])
     _, s, Vt = np.linalg.svd(R[: J.shape[1], np.argsort(order)], full_matrices=False)
-    rank = int((s > RANK_TOL * max(1.0, float(s.max(initial=0.0)))).sum())
+    rank = numerical_rank(s, ROW_RANK_TOL)
     return (float(s[rank - 1]), Vt[rank - 1]) if rank else (1.0, np.zeros(J.shape[1]))
 
 
@@ -478,7 +477,7 @@ def _check_singular(model: Model, state: State, rows: StateConstraints, position
     if nearby == here:
         return
     names = small_motion_names(model)
-    moving = np.flatnonzero(np.abs(Q / rows.scales.columns[:, None]).max(axis=1, initial=0.0) > RANK_TOL)
+    moving = np.flatnonzero(np.abs(Q / rows.scales.columns[:, None]).max(axis=1, initial=0.0) > ROW_RANK_TOL)
     shown = ", ".join(repr(names[k]) for k in moving[:8])
     raise SingularityError(
         f"the position is singular: {here} DOF here, {nearby} nearby, along {shown}; the motion "

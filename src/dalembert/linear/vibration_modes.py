@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..checks import positive
 from ..errors import ModelError, ModesWarning, warn_user
 from ..model import Conditions, Model, State
+from ..numerics.rank import null_space
 from ..system import System
 from .linearization import linear_at, note_not_in_equilibrium
 from .matrix_free_modes import LargeSystem, lowest_damped, lowest_undamped
@@ -27,6 +28,7 @@ Complex = NDArray[np.complex128]
 
 DENSE = 300  # independent coordinates up to which matrices are formed, if all modes are wanted or few are
 ZERO_TOL = 1e-7  # of the largest eigenvalue: a double zero splits by the root of rounding
+RIGID_TOL = 1e-11  # of the largest singular value of the state matrix: smaller ones belong to rigid motions
 FEW = 4  # times as many degrees of freedom as independent states: these are then found by solutions over the tree
 SYMMETRIC = 1e-9  # relative size of damping and asymmetry that is rounding
 
@@ -231,8 +233,7 @@ class Modes:
         -------
         Viewer, in a notebook a widget; or the path
         """
-        from ..view.web import view_modes
-        from ..view.web.scenes import SceneOptions
+        from ..view.web import SceneOptions, view_modes
 
         wanted = SceneOptions(view=view, speed=speed, inertia=inertia, exaggerate=exaggerate, colors=colors)
         return view_modes(self, which, size, wanted, path=path, open_browser=open_browser, port=port)
@@ -356,8 +357,7 @@ def _with_rigid(A: Array, values: Complex, vectors: Complex) -> tuple[Complex, C
     if not len(A):
         return values, vectors
     zero = np.abs(values) <= ZERO_TOL * np.abs(values).max(initial=0.0)
-    _, s, Vt = np.linalg.svd(A)
-    N = Vt[s <= 1e-11 * s[0]].T
+    N = null_space(A, RIGID_TOL, 0.0)
     return np.concatenate([values[~zero], np.zeros(N.shape[1])]), np.hstack([vectors[:, ~zero], N])
 
 

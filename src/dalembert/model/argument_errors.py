@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
-from ..errors import ModelError, SingularityError, TopologyError
+from ..errors import ModelError, SingularityError, TopologyError, listed
 
 if TYPE_CHECKING:
     from .model import Model
@@ -98,8 +98,7 @@ def _explain_not(model: Model, conditions: Any) -> str:
 
 def raise_loops_unsupported(model: Model, kernel: str) -> NoReturn:
     """Say that a kernel holds for open systems only."""
-    owners = list(dict.fromkeys(model.constraint_connections))
-    names = ", ".join(map(repr, owners[:6])) + (f" and {len(owners) - 6} more" if len(owners) > 6 else "")
+    names = listed(dict.fromkeys(model.constraint_connections))
     instead = {
         "inverse_dynamics": "Use da.inverse_dynamics(model, q, v, a, actuators=[...])",
         "reactions": "Use connection_loads(q, v, tau)",
@@ -122,7 +121,7 @@ def raise_result_error(model: Model, kernel: str, q: Any) -> NoReturn:
     for row in () if kernel in _OF_INERTIA else rows:
         weak = _without_inertia(model, row)
         if weak:
-            names = ", ".join(map(repr, weak[:6]))
+            names = listed(weak)
             raise SingularityError(
                 f"{kernel}: the mass matrix is singular at this configuration, nothing resists along {names}; "
                 "give the bodies they carry some inertia, or lock these dofs with mixed_dynamics"

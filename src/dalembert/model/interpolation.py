@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..rotation import quaternion_product
+
 __all__ = ["Piece", "QuaternionIndices", "attitudes", "hermite", "interpolate"]
 
 Array = NDArray[np.float64]
@@ -199,7 +201,7 @@ def _back(q: Array, rate: Array, turning: list[QuaternionIndices], nv: int) -> t
         length = np.linalg.norm(q[:, span], axis=1, keepdims=True)
         q[:, span] /= length
         back = q[:, span] * np.array([1.0, -1.0, -1.0, -1.0])
-        v[:, at.speed : at.speed + 3] = 2 * _product(back, rate[:, span] / length)[:, 1:]
+        v[:, at.speed : at.speed + 3] = 2 * quaternion_product(back, rate[:, span] / length)[:, 1:]
         if at.free:
             v[:, at.speed + 3 : at.speed + 6] = _turned(back, rate[:, at.place + 4 : at.place + 7])
     return q, v
@@ -220,16 +222,9 @@ def _plain(nq: int, nv: int, turning: list[QuaternionIndices]) -> tuple[list[int
     return [k for k in range(nq) if k not in of_q], [k for k in range(nv) if k not in of_v]
 
 
-def _product(p: Array, q: Array) -> Array:
-    """Return the quaternion products p o q, (n, 4)."""
-    scalar = p[:, :1] * q[:, :1] - (p[:, 1:] * q[:, 1:]).sum(1, keepdims=True)
-    vector = p[:, :1] * q[:, 1:] + q[:, :1] * p[:, 1:] + np.cross(p[:, 1:], q[:, 1:])
-    return np.concatenate([scalar, vector], axis=1)
-
-
 def _times(q: Array, w: Array) -> Array:
     """Return q o (0, w), (n, 4)."""
-    return _product(q, np.concatenate([np.zeros((len(w), 1)), w], axis=1))
+    return quaternion_product(q, np.concatenate([np.zeros((len(w), 1)), w], axis=1))
 
 
 def _turned(q: Array, x: Array) -> Array:

@@ -557,7 +557,7 @@ class Model(NamedModel):
             they are marked, with the connections that share them, and those given have the least sum of moment^2 + (L
             force)^2 over all connections, L the characteristic length of the system.
         """
-        q = self._coordinates("connection_loads", q)
+        q = self.checked_configuration("connection_loads", q)
         for name, speeds in (("v", v), ("tau", tau)):
             shape = shape_of(speeds)
             if shape is None or len(shape) > 1:
@@ -603,7 +603,7 @@ class Model(NamedModel):
         ConnectionLoads
             As `connection_loads`; marked are the components that other multipliers could change.
         """
-        q = self._coordinates("connection_loads", q)  # one state at a time
+        q = self.checked_configuration("connection_loads", q)  # one state at a time
         found = self._loads_of_motion(q, v, a, lam=lam, loads=loads, t=t, x=x, bare=bare)
         return ConnectionLoads(self, q, found, axes, t=t)
 
@@ -792,7 +792,7 @@ class Model(NamedModel):
         Where the mass matrix of the tree is singular; with a time `t`, where accelerations do not exist though loops
         hold and drives prescribe what they do.
         """
-        where = self._coordinates("massless_dof", q)
+        where = self.checked_configuration("massless_dof", q)
         names = self.compiled.names
         if t is None:
             return massless_dof(self, self.forest, names, where)
@@ -806,7 +806,7 @@ class Model(NamedModel):
         One for each of `massless_dof`, which has the speed 1 there. Where two axes of a joint coincide, as
         at a quarter turn of the second of three angles, both angles are in it.
         """
-        where = self._coordinates("motions_without_inertia", q)
+        where = self.checked_configuration("motions_without_inertia", q)
         return motions_without_inertia(self, self.compiled.names, where, self.massless_dof(where))
 
 

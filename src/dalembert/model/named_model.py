@@ -330,7 +330,7 @@ class NamedModel(_core.Model):
             return self._points[marker]
         except (KeyError, TypeError):
             pass
-        point = self.points([self._found(kernel, marker)], single=True)
+        point = self.points([self.checked_marker(kernel, marker)], single=True)
         if len(self._points) > 4096:  # of users who make a marker for every call
             self._points.clear()
         self._points[marker] = point
@@ -378,7 +378,7 @@ class NamedModel(_core.Model):
             self._points["nodes", body] = self.points(markers, loose=True)
         return self._points["nodes", body]
 
-    def _found(self, kernel: str, marker: Marker | Body | str) -> Marker:
+    def checked_marker(self, kernel: str, marker: Marker | Body | str) -> Marker:
         """Return a marker of the model's own system for one that a user gives."""
         if isinstance(marker, str) and marker not in self.system and marker in (self._later() or ()):
             remedy = "it was made after the model was compiled: give the marker itself, or compile again"
@@ -394,7 +394,7 @@ class NamedModel(_core.Model):
                 return body.markers.get(found.label or "") or found.on(body)
         raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
 
-    def _coordinates(self, kernel: str, q: ArrayLike) -> Array:
+    def checked_configuration(self, kernel: str, q: ArrayLike) -> Array:
         """Return q as a checked (nq,) array."""
         shape = shape_of(q)
         if shape is not None and len(shape) == 2:

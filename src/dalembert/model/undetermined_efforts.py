@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.rank import numerical_rank
+
 if TYPE_CHECKING:
     from .model import Model
 
@@ -45,5 +47,4 @@ def _idle(model: Model, q: Array, t: float, driven: BoolArray) -> tuple[Array, A
     """Return P (nc, nv), and multipliers (nc, k) that press on nothing free to move."""
     P = model.constraint_jacobian(q, t=t)
     U, s, _ = np.linalg.svd(P[:, ~driven]) if not driven.all() else (np.eye(model.nc), np.zeros(0), None)
-    rank = int((s > NONE * max(float(s.max(initial=0.0)), float(np.abs(P).max(initial=0.0)))).sum())
-    return P, U[:, rank:]
+    return P, U[:, numerical_rank(s, NONE, float(np.abs(P).max(initial=0.0))) :]

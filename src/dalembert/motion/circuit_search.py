@@ -159,7 +159,7 @@ def _closed(
             "circuits", "system", model.system.name, f"it has no loops, and {model.nv} degrees of freedom: draw it"
         )
     equations = RelativeEquations(model, driven=False)
-    first = model.initial_state().q if q is None else model._coordinates("circuits", q)
+    first = model.initial_state().q if q is None else model.checked_configuration("circuits", q)
     holding = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys([fixed] if isinstance(fixed, str) else fixed)
     try:
         first = assemble(model, q=q, fixed=holding, t=t).q

@@ -26,13 +26,12 @@ from ..closure.scaling import Scaling
 from ..errors import ModelError
 from ..model import Model
 from ..model.connection_loads import weightless_loads
+from ..numerics.rank import significant
 from .deviations import Deviation
 
 __all__ = ["Displacements", "solve"]
 
 Array = NDArray[np.float64]
-
-RANK_TOL = 1e-8  # of scaled singular values, as in `analysis.scales.closure_rank`
 
 
 class Displacements:
@@ -110,7 +109,7 @@ def solve(moved: Displacements, t: Array, held: NamedVelocities, item: str) -> A
     A = rows * np.concatenate([P.reshape(n, model.nc, model.nv), C], axis=1) * scales.columns
     b = -rows * np.concatenate([_closure_changes(moved, t), _held_changes(moved, held)], axis=1)
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    free = ~(s > RANK_TOL * np.maximum(1.0, s.max(axis=1, initial=0.0))[:, None])
+    free = ~significant(s)
     left = model.nv - s.shape[1] + free.sum(axis=1)
     if left.any():
         k = int(left.argmax())

@@ -13,6 +13,7 @@ from ..closure.scaling import Scaling
 from ..errors import AssemblyError, SingularityError
 from ..model import Model
 from ..model.driven_kinematics import MAX_STEPS, KinematicSweep
+from ..numerics.rank import null_space
 from ..result import Axis
 from .kinematic_request import KinematicRequest
 
@@ -76,9 +77,7 @@ def _left_open(model: Model, found: KinematicSweep, where: str, least: float = 1
     J = Scaling.of(model, t=found.t_last).jacobian(model, found.q_last)
     given = model.driven_speeds()
     free = np.flatnonzero(~given)
-    _, s, Vt = np.linalg.svd(J[:, free])
-    rank = int((s > least * max(1.0, float(s.max(initial=0.0)))).sum())
-    motions = Vt[rank:]
+    motions = null_space(J[:, free], least).T
     moving = [model.speed_names[free[k]] for k in np.flatnonzero(np.abs(motions).max(axis=0, initial=0.0) > 1e-6)]
     count = len(motions)
     better = _better(model, found.q_last, found.t_last) if model.drives else ""

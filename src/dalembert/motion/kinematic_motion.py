@@ -222,7 +222,7 @@ def _path(request: KinematicRequest, guess: ArrayLike | None, held: Conditions |
 def _first(request: KinematicRequest, guess: ArrayLike | None) -> Array:
     """Return the first position, closed."""
     model, t = request.model, float(request.times[0])
-    start = None if guess is None else model._coordinates(_ITEM, guess)
+    start = None if guess is None else model.checked_configuration(_ITEM, guess)
     if start is not None and _closed(model, start, t):
         return start
     return driven_positions(model, t, start)

@@ -217,7 +217,7 @@ def tolerances(
         raise ModelError("tolerances", "outputs", outputs, "name one or more")
     item = "tolerances"
     result = motion if isinstance(motion, Result) else None
-    model = result._model() if result is not None else as_model(motion)  # type: ignore[arg-type]
+    model = result.require_model() if result is not None else as_model(motion)  # type: ignore[arg-type]
     if not isinstance(deviations, Mapping) or not deviations:
         raise ModelError(item, "deviations", deviations, "give a dict such as {'coupler.length': 1e-4}")
     found = [find_deviation(model.system, name, item) for name in deviations]

@@ -1,6 +1,6 @@
-"""Natural coordinates: mechanisms by points and unit vectors, as Garcia de Jalon and Bayo describe them."""
+"""Natural coordinates: mechanisms described by points and unit vectors (Garcia de Jalon and Bayo 1994)."""
 
-from .assembly import ContinuationResult
+from .assembly import ContinuationResult, displacement_guess
 from .bodies import BodyFrame, NaturalBody, body_frame, rigid_rows
 from .conversion import NaturalModel, natural_model
 from .dynamics import NaturalDynamics
@@ -8,7 +8,6 @@ from .equations import NaturalEquations
 from .mechanism import Count, Mechanism
 from .mobility import NaturalMobility
 from .motion import NaturalMotion
-from .predictor import displacement_guess
 from .reference_points import ReferenceEquations, reference_equations
 from .tracks import Circle, Curve, Cylinder, Line, Plane, Sphere, Surface
 from .wheels import equivalent_centre

@@ -1,12 +1,21 @@
-"""All ways to assemble a mechanism in natural coordinates, and assembly from a relaxed position.
+"""Assembly in natural coordinates: all closed positions, continuation, initial guesses after displacements.
 
-The search is that of `analysis.branches`: in the plane links that can be closed before others are. In space, three base
-members of a body obey its rows in a mirror as well; starts are bodies thrown about as they are, and positions with
-mirrored ones are left out.
+All positions: the search is that of `closure.branch_search`; in the plane, parts that close separately are closed
+first. In space the rows of three base members hold for the mirrored body too: starts are random poses of the bodies,
+and positions with mirrored bodies are rejected.
 
-Continuation (Garcia de Jalon and Bayo 1994, section 3.2) begins at any position that closes the mechanism with ground
-points and inputs elsewhere, and moves these to their places in small steps. Rows that hold nothing but what is moved
-need not hold on the way.
+Continuation (Garcia de Jalon and Bayo 1994, section 3.2) starts at a closed position with displaced ground points and
+inputs, and moves these to their final values in small steps. Rows of moved coordinates alone are left out on the way.
+
+Guess after a finite displacement of inputs (same book, 3.3.2). Known coordinates change from x0 at t to x1 at t + h.
+Their velocities are
+
+    "rate"         those of their laws at t                                                                          (1)
+    "secant"       (x1 - x0) / h                                                                                     (2)
+    "projection"   such that x0 + h x' is the projection of x1 onto the tangent, along the velocity of the law       (3)
+
+and, for order 2, their accelerations x'' = 2 (x1 - x0 - h x') / h^2, (3.10). Velocities and accelerations of the
+unknowns follow with one factorization of J:  q + h v + h^2 a / 2.
 """
 
 from __future__ import annotations
@@ -18,29 +27,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array
+from ..checks import finite_array, one_of
 from ..closure import PositionResult, find_position
 from ..closure.branch_search import all_closed_configurations, levenberg_marquardt
-from ..closure.position_rates import speed_scales
-from ..closure.scaling import closure_rank, singular_values
+from ..closure.position_solver import start_of
 from ..errors import AssemblyError, ModelError
-from .drivers import KnownCoordinates
-from .equations import NaturalEquations
+from ..numerics.factorization import factor
+from .equations import KnownCoordinates, NaturalEquations
 from .mobility import refuse_mobile
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
 
-__all__ = ["ContinuationResult", "all_assemblies", "relaxed_assembly"]
+__all__ = ["ContinuationResult", "all_assemblies", "displacement_guess", "relaxed_assembly"]
 
-_THROWS, _ROUNDS = 200, 8  # starts in a round of a search in space, and rounds
+N_STARTS = 200  # random starts in a round of the search in space
+MAX_ROUNDS = 8  # of that search; it ends with the first round that finds nothing new
+DUPLICATE_TOL = 1e-6  # of the scaled coordinates: closer positions are one
+CLOSED_TOL = 1e-9  # scaled residual of a position that the search accepts
+MIN_STEP = 1e-6  # of the path: shorter steps end a continuation
 
 Array = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 
 class _Rows:
-    """Rows of positions, made dimensionless, for batches; those of a body or a joint belong together."""
+    """Dimensionless position rows for batches, in groups by body and joint."""
 
     def __init__(self, equations: NaturalEquations, t: float) -> None:
         self.e, self.t, self.nv = equations, t, equations.nv
@@ -68,7 +80,7 @@ class _Rows:
 
 
 def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, seed: int = 0) -> list[Array]:
-    """Return all closed positions (n,) at t s, nearest to the one described first; see `Mechanism.assemblies`."""
+    """Return all closed positions (n,) at t s, nearest to the described one first; see `Mechanism.assemblies`."""
     e = mechanism.equations()
     start = e.start()
     held, random = np.zeros(e.nv, dtype=bool), np.random.default_rng(seed)
@@ -79,27 +91,29 @@ def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, see
     kept: list[Array] = []
 
     def keep(candidates: Iterable[Array]) -> int:
-        """Take positions that are new, and return how many these are."""
+        """Store new positions and return their number."""
         before = len(kept)
         for q in candidates:
             if _mirrored(mechanism, e, q, t):
                 continue
-            if all(float(np.abs(rows.between(q[None], other[None])).max(initial=0.0)) > 1e-6 for other in kept):
+            if all(
+                float(np.abs(rows.between(q[None], other[None])).max(initial=0.0)) > DUPLICATE_TOL for other in kept
+            ):
                 refuse_mobile(e, q, t)
                 kept.append(q)
         return len(kept) - before
 
     keep(found)
     if mechanism.dimension == 2:
-        closed = all_closed_configurations(rows, parents, held, random, starts=starts, tolerance=1e-9)
+        closed = all_closed_configurations(rows, parents, held, random, starts=starts, tolerance=CLOSED_TOL)
         polished = [find_position(e, q, t, check=False) for q in closed]
         keep(one.q for one in polished if one.closed)
     else:
         everything = [(np.arange(len(rows.kept)), np.arange(e.nv))]
-        for number in range(_ROUNDS):
-            begin_at = np.array([_random_start(mechanism, e, t, random) for _ in range(max(starts, _THROWS))])
-            q_end, worst = levenberg_marquardt(rows, begin_at, everything, tolerance=1e-9)
-            polished = [find_position(e, q, t, check=False) for q in q_end[worst[:, 0] <= 1e-9]]
+        for number in range(MAX_ROUNDS):
+            begin_at = np.array([_random_start(mechanism, e, t, random) for _ in range(max(starts, N_STARTS))])
+            q_end, worst = levenberg_marquardt(rows, begin_at, everything, tolerance=CLOSED_TOL)
+            polished = [find_position(e, q, t, check=False) for q in q_end[worst[:, 0] <= CLOSED_TOL]]
             if not keep(one.q for one in polished if one.closed) and number:
                 break
     away = [float(np.linalg.norm(rows.between(start[None], q[None]))) for q in kept]
@@ -107,7 +121,7 @@ def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, see
 
 
 def _random_start(m: Mechanism, e: NaturalEquations, t: float, random: np.random.Generator) -> Array:
-    """Return a start (n,): bodies thrown about without being mirrored, what they share where one of them has it."""
+    """Return a start (n,): random proper poses of the bodies; shared members take that of one of them."""
     X = e.all_values(e.start(), t)
     reach = 2.0 * e.length
     for k in random.permutation(len(m.bodies)):
@@ -125,11 +139,10 @@ def _random_start(m: Mechanism, e: NaturalEquations, t: float, random: np.random
 
 
 def _mirrored(m: Mechanism, e: NaturalEquations, q: Array, t: float) -> bool:
-    """Return whether a body of three base members is seen in a mirror."""
+    """Return whether a body with three base members is mirrored."""
     if m.dimension == 2:
         return False
-    X = e.all_values(q, t)
-    values = {c.name: X[e.place(c.name) : e.place(c.name) + len(c.value)] for c in e.coordinates}
+    values = e.by_name(e.all_values(q, t))
     for body in m.bodies.values():
         if len(body.frame.base) == 3:
             here = np.array([d.value(values) for d in body.frame.base])
@@ -140,20 +153,20 @@ def _mirrored(m: Mechanism, e: NaturalEquations, q: Array, t: float) -> bool:
 
 @dataclass(eq=False)
 class ContinuationResult:
-    """What continuation found.
+    """Result of a continuation.
 
     Attributes
     ----------
-    position : Position
-        Where everything is at its place.
+    position : PositionResult
+        The final closed position.
     share : (k,)
-        How much of the way was done, from 0, relaxed, to 1.
+        Path parameter of each step, from 0, relaxed, to 1.
     q : (k, n)
-        Unknown coordinates on the way.
+        Unknown coordinates at each step.
     moved : dict of str to ((d,), (d,))
-        What was moved: from where, and where to.
+        Initial and final values of the coordinates that were moved.
     singular : list of float
-        Shares of the way beside which J lost rank: other assemblies may branch off there.
+        Path parameters near which J lost rank: other assemblies may branch off there.
     """
 
     position: PositionResult
@@ -165,7 +178,7 @@ class ContinuationResult:
 
 @dataclass(frozen=True, eq=False)
 class _Straight:
-    """Coordinates that move in a straight line while t goes from 0 to 1."""
+    """Coordinates on a straight line, for t from 0 to 1."""
 
     start: Array
     end: Array
@@ -200,7 +213,7 @@ def relaxed_assembly(
         step = float(np.linalg.norm((found.q - q) / way.column_scales))
         if not found.closed or found.iterations > 8 or step > 1.0:
             h = (end - s) / 2
-            if h < 1e-6:
+            if h < MIN_STEP:
                 raise _stuck(found, s, moved)
             continue
         now = _orientation(way, found.q, end)
@@ -215,19 +228,17 @@ def relaxed_assembly(
 
 
 def _orientation(e: NaturalEquations, q: Array, t: float) -> tuple[int, float]:
-    """Return the rank of J, and the sign of its determinant where it is square: both change at singular positions."""
-    J = e.jacobian(q, t)
-    scaled = speed_scales(e, J)[:, None] * J * e.column_scales
+    """Return the rank of J, and the sign of its determinant if it is square; they change at singular positions."""
+    scaled = e.scaled_jacobian(q, t)
     sign = float(np.linalg.slogdet(scaled)[0]) if scaled.shape[0] == scaled.shape[1] else 0.0
-    return closure_rank(singular_values(scaled)), sign
+    return e.rank(q, t), sign
 
 
 def _relaxed(
     m: Mechanism, e: NaturalEquations, relaxed: Mapping[str, ArrayLike] | None, t: float
 ) -> tuple[dict[str, tuple[Array, Array]], dict[str, Array]]:
-    """Return what is moved, from where to where, and all coordinates at the relaxed position."""
-    target = e.all_values(e.start(), t)
-    value = {c.name: target[e.place(c.name) : e.place(c.name) + len(c.value)] for c in e.coordinates}
+    """Return initial and final values of moved coordinates, and all coordinates at the relaxed position."""
+    value = e.by_name(e.all_values(e.start(), t))
     driven = {name for driver in m.drivers for name, _ in driver.places}
     if relaxed is not None:
         begin = {}
@@ -241,22 +252,74 @@ def _relaxed(
                 raise ModelError("continuation", f"relaxed[{name!r}]", given, f"give {len(value[name])} numbers")
         movable = {name for name in begin if m.coordinates[name].fixed or name in driven}
         start = {**value, **begin}
-    else:  # let ground points and inputs go, and close with the least change
+    else:  # free ground points and inputs, and close with the least change
         movable = {c.name for c in e.coordinates if (c.fixed or c.name in driven) and c.kind != "vector"}
         loose = [replace(c, fixed=c.fixed and c.name not in movable, value=c.value.copy()) for c in e.coordinates]
         every = {c.name for c in loose if c.fixed}
         rows = [row for row in e.table if not row.coordinates() <= every]
         free = NaturalEquations(loose, rows, (), m.speed_rows, e.length)
-        X = free.all_values(find_position(free, None, 0.0).q, 0.0)
-        start = {c.name: X[free.place(c.name) : free.place(c.name) + len(c.value)] for c in loose}
+        start = free.by_name(free.all_values(find_position(free, None, 0.0).q, 0.0))
     return {name: (start[name].copy(), value[name].copy()) for name in sorted(movable)}, start
 
 
 def _stuck(found: PositionResult, share: float, moved: Mapping[str, object]) -> AssemblyError:
+    """Return the error of a continuation that cannot proceed."""
     missed = ", ".join(repr(name) for name in list(found.rows)[:3]) or "J is singular there"
     error = AssemblyError(
-        f"continuation ends after {100 * share:.4g} % of the way of {', '.join(map(repr, moved))}: beyond it {missed} "
-        "cannot be met; begin at another relaxed position, or the mechanism cannot close there"
+        f"continuation ends after {100 * share:.4g} % of the path of {', '.join(map(repr, moved))}: beyond it {missed} "
+        "cannot be met; start at another relaxed position, or the mechanism cannot close there"
     )
     error.q, error.residuals = found.q, found.rows
     return error
+
+
+def displacement_guess(
+    equations: NaturalEquations, q: ArrayLike, t: float, goal: float, *, order: int = 1, rule: str = "rate"
+) -> Array:
+    """Return a guess (n,) of the position at the time `goal`, from the closed position q (n,) at t.
+
+    Parameters
+    ----------
+    equations : NaturalEquations
+        Without wheels.
+    order : int
+        0: unknowns keep their values; 1: with velocities; 2: with velocities and accelerations.
+    rule : str
+        ``"rate"``, ``"secant"`` or ``"projection"``: velocities of the inputs, (1) to (3).
+    """
+    one_of("displacement_guess", "rule", rule, ("rate", "secant", "projection"))
+    if order not in (0, 1, 2):
+        raise ModelError("displacement_guess", "order", order, "use 0, 1 or 2")
+    if not equations.sweeps:
+        raise ModelError("displacement_guess", "equations", "wheels or switched angles", "use follow")
+    at, h = start_of(equations, q), goal - t
+    if order == 0 or h == 0.0:
+        return at
+    here = np.array(equations.known(t, third=False))
+    change = np.array(equations.known(goal, third=False))[0] - here[0]
+    known = np.zeros_like(here)
+    known[0], known[1] = here[0], _input_velocities(equations, here[1], change, h, rule)
+    J = equations._rows.jacobian(at, known)
+    S, D = equations.row_scales, equations.column_scales
+    factors = factor(S[:, None] * J * D)
+    v = D * factors.solve(S * equations._rows.velocity_terms(at, known))
+    if order == 1:
+        return np.asarray(at + h * v)
+    known[2] = 2.0 * (change - h * known[1]) / (h * h)
+    a = D * factors.solve(S * equations._rows.acceleration_terms(at, v, known))
+    return np.asarray(at + h * v + h * h / 2 * a)
+
+
+def _input_velocities(equations: NaturalEquations, rates: Array, change: Array, h: float, rule: str) -> Array:
+    """Return the velocities of driven components by (1), (2) or (3)."""
+    if rule == "rate":
+        return rates
+    speeds: Array = change / h
+    if rule == "secant":
+        return speeds
+    for c in equations.coordinates:  # all components of a point together
+        mine = [k for k, name in enumerate(equations.driven_names) if name in c.names]
+        e = rates[mine]
+        if len(mine) > 1 and float(e @ e) > 0.0:
+            speeds[mine] = float(change[mine] @ e) / float(e @ e) / h * e
+    return speeds

@@ -1,15 +1,23 @@
-"""A system of bodies and joints in natural coordinates."""
+"""Conversion of a system of bodies and joints to natural coordinates.
+
+Force elements are evaluated in joint coordinates q. With X' = T v for velocities v = N z that satisfy the loop
+constraints, generalised forces Q of natural coordinates have the same virtual power if
+
+    (T N)^T Q = N^T tau                                                                                              (1)
+
+The solution of least norm is used. The choice is irrelevant: the constraint equations take up the difference.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..closure import assemble
+from ..closure import RelativeEquations, assemble
 from ..connections.constraints.couplings import Coupling
 from ..connections.constraints.geometric import Distance
 from ..connections.drives import Drive
@@ -27,32 +35,31 @@ from ..connections.joints import (
 )
 from ..errors import ModelError
 from ..model import Model
+from ..numerics.rank import STEP_RANK_TOL, null_space
 from ..system import System
 from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
-from .joint_forces import JointForces
 from .mechanism import Mechanism
+from .mechanism_builder import GROUND, MechanismBuilder, plane_of
 from .motion import NaturalMotion
-from .planes import plane_of
-from .shared_points import GROUND, MechanismBuilder
 
 __all__ = ["NaturalModel", "natural_model"]
 
 Array = NDArray[np.float64]
-_DRY = "it switches in time, which da.simulate(system) does; here, take it out or give smooth damping= instead"
+_DRY = "dry friction needs da.simulate(system): here, leave it out or use smooth damping="
 _NO_FORM = {
     "friction": _DRY,
     "load_friction": _DRY,
-    "lower": "stops strike, which da.simulate(system) does; here, take it out",
-    "upper": "stops strike, which da.simulate(system) does; here, take it out",
+    "lower": "stops need da.simulate(system): here, leave them out",
+    "upper": "stops need da.simulate(system): here, leave them out",
     "armature": "inertia of a joint has no natural form: use da.simulate(system), or give it to a geared body",
 }
 PointOwners = dict[str, tuple[str, Array, bool]]
 
 
 @dataclass(frozen=True, eq=False)
-class _Moving:
-    """A body's attitude, angular velocity and acceleration, and place, velocity and acceleration of its origin."""
+class _BodyMotion:
+    """Orientation, angular velocity and acceleration of a body; position, velocity, acceleration of its origin."""
 
     R: Array
     w: Array
@@ -62,14 +69,14 @@ class _Moving:
     a: Array
 
     @classmethod
-    def of(cls, model: Model, name: str, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None) -> _Moving:
+    def of(cls, model: Model, name: str, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None) -> _BodyMotion:
         pose = model.pose(name, q)
         V = np.zeros(6) if v is None else model.velocity(name, q, v)
         A = np.zeros(6) if v is None or a is None else model.acceleration(name, q, v, a)
         return cls(pose.rotation, V[:3], A[:3], pose.position, V[3:], A[3:])
 
     def vector(self, local: Array, *, point: bool) -> tuple[Array, Array, Array]:
-        """Return a vector or a point that is fixed in the body, and its first two rates, in the world."""
+        """Return a vector or point (3,) fixed in the body, with its first two rates, in the world."""
         r = self.R @ local
         rates = (r, np.cross(self.w, r), np.cross(self.alpha, r) + np.cross(self.w, np.cross(self.w, r)))
         if not point:
@@ -78,12 +85,12 @@ class _Moving:
 
 
 class NaturalModel:
-    """A system in natural coordinates.
+    """System in natural coordinates.
 
     Attributes
     ----------
     mechanism : Mechanism
-        Points, vectors, rows; drives and masses as the system has them.
+        Points, vectors and rows, with the drives and masses of the system.
     model : Model
         The same system in joint coordinates.
     plane : (3, 2) or None
@@ -95,7 +102,7 @@ class NaturalModel:
         self._homes = homes
 
     def equations(self) -> NaturalEquations:
-        """Return the closure equations."""
+        """Return the constraint equations."""
         return self.mechanism.equations()
 
     def motion(self, times: ArrayLike, q: ArrayLike | None = None, **options: Any) -> NaturalMotion:
@@ -103,9 +110,9 @@ class NaturalModel:
         return self.mechanism.motion(times, q, **options)
 
     def kinematics(self, *, drive: str | Mapping[str, ArrayLike] | None = None, **options: Any) -> NaturalMotion:
-        """Return the motion along the drives, or of coordinates through values; see `dalembert.kinematics`.
+        """Return the motion for the drives, or for coordinates through values; see `dalembert.kinematics`.
 
-        Joints can be driven as well as coordinates of the mechanism; their angles or slides become coordinates then.
+        Joints can be driven as well as coordinates of the mechanism; then their angles or slides become coordinates.
         """
         known = {
             name for c in self.mechanism.coordinates.values() if c.kind in ("angle", "distance") for name in c.names
@@ -125,11 +132,12 @@ class NaturalModel:
         return connection is not None and isinstance(connection.element, Joint)
 
     def _with_driven(self, joints: list[str]) -> tuple[NaturalModel, dict[str, str]]:
-        """Return the model with joints driven, at rest where they are, and the names of their coordinates in it."""
+        """Return the model with joints driven at their present values, and the names of their coordinates in it."""
         described = self.model.system.copy()
         made = {name: described.drive(name, position=0.0) for name in joints}
         compiled = described.compile()
-        q = _same_position(self.model, compiled, self.start)
+        poses = {name: self.model.pose(name, self.start) for name in self.model.body_names}
+        q = _tree_coordinates(compiled, {**poses, GROUND: (np.eye(3), np.zeros(3))})
         for name, drive in made.items():
             place = compiled.q_slice(drive.connection.name).start + drive.coordinate
             described.drive(name, position=float(q[place]))
@@ -141,13 +149,13 @@ class NaturalModel:
     def dynamics(self, forces: Any = None) -> NaturalDynamics:
         """Return the equations of motion, with the system's gravity.
 
-        Elements and dampers of joints act with the forces that they have in joint coordinates; states of elements are
+        Force elements and joint damping are evaluated in joint coordinates, (1); states of force elements are
         integrated with the motion (`motion.x`).
 
         Raises
         ------
         ModelError
-            If joints have friction, stops or drive trains: they have no natural form here.
+            If joints have dry friction, stops or armature inertia, which have no natural form.
         """
         damped = False
         for name, connection in self.model.system.connections.items():
@@ -165,15 +173,15 @@ class NaturalModel:
     def coordinates_of(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
         """Return natural coordinates (n,) for joint coordinates q; with v their rates, with v and a their second rates.
 
-        Angles are within half a turn of those described.
+        Angles are within 180 degrees of the described ones.
         """
         return np.asarray(self.all_coordinates_of(q, v, a)[self.equations()._unknown], dtype=float)
 
     def all_coordinates_of(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
-        """Return the same for all coordinates (N,), fixed and driven ones too."""
+        """Return `coordinates_of` for all coordinates (N,), fixed and driven ones too."""
         e = self.equations()
-        bodies = {name: _Moving.of(self.model, name, q, v, a) for name in self.mechanism.bodies}
-        bodies[GROUND] = _Moving(np.eye(3), *np.zeros((5, 3)))
+        bodies = {name: _BodyMotion.of(self.model, name, q, v, a) for name in self.mechanism.bodies}
+        bodies[GROUND] = _BodyMotion(np.eye(3), *np.zeros((5, 3)))
         order = 0 if v is None else 1 if a is None else 2
         found = []
         for c in e.coordinates:
@@ -188,8 +196,8 @@ class NaturalModel:
                 found.append(np.atleast_1d(self._of_joint(joint, kind, bodies, order, c.value)))
         return np.concatenate(found)
 
-    def _of_joint(self, name: str, kind: str, bodies: dict[str, _Moving], order: int, described: Array) -> Array:
-        """Return the angle or the slide of a joint, or a rate of it."""
+    def _of_joint(self, name: str, kind: str, bodies: dict[str, _BodyMotion], order: int, described: Array) -> Array:
+        """Return the angle or the displacement of a joint, or a rate of it."""
         connection = self.model.system.connections[name]
         element: Any = connection.element
         first, second = (bodies[end.body.name] for end in (connection.first, connection.second))
@@ -213,7 +221,7 @@ class NaturalModel:
     def pose(self, body: str, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
         """Return rotation (dim, dim) and position (dim,) of a body's frame, from natural coordinates q (n,).
 
-        In the plane, the rotation is from how the body lay when it was converted.
+        In the plane the rotation is relative to the orientation at conversion.
         """
         return self._pose(body, self.equations().all_values(np.asarray(q, dtype=float), t))
 
@@ -228,36 +236,76 @@ class NaturalModel:
         return whole @ home.rotation, self.plane @ p + n * float(n @ home.position)
 
     def _pose(self, body: str, X: Array) -> tuple[Array, Array]:
-        e = self.equations()
-        values = {c.name: X[e.place(c.name) : e.place(c.name) + len(c.value)] for c in e.coordinates}
-        frame = self.mechanism.bodies[body].frame
-        if self.plane is None:
-            R = np.array([d.value(values) for d in frame.base]).T @ np.linalg.inv(frame.columns)
-        else:
-            d, c = frame.base[0].value(values), frame.columns[:, 0]
-            cosine, sine = float(c @ d) / float(c @ c), float(c[0] * d[1] - c[1] * d[0]) / float(c @ c)
-            R = np.array([[cosine, -sine], [sine, cosine]])
-        assert frame.origin is not None
-        return R, np.asarray(values[frame.origin] - R @ frame.origin_at)
+        return self.mechanism.bodies[body].frame.pose(self.equations().by_name(X))
 
 
-def _same_position(old: Model, new: Model, q: Array) -> Array:
-    """Return a position in the coordinates of another spanning tree of the same system."""
-    poses = {name: old.pose(name, q) for name in old.body_names}
-    found = np.empty(new.nq)
-    for joint in new.forest.joints:
+def _tree_coordinates(model: Model, poses: Mapping[str, tuple[Array, Array]]) -> Array:
+    """Return q (nq,) of the tree joints of a model, from rotations and positions of its bodies."""
+    q = np.empty(model.nq)
+    for joint in model.forest.joints:
         ends = (joint.inboard, joint.outboard) if not joint.reversed else (joint.outboard, joint.inboard)
-        frames = []
-        for m in ends:
-            R, p = (np.eye(3), np.zeros(3)) if m.body.name == GROUND else poses[m.body.name]
-            frames.append((R @ m.rotation, p + R @ m.position))
-        (R1, p1), (R2, p2) = frames
-        found[new.q_slice(joint.name)] = joint.element.coordinates_of(R1.T @ R2, R1.T @ (p2 - p1))
-    return found
+        (R1, p1), (R2, p2) = (
+            (R @ m.rotation, p + R @ m.position) for m, (R, p) in ((m, poses[m.body.name]) for m in ends)
+        )
+        q[model.q_slice(joint.name)] = joint.element.coordinates_of(R1.T @ R2, R1.T @ (p2 - p1))
+    return q
+
+
+class JointForces:
+    """Generalised forces (N,) of force elements and joint damping, given t, all coordinates and their rates.
+
+    Attributes
+    ----------
+    starts : (nx,)
+        Initial states of the force elements.
+    """
+
+    def __init__(self, natural: NaturalModel, more: Callable[[float, Array, Array], Any] | None) -> None:
+        self.natural, self.more = natural, more
+        self.loops = RelativeEquations(natural.model, driven=False)
+        self.q = np.asarray(natural.start, dtype=float)  # the last position, for the number of turns
+        self.starts = np.array(natural.model.element_start_values(), dtype=float)
+
+    def __call__(self, t: float, X: Array, V: Array, x: Array | None = None) -> Array:
+        model = self.natural.model
+        q, v, T, P = self._motion(t, X, V)
+        N = null_space(P, STEP_RANK_TOL, 0.0)
+        tau = model.bias_forces(q, v, bare=True) - model.bias_forces(q, v, t=t, x=self.starts if x is None else x)
+        Q = np.linalg.lstsq((T @ N).T, N.T @ tau, rcond=None)[0]
+        if self.more is not None:
+            Q = Q + np.asarray(self.more(t, X, V), dtype=float)
+        return np.asarray(Q)
+
+    def _motion(self, t: float, X: Array, V: Array) -> tuple[Array, Array, Array, Array]:
+        """Return q (nq,), v (nv,), T (N, nv) and the Jacobian P of the loop constraints."""
+        q = self.joint_coordinates(X)
+        T = np.array([self.natural.all_coordinates_of(q, e) for e in np.eye(self.natural.model.nv)]).T
+        P, drift = self.loops.jacobian(q, t), self.loops.velocity_terms(q, t)
+        v = np.linalg.lstsq(np.vstack([T, P]), np.concatenate([V, drift]), rcond=None)[0]
+        return q, v, T, P
+
+    def state_rates(self, t: float, X: Array, V: Array, x: Array) -> Array:
+        """Return the rates of the states of force elements, (nx,)."""
+        q, v, _, _ = self._motion(t, X, V)
+        return np.asarray(self.natural.model.dynamics(t, q, v, x).dx, dtype=float)
+
+    def joint_coordinates(self, X: Array) -> Array:
+        """Return q (nq,), with angles nearest to those of the last call."""
+        model = self.natural.model
+        poses = {name: self.natural.world_pose(name, X) for name in model.system.bodies}
+        poses[GROUND] = (np.eye(3), np.zeros(3))
+        q = _tree_coordinates(model, poses)
+        for joint in model.forest.joints:
+            start = model.q_slice(joint.name).start
+            for k, name in enumerate(joint.element.coordinates, start=start):
+                if name.startswith("angle"):
+                    q[k] += 2 * np.pi * np.round((self.q[k] - q[k]) / (2 * np.pi))
+        self.q = q
+        return q
 
 
 def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike | None = None) -> NaturalModel:
-    """Describe a system of rigid bodies in natural coordinates.
+    """Convert a system of rigid bodies to natural coordinates.
 
     Parameters
     ----------
@@ -266,12 +314,12 @@ def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike 
     dimension : int
         2 or 3; if left out, 2 wherever all joints move in one plane.
     q : (nq,)
-        A closed configuration, near which positions are looked for; assembled if left out.
+        A closed configuration, near which the mechanism is assembled; assembled from the start if left out.
 
     Raises
     ------
     ModelError
-        If the system has parts that have no natural form here.
+        If the system has parts that cannot be converted.
     """
     model = system.compile()
     _refuse(system, model)
@@ -284,23 +332,23 @@ def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike 
 def _refuse(system: System, model: Model) -> None:
     known = (Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Screw, Spherical, Universal, Distance)
     if model.flexible_names:
-        remedy = f"{model.flexible_names[0]!r} is flexible, points are not: use form='relative', or a rigid body"
+        remedy = f"{model.flexible_names[0]!r} is flexible: use form='relative', or a rigid body"
         raise ModelError("compile", "form", "natural", remedy)
     for name, connection in system.connections.items():
         if type(connection.element) not in known:
             kind = type(connection.element).__name__
             raise ModelError(
                 f"connection {name!r}", "form", "natural",
-                f"{kind} has none: use form='relative', or describe it by hand with rows of da.natural.Mechanism",
+                f"{kind} cannot be converted: use form='relative', or write its rows with da.natural.Mechanism",
             )  # fmt: skip
     for name, coupling in system.couplings.items():
         if not isinstance(coupling.element, Coupling):
             kind = type(coupling.element).__name__
             raise ModelError(
                 f"coupling {name!r}", "form", "natural",
-                f"{kind} has none, rows here are linear in angles and slides: use form='relative', or a Coupling",
+                f"{kind} cannot be converted, only linear relations can: use form='relative', or a Coupling",
             )  # fmt: skip
     for name, drive in system.drives.items():
         if not isinstance(drive, Drive) or drive.level:
-            remedy = "positions of single coordinates are driven here: give position=, or use form='relative'"
+            remedy = "only positions of single coordinates can be converted: give position=, or use form='relative'"
             raise ModelError(f"drive {name!r}", "form", "natural", remedy)

@@ -1,17 +1,17 @@
-"""Motion under forces in natural coordinates, with a constant mass matrix.
+"""Forward dynamics in natural coordinates, with a constant mass matrix.
 
     M a + J^T lam = Q,   J a = c                                                                                    (1)
 
-By the subspace of motions, J R = 0,
+By a basis R of the null space of J, J R = 0,
 
     R^T M R z' = R^T (Q - M S c),   a = S c + R z'                                                                  (2)
 
-or by an augmented Lagrangian, which needs no rank and no choice,
+or by an augmented Lagrangian, which needs neither the rank nor a basis,
 
     (M + alpha J^T J) a = Q + alpha J^T c - J^T lam,   lam += alpha (J a - c)                                       (3)
 
-repeated until a does not change. Redundant rows are fine in both. Where a coordinate is driven, its inertia stands on
-the right-hand side. Garcia de Jalon and Bayo 1994, chapters 4 and 5.
+repeated until a converges. Both admit redundant rows. The inertia of driven coordinates is on the right-hand side.
+Garcia de Jalon and Bayo 1994, chapters 4 and 5.
 """
 
 from __future__ import annotations
@@ -26,11 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array, one_of, shape_of
 from ..closure import find_position
 from ..closure.position_rates import speed_scales
-from ..closure.scaling import closure_rank, singular_values
 from ..errors import ModelError, SingularityError
 from ..motion import FollowedMotion
-from ..numerics.factorization import factor
-from .inertia import body_coordinates, mass_matrix, point_matrix
+from .bodies import body_coordinates, mass_matrix, point_matrix
 from .motion import NaturalMotion
 
 if TYPE_CHECKING:
@@ -40,7 +38,9 @@ __all__ = ["NaturalDynamics"]
 
 Array = NDArray[np.float64]
 
-_PENALTY = 1e4  # of the inertia that a row meets: what alpha is; each round leaves about its inverse of the error
+PENALTY = 1e4  # alpha, relative to the inertia of a row; an iteration reduces the error by about this factor
+RANK_TOL = 1e-9  # relative to the largest pivot of the scaled J
+MAX_ITERATIONS = 100  # of the augmented Lagrangian
 
 
 class NaturalDynamics:
@@ -52,14 +52,14 @@ class NaturalDynamics:
         With `Mechanism.mass` of its bodies.
     gravity : (dim,) m/s2
     forces : callable of t, X, V
-        Further generalised forces (N,) on all coordinates, from these and their rates; a force F at a point of a body
-        is C^T F with `natural.inertia.point_matrix`.
+        Further generalised forces (N,) on all coordinates, given these and their rates; a force F at a point of a body
+        is C^T F with `natural.bodies.point_matrix`.
 
     Attributes
     ----------
     equations : NaturalEquations
     M : (N, N)
-        Over all coordinates, fixed and driven ones too; constant.
+        Constant mass matrix of all coordinates, fixed and driven ones too.
     """
 
     def __init__(
@@ -80,17 +80,17 @@ class NaturalDynamics:
 
     @property
     def states(self) -> int:
-        """How many states elements have."""
+        """Number of states of force elements."""
         return len(getattr(self._forces, "starts", ()))
 
     def _given(self, t: float, X: Array, V: Array, x: Array | None) -> Array:
-        """Return forces from outside."""
+        """Return the further forces Q (N,)."""
         assert self._forces is not None
         found = self._forces(t, X, V, x) if self.states else self._forces(t, X, V)  # type: ignore[call-arg]
         return finite_array(found, self.weight.shape, item="dynamics", field="forces")
 
     def forces(self, q: Array, v: Array, t: float, x: Array | None = None) -> Array:
-        """Return Q (N,): weight, springs and loads, and further forces; x (nx,) are states of elements."""
+        """Return Q (N,): weight, springs and loads, and further forces; x (nx,) are states of force elements."""
         own = self.mechanism.forces
         if self._forces is None and not own:
             return self.weight
@@ -107,12 +107,12 @@ class NaturalDynamics:
     def accelerations(
         self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, x: ArrayLike | None = None, method: str = "R"
     ) -> Array:
-        """Return a (n,) by (2), ``"R"``, or by (3), ``"augmented"``.
+        """Return the accelerations a (n,) by (2), ``"R"``, or by (3), ``"augmented"``.
 
         Parameters
         ----------
         q, v : (n,)
-            A closed position and speeds that fit it.
+            A closed position and consistent velocities.
         t : float, s
         x : (nx,)
             States of elements; as described if left out.
@@ -121,7 +121,7 @@ class NaturalDynamics:
         Raises
         ------
         SingularityError
-            If something moves that has no mass.
+            If a coordinate that can move has no mass.
         """
         one_of("accelerations", "method", method, ("R", "augmented"))
         e = self.equations
@@ -132,7 +132,7 @@ class NaturalDynamics:
     def _accelerations(
         self, at: Array, speed: Array, t: float, method: str, rank: int | None, x: Array | None = None
     ) -> Array:
-        """Return a (n,); between closed positions the rank of J is that of those, `rank`: rows drift apart there."""
+        """Return a (n,); off closed positions rounding raises the rank of J, which `rank` limits."""
         e = self.equations
         known = e.known(t, third=False)[2]
         M = self.M[np.ix_(self._u, self._u)]
@@ -146,7 +146,7 @@ class NaturalDynamics:
         return np.asarray(D * x)
 
     def multipliers(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-        """Return lam (rows,) of (1), those of least norm where redundant rows leave a choice."""
+        """Return lam (rows,) of (1), of least norm if rows are redundant."""
         e = self.equations
         at, speed = (finite_array(x, (e.nq,), item="multipliers", field=n) for x, n in ((q, "q"), (v, "v")))
         a = self.accelerations(at, speed, t)
@@ -158,7 +158,7 @@ class NaturalDynamics:
         return np.asarray(lam)
 
     def energy(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> float:
-        """Return kinetic energy, that of weight and of springs, J; what `forces` or elements store is not in it."""
+        """Return kinetic energy and potential energy of weight and springs, J; not that of `forces` and elements."""
         X = self.equations.all_values(np.asarray(q, dtype=float), t)
         V = self.equations.all_values(np.asarray(v, dtype=float), t, rate=1)
         stored = sum(force.energy(self.equations, X) for force in self.mechanism.forces.values())
@@ -174,7 +174,7 @@ class NaturalDynamics:
         method: str = "R",
         rtol: float = 1e-9,
     ) -> NaturalMotion:
-        """Return the motion at times (k,) s from q and v at the first; positions and speeds are put back at each.
+        """Return the motion at times (k,) s from q and v; positions and velocities are projected at each time.
 
         Parameters
         ----------
@@ -182,13 +182,13 @@ class NaturalDynamics:
         q : (n,)
             Guess of the first position.
         v : (n,)
-            Guess of the first speeds; the nearest ones that fit are taken. Zero if left out.
+            Guess of the first velocities, projected onto the constraints; zero if left out.
         x : (nx,)
-            States of elements at the first; as described if left out. The motion has them as ``motion.x``.
+            Initial states of force elements; as described if left out. The result has them as ``motion.x``.
         method : str
             ``"R"`` or ``"augmented"``.
         rtol : float
-            Tolerance of the integration, an explicit method of eighth order.
+            Relative tolerance of the integrator, DOP853.
         """
         from scipy.integrate import solve_ivp
 
@@ -199,12 +199,12 @@ class NaturalDynamics:
         ts = finite_array(times, shape, item="simulate", field="times")
         n = e.nq
         at = find_position(e, q, float(ts[0])).q
-        speed = self._fitting(at, np.zeros(n) if v is None else np.asarray(v, dtype=float), float(ts[0]))
+        speed = e.project_velocities(at, np.zeros(n) if v is None else np.asarray(v, dtype=float), float(ts[0]))
 
         starts = getattr(self._forces, "starts", np.zeros(0))
         inner = np.array(starts if x is None else finite_array(x, (self.states,), item="simulate", field="x"))
         one_of("simulate", "method", method, ("R", "augmented"))
-        rank = self._rank(at, float(ts[0]))
+        rank = e.rank(at, float(ts[0]))
 
         def slope(t: float, y: Array) -> Array:
             here, pace, inner = y[:n], y[n : 2 * n], y[2 * n :]
@@ -220,7 +220,7 @@ class NaturalDynamics:
             if not ran.success:
                 raise SingularityError(f"natural dynamics at t = {ran.t[-1]:.6g} s: {ran.message}")
             at = find_position(e, ran.y[:n, -1], float(end)).q
-            speed, inner = self._fitting(at, ran.y[n : 2 * n, -1], float(end)), ran.y[2 * n :, -1]
+            speed, inner = e.project_velocities(at, ran.y[n : 2 * n, -1], float(end)), ran.y[2 * n :, -1]
             rows.append((at, speed, inner))
         a = np.array([
             self._accelerations(here, pace, float(t), method, None, states)
@@ -235,29 +235,15 @@ class NaturalDynamics:
         X, V = self.equations.all_values(q, t), self.equations.all_values(v, t, rate=1)
         return np.asarray(self._forces.state_rates(t, X, V, x))  # type: ignore[union-attr]
 
-    def _rank(self, q: Array, t: float) -> int:
-        """Return the rank of J at a closed position."""
-        e = self.equations
-        J = e.jacobian(q, t)
-        return closure_rank(singular_values(speed_scales(e, J)[:, None] * J * e.column_scales))
-
-    def _fitting(self, q: Array, v: Array, t: float) -> Array:
-        """Return the speeds nearest to v that rows permit."""
-        e = self.equations
-        J = e.jacobian(q, t)
-        S, D = speed_scales(e, J), e.column_scales
-        gap = S * (e.velocity_terms(q, t) - J @ v)
-        return np.asarray(v + D * factor(S[:, None] * J * D).solve(gap))
-
 
 def _by_subspace(M: Array, Q: Array, J: Array, c: Array, most: int | None = None) -> Array:
     """Return x of (2); the rank of J is `most` at most."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
 
-    # one factorisation, J^T P = Q T, gives R, the last columns of Q, and S c by those before
+    # one factorization, J^T P = Q T: R are the last columns of Q, S c follows from the first
     Q_all, T, order = qr(J.T, pivoting=True)
     diagonal = np.abs(np.diag(T))
-    rank = int((diagonal > 1e-9 * max(float(diagonal.max(initial=0.0)), 1e-300)).sum())
+    rank = int((diagonal > RANK_TOL * max(float(diagonal.max(initial=0.0)), 1e-300)).sum())
     rank = rank if most is None else min(rank, most)
     R = Q_all[:, rank:]
     inner = solve_triangular(T[:rank, :rank], c[order[:rank]], trans=1) if rank else np.zeros(0)
@@ -265,12 +251,12 @@ def _by_subspace(M: Array, Q: Array, J: Array, c: Array, most: int | None = None
     try:
         z = cho_solve(cho_factor(R.T @ M @ R), R.T @ (Q - M @ particular)) if R.shape[1] else np.zeros(0)
     except LinAlgError:
-        raise SingularityError("something moves that has no mass: give its body one (Mechanism.mass)") from None
+        raise SingularityError("a coordinate that can move has no mass: give its body one (Mechanism.mass)") from None
     return np.asarray(particular + R @ z)
 
 
 def _by_penalty(M: Array, Q: Array, J: Array, c: Array) -> Array:
-    """Return x of (3); rows are dimensionless, and coordinates such that they are all as heavy."""
+    """Return x of (3); coordinates are scaled to unit mass."""
     from scipy.linalg import qr, solve_triangular
 
     heavy = np.sqrt(np.maximum(np.diag(M), 1e-2 * float(np.diag(M).max(initial=0.0)) + 1e-300))
@@ -279,12 +265,12 @@ def _by_penalty(M: Array, Q: Array, J: Array, c: Array) -> Array:
     A = J / heavy
     size = np.linalg.norm(A, axis=1)
     size[size == 0.0] = 1.0
-    A, c, alpha = A / size[:, None], c / size, _PENALTY
+    A, c, alpha = A / size[:, None], c / size, PENALTY
     R = qr(np.vstack([root, np.sqrt(alpha) * A]), mode="r")[0][: len(Q)]
     if float(np.abs(np.diag(R)).min(initial=1.0)) < 1e-9:
-        raise SingularityError("something moves that has no mass: give its body one (Mechanism.mass)")
+        raise SingularityError("a coordinate that can move has no mass: give its body one (Mechanism.mass)")
     lam, x, last = np.zeros(len(c)), np.zeros(len(Q)), np.inf
-    for _ in range(100):
+    for _ in range(MAX_ITERATIONS):
         right = Q / heavy + A.T @ (alpha * c - lam)
         before, x = x, solve_triangular(R, solve_triangular(R, right, trans=1))
         lam = lam + alpha * (A @ x - c)
@@ -292,4 +278,4 @@ def _by_penalty(M: Array, Q: Array, J: Array, c: Array) -> Array:
         if change <= 1e-14 or (change < 1e-8 and change > 0.5 * last):  # rounding
             return np.asarray(x / heavy)
         last = change
-    raise SingularityError("the augmented Lagrangian does not settle here: rows nearly depend on each other; use 'R'")
+    raise SingularityError("the augmented Lagrangian does not converge: rows are nearly dependent; use method='R'")

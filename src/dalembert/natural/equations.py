@@ -1,8 +1,8 @@
-"""The closure equations of a mechanism in natural coordinates, as tables that the core evaluates."""
+"""Constraint equations of a mechanism in natural coordinates, as tables for the core."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import NaturalRows
+from ..closure.position_rates import speed_scales
 from ..model.driven_kinematics import MAX_STEPS, KinematicSweep
-from .drivers import KnownCoordinates
+from ..numerics.factorization import factor
+from ..numerics.rank import numerical_rank, singular_values
 from .terms import KINDS, Place, Row
 
-__all__ = ["Coordinate", "NaturalEquations", "SpeedRows"]
+__all__ = ["Coordinate", "KnownCoordinates", "NaturalEquations", "SpeedRows"]
 
 Array = NDArray[np.float64]
 AXES = "xyz"
@@ -23,14 +25,14 @@ AXES = "xyz"
 
 @dataclass(eq=False)
 class Coordinate:
-    """A point, a unit vector, an angle or a distance.
+    """Point, unit vector, angle or distance.
 
     Attributes
     ----------
     name, kind : str
         Kinds are ``"point"``, ``"vector"``, ``"angle"``, ``"distance"``.
     value : (k,) m, 1 or rad
-        As described: guess of what is unknown, value of what is fixed.
+        Guess of an unknown coordinate, value of a fixed one.
     fixed : bool
     """
 
@@ -41,45 +43,61 @@ class Coordinate:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of its numbers."""
+        """Names of the components."""
         if self.kind in ("angle", "distance"):
             return (self.name,)
         return tuple(f"{self.name}.{axis}" for axis in AXES[: len(self.value)])
 
     @property
     def power(self) -> int:
-        """Return the power of length in its unit."""
+        """Power of length in the unit."""
         return int(self.kind in ("point", "distance"))
 
 
-class SpeedRows(Protocol):
-    """Rows that bind speeds, such as those of a rolling wheel, and what positions they ask for.
+@dataclass(frozen=True, eq=False)
+class KnownCoordinates:
+    """Components of coordinates that are known functions of time.
 
-    All are functions of values and rates of the coordinates in `coordinates`, one after the other: X, V, A (k,).
+    Attributes
+    ----------
+    places : tuple of (str, int)
+        Coordinates and components.
+    motion : callable of times (n,) s and of whether third rates are needed
+        Returns (n, 4, k): values, rates, second and third rates.
+    """
+
+    places: tuple[tuple[str, int], ...]
+    motion: Callable[[Sequence[float], bool], Array]
+
+
+class SpeedRows(Protocol):
+    """Rows that constrain velocities, such as those of a rolling wheel; some constrain positions too.
+
+    All are functions of X, V, A (k,): values, rates and second rates of `coordinates`, one after the other.
     """
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """Return the names of the points and vectors it is about."""
+        """Names of the points and vectors involved."""
         ...
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the rows."""
+        """Names of the rows."""
         ...
 
     @property
     def powers(self) -> tuple[int, ...]:
-        """Return the powers of length in their units."""
+        """Powers of length in the units of the rows."""
         ...
 
     @property
     def holonomic(self) -> tuple[bool, ...]:
-        """Return which rows hold positions too."""
+        """Which rows constrain positions too."""
         ...
 
     def residual(self, X: Array) -> Array:
-        """Return what holonomic rows miss; zero elsewhere."""
+        """Return the residual of holonomic rows; zero elsewhere."""
         ...
 
     def jacobian(self, X: Array) -> Array:
@@ -96,17 +114,17 @@ class SpeedRows(Protocol):
 
 
 class NaturalEquations:
-    """Closure equations in natural coordinates (see `dalembert.closure.Equations`).
+    """Constraint equations in natural coordinates (see `dalembert.closure.Equations`).
 
-    Rows without wheels are evaluated in the core. Coordinates are numbers in a plain vector space: a step is added.
+    The core evaluates all rows but those of wheels. Coordinates are elements of a vector space: steps are added.
 
     Attributes
     ----------
     coordinates : tuple of Coordinate
     driven_names : tuple of str
-        Numbers that laws prescribe; they are no unknowns.
+        Components prescribed by laws; they are not unknowns.
     floor : float
-        Scaled residual that rounding alone may leave, where points are far from the origin.
+        Scaled residual caused by rounding, larger where points are far from the origin.
     """
 
     def __init__(
@@ -177,11 +195,11 @@ class NaturalEquations:
         return np.array([self.place(name, k) for name in names for k in range(sizes[name])], dtype=np.intp)
 
     def place(self, name: str, component: int = 0) -> int:
-        """Return where a component of a coordinate is among all coordinates."""
+        """Return the index of a component among all coordinates."""
         return int(self._start[name]) + component
 
     def choice(self, q: Array, t: float) -> tuple[int, ...]:
-        """Return the rows that do not hold at a position, because another form of the same angle does."""
+        """Return the rows that are inactive at a position, where the other form of the same angle is active."""
         if not self._switched:
             return ()
         X = self.all_values(np.asarray(q, dtype=float), t)
@@ -189,7 +207,7 @@ class NaturalEquations:
         return tuple(k for k, place, kind in self._switched if abs(steep[kind](X[place])) < np.sqrt(0.5))
 
     def _chosen(self, rows: Array, q: Array, t: float) -> Array:
-        """Return rows, (rows, ...), with those that do not hold set to zero."""
+        """Return rows (rows, ...) with inactive ones set to zero."""
         idle = self.choice(q, t)
         if idle:
             rows[list(idle)] = 0.0
@@ -197,13 +215,13 @@ class NaturalEquations:
 
     @cached_property
     def pattern(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-        """Rows and columns of the entries that J can have; None where wheels are."""
+        """Rows and columns of the structural nonzeros of J; None with wheels."""
         if self._speed_rows:
             return None
         random = np.random.default_rng(0)
         known = np.zeros((4, len(self._driven)))
         known[0] = random.uniform(0.5, 1.5, len(self._driven))
-        rows, columns = np.nonzero(self._rows.jacobian(random.uniform(0.5, 1.5, self.nq), known))  # none vanishes there
+        rows, columns = np.nonzero(self._rows.jacobian(random.uniform(0.5, 1.5, self.nq), known))  # generic position
         return rows, columns
 
     # -- all coordinates at a time
@@ -211,7 +229,7 @@ class NaturalEquations:
     def known(self, t: float, *, third: bool = True) -> Array:
         """Return values, rates, second and third rates of driven coordinates at t s, (4, driven).
 
-        Third rates cost more than the others for laws that do not tell them; without `third` they are left at zero.
+        Third rates of laws without an analytic one are expensive; without `third` they are zero.
         """
         if self._known_at is None or self._known_at[0] != t or (third and not self._known_at[1]):
             motions = [driver.motion((t,), third)[0] for driver in self._drivers]
@@ -220,25 +238,29 @@ class NaturalEquations:
         return known
 
     def known_over(self, times: Array, *, third: bool = True) -> Array:
-        """Return the same over times (k,) s, (k, 4, driven)."""
+        """Return `known` at times (k,) s, (k, 4, driven)."""
         motions = [driver.motion(times.tolist(), third) for driver in self._drivers]
         return np.concatenate([*motions, np.zeros((len(times), 4, 0))], axis=2)
 
     def start(self) -> Array:
-        """Return q (nq,) as described."""
+        """Return the described q (nq,)."""
         q: Array = self._base[self._unknown]
         return q
 
     def all_values(self, q: Array, t: float, *, rate: int = 0) -> Array:
-        """Return all coordinates from q (..., nq), fixed and driven ones included; or their rates from v, a, j."""
+        """Return all coordinates (..., N), fixed and driven ones too, from q (..., nq); or rates from v, a, j."""
         return self.filled(q, self.known(t, third=rate == 3)[rate], rate)
 
     def filled(self, q: Array, driven: Array, rate: int = 0) -> Array:
-        """Return all coordinates (..., N), or rates of an order, from those of unknown and driven ones."""
+        """Return all coordinates (..., N), or rates of an order, from unknown and driven ones."""
         X: Array = np.zeros((*q.shape[:-1], len(self._base))) + (self._base if rate == 0 else 0.0)
         X[..., self._unknown] = q
         X[..., self._driven] = driven
         return X
+
+    def by_name(self, X: Array) -> dict[str, Array]:
+        """Return the values of each coordinate, from all coordinates X (N,)."""
+        return {c.name: X[self.place(c.name) : self.place(c.name) + len(c.value)] for c in self.coordinates}
 
     # -- the protocol
 
@@ -296,17 +318,35 @@ class NaturalEquations:
         """Return q1 - q0."""
         return np.asarray(q1 - q0, dtype=float)
 
+    # -- linear algebra at a closed position
+
+    def scaled_jacobian(self, q: Array, t: float) -> Array:
+        """Return J (rows, nv), dimensionless; velocity constraints are scaled to the length of the other rows."""
+        J = self.jacobian(q, t)
+        return np.asarray(speed_scales(self, J)[:, None] * J * self.column_scales)
+
+    def rank(self, q: Array, t: float) -> int:
+        """Return the rank of J."""
+        return numerical_rank(singular_values(self.scaled_jacobian(q, t)))
+
+    def project_velocities(self, q: Array, v: Array, t: float) -> Array:
+        """Return the velocities (nv,) nearest to v, in scaled coordinates, that satisfy the constraints."""
+        J = self.jacobian(q, t)
+        S, D = speed_scales(self, J), self.column_scales
+        error = S * (self.velocity_terms(q, t) - J @ v)
+        return np.asarray(v + D * factor(S[:, None] * J * D).solve(error))
+
     # -- motion
 
     @property
     def sweeps(self) -> bool:
-        """Return whether the core can follow the mechanism: positions do not hang on the path, rows are the same."""
+        """Whether the core can follow the mechanism: no velocity constraints, no rows that switch."""
         return not self._speed_rows and not self._switched
 
     def sweep(self, times: Array, q: Array, *, jerk: bool = True, most: int = MAX_STEPS) -> KinematicSweep:
         """Follow the mechanism in the core through times (k,) s, from a closed position q (n,) at the first.
 
-        `most`: steps that are taken from one time to the next.
+        `most` limits the steps from one time to the next.
         """
         times = np.ascontiguousarray(times, dtype=float)
         driven = np.ascontiguousarray(self.known_over(times, third=jerk))
@@ -319,7 +359,7 @@ class NaturalEquations:
         return list(zip(self._speed_rows, self._wheel_places, strict=True))
 
     def _spread(self, J: Array, places: NDArray[np.intp]) -> Array:
-        """Return J by all coordinates; a coordinate may come more than once."""
+        """Return J (rows, N) for all coordinates; a coordinate may occur more than once."""
         whole = np.zeros((len(J), len(self._base)))
         for k, place in enumerate(places):
             whole[:, place] += J[:, k]

@@ -1,6 +1,6 @@
 """Springs, dampers and loads on points, angles and distances: generalised forces in natural coordinates.
 
-A force on a point is one on its coordinates; a torque about the axis of an angle that is a coordinate is one on that.
+The generalised force of a point is the force; that of an angle is the torque about its axis.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ Array = NDArray[np.float64]
 
 
 class PointForce(Protocol):
-    """What acts on coordinates."""
+    """Force on coordinates."""
 
     def add(self, Q: Array, e: NaturalEquations, X: Array, V: Array, t: float) -> None:
-        """Add to the generalised forces Q (N,), from all coordinates X, their rates V and the time."""
+        """Add to the generalised forces Q (N,), given all coordinates X (N,), their rates V (N,) and the time."""
         ...
 
     def energy(self, e: NaturalEquations, X: Array) -> float:
-        """Return the energy stored, J."""
+        """Return the potential energy, J."""
         ...
 
 
 @dataclass(frozen=True)
 class _Spring:
-    """-k (s - s0) - d s' on a number s, or along the way from one point to another."""
+    """Force -k (s - s0) - d s' on a scalar coordinate s, or along the line from one point to another."""
 
     ends: tuple[str, ...]
     stiffness: float
@@ -49,11 +49,11 @@ class _Spring:
             k = e.place(self.ends[0])
             Q[k] -= self.stiffness * (X[k] - self.rest) + self.damping * V[k]
             return
-        i, j = self._places(e)
+        i, j = self._indices(e)
         d = X[j] - X[i]
         length = float(np.linalg.norm(d))
         if not length > 0.0:
-            raise ModelError(f"spring {self.ends}", "length", length, "its ends met: it has no direction there")
+            raise ModelError(f"spring {self.ends}", "length", length, "its ends coincide: it has no direction there")
         u = d / length
         pull = self.stiffness * (length - self.rest) + self.damping * float(u @ (V[j] - V[i]))
         Q[i] += pull * u
@@ -63,11 +63,11 @@ class _Spring:
         if len(self.ends) == 1:
             s = float(X[e.place(self.ends[0])])
         else:
-            i, j = self._places(e)
+            i, j = self._indices(e)
             s = float(np.linalg.norm(X[j] - X[i]))
         return self.stiffness * (s - self.rest) ** 2 / 2
 
-    def _places(self, e: NaturalEquations) -> tuple[slice, slice]:
+    def _indices(self, e: NaturalEquations) -> tuple[slice, slice]:
         size = {c.name: len(c.value) for c in e.coordinates}[self.ends[0]]
         i, j = (e.place(name) for name in self.ends)
         return slice(i, i + size), slice(j, j + size)
@@ -75,7 +75,7 @@ class _Spring:
 
 @dataclass(frozen=True)
 class _Load:
-    """Laws of time on the numbers of a coordinate."""
+    """Laws of time on the components of a coordinate."""
 
     name: str
     laws: tuple[Law, ...]
@@ -89,7 +89,7 @@ class _Load:
 
 
 class Forces(Drives):
-    """What a `Mechanism` can be told about forces."""
+    """Springs, dampers and loads of a `Mechanism`."""
 
     forces: dict[str, PointForce]
 
@@ -109,7 +109,7 @@ class Forces(Drives):
         what : pair of points, or name of an angle or distance
         stiffness : float, N/m or N m/rad
         rest : float, m or rad
-            Where it is without force; as described if left out.
+            Length or angle without force; as described if left out.
         damping : float, N s/m or N m s/rad
         """
         item = f"spring {name!r}"
@@ -149,5 +149,5 @@ class Forces(Drives):
 
     def _force(self, name: str, force: PointForce) -> None:
         if name in self.forces:
-            raise ModelError(f"force {name!r}", "name", name, "there is one of this name already")
+            raise ModelError(f"force {name!r}", "name", name, "there is a force of this name already")
         self.forces[name] = force

@@ -1,11 +1,11 @@
-"""Joints between bodies in natural coordinates: what sharing points and vectors leaves to be said.
+"""Joints, angles and distances in natural coordinates, as rows in addition to shared points and vectors.
 
-A revolute joint in the plane and a ball joint are a shared point; a revolute joint in space is a shared point and a
-shared vector, or two shared points. The rest are rows, all of them quadratic. Cross products have a row more than they
-need, because which one may be left out depends on the position; solutions are in the sense of least squares.
+A revolute joint in the plane and a spherical joint are a shared point; a revolute joint in space is a shared point and
+a shared vector, or two shared points. Other joints are quadratic rows. A cross product in space has one redundant row,
+because the row that can be left out depends on the position; systems are solved in the least-squares sense.
 
-In what follows a `direction` is the name of a vector, or a pair of points: the way from the first to the second.
-Constants that are not given are those of the positions described.
+A `direction` is the name of a vector, or a pair of points: from the first to the second. Constants that are not given
+are those of the described positions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DirectionLike = str | tuple[str, str]
 
 
 class Joints:
-    """What a `Mechanism` can be told about joints, angles and distances."""
+    """Joints, angles and distances of a `Mechanism`."""
 
     dimension: int
     coordinates: dict[str, Coordinate]
@@ -47,10 +47,10 @@ class Joints:
         raise NotImplementedError
 
     def _demand(self, name: str, count: int) -> None:
-        """Note how many degrees of freedom a joint takes, whatever the number of its rows."""
+        """Store the degrees of freedom that a joint removes, for the Gruebler count."""
         self.demands[name] = count
 
-    # -- reading what is meant
+    # -- checked arguments
 
     def _values(self) -> dict[str, Array]:
         return {name: c.value for name, c in self.coordinates.items()}
@@ -73,11 +73,11 @@ class Joints:
         tail, tip = (self._point(name, item) for name in given)
         way = Direction.between(tail, tip)
         if not np.linalg.norm(way.value(self._values())) > 0.0:
-            raise ModelError(item, "direction", given, "the two points coincide, so that they give no direction")
+            raise ModelError(item, "direction", given, "the two points coincide and define no direction")
         return way
 
     def _shape(self, *directions: Direction) -> list[Array]:
-        """Return directions as the body that has all of them says they lie; if there is none, as described."""
+        """Return directions in the body that has all of them; as described if there is none."""
         names = {name for d in directions for _, tip, tail in d.parts for name in (tip, tail) if name is not None}
         for body in self.bodies.values():
             if names <= {*body.points, *body.vectors}:
@@ -85,7 +85,7 @@ class Joints:
         return [d.value(self._values()) for d in directions]
 
     def _sizes(self, *directions: Direction) -> list[float]:
-        """Return their lengths, which bodies know better than positions described; these are counted on from now on."""
+        """Return lengths, of bodies rather than of described positions; bodies added later must agree with them."""
         found = []
         for d in directions:
             size = float(np.linalg.norm(self._shape(d)[0]))
@@ -95,7 +95,7 @@ class Joints:
         return found
 
     def _scalar(self, name: str, item: str) -> tuple[str, int]:
-        """Return the coordinate and component of a number such as "psi" or "1.x"."""
+        """Return the coordinate and component of a scalar such as "psi" or "1.x"."""
         found = self.coordinates.get(name)
         if found is not None and len(found.value) == 1:
             return name, 0
@@ -104,12 +104,12 @@ class Joints:
             return owner, AXES.index(axis)
         raise ModelError(item, "coordinate", name, "name an angle, a distance, or a component such as '1.x'")
 
-    # -- products that stay constant
+    # -- constant products
 
     def constant_dot(self, name: str, first: DirectionLike, second: DirectionLike, value: float | None = None) -> None:
-        """Keep the scalar product of two directions: m2, m or 1.
+        """Keep the scalar product of two directions constant, m2, m or 1.
 
-        Where the directions become parallel, the row loses its rank: use `constant_cross` there.
+        The row loses rank where the directions are parallel: use `constant_cross` there.
         """
         item = f"constant_dot {name!r}"
         A, B = self._direction(first, item), self._direction(second, item)
@@ -125,7 +125,7 @@ class Joints:
     def constant_cross(
         self, name: str, first: DirectionLike, second: DirectionLike, value: Sequence[float] | float | None = None
     ) -> None:
-        """Keep the vector product of two directions: one row in the plane, three in space; 0 means parallel."""
+        """Keep the vector product of two directions constant: one row in the plane, three in space; 0 for parallel."""
         item = f"constant_cross {name!r}"
         A, B = self._direction(first, item), self._direction(second, item)
         size = self.dimension
@@ -143,14 +143,14 @@ class Joints:
         self._add(rows)
 
     def coincident(self, name: str, first: str, second: str) -> None:
-        """Put two points at one place: a ball joint, or in the plane a revolute one, between points not shared."""
+        """Let two points coincide: a spherical joint, in the plane a revolute joint, without a shared point."""
         item = f"coincident {name!r}"
         d = Direction.between(self._point(first, item), self._point(second, item))
         self._demand(name, self.dimension)
         self._add([Row(f"{name}.{AXES[k]}", tuple(component_of(d, k)), 1) for k in range(self.dimension)])
 
     def combination(self, name: str, direction: DirectionLike, others: Sequence[DirectionLike]) -> None:
-        """Keep a direction as the combination of one, two or three others that it is now, component by component."""
+        """Keep a direction a constant linear combination of one, two or three others, component by component."""
         item = f"combination {name!r}"
         m, base = self._direction(direction, item), [self._direction(d, item) for d in others]
         values = self._values()
@@ -158,7 +158,7 @@ class Joints:
         c = np.linalg.lstsq(columns, r, rcond=None)[0]
         if float(np.linalg.norm(columns @ c - r)) > 1e-9 * float(np.linalg.norm(r)):
             raise ModelError(item, "others", others, f"{direction!r} is no combination of these as described")
-        # a vector keeps its norm by itself
+        # the unit norm of a vector is a row already
         self._demand(name, self.dimension - (m.power == 0))
         rows = []
         for k in range(self.dimension):
@@ -171,7 +171,7 @@ class Joints:
     # -- joints
 
     def slot(self, name: str, pin: str, start: str, along: DirectionLike) -> None:
-        """Keep a pin on a line through `start`: a slot, a slider on a rod, a cylindrical joint with a shared vector.
+        """Keep a point on a line through `start`: a slot, a slider on a rod, a cylindrical joint with a shared vector.
 
         (r_pin - r_start) x d = 0.
         """
@@ -192,7 +192,7 @@ class Joints:
     def prismatic(
         self, name: str, pin: str, start: str, along: DirectionLike, first: DirectionLike, second: DirectionLike
     ) -> None:
-        """Let one body slide on a line of another without turning.
+        """Add a prismatic joint: one body slides on a line of another without rotation.
 
         Parameters
         ----------
@@ -202,8 +202,8 @@ class Joints:
         start, along : str, direction
             The line, in the other body.
         first, second : directions
-            One in each body, between which the angle stays; in space both across the line, best perpendicular to it.
-            The angle enters by its sine or its cosine, whichever keeps its rank.
+            One in each body, with a constant angle between them; in space both across the line, best perpendicular to
+            it. The row uses sine or cosine of the angle, whichever keeps its rank.
         """
         item = f"prismatic {name!r}"
         self.slot(name, pin, start, along)
@@ -217,7 +217,7 @@ class Joints:
             raise ModelError(item, "first, second", (first, second), "in space, use directions that are not parallel")
 
     def universal(self, name: str, first: DirectionLike, second: DirectionLike, angle: float | None = None) -> None:
-        """Keep the angle (rad) between the axes of two bodies that share a point."""
+        """Keep the angle (rad) between the axes of two bodies that share a point constant."""
         if angle is not None:
             item = f"universal {name!r}"
             lengths = self._sizes(*(self._direction(d, item) for d in (first, second)))
@@ -226,7 +226,7 @@ class Joints:
             self.constant_dot(name, first, second)
 
     def planar(self, name: str, point: str, start: str, normal: DirectionLike) -> None:
-        """Keep a point in a plane through `start`, or parallel to it; bodies that share the normal stay parallel."""
+        """Keep a point in a plane through `start`, or parallel to it; bodies that share the normal remain parallel."""
         item = f"planar {name!r}"
         n = self._direction(normal, item)
         d = Direction.between(self._point(start, item), self._point(point, item))
@@ -235,7 +235,7 @@ class Joints:
         self._add([Row(name, (*dot(d, n, self.dimension), *constant(-height)), 1 + n.power)])
 
     def helical(self, name: str, pin: str, start: str, along: str, angle: str, pitch: float) -> None:
-        """Let a body move `pitch` (m per turn) along a shared vector when it turns by an angle coordinate."""
+        """Couple displacement along a shared vector to an angle coordinate, by `pitch` (m per turn)."""
         item = f"helical {name!r}"
         self.slot(name, pin, start, along)
         u = self._direction(along, item)
@@ -249,7 +249,7 @@ class Joints:
         self._add([Row(f"{name}: lead", terms, 1)])
 
     def relation(self, name: str, factors: Mapping[str, float], value: float | None = None) -> None:
-        """Keep a linear combination of angles, distances or components such as ``"1.x"``."""
+        """Keep a linear combination of angles, distances or components such as ``"1.x"`` constant."""
         item = f"relation {name!r}"
         terms: list[Term] = []
         total, power = 0.0, 0
@@ -264,18 +264,18 @@ class Joints:
         self._add([Row(name, (*terms, *constant(-kept)), power)])
 
     def gear(self, name: str, first: str, second: str, radii: tuple[float, float], *, inside: bool = False) -> None:
-        """Mesh two wheels whose turns are angle coordinates, seen from the arm that carries both; radii in m."""
+        """Mesh two gear wheels whose angles, relative to the common carrier, are coordinates; radii in m."""
         r = positive(f"gear {name!r}", first=radii[0], second=radii[1])
         self.relation(name, {first: r["first"], second: -r["second"] if inside else r["second"]})
 
     def rack(self, name: str, distance: str, angle: str, radius: float) -> None:
-        """Let a distance grow by `radius` (m) for each rad of an angle: rack and pinion, a wheel on a line."""
+        """Couple a distance to an angle by `radius` (m per rad): rack and pinion, a wheel on a line."""
         self.relation(name, {distance: 1.0, angle: -finite_number(radius, item=f"rack {name!r}", field="radius")})
 
     def cable(self, name: str, path: Sequence[str], length: float | None = None) -> None:
-        """Lay an inextensible cable through points, the inner ones small pulleys.
+        """Add an inextensible cable through points; the inner ones are small pulleys.
 
-        Its length (m) is a coordinate of its own, fixed until it is driven: ``drive(name, law)`` winds it up. The
+        Its length (m) is a coordinate, fixed unless it is driven: ``drive(name, law)`` winds it up. The
         pieces are distances ``name.1``, ``name.2``, ...
         """
         item = f"cable {name!r}"
@@ -309,11 +309,11 @@ class Joints:
         first, second : directions
             Of constant length.
         axis : direction
-            In space: about which it counts; its angles with both directions are constant.
+            In space, the axis of rotation; its angles with both directions are constant.
         form : str
-            ``"both"``: by cosine and sine together, which never lose their rank. ``"switch"``: by the one of them that
-            changes faster, the cosine from pi/4 to 3 pi/4 and on the other side, the sine elsewhere; no row too many,
-            and no rank lost. ``"cosine"`` alone fails at 0 and pi, ``"sine"`` at plus and minus pi/2.
+            ``"both"``: rows of cosine and sine, of full rank everywhere. ``"switch"``: the one of them that changes
+            faster, the cosine from pi/4 to 3 pi/4 and opposite, the sine elsewhere; no redundant row, and full rank.
+            ``"cosine"`` alone loses rank at 0 and pi, ``"sine"`` at plus and minus pi/2.
         """
         item = f"angle {name!r}"
         one_of(item, "form", form, ("both", "switch", "cosine", "sine"))
@@ -322,7 +322,7 @@ class Joints:
         a, b = A.value(values), B.value(values)
         if self.dimension == 2:
             if axis is not None:
-                raise ModelError(item, "axis", axis, "in the plane there is no choice: leave it out")
+                raise ModelError(item, "axis", axis, "in the plane the axis is the normal: leave it out")
             arms, along = math.prod(self._sizes(A, B)), 0.0
             turned = math.atan2(float(a[0] * b[1] - a[1] * b[0]), float(a @ b))
             across = cross(A, B, 2)
@@ -344,7 +344,7 @@ class Joints:
             turned = math.atan2(float(u @ np.cross(a, b)), float(a @ b) - float((a @ u) * (b @ u)))
             across = triple(E, A, B)
         if not arms > 1e-9 * float(np.linalg.norm(a) * np.linalg.norm(b)):
-            raise ModelError(item, "first, second", (first, second), "one of them is along the axis: no angle is left")
+            raise ModelError(item, "first, second", (first, second), "one of them is along the axis: there is no angle")
         self._new(name, "angle", np.array([turned]))
         power = A.power + B.power
         by_cosine = Row(f"{name}: cosine", (*dot(A, B, self.dimension), *constant(-along), *cosine(name, -arms)), power)
@@ -355,9 +355,9 @@ class Joints:
         self._add({"both": both, "switch": both, "cosine": [by_cosine], "sine": [by_sine]}[form])
 
     def distance(self, name: str, first: str, second: str, *, along: str | None = None) -> None:
-        """Add the distance (m) from one point to another as a coordinate; along a vector, with a sign.
+        """Add the distance (m) between two points as a coordinate; along a vector, with a sign.
 
-        Along a vector the second point stays on the line through the first: r2 - r1 = s u.
+        Along a vector the second point remains on the line through the first: r2 - r1 = s u.
         """
         item = f"distance {name!r}"
         d = Direction.between(self._point(first, item), self._point(second, item))
@@ -366,7 +366,7 @@ class Joints:
         if along is None:
             size = float(np.linalg.norm(way))
             if not size > 0.0:
-                raise ModelError(item, "points", (first, second), "they coincide: a distance of zero has no rate")
+                raise ModelError(item, "points", (first, second), "they coincide: a zero distance has no rate")
             self._new(name, "distance", np.array([size]))
             s = Direction(((1.0, name, None),), 1)
             self._add([Row(f"{name}: length", (*dot(d, d, self.dimension), *dot(s, s, 1, -1.0)), 2)])

@@ -1,4 +1,4 @@
-"""`da.kinematics` of mechanisms in natural coordinates: along drives described, or coordinates through values."""
+"""Kinematic motion of mechanisms in natural coordinates: for their drives, or coordinates through values."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def kinematics(
     q: ArrayLike | None = None,
     on_error: str = "raise",
 ) -> NaturalMotion:
-    """Return the motion of a mechanism that drives leave no degree of freedom; see `dalembert.kinematics`."""
+    """Return the motion of a mechanism that is fully driven; see `dalembert.kinematics`."""
     began = time.perf_counter()
-    driven, when, corners, notes, axis = _asked(mechanism, times, drive, values, speed)
+    driven, when, corners, notes, axis = _request(mechanism, times, drive, values, speed)
     message, error = "", None
     found: FollowedMotion | None
     try:
@@ -47,7 +47,7 @@ def kinematics(
         found, error = getattr(caught, "result", None), renamed(caught, axis, float(when[0]))
         if found is None or not len(found.t):
             raise
-        error.args = (str(error) + _instead(mechanism, driven, found, drive), *error.args[1:])
+        error.args = (str(error) + _alternative(mechanism, driven, found, drive), *error.args[1:])
         message = str(error)
     assert found is not None
     stats = Stats(
@@ -63,19 +63,19 @@ def kinematics(
     return motion
 
 
-def _asked(
+def _request(
     m: Mechanism,
     times: ArrayLike | None,
     drive: str | Mapping[str, ArrayLike] | None,
     values: ArrayLike | None,
     speed: float | None,
 ) -> tuple[Mechanism, Array, list[int], list[str], Axis]:
-    """Return the mechanism with its drives, times, rows at which the drive turns back, notes, and what times are."""
+    """Return the driven mechanism, times, rows at which the drive reverses, notes, and the axis of the result."""
     notes: list[str] = []
     if drive is None:
         if values is not None or speed is not None:
             given = "values" if values is not None else "speed"
-            raise ModelError(_ITEM, given, values if values is not None else speed, "say of which drive=")
+            raise ModelError(_ITEM, given, values if values is not None else speed, "name the coordinate: drive=")
         if times is None:
             raise ModelError(_ITEM, "times", None, 'give times=, or drive="psi", values=...')
         return m, in_order(times), [], notes, TIME
@@ -83,17 +83,17 @@ def _asked(
     corners: list[int] = []
     if isinstance(drive, str):
         if values is None:
-            raise ModelError(_ITEM, "values", None, f"give the values that {drive!r} is to have, rad or m")
+            raise ModelError(_ITEM, "values", None, f"give the values of {drive!r}, rad or m")
         law, when, corners = law_of_one(drive, values, speed, times, notes)
         laws = {drive: law}
     else:
         if values is not None:
-            raise ModelError(_ITEM, "values", values, "the values stand in the mapping: drive={'psi': angles, ...}")
+            raise ModelError(_ITEM, "values", values, "give the values in the mapping: drive={'psi': angles, ...}")
         if speed is not None:
-            raise ModelError(_ITEM, "speed", speed, "of several drives rates are those of the times: give times=")
+            raise ModelError(_ITEM, "speed", speed, "several drives need times: give times=")
         laws, when = laws_of_several(drive, times, notes)
     for name, one in laws.items():
-        driven.let_go(name)
+        driven.remove_drive(name)
         driven.drive(name, one)
     axis = TIME
     if times is None and not isinstance(drive, str):
@@ -108,14 +108,14 @@ def _unit(m: Mechanism, name: str) -> str:
     return next((UNITS[c.kind] for c in m.coordinates.values() if name == c.name or name in c.names), "")
 
 
-def _instead(
+def _alternative(
     m: Mechanism, driven: Mechanism, found: FollowedMotion, drive: str | Mapping[str, ArrayLike] | None
 ) -> str:
-    """Return what could be driven where the branch of a single drive ends."""
+    """Return a sentence on what could be driven where the branch of a single drive ends."""
     if not isinstance(drive, str):
         return ""
     free, t = m.copy(), float(found.t[-1])
-    free.let_go(drive)
+    free.remove_drive(drive)
     equations = free.equations()
     q = driven.equations().all_values(found.q[-1], t)[equations._unknown]
     names = [name for name in best_driving_coordinates(equations, q, t) if name != drive]
@@ -123,7 +123,7 @@ def _instead(
 
 
 def _in_parts(m: Mechanism, times: Array, corners: list[int], q: ArrayLike | None, axis: Axis) -> FollowedMotion:
-    """Return the motion from corner to corner of its drive: at a corner it has the speed with which it goes on."""
+    """Return the motion in parts between the reversals of its drive; a reversal has the velocity after it."""
     equations = m.equations()
     ends = [*corners, len(times) - 1]
     parts: list[FollowedMotion] = []

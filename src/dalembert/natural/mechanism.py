@@ -1,4 +1,4 @@
-"""A mechanism described by points, unit vectors, links and bodies: natural coordinates by hand."""
+"""Mechanism described by points, unit vectors, links and bodies in natural coordinates."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, not_negative, positive, valid_name
 from ..closure import PositionResult, RateResult, find_position, find_rates
-from ..closure.position_rates import speed_scales
-from ..closure.scaling import closure_rank, singular_values
 from ..errors import DalembertError, ModelError
 from ..motion import FollowedMotion, follow_branch
-from ..numerics.factorization import independent_rows
+from ..numerics.rank import independent_rows
 from .assembly import ContinuationResult, all_assemblies, relaxed_assembly
 from .bodies import NaturalBody, rigid_rows, unit_row
-from .drivers import KnownCoordinates
 from .dynamics import NaturalDynamics
-from .equations import Coordinate, NaturalEquations, SpeedRows
+from .equations import Coordinate, KnownCoordinates, NaturalEquations, SpeedRows
 from .forces import Forces, PointForce
 from .joints import DirectionLike
 from .kinematics import kinematics
@@ -40,9 +37,9 @@ class Count:
     Attributes
     ----------
     coordinates : int
-        n, unknown ones.
+        n, unknown coordinates.
     equations : int
-        m, redundant ones and those of wheels included.
+        m, with redundant ones and those of wheels.
     rank : int
         Of J.
     """
@@ -53,21 +50,21 @@ class Count:
 
     @property
     def dofs(self) -> int:
-        """Return n - rank."""
+        """Degrees of freedom, n - rank."""
         return self.coordinates - self.rank
 
     @property
     def redundant(self) -> int:
-        """Return m - rank."""
+        """Redundant equations, m - rank."""
         return self.equations - self.rank
 
 
 class Mechanism(Forces):
-    """Points, unit vectors, and what holds them together.
+    """Mechanism of points, unit vectors, bodies and joints.
 
     Coordinates are Cartesian components of points, usually at joints, and of unit vectors, usually along axes. Bodies
-    that share them are connected by that. Positions given are the guess for assembly, and the geometry from which
-    lengths and angles are read wherever they are not given.
+    are connected by the points and vectors they share. The given positions are the guess for assembly; lengths and
+    angles that are not given are those of these positions.
 
     Parameters
     ----------
@@ -103,8 +100,8 @@ class Mechanism(Forces):
         self.drivers: list[KnownCoordinates] = []
         self.speed_rows: list[SpeedRows] = []
         self.forces: dict[str, PointForce] = {}
-        self.demands: dict[str, int] = {}  # how many degrees of freedom joints take
-        self.looks: list[tuple[str, str, str, DirectionLike | None]] = []  # what pictures show besides bodies
+        self.demands: dict[str, int] = {}  # degrees of freedom that each joint removes
+        self.looks: list[tuple[str, str, str, DirectionLike | None]] = []  # slots and distances, for pictures
         self._counted_on: dict[frozenset[str], float] = {}
         self._keys: dict[Any, tuple[str, float, float]] = {}
         self._made: NaturalEquations | None = None
@@ -118,7 +115,7 @@ class Mechanism(Forces):
         ----------
         name : str
         *position : dimension floats, m
-            Where it is, if fixed; else a guess, from which geometry is read.
+            Position of a fixed point; else a guess, which also defines the geometry.
         fixed : bool
 
         Returns
@@ -131,7 +128,7 @@ class Mechanism(Forces):
         return name
 
     def vector(self, name: str, *components: float, fixed: bool = False) -> str:
-        """Add a unit vector along `components`, whose length does not matter; its norm is kept by one row."""
+        """Add a unit vector along `components`, of any length; one row keeps its norm."""
         item = f"vector {name!r}"
         u = finite_array(components, (self.dimension,), item=item, field="components")
         if not np.linalg.norm(u) > 0.0:
@@ -151,7 +148,7 @@ class Mechanism(Forces):
     # -- bodies
 
     def link(self, name: str, first: str, second: str, length: float | None = None) -> None:
-        """Keep two points at a distance (m): that of the positions described unless it is given."""
+        """Add a rigid link between two points; its length (m) is that of the described positions if left out."""
         item = f"link {name!r}"
         d = Direction.between(self._point(first, item), self._point(second, item))
         size = float(np.linalg.norm(d.value(self._values()))) if length is None else length
@@ -167,14 +164,14 @@ class Mechanism(Forces):
         points: Sequence[str] | Mapping[str, ArrayLike],
         vectors: Sequence[str] | Mapping[str, ArrayLike] = (),
     ) -> None:
-        """Keep points and vectors together as a rigid body.
+        """Add a rigid body of points and vectors.
 
         Parameters
         ----------
         name : str
         points, vectors : names, or mapping of name to (dimension,) m, and 1
-            With numbers, where they are in the body; with names alone, the positions described say how they lie to each
-            other. Both or neither.
+            With numbers, positions in the body; with names alone, the described positions define the geometry. Give
+            numbers for both or for neither.
         """
         item = f"body {name!r}"
         given = isinstance(points, Mapping) or isinstance(vectors, Mapping)
@@ -185,7 +182,7 @@ class Mechanism(Forces):
                 if each not in self.coordinates or self.coordinates[each].kind != kind:
                     raise ModelError(item, f"{kind}s", each, f"there is no {kind} of this name in the mechanism")
         if len(points) + len(vectors) < 2:
-            raise ModelError(item, "points, vectors", (points, vectors), "give two or more, else nothing is rigid")
+            raise ModelError(item, "points, vectors", (points, vectors), "a body has at least two members")
         values = self._values()
         places: list[dict[str, Array]] = []
         for kind, members in (("points", points), ("vectors", vectors)):
@@ -211,21 +208,21 @@ class Mechanism(Forces):
                 if abs(float(np.linalg.norm(points[a] - points[b])) - size) > 1e-9 * size:
                     raise ModelError(
                         f"body {name!r}", f"distance from {a!r} to {b!r}", float(np.linalg.norm(points[a] - points[b])),
-                        f"an angle or a joint has counted on {size:.12g} m: describe the body before it",
+                        f"an angle or a joint already uses {size:.12g} m: add the body before it",
                     )  # fmt: skip
         rows, frame = rigid_rows(name, points, vectors, self.dimension)
         self._add(rows)
         self.bodies[name] = NaturalBody(name, points, vectors, frame)
 
     def mass(self, name: str, mass: float, centre: ArrayLike, inertia: Any = 0.0) -> None:
-        """Give a body mass, for `dynamics`.
+        """Set mass and inertia of a body, for `dynamics`.
 
         Parameters
         ----------
         name : str
         mass : float, kg
         centre : (dimension,) m
-            Centre of mass, in the frame in which the body's points were given: by positions described, that of these.
+            Centre of mass, in the frame in which the body's points were given.
         inertia : float, or (3, 3) kg m2 in space
             About the centre of mass, in the axes of that frame.
         """
@@ -242,7 +239,7 @@ class Mechanism(Forces):
         return NaturalDynamics(self, np.zeros(self.dimension) if gravity is None else gravity, forces)
 
     def _add(self, rows: list[Row]) -> None:
-        """Take rows that are not there yet: a distance of two points that two bodies share is one row."""
+        """Add rows, each once: the distance of two points that two bodies share is one row."""
         for row in rows:
             key, kept, factor = _key(row)
             if key in self._keys:
@@ -250,7 +247,10 @@ class Mechanism(Forces):
                 usual = max(abs(kept), abs(before), 1e-3 * self.length**row.power)
                 if abs(kept - before) > 1e-9 * usual and factor:
                     raise ModelError(
-                        row.name, "value", kept, f"{name!r} says {before:.12g} of the same: they contradict each other"
+                        row.name,
+                        "value",
+                        kept,
+                        f"{name!r} demands {before:.12g}, which contradicts it",
                     )
                 continue
             self._keys[key] = (row.name, kept, factor)
@@ -261,11 +261,11 @@ class Mechanism(Forces):
         self.rows = [row for row in self.rows if row.name not in names]
         self._keys = {key: kept for key, kept in self._keys.items() if kept[0] not in names}
 
-    # -- equations and what is done with them
+    # -- equations and analyses
 
     @property
     def length(self) -> float:
-        """Return a length of the mechanism, m: the mean distance of points in a body, or of all points."""
+        """Characteristic length, m: the mean distance of points in a body, or of all points."""
         sizes = [
             float(np.linalg.norm(b.points[p] - b.points[q]))
             for b in self.bodies.values()
@@ -278,7 +278,7 @@ class Mechanism(Forces):
         return float(np.mean([s for s in sizes if s > 0.0])) if any(s > 0.0 for s in sizes) else 1.0
 
     def equations(self) -> NaturalEquations:
-        """Return the closure equations as they stand; rows that hold fixed coordinates alone are checked and left out.
+        """Return the constraint equations; rows of fixed coordinates alone are checked and left out.
 
         Raises
         ------
@@ -303,11 +303,11 @@ class Mechanism(Forces):
         return self._made
 
     def assemble(self, q: ArrayLike | None = None, t: float = 0.0, **newton: Any) -> PositionResult:
-        """Find a position that closes the mechanism, from a guess; see `dalembert.closure.find_position`."""
+        """Find a closed position from a guess; see `dalembert.closure.find_position`."""
         return find_position(self.equations(), q, t, **newton)
 
     def rates(self, q: ArrayLike | None = None, t: float = 0.0, **options: Any) -> RateResult:
-        """Return speeds, accelerations and jerks at a closed position; see `dalembert.closure.find_rates`."""
+        """Return velocities, accelerations and jerks at a closed position; see `dalembert.closure.find_rates`."""
         return find_rates(self.equations(), q, t, **options)
 
     def motion(self, times: ArrayLike, q: ArrayLike | None = None, **options: Any) -> NaturalMotion:
@@ -330,11 +330,11 @@ class Mechanism(Forces):
         q: ArrayLike | None = None,
         on_error: str = "raise",
     ) -> NaturalMotion:
-        """Return the motion along drives, or of a coordinate through values; see `dalembert.kinematics`."""
+        """Return the motion for the drives, or for a coordinate through values; see `dalembert.kinematics`."""
         return kinematics(self, times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
 
     def copy(self, name: str | None = None) -> Mechanism:
-        """Return a mechanism that can be changed without this one noticing."""
+        """Return an independent copy."""
         other = Mechanism(self.dimension, self.name if name is None else name)
         other.coordinates = {c.name: replace(c, value=c.value.copy()) for c in self.coordinates.values()}
         other.bodies, other.masses = dict(self.bodies), dict(self.masses)
@@ -345,12 +345,12 @@ class Mechanism(Forces):
         return other
 
     def mobility(self, q: ArrayLike | None = None, t: float = 0.0) -> NaturalMobility:
-        """Return how the mechanism can move, drives let go, beside what counting links and joints predicts.
+        """Return the mobility without drives, and the Gruebler count of links and joints.
 
         Parameters
         ----------
         q : (n,)
-            A closed position; if left out, the mechanism is assembled from the positions described.
+            A closed position; if left out, the mechanism is assembled from the described positions.
         t : float, s
 
         Examples
@@ -367,62 +367,61 @@ class Mechanism(Forces):
         return natural_mobility(self, q, t)
 
     def assemblies(self, t: float = 0.0, *, starts: int = 0, seed: int = 0) -> list[Array]:
-        """Return all closed positions (n,) at t s, nearest to the one described first.
+        """Return all closed positions (n,) at t s, nearest to the described one first.
 
         Parameters
         ----------
         t : float, s
         starts : int
-            Least number of starts for each part that closes by itself.
+            Minimum number of starts for each part that closes separately.
         seed : int
-            Of the starts.
+            Seed of the random starts.
 
         Raises
         ------
         ModelError
-            If the mechanism can still move, so that its positions are not isolated.
+            If degrees of freedom are left, so that positions are not isolated.
         """
         return all_assemblies(self, t, starts=starts, seed=seed)
 
     def continuation(
         self, relaxed: Mapping[str, ArrayLike] | None = None, t: float = 0.0, *, steps: int = 10
     ) -> ContinuationResult:
-        """Assemble from a relaxed position: ground points and inputs elsewhere, moved to their places in steps.
+        """Assemble by continuation from a relaxed position: ground points and inputs are moved in steps.
 
         Parameters
         ----------
         relaxed : dict of name to numbers
-            Where fixed points, driven points, angles or distances are at first; other coordinates may be named as
-            guesses. If left out, all fixed points and inputs are let go, and what closes nearest to the positions
-            described is the relaxed position.
+            Initial values of fixed points, driven points, angles or distances; other coordinates may be given as
+            guesses. If left out, all fixed points and inputs are free, and the closed position nearest to the
+            described one is the relaxed position.
         t : float, s
-            Time at which drives say where inputs belong.
+            Time at which drives give the final values of inputs.
         steps : int
-            Steps to begin with; they grow and shrink.
+            Initial number of steps; their length adapts.
 
         Raises
         ------
         AssemblyError
-            If the way ends before everything is at its place: after how much of it, and what cannot be met.
+            If the continuation ends early: how far it got, and which rows cannot be satisfied.
         """
         return relaxed_assembly(self, relaxed, t, steps=steps)
 
     def independent_equations(self, q: ArrayLike | None = None, t: float = 0.0) -> NaturalEquations:
-        """Return the closure equations without rows that repeat others at a position (as many as the rank of J).
+        """Return the constraint equations without redundant rows at a position (as many as the rank of J).
 
-        Which rows these are depends on the position: elsewhere they may lose rank, where all of them together do not.
+        The selection depends on the position: elsewhere the selected rows may lose rank where all rows do not.
         """
         e = self.equations()
         at = self.assemble(t=t).q if q is None else finite_array(q, (e.nq,), item="equations", field="q")
-        J = e.jacobian(at, t)
-        keep = set(independent_rows(speed_scales(e, J)[:, None] * J * e.column_scales).tolist())
+        keep = set(independent_rows(e.scaled_jacobian(at, t)).tolist())
         if self.speed_rows:
-            raise ModelError("independent_equations", "wheels", self.name, "rows of wheels belong together: use all")
+            raise ModelError("independent_equations", "wheels", self.name, "rows of wheels cannot be separated")
         rows = [row for k, row in enumerate(e.table) if k in keep]
         return NaturalEquations(e.coordinates, rows, self.drivers, (), e.length)
 
     def draw(self, t: float | None = None, **options: Any) -> Any:
-        """Draw the mechanism as it is assembled at t s, and return the axes; options as of `NaturalMotion.draw`."""
+        """Draw the assembled mechanism at t s and return the axes; options as of `NaturalMotion.draw`."""
         from ..view.drawing.natural_drawing import draw_points
 
         return draw_points(self, t, **options)
@@ -433,19 +432,16 @@ class Mechanism(Forces):
         Parameters
         ----------
         q : (n,)
-            If left out, the mechanism is assembled from the positions described.
+            If left out, the mechanism is assembled from the described positions.
         t : float, s
         """
         equations = self.equations()
         at = self.assemble(t=t).q if q is None else finite_array(q, (equations.nq,), item="count", field="q")
-        J = equations.jacobian(at, t)
-        scaled = speed_scales(equations, J)[:, None] * J * equations.column_scales
-        rank = closure_rank(singular_values(scaled))
-        return Count(equations.nv, equations.rows - len(equations.choice(at, t)), rank)
+        return Count(equations.nv, equations.rows - len(equations.choice(at, t)), equations.rank(at, t))
 
 
 def _key(row: Row) -> tuple[Any, float, float]:
-    """Return what tells rows apart but for their constant, the constant, and whether there is one."""
+    """Return a key of a row without its constant, the constant, and whether there is one."""
     kept = -sum(term.factor for term in row.terms if term.kind == "constant")
     parts = []
     for term in row.terms:

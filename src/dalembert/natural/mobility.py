@@ -1,15 +1,15 @@
-"""How a mechanism in natural coordinates can move, beside what counting links and joints predicts.
+"""Mobility of a mechanism in natural coordinates: rank of J, and the Gruebler count of links and joints.
 
-Gruebler's count takes what bodies share for joints:
+The count treats shared points and vectors as joints:
 
-    f = sum of DOF of bodies, and of points and vectors that no body has - sum of what joints demand            (1)
+    f = sum of DOF of bodies, and of points and vectors of no body - sum of DOF removed by joints               (1)
 
-Two bodies (ground is one) that share a point lose 3 degrees of freedom to each other, 2 in the plane; sharing a
-direction, a vector or a second point, costs 2 (in the plane 1), sharing two of them 3. Two joints about one line are
-one joint. Bodies whose members are all in one line have 5 degrees of freedom here: their spin is no coordinate. Rows of
-joints count for what they demand: a cross product in space for 2 of its 3. Angles and distances that are coordinates
-count for nothing. Where the rank finds more degrees of freedom than (1), the mechanism is over-constrained and moves
-because of its proportions (Garcia de Jalon and Bayo 1994, section 3.4).
+Two bodies (ground is one) that share a point lose 3 degrees of freedom, 2 in the plane. A shared direction, by a vector
+or a second point, removes 2 (in the plane 1), two shared directions 3. Two joints about one line are one joint. Bodies
+with collinear members have 5 degrees of freedom: their spin is no coordinate. Rows of joints count for the degrees of
+freedom they remove: a cross product in space for 2, with 3 rows. Angles and distances that are coordinates do not
+count. Where the rank gives more degrees of freedom than (1), the mechanism is over-constrained and moves because of its
+proportions (Garcia de Jalon and Bayo 1994, section 3.4).
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array
 from ..closure import find_position
-from ..closure.position_rates import speed_scales
-from ..closure.scaling import closure_rank, singular_values
 from ..errors import AssemblyError, ModelError
-from ..numerics.factorization import independent_rows
+from ..numerics.rank import independent_rows, null_space, numerical_rank, singular_values
 from .bodies import NaturalBody, body_frame
 from .equations import NaturalEquations
 
@@ -37,38 +35,38 @@ __all__ = ["NaturalMobility", "gruebler", "natural_mobility"]
 Array = NDArray[np.float64]
 
 GROUND = "ground"
-_ASIDE = 1e-3  # of a length: how far away the general mobility is looked for
-_NEARBY = 3
+NEARBY_STEP = 1e-3  # of the characteristic length: distance of the positions that give the general mobility
+N_NEARBY = 3  # positions
 
 
 @dataclass(frozen=True, eq=False)
 class NaturalMobility:
-    """What `Mechanism.mobility` found; print it to read it.
+    """Result of `Mechanism.mobility`; `print` it for a report.
 
     Attributes
     ----------
     mobility : int
-        Independent motions at `q`, drives let go: n - rank.
+        Independent motions at `q` without drives: n - rank.
     gruebler : int
-        What (1) predicts for it.
+        Count (1).
     left : int
-        Independent motions that drives leave.
+        Independent motions with drives.
     general : int
         Mobility at closed positions nearby.
     coordinates, equations, rank : int
-        n, m and the rank of J, drives let go.
+        n, m and the rank of J without drives.
     convenience : int
-        Rows more than joints demand: cosine and sine together, cross products, all three of a combination.
+        Rows beyond the DOF that joints remove: cosine with sine, cross products, all components of a combination.
     redundant_rows : tuple of str
-        Rows that repeat what others demand; another choice may do as well.
+        Redundant rows; the selection is not unique.
     singular_values : (min(m, n),)
-        Of J, made dimensionless, largest first.
+        Of the dimensionless J, largest first.
     motions : (mobility, n)
-        A basis of the motions, orthonormal in scaled speeds, in the order of `names`.
+        Basis of the motions, orthonormal in scaled velocities, in the order of `names`.
     names : tuple of str
         Coordinates, driven ones included.
     q : (n,)
-        The closed position that was examined, in that order.
+        The closed position, in that order.
     """
 
     mobility: int
@@ -87,12 +85,12 @@ class NaturalMobility:
 
     @property
     def permanent(self) -> bool:
-        """Return whether positions nearby have the same mobility."""
+        """Whether positions nearby have the same mobility."""
         return self.general == self.mobility
 
     @property
     def over_constrained(self) -> int:
-        """Return how many degrees of freedom there are for the proportions' sake: more than counting finds."""
+        """Degrees of freedom due to special proportions, beyond the count (1)."""
         return max(0, self.general - self.gruebler)
 
     def __str__(self) -> str:
@@ -101,74 +99,64 @@ class NaturalMobility:
         ]
         if self.gruebler != self.general:
             lines.append(
-                f"links and joints count {self.gruebler}: the mechanism moves because of its proportions, and "
-                f"{self.over_constrained} demands of joints repeat others"
+                f"Gruebler count {self.gruebler}: the mechanism moves because of its proportions, and "
+                f"{self.over_constrained} constraints of joints are redundant"
                 if self.over_constrained
-                else f"links and joints count {self.gruebler}: some of what they leave is no coordinate here"
+                else f"Gruebler count {self.gruebler}: some of these degrees of freedom are no coordinates here"
             )
         if self.convenience:
-            lines.append(
-                f"{self.convenience} rows are there for their rank elsewhere (cosine with sine, cross products)"
-            )
+            lines.append(f"{self.convenience} further rows keep full rank elsewhere (cosine with sine, cross products)")
         if not self.permanent:
-            lines.append(f"here only: positions nearby have mobility {self.general}")
+            lines.append(f"at this position only: nearby the mobility is {self.general}")
         if self.left:
-            lines.append(f"drives leave {self.left}")
+            lines.append(f"mobility with drives {self.left}")
         return "\n".join(lines)
 
 
 def natural_mobility(mechanism: Mechanism, q: ArrayLike | None = None, t: float = 0.0) -> NaturalMobility:
-    """Return how a mechanism can move at a closed position; see `Mechanism.mobility`."""
+    """Return the mobility at a closed position; see `Mechanism.mobility`."""
     driven = mechanism.equations()
     at = mechanism.assemble(t=t).q if q is None else finite_array(q, (driven.nq,), item="mobility", field="q")
-    J = driven.jacobian(at, t)
-    left = driven.nv - closure_rank(singular_values(_scaled(driven, J)))
     free = mechanism.copy()
-    free.let_all_go()
+    free.remove_drives()
     e = free.equations()
-    values = driven.all_values(at, t)
-    start = np.concatenate([
-        values[driven.place(c.name) : driven.place(c.name) + len(c.value)] for c in e.coordinates if not c.fixed
-    ])  # fmt: skip
-    scaled = _scaled(e, e.jacobian(start, t))
+    values = driven.by_name(driven.all_values(at, t))
+    start = np.concatenate([values[c.name] for c in e.coordinates if not c.fixed])
+    scaled = e.scaled_jacobian(start, t)
     s = singular_values(scaled)
-    rank = closure_rank(s)
-    Vt = np.linalg.svd(scaled)[2] if scaled.size else np.eye(e.nv)
+    rank = numerical_rank(s)
+    motions = null_space(scaled).T
     keep = set(independent_rows(scaled).tolist())
     return NaturalMobility(
         mobility=e.nv - rank,
         gruebler=gruebler(free),
-        left=left,
-        general=_general(e, start, t, Vt[rank:], e.nv - rank),
+        left=driven.nv - driven.rank(at, t),
+        general=_general(e, start, t, motions, e.nv - rank),
         coordinates=e.nv,
         equations=e.rows,
         rank=rank,
         convenience=max(0, e.rows - (e.nv - gruebler(free))),
         redundant_rows=tuple(name for k, name in enumerate(e.row_names) if k not in keep),
         singular_values=s,
-        motions=Vt[rank:] * e.column_scales,
+        motions=motions * e.column_scales,
         names=e.speed_names,
         q=start,
     )
 
 
-def _scaled(e: NaturalEquations, J: Array) -> Array:
-    return np.asarray(speed_scales(e, J)[:, None] * J * e.column_scales)
-
-
 def _general(e: NaturalEquations, q: Array, t: float, basis: Array, here: int) -> int:
     """Return the least mobility at closed positions nearby."""
     random, least = np.random.default_rng(0), here
-    for _ in range(_NEARBY if here else 0):
-        way = random.standard_normal(len(basis)) @ basis
-        aside = q + _ASIDE * e.column_scales * way / float(np.linalg.norm(way))
+    for _ in range(N_NEARBY if here else 0):
+        step = random.standard_normal(len(basis)) @ basis
+        aside = q + NEARBY_STEP * e.column_scales * step / float(np.linalg.norm(step))
         try:
             there = find_position(e, aside, t).q
         except AssemblyError:
             continue
-        if float(np.linalg.norm((there - q) / e.column_scales)) < 0.1 * _ASIDE:
-            continue  # fell back
-        least = min(least, e.nv - closure_rank(singular_values(_scaled(e, e.jacobian(there, t)))))
+        if float(np.linalg.norm((there - q) / e.column_scales)) < 0.1 * NEARBY_STEP:
+            continue  # returned to q
+        least = min(least, e.nv - e.rank(there, t))
     return least
 
 
@@ -176,7 +164,7 @@ def _general(e: NaturalEquations, q: Array, t: float, basis: Array, here: int) -
 
 
 def gruebler(m: Mechanism) -> int:
-    """Return (1) for a mechanism whose drives are let go."""
+    """Return the count (1) of a mechanism without drives."""
     owned = {name for body in m.bodies.values() for name in (*body.points, *body.vectors)}
     total = sum(_dof(body, m.dimension) for body in m.bodies.values())
     for c in m.coordinates.values():
@@ -190,7 +178,7 @@ def _dof(body: NaturalBody, dimension: int) -> int:
 
 
 def _demand(points: dict[str, Array], vectors: dict[str, Array], dimension: int, *, item: str) -> int:
-    """Return how many DOF these leave to a body that has nothing else; as many are lost by sharing them."""
+    """Return the DOF of a body of these members; sharing them removes as many."""
     if not points and not vectors:
         return 0
     turns = len(body_frame(points, vectors, dimension, item=item).base)
@@ -199,7 +187,7 @@ def _demand(points: dict[str, Array], vectors: dict[str, Array], dimension: int,
 
 
 def _sharing(m: Mechanism) -> int:
-    """Return what bodies lose by sharing points and vectors with each other and with ground."""
+    """Return the DOF that shared points and vectors remove, between bodies and with ground."""
     owners: dict[str, list[str]] = {}
     for name, c in m.coordinates.items():
         if c.kind in ("point", "vector"):
@@ -210,7 +198,7 @@ def _sharing(m: Mechanism) -> int:
         if m.coordinates[name].kind == "point":
             for other in some[1:]:
                 points.setdefault((some[0], other), []).append(name)
-    for _, first, second, _ in m.looks:  # what slides along a line is a joint too, of those that share most directions
+    for _, first, second, _ in m.looks:  # a slot is a joint too, between the bodies that share most directions
         pairs = [(a, b) if b != GROUND else (b, a) for a in owners[second] for b in owners[first] if a != b]
         if pairs:
             common = [sum(a in some and b in some for some in owners.values()) for a, b in pairs]
@@ -222,7 +210,7 @@ def _sharing(m: Mechanism) -> int:
         for n in vectors:
             loose[n].join(first, other)
         lost += _shared_demand(m, other, [*names, *vectors])
-    for name, groups in loose.items():  # directions that bodies share without touching
+    for name, groups in loose.items():  # directions shared by bodies without a common point
         for other in groups.apart():
             lost += _shared_demand(m, other, [name])
     return lost
@@ -236,7 +224,7 @@ def _shared_demand(m: Mechanism, owner: str, names: list[str]) -> int:
 
 
 class _Groups:
-    """Bodies that share a vector, and which of them have been counted as joined."""
+    """Bodies that share a vector, in groups that are counted as joined."""
 
     def __init__(self, names: list[str]) -> None:
         self.group = {name: k for k, name in enumerate(names)}
@@ -254,15 +242,13 @@ class _Groups:
 
 
 def refuse_mobile(e: NaturalEquations, q: Array, t: float) -> None:
-    """Refuse positions that are not isolated."""
-    scaled = _scaled(e, e.jacobian(q, t))
-    s = singular_values(scaled)
-    left = e.nv - closure_rank(s)
+    """Raise if a position is not isolated."""
+    motions = null_space(e.scaled_jacobian(q, t))
+    left = motions.shape[1]
     if left:
-        Vt = np.linalg.svd(scaled)[2]
-        moved = np.linalg.norm(Vt[len(Vt) - left :], axis=0)
+        moved = np.linalg.norm(motions, axis=1)
         names = ", ".join(e.speed_names[k] for k in np.argsort(-moved)[:4])
         raise ModelError(
             "assemblies", "drives", f"{left} too few", f"the mechanism can still move (in {names}), so that its "
-            "positions are not isolated: drive as many more of these",
+            "positions are not isolated: drive as many more of these coordinates",
         )  # fmt: skip

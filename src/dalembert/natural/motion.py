@@ -1,4 +1,4 @@
-"""Motion of a mechanism in natural coordinates: a `Result` whose outputs are those of points, vectors and bodies."""
+"""Motion of a mechanism in natural coordinates: a `Result` with outputs of points, vectors and bodies."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_number
 from ..closure import find_position
-from ..closure.position_rates import speed_scales
 from ..errors import ModelError
 from ..model import State
+from ..model.interpolation import coefficients
 from ..motion import FollowedMotion, follow_branch
 from ..result import TIME, Axis, Labels, Output, Result, Stats
 from .equations import NaturalEquations
@@ -33,7 +34,7 @@ UNITS = {"point": "m", "distance": "m", "angle": "rad", "vector": "1"}
 
 
 class NaturalMotion(Result):
-    """Positions, speeds, accelerations and jerks over time, and whatever follows from them by name.
+    """Positions, velocities, accelerations and jerks over time, with outputs by name.
 
     A `Result` like that of `da.kinematics` of a system, with plots, animations, tables and files. Outputs are those of
     points and vectors (``"2"``, ``"2.x"``, ``"2.velocity"``, ``"2.acceleration.norm"``, ``"2.jerk"``), of angles and
@@ -43,12 +44,12 @@ class NaturalMotion(Result):
     Attributes
     ----------
     mechanism : Mechanism
-        As it was when the motion was made.
+        Copy of the mechanism.
     equations : NaturalEquations
-    followed : Followed
-        Unknown coordinates and their rates, with counts of iterations.
+    followed : FollowedMotion
+        Unknown coordinates and their rates, with numbers of iterations.
     values : (4, k, N)
-        All coordinates, fixed and driven ones included, and their rates; jerks are nan if they were not asked for.
+        All coordinates, fixed and driven ones too, and their rates; jerks are NaN if they were not requested.
     q, v, a : (k, n)
         Unknown coordinates, their rates and second rates.
     """
@@ -77,7 +78,7 @@ class NaturalMotion(Result):
         levels = (followed.q, followed.v, followed.a, jerks)
         self.values = np.array([self.equations.filled(x, driven[:, rate], rate) for rate, x in enumerate(levels)])
         self._stored = {"a": followed.a}
-        self._kept = {"model": _likeness(mechanism)}
+        self._kept = {"model": _fingerprint(mechanism)}
 
     def _in_order(self) -> bool:
         return bool((np.diff(self.t) >= 0).all() or (np.diff(self.t) <= 0).all())
@@ -92,7 +93,7 @@ class NaturalMotion(Result):
         return find_output(self, what) if isinstance(what, str) else None
 
     def output(self, what: str | Callable[[State], ArrayLike] | Output, times: ArrayLike | None = None) -> Array:
-        """Return an output at all times, or at given ones, (k, ...); see `Result.output`."""
+        """Return an output at all times, or at given times, (k, ...); see `Result.output`."""
         if times is not None:
             return self.at(np.array(times, dtype=float)).output(what)  # type: ignore[no-any-return]
         whole = {"q": self.followed.q, "v": self.followed.v, "a": self.followed.a, "x": self.x}
@@ -117,7 +118,7 @@ class NaturalMotion(Result):
         return find_output(self, name).describe()
 
     def unique(self, name: str) -> NDArray[np.bool_]:
-        """Return where the motion determines an output: everywhere."""
+        """Return at which times the motion determines an output: at all."""
         return np.ones(np.shape(self.output(name)), dtype=bool)
 
     def velocity(self, name: str) -> Array:
@@ -125,15 +126,15 @@ class NaturalMotion(Result):
         return self.rate(name, 1)
 
     def acceleration(self, name: str) -> Array:
-        """Return its second rate, per s2."""
+        """Return the second rate of a coordinate or of a component of it, per s2."""
         return self.rate(name, 2)
 
     def jerk(self, name: str) -> Array:
-        """Return its third rate, per s3."""
+        """Return the third rate of a coordinate or of a component of it, per s3."""
         return self.rate(name, 3)
 
     def rate(self, name: str, order: int) -> Array:
-        """Return a coordinate (order 0) or its rate of an order up to 3; (k, dim), or (k,) of a number."""
+        """Return a coordinate (order 0) or its rate of an order up to 3; (k, dim), or (k,) of a scalar."""
         for c in self.equations.coordinates:
             if name == c.name:
                 start = self.equations.place(name)
@@ -149,8 +150,8 @@ class NaturalMotion(Result):
     def at(self, t: ArrayLike) -> Any:
         """Return the state at a time, as a `State`; or at many times in order, as a motion at these.
 
-        Driven motions are followed from the row before; between rows of simulated ones, polynomials through positions,
-        speeds and accelerations are put back onto the closure equations.
+        Driven motions are followed from the row before. Simulated motions are interpolated by polynomials through
+        positions, velocities and accelerations, and projected onto the constraints.
         """
         if np.ndim(t) == 0:
             one = self._between(np.array([finite_number(t, item="motion.at", field="t")]))
@@ -158,7 +159,7 @@ class NaturalMotion(Result):
         return self._between(np.array(t, dtype=float))
 
     def refined(self, times: ArrayLike) -> NaturalMotion:
-        """Return the motion with rows at more times (k,) s, in order, among its own."""
+        """Return the motion with rows at further times (k,) s."""
         return self._between(np.union1d(self.t, self._within(np.array(times, dtype=float))))
 
     def _between(self, times: Array) -> NaturalMotion:
@@ -193,28 +194,21 @@ class NaturalMotion(Result):
         return other
 
     def _interpolated(self, times: Array) -> FollowedMotion:
-        """Return states by Hermite's quintic between rows, closed again; accelerations are those of the quintic."""
-        from scipy.interpolate import BPoly
-
+        """Return states by quintic Hermite interpolation, projected onto the constraints."""
         e, f = self.equations, self.followed
-        if len(self.t) == 1:
-            curve: Any = None
-        else:
-            curve = BPoly.from_derivatives(f.t, np.stack([f.q, f.v, f.a], axis=1))
         q = np.empty((len(times), e.nq))
         v, a = np.empty_like(q), np.empty_like(q)
-        for k, t in enumerate(times):
+        for k, t in enumerate(times.tolist()):
             row = int(np.clip(np.searchsorted(f.t, t), 0, len(f.t) - 1))
-            if f.t[row] == t or curve is None:
+            if f.t[row] == t or len(f.t) == 1:
                 q[k], v[k], a[k] = f.q[row], f.v[row], f.a[row]
                 continue
-            q[k] = find_position(e, curve(t), float(t)).q
-            J = e.jacobian(q[k], float(t))
-            S, D = speed_scales(e, J), e.column_scales
-            near = curve.derivative()(t)
-            gap = S * (e.velocity_terms(q[k], float(t)) - J @ near)
-            v[k] = near + D * np.linalg.lstsq(S[:, None] * J * D, gap, rcond=1e-10)[0]
-            a[k] = curve.derivative(2)(t)
+            h = float(f.t[row] - f.t[row - 1])
+            ends = [(f.q[i], f.v[i], f.a[i]) for i in (row - 1, row)]
+            curve = np.array(coefficients(h, *ends))
+            near, rate, a[k] = (polyval((t - f.t[row - 1]) / h, polyder(curve, order)) / h**order for order in range(3))
+            q[k] = find_position(e, near, t).q
+            v[k] = e.project_velocities(q[k], rate, t)
         return replace(f, t=times, q=q, v=v, a=a, j=None)
 
     # -- pictures
@@ -230,7 +224,7 @@ class NaturalMotion(Result):
         return draw_points(self, float(self.t[-1]) if t is None else t, **options)
 
     def animate(self, path: Any = None, **options: Any) -> Any:
-        """Show the motion: as a ``.gif`` or ``.html`` file, or without a path as an animation for a notebook.
+        """Animate the motion: as a ``.gif``, ``.html`` or ``.mp4`` file, or without a path for a notebook.
 
         Options: ``view``, ``fps``, ``speed``, ``trace``, ``size`` as in `Result.animate`.
         """
@@ -241,7 +235,7 @@ class NaturalMotion(Result):
     # -- tables and files
 
     def _listed(self) -> list[str]:
-        """Return the outputs that a table has if none are named: all that moves, then its speeds."""
+        """Return the default outputs of tables: all coordinates that move, then their velocities."""
         moving = [name for c in self.equations.coordinates if not c.fixed for name in c.names]
         return [f"{name}.position" for name in moving] + [f"{name}.speed" for name in moving]
 
@@ -276,7 +270,7 @@ class NaturalMotion(Result):
         ----------
         path : str or path
         model : Mechanism
-            That the motion is of: gives all outputs again. Without it there are the stored columns.
+            The mechanism of the motion, for all outputs. Without it there are the stored columns.
 
         Raises
         ------
@@ -286,12 +280,12 @@ class NaturalMotion(Result):
         found = Result.load(path)
         if model is None:
             return found
-        there, here = found._kept.get("model"), _likeness(model)
+        there, here = found._kept.get("model"), _fingerprint(model)
         if there != here:
             differ = [key for key in here if not isinstance(there, dict) or there.get(key) != here[key]]
             raise ModelError(
                 "load", f"the mechanism's {', '.join(differ)}", model.name,
-                "they differ from those of the file: give the mechanism that it was made with, or none",
+                "they differ from those of the file: give the mechanism of the motion, or none",
             )  # fmt: skip
         jerks = [f"{name}.jerk" for name in model.equations().speed_names]
         stored = found._stored
@@ -312,8 +306,8 @@ def _labels(name: str, equations: NaturalEquations) -> Labels:
     return Labels(name, equations.speed_names, equations.speed_names, equations.row_names, units, rates, rows)
 
 
-def _likeness(mechanism: Mechanism) -> dict[str, Any]:
-    """Return what tells mechanisms apart, in plain numbers: coordinates, fixed places, rows with their constants."""
+def _fingerprint(mechanism: Mechanism) -> dict[str, Any]:
+    """Return coordinates, fixed values and rows with their constants, which identify a mechanism."""
     e = mechanism.equations()
     return {
         "natural": mechanism.dimension,

@@ -1,4 +1,4 @@
-"""How much work a Jacobian in natural coordinates is: operations for one evaluation, counted as by hand."""
+"""Operation counts of the Jacobian in natural coordinates, for one evaluation as written by hand."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Operations:
     Attributes
     ----------
     subtractions : int
-        Differences of coordinates, each formed once, and sums of several entries in one place.
+        Differences of coordinates, each formed once, and sums of several terms in one entry.
     negations : int
-        Entries that are another one with its sign changed.
+        Entries that are the negative of another one.
     multiplications : int
-        By numbers other than 1 and -1, and of coordinates with each other in triple products.
+        By constants other than 1 and -1, and between coordinates in triple products.
     functions : int
         Cosines and sines.
     """
@@ -33,7 +33,7 @@ class Operations:
 
 
 def jacobian_operations(equations: NaturalEquations) -> Operations:
-    """Count the operations of J, rows of squares being halved (Garcia de Jalon and Bayo 1994, problem 3/17)."""
+    """Count the operations of J, with rows of squares halved (Garcia de Jalon and Bayo 1994, problem 3/17)."""
     unknown = set(equations.speed_names)
     names = {c.name: c.names for c in equations.coordinates}
     formed: set[tuple[object, ...]] = set()

@@ -1,7 +1,7 @@
-"""Outputs of motions in natural coordinates: from names to columns.
+"""Outputs of motions in natural coordinates, by name.
 
-Any point of a body is a combination of its coordinates with constant factors (see `inertia.point_matrix`), so that its
-velocity, acceleration and jerk are the same combination of theirs.
+Any point of a body is a combination of its coordinates with constant factors (see `bodies.point_matrix`), and so are
+its velocity, acceleration and jerk.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..result import Output
-from .bodies import NaturalBody
+from ..rotation import axial
+from .bodies import NaturalBody, body_coordinates, point_matrix
 from .equations import AXES, Coordinate
-from .inertia import body_coordinates, point_matrix
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -47,7 +47,7 @@ def find_output(motion: NaturalMotion, name: Any) -> Output:
     Raises
     ------
     ModelError
-        If there is none; says which names are near.
+        If there is none, with similar names.
     """
     if not isinstance(name, str):
         raise ModelError("motion", "output", name, "give a name such as '2.velocity'")
@@ -69,7 +69,7 @@ def _owners(m: Mechanism) -> Iterator[tuple[str, tuple[str, ...]]]:
     for c in m.coordinates.values():
         yield c.name, _VECTOR if len(c.value) > 1 else _NUMBER
     for body in m.bodies.values():
-        if _turns(m, body):
+        if body.frame.complete:
             yield body.name, _TURN if m.dimension == 2 else _TURN[1:]
     for wheel in m.speed_rows:
         if hasattr(wheel, "contact"):
@@ -130,7 +130,7 @@ def _of_body(m: Mechanism, owner: str, ending: str, name: str) -> Output | None:
         unit = "m" if not order else f"m/s{order if order > 1 else ''}"
         what = f"{_VECTOR[order]} of {owner!r}"
         return _vector(name, unit, what, m, lambda motion: _of_point(motion, body, place, order))
-    if ending not in _TURN or not _turns(m, body) or (ending == "angle" and m.dimension == 3):
+    if ending not in _TURN or not body.frame.complete or (ending == "angle" and m.dimension == 3):
         return None
     order = _TURN.index(ending)
     what = f"{_TURN[order].replace('_', ' ')} of body {owner!r}"
@@ -155,11 +155,6 @@ def _numbers(text: str, dimension: int, name: str) -> Array:
     return np.array([*numbers, *[0.0] * (dimension - len(numbers))])
 
 
-def _turns(m: Mechanism, body: NaturalBody) -> bool:
-    """Return whether the attitude of a body is known: in space its base has to span it."""
-    return len(body.frame.base) >= (1 if m.dimension == 2 else 3)
-
-
 def _base(motion: NaturalMotion, body: NaturalBody) -> Array:
     """Return the base of a body and its rates, (4, k, dim, members)."""
 
@@ -175,7 +170,7 @@ def _base(motion: NaturalMotion, body: NaturalBody) -> Array:
 
 
 def _turn_in_plane(motion: Any, body: NaturalBody, order: int) -> Array:
-    """Return angle, angular velocity or acceleration; the angle is from how the body's frame lies, and continuous."""
+    """Return angle, angular velocity or acceleration (k,); the angle is that of the body frame, and continuous."""
     e = _base(motion, body)[..., 0]
     square = np.sum(e[0] * e[0], axis=1)
 
@@ -189,24 +184,19 @@ def _turn_in_plane(motion: Any, body: NaturalBody, order: int) -> Array:
         return np.asarray(w)
     c = body.frame.columns[:, 0]
     angle = np.arctan2(c[0] * e[0][:, 1] - c[1] * e[0][:, 0], e[0] @ c)
-    for k in range(1, len(angle)):  # the turn that the angular velocities tell
+    for k in range(1, len(angle)):  # full turns by the angular velocities
         near = angle[k - 1] + (motion.t[k] - motion.t[k - 1]) * (w[k - 1] + w[k]) / 2
         angle[k] += 2 * np.pi * np.round((near - angle[k]) / (2 * np.pi))
     return np.asarray(angle)
 
 
 def _turn_in_space(motion: NaturalMotion, body: NaturalBody) -> tuple[Array, Array]:
-    """Return angular velocity and acceleration (k, 3) of a body with a whole base: E = R C, R' = W R."""
+    """Return angular velocity and acceleration (k, 3) of a body with a complete base: E = R C, R' = W R."""
     inverse = np.linalg.inv(body.frame.columns)
     R, first, second, _ = _base(motion, body) @ inverse
-    turned = np.swapaxes(R, 1, 2)
-    W = first @ turned
-    A = second @ turned - W @ W
-
-    def axial(X: Array) -> Array:
-        return np.stack([X[:, 2, 1] - X[:, 1, 2], X[:, 0, 2] - X[:, 2, 0], X[:, 1, 0] - X[:, 0, 1]], axis=1) / 2
-
-    return axial(W), axial(A)
+    transposed = np.swapaxes(R, 1, 2)
+    W = first @ transposed
+    return axial(W), axial(second @ transposed - W @ W)
 
 
 def _of_point(motion: NaturalMotion, body: NaturalBody, place: Array, order: int) -> Array:

@@ -1,15 +1,14 @@
-"""Reference-point coordinates: every body by a point and its attitude, every joint by rows between two bodies.
+"""Reference-point coordinates: centre of mass and orientation of each body, rows for each joint.
 
-The third way to write the equations of a mechanism, for comparison (Garcia de Jalon and Bayo 1994, example 3.5b;
-erratum: rows 7 and 8 of the printed Jacobian have wrong signs):
+The third form of the constraint equations, for comparison (Garcia de Jalon and Bayo 1994, example 3.5b; erratum: rows 7
+and 8 of the printed Jacobian have wrong signs):
 
     in the plane   x, y of the centre of mass and an angle                                      3 numbers for a body
     in space       x, y, z of the centre of mass and Euler parameters p, with the row p . p = 1   7 numbers for a body
 
-Rows are products of points r + A s and axes A e of the two bodies. They are evaluated as series: value and three rates
-along a motion, by Leibniz's rule. The first rate along unit speeds is J; what remains of the second and third rate
-without accelerations, and without jerks, are the right-hand sides of accelerations and jerks. Nothing is shared with
-the other two forms but the description.
+Rows are products of points r + A s and axes A e of the two bodies. They are evaluated as Taylor series of order three
+along a motion. The first derivative along unit velocities is J; the second without accelerations and the third without
+jerks are the right-hand sides for accelerations and jerks. The other two forms share only the description.
 """
 
 from __future__ import annotations
@@ -29,43 +28,26 @@ from ..connections.joints import Cylindrical, Fixed, Free, Planar, Prismatic, Re
 from ..connections.laws import Law, third_rate
 from ..errors import ModelError
 from ..model import Model
-from ..rotation import to_quaternion
+from ..numerics.taylor_series import from_derivatives, times, turning
+from ..rotation import quaternion_rate, to_quaternion
 from ..system import System
-from .planes import plane_of
+from .mechanism_builder import plane_of
 
 __all__ = ["ReferenceEquations", "reference_equations"]
 
 Array = NDArray[np.float64]
-Frame = tuple[Array, Array]  # series of the reference point (4, B, d), and of the axes (4, B, d, d)
+Frame = tuple[Array, Array]  # Taylor series of the reference point (4, B, d), and of the axes (4, B, d, d)
 
 GROUND = "ground"
 _KNOWN = (Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Spherical, Universal, Distance)
 
 
-def _times(f: Array, g: Array) -> Array:
-    """Return value and three rates of a product of series."""
-    return np.stack([
-        f[0] * g[0],
-        f[1] * g[0] + f[0] * g[1],
-        f[2] * g[0] + 2 * f[1] * g[1] + f[0] * g[2],
-        f[3] * g[0] + 3 * f[2] * g[1] + 3 * f[1] * g[2] + f[0] * g[3],
-    ])  # fmt: skip
-
-
 def _dot(f: Array, g: Array) -> Array:
-    return np.asarray(_times(f, g).sum(-1))
-
-
-def _circle(x: Array) -> tuple[Array, Array]:
-    """Return cosine and sine of a series."""
-    c, s, v, a, j = np.cos(x[0]), np.sin(x[0]), x[1], x[2], x[3]
-    cosine = np.stack([c, -s * v, -c * v * v - s * a, s * v**3 - 3 * c * v * a - s * j])
-    sine = np.stack([s, c * v, -s * v * v + c * a, -c * v**3 - 3 * s * v * a + c * j])
-    return cosine, sine
+    return np.asarray(times(f, g).sum(-1))
 
 
 class ReferenceEquations:
-    """Closure equations in reference-point coordinates (see `dalembert.closure.Equations`); by `reference_equations`.
+    """Constraint equations in reference-point coordinates, an implementation of `dalembert.closure.Equations`.
 
     Attributes
     ----------
@@ -120,11 +102,11 @@ class ReferenceEquations:
 
     def acceleration_terms(self, q: Array, v: Array, t: float) -> Array:
         """Return c (rows,)."""
-        return np.asarray(-self._series(q, t, v)[2, 0])
+        return np.asarray(-2.0 * self._series(q, t, v)[2, 0])
 
     def jerk_terms(self, q: Array, v: Array, a: Array, t: float) -> Array:
         """Return d (rows,)."""
-        return np.asarray(-self._series(q, t, v, a)[3, 0])
+        return np.asarray(-6.0 * self._series(q, t, v, a)[3, 0])
 
     def integrate(self, q: Array, step: Array) -> Array:
         """Return q + step."""
@@ -135,11 +117,11 @@ class ReferenceEquations:
         return np.asarray(q1 - q0)
 
     def start(self) -> Array:
-        """Return the position at which the system was read."""
+        """Return the position (nq,) of the conversion."""
         return self.coordinates_of(self._q)
 
     def coordinates_of(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
-        """Return these coordinates (n,) for joint coordinates q; with v their rates, with a too their second rates."""
+        """Return coordinates (n,) for joint coordinates q; with v their rates, with v and a their second rates."""
         found, order = [], 0 if v is None else 1 if a is None else 2
         for name in self.bodies:
             R, x = self.model.pose(name, q)
@@ -156,8 +138,9 @@ class ReferenceEquations:
                 found += [*(self.plane.T @ place), (float(angle), float(n @ w), float(n @ alpha))[order]]
                 continue
             p = np.asarray(to_quaternion(R))
-            rate = _spun(w, p) / 2
-            found += [*place, *(p, rate, (_spun(alpha, p) + _spun(w, rate)) / 2)[order]]
+            rate = quaternion_rate(p, R.T @ w)
+            second = quaternion_rate(p, R.T @ alpha) + quaternion_rate(rate, R.T @ w)
+            found += [*place, *(p, rate, second)[order]]
         return np.array(found)
 
     # -- series
@@ -165,13 +148,13 @@ class ReferenceEquations:
     def _series(
         self, q: Array, t: float, v: Array | None = None, a: Array | None = None, *, still: bool = False
     ) -> Array:
-        """Return rows and their three rates, (4, B, rows), along speeds v (B, nv) and accelerations a."""
+        """Return Taylor series (4, B, rows) of the rows along velocities v (B, nv) and accelerations a (nv,)."""
         speeds = np.zeros((1, self.nv)) if v is None else np.atleast_2d(v)
         batch = len(speeds)
         c = np.zeros((4, batch, self.nv))
         c[0], c[1] = q, speeds
         if a is not None:
-            c[2] = a
+            c[2] = np.asarray(a) / 2
         frames: dict[str, Frame] = {GROUND: self._ground(batch)}
         rows: list[Array] = []
         for k, name in enumerate(self.bodies):
@@ -193,11 +176,12 @@ class ReferenceEquations:
         return np.zeros((4, batch, d)), axes
 
     def _axes(self, turn: Array) -> Array:
-        """Return the attitude as a series, from Euler parameters (4, B, 4) or an angle (4, B, 1)."""
+        """Return the series of the rotation matrix, from Euler parameters (4, B, 4) or an angle (4, B, 1)."""
         if self.plane is not None:
-            c, s = _circle(turn[..., 0])
+            unit = turning(turn[..., 0])
+            c, s = unit.real, unit.imag
             return np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], -2)
-        P = _times(turn[..., :, None], turn[..., None, :])
+        P = times(turn[..., :, None], turn[..., None, :])
         w, x, y, z = (P[..., k, k] for k in range(4))
         rows = [
             [w + x - y - z, 2 * (P[..., 1, 2] - P[..., 0, 3]), 2 * (P[..., 1, 3] + P[..., 0, 2])],
@@ -206,10 +190,10 @@ class ReferenceEquations:
         ]
         return np.stack([np.stack(row, -1) for row in rows], -2)
 
-    # -- what joints demand
+    # -- rows of joints
 
     def _local(self, marker: Marker, vector: Array, *, point: bool) -> Array:
-        """Return a point of a marker's body seen from its reference point, or a direction, in the axes of its frame."""
+        """Return a point relative to the reference point, or a direction, of a marker's body in its axes."""
         name = marker.body.name
         if point and name != GROUND:
             vector = vector - self.system.bodies[name].com
@@ -266,7 +250,7 @@ class ReferenceEquations:
     def _turning_rows(
         self, element: Any, first: Marker, second: Marker, X: Array, Y: Array, Z: Array
     ) -> list[tuple[tuple[Marker, Array], tuple[Marker, Array]]]:
-        """Return pairs of axes that stay perpendicular."""
+        """Return pairs of axes that remain perpendicular."""
         if self.plane is not None:
             if not isinstance(element, (Prismatic, Fixed)):
                 return []
@@ -284,44 +268,44 @@ class ReferenceEquations:
         return []
 
     def _drive(self, drive: Drive) -> int:
-        """Add the row of a drive; return its power of length. Angles enter as sin(psi - law) = 0."""
+        """Add the row of a drive; return its power of length. The row of an angle is sin(psi - law) = 0."""
         connection: Any = drive.connection
         element = connection.element
         law: Law = drive.law
         first, second = connection.first, connection.second
         kind = "distance" if isinstance(element, Distance) else element.coordinates[drive.coordinate]
         if kind not in ("angle", "slide", "distance") or drive.level:
-            raise ModelError(f"drive {drive.name!r}", "form", "reference", "only positions of angles and slides here")
+            raise ModelError(
+                f"drive {drive.name!r}",
+                "form",
+                "reference",
+                "use angles and slides",
+            )
         frame = np.eye(3) if kind == "distance" else element.frame()
 
         def row(frames: dict[str, Frame], t: float, running: int) -> list[Array]:
             batch = frames[GROUND][0].shape[1]
-            x = np.array([*law(t), third_rate(law, t)])
+            x = from_derivatives(np.array([[*law(t), third_rate(law, t)]]).T)
             x[1:] *= running
-            s = np.repeat(x[:, None], batch, axis=1)
+            s = np.repeat(x, batch, axis=1)
             if kind != "angle":
                 d = self._point(frames, second) - self._point(frames, first)
                 if kind == "distance":
-                    return [_dot(d, d) - _times(s, s)]
+                    return [_dot(d, d) - times(s, s)]
                 return [_dot(d, self._way(frames, first, frame[:, 2])) - s]
-            c, n = _circle(s)
+            unit = turning(s)
             a = self._way(frames, second, frame[:, 0])
             along, beside = (_dot(self._way(frames, first, frame[:, k]), a) for k in range(2))
-            return [_times(c, beside) - _times(n, along)]
+            return [times(unit.real, beside) - times(unit.imag, along)]
 
         self._makers.append(row)
         return {"angle": 0, "slide": 1, "distance": 2}[kind]
 
 
-def _spun(w: Array, p: Array) -> Array:
-    """Return the quaternion product of (0, w) and p, scalar first."""
-    return np.concatenate([[-w @ p[1:]], p[0] * w + np.cross(w, p[1:])])
-
-
 def reference_equations(
     system: System, *, dimension: int | None = None, q: ArrayLike | None = None
 ) -> ReferenceEquations:
-    """Describe a system of rigid bodies in reference-point coordinates.
+    """Convert a system of rigid bodies to reference-point coordinates.
 
     Parameters
     ----------
@@ -335,7 +319,7 @@ def reference_equations(
     Raises
     ------
     ModelError
-        If the system has parts that have no such form here.
+        If the system has parts that cannot be converted.
 
     Examples
     --------
@@ -347,12 +331,12 @@ def reference_equations(
     """
     model = system.compile()
     if model.flexible_names:
-        raise ModelError("reference_equations", "body", model.flexible_names[0], "flexible bodies have no such form")
+        raise ModelError("reference_equations", "body", model.flexible_names[0], "flexible bodies cannot be converted")
     for name, connection in system.connections.items():
         if type(connection.element) not in _KNOWN:
             kind = type(connection.element).__name__
-            raise ModelError(f"connection {name!r}", "form", "reference", f"{kind} has none: use compile()")
+            raise ModelError(f"connection {name!r}", "form", "reference", f"{kind} cannot be converted: use compile()")
     for name in system.couplings:
-        raise ModelError(f"coupling {name!r}", "form", "reference", "couplings have none: use compile()")
+        raise ModelError(f"coupling {name!r}", "form", "reference", "couplings cannot be converted: use compile()")
     at = assemble(model).q if q is None else np.asarray(q, dtype=float)
     return ReferenceEquations(system, model, at, plane_of(system, model, at, dimension))

@@ -1,7 +1,7 @@
-"""Rows of closure equations as sums of terms, before coordinates have places.
+"""Rows of constraint equations as sums of terms, by names of coordinates.
 
-A direction is a combination of differences of points and of vectors, sum f (tip - tail). All that rigid bodies and
-joints ask for are products of directions: dot products, components of cross products, triple products; and linear rows.
+A direction is a combination of differences of points and of vectors, sum f (tip - tail). Rows of rigid bodies and
+joints are linear, or products of directions: dot products, components of cross products, triple products.
 `core/natural/rows.hpp` has the kinds of terms and their derivatives.
 """
 
@@ -42,7 +42,7 @@ class Row:
     power : int
         Of length, in its unit: 2 for a distance squared, 0 for a unit norm.
     only : (str, str) or None
-        An angle and ``"cosine"`` or ``"sine"``: the row holds where this function of the angle changes fastest.
+        An angle and ``"cosine"`` or ``"sine"``: the row is active where this function of the angle changes fastest.
     """
 
     name: str
@@ -51,13 +51,13 @@ class Row:
     only: tuple[str, str] | None = None
 
     def coordinates(self) -> set[str]:
-        """Return the names of the points, vectors, angles and distances in it."""
+        """Return the names of its points, vectors, angles and distances."""
         return {place[0] for term in self.terms for place in term.places if place is not None}
 
 
 @dataclass(frozen=True)
 class Direction:
-    """A combination of differences of points, and of vectors.
+    """Linear combination of differences of points and of vectors.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Direction:
 
     @classmethod
     def between(cls, tail: str, tip: str) -> Direction:
-        """Return the way from one point to another."""
+        """Return the direction from one point to another."""
         return cls(((1.0, tip, tail),), 1)
 
     @classmethod
@@ -81,7 +81,7 @@ class Direction:
         return cls(((1.0, vector, None),), 0)
 
     def value(self, X: Mapping[str, Array]) -> Array:
-        """Return its components for given coordinates."""
+        """Return its components (dim,) for given coordinates."""
         return sum(
             (f * (X[tip] - (X[tail] if tail is not None else 0.0)) for f, tip, tail in self.parts),
             start=np.zeros_like(X[self.parts[0][1]]),
@@ -89,7 +89,7 @@ class Direction:
 
     @property
     def label(self) -> str:
-        """Return a short name."""
+        """Short name."""
         return "+".join(tip if tail is None else f"{tail}{tip}" for _, tip, tail in self.parts)
 
 
@@ -98,7 +98,7 @@ def _place(name: str | None) -> Place:
 
 
 def constant(value: float) -> list[Term]:
-    """Return a number as a term."""
+    """Return a constant as a term."""
     return [Term("constant", 0, (), value)]
 
 
@@ -137,7 +137,7 @@ def _products(kind: str, part: int, factor: float, *directions: Direction) -> li
 
 
 def dot(A: Direction, B: Direction, size: int, factor: float = 1.0) -> list[Term]:
-    """Return A . B, vectors of `size` numbers."""
+    """Return A . B of vectors of `size` components."""
     return _products("dot", size, factor, A, B)
 
 

@@ -1,12 +1,12 @@
-"""What wheels run on: lines, circles and curves in the plane, planes and surfaces in space.
+"""Tracks of wheels: lines, circles and curves in the plane, planes and surfaces in space.
 
-A track in the plane answers, for a point x beside it: how far is it (positive on the side of the wheel), which way is
-the normal there, and how much does the normal turn when x moves along the track:
+A track in the plane gives the distance delta of a point x, positive on the side of the wheel, the normal n and its
+change along the track:
 
     delta(x),   n = grad delta,   grad n = kappa / (1 + kappa delta) t t^T                                          (1)
 
-with kappa the curvature of the track at the foot of x, positive if it bends away from the wheel. A surface answers with
-a function that is zero on it and grows towards the wheel, and its gradient.
+with kappa the curvature of the track at the point nearest to x, positive if it bends away from the wheel. A surface
+gives a function that is zero on it and grows towards the wheel, and its gradient.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 class Track(Protocol):
-    """A track in the plane."""
+    """Track in the plane."""
 
     def foot(self, x: Array) -> tuple[float, Array, float]:
         """Return distance (m), normal (2,) towards x, and curvature (1/m) at the nearest point, for x (2,)."""
@@ -36,7 +36,7 @@ class Track(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A straight track through a point along a direction; the wheel is on its left."""
+    """Straight track through a point along a direction; the wheel is on its left."""
 
     point: ArrayLike
     direction: ArrayLike
@@ -58,7 +58,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """A circular track; the wheel runs outside it, or inside."""
+    """Circular track; the wheel is outside, or inside."""
 
     centre: ArrayLike
     radius: float
@@ -73,23 +73,23 @@ class Circle:
         away = x - np.asarray(self.centre)
         far = float(np.linalg.norm(away))
         if not far > 0.0:
-            raise ModelError("Circle", "centre", x, "a wheel at the centre of its track touches it everywhere")
+            raise ModelError("Circle", "centre", x, "the wheel is at the centre: no single point of contact")
         sign = -1.0 if self.inside else 1.0
         return sign * (far - self.radius), sign * away / far, sign / self.radius
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A smooth curve x(s); the wheel is on its left, or with `right` on its right.
+    """Smooth curve x(s); the wheel is on its left, or with `right` on its right.
 
     Parameters
     ----------
     function : callable of s
         Returns (2,), m.
     domain : (2,)
-        From where to where s runs.
+        Range of s.
     derivatives : callable of s
-        Returns x'(s) and x''(s), (2, 2); by differences if left out, good to about nine and six digits.
+        Returns x'(s) and x''(s), (2, 2); by differences if left out, accurate to about nine and six digits.
     right : bool
     """
 
@@ -102,7 +102,7 @@ class Curve:
     def __post_init__(self) -> None:
         ends = finite_array(self.domain, (2,), item="Curve", field="domain")
         if not ends[1] > ends[0]:
-            raise ModelError("Curve", "domain", self.domain, "give a beginning and an end beyond it")
+            raise ModelError("Curve", "domain", self.domain, "the end has to exceed the beginning")
         object.__setattr__(self, "domain", ends)
         s = np.linspace(float(ends[0]), float(ends[1]), 401)
         places = [finite_array(self.function(float(x)), (2,), item="Curve", field=f"function({x:.6g})") for x in s]
@@ -139,7 +139,7 @@ class Curve:
 
 
 class SurfaceLike(Protocol):
-    """A surface: zero on it, growing towards the wheel."""
+    """Surface as the zero set of a function that grows towards the wheel."""
 
     def value(self, x: Array) -> float:
         """Return the function at x (3,)."""
@@ -152,7 +152,7 @@ class SurfaceLike(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """A plane through a point; the wheel is on the side that the normal points to."""
+    """Plane through a point; the wheel is on the side of the normal."""
 
     point: ArrayLike = (0.0, 0.0, 0.0)
     normal: ArrayLike = (0.0, 0.0, 1.0)
@@ -175,7 +175,7 @@ class Plane:
 
 @dataclass(frozen=True, eq=False)
 class Cylinder:
-    """A circular cylinder about an axis; the wheel runs outside it, or inside."""
+    """Circular cylinder about an axis; the wheel is outside, or inside."""
 
     point: ArrayLike
     axis: ArrayLike
@@ -206,7 +206,7 @@ class Cylinder:
 
 @dataclass(frozen=True, eq=False)
 class Sphere:
-    """A sphere; the wheel runs outside it, or inside."""
+    """Sphere; the wheel is outside, or inside."""
 
     centre: ArrayLike
     radius: float
@@ -229,9 +229,9 @@ class Sphere:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """A surface by a function of (3,) that is zero on it and grows towards the wheel, and its gradient.
+    """Surface by a function of x (3,) that is zero on it and grows towards the wheel, and its gradient.
 
-    Without `slope` the gradient comes from differences, good to about nine digits.
+    Without `slope` the gradient is by differences, accurate to about nine digits.
     """
 
     function: Callable[[Array], float]

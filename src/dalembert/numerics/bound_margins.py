@@ -12,15 +12,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_COUNT", "minimal_widening"]
+__all__ = ["MAX_NARROWING", "minimal_widening"]
 
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-MAX_COUNT = 0.9  # bounds are narrowed by no more than this part: what is farther inside is inside
-SOLVED = 1e-12  # of 1 + |r|: the gap between r and its dual
-MAX_DISTANCE = 1e6  # of its scale: no effort is farther out
-MAX_ROUNDS = 60
+MAX_NARROWING = 0.9  # of `wide`: bounds are narrowed by no more; a smaller r makes no difference to users
+DUALITY_GAP_TOL = 1e-12  # of 1 + |r|: the gap between r and its dual at a solution
+MAX_DISTANCE = 1e6  # of `wide`: bound on |lam| that keeps the search finite
+MAX_ITERATIONS = 60
 
 
 def minimal_widening(
@@ -62,7 +62,7 @@ class _Problems:
         far = np.tile(np.eye(m), (count, 1, 1))
         none, limit = np.zeros((count, m)), np.full((count, m), -MAX_DISTANCE)
         parts += [(limit, far, none), (limit, -far, none)]
-        parts.append((np.full((count, 1), -MAX_COUNT), np.zeros((count, 1, m)), np.full((count, 1), -1.0)))
+        parts.append((np.full((count, 1), -MAX_NARROWING), np.zeros((count, 1, m)), np.full((count, 1), -1.0)))
         self.a = np.concatenate([a for a, _, _ in parts], axis=1)
         self.B = np.concatenate([np.concatenate([B, r[:, :, None]], axis=2) for _, B, r in parts], axis=1)
         self.p = [base[:, g] / radius[:, g] for g in groups]
@@ -114,9 +114,9 @@ class _Problems:
         everything = np.ones(len(x), dtype=bool)
         z = -1.0 / self.values(x, everything)
         open_ = everything.copy()
-        for _ in range(MAX_ROUNDS):
+        for _ in range(MAX_ITERATIONS):
             x[open_], z[open_], gap, off = self._step(x[open_], z[open_], open_)
-            open_[open_] = (gap > SOLVED * (1.0 + np.abs(x[open_, -1]))) | (off > 1e-9)
+            open_[open_] = (gap > DUALITY_GAP_TOL * (1.0 + np.abs(x[open_, -1]))) | (off > 1e-9)
             if not open_.any():
                 break
         return np.asarray(x[:, -1])

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..checks import one_of
 from ..errors import SingularityError
+from .rank import STEP_RANK_TOL, numerical_rank
 
 __all__ = ["SOLVERS", "Factors", "factor"]
 
@@ -29,7 +30,6 @@ Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
 SOLVERS = ("auto", "qr", "normal", "elimination", "sparse")
 LARGE = 200  # columns from which sparse matrices are faster, if no more than a share of the entries is there
 FEW = 0.05
-RANK_TOL = 1e-10  # relative to the largest: what is below is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ def _by_qr(J: Array) -> Factors:
         return Factors(lambda b: np.zeros((n, *np.shape(b)[1:])), 0, np.zeros(0, dtype=np.intp))
     Q, R, order = qr(J, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    rank = int((diagonal > RANK_TOL * diagonal[0]).sum()) if diagonal[0] > 0.0 else 0
+    rank = numerical_rank(diagonal, STEP_RANK_TOL, 0.0)
     Q, R = Q[:, :rank], R[:rank]
     if rank == n:
 
@@ -144,7 +144,7 @@ def _by_normal_equations(J: Array) -> Factors:
     except LinAlgError:
         whole = None
     least = float(np.abs(np.diag(whole[0])).min(initial=np.inf)) if whole is not None else 0.0
-    if whole is None or least <= RANK_TOL * np.sqrt(np.abs(N).max(initial=0.0)):
+    if whole is None or least <= STEP_RANK_TOL * np.sqrt(np.abs(N).max(initial=0.0)):
         raise SingularityError(
             "the normal equations are singular: DOF are left, or the position is singular; drive what is free, or "
             "use solver='qr'"
@@ -172,15 +172,3 @@ def _by_elimination(J: Array) -> Factors:
     chosen = np.array(used, dtype=np.intp)
     square = lu_factor(J[chosen])
     return Factors(lambda b: np.asarray(lu_solve(square, b[chosen])), n, chosen)
-
-
-def independent_rows(J: Array) -> NDArray[np.intp]:
-    """Return rows of J that are independent and span all of them, in order."""
-    from scipy.linalg import qr
-
-    if not J.size:
-        return np.zeros(0, dtype=np.intp)
-    _, R, order = qr(J.T, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(R))
-    rank = int((diagonal > 1e-9 * max(diagonal[0], 1e-300)).sum())
-    return np.sort(order[:rank]).astype(np.intp)

@@ -35,7 +35,8 @@ from ..bodies.markers import Marker
 from ..bodies.modal_integrals import ModalIntegrals, modal_integrals, source_integrals
 from ..checks import finite_array
 from ..compile.body_layout import modes_of, second_order
-from .operators import joint_motion, phi, skew
+from ..rotation import skew
+from .operators import joint_motion, phi
 
 if TYPE_CHECKING:
     from ..bodies.body import Body

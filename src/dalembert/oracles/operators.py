@@ -43,6 +43,7 @@ from scipy.sparse.linalg import LinearOperator
 from ..checks import finite_array
 from ..compile.body_layout import refuse_flexible
 from ..errors import SingularityError
+from ..rotation import skew
 from ..system.topology import TreeJoint
 from .block_operators import block_diagonal, consecutive, identity, resolvent, transport
 
@@ -55,11 +56,6 @@ Array = NDArray[np.float64]
 
 # an articulated inertia this much smaller than the composite one it comes from is rounding error
 SINGULAR_TOL = 1e-13
-
-
-def skew(x: Array) -> Array:
-    """Return the matrix x~ (3, 3) with x~ y = x cross y."""
-    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
 def phi(x_to_y: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What a result shows: plots, drawings, animations, scenes."""
+"""Plots, drawings, animations and scenes of a result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ __all__ = ["ResultDisplay"]
 class ResultDisplay:
     """Plots and pictures of a motion; all are made in `view`."""
 
-    def _model(self) -> Model:
+    def require_model(self) -> Model:
+        """Return the model, or raise a `ModelError`."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -151,7 +152,7 @@ class ResultDisplay:
         """
         from ..view.drawing.animation import animate
 
-        self._model()
+        self.require_model()
         return animate(
             self, path, view=view, fps=fps, speed=speed, trace=trace, size=size, inertia=inertia, exaggerate=exaggerate
         )
@@ -206,11 +207,11 @@ class ResultDisplay:
         Viewer, or in a notebook a widget
             A viewer serves until its `close` or the end of Python.
         """
-        from ..view.web import view_result
+        from ..view.web import SceneOptions, view_result
 
-        self._model()
-        wanted = _wanted(view, fps, speed, trace, plots, arrows, beside, inertia, exaggerate, colors)
-        return view_result(self, wanted, open_browser=open_browser, port=port)
+        self.require_model()
+        options = SceneOptions(view, fps, speed, trace, plots, arrows, beside or {}, inertia, exaggerate, colors)
+        return view_result(self, options, open_browser=open_browser, port=port)
 
     @checked("plots", "arrows", "trace", "beside", "view", "inertia", "colors", "by")
     def export(
@@ -236,17 +237,8 @@ class ResultDisplay:
         without plots, arrows, colours and further motions; ``"scene"``, the page as Chromium shows it, by Playwright;
         ``"auto"``, the drawing unless something is asked for that only the scene has.
         """
-        from ..view.web import export
+        from ..view.web import SceneOptions, export
 
-        self._model()
-        return export(
-            self, path, _wanted(view, fps, speed, trace, plots, arrows, beside, inertia, exaggerate, colors), by
-        )
-
-
-def _wanted(view: str, fps: float, speed: float, trace: Iterable[Any], *more: Any) -> Any:
-    from ..view.web.scenes import SceneOptions
-
-    plots, arrows, beside, inertia, exaggerate, colors = more
-    paths, plots, arrows = ([each] if isinstance(each, str) else list(each) for each in (trace, plots, arrows))
-    return SceneOptions(view, fps, speed, paths, plots, arrows, dict(beside or {}), inertia, exaggerate, colors)
+        self.require_model()
+        options = SceneOptions(view, fps, speed, trace, plots, arrows, beside or {}, inertia, exaggerate, colors)
+        return export(self, path, options, by)

@@ -1,4 +1,4 @@
-"""What a result leaves: tables, files."""
+"""Tables and files of a result."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from ..checks import checked
 from ..model import Model
 from .records import Axis
+from .storage.columns import flat_columns, write_csv
+from .storage.datasets import to_dataset
+from .storage.files import load_result, save_result
+from .storage.tables import table_of, write_excel, write_mat, write_units_csv
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +28,7 @@ __all__ = ["ResultExport"]
 
 
 class ResultExport:
-    """Tables and files of a motion; all are made in `io`."""
+    """Tables and files of a motion, written by `result.storage`."""
 
     t: NDArray[np.float64]
     axis: Axis
@@ -47,8 +51,6 @@ class ResultExport:
         names : sequence of str
             Outputs to add, each as a variable of its name; vectors have the dimension ``"axis"``.
         """
-        from ..io.results.datasets import to_dataset
-
         return to_dataset(self._whole, names)
 
     @checked("names")
@@ -63,8 +65,6 @@ class ResultExport:
         """
         import pandas
 
-        from ..io.results.columns import flat_columns
-
         return pandas.DataFrame(flat_columns(self._whole, names), index=pandas.Index(self.t, name=self._head))
 
     @checked("path", "names", "units")
@@ -73,9 +73,6 @@ class ResultExport:
 
         With `units`, headings say them: ``A.position [rad]``. `dalembert.io.read_table` reads the columns again.
         """
-        from ..io.results.columns import flat_columns, write_csv
-        from ..io.results.tables import table_of, write_units_csv
-
         if units:
             write_units_csv(path, table_of(self._whole, self._head, names))
         else:
@@ -84,8 +81,6 @@ class ResultExport:
     @checked("path", "names")
     def to_excel(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
         """Write a sheet for Excel and its relatives: names, units below them, then numbers; needs openpyxl."""
-        from ..io.results.tables import table_of, write_excel
-
         write_excel(path, table_of(self._whole, self._head, names))
 
     @checked("path", "names")
@@ -94,8 +89,6 @@ class ResultExport:
 
         MATLAB's names have letters, digits and underscores only: ``A.position`` is ``A_position`` there.
         """
-        from ..io.results.tables import table_of, write_mat
-
         write_mat(path, table_of(self._whole, self._head, names))
 
     @checked("names")
@@ -112,8 +105,6 @@ class ResultExport:
         names : sequence of str
             Outputs to store besides.
         """
-        from ..io.results.files import save_result
-
         save_result(self._whole, path, names)
 
     @classmethod
@@ -133,6 +124,4 @@ class ResultExport:
         ModelError
             If the model is not the one of the file.
         """
-        from ..io.results.files import load_result
-
-        return load_result(path, model)
+        return load_result(cast("type[Result]", cls), path, model)

@@ -21,7 +21,8 @@ from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.cumulative import continuous, work_and_loss
 from .outputs.output import value_of
 from .records import TIME, Axis, EventRecord, Labels, Stats
-from .stored_outputs import read_output_metadata
+from .storage.columns import flat_columns
+from .storage.output_metadata import read_output_metadata
 
 __all__ = ["EventRecord", "Labels", "Result", "Stats"]
 
@@ -154,7 +155,7 @@ class Result(ResultExport, ResultDisplay):
         """Names and units of coordinates, speeds and constraint rows."""
         if self._labels is not None:
             return self._labels
-        return Labels.of(self._model())
+        return Labels.of(self.require_model())
 
     @cached_property
     def steps(self) -> Array:
@@ -332,7 +333,7 @@ class Result(ResultExport, ResultDisplay):
         if determined.all():
             return text
         part = f" in {100 * float(np.mean(~determined)):.3g} % of its numbers" if determined.any() else ""
-        if undetermined_efforts(self._model(), self.q[0], float(self.t[0])).any():
+        if undetermined_efforts(self.require_model(), self.q[0], float(self.t[0])).any():
             return f"{text}; not unique{part}: several drives prescribe the same, and other shares fit as well"
         return f"{text}; not unique{part}: redundant connections share it, given is the share of least norm"
 
@@ -357,7 +358,7 @@ class Result(ResultExport, ResultDisplay):
         array([[False, False, False],
                [False, False, False]])
         """
-        output = Output.of(self._model(), name)
+        output = Output.of(self.require_model(), name)
         if output.unique is None:
             return np.ones((len(self), *(output.shape or ())), dtype=bool)
         return output.unique(self._motion)
@@ -365,16 +366,16 @@ class Result(ResultExport, ResultDisplay):
     @property
     def cut_joints(self) -> tuple[str, ...]:
         """Joints at which loops were cut and that can move: their motion is not in q and v, but in outputs."""
-        slices = self._model().compiled.names.cut_v
+        slices = self.require_model().compiled.names.cut_v
         return tuple(name for name, span in slices.items() if span.stop > span.start)
 
     @cached_property
     def _motion(self) -> Motion:
         known = {name: self._stored[name] for name in self._stored.keys() & {"a", "tau", "lam"}}
-        return self._kind(self._model(), self.t, self.q, self.v, self.x, known, self.conditions)
+        return self._kind(self.require_model(), self.t, self.q, self.v, self.x, known, self.conditions)
 
     def _motion_at(self, times: Array) -> Motion:
-        return self._kind(self._model(), times, *self._states(times), conditions=self.conditions)
+        return self._kind(self.require_model(), times, *self._states(times), conditions=self.conditions)
 
     @property
     def controlled(self) -> bool:
@@ -385,7 +386,8 @@ class Result(ResultExport, ResultDisplay):
     def _kind(self) -> type[Motion]:
         return PrescribedMotion if self.prescribed else Motion
 
-    def _model(self) -> Model:
+    def require_model(self) -> Model:
+        """Return the model of the motion; raise a `ModelError` if the result was read without one."""
         if self.model is None:
             raise ModelError(
                 "result", "model", None, "it was read from a file without a model: use Result.load(path, model=...)"
@@ -432,7 +434,7 @@ class Result(ResultExport, ResultDisplay):
 
     def _stored_output(self, what: Any, times: ArrayLike | None) -> Array:
         if times is not None or not isinstance(what, str):
-            self._model()
+            self.require_model()
         columns = self._stored_columns()
         if what not in columns:
             remedy = f"the file holds {', '.join(map(repr, list(columns)[:8]))}; for others load it with model=..."
@@ -440,8 +442,6 @@ class Result(ResultExport, ResultDisplay):
         return columns[what].copy()
 
     def _stored_columns(self) -> dict[str, Array]:
-        from ..io.results.columns import flat_columns
-
         whole = {"q": self.q, "v": self.v, "x": self.x}
         return whole | self._stored | flat_columns(self)
 

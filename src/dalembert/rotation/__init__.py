@@ -46,6 +46,7 @@ __all__ = [
     "quaternion",
     "quaternion_from_matrix",
     "quaternion_matrices",
+    "quaternion_product",
     "quaternion_rate",
     "quaternions",
     "rotation_vectors",
@@ -111,7 +112,7 @@ def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
     array([0., 1., 0.])
     """
     n = unit_vector(axis, item="axis_angle")
-    cross = np.array([[0.0, -n[2], n[1]], [n[2], 0.0, -n[0]], [-n[1], n[0], 0.0]])
+    cross = skew(n)
     if _is_formula(angle):
         sine, cosine = np.sin(angle), np.cos(angle)
     else:
@@ -209,13 +210,18 @@ def to_quaternion(rotation: Any) -> Matrix:
 quaternion_from_matrix = to_quaternion
 
 
+def quaternion_product(p: Matrix, q: Matrix) -> Matrix:
+    """Return the products p o q (..., 4) of quaternions (..., 4), scalar first."""
+    a, x, b, y = p[..., :1], p[..., 1:], q[..., :1], q[..., 1:]
+    scalar = a * b - (x * y).sum(axis=-1, keepdims=True)
+    return np.concatenate([scalar, a * y + b * x + np.cross(x, y)], axis=-1)
+
+
 def quaternion_rate(q: Matrix, w: Matrix) -> Matrix:
     """Return q' = q o (0, w) / 2 (4,), w (3,) in axes of the turned frame, rad/s."""
     q = finite_array(q, (4,), item="quaternion_rate", field="q")
     w = finite_array(w, (3,), item="quaternion_rate", field="w")
-    scalar, vector = q[0], q[1:4]
-    rate: Matrix = 0.5 * np.concatenate([[-vector @ w], scalar * w + np.cross(vector, w)])
-    return rate
+    return 0.5 * quaternion_product(q, np.concatenate([[0.0], w]))
 
 
 def quaternion_matrices(quaternions: ArrayLike) -> Matrix:

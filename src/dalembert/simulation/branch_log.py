@@ -1,12 +1,13 @@
-"""Which branches laws were on, and when the motion slid between two of them: the log of a run.
+"""Log of the branches of discontinuous laws along a run, with sliding modes.
 
-Within a step every law keeps the branch it was on where the step began. Steps that are taken again, for states between
-those on record, need to know them; and outputs need to know where the motion slid.
+Within a step every law keeps the branch of the beginning of the step. Dense output repeats steps and needs these
+branches; outputs need the sliding modes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,31 +24,34 @@ Array = NDArray[np.float64]
 
 
 def owner_of(model: Model, threshold: int) -> str:
-    """Return what a switching function belongs to, as it is named in messages."""
+    """Return the owner of a switching function, as named in messages."""
     row = model.thresholds[threshold][0]
     name = next((name for name, place in model.compiled.elements.places.items() if place.row == row), "")
     return f"element {name!r}" if name else "a signal"
 
 
+@dataclass
 class BranchLog:
-    """The sides of thresholds, from times on.
+    """Sides of switching functions from times on.
 
-    A side is -1 or 1, a whole number, or the number of a piece of a table; 0 where the motion slides, unless the
-    threshold has many levels; not a number where no branch is held.
+    A side is -1 or 1, an integer level, or the number of a piece of a table. It is 0 in a sliding mode, unless the
+    switching function has many levels, and NaN where no branch is held.
 
-    Parameters
+    Attributes
     ----------
     whole : (n,) bool
-        Which thresholds have many levels.
+        Switching functions with many levels.
+    parts : list of (times (k,), sides (k, n))
+    noted : set of str
+        Owners of switching functions whose sliding mode has a note.
     """
 
-    def __init__(self, whole: NDArray[np.bool_]) -> None:
-        self.whole = whole
-        self.parts: list[tuple[Array, Array]] = []
-        self.told: set[str] = set()
+    whole: NDArray[np.bool_]
+    parts: list[tuple[Array, Array]] = field(default_factory=list)
+    noted: set[str] = field(default_factory=set)
 
     def take(self, integrator: _core.Integrator) -> Iterator[tuple[float, frozenset[int], Array]]:
-        """Take what an integrator has passed; give times, thresholds along which the motion slides then, and sides."""
+        """Record the branch changes of an integrator; yield times, sliding switching functions, and sides."""
         if not len(self.whole):
             return
         times, sides = integrator.take_switches()
@@ -58,12 +62,12 @@ class BranchLog:
             yield t, frozenset(np.flatnonzero(row).tolist()), side
 
     def notes(self, model: Model, t: float, slides: frozenset[int]) -> list[str]:
-        """Return what is said the first time that a law holds the motion where it jumps."""
-        owners = sorted({owner_of(model, k) for k in slides} - self.told)
-        self.told.update(owners)
+        """Return the note on the first sliding mode of each law."""
+        owners = sorted({owner_of(model, k) for k in slides} - self.noted)
+        self.noted.update(owners)
         return [
             f"t = {t:.6g} s: {f'the law of {owner}' if owner != 'a signal' else owner} jumps there and drives the "
-            "motion back to the jump from both sides: it sticks or slides, held by the mixture of both that keeps it so"
+            "motion back to the jump from both sides: a sliding mode, in which a mixture of both branches acts"
             for owner in owners
         ]
 
@@ -74,18 +78,18 @@ class BranchLog:
         return self.parts[0] if self.parts else (np.zeros(0), np.zeros((0, len(self.whole))))
 
     def fill(self, times: Array, sides: Array) -> None:
-        """Put others in place of what there is."""
+        """Replace the log."""
         self.parts = [(times, sides)] if len(times) else []
 
     def drop_after(self, t: float) -> None:
-        """Forget what was passed later than a time."""
+        """Drop changes later than a time, s."""
         while self.parts and self.parts[-1][0][-1] > t:
             times, sides = self.parts.pop()
             kept = times <= t
             if kept.any():
                 self.parts.append((times[kept], sides[kept]))
 
-    def tell(self, integrator: _core.Integrator) -> None:
-        """Let an integrator know them, which takes steps again."""
+    def set_on(self, integrator: _core.Integrator) -> None:
+        """Set the log on an integrator that repeats steps."""
         if len(self.whole):
             integrator.set_switches(*self.arrays())

@@ -41,7 +41,7 @@ def _keep_closely(run: Run, history: History, t: float, end: tuple[Array, Array,
     first, rates = history.rows[-1], run.integrator.state()[4:]
     both = [np.array(ends) for ends in zip(first[:3], end, strict=True)]
     step = np.array([begin, t]), both[0], both[1], both[2]
-    q, v, x = run.track.within_step(*step, np.array([0.5]))
+    q, v, x = run.trajectory.within_step(*step, np.array([0.5]))
     piece = history.piece(t - begin, first, (*end, *rates))
     guess = piece.at(0.5)
     off = np.concatenate([model.difference(guess[0], q[0]), guess[1] - v[0], guess[2] - x[0]])
@@ -52,7 +52,7 @@ def _keep_closely(run: Run, history: History, t: float, end: tuple[Array, Array,
     if pieces < 2:
         return
     inner = np.arange(1, pieces) / pieces
-    states, times = run.track.within_step(*step, inner), begin + inner * (t - begin)
+    states, times = run.trajectory.within_step(*step, inner), begin + inner * (t - begin)
     for k, (a, dx) in enumerate(_rates(run, times, *states)):
         history.add(float(times[k]), states[0][k], states[1][k], states[2][k], a, dx)
 

@@ -1,76 +1,88 @@
-"""Carrying out one run: where it starts, or goes on from, and what it ends with."""
+"""Execution of one run: start or resume it, advance it to its end, check it, make its result."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from ..errors import DalembertError, ModelError
-from ..model import State
 from ..result import Result
-from .diagnostics.angle_wrap import find_rotation_wrap
-from .diagnostics.contact_overlaps import overlap_notes
-from .diagnostics.discontinuities import missed_discontinuities
-from .diagnostics.loop_drift import check_loops_closed
-from .diagnostics.snap_through import find_snap_through
+from .diagnostics.run_diagnostics import check_end, find_result_error, start_notes
+from .interrupts import Interrupt, defer_interrupt
+from .request import SimulationRequest
 from .run import Run
 from .run_result import make_result
 from .start import start_state
 from .storage.checkpoint import restore
+from .storage.stream import Stream
 
 __all__ = ["execute_run"]
 
 
-def execute_run(
-    run: Run,
-    state: State | Mapping[str, Any] | None,
-    t_start: float,
-    said: list[str],
-    resume: Result | bool | None,
-    on_error: str,
-    limits: bool = True,
-) -> Result:
-    """Make a run, from a state or from where another was interrupted, and return what it has computed."""
+def execute_run(request: SimulationRequest, interrupt: Interrupt | None = None) -> Result:
+    """Execute one run and return its result.
+
+    Parameters
+    ----------
+    request : SimulationRequest
+    interrupt : Interrupt
+        Shared with other runs; a new one if left out.
+
+    Raises
+    ------
+    DalembertError
+        With the partial result as ``error.result``, unless ``request.on_error`` is ``"return"``.
+    """
     began = time.perf_counter()
-    status, message = "failed", ""
-    caught: DalembertError | None = None
+    run = Run(request, Interrupt() if interrupt is None else interrupt)
+    if request.stream is not None:
+        run.stream = Stream(request.stream, run.model, request.t_start, request.resume is True)
+    status, caught = "failed", None
     try:
-        point = None if resume is None or resume is False else _resume_point(run, resume)
-        run.notes = [*said, *([] if run.stream is None else run.stream.notes)]
-        if point is None:
-            start, notes = start_state(run.model, state, t_start, limits=limits)
-            run.notes += overlap_notes(run.conditions, start)
-            run.notes += notes + (["the stream held no checkpoint yet: began at the start"] if resume else [])
-            run.start(start)
-        else:
-            restore(run, point)
-        if run.stream is not None:
-            run.stream.checkpoint(run)
-        with run.interrupt:
-            status = run.go()
-            run.notes += missed_discontinuities(run.conditions, run.options, *run.records.arrays())
-        if status == "finished" and run.options.project:
-            t, q, v, x, *_ = run.integrator.state()
-            check_loops_closed(run.conditions, State(q=q, v=v, t=t, x=x))
-    except DalembertError as error:
-        if not run.records.parts:
-            raise
-        status, caught, message = "failed", error, str(error)
+        try:
+            _begin(run)
+            with run.interrupt:
+                status = run.advance()
+                check_end(run, status)
+        except DalembertError as error:
+            if not run.records.parts:
+                raise
+            status, caught = "failed", error
+        finally:
+            run.progress.close()
+        message = _interrupt_message(run) if status == "interrupted" else "" if caught is None else str(caught)
+        result = make_result(run, status, message, time.perf_counter() - began)
     finally:
-        run.progress.close()
-    if status == "interrupted":
-        way = "resume=result" if run.stream is None else f"stream={str(run.stream.path)!r}, resume=True"
-        message = f"at t = {run.integrator.t:.6g} s; go on with simulate(..., {way})"
-    result = make_result(run, status, message, time.perf_counter() - began)
-    if caught is None and len(result.t) > 1:
-        caught = find_rotation_wrap(result) or find_snap_through(result)
+        if run.stream is not None:
+            run.stream.release()
+    if caught is None:
+        caught = find_result_error(result)
         if caught is not None:
             result.status, result.message = "failed", str(caught)
-    if caught is None or on_error == "return":
-        return result
-    caught.result = result
-    raise caught
+    if caught is not None and request.on_error != "return":
+        caught.result = result
+        raise caught
+    if run.interrupt.pressed and request.on_error != "return":
+        defer_interrupt(run.interrupt)
+    return result
+
+
+def _begin(run: Run) -> None:
+    """Start a run at its start state, or restore it from the snapshot to resume from."""
+    request, stream = run.request, run.stream
+    resume = request.resume
+    point = None if resume is None or resume is False else _resume_point(run, resume)
+    run.notes = [*request.notes, *([] if stream is None else stream.notes)]
+    if point is None:
+        start, notes = start_state(run.model, request.state, request.t_start, limits=request.joint_limits)
+        run.notes += start_notes(run.conditions, start) + notes
+        if resume:
+            run.notes.append("the stream held no checkpoint yet: began at the start")
+        run.start(start)
+    else:
+        restore(run, point)
+    if stream is not None:
+        stream.checkpoint(run)
 
 
 def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any] | None:
@@ -82,3 +94,8 @@ def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any] | None:
     if run.stream is None:
         raise ModelError("simulate", "resume", resume, "give the interrupted result, or the directory as stream=...")
     return run.stream.last_point()
+
+
+def _interrupt_message(run: Run) -> str:
+    how = "resume=result" if run.stream is None else f"stream={str(run.stream.path)!r}, resume=True"
+    return f"at t = {run.integrator.t:.6g} s; resume with simulate(..., {how})"

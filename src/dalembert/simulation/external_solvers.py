@@ -25,98 +25,74 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DalembertError, IntegrationError, MissingPackageError, ModelError
-from ..model import Conditions, Model, State
+from ..model import Conditions, Model, SampledControl, State
 from ..model.interpolation import interpolate
+from ..numerics.rank import independent_rows
 from ..result import Motion, Result, Stats, single_period
 from .absolute_tolerances import of_states
-from .diagnostics.angle_wrap import find_rotation_wrap
 from .diagnostics.discontinuities import CHECK_INTERVAL, SLOW_STEP_COUNT, find_discontinuity, missed_discontinuities
 from .diagnostics.loop_drift import check_loops_closed
 from .diagnostics.motion_notes import motion_notes
-from .diagnostics.snap_through import find_snap_through
+from .diagnostics.run_diagnostics import find_result_error
 from .diagnostics.unmonitored_switching import unmonitored_note
-from .events.control_sampling import Sampling
+from .events.control_sampling import ControlSampler
 from .events.discontinuity_times import breaks_until
-from .interrupts import Interrupt
-from .options import Options
+from .events.drive_velocity_jumps import check_no_jumps
+from .interrupts import Interrupt, defer_interrupt
+from .options import SUNDIALS_METHODS, Options
 from .progress import Progress
+from .request import SimulationRequest
+from .start import start_state
 
-__all__ = ["is_external_method", "run_external_solver"]
+__all__ = ["run_external_solver"]
 
 Array = NDArray[np.float64]
 
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
-SUNDIALS = ("cvode", "ida")
 UNCONTROLLED_TOL = 1e30  # tolerance of multipliers, which the error control of IDA is to leave alone
-RANK_TOL = 1e-9  # relative: rows that depend more closely on others are left to them
 
 
-def is_external_method(method: Any) -> bool:
-    """Return whether a method's name is one of another package."""
-    return isinstance(method, str) and (method.startswith("scipy:") or method in SUNDIALS)
-
-
-def run_external_solver(
-    method: str,
-    start: State,
-    t_end: float,
-    times: Array | None,
-    options: Options,
-    conditions: Conditions,
-    *,
-    breaks: Array,
-    notes: list[str],
-    progress: Progress,
-    interrupt: Interrupt,
-) -> Result:
-    """Return a motion computed by SciPy or SUNDIALS.
+def run_external_solver(method: str, request: SimulationRequest) -> Result:
+    """Execute one run with a method of SciPy or SUNDIALS.
 
     Parameters
     ----------
     method : str
         ``"scipy:RK45"`` and so on, ``"cvode"`` (backward differences), ``"ida"``.
-    start : State
-        That obeys loops and drives.
-    t_end : float, s
-    times : (k,) s or None
-        Where states are wanted; every step if None.
-    options : Options
-        Tolerances and longest step.
-    conditions : Conditions
-        Of the model: numbers of its elements, control.
+    request : SimulationRequest
 
     Raises
     ------
     MissingPackageError
         Without scikit-sundae.
     IntegrationError
-        Where the method gives up; with the partial result.
+        Where the method fails; with the partial result.
     """
-    began = time.perf_counter()
-    equations = Equations(options, conditions)
-    sampling = Sampling.of(conditions)
-    if sampling is not None:
-        sampling.take(start)
-    times_of_breaks = breaks_until(conditions, start.t, t_end, also=breaks)
-    ends = np.append(times_of_breaks[(times_of_breaks > start.t) & (times_of_breaks < t_end)], t_end).tolist()
-    equations.integrator.set_breaks(times_of_breaks)
-    equations.see(start.t, ends[0])
-    stepper = _stepper(method, equations, start, ends[0])
-    run = _ExternalRun(equations, start, times_of_breaks)
-    steppers = [stepper]
+    check_no_jumps(request.drive_jumps, f"method {method!r} does not support velocity jumps")
+    start, notes = start_state(request.model, request.state, request.t_start, limits=request.joint_limits)
+    interrupt = Interrupt()
+    try:
+        with interrupt:
+            result = _execute(method, request, start, request.notes + notes, interrupt)
+    except DalembertError as error:
+        if request.on_error == "raise" or error.result is None:
+            raise
+        partial: Result = error.result
+        return partial
+    if request.on_error != "return":
+        defer_interrupt(interrupt)
+    return result
+
+
+def _execute(method: str, request: SimulationRequest, start: State, notes: list[str], interrupt: Interrupt) -> Result:
+    """Take steps from the start to the end, and return the result."""
+    began, conditions, t_end = time.perf_counter(), request.conditions, request.t_end
+    run = _ExternalRun(method, request, start)
+    progress = Progress(request.t_start, t_end, request.progress)
     status, caught = "finished", None
     try:
         while run.t[-1] < t_end and not interrupt.pressed:
-            if run.t[-1] >= stepper.t_end:  # a break: from here on afresh
-                begin = run.rows[-1]
-                if sampling is not None:
-                    sampling.take(begin)
-                begin = equations.projected(begin.t, np.concatenate([begin.q, begin.v, begin.x]))
-                end = ends[len(steppers)]
-                equations.see(begin.t, end)
-                stepper = _stepper(method, equations, begin, end)
-                steppers.append(stepper)
-            run.add(*stepper.step())
+            run.step()
             run.check_progress(t_end)
             progress.show(run.t[-1])
         if run.t[-1] < t_end:
@@ -127,9 +103,7 @@ def run_external_solver(
         status, caught = "failed", run.explained(error)
     finally:
         progress.close()
-    evaluations, jacobians, factorizations = (
-        sum(column) for column in zip(*(s.counts() for s in steppers), strict=True)
-    )
+    evaluations, jacobians, factorizations = run.counts()
     stats = Stats(
         method=method,
         steps=len(run.t) - 1,
@@ -137,13 +111,13 @@ def run_external_solver(
         jacobians=jacobians,
         factorizations=factorizations,
         wall_time=time.perf_counter() - began,
-        rtol=options.rtol,
-        atol=options.atol,
+        rtol=request.options.rtol,
+        atol=request.options.atol,
         notes=notes,
     )
-    result = run.result(times, stepper.dense(steppers, run), stats, status, "" if caught is None else str(caught))
-    if caught is None and len(result.t) > 1:
-        caught = find_rotation_wrap(result) or find_snap_through(result)
+    result = run.result(request.times, stats, status, "" if caught is None else str(caught))
+    if caught is None:
+        caught = find_result_error(result)
         if caught is not None:
             result.status, result.message = "failed", str(caught)
     if caught is not None:
@@ -157,7 +131,7 @@ class Equations:
 
     def __init__(self, options: Options, conditions: Conditions) -> None:
         self.model, self.conditions = conditions.model, conditions
-        self.options = replace(options, method="dop853", watch=False, project=True)
+        self.options = replace(options, method="dop853", detect_stiffness=False, project=True)
         self.integrator = self.options.integrator(conditions)
         self.inside = (-np.inf, np.inf)
 
@@ -232,12 +206,7 @@ class Residual:
 
 def _independent(model: Model, q: Array, t: float, free: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return constraint rows, as many as there are independent ones among the free coordinates at q."""
-    from scipy.linalg import qr
-
-    P = model.constraint_jacobian(q, t=t)[:, free] / np.sqrt(model.composite_inertias(q)[free])
-    triangle, order = qr(P.T, mode="r", pivoting=True)
-    pivots = np.abs(np.diag(triangle))
-    return np.sort(order[: int((pivots > RANK_TOL * pivots.max(initial=0.0)).sum())])
+    return independent_rows(model.constraint_jacobian(q, t=t)[:, free] / np.sqrt(model.composite_inertias(q)[free]))
 
 
 # ---- one step at a time
@@ -363,7 +332,7 @@ class _SundialsSteps:
 
 
 def _stepper(method: str, equations: Equations, start: State, t_end: float) -> _ScipySteps | _SundialsSteps:
-    if method in SUNDIALS:
+    if method in SUNDIALS_METHODS:
         return _SundialsSteps(method, equations, start, t_end)
     name = method.removeprefix("scipy:")
     if name not in SCIPY:
@@ -373,12 +342,44 @@ def _stepper(method: str, equations: Equations, start: State, t_end: float) -> _
 
 
 class _ExternalRun:
-    """The steps that were taken."""
+    """Steps of a run by an external method, which is restarted at each discontinuity time."""
 
-    def __init__(self, equations: Equations, start: State, breaks: Array) -> None:
-        self.equations, self.model, self.breaks = equations, equations.model, breaks
+    def __init__(self, method: str, request: SimulationRequest, start: State) -> None:
+        conditions = request.conditions
+        self.method, self.model = method, conditions.model
+        self.equations = Equations(request.options, conditions)
+        sampled = isinstance(conditions.control, SampledControl)
+        self.sampler = ControlSampler(conditions) if sampled else None
+        if self.sampler is not None:
+            self.sampler.take(start)
+        self.breaks = breaks_until(conditions, start.t, request.t_end, also=request.breaks)
+        inner = self.breaks[(self.breaks > start.t) & (self.breaks < request.t_end)]
+        self.ends = np.append(inner, request.t_end).tolist()
+        self.equations.integrator.set_breaks(self.breaks)
         self.t = [start.t]
         self.rows = [start]
+        self.steppers: list[_ScipySteps | _SundialsSteps] = []
+        self._restart(start)
+
+    def _restart(self, start: State) -> None:
+        """Make a new stepper up to the next discontinuity time."""
+        end = self.ends[len(self.steppers)]
+        self.equations.see(start.t, end)
+        self.steppers.append(_stepper(self.method, self.equations, start, end))
+
+    def step(self) -> None:
+        """Take one step; restart first at a discontinuity time."""
+        if self.t[-1] >= self.steppers[-1].t_end:
+            begin = self.rows[-1]
+            if self.sampler is not None:
+                self.sampler.take(begin)
+            self._restart(self.equations.projected(begin.t, np.concatenate([begin.q, begin.v, begin.x])))
+        self.add(*self.steppers[-1].step())
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return evaluations, Jacobians and factorizations of all steppers."""
+        evaluations, jacobians, factorizations = zip(*(s.counts() for s in self.steppers), strict=True)
+        return sum(evaluations), sum(jacobians), sum(factorizations)
 
     def add(self, t: float, y: Array) -> None:
         """Add a step, projected."""
@@ -393,7 +394,7 @@ class _ExternalRun:
         taken = self.t[-1] - self.t[-1 - CHECK_INTERVAL]
         if number and CHECK_INTERVAL * (t_end - self.t[-1]) > SLOW_STEP_COUNT * taken and self.find_discontinuity():
             raise IntegrationError(
-                f"at t = {self.t[-1]:.9g} s the run does not get on, {CHECK_INTERVAL} steps for {taken:.2g} s"
+                f"at t = {self.t[-1]:.9g} s the run stagnates, {CHECK_INTERVAL} steps for {taken:.2g} s"
             )
 
     def find_discontinuity(self) -> str:
@@ -414,8 +415,9 @@ class _ExternalRun:
         found = [self.equations.projected(float(t), y) for t, y in zip(times, rows, strict=True)]
         return tuple(np.array([getattr(row, part) for row in found]) for part in "qvx")  # type: ignore[return-value]
 
-    def result(self, times: Array | None, dense: Any, stats: Stats, status: str, message: str) -> Result:
-        """Return the result at the steps, or at the times that were asked for as far as the run came."""
+    def result(self, times: Array | None, stats: Stats, status: str, message: str) -> Result:
+        """Return the result at the steps, or at the output times that were reached."""
+        dense = self.steppers[-1].dense(self.steppers, self)
         t, states = np.array(self.t), self.states()
         if times is not None and len(t) > 1:
             wanted = times[times <= t[-1]]

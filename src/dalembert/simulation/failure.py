@@ -16,6 +16,7 @@ from ..connections.elements.implicit_laws import slopes_of_unknowns, weakest_dir
 from ..connections.elements.signals import Reaction
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
 from ..model.law_inputs import gives_numbers, law_inputs, laws_that_fail
+from ..numerics.rank import ROW_RANK_TOL, null_space
 from .diagnostics.discontinuities import find_discontinuity
 from .diagnostics.driven_angles import find_parallel_driven_axes
 from .diagnostics.snap_through import fold_message
@@ -82,7 +83,7 @@ def make_error(run: Run, outcome: int) -> DalembertError:
         )
     if outcome in (UNSOLVED, UNDERFLOW):
         guilty = find_parallel_driven_axes(model, t) or find_discontinuity(
-            run.conditions, run.options, run.reached, run.options.step or 0.0
+            run.conditions, run.options, run.state, run.options.step or 0.0
         )
         if guilty:
             return IntegrationError(f"{where} no step is small enough: {guilty}")
@@ -115,8 +116,7 @@ def lost_inertia(run: Run) -> str:
         motions = np.eye(len(free))
         if model.nc:
             P = (model.constraint_jacobian(q, t=t) * run.conditions.holds()[:, None])[:, free] * unit
-            _, s, Vt = np.linalg.svd(P)
-            motions = Vt[int((s > 1e-9 * s.max(initial=0.0)).sum()) :]
+            motions = null_space(P, ROW_RANK_TOL, 0.0).T
         if not len(motions):
             return np.inf, unit
         sizes, vectors = np.linalg.eigh(motions @ (M * unit * unit[:, None]) @ motions.T)

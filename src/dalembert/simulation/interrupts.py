@@ -19,25 +19,25 @@ from .. import _core
 
 __all__ = ["Abandoned", "Interrupt", "clear_interrupt", "defer_interrupt", "raise_pending_interrupt"]
 
-GRACE = 0.3  # s after a press: for so long a search for events may go on, to end with a step
+GRACE_TIME = 0.3  # s after a press: a search for events may take so long, so that the run ends with a complete step
 
-_waiting: list[FrameType | None] = []  # the statement under way when a key was pressed, until that is answered
+_waiting: list[FrameType | None] = []  # the statement that was executed when the key was pressed
 
 
 class Abandoned(Exception):
-    """A search for events was given up because Ctrl-C was pressed."""
+    """Search for events ended by Ctrl-C."""
 
 
 class Interrupt:
-    """Within its context Ctrl-C sets `pressed`; a second one is raised as usual.
+    """Context in which Ctrl-C sets `pressed`; a second press raises KeyboardInterrupt.
 
-    Where the signal is ignored, as in programs that a shell runs in the background, it stays ignored; where a handler
-    that is not Python's serves it, that keeps it.
+    An ignored signal, as in programs that a shell runs in the background, stays ignored. A handler outside Python stays
+    in place.
 
     Attributes
     ----------
     flag : _core.Flag
-        The same for the core, which looks at it before every step, on all its threads.
+        Read by the core before every step, on all its threads.
     """
 
     def __init__(self) -> None:
@@ -52,8 +52,8 @@ class Interrupt:
 
     @property
     def late(self) -> bool:
-        """Whether Ctrl-C was pressed some time ago, and an answer is due."""
-        return self.pressed and time.monotonic() - self._moment > GRACE
+        """Whether Ctrl-C was pressed more than `GRACE_TIME` ago."""
+        return self.pressed and time.monotonic() - self._moment > GRACE_TIME
 
     def __enter__(self) -> Interrupt:
         self.flag.set = False
@@ -77,28 +77,28 @@ class Interrupt:
 
 
 def defer_interrupt(interrupt: Interrupt) -> None:
-    """Let the next run know that a key was pressed during this one."""
+    """Store a press for the next run."""
     if interrupt.pressed:
         _waiting[:] = [_statement()]
 
 
 def clear_interrupt() -> None:
-    """Take a press as answered."""
+    """Clear a stored press."""
     _waiting.clear()
 
 
 def raise_pending_interrupt() -> None:
-    """Raise KeyboardInterrupt if a key was pressed during an earlier run of the same statement."""
-    if not _waiting or threading.current_thread() is not threading.main_thread():
+    """Clear a press during an earlier run, and raise KeyboardInterrupt if that run was of the same statement."""
+    if not _waiting:
         return
     statement = _waiting[0]
     clear_interrupt()
-    if statement is _statement():
+    if threading.current_thread() is threading.main_thread() and statement is _statement():
         raise KeyboardInterrupt("pressed during an earlier run")
 
 
 def _statement() -> FrameType | None:
-    """Return the frame of the statement under way: all of a script, or what was entered last at a prompt or cell."""
+    """Return the frame of the top-level statement: a whole script, or the last input of a prompt or cell."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and not frame.f_code.co_name.startswith(("<module>", "<cell line")):
         frame = frame.f_back

@@ -8,33 +8,30 @@ from functools import wraps
 from threading import RLock
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import checked, finite_number
 from ..connections.laws import break_times
 from ..errors import DalembertError, ModelError
-from ..model import History, Model, SampledControl, State, as_model
+from ..model import Model, SampledControl, State, as_model
 from ..result import Motion, Output, Result, single_period
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
-from .events.control_sampling import as_control
-from .events.drive_velocity_jumps import check_no_jumps, speed_jumps
+from .events.drive_velocity_jumps import check_no_jumps
 from .events.events import Event, EventFunctions
 from .events.velocity_jumps import with_changed_parameter
 from .friction.options import make_friction_state
 from .friction.soft_stops import with_soft_stops
 from .interrupts import Interrupt
 from .options import make_options
-from .progress import Progress
+from .request import SimulationRequest, as_control, start_conditions
 from .run import Run
 from .run_result import make_result
-from .start import check_jumps, check_tables, equilibrium_differences, start_state, start_time
+from .start import check_time_laws, equilibrium_differences, start_state, start_time
 
 __all__ = ["Live"]
 
-LOOKS = 16  # times of one advance at which functions are looked at for jumps
-
+LAW_SAMPLES = 16  # times of one advance at which time laws are sampled to find jumps
 
 Args = ParamSpec("Args")
 Found = TypeVar("Found")
@@ -122,24 +119,29 @@ class Live:
         stops: str = "rigid",
     ) -> None:
         model = as_model(system)
-        begin, said = start_time(state, t_start, item="Live")
+        begin, notes = start_time(state, t_start, item="Live")
         if stops == "soft":
             model = with_soft_stops(model, state, begin)
         options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
-        history = History(model) if np.isfinite(model.shortest_delay) else None
-        asked = as_control(control, period, delay, item="Live")
-        conditions = model.conditions(parameters, control=asked, history=history)
-        model = conditions.model  # with the numbers that were given
-        said += equilibrium_differences(state, conditions)
-        conditions, dry = make_friction_state(conditions, friction, stops, atol=options.finest, span=1.0)
-        start, notes = start_state(model, state, begin, limits=stops != "off")
+        conditions = start_conditions(model, parameters, as_control(control, period, delay, item="Live"))
+        model = conditions.model  # with the given parameters
+        notes += equilibrium_differences(state, conditions)
+        conditions, friction_state = make_friction_state(conditions, friction, stops, options, span=1.0)
+        start, start_notes = start_state(model, state, begin, limits=stops != "off")
         if start.q.ndim > 1:
-            raise ModelError("Live", "state", f"{len(start.q)} states", "give one: many run by da.simulate")
+            raise ModelError("Live", "state", f"{len(start.q)} states", "give one; da.simulate makes many runs")
         self._began = time.perf_counter()
-        line, watch = Progress(begin, begin, False), EventFunctions(model, events)
-        also = break_times(breaks, item="Live")
-        self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), dry, also)
-        self._run.notes = said + notes
+        request = SimulationRequest(
+            conditions=conditions,
+            options=options,
+            t_start=begin,
+            t_end=begin,
+            events=EventFunctions(model, events),
+            friction=friction_state,
+            breaks=break_times(breaks, item="Live"),
+        )
+        self._run = Run(request, Interrupt())
+        self._run.notes = notes + start_notes
         self._lock = RLock()
         self._run.start(start)
         self._conditions = self._run.conditions
@@ -209,7 +211,7 @@ class Live:
             if self._conditions is not run.conditions:
                 run.change_conditions(self._conditions)
             with run.interrupt:
-                status = run.go()
+                status = run.advance()
             self._conditions = run.conditions
         except DalembertError as error:
             error.result = self.result("failed", str(error))
@@ -222,9 +224,7 @@ class Live:
     def _check_laws(self, t: float, until: float) -> None:
         """Refuse laws that end, and drives that jump, on the way from here."""
         model = self._run.model
-        check_tables(model, t, until)
-        check_jumps(model, t, until, LOOKS)
-        check_no_jumps(speed_jumps(model, t, until, LOOKS), "a live run does not jump")
+        check_no_jumps(check_time_laws(model, t, until, LAW_SAMPLES), "a live run does not support velocity jumps")
 
     @_by_one_thread
     def result(self, status: str = "finished", message: str = "") -> Result:

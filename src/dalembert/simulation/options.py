@@ -1,4 +1,4 @@
-"""How to integrate: method, tolerances, steps."""
+"""Integration options: method, tolerances, steps."""
 
 from __future__ import annotations
 
@@ -14,16 +14,36 @@ from ..errors import ModelError
 from ..model import Conditions, Model
 from .absolute_tolerances import Tolerance, tolerances
 
-__all__ = ["Options", "baumgarte_gains", "make_options"]
+__all__ = ["Options", "baumgarte_gains", "is_external_method", "make_options"]
 
 Array = NDArray[np.float64]
 
-FIXED = ("rk4", "euler")  # methods whose steps have one length
+FIXED_STEP_METHODS = ("rk4", "euler")
+SUNDIALS_METHODS = ("cvode", "ida")
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to integrate: what `simulate` was asked for."""
+    """Integration options of a run.
+
+    Attributes
+    ----------
+    method : str
+        Of the core.
+    rtol : float
+    atol : float or dict of str to float
+        As given.
+    max_step, step : float, s
+        Longest step; length of fixed steps, 0 with step control.
+    spectral_radius : float
+        Of generalized alpha.
+    project : bool
+        Whether states are projected onto the loops after each step.
+    detect_stiffness : bool
+        Whether explicit steps give way to radau where stability limits them.
+    tolerances : (2 nv + nx,)
+        Absolute tolerances of positions, velocities and element states.
+    """
 
     method: str
     rtol: float
@@ -32,12 +52,12 @@ class Options:
     step: float
     spectral_radius: float
     project: bool
-    watch: bool
-    tolerances: NDArray[np.float64] = field(compare=False, repr=False)  # of positions, speeds and element states
+    detect_stiffness: bool
+    tolerances: NDArray[np.float64] = field(compare=False, repr=False)
 
     def integrator(self, conditions: Conditions, breaks: Array | None = None) -> _core.Integrator:
-        """Return a stepper of the model under conditions, whose steps end at breaks (n,), s."""
-        stepper = _core.Integrator(
+        """Return an integrator of the model under conditions, whose steps end at breaks (n,), s."""
+        integrator = _core.Integrator(
             conditions.model,
             conditions,
             _core.methods.index(self.method),
@@ -47,21 +67,26 @@ class Options:
             fixed_step=self.step,
             spectral_radius=self.spectral_radius,
             project=self.project,
-            watch=self.watch,
+            watch=self.detect_stiffness,
         )
         if breaks is not None and len(breaks):
-            stepper.set_breaks(breaks)
-        return stepper
+            integrator.set_breaks(breaks)
+        return integrator
 
     @property
-    def finest(self) -> float:
-        """The smallest absolute tolerance."""
+    def smallest_atol(self) -> float:
+        """Smallest absolute tolerance of any variable."""
         return float(self.tolerances.min(initial=1.0))
 
-    def plain(self) -> dict[str, Any]:
-        """Return them by name."""
+    def to_plain(self) -> dict[str, Any]:
+        """Return the options as a dict of numbers and texts, with the names of `simulate`."""
         numbers = {name: float(getattr(self, name)) for name in ("rtol", "max_step", "step", "spectral_radius")}
-        return {"method": "auto" if self.watch else self.method, "atol": self.atol, **numbers}
+        return {"method": "auto" if self.detect_stiffness else self.method, "atol": self.atol, **numbers}
+
+
+def is_external_method(method: Any) -> bool:
+    """Return whether a method is an adapter to SciPy or SUNDIALS."""
+    return isinstance(method, str) and (method.startswith("scipy:") or method in SUNDIALS_METHODS)
 
 
 def make_options(
@@ -76,14 +101,14 @@ def make_options(
     project: bool = True,
     span: float = np.inf,
 ) -> Options:
-    """Return how to integrate, from what `simulate` takes; `span`: length of the run, s."""
+    """Return the options for arguments of `simulate`, checked; `span` is the length of the run, s."""
     if method != "auto" and method not in _core.methods:
         known = ", ".join(map(repr, _core.methods))
         others = "; of other packages there are 'scipy:RK45' and the like, 'cvode' and 'ida'"
         raise ModelError("simulate", "method", method, f"use 'auto' or one of {known}{others}")
     if not (isinstance(rtol, (int, float, np.number)) and 1e-15 <= rtol < 1):
         raise ModelError("simulate", "rtol", rtol, "use a number from 1e-15 to 1")
-    asked, numbers = tolerances(model, atol)
+    given_atol, numbers = tolerances(model, atol)
     longest = np.inf if max_step is None else finite_number(max_step, item="simulate", field="max_step")
     if longest <= 0:
         raise ModelError("simulate", "max_step", max_step, "it must be positive")
@@ -94,25 +119,25 @@ def make_options(
         raise ModelError("simulate", "method", method, remedy)
     length, delay = _fixed_step(method, step, span), model.shortest_delay
     if length > delay:
-        raise ModelError("simulate", "step", step, f"a delay asks for steps of at most {delay:.6g} s")
+        raise ModelError("simulate", "step", step, f"the shortest delay limits steps to {delay:.6g} s")
     return Options(
         method="dop853" if method == "auto" else method,
         rtol=float(rtol),
-        atol=asked,
+        atol=given_atol,
         max_step=min(longest, delay),
         step=length,
         spectral_radius=float(spectral_radius),
         project=project,
-        watch=method == "auto",
+        detect_stiffness=method == "auto",
         tolerances=numbers,
     )
 
 
 def _fixed_step(method: str, step: float | None, span: float) -> float:
-    """Return the length of steps, s; 0 for methods that choose it."""
-    if method not in (*FIXED, "alpha"):
+    """Return the length of fixed steps, s; 0 for methods with step control."""
+    if method not in (*FIXED_STEP_METHODS, "alpha"):
         if step is not None:
-            remedy = f"method {method!r} chooses its steps: use rtol, atol and max_step"
+            remedy = f"method {method!r} has step control: use rtol, atol and max_step"
             raise ModelError("simulate", "step", step, remedy)
         return 0.0
     if step is None and method == "alpha":

@@ -1,4 +1,4 @@
-"""A progress line on a terminal or in a notebook, for runs that take long enough to wonder."""
+"""Progress line of long runs, on a terminal or in a notebook."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import TextIO
 
 __all__ = ["Progress"]
 
-MAX_WAIT = 1.0  # s of silence
-INTERVAL = 0.2  # s between two looks
+DELAY = 1.0  # s before the line is shown by default: most runs are shorter
+INTERVAL = 0.2  # s between two updates
 
 
 class Progress:
-    """Shows how far a run is and how long it may still take.
+    """Line with the time reached and the estimated time left.
 
     Parameters
     ----------
     begin, end : float, s
     wanted : bool or None
-        None: only where someone looks, on a terminal or in a notebook.
+        None: only on a terminal or in a notebook, after a second.
     stream : text stream
     place : str
-        How a place on the way is told.
+        Format of the value reached.
     """
 
     def __init__(
@@ -35,15 +35,17 @@ class Progress:
     ) -> None:
         self.begin, self.end, self.place = begin, end, place
         self.stream = sys.stderr if stream is None else stream
-        self.active = _watched(self.stream) if wanted is None else bool(wanted)
-        self.patience = MAX_WAIT if wanted is None else 0.0
+        notebook = "ipykernel" in sys.modules
+        terminal = hasattr(self.stream, "isatty") and self.stream.isatty()
+        self.active = notebook or terminal if wanted is None else bool(wanted)
+        self.delay = DELAY if wanted is None else 0.0
         self.started = self.last = time.perf_counter()
         self.shown = False
 
     def show(self, t: float) -> None:
-        """Bring the line up to date, if it is time to."""
+        """Update the line if an interval has passed."""
         now = time.perf_counter()
-        if not self.active or now - self.started < self.patience or now - self.last < INTERVAL:
+        if not self.active or now - self.started < self.delay or now - self.last < INTERVAL:
             return
         self.last, self.shown = now, True
         part = (t - self.begin) / (self.end - self.begin)
@@ -54,12 +56,7 @@ class Progress:
         self.stream.flush()
 
     def close(self) -> None:
-        """Leave the line."""
+        """End the line."""
         if self.shown:
             self.stream.write("\n")
             self.stream.flush()
-
-
-def _watched(stream: TextIO) -> bool:
-    notebook = "ipykernel" in sys.modules
-    return notebook or (hasattr(stream, "isatty") and stream.isatty())

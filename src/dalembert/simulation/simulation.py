@@ -1,4 +1,4 @@
-"""`simulate`: from a description to its motion over time."""
+"""`simulate`: motion of a system over time."""
 
 from __future__ import annotations
 
@@ -6,34 +6,31 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..checks import checked, finite_number
 from ..connections.constraints.chain_reach import is_chain_limit
 from ..connections.laws import break_times
 from ..errors import ModelError
-from ..model import Conditions, History, Model, SampledControl, State, as_model
+from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
-from .ensemble.ensemble import Ensemble, batch_size
-from .events.control_sampling import as_control
-from .events.drive_velocity_jumps import speed_jumps
+from .ensemble.ensemble import Ensemble
+from .ensemble.execution import execute_ensemble
 from .events.events import Event, EventFunctions
-from .external_solvers import is_external_method
+from .execution import execute_run
+from .external_solvers import run_external_solver
+from .friction.friction import FrictionState
 from .friction.options import make_friction_state
 from .friction.soft_stops import with_soft_stops
 from .interrupts import clear_interrupt, raise_pending_interrupt
-from .options import baumgarte_gains, make_options
-from .start import check_jumps, check_tables, equilibrium_differences, start_time
-from .storage.resume import asked_state
-from .storage.stream import begun_at
-from .task import SimulationTask
+from .options import baumgarte_gains, is_external_method, make_options
+from .request import SimulationRequest, as_control, output_times, run_count, start_conditions
+from .start import check_time_laws, equilibrium_differences, start_time
+from .storage.stream import stream_start_time
 
 __all__ = ["simulate"]
-
-Array = NDArray[np.float64]
 
 
 @overload
@@ -233,27 +230,23 @@ def simulate(
     """
     if resume is None and on_error != "return":
         raise_pending_interrupt()
-    clear_interrupt()
+    else:
+        clear_interrupt()
     model = as_model(system)
-    whose = ", the time of the given state" if t_start is None and isinstance(state, State) else ""
-    t_start, said = _begin(state, t_start, stream, resume)
-    t_end = finite_number(t_end, item="simulate", field="t_end")
-    if not t_end > t_start:
-        raise ModelError("simulate", "t_end", t_end, f"it must be after t_start, {t_start:.6g} s{whose}")
+    t_start, t_end, notes = _time_span(state, t_start, t_end, stream, resume)
     if on_error not in ("raise", "return"):
         raise ModelError("simulate", "on_error", on_error, "use 'raise' or 'return'")
     if stops == "soft":
         model = with_soft_stops(model, state, t_start)
-    wanted = _wanted_times(times, t_start, t_end)
-    watch = EventFunctions(model, events)
-    count = batch_size(model, state, parameters)
-    foreign = is_external_method(method)
-    if foreign:
-        many = "several" if count is not None else None
-        _refuse_elsewhere(method, events=watch.events, step=step, stream=stream, resume=resume, states=many)
+    times = None if times is None else output_times(times, t_start, t_end)
+    event_functions = EventFunctions(model, events)
+    count = run_count(model, state, parameters) if state is not None or parameters else None
+    external = is_external_method(method)
+    if external:
+        _check_external(method, event_functions.events, step, stream, resume, count)
     options = make_options(
         model,
-        method="dop853" if foreign else method,
+        method="dop853" if external else method,
         rtol=rtol,
         atol=atol,
         max_step=max_step,
@@ -262,85 +255,85 @@ def simulate(
         project=isinstance(stabilization, str) and stabilization == "projection",
         span=t_end - t_start,
     )
-    control = as_control(control, period, delay, item="simulate")
-    also = break_times(breaks, item="simulate")
-    conditions = _first_conditions(model, {} if count is not None else parameters, control, stabilization)
-    model = conditions.model  # with the numbers that were given
-    said += equilibrium_differences(state, conditions) if count is None else []
-    if conditions.history is not None and foreign:
-        raise ModelError("simulate", "method", method, "inputs with a da.Delay need one of our own, such as 'auto'")
-    conditions, dry = make_friction_state(conditions, friction, stops, atol=options.finest, span=t_end - t_start)
-    if dry is not None and foreign and all(is_chain_limit(c, model.system.connections) for c in dry.rows.owners()):
-        dry = None  # a chain that comes to its reach ends the run with an error
-    if dry is not None and foreign:
-        remedy = (
-            "joints have friction or stops, and it takes no events: use friction='smooth' and stops='soft', or 'off'"
-        )
-        raise ModelError("simulate", "method", method, remedy)
-    check_tables(model, t_start, t_end)
-    check_jumps(model, t_start, t_end)
-    jumps = speed_jumps(model, t_start, t_end)
-    asked = conditions, options, t_start, t_end, wanted, state, watch, dry, also, jumps
-    task = SimulationTask(*asked, progress=progress, on_error=on_error, said=said, limits=stops != "off")
-    if foreign:
-        return task.elsewhere(method)
-    if count is None:
-        must = {"state": asked_state(state), "t_start": t_start, "friction": friction, "stops": stops}
-        return task.one(stream, resume, must)
-    if stream is not None or resume:
-        what = "stream" if stream is not None else "resume"
-        raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
-    return task.many(count, parameters)
+    if control is not None or period is not None or delay:
+        control = as_control(control, period, delay, item="simulate")
+    given = None if count is not None else parameters
+    conditions = start_conditions(model, given, control, baumgarte_gains(stabilization))
+    model = conditions.model  # with the given parameters
+    if state is not None and count is None:
+        notes += equilibrium_differences(state, conditions)
+    conditions, friction_state = make_friction_state(conditions, friction, stops, options, span=t_end - t_start)
+    if external:
+        _check_external_model(method, conditions, friction_state)
+    request = SimulationRequest(
+        conditions=conditions,
+        options=options,
+        t_start=t_start,
+        t_end=t_end,
+        events=event_functions,
+        times=times,
+        state=state,
+        friction=None if external else friction_state,
+        breaks=break_times(breaks, item="simulate"),
+        drive_jumps=check_time_laws(model, t_start, t_end),
+        joint_limits=stops != "off",
+        notes=notes,
+        progress=progress,
+        on_error=on_error,
+        stream=stream,
+        resume=resume,
+        settings={"t_start": t_start, "friction": friction, "stops": stops},
+    )
+    if external:
+        return run_external_solver(method, request)
+    return execute_run(request) if count is None else execute_ensemble(request, count, parameters)
 
 
-def _begin(
+def _time_span(
     state: State | Mapping[str, Any] | None,
     t_start: float | None,
+    t_end: float,
     stream: str | os.PathLike[str] | None,
     resume: Result | bool | None,
-) -> tuple[float, list[str]]:
-    """Return when a run begins, s, and what is to be said; a run that is gone on with has begun."""
-    if t_start is None and resume:
-        if isinstance(resume, Result):
-            begun = (resume.resume_point or {}).get("asked", {}).get("t_start")
-        else:
-            begun = None if stream is None else begun_at(stream)
-        if begun is not None:
-            return float(begun), []
-    return start_time(state, t_start)
+) -> tuple[float, float, list[str]]:
+    """Return start and end of a run, s, and notes; a resumed run keeps its start."""
+    begun = None
+    if t_start is None and isinstance(resume, Result):
+        begun = (resume.resume_point or {}).get("request", {}).get("t_start")
+    elif t_start is None and resume and stream is not None:
+        begun = stream_start_time(stream)
+    begin, notes = start_time(state, t_start) if begun is None else (float(begun), [])
+    end = finite_number(t_end, item="simulate", field="t_end")
+    if not end > begin:
+        whose = ", the time of the given state" if t_start is None and isinstance(state, State) else ""
+        raise ModelError("simulate", "t_end", end, f"it must be after t_start, {begin:.6g} s{whose}")
+    return begin, end, notes
 
 
-def _first_conditions(
-    model: Model,
-    parameters: Mapping[str, ArrayLike] | None,
-    control: Callable[[State], Any] | SampledControl | None,
-    stabilization: str | tuple[float, float],
-) -> Conditions:
-    """Return the conditions that a run begins with."""
-    return model.conditions(
-        dict(parameters or {}),  # type: ignore[arg-type]
-        control=control,
-        history=History(model) if np.isfinite(model.shortest_delay) else None,
-        stabilization=baumgarte_gains(stabilization),
-    )
-
-
-def _refuse_elsewhere(method: str, **given: Any) -> None:
-    """Refuse what the adapters to other packages cannot do."""
+def _check_external(
+    method: str,
+    events: list[Event],
+    step: float | None,
+    stream: str | os.PathLike[str] | None,
+    resume: Result | bool | None,
+    count: int | None,
+) -> None:
+    """Refuse arguments that the adapters to other packages do not support."""
+    many = "several" if count is not None else None
+    given = {"events": events, "step": step, "stream": stream, "resume": resume, "states": many}
     for field, value in given.items():
         if value is not None and value is not False and value != []:
             raise ModelError("simulate", field, value, f"method {method!r} cannot: use 'auto' or another of our own")
 
 
-def _wanted_times(times: ArrayLike | None, t_start: float, t_end: float) -> Array | None:
-    if times is None:
-        return None
-    try:
-        wanted = np.array(times, dtype=float)
-    except (TypeError, ValueError):
-        wanted = np.empty((0, 0))
-    if wanted.ndim != 1 or not len(wanted) or not np.isfinite(wanted).all() or (np.diff(wanted) <= 0).any():
-        raise ModelError("simulate", "times", times, "give one or more times in increasing order")
-    if wanted[0] < t_start or wanted[-1] > t_end:
-        raise ModelError("simulate", "times", times, f"they must lie from {t_start:.6g} s to {t_end:.6g} s")
-    return wanted
+def _check_external_model(method: str, conditions: Conditions, friction: FrictionState | None) -> None:
+    """Refuse delays, friction and stops with a method of another package.
+
+    The reach of a chain is allowed: the run ends with an error there.
+    """
+    if conditions.history is not None:
+        raise ModelError("simulate", "method", method, "inputs with a da.Delay need one of our own, such as 'auto'")
+    connections = conditions.model.system.connections
+    if friction is not None and not all(is_chain_limit(c, connections) for c in friction.rows.owners()):
+        remedy = "it takes no events, as friction and stops of joints need: use friction='smooth' and stops='soft', "
+        raise ModelError("simulate", "method", method, f"{remedy}or 'off'")

@@ -1,4 +1,4 @@
-"""Where a run begins: a state that obeys loops and drives, laws that last."""
+"""Start of a run: a state that satisfies loops and drives, and time laws that cover the run."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from ..connections.laws import (
     Spline,
     find_jumps,
 )
-from ..errors import AssemblyError, ModelError, SingularityError
+from ..errors import AssemblyError, ModelError, SingularityError, listed
 from ..model import Conditions, Model, State, as_model
 from ..model.cache import cached_per_model
 from ..model.undetermined_efforts import undetermined_efforts
 from ..system import System
+from .events.drive_velocity_jumps import DriveVelocityJump, drive_velocity_jumps
 from .events.velocity_jumps import MAX_OPEN_LOOP
 
 __all__ = [
     "check_inertia",
-    "check_jumps",
-    "check_tables",
+    "check_time_laws",
     "equilibrium_differences",
     "parameter_differences",
     "start_state",
@@ -52,8 +52,25 @@ _UNIT = 1e-3  # by which the length of a quaternion may differ from one: rounded
 TIGHT, NOTED = 1e-12, 1e-9  # what rounding leaves; what is worth a note
 
 
-def check_tables(model: Model, t_start: float, t_end: float) -> None:
-    """Refuse laws that end before the run does."""
+def check_time_laws(model: Model, t_start: float, t_end: float, samples: int = N_SAMPLES) -> list[DriveVelocityJump]:
+    """Refuse time laws that end within a run, or by which a position jumps; return the jumps of driven velocities.
+
+    Parameters
+    ----------
+    model : Model
+    t_start, t_end : float, s
+    samples : int
+        Times at which functions are sampled to find jumps.
+    """
+    if not model.drives and not model.system.forces:
+        return []
+    _check_tables(model, t_start, t_end)
+    _check_position_jumps(model, t_start, t_end, samples)
+    return drive_velocity_jumps(model, t_start, t_end, samples)
+
+
+def _check_tables(model: Model, t_start: float, t_end: float) -> None:
+    """Refuse tables that do not cover the run."""
     laws: list[tuple[str, Any]] = [(f"drive {drive.name!r}", law) for drive in model.drives for law in drive.laws]
     for force in model.system.forces.values():
         element = force.element
@@ -68,8 +85,8 @@ def check_tables(model: Model, t_start: float, t_end: float) -> None:
                 )
 
 
-def check_jumps(model: Model, t_start: float, t_end: float, looks: int = N_SAMPLES) -> None:
-    """Refuse drives whose position jumps: nothing that has mass can follow; functions are looked at `looks` times."""
+def _check_position_jumps(model: Model, t_start: float, t_end: float, samples: int) -> None:
+    """Refuse drives by which a position jumps."""
     for drive in model.drives:
         _check_smoothness(drive)
     laws = [(drive, law) for drive in model.drives if drive.level == 0 for law in drive.laws]
@@ -77,8 +94,8 @@ def check_jumps(model: Model, t_start: float, t_end: float, looks: int = N_SAMPL
         if not isinstance(law, FunctionLaw):
             continue
         try:
-            steps = find_jumps(law.value, np.linspace(t_start, t_end, looks))
-        except Exception:  # of the user's function: said where the run meets it
+            steps = find_jumps(law.value, np.linspace(t_start, t_end, samples))
+        except Exception:  # of the user's function: raised where the run evaluates it
             continue
         if steps:
             _, t, first, last = max(steps, key=lambda step: abs(step[3] - step[2]))
@@ -294,13 +311,9 @@ def shared_drives(model: Model, q: Array, t: float) -> list[str]:
     if not names:
         return []
     return [
-        f"drives prescribe more than there are DOF: the efforts of {_listed(names)} are not unique, and one share "
+        f"drives prescribe more than there are DOF: the efforts of {listed(names)} are not unique, and one share "
         "of many is given; loads that go with them are not unique either"
     ]
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def check_inertia(model: Model, q: Array, t: float) -> None:
@@ -311,7 +324,7 @@ def check_inertia(model: Model, q: Array, t: float) -> None:
         bodies = [body for body, joint in owners if set(model.speed_names[model.v_slice(joint)]) & set(weak)]
         apart = find_ungrounded_parts(model.system)
         raise SingularityError(
-            f"at t = {t:.9g} s nothing resists along {_listed(weak)}: {_listed(bodies)} can move that way without "
+            f"at t = {t:.9g} s nothing resists along {listed(weak)}: {listed(bodies)} can move that way without "
             "moving any inertia. Give them some (about the axis, for a spin), drive these DOF, or connect the "
             "bodies so that they cannot move that way" + "".join(f". Note: {words}" for words in apart)
         )

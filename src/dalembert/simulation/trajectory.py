@@ -1,6 +1,6 @@
-"""The track of a run: states as they were recorded, and the segments in which method and conditions were the same.
+"""Trajectory of a run: recorded states, and segments of equal method and conditions.
 
-It outlives the run: a `Result` asks it for states between the recorded ones and for the conditions at its times.
+A `Result` keeps it for dense output and for the conditions at its times.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["Records", "Segment", "Trajectory"]
 Array = NDArray[np.float64]
 
 
+@dataclass
 class Records:
-    """Rows of t, q, v and x as they come."""
+    """Recorded rows of t, q, v and x, in parts."""
 
-    def __init__(self) -> None:
-        self.parts: list[tuple[Array, Array, Array, Array]] = []
+    parts: list[tuple[Array, Array, Array, Array]] = field(default_factory=list)
 
     def add(self, t: float, q: Array, v: Array, x: Array) -> None:
         """Add one row."""
@@ -87,15 +87,15 @@ class Segment:
     spare: list[_core.Integrator] = field(default_factory=list, repr=False)  # steppers that take its steps once more
 
     @contextmanager
-    def stepper(self, switchings: BranchLog | None = None) -> Iterator[_core.Integrator]:
+    def stepper(self, branch_log: BranchLog | None = None) -> Iterator[_core.Integrator]:
         """Lend a stepper that takes steps of the segment once more; a result may be read by several threads at once."""
         try:
             stepper = self.spare.pop()
         except IndexError:
-            stepper = replace(self.options, watch=False).integrator(self.conditions)
+            stepper = replace(self.options, detect_stiffness=False).integrator(self.conditions)
         stepper.set_breaks(self.breaks)
-        if switchings is not None:
-            switchings.tell(stepper)
+        if branch_log is not None:
+            branch_log.set_on(stepper)
         stepper.usual_slack = self.usual_slack
         try:
             yield stepper
@@ -106,23 +106,25 @@ class Segment:
         return {**self.__dict__, "spare": []}
 
 
+@dataclass
 class Trajectory:
     """States and segments of a run.
 
-    Parameters
+    Attributes
     ----------
     sampled : bool
-        States are recorded where they were wanted, not at every step.
-    switchings : Switchings
+        States are recorded at the output times, not at every step.
+    branch_log : BranchLog
         Branches of laws.
+    segments : list of Segment
+    records : Records
     """
 
-    def __init__(self, sampled: bool, switchings: BranchLog) -> None:
-        self.switchings = switchings
-        self.sampled = sampled
-        self.segments: list[Segment] = []
-        self.records = Records()
-        self._steps: list[Array] = []
+    sampled: bool
+    branch_log: BranchLog
+    segments: list[Segment] = field(default_factory=list)
+    records: Records = field(default_factory=Records)
+    _steps: list[Array] = field(default_factory=list)
 
     def add_steps(self, times: Array) -> None:
         """Keep where steps ended, while states are recorded where they were wanted."""
@@ -134,9 +136,9 @@ class Trajectory:
         """Where steps ended, (n,) s."""
         return np.concatenate([np.zeros(0), *self._steps]) if self.sampled else self.records.arrays()[0]
 
-    def drop_switchings(self, t: float) -> None:
+    def drop_branches_after(self, t: float) -> None:
         """Forget branches of laws, and where the motion slid, later than a time."""
-        self.switchings.drop_after(t)
+        self.branch_log.drop_after(t)
         while self.segments[-1].begin > t:
             self.segments.pop()
 
@@ -204,11 +206,16 @@ def _begin(segment: Segment) -> float:
 
 
 def _dense_states(
-    track: Trajectory, segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
+    trajectory: Trajectory,
+    segment: Segment,
+    t: Array,
+    states: Sequence[Array],
+    rows: NDArray[np.int64],
+    fractions: Array,
 ) -> tuple[Array, Array, Array]:
     """Return states at fractions (k,) of the steps from rows (k,), in order, to those after them."""
     q, v, x = states
-    with segment.stepper(track.switchings) as stepper:
+    with segment.stepper(trajectory.branch_log) as stepper:
         found = stepper.dense(t, q, v, x, rows, fractions)
     if len(found[0]) != len(rows):
         where = t[rows[len(found[0])]]
@@ -217,11 +224,16 @@ def _dense_states(
 
 
 def _sampled_states(
-    track: Trajectory, segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
+    trajectory: Trajectory,
+    segment: Segment,
+    t: Array,
+    states: Sequence[Array],
+    rows: NDArray[np.int64],
+    fractions: Array,
 ) -> tuple[Array, Array, Array]:
     """Return states between samples, by the method itself from the first of each two."""
     found = [np.empty((len(rows), part.shape[1])) for part in states]
-    with segment.stepper(track.switchings) as stepper:
+    with segment.stepper(trajectory.branch_log) as stepper:
         for row in np.unique(rows):
             mine = np.flatnonzero(rows == row)
             begin, end = t[row], t[row + 1]

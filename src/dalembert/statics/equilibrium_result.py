@@ -98,7 +98,7 @@ class Equilibrium(State):
     def energy(self) -> float:
         """Potential energy, J."""
         how: dict[str, Any] = {"t": self.t, "x": self.x, "conditions": self.conditions}
-        return float(self.model.energy(self.q, self.v, inputs=self.look.balance._inputs, **how).potential)
+        return float(self.model.energy(self.q, self.v, inputs=self.look.balance.input_values, **how).potential)
 
     @cached_property
     def reactions(self) -> ConnectionLoads:
@@ -106,13 +106,13 @@ class Equilibrium(State):
         model, balance = self.model, self.look.balance
         try:
             found = model.report(
-                ["loads"], self.t, self.q, self.v, self.x, inputs=balance._inputs, conditions=self.conditions
+                ["loads"], self.t, self.q, self.v, self.x, inputs=balance.input_values, conditions=self.conditions
             )["loads"]
         except (SingularityError, ModelError):  # bodies without mass
             how: dict[str, Any] = {
                 "t": self.t,
                 "x": self.x,
-                "inputs": balance._inputs,
+                "inputs": balance.input_values,
                 "conditions": balance.conditions,
             }
             found = model._loads_of_motion(self.q, self.v, np.zeros(model.nv), lam=self.look.lam, **how)
@@ -230,7 +230,7 @@ class _RestResult(Result):
     def __init__(self, eq: Equilibrium) -> None:
         periods = Periods([eq.t], [eq.conditions])
         super().__init__(eq.model, [eq.t], eq.q[None], eq.v[None], eq.x[None], conditions=periods)
-        self._given = eq.look.balance._inputs
+        self._given = eq.look.balance.input_values
 
     @property
     def _kind(self) -> type[Motion]:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from ..checks import checked
 from ..closure.scaled_equations import CoordinateMeasure
-from ..closure.scaling import Scaling, singular_values
+from ..closure.scaling import Scaling
 from ..errors import EquilibriumError, ModelError
 from ..model import Model, State, as_model
+from ..numerics.rank import singular_values
 from ..result import Motion, single_period
 from ..simulation.diagnostics.flexible_bodies import mode_notes
 from ..system import System
@@ -21,6 +22,7 @@ from .energy_descent import BALANCED, ROUNDOFF_TOL, EquilibriumDescent, descend,
 from .equilibrium_result import Equilibrium
 from .force_balance import BalanceEvaluation, ForceBalance
 from .friction import FrictionHold, rest_with_friction
+from .multistart import find_all_equilibria
 from .request import EquilibriumRequest, make_request
 from .stability import assess_stability, named_motion
 from .trim import Trim, trim
@@ -178,9 +180,7 @@ def equilibrium(
     how |= {"parameters": parameters, "control": control}
     request = make_request(model, state=state, **how)
     if all or count is not None:
-        from .multistart import find_all_equilibria
-
-        return find_all_equilibria(request, count)
+        return find_all_equilibria(request, solved, count)
     eq = solved(request, friction=friction, nearest=nearest or not stable, max_steps=max_steps)
     if eq.model.flexible_names:
         eq.notes += _unfit_modes(eq)
@@ -204,7 +204,7 @@ def solved(
         if not met:
             raise _not_balanced(request, found)
         return answered_trim(request, found)
-    rubs = friction == "hold" and bool(request.rows.rubs.any())
+    rubs = friction == "hold" and bool(request.rows.has_friction.any())
     held: list[FrictionHold] = []
     if rubs:
         descent, held = rest_with_friction(request, most=max_steps)
@@ -280,7 +280,7 @@ def answered_trim(request: EquilibriumRequest, found: Trim) -> Equilibrium:
         value = float(m.values(look.q))
         if not m.lower <= value <= m.upper:
             eq.notes.append(f"{m.name!r} is at {value:.6g} {m.unit}, beyond its stop, which the search does not mind")
-    if request.rows.rubs.any():
+    if request.rows.has_friction.any():
         eq.notes.append("friction of joints is left out")
     return eq
 
@@ -294,7 +294,7 @@ def _equilibrium(
     conditions = locked(request, balance)
     steady = balance.fixed & (balance.v != 0)
     steady[request.paced] = True
-    verdict = assess_stability(look, state, conditions, balance._inputs, steady)
+    verdict = assess_stability(look, state, conditions, balance.input_values, steady)
     if _singular(request, look):
         reason = "the position is singular: loops leave other motions here than nearby, and no linear system decides"
         verdict = replace(verdict, verdict="marginal", reason=reason)

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..closure.equations import RelativeEquations
-from ..closure.null_space import null_space
 from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ..connections.joints import Free
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Derivatives, Model
+from ..numerics.rank import null_space
 from ..rotation import skew
 
 __all__ = ["BalanceEvaluation", "ForceBalance", "straight"]
@@ -136,7 +136,8 @@ class ForceBalance:
     # ---- looking
 
     @cached_property
-    def _inputs(self) -> Array | None:
+    def input_values(self) -> Array | None:
+        """Inputs of elements as one array, None if none are given."""
         return self.model.input_values(self.inputs) if self.inputs else None
 
     @cached_property
@@ -161,9 +162,13 @@ class ForceBalance:
         """Return f of (1), (nv,) or (B, nv) N m or N."""
         model, still = self.model, np.zeros(self.model.nv)
         v = self.v if q.ndim == 1 else np.broadcast_to(self.v, (len(q), model.nv))
-        how: dict[str, Any] = {"t": self.t if q.ndim == 1 else np.full(len(q), self.t), "x": x, "inputs": self._inputs}
-        if q.ndim > 1 and self._inputs is not None:
-            how["inputs"] = np.broadcast_to(self._inputs, (len(q), len(self._inputs)))
+        how: dict[str, Any] = {
+            "t": self.t if q.ndim == 1 else np.full(len(q), self.t),
+            "x": x,
+            "inputs": self.input_values,
+        }
+        if q.ndim > 1 and self.input_values is not None:
+            how["inputs"] = np.broadcast_to(self.input_values, (len(q), len(self.input_values)))
         if lam is not None and model.compiled.elements.feedbacks.array().size:
             how["lam"] = lam
         f: Array = model._supplied(q, v, still, conditions=self.conditions, **how)
@@ -183,9 +188,9 @@ class BalanceEvaluation:
         loops, held, trimmed = balance.rows(q)
         moving = ~balance.fixed
         allowed = ~balance.prescribed
-        self.B = null_space(np.vstack([loops, held, trimmed]), model.nv, moving)
+        self.B = null_space(np.vstack([loops, held, trimmed]), free=moving)
         same = not len(trimmed) and bool((moving == allowed).all())
-        self.F = self.B if same else null_space(np.vstack([loops, held]), model.nv, allowed)
+        self.F = self.B if same else null_space(np.vstack([loops, held]), free=allowed)
         self.held_rows = held
         self._shares(loops, held, allowed, None)
         if model.nc and model.compiled.elements.feedbacks.array().size:
@@ -229,7 +234,12 @@ class BalanceEvaluation:
     def size(self) -> float:
         """How large the loads are that balance each other, J: of connections and elements, in rad and lengths."""
         balance, model = self.balance, self.balance.model
-        how: dict[str, Any] = {"t": balance.t, "x": self.x, "inputs": balance._inputs, "conditions": balance.conditions}
+        how: dict[str, Any] = {
+            "t": balance.t,
+            "x": self.x,
+            "inputs": balance.input_values,
+            "conditions": balance.conditions,
+        }
         loads = model._loads_of_motion(self.q, balance.v, np.zeros(model.nv), lam=self.lam, **how)
         scaled = [loads[:, :3], model.length * loads[:, 3:], balance.scales * self.f]
         if model.compiled.elements.elements:
@@ -242,7 +252,7 @@ class BalanceEvaluation:
         balance, model = self.balance, self.balance.model
         if not model.nx:
             return np.zeros(0)
-        how: dict[str, Any] = {"inputs": balance._inputs, "conditions": balance.locking}
+        how: dict[str, Any] = {"inputs": balance.input_values, "conditions": balance.locking}
         found = model.report(["dx"], balance.t, self.q, balance.v, self.x, tau=self.tau, **how)
         rates = np.asarray(found["dx"])
         return np.where(balance.idle, 0.0, rates) if len(balance.idle) else rates
@@ -250,7 +260,7 @@ class BalanceEvaluation:
     def slopes(self, parameters: tuple[str, ...] = ()) -> tuple[Derivatives, Derivatives]:
         """Return derivatives of f (nv, ...) as (3) has it, and of dx; differences where there are no accelerations."""
         balance, model = self.balance, self.balance.model
-        how: dict[str, Any] = {"inputs": balance._inputs, "conditions": balance.locking, "multipliers": False}
+        how: dict[str, Any] = {"inputs": balance.input_values, "conditions": balance.locking, "multipliers": False}
         try:
             d = model.d_dynamics(balance.t, self.q, balance.v, self.x, tau=self.tau, parameters=parameters, **how)
         except (SingularityError, ModelError):

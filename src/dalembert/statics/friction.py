@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..closure.equations import RelativeEquations
 from ..closure.scaled_equations import CoordinateMeasure, measures_of
 from ..errors import EquilibriumError, ModelError
-from ..numerics.bounded_qp import solve_bounded_qp
+from ..numerics.quadratic_programs import solve_bounded_qp
 from ..simulation.friction.load_limits import with_fixed_friction
 from ..simulation.friction.rows import FrictionRows
 from .energy_descent import EquilibriumDescent, descend
@@ -82,7 +82,7 @@ class StaticFriction:
         for name, row in zip(self.rows.names, range(len(self.rows)), strict=True):
             if name not in known:
                 raise ModelError(
-                    "equilibrium", f"friction of {name!r}", float(self.rows.sliding[row]),
+                    "equilibrium", f"friction of {name!r}", float(self.rows.sliding_friction[row]),
                     "the attitude of a ball joint cannot be held by friction at rest: leave its friction out by "
                     "friction='off', or describe it by revolute joints",
                 )  # fmt: skip
@@ -106,12 +106,12 @@ class StaticFriction:
     def bounds(self, look: BalanceEvaluation) -> tuple[Array, Array]:
         """Return friction and static friction (n,) N m or N under the loads of a rest."""
         rows, model, balance = self.rows, self.request.model, look.balance
-        if not rows.loaded.any():
-            return rows.frictions(self.request.balance.conditions, np.zeros(len(rows)))
+        if not rows.has_load_friction.any():
+            return rows.friction_limits(self.request.balance.conditions, np.zeros(len(rows)))
         locked = balance.conditions.changed(locked=balance.conditions.locked | _places(look))
-        how = {"inputs": balance._inputs, "conditions": locked}
+        how = {"inputs": balance.input_values, "conditions": locked}
         signals = model.report(["signals"], balance.t, look.q, balance.v, look.x, **how)["signals"]  # type: ignore[arg-type]
-        return rows.frictions(self.request.balance.conditions, rows.loads(signals))
+        return rows.friction_limits(self.request.balance.conditions, rows.loads(signals))
 
     def efforts(self, look: BalanceEvaluation, static: Array) -> tuple[Array, Array]:
         """Return efforts (n,) within static friction that come nearest to (1), and which way rows go that they let go.
@@ -146,7 +146,7 @@ def rest_with_friction(request: EquilibriumRequest, *, most: int) -> tuple[Equil
     q, x, slid = request.q, request.x, np.zeros(len(rub.rows), dtype=bool)
     for _ in range(MAX_ROUNDS):
         rub.sign[:] = 0.0
-        held = descend(rub.balance(rub.rows.sliding), q, x, request.stops, most=most)
+        held = descend(rub.balance(rub.rows.sliding_friction), q, x, request.stops, most=most)
         if not held.found:
             return held, []
         q, x = held.look.q, held.look.x
@@ -200,5 +200,5 @@ def _rubbing(request: EquilibriumRequest) -> FrictionRows:
     tree = rows.places < request.model.nv
     fixed = tree & balance.fixed[np.where(tree, rows.places, 0)]
     taken = {m.name for m in balance.held}
-    kept = np.flatnonzero(rows.rubs & ~fixed & ~np.array([name in taken for name in rows.names], dtype=bool))
-    return rows.chosen(kept)
+    kept = np.flatnonzero(rows.has_friction & ~fixed & ~np.array([name in taken for name in rows.names], dtype=bool))
+    return rows.select(kept)

@@ -270,7 +270,7 @@ def equilibrium_path(
     along[-1] = np.sign(end - begin)
     way = tracer.follow(loading.point(first.q, first.x, begin), along)
     found = _path(tracer, request, load, way)
-    if request.rows.rubs.any():
+    if request.rows.has_friction.any():
         found.notes.append("friction of joints is left out")
     found.notes = [*request.notes, *found.notes]
     if branches:
@@ -318,7 +318,7 @@ def _stable(request: EquilibriumRequest, look: BalanceEvaluation) -> bool:
     balance = look.balance
     state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
     return bool(
-        assess_stability(look, state, locked(request, balance), balance._inputs, balance.fixed & (balance.v != 0))
+        assess_stability(look, state, locked(request, balance), balance.input_values, balance.fixed & (balance.v != 0))
     )
 
 

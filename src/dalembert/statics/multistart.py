@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -45,10 +46,13 @@ class Equilibria(list[Equilibrium]):
         return "\n".join(lines)
 
 
-def find_all_equilibria(request: EquilibriumRequest, count: int | None = None) -> Equilibria:
-    """Return equilibria found downhill and by Newton's method from many starts, until nothing new turns up."""
-    from .equilibrium_search import solved
+def find_all_equilibria(
+    request: EquilibriumRequest, solve: Callable[..., Equilibrium], count: int | None = None
+) -> Equilibria:
+    """Return equilibria found downhill and by Newton's method from many starts, until nothing new turns up.
 
+    `solve` finds one equilibrium of a request, with the options `friction` and `nearest`.
+    """
     if count is not None and (finite_number(count, item="equilibrium", field="count") < 1 or count != int(count)):
         raise ModelError("equilibrium", "count", count, "give how many to look for, at least 1")
     random, found = np.random.default_rng(0), list[Equilibrium]()
@@ -64,7 +68,7 @@ def find_all_equilibria(request: EquilibriumRequest, count: int | None = None) -
             if not nearest and request.trims:
                 continue
             try:
-                eq = solved(replace(request, q=q, notes=list(request.notes)), friction="off", nearest=nearest)
+                eq = solve(replace(request, q=q, notes=list(request.notes)), friction="off", nearest=nearest)
             except DalembertError:
                 continue
             beyond = any(not m.lower - 1e-9 <= float(m.values(eq.q)) <= m.upper + 1e-9 for m in request.stops)
@@ -72,7 +76,7 @@ def find_all_equilibria(request: EquilibriumRequest, count: int | None = None) -
                 continue
             found.append(eq)
             idle = 0
-    if request.rows.rubs.any():
+    if request.rows.has_friction.any():
         for eq in found:
             eq.notes.append("friction of joints is left out")
     return Equilibria(sorted(found, key=lambda eq: eq.energy)[: None if count is None else int(count)], starts)

@@ -14,7 +14,6 @@ from ..closure.assembly import assemble
 from ..closure.driven.driven_state import driven_positions
 from ..closure.equations import RelativeEquations
 from ..closure.named_velocities import as_name_list, named_velocities
-from ..closure.null_space import null_space
 from ..closure.redundancy import nearly_conflicting_constraints
 from ..closure.scaled_equations import CoordinateMeasure, measures_of, ropes_of
 from ..closure.starts.named_start_values import named_starts
@@ -25,6 +24,7 @@ from ..errors import AssemblyError, ModelError
 from ..linear.inputs import check_fixed_rows
 from ..model import Conditions, Model, SampledControl, State
 from ..model.conditions import followed, parameter_slot, parameter_value
+from ..numerics.rank import null_space
 from ..simulation.friction.rows import FrictionRows, friction_rows
 from .force_balance import ForceBalance
 
@@ -176,10 +176,10 @@ def _idle(balance: ForceBalance, q: Array, x: Array) -> tuple[ForceBalance, list
 def _without_friction(model: Model, conditions: Conditions) -> Conditions:
     """Return the conditions with joints that do not rub: what friction can hold is looked at apart."""
     rows = friction_rows(model)
-    if not len(rows) or not rows.rubs.any():
+    if not len(rows) or not rows.has_friction.any():
         return conditions
     parameters = conditions.parameters.copy()
-    parameters[rows.mode[rows.rubs]] = 0.0
+    parameters[rows.mode[rows.has_friction]] = 0.0
     return conditions.changed(parameters=parameters)
 
 
@@ -190,7 +190,7 @@ def _start(
     state = state.state() if callable(getattr(state, "state", None)) else state
     asked = {name: value for name, value in holds.items() if value is not None}
     if isinstance(state, State):
-        q = driven_positions(model, t, model._coordinates(item, state.q))
+        q = driven_positions(model, t, model.checked_configuration(item, state.q))
         x = np.array(state.x if len(state.x) else model.element_start_values(), dtype=float)
         v, notes = np.array(state.v, dtype=float), []
     elif state is None or isinstance(state, Mapping):
@@ -290,7 +290,7 @@ def _ignorable(model: Model, q: Array, x: Array, t: float) -> BoolArray:
     times, states = np.full(n, t), np.repeat(x[None], n, axis=0)
     forces = model._supplied(near, np.zeros((n, n)), np.zeros((n, n)), t=times, x=states)
     here = model._supplied(q, still, still, t=t, x=x)
-    open_here = null_space(model.constraint_jacobian(q, t=t), n)  # rows may turn, what they leave must not
+    open_here = null_space(model.constraint_jacobian(q, t=t))  # rows may turn, what they leave must not
     left = np.abs(model.constraint_jacobian(near, t=times) @ open_here).max(axis=(1, 2), initial=0.0)
     size = float(np.abs(forces).max(initial=0.0)) + float(np.abs(here).max(initial=0.0))
     same = np.abs(forces - here).max(axis=1, initial=0.0) <= 1e-9 * max(size, 1e-300)

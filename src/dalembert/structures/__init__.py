@@ -1,17 +1,17 @@
 """Finite-element models of flexible bodies: beams and frames, reduction to modes, stresses, import."""
 
 from . import materials
+from .beams import SegmentedBeam, beam
 from .cable_segments import beam_segment
 from .cables import SlenderBody, cable
 from .distributed_loads import SpreadLoad, line_load, pressure_load
-from .frames import Member, beam, frame, frame_structure
+from .frames import Member, frame, frame_structure
 from .matrix_files import read_structure
 from .mode_report import ModeReport
 from .mode_sets import CantileverModes, CraigBampton, FreeModes, GivenModes, Guyan, ModeSet
 from .nastran import read_nastran
 from .plate_elements import plate_structure
 from .sections import Material, Section
-from .segmented_beam import SegmentedBeam
 from .solid_elements import solid_structure
 from .stress_recovery import (
     BeamStresses,

@@ -203,7 +203,7 @@ class SlenderBody:
     @_also_at_rest
     def line(self, result: Result) -> Array:
         """Return the places (n, segments + 1, 3) m of the ends of all segments in the world."""
-        model, q = result._model(), result.q
+        model, q = result.require_model(), result.q
         places = [model.pose(marker, q)[1] for marker in (*(b.at(node=0) for b in self.bodies), self.end)]
         return np.stack(places, axis=1)
 
@@ -233,7 +233,7 @@ class SlenderBody:
     def tension(self, result: Result) -> Array:
         """Return the tensions (n, segments - 1) N at the joints between segments: forces along the line there."""
         found = np.empty((len(result.q), len(self.joints)))
-        model = result._model()
+        model = result.require_model()
         for k, joint in enumerate(self.joints):
             R = model.pose(self.bodies[k + 1].at(node=0), result.q)[0]
             step = self.points[k + 2] - self.points[k + 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..bodies.nodal_matrices import rigid_motions
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
-from .structure import Structure
+
+if TYPE_CHECKING:
+    from .structure import Structure
 
 __all__ = ["mean_region", "rigid_region"]
 

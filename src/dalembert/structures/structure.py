@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..bodies.body import inertia_matrix
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.nodal_matrices import check_total_mass, checked_matrix, lumped_mass_matrix, rigid_motions
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
 from ..provenance import recorded_method
+from . import node_coupling
+from .beam_elements import Beams
+from .geometric_stiffness import stiffening_of
+from .mode_report import report_of
 
 if TYPE_CHECKING:
-    from .beam_elements import Beams
     from .finite_element import Elements
     from .mode_sets import ModeSet
 
@@ -110,8 +114,6 @@ class Structure:
     @property
     def beams(self) -> Beams | None:
         """The beam elements, if it is made of them."""
-        from .beam_elements import Beams
-
         return self.elements if isinstance(self.elements, Beams) else None
 
     @property
@@ -179,8 +181,6 @@ class Structure:
         centre : (3,) m
             Centre of mass from the node.
         """
-        from ..bodies.body import inertia_matrix
-
         item = f"{ITEM}, mass at node"
         place = self.node(node)
         m = finite_number(mass, item=item, field="mass")
@@ -216,9 +216,7 @@ class Structure:
             The node to tie them to, which must have rotations; or a place, where a new node is put as the last one;
             default the middle of the nodes.
         """
-        from .node_coupling import rigid_region
-
-        return rigid_region(self, nodes, at)
+        return node_coupling.rigid_region(self, nodes, at)
 
     @recorded_method("structure")
     def mean_region(self, nodes: ArrayLike, at: Any = None, *, weights: ArrayLike | None = None) -> Structure:
@@ -234,9 +232,7 @@ class Structure:
         weights : (k,)
             Default equal.
         """
-        from .node_coupling import mean_region
-
-        return mean_region(self, nodes, at, weights)
+        return node_coupling.mean_region(self, nodes, at, weights)
 
     # ---- reduction
 
@@ -263,8 +259,6 @@ class Structure:
         load_nodes : nodes
             Where loads act that stiffen (or soften) it too: outboard joints.
         """
-        from .geometric_stiffness import stiffening_of
-        from .mode_report import report_of
         from .mode_sets import CantileverModes, ModeSet
 
         chosen = CantileverModes() if modes is None else modes

@@ -88,8 +88,7 @@ class SystemDisplay:
         -------
         Viewer, or in a notebook a widget
         """
-        from ..view.web import view_system
-        from ..view.web.scenes import SceneOptions
+        from ..view.web import SceneOptions, view_system
 
         wanted = SceneOptions(view=view, inertia=inertia, exaggerate=exaggerate)
         return view_system(
@@ -128,8 +127,7 @@ class SystemDisplay:
         Viewer
             Its `close` ends the run.
         """
-        from ..view.web import play_system
-        from ..view.web.scenes import SceneOptions
+        from ..view.web import SceneOptions, play_system
 
         wanted = SceneOptions(view=view, speed=speed)
         system = cast("System", self)

@@ -34,6 +34,7 @@ from .connect import connect
 from .display import SystemDisplay
 from .drive import angles_of, drive, place_of
 from .initial_values import AttitudeInput, BodyPlacement, Initial, set_body_start, set_joint_start
+from .topology import Forest, with_massless_links
 
 if TYPE_CHECKING:
     from ..closure.mobility_analysis import Mobility
@@ -558,8 +559,6 @@ class System(SystemDisplay):
 
     def forest(self) -> Forest:
         """Return the computational forest: spanning trees, loop constraints, numbering (see `topology`)."""
-        from .topology import Forest, with_massless_links
-
         return Forest(with_massless_links(self))
 
     def check(self) -> Mobility:
@@ -572,14 +571,9 @@ class System(SystemDisplay):
         AssemblyError
             If the loops cannot be closed: says which connections stay open and by how much.
         """
-        from ..closure.mobility_analysis import mobility
+        from ..linear.system_check import check_system
 
-        found = mobility(self)
-        if found.model.flexible_names:
-            from ..linear.mode_suitability import check_mode_sets
-
-            found = replace(found, notes=(*found.notes, *check_mode_sets(self)))
-        return found
+        return check_system(self)
 
     @overload
     def compile(self) -> Model: ...
@@ -720,11 +714,6 @@ class System(SystemDisplay):
         return found
 
     def _suggest(self, name: str) -> str:
-        import difflib
-
         known = [GROUND, *self.bodies, *self.connections, *self.couplings, *self.forces]
         known += [m.name for b in (self.ground, *self.bodies.values()) for m in b.markers.values()]
-        close = difflib.get_close_matches(name, known, n=3)
-        if close:
-            return "did you mean " + " or ".join(repr(c) for c in close) + "?"
-        return "no body, marker or connection has that name"
+        return did_you_mean(name, known) or "no body, marker or connection has that name"

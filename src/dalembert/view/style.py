@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MissingPackageError, ModelError
-from ..io.safe_files import replacing
+from ..files.safe_files import replacing
 
 __all__ = [
     *("FAINT", "INK", "PALETTE", "PAPER"),

@@ -88,8 +88,8 @@ def test_an_interrupted_run_goes_on_with_the_same_bits(monkeypatch: pytest.Monke
     whole = da.simulate(roundabout(), 4.0, rtol=1e-8, atol=1e-10)
     go, pressed = Run._keep_compound_branches, []
 
-    def press(self: Run, rows: Any) -> Any:
-        kept = go(self, rows)
+    def press(self: Run, rows: Any, branches: Any) -> Any:
+        kept = go(self, rows, branches)
         if self.integrator.t > 1.5 and not pressed:
             pressed.append(self.integrator.t)
             self.interrupt.flag.set = True

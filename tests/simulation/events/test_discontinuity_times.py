@@ -247,14 +247,14 @@ def test_drives_that_are_smooth_enough_run() -> None:
 def test_resumed_runs_land_on_the_same_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     s = by_formula("where(sin(20*t) > 0, 1, -1) - 3*s")
     whole = da.simulate(s, 4.0)
-    original = run.Run._until
+    original = run.Run._take_steps
 
-    def until(self: Any) -> float:
+    def take_steps(self: Any, until: float, steps: int) -> Any:
         self.interrupt.flag.set = self.integrator.t > 1.7
-        return original(self)
+        return original(self, until, steps)
 
     with monkeypatch.context() as patch:
-        patch.setattr(run.Run, "_until", until)
+        patch.setattr(run.Run, "_take_steps", take_steps)
         patch.setattr(run, "MAX_CHUNK_STEPS", 16)
         partial = da.simulate(s, 4.0)
     assert partial.status == "interrupted" and partial.t[-1] < 3.5

@@ -607,7 +607,7 @@ def test_an_output_that_fails_is_named_and_chained() -> None:
 
 
 def test_an_event_whose_output_is_noise_is_noted_and_left_alone() -> None:
-    """Its sign changes between any two times: after a first step full of them it is not looked for any more."""
+    """Its sign changes between any two times: after a first step full of them it is ignored."""
     s = sliding_block()
     s.connect("k", da.JointSpring(stiffness=1.0), "X")
     s.initial("X", position=0.1)
@@ -619,4 +619,4 @@ def test_an_event_whose_output_is_noise_is_noted_and_left_alone() -> None:
 
     result = da.simulate(s, 20.0, events=[da.Event("noise", noise)])
     assert result.status == "finished" and len(asked) < 200_000
-    assert sum("'noise'" in note and "not looked for any more" in note for note in result.stats.notes) == 1
+    assert sum("'noise'" in note and "is ignored from there" in note for note in result.stats.notes) == 1

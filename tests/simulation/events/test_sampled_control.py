@@ -110,7 +110,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Any, monkeypatch:
     from dalembert.simulation.run import Run
 
     whole = da.simulate(slide(), 3.0, control=NOISY)
-    original = Run._until
+    original = Run._pause_time
 
     def until(self: Run) -> float:
         found = original(self)
@@ -118,7 +118,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Any, monkeypatch:
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "_until", until)
+        patch.setattr(Run, "_pause_time", until)
         partial = da.simulate(slide(), 3.0, control=NOISY, on_error="return")
         streamed = da.simulate(slide(), 3.0, control=NOISY, stream=tmp_path / "run")
     assert partial.status == streamed.status == "interrupted"
@@ -166,7 +166,7 @@ def test_events_do_not_shift_samples() -> None:
         ({"period": 0.1}, "it belongs to a control"),
         ({"control": feedback, "delay": 0.1}, "give period"),
         ({"control": feedback, "period": -1.0}, "must be positive"),
-        ({"control": NOISY, "period": 0.1}, "period of its own"),
+        ({"control": NOISY, "period": 0.1}, "its own period"),
         ({"control": 3.0}, "function of a State"),
     ],
 )

@@ -200,7 +200,7 @@ def test_a_slider_crank_moves_as_the_equations_of_its_bodies_say_wherever_it_is_
         seen += 1
     assert seen > 10
     assert abs(result["energy.balance"]).max() < 1e-6
-    assert any("friction of D follows loads that are not unique" in note for note in result.stats.notes)
+    assert any("friction of D depends on loads that are not unique" in note for note in result.stats.notes)
 
 
 def test_loops_end_where_they_do_whatever_is_cut():
@@ -270,7 +270,7 @@ def test_friction_and_load_are_found_together():
 
 def test_a_gain_above_one_is_reported():
     result = da.simulate(high_slide(0.3, 0.08, 2.0), 1.0)
-    assert any("follows its own load with a gain of 1.5" in note for note in result.stats.notes)
+    assert any("depends on its own load with a gain of 1.5" in note for note in result.stats.notes)
     assert result["guide.friction"] == pytest.approx(-1.2)  # of 1.2 and 6 the one nearer to none
 
 

@@ -57,13 +57,13 @@ def mind_the_laws(result: da.Result) -> int:
     for number in np.unique(rows.group):
         k = np.flatnonzero(rows.group == number)
         speed = np.linalg.norm(u[:, k], axis=1)
-        moving = (speed > 1e-5) & ~event & rows.rubs[k].any() & ~_stopped(result, rows, k).any(axis=1)
+        moving = (speed > 1e-5) & ~event & rows.has_friction[k].any() & ~_stopped(result, rows, k).any(axis=1)
         power = sliding[:, k] * u[:, k]
         size = np.linalg.norm(power, axis=1, keepdims=True)
         law = -sliding[:, k] * power / np.where(size > 0, size, 1.0)
         assert effort[moving][:, k] == pytest.approx(law[moving], abs=1e-6 * (1.0 + np.abs(law).max()))
         still = (speed == 0.0) & ~event
-        free = still & ~shared & ~_stopped(result, rows, k).any(axis=1) & rows.rubs[k].any()
+        free = still & ~shared & ~_stopped(result, rows, k).any(axis=1) & rows.has_friction[k].any()
         within = np.linalg.norm(effort[free][:, k] / np.maximum(static[free][:, k], 1e-7), axis=1)
         assert (within <= 1.0 + 1e-5).all()
         resting += int(still.sum()) * len(k)
@@ -82,8 +82,10 @@ def _bounds(result: da.Result) -> tuple[Array, Array, NDArray[np.bool_]]:
     for some, conditions in result.conditions(result.t):
         states = result.t[some], result.q[some], result.v[some], result.x[some]
         loads = rows.loads(model.report(["signals"], *states, conditions=conditions)["signals"])
-        sliding[some], static[some] = rows.frictions(conditions, loads)
-        shared[some] = (conditions.parameters[rows.mode[rows.rubs & rows.alone]] == 0).sum() > len(conditions.locked)
+        sliding[some], static[some] = rows.friction_limits(conditions, loads)
+        shared[some] = (
+            conditions.parameters[rows.mode[rows.has_friction & rows.has_scalar_friction]] == 0
+        ).sum() > len(conditions.locked)
     return sliding, static, shared
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.numerics.cone_qp import solve_ellipsoid_qp, within_ellipsoid
+from dalembert.numerics.quadratic_programs import solve_ellipsoid_qp, within_ellipsoid
 from dalembert.simulation.friction.holding_margin import HoldingLimits
 
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...numerics.rank import numerical_rank, singular_values
 from ..scaled_equations import CoordinateMeasure, ScaledEquations
 from .solution_path import Path, SolutionPoint, cubic, illinois_root
 
@@ -68,8 +69,7 @@ class PathTracer:
 
     def nullity(self, q: Array) -> int:
         """Return how many independent motions there are at q (nq,)."""
-        s = np.linalg.svd(self.closed.jacobian(q)[:, self.free], compute_uv=False)
-        return self.n - int((s > SINGULAR_TOL * max(1.0, float(s.max(initial=0.0)))).sum())
+        return self.n - numerical_rank(singular_values(self.closed.jacobian(q)[:, self.free]), SINGULAR_TOL)
 
     def look(self, q: Array, along: Array | None = None) -> SolutionPoint:
         """Return what there is at q (nq,), with the tangent that goes along another."""

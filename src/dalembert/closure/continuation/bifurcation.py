@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...numerics.rank import null_space
 from ..branch_search import distinct_configurations, levenberg_marquardt
 from .arclength import PathTracer
 from .solution_path import SolutionPoint
@@ -58,14 +59,10 @@ def locate_bifurcation(tracer: PathTracer, near: SolutionPoint, *, along: bool =
     """
     closed, free = tracer.closed, tracer.free
     q, y = _polished(tracer, near) if along else (near.q, None)
-    J = closed.jacobian(q)[:, free]
-    _, s, Vt = np.linalg.svd(J)
-    rank = int((s > ZERO_TOL * max(1.0, float(s.max(initial=0.0)))).sum())
-    mobility = tracer.n - rank
+    N = null_space(closed.jacobian(q), ZERO_TOL, free=free)
+    mobility = N.shape[1]
     if mobility < 2:
         return None
-    N = np.zeros((closed.nv, mobility))
-    N[free] = Vt[rank:].T
     found = _second_order(tracer, q, N, near.basis @ y) if mobility == 2 and y is not None else None
     if found is None:
         found = _around(tracer, q, N)

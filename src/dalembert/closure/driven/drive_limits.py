@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from ...connections.drives import Drive
 from ...connections.joints import Joint
-from ...errors import AssemblyError
+from ...errors import AssemblyError, listed
 from ...model import Model
+from ...numerics.rank import numerical_rank, singular_values
 from ..assembly import close_loops
 from ..loop_solver import LoopSolver
 from ..named_velocities import named_velocities
-from ..scaling import Scaling, singular_values
+from ..scaling import Scaling
 
 __all__ = ["limit_reached", "unreachable_drive"]
 
@@ -42,7 +43,7 @@ def limit_reached(model: Model, t: float, q: Array, v: Array, given: BoolArray) 
     if not model.joint_drives or not len(s):
         return ""
     # of bodies without mass the model does not know its independent rows
-    independent = len(model.independent_rows) or int((s > _REDUNDANT * s[0]).sum())
+    independent = len(model.independent_rows) or numerical_rank(s, _REDUNDANT, 0.0)
     usual = min(independent, int((~given).sum()))
     if not usual:
         return ""
@@ -126,6 +127,5 @@ def _stretched(model: Model, q: Array, given: BoolArray, t: float) -> list[str]:
 def _sentence(model: Model, drive: Drive, limit: float, stretched: list[str]) -> str:
     joint = drive.connection.element
     unit = joint.coordinate_units[drive.coordinate] if isinstance(joint, Joint) else ""
-    names = [repr(name) for name in stretched[:6]]
-    links = f"{', '.join(names[:-1])} and {names[-1]} are" if len(names) > 1 else f"{''.join(names)} is"
+    links = f"{listed(stretched[:6])} {'are' if len(stretched) > 1 else 'is'}"
     return f"{drive.name!r} cannot go beyond {limit:.6g} {unit}: {links} stretched or folded there."

@@ -17,10 +17,11 @@ from ...connections.drives import Drive, PoseDrive
 from ...connections.joints import Joint
 from ...errors import AssemblyError, ModelError, SingularityError
 from ...model import Model, as_model
+from ...numerics.rank import singular_values
 from ...system import System
 from ..assembly import close_loops
 from ..loop_solver import LoopSolver
-from ..scaling import Scaling, singular_values
+from ..scaling import Scaling
 from ..starts.coordinate_targets import body_pose_targets
 from ..starts.start_values import StartValues, within_limits
 from ..velocity_projection import consistent_accelerations, consistent_velocities

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checks import checked
+from ...numerics.rank import null_space
 from ..equations import Equations
 from ..scaled_equations import CoordinateMeasure, ScaledEquations, measures_of
 
@@ -47,10 +48,7 @@ def best_driving_coordinates(equations: Equations, q: Array, t: float = 0.0) -> 
 
 def best_drives(closed: ScaledEquations, q: Array, measures: tuple[CoordinateMeasure, ...]) -> tuple[str, ...]:
     """Return the names among `measures` that can be driven from q (nq,); see `best_driving_coordinates`."""
-    _, s, Vt = np.linalg.svd(closed.jacobian(q)[:, closed.free])
-    rank = int((s > 1e-8 * max(1.0, float(s.max(initial=0.0)))).sum())
-    N = np.zeros((closed.nv, len(Vt) - rank))
-    N[closed.free] = Vt[rank:].T
+    N = null_space(closed.jacobian(q), free=closed.free)
     if not N.shape[1] or not measures:
         return ()
     rows = np.array([m.row(q) * closed.scales / m.scale for m in measures]) @ N

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...connections.drives import Drive
 from ...model import Model
-from ..scaling import closure_rank, singular_values
+from ...numerics.rank import numerical_rank, singular_values
 
 __all__ = ["Prescribed"]
 
@@ -71,7 +71,7 @@ class Prescribed:
                     free[list(columns)] = False
                 if row >= 0 and k == without:
                     rows[row] = False
-            return int(free.sum()) - closure_rank(singular_values(J[np.ix_(rows, free)]))
+            return int(free.sum()) - numerical_rank(singular_values(J[np.ix_(rows, free)]))
 
         number = left(None)
         return number, tuple(d.name for k, d in enumerate(self.drives) if left(k) == number)

@@ -27,6 +27,7 @@ from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
 from ...errors import ModelError
 from ...model import Model
+from ...numerics.rank import ROW_RANK_TOL, truncated_svd
 from ..relative_pose import RelativeMotion, relative
 
 __all__ = ["ALL_COORDINATES", "ChainPreference", "ChainRateTarget", "ChainTarget", "chain_target"]
@@ -95,8 +96,7 @@ class ChainTarget:
         Y = scale * chain.programs.at(inner)[2][:, np.isnan(self.asked)]
         V = scale * seen.jacobian
         if Y.shape[1]:
-            U, s, _ = np.linalg.svd(Y, full_matrices=False)
-            U = U[:, s > 1e-9 * s.max(initial=0.0)]
+            U = truncated_svd(Y, ROW_RANK_TOL)[0]
             V = V - U @ (U.T @ V)
         return np.asarray(V)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...checks import checked, finite_array, finite_number, shape_of
 from ...errors import ModelError
+from ...numerics.rank import ROW_RANK_TOL, numerical_rank
 from ...rotation import as_rotation_matrix, quaternion, quaternion_from_matrix, unit_vector
 from ..formulas.expressions import Program
 from ..formulas.kinematic_programs import PosePrograms, motion_columns, typical_length
@@ -361,7 +362,7 @@ class KinematicChain(Constraint):
         """Return Y^+ (n, 6) on [w; v] of the second marker, and the motions (n, k) that do not move it, orthonormal."""
         scale = np.array([self.length] * 3 + [1.0] * 3)
         U, s, Vt = np.linalg.svd(scale[:, None] * self.programs.at(gamma)[2])
-        rank = int((s > 1e-9 * s.max(initial=0.0)).sum())
+        rank = numerical_rank(s, ROW_RANK_TOL, 0.0)
         return (Vt[:rank].T / s[:rank]) @ U[:, :rank].T * scale, Vt[rank:].T
 
     def error(self, rotation: Array, position: Array, inner: Array) -> tuple[Array, Array]:

@@ -246,17 +246,17 @@ class AxisAngle(Constraint):
     axis_1, axis_2 : str or (3,)
         In axes of the first and of the second marker.
     angle : float, rad
-        Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations. With `operating_point`, any.
+        Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations. With `about`, any.
     about : str or (3,)
         An axis of the first marker, about which the angle is a turn, from the first axis to the second seen along it.
 
-    Row: cos(angle between the axes) = cos(angle), or with `operating_point` the turn itself, whole turns apart: neither
+    Row: cos(angle between the axes) = cos(angle), or with `about` the turn itself, whole turns apart: neither
     of the axes may come to lie along it. A drive prescribes the angle. Where joints between the two bodies let them
     turn about one axis only, and both axes are perpendicular to it, a driven angle is a turn about that axis, to the
     side that start values are nearer to (where they say nothing, as the first joint turns), and may pass 0, pi and any
     number of turns. Elsewhere, as at a ball joint, two axes that meet do not tell on which side to go on; there a run
     ends with an error that says so, or with a note if it turned back: keep the angle between 0 and pi, or give
-    `operating_point`.
+    `about`.
     """
 
     axis_1: Any = "x"

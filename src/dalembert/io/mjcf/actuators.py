@@ -24,6 +24,7 @@ import numpy as np
 
 from ...connections.elements.built_in import SpringDamper
 from ...connections.elements.element import Element
+from ...errors import listed
 
 if TYPE_CHECKING:
     from .reader import Reading
@@ -166,8 +167,7 @@ def add_actuators(reading: Reading) -> None:
         if why:
             refused[why].append(own or str(k))
     for why, names in refused.items():
-        some = ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-        reading.left.append(f"actuator {some}: {why}")
+        reading.left.append(f"actuator {listed(names)}: {why}")
 
 
 def _add_actuator(reading: Reading, k: int, own: str) -> str:

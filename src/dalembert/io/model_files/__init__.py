@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import FileError, ModelError
+from ...files.safe_files import replacing
 from ...system import System
-from ..safe_files import replacing
 from .reader import system_of
 from .text import MAX_SIZE, SourcePosition, dumped, parsed, path_below
 from .writer import tree_of

@@ -6,12 +6,12 @@ may be anything, so that ``crank + 0.01`` is a length and ``2*crank`` whatever t
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ...checks import did_you_mean
 from ...errors import ModelError
 from ...parameters import Expression, applied, plain_value
 from ...units import FREE, Dimension, dimension_text, same_dimension, unit_of
@@ -177,10 +177,8 @@ class _Parser:
         if kind == "name" and token in ("pi", "tau"):
             return Term(getattr(math, token))
         if token not in self.names:
-            near = difflib.get_close_matches(token, list(self.names), 2)
             known = f"known are {', '.join(map(repr, self.names))}" if self.names else "the file has no parameters"
-            remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else known
-            raise ModelError("expression", "name", token, remedy)
+            raise ModelError("expression", "name", token, did_you_mean(token, self.names, most=2) or known)
         return self.names[token]
 
     def _number(self, token: str) -> Term:

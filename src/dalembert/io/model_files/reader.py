@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from ...bodies.body import Body
 from ...bodies.markers import Marker
+from ...checks import did_you_mean
 from ...connections.constraints.mimic import Mimic
 from ...errors import DalembertError, FileError
 from ...system import System
@@ -194,8 +194,7 @@ class _Reader:
             if name is None:
                 raise FileError(str(where), "end", dict(value), "give a name, or 'body' and 'at'")
             if name != self.system.ground.name and name not in self.system.bodies:
-                near = difflib.get_close_matches(str(name), list(self.system.bodies), 2)
-                remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "there is no such body"
+                remedy = did_you_mean(str(name), self.system.bodies, most=2) or "there is no such body"
                 raise FileError(str(value.places["body"]), "body", name, remedy)
             body = self.system.body_called(str(name))
             at, rotation, shape, arm = self._frame(value, where)
@@ -245,8 +244,7 @@ class _Reader:
         given = _mapped(data, where)
         kind = given.get("type")
         if not isinstance(kind, str) or kind not in known_kinds():
-            near = difflib.get_close_matches(str(kind), list(known_kinds()), 3)
-            remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "give the name of an element"
+            remedy = did_you_mean(str(kind), known_kinds()) or "give the name of an element"
             raise FileError(str(given.places.get("type", where)), "type", kind, remedy)
         arguments = {
             key: self._argument(value, given.places.get(key, where), unit_for(str(kind), key))
@@ -352,8 +350,7 @@ def _mapped(data: Any, where: SourcePosition) -> LocatedMapping:
 def _check_keys(data: LocatedMapping, known: tuple[str, ...], item: str) -> None:
     for key in data:
         if key not in known:
-            near = difflib.get_close_matches(key, known, 2)
-            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"{item} has {', '.join(known)}"
+            hint = did_you_mean(key, known, most=2) or f"{item} has {', '.join(known)}"
             raise FileError(str(data.places[key]), "key", key, hint)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import structures
 from ...bodies import shapes
 from ...bodies.flexible_body import FlexibleBody
 from ...bodies.geometric_stiffening import SecondOrderLine, Stiffening
@@ -45,8 +46,6 @@ def known_kinds() -> Mapping[str, Callable[..., Any]]:
 
 
 def _structures() -> dict[str, Callable[..., Any]]:
-    from ... import structures
-
     names = (
         "Material", "Section", "beam", "frame", "Member", "CantileverModes", "FreeModes", "CraigBampton", "Guyan",
         "GivenModes", "Structure", "plate_structure", "frame_structure", "beam_segment",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...bodies.markers import Marker
 from ...connections.joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ...errors import ModelError
-from ...rotation import unit_vector
+from ...rotation import skew, unit_vector
 from ...system import System
 from ..sdf.fields import Pose, inverse, numbers, pose_of, times, words
 from ..unique_names import free_name
@@ -114,7 +114,7 @@ def _carrying(a: Array, b: Array) -> Array:
         side /= np.linalg.norm(side)
         half: Array = 2 * np.outer(side, side) - np.eye(3)
         return half
-    K = np.array([[0, -cross[2], cross[1]], [cross[2], 0, -cross[0]], [-cross[1], cross[0], 0]])
+    K = skew(cross)
     turn: Array = np.eye(3) + K + K @ K / (1 + dot)
     return turn
 

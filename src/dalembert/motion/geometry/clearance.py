@@ -183,7 +183,7 @@ def clearance(
     at_least = finite_number(at_least, item=_ITEM, field="at_least")
     if at_least < 0:
         raise ModelError(_ITEM, "at_least", at_least, "give zero or a distance to be kept, m")
-    model = result._model()
+    model = result.require_model()
     system = model.system
     parts: dict[str, list[Convex]] = {}
     remarks: list[str] = []
@@ -205,7 +205,7 @@ def clearance(
 def _chosen(
     result: Result, between: Iterable[Sequence[str]] | None, parts: dict[str, list[Convex]]
 ) -> tuple[Pair, ...]:
-    system = result._model().system
+    system = result.require_model().system
     if between is not None:
         pairs: list[Pair] = []
         for given in between:
@@ -234,7 +234,7 @@ def _chosen(
 
 def _between(result: Result, q: Array, pair: Pair, parts: dict[str, list[Convex]]) -> tuple[Array, Array]:
     """Return distances (n,) and nearest points (n, 2, 3) of two bodies at configurations q (n, nq)."""
-    model = result._model()
+    model = result.require_model()
     (R, p), (S, r) = (model.pose(name, q) for name in pair)
     best, points = np.full(len(q), np.inf), np.zeros((len(q), 2, 3))
     for one in parts[pair[0]]:

@@ -140,7 +140,7 @@ def instant_centres(result: Result, bodies: Iterable[object] | None = None) -> I
     item = "instant_centres"
     if not isinstance(result, Result):
         raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
-    wanted = ("ground", *result._model().system.bodies) if bodies is None else tuple(bodies)
+    wanted = ("ground", *result.require_model().system.bodies) if bodies is None else tuple(bodies)
     frames = {frame.body.name: frame.body.origin for frame in (find_frame(result, b, item, "bodies") for b in wanted)}
     names = tuple(frames)
     if len(names) < 2:

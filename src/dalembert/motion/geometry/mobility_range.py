@@ -17,6 +17,7 @@ from ...closure.scaled_equations import CoordinateMeasure, measures_of, named
 from ...closure.scaling import Scaling
 from ...errors import ModelError
 from ...model import Model, as_model
+from ...numerics.rank import significant
 from ...result import TIME, Axis, Result
 from ...system import System
 from ..circuit import Circuit
@@ -26,7 +27,6 @@ __all__ = ["MobilityRange", "mobility_range"]
 
 Array = NDArray[np.float64]
 
-ZERO_TOL = 1e-8  # as in `closure_rank`
 _PARTS = 4096
 
 
@@ -166,7 +166,7 @@ def _verdict(J: Array) -> tuple[NDArray[np.intp], Array]:
     if not J.shape[1] or not n:
         return np.full(len(J), n, dtype=np.intp), np.full(len(J), np.inf)
     s = np.linalg.svd(J, compute_uv=False)
-    rank = (s > ZERO_TOL * np.maximum(1.0, s[:, :1])).sum(1)
+    rank = significant(s).sum(1)
     least = np.where(rank > 0, s[np.arange(len(s)), np.maximum(rank - 1, 0)], np.inf)
     return n - rank, least
 

@@ -202,13 +202,15 @@ class _Moment:
         times = slice(row, row + 1)
         states = (part[times] for part in (result.t, result.q, result.v, result.x))
         known = {"a": result["a"][times]} if accelerations else {}
-        self._one = Result(result._model(), *states, stored=known, conditions=result.conditions, axis=result.axis)
+        self._one = Result(
+            result.require_model(), *states, stored=known, conditions=result.conditions, axis=result.axis
+        )
         self._base, self.accelerations = base, accelerations
         self._motions: dict[str, RelativeFrameMotion] = {}
 
     def motion(self, body: Body | str) -> RelativeFrameMotion:
         """Return the motion of a body."""
-        body = self._one._model().system.body_called(body) if isinstance(body, str) else body
+        body = self._one.require_model().system.body_called(body) if isinstance(body, str) else body
         if body.name not in self._motions:
             self._motions[body.name] = RelativeFrameMotion.of(
                 self._one, body.origin, self._base, rates=1 + self.accelerations
@@ -246,7 +248,7 @@ class _Moment:
 
 def _joints(result: Result) -> list[tuple[str, list[Marker]]]:
     """Return all joints with their two ends."""
-    connections = result._model().system.connections.values()
+    connections = result.require_model().system.connections.values()
     return [(c.name, [c.first, c.second]) for c in connections if isinstance(c.element, Joint)]
 
 

@@ -25,9 +25,9 @@ def find_frame(result: Result, frame: object, item: str, field: str) -> Marker:
     """Return the marker of a result's own model that the user means, or raise a `ModelError`."""
     if not isinstance(result, Result):
         raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
-    model = result._model()
+    model = result.require_model()
     try:
-        return model._found(item, frame)  # type: ignore[arg-type]
+        return model.checked_marker(item, frame)  # type: ignore[arg-type]
     except ModelError as error:
         if error.field == "point":
             raise
@@ -103,7 +103,7 @@ class RelativeFrameMotion:
             "ground" if relative_to is None else relative_to.name,
             result.t,
             *(R, p, v, a, w, e),
-            result._model().length,
+            result.require_model().length,
             None if ground else relative_to,
         )
 
@@ -175,7 +175,7 @@ def _is_ground(marker: Marker) -> bool:
 
 def _absolute(result: Result, frame: Marker, rates: int) -> tuple[Array, ...]:
     def read(name: str) -> Array:
-        return result.output(FRAME_OUTPUTS[name](result._model(), frame, frame.name))
+        return result.output(FRAME_OUTPUTS[name](result.require_model(), frame, frame.name))
 
     first = [read(name) for name in ("rotation", "position", "angular_velocity", "velocity")]
     if rates < 2:

@@ -25,10 +25,10 @@ from ...checks import checked
 from ...closure.joint_velocities import cut_speeds_of_twist, speed_rows
 from ...closure.named_velocities import NamedVelocities, named_velocities
 from ...closure.scaling import Scaling
-from ...closure.velocity_projection import RANK_TOL
 from ...errors import ModelError
 from ...model import Model
 from ...model.connection_loads import weightless_loads
+from ...numerics.rank import ROW_RANK_TOL
 from ...result import Result
 from ...result.outputs.frames import common_axis
 from .interpolation import Extremes, extremes
@@ -137,7 +137,7 @@ def transmission_angle(
     item = "transmission_angle"
     if not isinstance(result, Result):
         raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
-    model = result._model()
+    model = result.require_model()
     if at not in model.connection_names or at not in model.system.connections:
         names = ", ".join(map(repr, model.system.connections))
         raise ModelError(item, "at", at, f"give a connection that passes the force on: one of {names}")
@@ -162,7 +162,7 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
 
     An effort at one coordinate and a load at another balance; how large they are is left open.
     """
-    model = result._model()
+    model = result.require_model()
     E, L = (_coordinate(model, name, field, item) for name, field in ((input, "input"), (output, "output")))
     q, n = np.asarray(result.q), len(result)
     scales = Scaling.of(model, prescribed=False).without(_driven_rows(model))
@@ -170,7 +170,11 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
     both = _balance(result, c * scales.columns, d * scales.columns, scales.columns)
     rest = scales.columns * (-both[:, :1] * c - both[:, 1:] * d)
     J = scales.rows[:, None] * model.constraint_jacobian(q, t=np.asarray(result.t)) * scales.columns
-    x = (np.linalg.pinv(J.swapaxes(1, 2), rcond=RANK_TOL) @ rest[:, :, None])[:, :, 0] if model.nc else np.zeros((n, 0))
+    x = (
+        (np.linalg.pinv(J.swapaxes(1, 2), rcond=ROW_RANK_TOL) @ rest[:, :, None])[:, :, 0]
+        if model.nc
+        else np.zeros((n, 0))
+    )
     missing = np.abs(np.einsum("nij,ni->nj", J, x) - rest).max(axis=1) > 1e-6 * np.abs(rest).max(axis=1)
     if missing.all():
         remedy = (
@@ -258,7 +262,7 @@ def _driven(model: Model, at: str, output: str, body: str | None, item: str) -> 
 
 def _velocity(result: Result, driven: str, frame: str, point: Array) -> Array:
     """Return the velocity (n, 3) m/s of points (n, 3) m of a body relative to another; where it is zero, its rate."""
-    system = result._model().system
+    system = result.require_model().system
     bodies = [RelativeFrameMotion.of(result, system.body_called(name).origin) for name in (driven, frame)]
 
     def of(level: int) -> Array:

@@ -134,7 +134,7 @@ def rate_pair(result: Result, what: str, item: str) -> tuple[Array, Array, str]:
         raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
     if not isinstance(what, str):
         raise ModelError(item, "output", what, "give a name such as 'A' or 'slider.position.x'")
-    model = result._model()
+    model = result.require_model()
     joint = what.removesuffix(".position").removesuffix(".speed")
     try:
         output = Output.of(model, f"{joint}.speed")

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...numerics.rank import significant
 from .equations import BoolArray, IkEquations, IndexArray
 from .nearest_configuration import minimize_on_constraints, project_onto_rows
 from .solvers import IkOutcome, solve_bounded
@@ -232,7 +233,7 @@ class MultistartSearch:
         reach = self.reach
         J = reach.jacobian(q, which)[:, ~reach.sided]
         s = np.linalg.svd(J, compute_uv=False)
-        rank = (s > _NARROW * np.maximum(s[:, :1], 1e-12)).sum(1)
+        rank = significant(s, _NARROW, 1e-12).sum(1)
         left: IndexArray = len(reach.columns) - rank
         return left
 

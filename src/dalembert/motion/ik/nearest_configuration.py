@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...numerics.rank import significant
 from .equations import BoolArray, IkEquations, IndexArray
 from .solvers import IkOutcome, solve_symmetric
 
@@ -130,7 +131,7 @@ def _frame(A: Array, bound: BoolArray, g: Array) -> tuple[Array, Array]:
     order = np.argsort(~bound, axis=1, kind="stable")[:, :most]
     units = np.eye(n)[order] * np.take_along_axis(bound, order, axis=1)[:, :, None]
     U, s, Vt = np.linalg.svd(np.concatenate([A, units], axis=1))
-    real = s > _NARROW * np.maximum(s[:, :1], 1e-6)
+    real = significant(s, _NARROW, 1e-6)
     inverse = np.where(real, 1.0 / np.where(real, s, 1.0), 0.0)
     size = s.shape[1]
     nu = -(U[:, :, :size] @ (inverse * (Vt[:, :size] @ g[:, :, None])[:, :, 0])[:, :, None])[:, :, 0]

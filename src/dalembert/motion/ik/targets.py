@@ -92,7 +92,7 @@ def goals_of(model: Model, targets: Mapping[Any, Any], item: str) -> tuple[list[
     goals: list[CheckedTarget] = []
     counts: dict[str, int] = {}
     for marker, given in targets.items():
-        found = model._found(item, marker)
+        found = model.checked_marker(item, marker)
         name = found.name
         target = Target.of(given, f"{item}: target of {name!r}")
         before = len(goals)
@@ -115,7 +115,7 @@ def _read(
 ) -> None:
     """Append the goals of one target, and note the sizes of its batch axes."""
     what = f"{item}: target of {name!r}"
-    reference = None if target.relative_to is None else model._found(item, target.relative_to)
+    reference = None if target.relative_to is None else model.checked_marker(item, target.relative_to)
     weight = positive(what, weight=target.weight)["weight"]
     axis, letters = np.zeros(3), ""
     for kind in ("position", "rotation", "angles", "direction"):

@@ -14,11 +14,11 @@ from ...checks import checked, finite_array, finite_number, random_generator, sh
 from ...closure.assembly import assemble
 from ...closure.driven.prescribed_velocities import Prescribed
 from ...closure.equations import RelativeEquations
-from ...closure.null_space import null_space
 from ...closure.scaled_equations import ScaledEquations, measures_of, named
 from ...connections.connection import Connection
 from ...errors import ModelError
 from ...model import Model, as_model
+from ...numerics.rank import null_space
 from ...rotation import as_rotation_matrix, axis_angle, quaternion_from_matrix
 from ...system import System
 from .grid_sweep import WorkspaceSweep
@@ -109,12 +109,12 @@ def workspace(
         q0_pose = q0
         if normal is not None:  # what moves in its plane only turns about its normal
             tilts = [speeds.start + k for k in range(3) if k != normal]
-            N = null_space(closed.jacobian(q0), model.nv, closed.free)
+            N = null_space(closed.jacobian(q0), free=closed.free)
             held[tilts] = np.abs(N[tilts]).max(initial=0.0) < 1e-9
     poses = np.tile(q0_pose, (int(np.prod([len(v) for v in values])), 1))
     for axis, column in zip(axes, np.meshgrid(*values, indexing="ij"), strict=True):
         poses[:, span.start + 4 + _AXES.index(axis)] = column.ravel()
-    mobility = null_space(closed.jacobian(q0), model.nv, closed.free).shape[1]
+    mobility = null_space(closed.jacobian(q0), free=closed.free).shape[1]
     columns = [speeds.start + 3 + _AXES.index(axis) for axis in axes]
     if rotation is not None:
         columns += [speeds.start + normal] if normal is not None else [speeds.start + k for k in range(3)]

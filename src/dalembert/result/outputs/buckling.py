@@ -11,9 +11,10 @@ from ...bodies.body import Body
 from ...checks import checked
 from ...errors import ModelError
 from ...model import Model
+from ...numerics.rank import ROW_RANK_TOL, null_space
 from ...structures import Structure
 from .deformation_recovery import loaded_shapes
-from .flexible_nodes import _flexible
+from .flexible_nodes import flexible_body_of
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -64,7 +65,7 @@ def buckling_factors(result: Result, body: Any) -> Array:
     >>> bool(abs(da.buckling_factors(result, "strut")[0] - 2.0) < 0.05)
     True
     """
-    part = _flexible(result, body, ITEM)[1]
+    part = flexible_body_of(result, body, ITEM)[1]
     return factors_of(result._motion, part)
 
 
@@ -99,7 +100,7 @@ def _space(model: Model, part: Body) -> tuple[Array, Array]:
     rows = _pins(model, part)
     scale = np.append(1 / np.sqrt(np.diag(flexible.modal_stiffness)), np.ones(3))
     scale[:nm] *= 1 / scale[:nm].max(initial=0.0) if nm else 1.0
-    allowed = _null_space(rows, scale) if len(rows) else np.eye(nm + 3)[:, :nm]
+    allowed = scale[:, None] * null_space(rows * scale, ROW_RANK_TOL, 0.0) if len(rows) else np.eye(nm + 3)[:, :nm]
     stiffness = allowed[:nm].T @ flexible.modal_stiffness @ allowed[:nm]
     values, vectors = np.linalg.eigh((stiffness + stiffness.T) / 2)
     kept = values > _RIGID * values[-1]
@@ -121,11 +122,3 @@ def _pins(model: Model, part: Body) -> Array:
         rows.append((np.eye(3) - np.outer(line, line)) @ (shape - shapes[0]))
     assert part.flexible is not None
     return np.concatenate(rows) if rows else np.zeros((0, part.flexible.nm + 3))
-
-
-def _null_space(rows: Array, scale: Array) -> Array:
-    """Return a basis of what rows leave; `scale`: of the unknowns, one size of each."""
-    _, sizes, right = np.linalg.svd(rows * scale)
-    rank = int((sizes > 1e-9 * sizes[0]).sum())
-    basis: Array = scale[:, None] * right[rank:].T
-    return basis

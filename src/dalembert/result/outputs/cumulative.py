@@ -80,7 +80,7 @@ class _Grid:
             values[fresh] = value(result._motion_at(knots[fresh]))
         sides = values[:-1].copy(), values[1:].copy()
         jumps = np.concatenate([result.breaks, [event.t for event in result.events]])
-        part = _INSIDE if result._model().thresholds else 0.0
+        part = _INSIDE if result.require_model().thresholds else 0.0
         for out, times, way in ((sides[0], self.begin, 1.0), (sides[1], self.end, -1.0)):
             there = np.isin(times, jumps) & (self.end > self.begin)
             if there.any():
@@ -103,7 +103,7 @@ def _powers(motion: Motion) -> Array:
 
 def _exchanges_power(result: Result) -> bool:
     """Whether anything is there that may bring or take energy: more than bodies, weights and connections at rest."""
-    model = result._model()
+    model = result.require_model()
     acted = bool(model.drives) or len(model.compiled.tables["elements"]) > 0 or bool(model.flexible_names)
     # rows of constraints and couplings may move by themselves
     acted = acted or any(isinstance(coupling.element, CustomCoupling) for coupling in model.forest.couplings)

@@ -15,8 +15,8 @@ from ...connections.connection import Connection
 from ...errors import ModelError
 from ...structures import Structure
 from ...structures.supported_structure import SupportedStructure, inertia_relief
-from .flexible_nodes import _flexible, inertia_loads
-from .output import value_of
+from .flexible_nodes import flexible_body_of, inertia_loads
+from .output import Output, value_of
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -43,7 +43,7 @@ def mode_acceleration(result: Result, body: Any) -> Array:
     body : str or Body
         Made from a structure, whose nodes its reduction kept.
     """
-    _, part, _ = _flexible(result, body, ITEM)
+    _, part, _ = flexible_body_of(result, body, ITEM)
     return loaded_shapes(result._motion, part)
 
 
@@ -72,10 +72,9 @@ def _held(structure: Structure, reference: int | None) -> SupportedStructure:
 
 def acting_on(motion: Motion, name: str) -> list[tuple[Marker, Array, Array]]:
     """Return markers on a body with the moments about them and forces (n, 3), world axes, that act there."""
-    from .lookup import find
 
     def value(name: str) -> Array:
-        return value_of(find(model, name), motion)
+        return value_of(Output.of(model, name), motion)
 
     model = motion.model
     system, found = model.system, []

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError, SingularityError
 from ...model.driven_kinematics import KinematicSweep, rates_at
+from ...numerics.rank import ROW_RANK_TOL, null_space
 from .motion import Motion
 
 __all__ = ["PrescribedMotion"]
@@ -125,8 +126,7 @@ class PrescribedMotion(Motion):
         """Return 1 where a load follows from the motion, 0 where redundant rows share it, at the first state."""
         model, still = self.model, np.zeros(self.model.nv)
         q, t = self.q[0], float(self.t[0])
-        _, s, Vt = np.linalg.svd(model.constraint_jacobian(q, t=t)[:, ~driven].T)
-        free = Vt[int((s > 1e-9 * s.max(initial=0.0)).sum()) :]
+        free = null_space(model.constraint_jacobian(q, t=t)[:, ~driven].T, ROW_RANK_TOL, 0.0).T
 
         def loads(lam: Array) -> Array:
             return model._loads_of_motion(q, still, still, t=t, lam=np.ascontiguousarray(lam))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NodalMotion",
+    "flexible_body_of",
     "inertia_loads",
     "nodal_accelerations",
     "nodal_displacements",
@@ -42,7 +43,7 @@ def nodal_displacements(result: Result, body: Any) -> Array:
     result : Result
     body : str or Body
     """
-    model, part, flexible = _flexible(result, body, "nodal displacements")
+    model, part, flexible = flexible_body_of(result, body, "nodal displacements")
     at = model._point_poses(model.nodes(part.name), result.q)[..., 9:]
     R, p = model.pose(part, result.q)
     moved: Array = (at - p[:, None]) @ R - flexible.nodes
@@ -55,7 +56,7 @@ def nodal_velocities(result: Result, body: Any) -> Array:
 
     They are those of the material in the world, as ``result["arm.tip.velocity"]`` gives them for a marker.
     """
-    model, part, _ = _flexible(result, body, "nodal velocities")
+    model, part, _ = flexible_body_of(result, body, "nodal velocities")
     V = model._point_velocities(model.nodes(part.name), result.q, result.v)
     return np.ascontiguousarray(V[..., 3:])
 
@@ -64,7 +65,7 @@ def nodal_velocities(result: Result, body: Any) -> Array:
 def nodal_accelerations(result: Result, body: Any) -> Array:
     """Return accelerations (n, nodes, 3) m/s2 of a flexible body's nodes at the times of a result, in world axes."""
     name = getattr(body, "name", body)
-    model = _flexible(result, name, "nodal accelerations")[0]
+    model = flexible_body_of(result, name, "nodal accelerations")[0]
     found = nodal_motion(model, name, result.q, result.v, result._motion.part("a"))
     assert found.acceleration is not None
     return np.ascontiguousarray(found.acceleration[..., 3:])
@@ -136,7 +137,7 @@ def nodal_loads(result: Result, body: Any) -> Array:
     left is what they miss (their sum over a mode's shape is zero).
     """
     name = getattr(body, "name", body)
-    _, part, flexible = _flexible(result, name, "nodal loads")
+    _, part, flexible = flexible_body_of(result, name, "nodal loads")
     if flexible.stiffness is None:
         raise ModelError("nodal loads", "body", name, "it needs the stiffness of its nodes, not of its modes alone")
     elastic = flexible.displacements(result[f"{name}.eta"]).reshape(len(result.q), -1) @ flexible.stiffness
@@ -164,8 +165,9 @@ def inertia_loads(motion: Motion, part: Body) -> Array:
     return taken
 
 
-def _flexible(result: Result, body: Any, item: str) -> tuple[Model, Body, FlexibleBody]:
-    model = result._model()
+def flexible_body_of(result: Result, body: Any, item: str) -> tuple[Model, Body, FlexibleBody]:
+    """Return the model of a result and one of its flexible bodies, given by name or as a `Body`."""
+    model = result.require_model()
     return model, *_named(model, body, item)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from ...checks import did_you_mean
 from ...connections.constraints.chains import KinematicChain
 from ...connections.constraints.geometric import Constraint
 from ...connections.constraints.ropes import Rope
@@ -188,8 +188,7 @@ def _suggest(model: Model, name: str) -> str:
         *SYSTEM_OUTPUTS,
         *(f"{owner}.{quantity}" for owner, quantities in owners.items() for quantity in quantities),
     ]
-    near = difflib.get_close_matches(name, known, n=3)
-    guess = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+    guess = did_you_mean(name, known)
     owner = max((o for o in owners if name == o or name.startswith(f"{o}.")), key=len, default=None)
     if owner is not None:
         return f"{owner!r} has {', '.join(owners[owner])}" + (f"; {guess}" if guess else "")

@@ -200,11 +200,9 @@ def value_of(output: Output, motion: Motion) -> Array:
     """Return an output, (n, ...), of a motion in which numbers of the system may have changed."""
     if not motion.pieces:
         return output.value(motion)
-    from .lookup import find
-
     joined: Array | None = None
     for rows, piece in motion.pieces:
-        own = output if output.shape is None else find(piece.model, output.name)
+        own = output if output.shape is None else Output.of(piece.model, output.name)
         values = np.asarray(own.value(piece))
         joined = np.empty((len(motion), *values.shape[1:])) if joined is None else joined
         joined[rows] = values

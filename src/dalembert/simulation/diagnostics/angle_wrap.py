@@ -15,12 +15,13 @@ from ...connections.elements.signals import MEASURES
 from ...connections.formulas.dependencies import inputs_of
 from ...errors import SingularityError
 from ...model import Conditions, Model
+from ...model.cache import cached_per_model
 from ...model.law_inputs import law_inputs
 from ...result import Result
 from ...rotation import from_rotation_vector, rotation_vectors
 from .snap_through import periods_of
 
-__all__ = ["find_rotation_wrap", "half_turns_of_many"]
+__all__ = ["find_rotation_wrap", "find_rotation_wraps", "rotation_measures"]
 
 Array = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ _MAX_LENGTH = 2.0  # rad between two times, beyond which a turn and its opposite
 
 
 @dataclass(frozen=True, eq=False)
-class _RotationMeasure:
+class RotationMeasure:
     """An attitude that a law uses: of an end of an element, or of an end of a member of a compound.
 
     force : the element
@@ -92,8 +93,8 @@ def find_rotation_wrap(result: Result) -> SingularityError | None:
     """Return what is wrong with a motion in which an element's rotation vector has jumped to its opposite, or None."""
     model = result.model
     assert model is not None
-    first: tuple[float, _RotationMeasure] | None = None
-    for turning in _all_turning(model):
+    first: tuple[float, RotationMeasure] | None = None
+    for turning in rotation_measures(model):
         for k in turning.jumps(turning.along(result)):
             if first is not None and result.t[k] >= first[0]:
                 break
@@ -103,7 +104,7 @@ def find_rotation_wrap(result: Result) -> SingularityError | None:
     return None if first is None else SingularityError(_words(*first))
 
 
-def half_turns_of_many(
+def find_rotation_wraps(
     model: Model,
     t: Array,
     states: tuple[Array, Array, Array],
@@ -125,7 +126,7 @@ def half_turns_of_many(
         attitude, whether the load jumps with the vector.
     """
     found: dict[int, str] = {}
-    for turning in _all_turning(model):
+    for turning in rotation_measures(model):
         jumped: dict[int, int] = {}
         for run, (q, v, x) in enumerate(zip(*states, strict=True)):
             good = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
@@ -143,7 +144,7 @@ def half_turns_of_many(
     return found
 
 
-def _words(t: float, turning: _RotationMeasure) -> str:
+def _words(t: float, turning: RotationMeasure) -> str:
     return (
         f"soon after t = {t:.6g} s the ends of {turning.name} have turned by half a turn against each other; the "
         "rotation vector (rx, ry, rz) that its law uses jumps to its opposite there, and with it the moment. Use a law "
@@ -151,7 +152,7 @@ def _words(t: float, turning: _RotationMeasure) -> str:
     )
 
 
-def _load_jumps(result: Result, turning: _RotationMeasure, k: int) -> bool:
+def _load_jumps(result: Result, turning: RotationMeasure, k: int) -> bool:
     """Return whether the load of an element jumps where its rotation vector does, after stored time k.
 
     Laws that use the rotation itself, by sines and cosines of the vector, do not mind.
@@ -175,17 +176,18 @@ def _load_jumps(result: Result, turning: _RotationMeasure, k: int) -> bool:
     return bool(np.abs(jumped).max() > _JUMP * size)
 
 
-def _all_turning(model: Model) -> list[_RotationMeasure]:
-    """Return the attitudes that laws use and push by."""
+@cached_per_model
+def rotation_measures(model: Model) -> list[RotationMeasure]:
+    """Return the relative attitudes that laws measure as rotation vectors."""
     found = []
     for force in model.system.forces.values():
         element = force.element
         if not isinstance(element, Element):
             continue
-        found += [_RotationMeasure(force, port) for port in _ports(element)]
+        found += [RotationMeasure(force, port) for port in _ports(element)]
         if isinstance(element, Compound):
             found += [
-                _RotationMeasure(force, port, name)
+                RotationMeasure(force, port, name)
                 for name, own in element.turning_members.items()
                 for port in _ports(own)
             ]

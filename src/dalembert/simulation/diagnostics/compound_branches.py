@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ...connections.elements.implicit_laws import MAX_CONTRACTION, continue_unknowns, jacobian_nearly_constant
 from ...errors import IntegrationError
 from ...model import Conditions, Model, State
-from .snap_through import CompoundNodes, all_inside
+from .snap_through import CompoundNodes
 
 __all__ = ["CompoundBranches"]
 
@@ -46,15 +46,15 @@ _NEW = 1e-9  # of the same: another place to begin at
 
 
 class CompoundBranches:
-    """The solutions that a run has followed.
+    """Branches of inner equilibria that a run follows.
 
     Parameters
     ----------
-    model : Model
+    compounds : list of CompoundNodes
     """
 
-    def __init__(self, model: Model) -> None:
-        self.insides = all_inside(model)
+    def __init__(self, compounds: list[CompoundNodes]) -> None:
+        self.compounds = compounds
 
     def lost_after(
         self, conditions: Conditions, t: Array, q: Array, v: Array, x: Array, between: Between, begun: float
@@ -73,7 +73,7 @@ class CompoundBranches:
             Since when the search begins where it does.
         """
         lost = []
-        for inside in self.insides:
+        for inside in self.compounds:
             nodes = inside.nodes_at(conditions.model, conditions, t, q, v, x)
             known = np.isfinite(nodes).all(axis=1)
             count = len(t) if known.all() else int(np.argmin(known))
@@ -94,7 +94,7 @@ class CompoundBranches:
         """
         model, rows = conditions.model, (np.array([state.t]), state.q[None], state.v[None], state.x[None])
         numbers, found = conditions.parameters.copy(), []
-        for inside in self.insides:
+        for inside in self.compounds:
             nodes = inside.nodes_at(model, conditions, *rows)[0]
             if not np.isfinite(nodes).all():
                 return None
@@ -106,7 +106,7 @@ class CompoundBranches:
         if moved <= _NEW * (1.0 + np.abs(numbers).max(initial=0.0)):
             return None
         moved_to = conditions.changed(parameters=numbers)
-        for inside, nodes in zip(self.insides, found, strict=True):
+        for inside, nodes in zip(self.compounds, found, strict=True):
             again = inside.nodes_at(model, moved_to, *rows)[0]
             if not (np.isfinite(again).all() and inside.same(nodes, again)):
                 return None

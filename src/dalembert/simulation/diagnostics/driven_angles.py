@@ -1,4 +1,4 @@
-"""Angles between axes led through 0 or half a turn, where their row does not tell on which side to go on."""
+"""Driven angles between axes at 0 or 180 degrees, where the constraint row does not determine the branch."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from ...connections.drives import Drive
 from ...model import Model
 from ...result import Motion, Output
 
-__all__ = ["angle_notes", "find_parallel_driven_axes"]
+__all__ = ["angle_notes", "find_parallel_driven_axes", "has_driven_axis_angles"]
 
 MEET = 1e-3  # rad
 
 
-def _meets(drive: Drive) -> bool:
+def has_driven_axis_angles(model: Model) -> bool:
+    """Return whether a drive prescribes an angle between two axes without a reference axis."""
+    return any(_is_axis_angle(drive) for drive in model.drives)
+
+
+def _is_axis_angle(drive: Drive) -> bool:
     element = drive.connection.element
     return isinstance(element, AxisAngle) and element.about is None
 
@@ -23,7 +28,7 @@ def _meets(drive: Drive) -> bool:
 def find_parallel_driven_axes(model: Model, t: float) -> str:
     """Say which drive has led two axes so close that its row tells nothing; empty if none has."""
     for drive in model.drives:
-        if _meets(drive):
+        if _is_axis_angle(drive):
             angle = drive.law(t)[0]
             if abs(angle - np.pi * np.round(angle / np.pi)) < MEET:
                 return (
@@ -39,7 +44,7 @@ def angle_notes(motion: Motion) -> list[str]:
     notes = []
     for drive in motion.model.drives:
         connection = drive.connection
-        if not _meets(drive) or not isinstance(connection, Connection) or len(motion) < 2:
+        if not _is_axis_angle(drive) or not isinstance(connection, Connection) or len(motion) < 2:
             continue
         values = np.array([drive.law(t)[:2] for t in motion.t.tolist()])
         half_turns = np.floor(values[:, 0] / np.pi)

@@ -1,8 +1,8 @@
-"""What a motion did that its user should know: spins beyond the theory, limits that were passed, efforts clipped."""
+"""Notes on a motion: spins beyond the theory, limits exceeded, efforts clipped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,27 +14,32 @@ from ...model import Conditions, Model
 from ...model.cache import cached_per_model
 from ...result import Motion
 from .discontinuities import find_stateful_control
-from .driven_angles import angle_notes
-from .flexible_bodies import flexible_load_notes
-from .spin_limits import deformation_notes, spin_notes
+from .driven_angles import angle_notes, has_driven_axis_angles
+from .flexible_bodies import deformation_notes, flexible_load_notes, spin_notes
 
-__all__ = ["motion_notes"]
+__all__ = ["has_checked_parts", "motion_notes"]
 
 Array = NDArray[np.float64]
 
 CLOSE = 1e-6  # rad or m: beyond a limit by less is on it
 
 
-def motion_notes(motion: Motion, conditions: Iterable[Conditions], *, asking: bool = True) -> list[str]:
-    """Return notes on a motion; states that are not finite count for nothing.
+@cached_per_model
+def has_checked_parts(model: Model) -> bool:
+    """Return whether a model has flexible bodies, joint data or driven angles, on which there may be notes."""
+    return bool(model.flexible_names or _joints_with_data(model) or has_driven_axis_angles(model))
+
+
+def motion_notes(motion: Motion, conditions: Sequence[Conditions], *, call_control: bool = True) -> list[str]:
+    """Return notes on a motion; states that are not finite are left out.
 
     Parameters
     ----------
     motion : Motion
-    conditions : Conditions
-        All that held on the way.
-    asking : bool
-        Whether a control may be asked again: not after Ctrl-C, for it may be slow.
+    conditions : sequence of Conditions
+        All that held during the motion.
+    call_control : bool
+        Whether the control may be called again.
     """
     model = motion.model
     if not model.nv:
@@ -45,10 +50,9 @@ def motion_notes(motion: Motion, conditions: Iterable[Conditions], *, asking: bo
         motion = Motion(model, t, q, v, x, conditions=motion.conditions)
     if not len(motion):
         return []
-    conditions = list(conditions)
     notes = [*spin_notes(model, motion.q, motion.v), *deformation_notes(model, motion.q)]
     notes += [*_joint_notes(model, motion.q, motion.v), *angle_notes(motion)]
-    notes += [*find_stateful_control(conditions), *flexible_load_notes(motion)] if asking else []
+    notes += [*find_stateful_control(conditions), *flexible_load_notes(motion)] if call_control else []
     joints = {name: h for name, h in _joints_with_data(model).items() if h.max_effort is not None}
     if joints:
         notes += [*_actuator_notes(motion, conditions), *_drive_notes(motion, joints)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import listed
 from ...model import Conditions
 from ..options import Options
 
-__all__ = ["small_notes"]
+__all__ = ["small_motion_notes"]
 
 Array = NDArray[np.float64]
 
@@ -16,7 +17,7 @@ NEAR = 100.0  # amplitudes below so many tolerances are near them ...
 NOISE = 1e-2  # ... and below this part of one are rounding
 
 
-def small_notes(conditions: Conditions, options: Options, q: Array, v: Array, x: Array) -> list[str]:
+def small_motion_notes(conditions: Conditions, options: Options, q: Array, v: Array, x: Array) -> list[str]:
     """Return a note if variables moved by so little that their tolerance shows.
 
     Parameters
@@ -55,9 +56,8 @@ def small_notes(conditions: Conditions, options: Options, q: Array, v: Array, x:
         return []
     said = [
         f"{name} by {size:.3g} {unit.removeprefix('1')}".rstrip() + f" (atol {limit:.3g})"
-        for name, size, unit, limit in found[:4]
+        for name, size, unit, limit in found
     ]
-    more = f" and {len(found) - 4} more" if len(found) > 4 else ""
     name, size, _, limit = found[0]
     way = f"atol={{{name!r}: {1e-4 * (size or limit):.0e}}}"
-    return [f"moved by little more than the absolute tolerance, which may show: {', '.join(said)}{more}; give {way}"]
+    return [f"moved by little more than the absolute tolerance, which may show: {listed(said, 4, str)}; give {way}"]

@@ -19,11 +19,12 @@ from ...connections.elements.implicit_laws import slopes_of_unknowns, solved_fro
 from ...connections.elements.signals import Reaction
 from ...errors import SingularityError
 from ...model import Conditions, Model
+from ...model.cache import cached_per_model
 from ...model.law_inputs import law_inputs
 from ...result import Result
 from ...rotation import from_rotation_vector
 
-__all__ = ["CompoundNodes", "all_inside", "find_snap_through", "fold_message", "periods_of"]
+__all__ = ["CompoundNodes", "compound_nodes", "find_snap_through", "fold_message", "periods_of"]
 
 Array = NDArray[np.float64]
 
@@ -131,8 +132,9 @@ def periods_of(motion: Result) -> list[tuple[NDArray[np.intp], Model, Conditions
     return [(rows, conditions.model, conditions) for rows, conditions in motion.conditions(motion.t)]
 
 
-def all_inside(model: Model) -> list[CompoundNodes]:
-    """Return the compounds with such nodes."""
+@cached_per_model
+def compound_nodes(model: Model) -> list[CompoundNodes]:
+    """Return the compounds with nodes found by an inner equilibrium."""
     places, found = model.compiled.elements.signals, []
     for name, force in model.system.forces.items():
         element = force.element
@@ -155,14 +157,14 @@ def find_snap_through(result: Result) -> SingularityError | None:
         Of a run, with states between those stored.
     """
     assert result.model is not None
-    insides = all_inside(result.model)
-    if not insides:
+    compounds = compound_nodes(result.model)
+    if not compounds:
         return None
     motion = result
     inside_steps = result.steps[(result.steps > result.t[0]) & (result.steps < result.t[-1])]
     if len(inside_steps) > len(result.t):  # stored at other times than those of steps
         motion = result.at(np.unique(np.concatenate([result.t[[0, -1]], inside_steps])))
-    found = [jump for inside in insides for jump in _jumps(result, motion, inside)]
+    found = [jump for inside in compounds for jump in _jumps(result, motion, inside)]
     return SingularityError(min(found)[1]) if found else None
 
 

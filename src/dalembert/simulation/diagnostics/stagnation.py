@@ -1,7 +1,8 @@
-"""Runs that would go on without end: steps, or events, that come ever closer to each other."""
+"""Stagnation and Zeno detection: steps or events that accumulate at one time."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,26 +25,29 @@ CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
 CHATTER_COUNT = 50  # or so many within this part of the run
 
 
+@dataclass
 class StagnationMonitor:
-    """How fast a run gets on, by looks at it now and then.
+    """Steps per simulated time of a run, checked at intervals of steps.
 
     Attributes
     ----------
     tried : int
-        Steps, of those rejected too, at the last look.
+        Steps at the last check, with rejected ones.
     t : float, s
-        Where it was then.
+        Time at the last check.
     until_next : int
-        Tried steps to the next look.
+        Tried steps up to the next check.
     lost : int
-        Looks in a row at which some motion had lost its inertia.
+        Successive checks at which some motion had lost its inertia.
     """
 
-    def __init__(self) -> None:
-        self.tried, self.t, self.until_next, self.lost = 0, -np.inf, CHECK_INTERVAL, 0
+    tried: int = 0
+    t: float = -np.inf
+    until_next: int = CHECK_INTERVAL
+    lost: int = 0
 
-    def mind(self, run: Run) -> None:
-        """Refuse to crawl: many steps for next to nothing mean a force that does not settle as steps shrink."""
+    def check(self, run: Run) -> None:
+        """Raise an error if the run stagnates, as with a force that does not converge as steps shrink."""
         tried, t = int(run.total_counts()[:2].sum()), run.integrator.t
         number, time_taken = tried - self.tried, t - self.t
         if number < self.until_next:
@@ -56,7 +60,7 @@ class StagnationMonitor:
             raise SingularityError(f"{crawls}: {lost}")
         if ahead > SLOW_STEP_COUNT and not lost:
             guilty = find_parallel_driven_axes(run.model, t) or find_discontinuity(
-                run.conditions, run.options, run.reached
+                run.conditions, run.options, run.state
             )
             if guilty:
                 raise IntegrationError(f"{crawls}: {guilty}")
@@ -71,14 +75,14 @@ class StagnationMonitor:
         self.until_next = min(2 * self.until_next, 100 * CHECK_INTERVAL) if ahead > SLOW_STEP_COUNT else CHECK_INTERVAL
 
 
+@dataclass
 class ZenoMonitor:
-    """When events happened of late, by their names, s."""
+    """Recent times of events by name, s."""
 
-    def __init__(self) -> None:
-        self.recent: dict[str, list[float]] = {}
+    recent: dict[str, list[float]] = field(default_factory=dict)
 
-    def mind(self, name: str, moment: float, span: float) -> None:
-        """Refuse an event that comes faster and faster, or at the same moment: time would stand still.
+    def check(self, name: str, moment: float, span: float) -> None:
+        """Record an event; raise an error if its occurrences accumulate at one time (Zeno behaviour).
 
         Parameters
         ----------

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ...errors import listed
 from ...model import Model
 from ..branch_log import owner_of
 
 __all__ = ["fixed_step_note", "frequent_note", "unmonitored_note"]
 
-_REMEDY = "give a shorter step, or a method that chooses its steps"
+_REMEDY = "give a shorter step, or a method with step control"
 
 
 def fixed_step_note(model: Model, count: int, first: tuple[float, int]) -> str:
@@ -25,7 +26,7 @@ def fixed_step_note(model: Model, count: int, first: tuple[float, int]) -> str:
     more = f", and {count - 1} more steps did so" if count > 1 else ""
     return (
         f"t = {t:.6g} s: the switching function of {owner_of(model, threshold)} changed sign and back within a step "
-        f"of fixed length{more}: what it switches was stepped over; {_REMEDY}"
+        f"of fixed length{more}, and both changes were missed; {_REMEDY}"
     )
 
 
@@ -33,7 +34,7 @@ def frequent_note(model: Model, t: float, threshold: int) -> str:
     """Return the note about a branch that changes too often for each change to end a step, from a time on, s."""
     return (
         f"t = {t:.6g} s: the switching function of {owner_of(model, threshold)} changes sign too often for steps to "
-        "end at each change: from there on its law follows the state, and the error control sees what it can"
+        "end at each change: from there on its branch follows the state within steps"
     )
 
 
@@ -42,8 +43,7 @@ def unmonitored_note(model: Model, method: str) -> list[str]:
     owners = list(dict.fromkeys(owner_of(model, k) for k in range(len(model.thresholds))))
     if not owners:
         return []
-    shown = ", ".join(owners[:3]) + (f" and {len(owners) - 3} more" if len(owners) > 3 else "")
     return [
-        f"{method} does not monitor switching functions ({shown}): a branch that begins and ends within a step may be "
-        "missed; give max_step, or a method of this package"
+        f"{method} does not monitor switching functions ({listed(owners, 3, str)}): a branch that begins and ends "
+        "within a step may be missed; give max_step, or a method of this package"
     ]

@@ -17,8 +17,7 @@ from ..events.events import EventFunctions
 from ..execution import execute_run
 from ..interrupts import Interrupt
 from ..options import Options
-from ..progress import Progress
-from ..run import Run
+from ..request import SimulationRequest
 from .simd_runs import asked_together
 
 __all__ = ["RepeatedSteps"]
@@ -96,10 +95,18 @@ class RepeatedSteps:
     @cached_property
     def _single(self) -> Result:
         begin, end = self.span
-        line, watch, interrupt = Progress(begin, end, False), EventFunctions(self.conditions.model, ()), Interrupt()
-        times = np.array([begin, end])
-        run = Run(self.conditions, self.options, end, times, watch, line, interrupt, None, self.breaks)
-        result = execute_run(run, self.start, begin, [], None, "return")
+        request = SimulationRequest(
+            conditions=self.conditions,
+            options=self.options,
+            t_start=begin,
+            t_end=end,
+            events=EventFunctions(self.conditions.model, ()),
+            times=np.array([begin, end]),
+            state=self.start,
+            breaks=self.breaks,
+        )
+        interrupt = Interrupt()
+        result = execute_run(request, interrupt)
         if interrupt.pressed:
             raise KeyboardInterrupt
         return result

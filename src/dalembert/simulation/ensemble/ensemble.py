@@ -1,31 +1,22 @@
-"""Many runs in one call: from many states, or with many sets of parameters."""
+"""`Ensemble`: results of many runs at the same times."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ...checks import checked
-from ...closure.starts.named_start_values import named_count
-from ...errors import DalembertError, IntegrationError, ModelError
+from ...errors import IntegrationError, ModelError
 from ...model import Conditions, Model, State, as_model
 from ...result import EventRecord, Labels, Motion, Output, Result, Stats, single_period
 from ...result.outputs.output import value_of
 from ...system import System
-from ..diagnostics.angle_wrap import half_turns_of_many
-from ..diagnostics.discontinuities import missed_discontinuities
-from ..diagnostics.loop_drift import OPEN
-from ..diagnostics.motion_notes import motion_notes
-from ..diagnostics.small_motions import small_notes
-from ..interrupts import Interrupt, defer_interrupt
-from ..options import Options
 from .dense_output import RepeatedSteps
 from .files import (
     ensemble_dataset,
@@ -36,19 +27,13 @@ from .files import (
     save_ensemble,
 )
 from .groups import EnsembleGroups
-from .simd_runs import EnsembleRunner
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Ensemble", "batch_size", "simulate_each", "simulate_many"]
+__all__ = ["Ensemble"]
 
 Array = NDArray[np.float64]
-
-_SUMMED = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "wall_time")
-MAX_NOTES = 20  # of single runs, among those of all
-UNEXPLAINED = ("crawls", "underflow", "not_finite", "unsolved")  # outcomes of which the core does not tell the cause
-MOST_RETAKEN = 3  # failed runs of each of these that are made once more to learn it
 
 _REASONS = {
     "underflow": "no step is small enough",
@@ -65,7 +50,7 @@ _STATUS = {"reached": "finished", "stopped": "interrupted", "event": "event"}
 
 
 class Ensemble:
-    """Runs side by side, at the same times.
+    """Results of many runs at the same times.
 
     Attributes
     ----------
@@ -307,198 +292,3 @@ class Ensemble:
         full = np.full((*good.shape, *values.shape[1:]), np.nan)
         full[good] = values
         return full
-
-
-def batch_size(
-    model: Model, state: State | Mapping[str, Any] | None, parameters: Mapping[str, ArrayLike] | None
-) -> int | None:
-    """Return how many runs are asked for; None for one."""
-    if state is not None and not isinstance(state, (State, Mapping)):
-        raise ModelError("simulate", "state", state, "give a da.State(q=..., v=...), or a dict of name to value")
-    numbers = parameters or {}
-    sizes = {f"parameter {name!r}": len(np.asarray(value)) for name, value in numbers.items() if np.ndim(value)}
-    if isinstance(state, Mapping):
-        named = named_count(model, state)
-        sizes |= {} if named is None else {"state": named}
-    elif state is not None:
-        sizes |= {f"state.{part}": len(x) for part, x in (("q", state.q), ("v", state.v)) if np.ndim(x) == 2}
-    if len(set(sizes.values())) > 1:
-        counts = ", ".join(f"{name} {count}" for name, count in sizes.items())
-        raise ModelError("simulate", "number of runs", counts, "give states and parameters for the same number of runs")
-    return next(iter(sizes.values()), None)
-
-
-def simulate_many(
-    conditions: Conditions,
-    count: int,
-    t_start: float,
-    t_end: float,
-    times: Array | None,
-    state: State | Mapping[str, Any] | None,
-    parameters: Mapping[str, ArrayLike] | None,
-    options: Options,
-    on_error: str,
-    breaks: Array,
-    one: Callable[[Conditions, State], Result],
-    said: Sequence[str] = (),
-    limits: bool = True,
-) -> Ensemble:
-    """Return `count` runs; see `simulate`. `one` makes a single one, `error_location`: notes so far."""
-    began, model = time.perf_counter(), conditions.model
-    members = EnsembleGroups.of(conditions, parameters, count)
-    groups = members.groups()
-    q, v, x, notes = members.starts(state, t_start, limits)
-    notes = [*said, *notes]
-    wanted = np.linspace(t_start, t_end, 101) if times is None else times
-    with Interrupt() as interrupt:
-        made = EnsembleRunner(members, groups, options, (t_start, t_end), wanted, (q, v, x), breaks, interrupt).make()
-    ends, reached, counts, states = made.outcomes, made.reached, made.counts, made.states
-    notes += made.notes
-    for run, error in made.errors.items():
-        ends[run] = str(error)
-    for group in groups if options.project else ():
-        done = group.rows[[ends[run] == "reached" for run in group.rows]]
-        q_1, v_1, x_1 = (np.ascontiguousarray(part[done, -1]) for part in states)
-        for run in done[members.gaps(group, done, float(wanted[-1]), q_1, v_1, x_1) > OPEN]:
-            ends[run] = "open"
-    if not interrupt.pressed:
-        done = np.array([run for run, end in enumerate(ends) if end == "reached"], dtype=np.intp)
-
-        def alone(k: int) -> Result:
-            run = int(done[k])
-            return one(members[run], State(q=q[run], v=v[run], t=t_start, x=x[run]))
-
-        def model_of(k: int) -> Model:
-            return members[int(done[k])].model if members.apart else model
-
-        mine = states[0][done], states[1][done], states[2][done]
-        for k, words in half_turns_of_many(model, wanted, mine, model_of, alone).items():
-            ends[done[k]] = words
-    if not interrupt.pressed:
-
-        def again(k: int) -> Result:
-            return one(members[k], State(q=q[k], v=v[k], t=t_start, x=x[k]))
-
-        notes += _once_more(again, wanted, ends, reached, states)
-    total = counts.sum(axis=0).astype(int)
-    implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
-    if implicit:
-        notes.append(f"stability held explicit steps of {implicit} runs back; they went on with radau")
-    missed = np.flatnonzero(counts[:, 4])
-    if len(missed):
-        notes.append(
-            f"in {len(missed)} runs, the first of them {missed[0]}, switching functions changed sign and back within "
-            "steps of fixed length: what they switch was stepped over; give a shorter step, or a method that chooses "
-            "its steps"
-        )
-    every = [np.ascontiguousarray(part.reshape(part.shape[0] * part.shape[1], part.shape[2])) for part in states]
-    motion = Motion(model, np.tile(wanted, count), every[0], every[1], every[2], conditions=single_period(conditions))
-    notes += motion_notes(motion, [conditions], asking=not interrupt.pressed)
-    notes += small_notes(conditions, options, states[0], states[1], states[2])
-    stats = Stats(
-        method=options.method,
-        steps=int(total[0]),
-        rejected=int(total[1]),
-        evaluations=int(total[2]),
-        jacobians=int(total[3]),
-        notes=notes,
-        wall_time=time.perf_counter() - began,
-        rtol=options.rtol,
-        atol=options.atol,
-    )
-    if on_error != "return":
-        defer_interrupt(interrupt)
-    every_start = State(q=q, v=v, t=t_start, x=x)
-    taken = RepeatedSteps(conditions, options, breaks, (t_start, t_end), every_start, together=made.together)
-    ensemble = Ensemble(conditions, wanted, states, ends, reached, stats, members.numbers, taken=taken)
-    if len(made.errors) == count and on_error != "return":  # there is nothing but its error
-        error = made.errors[0]
-        if isinstance(error, DalembertError):
-            error.result = ensemble
-        raise error
-    if ends[0] == "reached" and not interrupt.pressed:
-        stats.notes.extend(missed_discontinuities(conditions, options, wanted, *(part[0] for part in states)))
-    return ensemble
-
-
-def _once_more(
-    again: Callable[[int], Result], t: Array, ends: list[str], reached: Array, states: tuple[Array, Array, Array]
-) -> list[str]:
-    """Take runs that failed for an unknown reason once more, alone and watched; return what is to be said.
-
-    Those that slowed down may come to their end. Of each outcome as many are taken as fail for the first few times.
-    """
-    notes = []
-    for outcome in UNEXPLAINED:
-        failed: list[int] = []
-        rest = [k for k, end in enumerate(ends) if end == outcome]
-        while rest and len(failed) < MOST_RETAKEN:
-            k = rest.pop(0)
-            run = again(k)
-            if run.status == "finished":
-                ends[k], reached[k] = "reached", t[-1]
-                for part, rows in zip(states, (run.q, run.v, run.x), strict=True):
-                    part[k] = rows
-            elif run.status == "interrupted":
-                break
-            else:
-                ends[k] = run.message
-                failed.append(k)
-        if failed:
-            more = f" and {len(rest)} more" if rest else ""
-            notes.append(f"run{'s' * (len(failed) > 1)} {', '.join(map(str, failed))}{more}: {ends[failed[0]]}")
-    return notes
-
-
-def _got_to(run: Result) -> float:
-    """Return how far a run got, s: its last state, or the event that ended it."""
-    return float(run.events[-1].t if run.status == "event" else run.t[-1])
-
-
-def simulate_each(
-    one: Callable[[Conditions, State], Result],
-    interrupt: Interrupt,
-    conditions: Conditions,
-    count: int,
-    t_start: float,
-    times: Array,
-    state: State | Mapping[str, Any] | None,
-    parameters: Mapping[str, ArrayLike] | None,
-    said: Sequence[str] = (),
-    limits: bool = True,
-) -> Ensemble:
-    """Return `count` runs that are made one after the other, because each changes its conditions on its way.
-
-    Parameters
-    ----------
-    one : function
-        From conditions and a state to a run, which may have failed on its way.
-    interrupt : Interrupt
-        Of these runs; once a key was pressed, no other is begun.
-    """
-    model = conditions.model
-    members = EnsembleGroups.of(conditions, parameters, count)
-    q, v, x, notes = members.starts(state, t_start, limits)
-    sizes = (model.nq, model.nv, model.nx)
-    states = [np.full((count, len(times), size), np.nan) for size in sizes]
-    runs: list[Result] = []
-    for k in range(count):
-        if interrupt.pressed:
-            break
-        result = one(members[k], State(q=q[k], v=v[k], t=t_start, x=x[k]))
-        for part, rows in zip(states, (result.q, result.v, result.x), strict=True):
-            part[k, : len(rows)] = rows
-        runs.append(result)
-    total = [sum(getattr(run.stats, name) for run in runs) for name in _SUMMED]
-    each = [f"run {k}: {note}" for k, run in enumerate(runs) for note in run.stats.notes]
-    every = [*said, *notes, *each[:MAX_NOTES]]
-    stats = replace(runs[0].stats, **dict(zip(_SUMMED, total, strict=True)), notes=every)
-    if len(each) > MAX_NOTES:
-        stats.notes.append(f"and {len(each) - MAX_NOTES} more; see ensemble[k].stats.notes")
-    named = {"finished": "reached", "interrupted": "stopped", "event": "event"}
-    left = count - len(runs)  # not begun
-    ends = [*(named.get(run.status, run.message) for run in runs), *["stopped"] * left]
-    reached = np.array([*map(_got_to, runs), *[t_start] * left])
-    every_run = [*runs, *[None] * left]
-    whole = states[0], states[1], states[2]
-    return Ensemble(conditions, times, whole, ends, reached, stats, members.numbers, every_run)

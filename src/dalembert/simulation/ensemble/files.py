@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from ...checks import finite_number
 from ...errors import ModelError
-from ...io.results.datasets import states_dataset
-from ...io.results.files import check_content, check_model, read_conditions, result_of, run_note
-from ...io.results.formats import read_file, write_file
 from ...model import Conditions, Model, State
 from ...model.fingerprint import fingerprint
 from ...result import Result
+from ...result.storage.datasets import states_dataset
+from ...result.storage.files import check_content, check_model, read_conditions, result_of, run_note
+from ...result.storage.formats import read_file, write_file
 from ..options import make_options
 from .dense_output import RepeatedSteps
 
@@ -85,7 +85,7 @@ def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str], names: Seque
     if ensemble._taken is not None and ensemble._taken.span[0] == ensemble.t[0]:
         taken = ensemble._taken
         options = taken.options
-        plain = {name: value for name, value in options.plain().items() if value not in (np.inf, 0.0)}
+        plain = {name: value for name, value in options.to_plain().items() if value not in (np.inf, 0.0)}
         note["taken"] = (plain, options.project, taken.breaks.tolist(), taken.span)
     if ensemble._runs is not None:  # each changed its conditions on its way
         note["runs"] = [None if run is None else run_note(run) for run in ensemble._runs]
@@ -121,7 +121,7 @@ def loaded_runs(note: dict[str, Any], arrays: dict[str, Array], model: Model) ->
         got = len(arrays["t"]) if not model.nq else int(np.isfinite(arrays["q"][k]).all(axis=-1).sum())
         mine = {name: arrays[name][k, :got] for name in ("q", "v", "x", *_OF_RUNS)} | {"t": arrays["t"][:got]}
         known = {name: values for name, values in mine.items() if np.isfinite(values).all()}
-        runs.append(result_of({**note, **own}, known, model))
+        runs.append(result_of(Result, {**note, **own}, known, model))
     return runs
 
 

@@ -31,9 +31,9 @@ from ...errors import ModelError
 from ...model import Model, State
 from ...result import EventRecord
 from .events import Event, EventContext
-from .velocity_jumps import speeds_after_jump
+from .velocity_jumps import velocities_after_jump
 
-__all__ = ["DriveVelocityJump", "JumpEvent", "check_no_jumps", "jump_events", "jump_notes", "speed_jumps"]
+__all__ = ["DriveVelocityJump", "JumpEvent", "check_no_jumps", "drive_velocity_jumps", "jump_events", "jump_notes"]
 
 Array = NDArray[np.float64]
 Step = tuple[float, float, float, float]  # last time before a jump, first after it, values there
@@ -62,8 +62,10 @@ class JumpEvent(Event):
     """The event at which a jump is carried out."""
 
 
-def speed_jumps(model: Model, t_start: float, t_end: float, looks: int = N_SAMPLES) -> list[DriveVelocityJump]:
-    """Return the jumps of driven speeds from one time to another, s, in order; functions are looked at `looks` times.
+def drive_velocity_jumps(
+    model: Model, t_start: float, t_end: float, samples: int = N_SAMPLES
+) -> list[DriveVelocityJump]:
+    """Return the jumps of driven velocities from t_start to t_end, s, in order; functions are sampled.
 
     Raises
     ------
@@ -77,10 +79,10 @@ def speed_jumps(model: Model, t_start: float, t_end: float, looks: int = N_SAMPL
             if isinstance(law, _SMOOTH) or drive.level > 1:
                 continue
             try:
-                steps = _of_law(drive, law, np.linspace(t_start, t_end, looks))
+                steps = _of_law(drive, law, np.linspace(t_start, t_end, samples))
             except ModelError:
                 raise
-            except Exception:  # of the user's function: said where the run meets it
+            except Exception:  # of the user's function: raised where the run evaluates it
                 continue
             found += [DriveVelocityJump(drive.name, *step) for step in steps]
     return sorted(found, key=lambda jump: jump.after)
@@ -186,7 +188,7 @@ def _pair(group: list[DriveVelocityJump], early: float, late: float) -> list[Eve
     def strike(now: EventContext) -> None:
         before = kept[0] if kept else State(q=now.q, v=now.v, t=now.t, x=now.x)
         now.before = before
-        now.v = speeds_after_jump(now.conditions, now.q, before.v, now.t)
+        now.v = velocities_after_jump(now.conditions, now.q, before.v, now.t)
         energy = now.model.energy
         now.energy_loss += energy(before.q, before.v, bare=True).kinetic - energy(now.q, now.v, bare=True).kinetic
         now.done.append(", ".join(f"{j.drive} from {j.first:.6g} to {j.last:.6g}" for j in group))

@@ -14,7 +14,7 @@ from ...errors import DalembertError, ModelError, UserFunctionError
 from ...model import Conditions, Model, State
 from ...result import ConditionsByTime, Motion, Output
 from ...result.outputs.output import value_of
-from .velocity_jumps import check_closed, speeds_after_jump, with_changed_parameter, work_of_drives
+from .velocity_jumps import check_closed, velocities_after_jump, with_changed_parameter, work_of_drives
 
 __all__ = ["Event", "EventContext", "EventFunctions"]
 
@@ -188,7 +188,7 @@ class EventContext:
         self.done.append("bounce")
 
     def _after(self, impulse: Array | None) -> Array:
-        return speeds_after_jump(self.conditions, self.q, self.v, self.t, impulse)
+        return velocities_after_jump(self.conditions, self.q, self.v, self.t, impulse)
 
     def _jump(self, impulse: Array | None = None, *, works: bool = False) -> None:
         """Let speeds jump by an impulse (nv,), which is one of a contact, or from outside and does work."""
@@ -203,7 +203,17 @@ class EventContext:
 
 
 class EventFunctions:
-    """Events of a run: their outputs, evaluated on rows of states."""
+    """Events of a run and their outputs at rows of states.
+
+    Attributes
+    ----------
+    events : list of Event
+        Those given, then internal ones.
+    given_count : int
+        Number of given events.
+    turns : list of bool
+        Outputs that are angles known up to whole turns.
+    """
 
     def __init__(self, model: Model, events: Any) -> None:
         self.events = [events] if isinstance(events, Event) else list(events)
@@ -216,17 +226,17 @@ class EventFunctions:
         self.model = model
         self.outputs = [Output.of(model, event.output) for event in self.events]
         self.turns = [_is_turn(output) for output in self.outputs]
-        self.asked = len(self.events)
+        self.given_count = len(self.events)
 
-    def also(self, events: list[Event]) -> None:
-        """Watch for events that the run itself evaluates and minds; they come last."""
+    def add_internal(self, events: list[Event]) -> None:
+        """Append events that the run itself evaluates and handles."""
         self.events += events
         self.turns += [False] * len(events)
 
     def values(self, conditions: ConditionsByTime, t: Array, q: Array, v: Array, x: Array) -> Array:
-        """Return each output that was asked for, less the value that its event waits for, (asked, n)."""
+        """Return the output of each given event less the value of the event, (given_count, n)."""
         motion = Motion(self.model, t, q, v, x, conditions=conditions)
-        values = np.empty((self.asked, len(t)))
+        values = np.empty((self.given_count, len(t)))
         for k, (event, output) in enumerate(zip(self.events, self.outputs, strict=False)):
             row = np.asarray(value_of(output, motion), dtype=float)
             if row.shape != t.shape:

@@ -13,7 +13,7 @@ __all__ = [
     "MAX_OPEN_LOOP",
     "check_closed",
     "loop_rates",
-    "speeds_after_jump",
+    "velocities_after_jump",
     "with_changed_parameter",
     "work_of_drives",
 ]
@@ -60,7 +60,9 @@ def loop_rates(conditions: Conditions, q: Array, v: Array, t: float) -> tuple[Ar
     return P, rates - P @ v
 
 
-def speeds_after_jump(conditions: Conditions, q: Array, v: Array, t: float, impulse: ArrayLike | None = None) -> Array:
+def velocities_after_jump(
+    conditions: Conditions, q: Array, v: Array, t: float, impulse: ArrayLike | None = None
+) -> Array:
     """Return the speeds just after an impulse (nv,) N m s or N s, and after rows that were not obeyed have closed."""
     model = conditions.model
     held = conditions.paced

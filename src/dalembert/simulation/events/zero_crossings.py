@@ -86,13 +86,13 @@ def find_crossings(run: Run, t: Array, q: Array, v: Array, x: Array) -> list[Cro
     if not suspects.any() and not finer:
         return []
     search = CrossingSearch(run, steps, g, suspects, finer)
-    active = [k for k, event in enumerate(run.watch.events) if event.active]
+    active = [k for k, event in enumerate(run.event_functions.events) if event.active]
     first = search.first_of(active)
     limit = np.inf if first is None else first.moment + SIMULTANEOUS_TOL * (t[first.step + 1] - t[first.step])
     last = len(t) - 2 if first is None else first.step
     found = [
         crossing
-        for event in range(len(run.watch.events))
+        for event in range(len(run.event_functions.events))
         for crossing in search.all_of(event, last)
         if crossing.moment <= limit
     ]
@@ -155,12 +155,12 @@ class CrossingSearch:
         s, g = nodes.tolist(), [ends[0], *inner[1:].tolist(), ends[1]]
         if g[0] == 0:  # it has just been there, or begins there: what counts is where it goes
             s[0], g[0] = JUST_AFTER, inner[0]
-        if not self.run.watch.turns[event]:
+        if not self.run.event_functions.turns[event]:
             _add_dips(s, g, lambda at: float(values(np.array([at]))[0]))
-        direction = self.run.watch.events[event].direction
+        direction = self.run.event_functions.events[event].direction
         begin, end = self.steps.t[step : step + 2]
         ends_at = 1.0 - max(SIMULTANEOUS_TOL, ROUNDOFF_TOL * abs(end) / (end - begin))
-        turns, once = self.run.watch.turns[event], self.run.watch.events[event].active
+        turns, once = self.run.event_functions.turns[event], self.run.event_functions.events[event].active
         passes = [k for k in range(len(s) - 1) if _passes(g[k], g[k + 1], direction, turns)]
         # an active event happens once in a step; what comes after it is found again
         moments, jumps = [], 0
@@ -169,7 +169,7 @@ class CrossingSearch:
             moments.append(place)
             jumps += not smooth
             if jumps > MAX_JUMPS or (once and jumps and len(passes) > MAX_JUMPS):
-                self.run.ignore(event, float(begin + place * (end - begin)))
+                self.run.ignore_event(event, float(begin + place * (end - begin)))
                 break
         # what jumps at a break has jumped there, not before
         states = [self._state(step, 1.0 if s > ends_at else s) for s in moments]
@@ -184,11 +184,11 @@ class CrossingSearch:
 
     def _values(self, step: int, s: Array) -> Array:
         begin, h = self.steps.t[step], self.steps.t[step + 1] - self.steps.t[step]
-        return self.run.watched(begin + s * h, *self._dense(step, s))
+        return self.run.event_values(begin + s * h, *self._dense(step, s))
 
     def _dense(self, step: int, s: Array) -> tuple[Array, Array, Array]:
         pair, steps = slice(step, step + 2), self.steps
-        return self.run.track.within_step(steps.t[pair], steps.q[pair], steps.v[pair], steps.x[pair], s)
+        return self.run.trajectory.within_step(steps.t[pair], steps.q[pair], steps.v[pair], steps.x[pair], s)
 
 
 def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: int) -> tuple[float, bool]:
@@ -271,8 +271,8 @@ def _jittered() -> Array:
 
 def _poorly_interpolated(run: Run, s: Array, g: Array) -> NDArray[np.bool_]:
     """Return where of points (events, ..., k) many are far off the lines through their neighbours, (events, ...)."""
-    if any(run.watch.turns):
-        turns = np.array(run.watch.turns, dtype=bool).reshape(-1, *[1] * (g.ndim - 1))
+    if any(run.event_functions.turns):
+        turns = np.array(run.event_functions.turns, dtype=bool).reshape(-1, *[1] * (g.ndim - 1))
         g = np.where(turns, np.unwrap(g, axis=-1), g)
     weight = (s[1:-1] - s[:-2]) / (s[2:] - s[:-2])
     off = np.abs(g[..., 1:-1] - (1 - weight) * g[..., :-2] - weight * g[..., 2:])
@@ -293,7 +293,7 @@ def _screened(run: Run, steps: Steps, nodes: Array = NODES) -> Array:
     q = np.concatenate([inner_q, steps.q[1:, None]], axis=1).reshape(-1, run.model.nq)
     v = np.concatenate([inner_v, steps.v[1:, None]], axis=1).reshape(-1, run.model.nv)
     x = np.repeat(steps.x[1:], len(nodes) - 1, axis=0)
-    return np.column_stack([run.g, run.watched(t, q, v, x)])
+    return np.column_stack([run.g, run.event_values(t, q, v, x)])
 
 
 def _just_after(run: Run, steps: Steps) -> Array:
@@ -301,7 +301,7 @@ def _just_after(run: Run, steps: Steps) -> Array:
     first = Steps(*(part[:2] for part in (steps.t, steps.q, steps.v, steps.x)))
     q, v = _inner(run.model, first, np.array([JUST_AFTER]))
     t = first.t[:1] + JUST_AFTER * (first.t[1] - first.t[0])
-    values: Array = run.watched(t, q[0], v[0], first.x[:1] + JUST_AFTER * (first.x[1:] - first.x[:1]))[:, 0]
+    values: Array = run.event_values(t, q[0], v[0], first.x[:1] + JUST_AFTER * (first.x[1:] - first.x[:1]))[:, 0]
     return values
 
 

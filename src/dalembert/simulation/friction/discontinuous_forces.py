@@ -1,14 +1,13 @@
-"""Laws that jump where joints come to rest: rows beside those of friction.
+"""Discontinuous force laws at rest: rows beside those of friction.
 
-A law may jump where a speed is zero, as -c sign(ds) does, or where a coordinate has some value, as -c sign(s). What
-decides between its branches is a margin m; on m = 0 it gives any mixture of both. If it pushes back along its margin,
+A law may jump where a velocity is zero, as -c sign(ds) does, or where a coordinate has some value, as -c sign(s). Its
+switching function m selects the branch; on m = 0 it gives any mixture of both. If it pushes back along m,
 
     second rate of m:   w = w_0 + g a,      effort along g:   lam in [-c, c]                                         (1)
 
-with g the slope of m over the speeds, or over the coordinates if it does not depend on speeds, then it is friction in
-all but name: w = 0, or lam is on a bound and w pulls away from it. So it is decided together with friction who sticks.
-What rows at rest hold, such laws help to hold. Laws that push elsewhere than along their margins are left to the
-stepper, which slides along their jumps.
+with g the slope of m over the velocities, or over the coordinates if it does not depend on velocities, then it acts as
+friction: w = 0, or lam is on a bound and w points away from it. Such laws are rows of the stick-slip problem, and help
+to hold rows at rest. Laws that push in other directions are left to the integrator and its sliding modes.
 """
 
 from __future__ import annotations
@@ -26,59 +25,58 @@ __all__ = ["MIDDLE", "DiscontinuousForces", "jump_sizes"]
 
 Array = NDArray[np.float64]
 
-MIDDLE = 1e-300  # the mixture of both branches in equal parts; 0 would be the one along which a motion slides
-DIFFERENCE_STEP = 1e-6  # of differences of margins
-SECOND = 1e-4  # s: of second differences over time
-ALONG = 1e-6  # of its size: what a jump may push elsewhere than along its margin
-NEAR = 10.0  # tolerances that a margin may be away from zero
+MIDDLE = 1e-300  # side of equal parts of both branches; 0 would select the mixture of a sliding mode
+DIFFERENCE_STEP = 1e-6  # rad, m, or per s: of differences of switching functions
+SECOND_DIFFERENCE_TIME = 1e-4  # s: of second differences over time
+DIRECTION_TOL = 1e-6  # relative: part of a jump that may act across the slope of its switching function
+NEAR_ZERO = 10.0  # tolerances: a switching function this close to zero is at its jump
 
 
 @dataclass(frozen=True, eq=False)
 class DiscontinuousForces:
-    """Laws at their jumps in one state.
+    """Discontinuous laws at their jumps in one state.
 
     Attributes
     ----------
     thresholds : list of int
-        By number in the model, k of them.
+        Numbers of their switching functions in the model, k of them.
     G : (k, nv)
-        Slopes of their margins.
+        Slopes of the switching functions.
     second : (k,) bool
-        Margins that are coordinates rather than speeds.
+        Switching functions of coordinates rather than velocities.
     strength : (k,) N m or N
         Half of the jumps, along the slopes.
-    back : (k, nv) rad or m
-        Moves that put margins of coordinates to zero.
+    corrections : (k, nv) rad or m
+        Displacements that bring switching functions of coordinates to zero.
     passed : dict of int to float
-        Thresholds that the motion is passing, and the branches beyond.
+        Switching functions that the motion is passing, and the branches beyond.
     """
 
     thresholds: list[int]
     G: Array
     second: NDArray[np.bool_]
     strength: Array
-    back: Array
+    corrections: Array
     passed: dict[int, float]
 
     @classmethod
     def none(cls, model: Model) -> DiscontinuousForces:
-        """Return that there are none."""
+        """Return an empty set."""
         return cls([], np.zeros((0, model.nv)), np.zeros(0, dtype=bool), np.zeros(0), np.zeros((0, model.nv)), {})
 
     @classmethod
     def at(
         cls, conditions: Conditions, now: EventContext, jumps: VelocityJumpSolver, tolerances: tuple[float, float]
     ) -> DiscontinuousForces:
-        """Return those that push back along their margins where these are zero.
+        """Return the laws at their jumps that push back along their switching functions.
 
         Parameters
         ----------
         conditions : Conditions
             Without locks of rows at rest.
-        jumps : Jumps
-            How speeds respond.
+        jumps : VelocityJumpSolver
         tolerances : (float, float)
-            Coordinates and speeds below which are none, rad or m, and per second.
+            Of coordinates and velocities, rad or m, and per second.
         """
         model = conditions.model
         if not model.thresholds:
@@ -88,8 +86,8 @@ class DiscontinuousForces:
         m, over_q, over_v = _slopes(conditions, now)
         level = np.where(whole, np.round(m), 0.0)
         m = m - level
-        by_speed = np.abs(over_v).sum(axis=1) > ALONG * np.abs(over_q).sum(axis=1)
-        reach, rest = (NEAR * tolerance for tolerance in tolerances)
+        by_speed = np.abs(over_v).sum(axis=1) > DIRECTION_TOL * np.abs(over_q).sum(axis=1)
+        reach, rest = (NEAR_ZERO * tolerance for tolerance in tolerances)
         size = np.where(by_speed[:, None], over_v, over_q)
         extent = np.abs(size).sum(axis=1)
         rate = over_q @ now.v
@@ -109,19 +107,19 @@ class DiscontinuousForces:
         back = -(second * m[thresholds] / np.einsum("ij,ij->i", G, moves))[:, None] * moves
         return cls(thresholds, G, second, strength[kept], back, passed)
 
-    def held(self, conditions: Conditions) -> Conditions:
-        """Return conditions under which they give the mean of their branches, and others are on those beyond."""
+    def with_mean_branches(self, conditions: Conditions) -> Conditions:
+        """Return conditions with the mean of both branches of these laws, and with the branches of passed ones."""
         if not self.thresholds and not self.passed:
             return conditions
         return conditions.changed(branches={**self.passed, **dict.fromkeys(self.thresholds, MIDDLE)})
 
     def rates(self, conditions: Conditions, now: EventContext) -> Array:
-        """Return the second rates w_0 (k,) of (1), or first rates of speeds, under conditions."""
+        """Return the second rates w_0 (k,) of (1), or first rates of velocities, under conditions."""
         if not self.thresholds:
             return np.zeros(0)
-        model, h = conditions.model, np.where(self.second, SECOND, DIFFERENCE_STEP)
+        model, h = conditions.model, np.where(self.second, SECOND_DIFFERENCE_TIME, DIFFERENCE_STEP)
         parts = model.report(["a", "dx"], now.t, now.q, now.v, now.x, conditions=conditions)
-        here = _margins(conditions, now.t, now.q, now.v, now.x)[self.thresholds]
+        here = _switching_values(conditions, now.t, now.q, now.v, now.x)[self.thresholds]
         found = np.empty(len(self.thresholds))
         for step in np.unique(h):
             mine = h == step
@@ -129,7 +127,7 @@ class DiscontinuousForces:
             for time in (step, -step):
                 q = model.integrate(now.q, time * now.v + 0.5 * time * time * parts["a"])
                 v, x = now.v + time * parts["a"], now.x + time * parts["dx"]
-                beside.append(_margins(conditions, now.t + time, q, v, x)[self.thresholds])
+                beside.append(_switching_values(conditions, now.t + time, q, v, x)[self.thresholds])
             first, second = (beside[0] - beside[1]) / (2 * step), (beside[0] - 2 * here + beside[1]) / step**2
             found[mine] = np.where(self.second, second, first)[mine]
         return found
@@ -143,17 +141,17 @@ def jump_sizes(
     held: Array,
     states: tuple[Array, ...],
 ) -> Array:
-    """Return half of the jumps of laws (n, k), along their margins, while locks hold what they act on.
+    """Return half of the jumps of laws (n, k) along their slopes, while locks hold the rows that they act on.
 
     Parameters
     ----------
     conditions : Conditions
-        Under which they give the mean of their branches.
+        With the mean of their branches.
     thresholds : list of int, (k,)
     places : (l,) int
-        Of the locks among what is held.
+        Indices of the locks among the held efforts.
     share : (l, k)
-        What a unit effort of each law adds to those of the locks.
+        Effort of the locks for a unit effort of each law.
     held : (n, l) N m or N
         Efforts of the locks.
     states : t, q, v, x of n states
@@ -166,31 +164,31 @@ def jump_sizes(
     return np.maximum(found, 0.0)
 
 
-def _margins(conditions: Conditions, t: float | Array, q: Array, v: Array, x: Array) -> Array:
-    """Return the margins of all thresholds, at a state or at several."""
+def _switching_values(conditions: Conditions, t: float | Array, q: Array, v: Array, x: Array) -> Array:
+    """Return all switching functions at one state or several."""
     watched = conditions if conditions.branches else conditions.changed(branches={0: np.nan})
     found: Array = conditions.model.report(["margins"], t, q, v, x, conditions=watched)["margins"]
     return found
 
 
 def _slopes(conditions: Conditions, now: EventContext) -> tuple[Array, Array, Array]:
-    """Return margins (k,), and their slopes over coordinates and speeds, (k, nv) each."""
+    """Return switching functions (k,), and their slopes over coordinates and velocities, (k, nv) each."""
     model = conditions.model
     nv = model.nv
     unit = DIFFERENCE_STEP * np.vstack([np.eye(nv), -np.eye(nv)])
     rows = np.repeat(now.q[None], 2 * nv, axis=0)
     q = np.vstack([now.q, model.integrate(rows, unit), rows])
     v = now.v + np.vstack([np.zeros((1 + 2 * nv, nv)), unit])
-    m = _margins(conditions, np.full(len(q), now.t), q, v, np.repeat(now.x[None], len(q), axis=0))
+    m = _switching_values(conditions, np.full(len(q), now.t), q, v, np.repeat(now.x[None], len(q), axis=0))
     over = [(m[1 + k : 1 + k + nv] - m[1 + k + nv : 1 + k + 2 * nv]).T / (2 * DIFFERENCE_STEP) for k in (0, 2 * nv)]
-    cleaned = [np.where(np.abs(part) > ALONG * np.abs(part).max(initial=0.0), part, 0.0) for part in over]
+    cleaned = [np.where(np.abs(part) > DIRECTION_TOL * np.abs(part).max(initial=0.0), part, 0.0) for part in over]
     return m[0], cleaned[0], cleaned[1]
 
 
 def _strengths(
     conditions: Conditions, now: EventContext, jumps: VelocityJumpSolver, thresholds: list[int], G: Array
 ) -> Array:
-    """Return half of the jumps (k,) along the slopes; zero where a law pushes elsewhere, or away."""
+    """Return half of the jumps (k,) along the slopes; zero where a law pushes across them, or away."""
     model, found = conditions.model, np.zeros(len(thresholds))
     responses = jumps.respond(G) if len(G) else G
     middle = {**conditions.branches, **dict.fromkeys(thresholds, MIDDLE)}
@@ -206,6 +204,6 @@ def _strengths(
             continue
         part = float(change @ response) / own
         across = np.abs(change - part * response).max(initial=0.0)
-        if part < 0 and across <= ALONG * np.abs(change).max(initial=0.0):
+        if part < 0 and across <= DIRECTION_TOL * np.abs(change).max(initial=0.0):
             found[j] = -0.5 * part
     return found

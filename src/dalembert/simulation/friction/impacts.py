@@ -1,10 +1,10 @@
-"""Impacts on stops: impulses on all rows whose stops are closed, together.
+"""Impacts on stops: simultaneous impulses of all closed stops.
 
     u+ = u + A x,     0 <= x,     0 <= u+ + e u,     x (u+ + e u) = 0                                              (1)
 
-u are speeds away from the stops, A the response of the rows to impulses on each other, e their restitutions. A flight
-that would end within the tolerance of positions is none: rebounds are taken as plastic, and rows that a neighbour's
-blow sends off so slowly stay on their stops, so that stops which kick each other come to rest.
+u are velocities away from the stops, A the response of the rows to impulses on each other, e their restitutions. A
+flight within the position tolerance is neglected: such a rebound is plastic, and a row that the impact of another row
+moves so slowly stays on its stop. So rows that hit each other through their stops come to rest.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.bounded_qp import solve_bounded_qp
+from ...numerics.quadratic_programs import solve_bounded_qp
 
 __all__ = ["pressing_accelerations", "stop_impulses"]
 
@@ -26,14 +26,14 @@ def stop_impulses(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: 
     ----------
     A : (n, n)
     u : (n,) rad/s or m/s
-        Away from the stops: negative where a row comes in.
+        Velocities away from the stops; negative where a row approaches.
     e : (n,)
     pressed : (n,) rad/s2 or m/s2
-        With which each would come back to its stop; see `pressing_accelerations`.
+        Accelerations back to the stops; see `pressing_accelerations`.
     least_speed : float, rad/s or m/s
-        Slower is rest.
+        Slower rows are at rest.
     least_flight : float, rad or m
-        Shorter is none.
+        Shorter flights are neglected.
     """
     n = len(u)
 
@@ -56,9 +56,9 @@ def stop_impulses(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: 
 
 
 def pressing_accelerations(A: Array, a: Array) -> Array:
-    """Return the accelerations (n,) with which rows on their stops would come back to them while the others stay.
+    """Return the accelerations (n,) of each row back to its stop while the others stay on theirs.
 
-    `a` (n,) are accelerations away from the stops while none of them pushes.
+    `a` (n,) are accelerations away from the stops without stop forces.
     """
     rest = solve_bounded_qp(A, a, np.zeros(len(a)), np.full(len(a), np.inf))
     pressed = np.zeros(len(a))

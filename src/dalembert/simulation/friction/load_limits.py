@@ -1,11 +1,11 @@
-"""Friction that follows the loads of joints: what they are, and how strongly they follow the friction.
+"""Load-dependent friction: loads, friction limits, and the gain of friction on its own load.
 
-While rows stick their loads are known from the motion. While they slide, friction and loads depend on each other,
+While rows stick, their loads follow from the motion. While they slide, friction and loads depend on each other,
 
     f_i = c_i + mu_i N_i(f),     K_ij = mu_i dN_i / df_j                                                             (1)
 
-and the core finds both. Its solution is unique if the gain, the spectral radius of K, is below one. From one on there
-may be several, or none: parts that slide jam at once (Painleve 1895).
+and the core solves for both. The solution is unique if the gain, the spectral radius of K, is below one. Otherwise
+there may be several, or none: sliding parts jam at once (Painleve 1895).
 """
 
 from __future__ import annotations
@@ -22,26 +22,24 @@ from ...model import Conditions, SelfStress
 from ..events.events import EventContext
 from .rows import FrictionRows
 
-__all__ = ["Evaluated", "friction_load_gain", "undetermined_friction", "with_fixed_friction", "with_signs"]
+__all__ = ["FrictionEvaluation", "friction_load_gain", "undetermined_friction", "with_fixed_friction", "with_signs"]
 
 Array = NDArray[np.float64]
 
-ONSET = (
-    1e-6  # of the speeds that count as rest: by how much rows that begin to slide together are ahead in their direction
-)
-DIFFERENCE = 1e-4  # of the efforts, in the slopes of (1)
+ONSET_SPEED = 1e-6  # of the rest tolerance: speed along the slip direction of a vector group at its onset
+DIFFERENCE_STEP = 1e-4  # of the efforts, for the derivatives of (1)
 
 
-class Evaluated:
-    """Accelerations, loads and what holds at a state, under some conditions.
+class FrictionEvaluation:
+    """Accelerations, loads and holding efforts at a state under conditions.
 
     Attributes
     ----------
     a, loads : (n,)
-        Second rates of the rows; what coefficients multiply, N m or N.
+        Accelerations of the rows; loads that coefficients multiply, N m or N.
     held : (nv + cut_nv,) N m or N
-    fits : bool
-        Whether friction and loads that fit each other were found.
+    consistent : bool
+        Whether friction and loads have a common solution.
     """
 
     def __init__(self, rows: FrictionRows, conditions: Conditions, now: EventContext) -> None:
@@ -49,61 +47,67 @@ class Evaluated:
         try:
             parts = model.report(["a", "held", "signals"], now.t, now.q, now.v, now.x, conditions=conditions)
         except (ModelError, SingularityError):
-            if not rows.loaded.any():
+            if not rows.has_load_friction.any():
                 raise
-            self.fits, self.held = False, np.full(model.nv, np.nan)
+            self.consistent, self.held = False, np.full(model.nv, np.nan)
             self.a = self.loads = np.full(n, np.nan)
             return
-        self.fits, self.held = True, parts["held"]
+        self.consistent, self.held = True, parts["held"]
         self.loads = rows.loads(parts["signals"])
         self.a = rows.accelerations(now.q, now.v, parts["a"])
 
 
 def with_signs(rows: FrictionRows, conditions: Conditions, sign: Array, rest: Array) -> Conditions:
-    """Return conditions under which rows slide with signs or directions (n,); where these are zero, without friction.
+    """Return conditions with signs or directions of slip (n,); rows with zero have no friction.
 
-    `rest` (n,) are speeds that count as none, rad/s or m/s.
+    `rest` (n,) is the rest tolerance, rad/s or m/s.
     """
     parameters = conditions.parameters.copy()
-    given = np.where(rows.alone | (sign > 1.0), sign, ONSET * rest * sign)
-    parameters[rows.mode[rows.rubs]] = given[rows.rubs]
+    given = np.where(rows.has_scalar_friction | (sign > 1.0), sign, ONSET_SPEED * rest * sign)
+    parameters[rows.mode[rows.has_friction]] = given[rows.has_friction]
     return conditions.changed(parameters=parameters)
 
 
 def with_fixed_friction(rows: FrictionRows, conditions: Conditions, friction: Array) -> Conditions:
-    """Return conditions under which friction (n,) N m or N follows no load."""
-    if not rows.loaded.any():
+    """Return conditions with constant friction (n,) N m or N in place of load-dependent friction."""
+    if not rows.has_load_friction.any():
         return conditions
     parameters = conditions.parameters.copy()
-    parameters[rows.coefficient[rows.loaded]] = 0.0
-    parameters[rows.friction[rows.loaded]] = friction[rows.loaded]
+    parameters[rows.coefficient[rows.has_load_friction]] = 0.0
+    parameters[rows.friction[rows.has_load_friction]] = friction[rows.has_load_friction]
     return conditions.changed(parameters=parameters)
 
 
 def friction_load_gain(
     rows: FrictionRows, conditions: Conditions, now: EventContext, friction: Array, slides: Sequence[int]
 ) -> tuple[float, Array]:
-    """Return the gain of (1), and the parts (k,) that rows have in it.
+    """Return the gain of (1), and the participation of the rows (k,).
 
     Parameters
     ----------
     conditions : Conditions
-        That say which way rows slide.
+        With signs of slip.
     friction : (n,) N m or N
     slides : sequence of int, (k,)
-        Rows that do.
+        Sliding rows.
     """
     if not len(slides):
         return 0.0, np.zeros(0)
     still = with_fixed_friction(rows, conditions, friction)
     mu = np.array([conditions.parameters[rows.coefficient[k]] for k in slides])
-    base = Evaluated(rows, still, now).loads
+    base = FrictionEvaluation(rows, still, now).loads
     K = np.zeros((len(slides), len(slides)))
     for j, k in enumerate(slides):
-        step = DIFFERENCE * max(float(np.abs(friction).max(initial=0.0)), float(np.abs(base).max(initial=0.0)), 1e-9)
+        step = DIFFERENCE_STEP * max(
+            float(np.abs(friction).max(initial=0.0)), float(np.abs(base).max(initial=0.0)), 1e-9
+        )
         more = friction.copy()
         more[k] += step
-        K[:, j] = mu * (Evaluated(rows, with_fixed_friction(rows, conditions, more), now).loads - base)[slides] / step
+        K[:, j] = (
+            mu
+            * (FrictionEvaluation(rows, with_fixed_friction(rows, conditions, more), now).loads - base)[slides]
+            / step
+        )
     if not np.isfinite(K).all():
         return np.inf, np.ones(len(slides))
     values, vectors = np.linalg.eig(K)
@@ -112,9 +116,9 @@ def friction_load_gain(
 
 
 def undetermined_friction(rows: FrictionRows, now: EventContext) -> list[str]:
-    """Return the joints whose friction follows loads that the motion does not determine."""
+    """Return the joints whose friction depends on loads that the motion does not determine."""
     model = rows.model
-    if not model.nc or not rows.loaded.any():
+    if not model.nc or not rows.has_load_friction.any():
         return []
     markers = model.second_markers
     varies = SelfStress(model, now.q, t=now.t).varies(

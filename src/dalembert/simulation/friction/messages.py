@@ -1,4 +1,4 @@
-"""What friction and stops did, in words: for the events and the notes of a run."""
+"""Texts on changes of friction and stops: names of events, and notes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Change", "StopImpact", "StopImpactLog", "describe_change"]
 
 @dataclass
 class StopImpact:
-    """A stop that was reached."""
+    """Impact of a row on a stop: side -1 or 1, speed of approach in rad/s or m/s."""
 
     row: int
     side: int
@@ -22,63 +22,63 @@ class StopImpact:
 
 @dataclass
 class Change:
-    """What a decision did, in words and numbers; `loses`: speeds have jumped."""
+    """Change of modes: texts for events, impacts, and whether velocities jumped."""
 
-    words: list[str] = field(default_factory=list)
-    hits: list[StopImpact] = field(default_factory=list)
-    loses: bool = False
+    texts: list[str] = field(default_factory=list)
+    impacts: list[StopImpact] = field(default_factory=list)
+    velocities_jumped: bool = False
 
 
 def describe_change(rows: FrictionRows, before: Modes, modes: Modes, change: Change) -> None:
-    """Add to a change what it did to the modes."""
-    for hit in change.hits:
-        which, limit = ("lower", rows.lower) if hit.side < 0 else ("upper", rows.upper)
-        name, unit = rows.names[hit.row], rows.units[hit.row]
-        speed = f"{hit.speed:.6g} {unit}/s"
-        change.words.append(f"{name} reaches its {which} limit {limit[hit.row]:.6g} {unit} with {speed}")
-    said = set()
+    """Add the texts of changed modes to a change."""
+    for impact in change.impacts:
+        which, limit = ("lower", rows.lower) if impact.side < 0 else ("upper", rows.upper)
+        name, unit = rows.names[impact.row], rows.units[impact.row]
+        speed = f"{impact.speed:.6g} {unit}/s"
+        change.texts.append(f"{name} reaches its {which} limit {limit[impact.row]:.6g} {unit} with {speed}")
+    named = set()
     for k, name in enumerate(rows.names):
-        if not rows.alone[k] and not modes.side[k] and not before.side[k]:  # one friction, one word
+        if not rows.has_scalar_friction[k] and not modes.side[k] and not before.side[k]:  # one text for a vector group
             name = name.rpartition(".")[0]
-            if name in said:
+            if name in named:
                 continue
-            said.add(name)
+            named.add(name)
         if modes.stuck[k] and not before.stuck[k]:
-            change.words.append(f"{name} {'rests on its stop' if modes.side[k] else 'sticks'}")
+            change.texts.append(f"{name} {'rests on its stop' if modes.side[k] else 'sticks'}")
         elif before.stuck[k] and not modes.stuck[k]:
-            change.words.append(f"{name} {'leaves its stop' if before.side[k] else 'slips'}")
-        elif rows.alone[k] and before.sign[k] * modes.sign[k] < 0:
-            change.words.append(f"{name} reverses")
+            change.texts.append(f"{name} {'leaves its stop' if before.side[k] else 'slips'}")
+        elif rows.has_scalar_friction[k] and before.sign[k] * modes.sign[k] < 0:
+            change.texts.append(f"{name} reverses")
 
 
 class StopImpactLog:
-    """Stops that were reached in a run: by row and side, when first, how fast at most, how often."""
+    """Impacts of a run by row and side: time of the first, largest speed, count."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[int, int], tuple[float, float, int]] = {}
+        self.entries: dict[tuple[int, int], tuple[float, float, int]] = {}
 
     def add(self, change: Change, t: float) -> None:
-        """Count those of a change."""
-        for hit in change.hits:
-            first, most, count = self.known.get((hit.row, hit.side), (t, 0.0, 0))
-            self.known[hit.row, hit.side] = first, max(most, hit.speed), count + 1
+        """Add the impacts of a change."""
+        for impact in change.impacts:
+            first, most, count = self.entries.get((impact.row, impact.side), (t, 0.0, 0))
+            self.entries[impact.row, impact.side] = first, max(most, impact.speed), count + 1
 
     def notes(self, rows: FrictionRows) -> list[str]:
-        """Return what the run should say about its stops."""
-        said = []
-        for (row, side), (first, most, count) in sorted(self.known.items()):
+        """Return the notes on stops reached."""
+        notes = []
+        for (row, side), (first, most, count) in sorted(self.entries.items()):
             which, limit = ("lower", rows.lower) if side < 0 else ("upper", rows.upper)
             unit, times = rows.units[row], "once" if count == 1 else f"{count} times"
-            said.append(
+            notes.append(
                 f"{rows.names[row]} reached its {which} limit {limit[row]:.6g} {unit} {times}, first at "
                 f"t = {first:.6g} s, with up to {most:.6g} {unit}/s"
             )
-        return said
+        return notes
 
-    def plain(self) -> list[list[Any]]:
-        """Return them as lists."""
-        return [[*key, *value] for key, value in self.known.items()]
+    def to_plain(self) -> list[list[Any]]:
+        """Return the log as lists."""
+        return [[*key, *value] for key, value in self.entries.items()]
 
     def restore(self, kept: list[list[Any]]) -> None:
-        """Take up what `plain` gave."""
-        self.known = {(int(row), int(which)): (t, most, int(n)) for row, which, t, most, n in kept}
+        """Set the log from lists."""
+        self.entries = {(int(row), int(which)): (t, most, int(n)) for row, which, t, most, n in kept}

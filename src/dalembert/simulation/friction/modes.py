@@ -1,9 +1,11 @@
-"""Who of the rows at rest sticks, who slips, and which way: with lam their efforts, a_0 their accelerations without,
+"""Stick-slip modes, and the quadratic program of rows at rest.
 
-    w = a_0 + A lam,     w_i = 0, or lam_i on a bound with w_i pulling away from it                                 (1)
+With lam the efforts of the rows, and a_0 their accelerations without these,
 
-that is min lam' A lam / 2 + a_0' lam within the bounds, which for constant bounds has a unique w. Rows whose friction
-is one vector have an ellipsoid in place of bounds (`solve_ellipsoid_qp`).
+    w = a_0 + A lam,     w_i = 0, or lam_i on a bound with w_i pointing away from it                                (1)
+
+This is min lam' A lam / 2 + a_0' lam within the bounds, and for constant bounds w is unique. Vector groups have an
+ellipsoid in place of bounds (`solve_ellipsoid_qp`).
 """
 
 from __future__ import annotations
@@ -14,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numerics.bounded_qp import DEPENDENT_PIVOT_TOL, BoundedQpSolution, schur_pivot
-from ...numerics.cone_qp import solve_ellipsoid_qp
+from ...numerics.quadratic_programs import DEPENDENT_PIVOT_TOL, BoundedQpSolution, schur_pivot, solve_ellipsoid_qp
 from .discontinuous_forces import MIDDLE
 
 __all__ = ["Modes", "RowsAtRest", "StickSlipDecision"]
@@ -23,194 +24,194 @@ __all__ = ["Modes", "RowsAtRest", "StickSlipDecision"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-ON = 1e-9  # so close to an ellipsoid is on it
-SLIP_DIRECTION_TOL = 1e-7  # rad: directions of slip that differ by less are one
+ON_ELLIPSOID_TOL = 1e-9  # relative: closer efforts are on the ellipsoid
+SLIP_DIRECTION_TOL = 1e-7  # rad: slip directions that differ by less are equal
 
 
 @dataclass
 class Modes:
-    """What the rows do between two changes.
+    """Modes of all rows between two changes.
 
     Attributes
     ----------
     sign : (n,)
-        Of a row that slides; 0 of others. Of rows whose friction is one vector, the direction in which they began to.
+        Sign of the velocity of sliding rows; 0 of others. Of vector groups, the slip direction at the onset.
     stuck : (n,) bool
     locked : list of int
-        Rows that are locked: those that stick, but for ones that follow from others.
+        Locked rows: an independent set of the stuck rows.
     side : (n,)
-        -1 on its lower stop, 1 on its upper one, else 0.
-    idle : (n,) bool
-        Rows at rest that nothing can move where the mechanism is.
-    laws, slides : list of int
-        Thresholds of laws that jump there and help to hold rows that stick; and those along which the motion slides.
+        -1 on the lower stop, 1 on the upper stop, else 0.
+    immobile : (n,) bool
+        Rows at rest that no effort can move in this configuration.
+    holding_laws, sliding_laws : list of int
+        Switching functions of laws that help to hold stuck rows, and of laws in sliding mode.
     """
 
     sign: Array
     stuck: BoolArray
     locked: list[int]
     side: Array
-    idle: BoolArray
-    laws: list[int] = field(default_factory=list)
-    slides: list[int] = field(default_factory=list)
+    immobile: BoolArray
+    holding_laws: list[int] = field(default_factory=list)
+    sliding_laws: list[int] = field(default_factory=list)
 
     @classmethod
-    def none(cls, n: int) -> Modes:
-        """Return those of n rows of which nothing is known."""
+    def unknown(cls, n: int) -> Modes:
+        """Return initial modes of n rows."""
         return cls(np.zeros(n), np.zeros(n, bool), [], np.zeros(n), np.zeros(n, bool))
 
-    def like(self, other: Modes) -> bool:
-        """Return whether the same rows stick and slip, the same way."""
+    def same_as(self, other: Modes) -> bool:
+        """Return whether the same rows stick, and slip in the same directions."""
         same = np.array_equal(self.stuck, other.stuck) and np.array_equal(self.side, other.side)
         return same and bool((np.abs(self.sign - other.sign) <= SLIP_DIRECTION_TOL).all())
 
     @property
-    def of_laws(self) -> dict[str, Any]:
-        """What of conditions says how laws stand."""
-        return {"branches": dict.fromkeys(self.laws, MIDDLE), "sliding": frozenset(self.slides)}
+    def law_conditions(self) -> dict[str, Any]:
+        """Branches and sliding modes of laws, as fields of conditions."""
+        return {"branches": dict.fromkeys(self.holding_laws, MIDDLE), "sliding": frozenset(self.sliding_laws)}
 
-    def plain(self) -> dict[str, Any]:
-        """Return what it consists of as lists."""
-        arrays = {name: getattr(self, name).tolist() for name in ("sign", "stuck", "side", "idle")}
-        lists = {name: list(getattr(self, name)) for name in ("locked", "laws", "slides")}
+    def to_plain(self) -> dict[str, Any]:
+        """Return the modes as lists."""
+        arrays = {name: getattr(self, name).tolist() for name in ("sign", "stuck", "side", "immobile")}
+        lists = {name: list(getattr(self, name)) for name in ("locked", "holding_laws", "sliding_laws")}
         return {**arrays, **lists}
 
     @classmethod
-    def of(cls, kept: dict[str, Any]) -> Modes:
-        """Return what `plain` gave."""
+    def from_plain(cls, kept: dict[str, Any]) -> Modes:
+        """Return modes from lists."""
         sign, side = (np.array(kept[name], dtype=float) for name in ("sign", "side"))
-        stuck, idle = (np.array(kept[name], dtype=bool) for name in ("stuck", "idle"))
-        locked, laws, slides = (list(kept[name]) for name in ("locked", "laws", "slides"))
-        return cls(sign, stuck, locked, side, idle, laws, slides)
+        stuck, immobile = (np.array(kept[name], dtype=bool) for name in ("stuck", "immobile"))
+        locked, holding_laws, sliding_laws = (list(kept[name]) for name in ("locked", "holding_laws", "sliding_laws"))
+        return cls(sign, stuck, locked, side, immobile, holding_laws, sliding_laws)
 
 
 @dataclass(frozen=True, eq=False)
 class StickSlipDecision:
-    """Who slips.
+    """Solution of the stick-slip problem of m rows.
 
     Attributes
     ----------
     x : (m,) N m or N
         Efforts.
-    free : list of int
-        Rows that stick and are independent of each other.
+    independent : list of int
+        Independent set of the stuck rows.
     slips : (m,) bool
-    way : (m,)
-        Which way those go: -1 or 1; a direction where friction is one vector.
-    broken : (m,) bool
-        Rows that reached their static friction and have their friction.
+    direction : (m,)
+        Slip direction: -1 or 1; a unit vector of a vector group.
+    broke_away : (m,) bool
+        Rows that exceeded their static friction and have sliding friction.
     """
 
     x: Array
-    free: list[int]
+    independent: list[int]
     slips: BoolArray
-    way: Array
-    broken: BoolArray
+    direction: Array
+    broke_away: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
 class RowsAtRest:
-    """The problem (1) of m rows at rest.
+    """Problem (1) of m rows at rest.
 
     Attributes
     ----------
     A : (m, m)
     side : (m,)
-        On which stop each is.
+        Closed stop of each row: -1, 0 or 1.
     pinned : (m,) bool
-        Held both ways, whatever it takes, as between two stops that leave no room.
-    balls : list of list of int
-        Rows whose friction is one vector, and that are on no stop.
-    noise : (m,) rad/s2 or m/s2
-        Accelerations up to these are rounding. A row on a bound that they alone would take away from it sticks.
+        Held in both directions without limits, as between two stops without clearance.
+    groups : list of list of int
+        Vector groups without closed stops.
+    rounding : (m,) rad/s2 or m/s2
+        Rounding of the accelerations: a row on a bound with a smaller acceleration away from it sticks.
     """
 
     A: Array
     side: Array
     pinned: BoolArray
-    balls: list[list[int]]
-    noise: Array
+    groups: list[list[int]]
+    rounding: Array
 
     def bounds(self, limit: Array) -> tuple[Array, Array]:
-        """Return the bounds of efforts: of friction, and of a stop that pushes; both ways where a row is pinned."""
+        """Return the bounds of efforts: friction limits, infinite where a stop pushes or a row is pinned."""
         below, above = self.unbounded
         return np.where(below, -np.inf, -limit), np.where(above, np.inf, limit)
 
     @property
     def unbounded(self) -> tuple[BoolArray, BoolArray]:
-        """Rows that friction does not bound from below, and from above, as a stop pushes."""
+        """Rows without a lower bound, and without an upper bound, because a stop pushes."""
         return (self.side > 0) | self.pinned, (self.side < 0) | self.pinned
 
-    def decide(self, a0: Array, friction: Array, static: Array) -> StickSlipDecision:
-        """Return who slips.
+    def solve(self, a0: Array, friction: Array, static: Array) -> StickSlipDecision:
+        """Return which rows slip.
 
         Parameters
         ----------
         a0 : (m,) rad/s2 or m/s2
-            Accelerations while none has friction or a stop.
+            Accelerations without friction and stops.
         friction, static : (m,) N m or N
-            What has reached its static friction has its friction then, those that pull most first.
+            Rows that exceed static friction change to sliding friction one by one, those of largest w first.
         """
         limit = static.copy()
         for _ in range(len(a0) + 1):
-            found, balls = self._solved(a0, limit)
-            verdict = self._judged(found, limit, balls)
-            verdict = replace(verdict, broken=limit < static)
-            broken = verdict.slips & (limit > friction)
-            if not broken.any():
+            found, groups = self._solve_qp(a0, limit)
+            decision = self._classify(found, limit, groups)
+            decision = replace(decision, broke_away=limit < static)
+            broke_away = decision.slips & (limit > friction)
+            if not broke_away.any():
                 break
-            first = int(np.argmax(np.where(broken, np.abs(found.w), -1.0)))
-            reached = next((ball for ball in balls if first in ball), [first])
+            first = int(np.argmax(np.where(broke_away, np.abs(found.w), -1.0)))
+            reached = next((group for group in groups if first in group), [first])
             limit[reached] = friction[reached]
-        return verdict
+        return decision
 
-    def _solved(self, a0: Array, limit: Array) -> tuple[BoundedQpSolution, list[list[int]]]:
-        """Return the solution of (1), and the rows of ellipsoids that are more than a point."""
-        balls = [[k for k in ball if limit[k] > 0] for ball in self.balls]
-        balls = [ball for ball in balls if ball]
-        return solve_ellipsoid_qp(self.A, a0, *self.bounds(limit), balls, limit, self.noise), balls
+    def _solve_qp(self, a0: Array, limit: Array) -> tuple[BoundedQpSolution, list[list[int]]]:
+        """Return the solution of (1), and the vector groups with friction limits above zero."""
+        groups = [[k for k in group if limit[k] > 0] for group in self.groups]
+        groups = [group for group in groups if group]
+        return solve_ellipsoid_qp(self.A, a0, *self.bounds(limit), groups, limit, self.rounding), groups
 
-    def _judged(self, found: BoundedQpSolution, limit: Array, balls: list[list[int]]) -> StickSlipDecision:
-        """Return who slips in a solution: what is on its bound, but for what follows from others that stick."""
+    def _classify(self, found: BoundedQpSolution, limit: Array, groups: list[list[int]]) -> StickSlipDecision:
+        """Return which rows slip in a solution: rows on a bound that do not depend on stuck rows."""
         x, lower, upper = found.x, *self.bounds(limit)
         bound = (x <= lower) | (x >= upper)
         bound[found.free] = False
-        bound[(found.w == 0.0) & (lower < upper)] = False  # nothing takes it away from where it rests
-        for ball in balls:
+        bound[(found.w == 0.0) & (lower < upper)] = False  # no acceleration away from the bound
+        for group in groups:
             size = (
-                ON * (np.abs(self.A[ball]) @ np.abs(x)).max()
-            )  # on its bound without a pull: others could hold as well
-            pulled = np.linalg.norm(found.w[ball]) > size
-            bound[ball] = pulled and np.linalg.norm(x[ball] / limit[ball]) >= 1.0 - ON
-        for ball in self.balls:  # as a whole
-            bound[ball] = bound[ball].all()
-        free = self.independent([*(k for k in found.free if not bound[k]), *np.flatnonzero(~bound).tolist()])
-        follows = np.array([k not in free and self.follows(free, k) for k in range(len(x))])
-        for ball in self.balls:
-            follows[ball] = follows[ball].all() if bound[ball[0]] else follows[ball]
-        slips = bound & ~follows
-        way = np.where(x >= upper, -1.0, 1.0)
-        way = np.where(upper == lower, np.sign(found.w), way)
-        for ball in self.balls:
-            way[ball] = self._way(x[ball], limit[ball], found.w[ball])
-        return StickSlipDecision(x, free, slips, way, np.zeros(len(x), dtype=bool))
+                ON_ELLIPSOID_TOL * (np.abs(self.A[group]) @ np.abs(x)).max()
+            )  # on the ellipsoid without an acceleration: other rows could hold as well
+            pulled = np.linalg.norm(found.w[group]) > size
+            bound[group] = pulled and np.linalg.norm(x[group] / limit[group]) >= 1.0 - ON_ELLIPSOID_TOL
+        for group in self.groups:  # as a whole
+            bound[group] = bound[group].all()
+        independent = self.independent_of([*(k for k in found.free if not bound[k]), *np.flatnonzero(~bound).tolist()])
+        depends_on = np.array([k not in independent and self.depends_on(independent, k) for k in range(len(x))])
+        for group in self.groups:
+            depends_on[group] = depends_on[group].all() if bound[group[0]] else depends_on[group]
+        slips = bound & ~depends_on
+        direction = np.where(x >= upper, -1.0, 1.0)
+        direction = np.where(upper == lower, np.sign(found.w), direction)
+        for group in self.groups:
+            direction[group] = self._slip_direction(x[group], limit[group], found.w[group])
+        return StickSlipDecision(x, independent, slips, direction, np.zeros(len(x), dtype=bool))
 
     @staticmethod
-    def _way(x: Array, limit: Array, w: Array) -> Array:
-        """Return the direction in which rows slip whose friction is one vector."""
+    def _slip_direction(x: Array, limit: Array, w: Array) -> Array:
+        """Return the slip direction of a vector group."""
         some = limit > 0
-        way = np.where(some, -x / np.where(some, limit, 1.0) ** 2, w * 0.0) if some.all() else w
-        size = float(np.linalg.norm(way))
-        return way / size if size > 0 else np.zeros(len(way))
+        direction = np.where(some, -x / np.where(some, limit, 1.0) ** 2, w * 0.0) if some.all() else w
+        size = float(np.linalg.norm(direction))
+        return direction / size if size > 0 else np.zeros(len(direction))
 
-    def independent(self, rows: list[int]) -> list[int]:
-        """Return those of some rows that do not depend on the ones before them."""
-        free: list[int] = []
+    def independent_of(self, rows: list[int]) -> list[int]:
+        """Return the rows that do not depend on those before them."""
+        independent: list[int] = []
         for k in dict.fromkeys(rows):
-            if not self.follows(free, k):
-                free.append(int(k))
-        return free
+            if not self.depends_on(independent, k):
+                independent.append(int(k))
+        return independent
 
-    def follows(self, free: list[int], k: int) -> bool:
-        """Return whether a row depends on those that are free."""
-        return schur_pivot(self.A, free, int(k)) <= DEPENDENT_PIVOT_TOL * float(self.A[k, k])
+    def depends_on(self, independent: list[int], k: int) -> bool:
+        """Return whether a row depends linearly on some independent rows."""
+        return schur_pivot(self.A, independent, int(k)) <= DEPENDENT_PIVOT_TOL * float(self.A[k, k])

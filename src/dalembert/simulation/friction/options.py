@@ -1,4 +1,4 @@
-"""How dry friction and stops of joints are to act in a run."""
+"""Friction and stop options of a run: by events, smooth, or off."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model import Conditions
+from ..options import Options
 from .friction import FrictionState
 from .rows import FrictionRows, friction_rows
 
@@ -15,9 +16,9 @@ __all__ = ["make_friction_state"]
 
 
 def make_friction_state(
-    conditions: Conditions, friction: str, stops: str, *, atol: float, span: float
+    conditions: Conditions, friction: str, stops: str, options: Options, *, span: float
 ) -> tuple[Conditions, FrictionState | None]:
-    """Return conditions with friction as asked for, and what minds its changes, if there is anything to mind.
+    """Return conditions with the chosen friction, and the friction state of the run if any row has stick or stops.
 
     Parameters
     ----------
@@ -26,10 +27,10 @@ def make_friction_state(
         ``"events"``, ``"smooth"``, ``"smooth:0.01"`` with a slip speed, or ``"off"``.
     stops : str
         ``"rigid"``, or ``"off"``.
-    atol : float
-        Tolerance of positions and speeds.
+    options : Options
+        With the tolerance of positions and velocities.
     span : float, s
-        How long the run lasts.
+        Length of the run.
     """
     model = conditions.model
     rows = friction_rows(model)
@@ -38,18 +39,18 @@ def make_friction_state(
         raise ModelError("simulate", "friction", friction, "use 'events', 'smooth', 'smooth:<slip speed>' or 'off'")
     if stops not in ("rigid", "soft", "off"):
         raise ModelError("simulate", "stops", stops, "use 'rigid', 'soft' or 'off'")
-    if not len(rows):
+    if not rows.names:
         return conditions, None
     parameters = conditions.parameters.copy()
     if kind == "smooth":
-        parameters[rows.slip[rows.rubs]] = _slip_speed(slip)
+        parameters[rows.slip[rows.has_friction]] = _slip_speed(slip)
     elif kind == "off":
-        parameters[rows.friction[rows.rubs]] = 0.0
-        parameters[rows.coefficient[rows.rubs]] = 0.0
-    rubs = bool(rows.rubs.any())
+        parameters[rows.friction[rows.has_friction]] = 0.0
+        parameters[rows.coefficient[rows.has_friction]] = 0.0
+    any_friction = bool(rows.has_friction.any())
     rows = _chosen(rows, friction=kind == "events", stops=stops == "rigid")
-    conditions = conditions.changed(parameters=parameters) if kind != "events" and rubs else conditions
-    return conditions, FrictionState(rows, atol, span) if len(rows) else None
+    conditions = conditions.changed(parameters=parameters) if kind != "events" and any_friction else conditions
+    return conditions, FrictionState(rows, options.smallest_atol, span) if len(rows) else None
 
 
 def _slip_speed(text: str) -> float:
@@ -63,9 +64,9 @@ def _slip_speed(text: str) -> float:
 
 
 def _chosen(rows: FrictionRows, *, friction: bool, stops: bool) -> FrictionRows:
-    """Return the rows with what acts by changes: friction, stops, or both."""
+    """Return the rows that act by events: with friction, with stops, or both."""
     kept = np.zeros(len(rows), dtype=bool)
-    kept |= friction & rows.rubs
+    kept |= friction & rows.has_friction
     kept |= stops & (np.isfinite(rows.lower) | np.isfinite(rows.upper))
     some = np.flatnonzero(kept)
     changes: dict[str, Any] = {}
@@ -73,4 +74,4 @@ def _chosen(rows: FrictionRows, *, friction: bool, stops: bool) -> FrictionRows:
         changes |= {name: np.full(len(some), -1) for name in ("friction", "mode", "coefficient", "slip", "load")}
     if not stops:
         changes |= {"lower": np.full(len(some), -np.inf), "upper": np.full(len(some), np.inf)}
-    return rows.chosen(some, **changes)
+    return rows.select(some, **changes)

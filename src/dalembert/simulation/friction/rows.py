@@ -1,4 +1,4 @@
-"""Coordinates of joints that have dry friction or stops: where they stand, how fast they are, how they respond."""
+"""Rows of dry friction and stops: coordinates of joints, their motion, and their response to efforts."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class FrictionRows:
-    """One row for each coordinate with dry friction or a stop; those of cut joints and lengths of ropes too.
+    """One row for each coordinate with dry friction or stops, including cut joints and lengths of ropes.
 
     Attributes
     ----------
     names, units : tuple of str, (n,)
     places : (n,) int
-        Speeds of the trees, then those of cut joints.
+        Indices of velocities: those of the trees, then of cut joints.
     coordinates : (n,) int
-        Likewise of coordinates; -1 where there is none, as of an attitude.
+        Indices of coordinates; -1 where there is none, as of a ball joint.
     friction, mode, coefficient, slip : (n,) int
-        Where these of the friction stand among the parameters; -1 where there is none.
+        Indices of the friction parameters; -1 where there is none.
     load : (n,) int
-        Where what the coefficient multiplies stands among the signals; -1 where friction follows no load.
+        Index of the load among the signals; -1 where friction depends on no load.
     group : (n,) int
-        Rows whose friction is one vector have the same number; others have one of their own.
-    sliding, static : (n,) N m or N
+        Number of the vector group: rows whose friction is one vector share it.
+    sliding_friction, static_friction : (n,) N m or N
         Friction and static friction as described.
-    more : (n,)
-        Static coefficient by coefficient, as described.
+    static_ratio : (n,)
+        Static coefficient divided by sliding coefficient, as described.
     lower, upper : (n,) rad or m
         Infinite where there is no stop.
     restitution : (n,)
@@ -61,9 +61,9 @@ class FrictionRows:
     slip: NDArray[np.intp]
     load: NDArray[np.intp]
     group: NDArray[np.intp]
-    sliding: Array
-    static: Array
-    more: Array
+    sliding_friction: Array
+    static_friction: Array
+    static_ratio: Array
     lower: Array
     upper: Array
     restitution: Array
@@ -71,26 +71,26 @@ class FrictionRows:
     def __len__(self) -> int:
         return len(self.names)
 
-    def chosen(self, places: NDArray[np.intp], **changes: Any) -> FrictionRows:
-        """Return some of the rows (k,), with other columns (k,) in place of theirs."""
+    def select(self, places: NDArray[np.intp], **changes: Any) -> FrictionRows:
+        """Return the rows with numbers `places` (k,), with some columns (k,) replaced."""
         columns: dict[str, Any] = {
             f.name: getattr(self, f.name)[places] for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)
         }
         names, units = (tuple(column[k] for k in places) for column in (self.names, self.units))
         return FrictionRows(self.model, names, units, **{**columns, **changes})
 
-    def under(self, model: Model) -> FrictionRows:
-        """Return the same rows of the model with other numbers."""
+    def for_model(self, model: Model) -> FrictionRows:
+        """Return the same rows of the model with other parameters."""
         if model is self.model:
             return self
         every = friction_rows(model)
-        rows = every.chosen(np.array([every.names.index(name) for name in self.names], dtype=np.intp))
+        rows = every.select(np.array([every.names.index(name) for name in self.names], dtype=np.intp))
         same = {name: getattr(self, name) for name in ("friction", "mode", "coefficient", "slip", "load")}
         stops = {
             name: np.where(np.isfinite(getattr(self, name)), getattr(rows, name), getattr(self, name))
             for name in ("lower", "upper")
         }
-        return rows.chosen(np.arange(len(rows)), **same, **stops)
+        return rows.select(np.arange(len(rows)), **same, **stops)
 
     def owners(self) -> list[Connection]:
         """Return the connections that the rows belong to, (n,)."""
@@ -98,48 +98,50 @@ class FrictionRows:
         return [connections[name if name in connections else name.rpartition(".")[0]] for name in self.names]
 
     @property
-    def cut(self) -> bool:
-        """Whether some of them are of cut joints."""
+    def has_cut_joints(self) -> bool:
+        """Whether some rows are of cut joints."""
         return bool((self.places >= self.model.nv).any())
 
     @cached_property
-    def rubs(self) -> NDArray[np.bool_]:
-        """Which rows have friction, (n,)."""
+    def has_friction(self) -> NDArray[np.bool_]:
+        """Rows with friction, (n,)."""
         return self.friction >= 0
 
     @cached_property
-    def loaded(self) -> NDArray[np.bool_]:
-        """Which rows have friction that follows loads, (n,)."""
+    def has_load_friction(self) -> NDArray[np.bool_]:
+        """Rows with load-dependent friction, (n,)."""
         return self.load >= 0
 
     @cached_property
-    def balls(self) -> list[NDArray[np.intp]]:
-        """Rows whose friction is one vector, of joints with several."""
-        counts = [np.flatnonzero(self.rubs & (self.group == number)) for number in np.unique(self.group)]
+    def vector_groups(self) -> list[NDArray[np.intp]]:
+        """Groups of rows whose friction is one vector, as of ball joints."""
+        counts = [np.flatnonzero(self.has_friction & (self.group == number)) for number in np.unique(self.group)]
         return [rows for rows in counts if len(rows) > 1]
 
     @cached_property
-    def alone(self) -> NDArray[np.bool_]:
-        """Which rows have a friction of their own, or none, (n,)."""
-        alone = np.ones(len(self), dtype=bool)
-        for ball in self.balls:
-            alone[ball] = False
-        return alone
+    def has_scalar_friction(self) -> NDArray[np.bool_]:
+        """Rows that belong to no vector group, (n,)."""
+        scalar = np.ones(len(self), dtype=bool)
+        for group in self.vector_groups:
+            scalar[group] = False
+        return scalar
 
-    def together(self, u: Array) -> Array:
-        """Return speeds (..., n) with, for rows whose friction is one vector, its length."""
+    def slip_speeds(self, u: Array) -> Array:
+        """Return slip speeds (..., n) for velocities (..., n): absolute values, and norms for vector groups."""
         size = np.abs(u)
-        for ball in self.balls:
-            size[..., ball] = np.linalg.norm(u[..., ball], axis=-1, keepdims=True)
+        for group in self.vector_groups:
+            size[..., group] = np.linalg.norm(u[..., group], axis=-1, keepdims=True)
         return size
 
-    def frictions(self, conditions: Conditions, loads: Array) -> tuple[Array, Array]:
-        """Return friction and static friction (..., n) as they are under loads (..., n); both change in proportion."""
+    def friction_limits(self, conditions: Conditions, loads: Array) -> tuple[Array, Array]:
+        """Return sliding and static friction (..., n) N m or N for loads (..., n)."""
         now = self._parameter(conditions, self.friction)
-        part = np.where(self.sliding > 0, now / np.where(self.sliding > 0, self.sliding, 1.0), 1.0)
-        static = np.maximum(np.where(self.rubs, part * self.static, 0.0), now)
+        part = np.where(
+            self.sliding_friction > 0, now / np.where(self.sliding_friction > 0, self.sliding_friction, 1.0), 1.0
+        )
+        static = np.maximum(np.where(self.has_friction, part * self.static_friction, 0.0), now)
         by_load = self._parameter(conditions, self.coefficient) * loads
-        return now + by_load, static + self.more * by_load
+        return now + by_load, static + self.static_ratio * by_load
 
     def _parameter(self, conditions: Conditions, places: NDArray[np.intp]) -> Array:
         known, values = places >= 0, np.zeros(len(self))
@@ -147,29 +149,29 @@ class FrictionRows:
         return values
 
     def loads(self, signals: Array) -> Array:
-        """Return what the coefficients multiply, (..., n) N m or N, from all signals (..., s)."""
-        if not self.loaded.any():
+        """Return the loads of the rows (..., n) N m or N from all signals (..., s)."""
+        if not self.has_load_friction.any():
             return np.zeros((*signals.shape[:-1], len(self)))
-        return np.where(self.loaded, signals[..., np.maximum(self.load, 0)], 0.0)
+        return np.where(self.has_load_friction, signals[..., np.maximum(self.load, 0)], 0.0)
 
     def motion(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return coordinates and speeds (k, n) of the rows in states q (k, nq), v (k, nv); NaN for no coordinate."""
+        """Return coordinates and velocities (k, n) of the rows at q (k, nq), v (k, nv); NaN for no coordinate."""
         s, u = q, v
-        if self.cut:
+        if self.has_cut_joints:
             cut_q, cut_v, _ = self.model.cut_motion(q, v, np.zeros_like(v))
             s, u = np.hstack([q, cut_q]), np.hstack([v, cut_v])
         return np.where(self.coordinates >= 0, s[:, self.coordinates], np.nan), u[:, self.places]
 
     def accelerations(self, q: Array, v: Array, a: Array) -> Array:
-        """Return the second rates (n,) of the rows in a motion."""
-        every = np.concatenate([a, self.model.cut_motion(q, v, a)[2]]) if self.cut else a
+        """Return the accelerations (n,) of the rows."""
+        every = np.concatenate([a, self.model.cut_motion(q, v, a)[2]]) if self.has_cut_joints else a
         return np.asarray(every[self.places])
 
     def jacobian(self, q: Array) -> Array:
-        """Return J (n, nv): speeds of the rows are J v, but for what depends on time."""
+        """Return J (n, nv): velocities of the rows are J v plus terms of time."""
         nv = self.model.nv
         every = np.eye(nv)
-        if self.cut:
+        if self.has_cut_joints:
             still, unit = np.zeros((nv, nv)), np.repeat(q[None], nv, axis=0)
             moving, resting = (self.model.cut_motion(unit, v, still)[1] for v in (every, still))
             every = np.vstack([every, (moving - resting).T])
@@ -226,24 +228,24 @@ def friction_rows(model: Model) -> FrictionRows:
     whole = [np.array(column, dtype=np.intp) for column in columns[:8]]
     sizes = [np.array(column, dtype=float) for column in columns[8:]]
     fields = ["places", "coordinates", "friction", "mode", "coefficient", "slip", "load", "group"]
-    fields += ["sliding", "static", "more", "lower", "upper", "restitution"]
+    fields += ["sliding_friction", "static_friction", "static_ratio", "lower", "upper", "restitution"]
     values: dict[str, Any] = dict(zip(fields, [*whole, *sizes], strict=True))
     return FrictionRows(model, tuple(names), tuple(units), **values)
 
 
 class Response:
-    """How the rows respond to efforts on each other at one configuration, loops and what is held obeyed.
+    """Response of the rows to efforts on each other at one configuration, with loops and held velocities.
 
     Attributes
     ----------
     J, D : (n, nv)
         Rows; accelerations for a unit effort on each.
     A : (n, n)
-        Second rates of the rows for unit efforts on them.
+        Accelerations of the rows for unit efforts on them.
     own : (n,)
-        The same of each row on itself, without the loops.
-    jumps : Jumps
-        How anything else responds.
+        Acceleration of each row for its own unit effort, without loops.
+    jumps : VelocityJumpSolver
+        Response to any other effort.
     """
 
     def __init__(
@@ -268,7 +270,7 @@ class Response:
         self.rows = rows
 
     def sizes(self, conditions: Conditions, now: EventContext) -> Array:
-        """Return how large efforts on the rows could be if nothing cancelled, (n,) N m or N.
+        """Return the size of efforts on the rows without cancellation, (n,) N m or N.
 
         With M the mass matrix, no acceleration J_i a exceeds |J_i M^-1/2| |M^1/2 a|. Accelerations are those of gravity
         on all bodies, and those of the trees with all loops open, so that forces which balance each other through a
@@ -278,7 +280,7 @@ class Response:
         opened = conditions.changed(off=frozenset(model.closure_names)) if model.nc else conditions
         try:
             a = model.report(["a"], now.t, now.q, now.v, now.x, conditions=opened)["a"]
-        except (ModelError, SingularityError):  # the loops bring inertia that the trees lack
+        except (ModelError, SingularityError):  # the trees alone lack inertia
             a = model.report(["a"], now.t, now.q, now.v, now.x, conditions=conditions)["a"]
         fall = np.linalg.norm(model.system.gravity) * np.sqrt(sum(body.mass for body in model.system.bodies.values()))
         size = fall + np.sqrt(max(float(a @ self.jumps.M @ a), 0.0))

@@ -1,4 +1,4 @@
-"""Stops of joints as springs and dampers, for those who ask for them."""
+"""Soft stops: limits of joints as springs and dampers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .rows import Response, friction_rows
 
 __all__ = ["with_soft_stops"]
 
-CONTACT = 0.01  # s: half a period of the stop with what it stops
-MIN_VALUE = 0.01  # restitution of a soft stop
+CONTACT_TIME = 0.01  # s: half a period of the inertia on the spring of the stop
+MIN_RESTITUTION = 0.01  # of a soft stop: less needs unlimited damping
 
 
 def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: float) -> Model:
     """Return the model with a `Limits` named ``"A.stop"`` at every coordinate that has a limit.
 
-    Its stiffness m (pi / 0.01 s)^2 goes with the inertia m of the coordinate at the start, loops obeyed, and its
-    damping with the restitution of the joint.
+    Its stiffness is m (pi / 0.01 s)^2, with m the inertia of the coordinate at the start, loops included. Its damping
+    follows from the restitution of the joint.
     """
     rows = friction_rows(model)
     limited = np.flatnonzero(np.isfinite(rows.lower) | np.isfinite(rows.upper))
@@ -47,7 +47,7 @@ def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: fl
         yields = float(response.A[k, k])
         mass = 1.0 / yields if yields > 0 else 1.0
         ratio = _damping_ratio(float(rows.restitution[k]))
-        stiffness = mass * (np.pi / CONTACT) ** 2
+        stiffness = mass * (np.pi / CONTACT_TIME) ** 2
         stop = Limits(
             float(rows.lower[k]),
             float(rows.upper[k]),
@@ -59,15 +59,15 @@ def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: fl
 
 
 def _damping_ratio(restitution: float) -> float:
-    """Return the damping ratio of a spring that never pulls and gives back this part of the speed, from 0.01 on."""
+    """Return the damping ratio of a spring that never pulls, for a restitution of at least 0.01."""
     from scipy.optimize import brentq
 
-    wanted = min(max(restitution, MIN_VALUE), 1.0)
-    return 0.0 if wanted == 1.0 else float(brentq(lambda z: _given_back(z) - wanted, 0.0, 10.0))
+    wanted = min(max(restitution, MIN_RESTITUTION), 1.0)
+    return 0.0 if wanted == 1.0 else float(brentq(lambda z: _restitution(z) - wanted, 0.0, 10.0))
 
 
-def _given_back(z: float) -> float:
-    """Return the restitution of a spring of damping ratio z that lets go before it pulls (Schwager, Poeschel 2007)."""
+def _restitution(z: float) -> float:
+    """Return the restitution of a spring with damping ratio z that never pulls (Schwager, Poeschel 2007)."""
     root = np.sqrt(abs(1.0 - z * z))
     if z < 1.0:
         turn = np.pi - np.arctan2(2 * z * root, 1 - 2 * z * z) if z > 0 else np.pi

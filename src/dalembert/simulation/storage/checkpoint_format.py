@@ -1,4 +1,4 @@
-"""Checkpoints as bytes: arrays, and everything else as JSON; sealed, and nothing in them is executed."""
+"""File format of checkpoints: arrays and JSON with a checksum; reading executes no code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...result import EventRecord
 
 __all__ = ["deserialize_checkpoint", "serialize_checkpoint"]
 
-_HEAD = b"dalembert checkpoint 3\n"
+_HEAD = b"dalembert checkpoint 4\n"
 _PAST = "history_"
 _PLAIN = (
     "notes",
@@ -22,10 +22,10 @@ _PLAIN = (
     "written",
     "t_end",
     "events_watched",
-    "asked",
+    "request",
     "times",
     "model",
-    "dry",
+    "friction",
     "answers",
 )
 
@@ -48,8 +48,8 @@ def serialize_checkpoint(point: dict[str, Any]) -> bytes:
         x=x,
         counts=point["counts"],
         g=point["g"],
-        switch_times=point["switchings"][0],
-        switch_sides=point["switchings"][1],
+        switch_times=point["branches"][0],
+        switch_sides=point["branches"][1],
         rest=np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8),
         **{f"{_PAST}{k}": part for k, part in enumerate(point["history"])},
     )
@@ -72,6 +72,6 @@ def deserialize_checkpoint(blob: bytes) -> dict[str, Any]:
     point["checkpoint"] = parts["checkpoint"].tobytes()
     point["records"] = tuple(parts[name] for name in "tqvx")
     point["counts"], point["g"] = parts["counts"], parts["g"]
-    point["switchings"] = parts["switch_times"], parts["switch_sides"]
+    point["branches"] = parts["switch_times"], parts["switch_sides"]
     point["history"] = tuple(parts[f"{_PAST}{k}"] for k in range(sum(name.startswith(_PAST) for name in parts)))
     return point

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileError, IntegrationError, ModelError
-from ...io.checksums import block_checksum, check_checksum, with_checksum
-from ...io.file_locks import FileLock
-from ...io.safe_files import replacing
+from ...files.checksums import block_checksum, check_checksum, with_checksum
+from ...files.file_locks import FileLock
+from ...files.safe_files import replacing
 from .checkpoint import snapshot
 from .checkpoint_format import deserialize_checkpoint, serialize_checkpoint
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...model import Model
     from ..run import Run
 
-__all__ = ["Stream", "begun_at", "read_stream"]
+__all__ = ["Stream", "read_stream", "stream_start_time"]
 
 Array = NDArray[np.float64]
 
@@ -174,7 +174,7 @@ class Stream:
             ) from error
 
 
-def begun_at(path: str | os.PathLike[str]) -> float | None:
+def stream_start_time(path: str | os.PathLike[str]) -> float | None:
     """Return when a streamed run began, s; None if there is none."""
     try:
         return float(json.loads((Path(path) / "run.json").read_text(encoding="utf-8"))["t_start"])

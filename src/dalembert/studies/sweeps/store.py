@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import FileError
-from ...io.file_locks import FileLock
-from ...io.results.columns import require
-from ...io.results.zarr_stores import check_metadata, store_note
+from ...files.file_locks import FileLock
+from ...result.storage.columns import require
+from ...result.storage.zarr_stores import check_metadata, store_note
 from .cases import Axis, Design
 from .datasets import MemoryStore, ordered
 from .jobs import CaseBlock, join

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...bodies.markers import Marker
 from ...checks import finite_array
+from ..scene import solids
 from ..scene.projection import Placement
 from ..scene.scene import BodyFigure
 from ..style import INK, PALETTE
@@ -177,8 +178,6 @@ def _joint_names(picture: Picture, placement: Placement) -> list[tuple[str, Arra
 
 def drawn(picture: Picture, placement: Placement, further: list[Array]) -> list[Array]:
     """Return what names should not cover as lines (k, 2) pt of the page."""
-    from ..scene import solids
-
     lines = list(further)
     for body in picture.scene.bodies:
         lines += [placement.points(body.number, np.array(pair)) for pair in (*body.bars, *body.ties)]

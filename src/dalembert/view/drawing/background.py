@@ -32,13 +32,13 @@ def to_world(result: Result, base: Marker | None, row: int, points: Array) -> Ar
     """Return points (n, 3) m given in the axes of a marker where they are in the world at a row."""
     if base is None:
         return points
-    R, p = result._model().pose(base, result.q[row])
+    R, p = result.require_model().pose(base, result.q[row])
     return np.asarray(points @ R.T + p)
 
 
 def reach_of(result: Result, row: int | None = None) -> tuple[Array, Array]:
     """Return the lowest and highest coordinates (3,) m of a mechanism at a row, or in all of its motion."""
-    model = result._model()
+    model = result.require_model()
     rows = spread(len(result), MAX_LISTED) if row is None else [row]
     return Scene(model).reach([Placement.of(model, np.asarray(result.q[k])) for k in rows])
 
@@ -85,7 +85,7 @@ class MechanismCanvas:
         names: bool = True,
         points: Sequence[Marker] = (),
     ) -> None:
-        model = result._model()
+        model = result.require_model()
         rows = [] if still else [k for k in spread(len(result), MAX_LISTED) if k != row]
         self.placements = [Placement.of(model, np.asarray(result.q[k])) for k in (row, *rows)]
         self.view = choose_view(model, self.placements[0], view)

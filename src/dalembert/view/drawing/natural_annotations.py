@@ -10,6 +10,7 @@ from .. import style
 from . import annotations as notes
 from .labels import Label, place, sampled
 from .natural_picture import NaturalPicture, padded
+from .spatial_picture import project
 
 __all__ = ["add_arrows", "add_names"]
 
@@ -61,12 +62,7 @@ def add_names(picture: NaturalPicture, motion: NaturalMotion) -> None:
             items.append((name, middle[None], picture.colors[name]))
 
     def page(points: Array) -> Array:
-        if picture.solid:
-            from .spatial_picture import project
-
-            flat = project(ax, points)
-        else:
-            flat = np.column_stack(picture.seen(points))
+        flat = project(ax, points) if picture.solid else np.column_stack(picture.seen(points))
         return np.asarray(np.asarray(ax.transData.transform(flat)) * scale)
 
     wanted = [Label(name, page(where), color, 6.0) for name, where, color in items]

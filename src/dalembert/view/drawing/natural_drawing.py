@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...checks import finite_number
 from ...errors import ModelError
+from ...motion import FollowedMotion
 from ...natural import Mechanism, NaturalMotion
 from .. import style
 from . import annotations as notes
@@ -105,8 +106,6 @@ def animate_points(
 def _as_motion(what: Any, t: float | None) -> NaturalMotion:
     if isinstance(what, NaturalMotion):
         return what
-    from ...motion import FollowedMotion
-
     at = 0.0 if t is None else finite_number(t, item="draw", field="t")
     q = what.assemble(t=at).q[None]
     return NaturalMotion(what, FollowedMotion(np.array([at]), q, 0 * q, 0 * q, None, 0, 0, 0))

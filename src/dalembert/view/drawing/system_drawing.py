@@ -132,7 +132,7 @@ def draw_motion(
     result: Any, t: float | None, velocities: Iterable[Any], accelerations: Iterable[Any], **options: Any
 ) -> Any:
     """Draw a result at a time with arrows of what points do then; see `Result.draw`."""
-    model: Model = result._model()
+    model: Model = result.require_model()
     time = float(result.t[-1]) if t is None else finite_number(t, item="draw", field="t")
     times = np.append(result.t[result.t < time], time)
     rows = result.at(times).q if options.pop("ghosts", False) or options.get("trace") else result.at(time).q[None]

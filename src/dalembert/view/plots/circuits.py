@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ModelError
+from ...result import Output
 from .. import style
 
 if TYPE_CHECKING:
@@ -83,8 +84,6 @@ def _unit(circuit: Circuit, name: str) -> str:
     if name in circuit.coordinates:
         unit = circuit.coordinates[name]
     elif circuit.paths and circuit.has_result:
-        from ...result import Output
-
         model = circuit.result(0).model
         assert model is not None
         unit = Output.of(model, name).unit

@@ -40,7 +40,7 @@ def plot_polygon(
     )  # fmt: skip
     if not canvas.view.flat:
         raise ModelError("plot", "view", view, "polygons are drawn in a plane: give view='xy' or the like")
-    R = result._model().pose(polygon.base, result.q[k]).rotation
+    R = result.require_model().pose(polygon.base, result.q[k]).rotation
 
     def flat(vector: Array) -> Array:
         return np.asarray(canvas.view.project((R @ vector)[None])[0])

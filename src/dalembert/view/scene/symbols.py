@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .solids import turned_z
+
 __all__ = ["center_of_mass", "dashpot", "frame_block", "ground_pivot", "hatching", "helix", "pyramid", "zigzag"]
 
 Array = NDArray[np.float64]
@@ -51,8 +53,6 @@ def dashpot(start: Array, end: Array, width: float) -> list[Array]:
 
 def helix(start: Array, end: Array, width: float, *, coils: int = _COILS) -> Array:
     """Return a coil spring between two points of space."""
-    from .solids import turned_z
-
     along = end - start
     length = float(np.linalg.norm(along))
     frame = turned_z(along / length if length else np.array([0.0, 0.0, 1.0]))
@@ -85,8 +85,6 @@ def hatching(start: Array, end: Array, side: Array, step: float) -> list[Array]:
 
 def pyramid(apex: Array, down: Array, size: float) -> list[Array]:
     """Return the lines of a ground pivot in space: four legs, a square foot and its hatching."""
-    from .solids import turned_z
-
     frame = turned_z(down)
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=float)
     foot = apex + size * (1.4 * down + 0.8 * corners @ frame[:, :2].T)

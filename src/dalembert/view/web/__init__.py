@@ -4,6 +4,7 @@
 sources, bundled with three.js when the package is built) shows wherever it stands.
 """
 
+from .scenes import SceneOptions
 from .show import export, play_system, view_modes, view_result, view_system
 
-__all__ = ["export", "play_system", "view_modes", "view_result", "view_system"]
+__all__ = ["SceneOptions", "export", "play_system", "view_modes", "view_result", "view_system"]

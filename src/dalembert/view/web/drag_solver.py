@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from ...checks import finite_array, finite_number
 from ...closure.assembly import assemble
 from ...closure.driven.driven_state import start_positions
-from ...closure.loop_solver import LoopSolver, rank_of
+from ...closure.loop_solver import LoopSolver
 from ...errors import ModelError
 from ...model import Model
+from ...numerics.rank import STEP_RANK_TOL, null_space
 
 __all__ = ["DragSolver"]
 
@@ -122,8 +123,7 @@ class DragSolver:
         columns = self._closure.scales.columns[free]
         basis = np.eye(len(columns))
         if self.model.nc:
-            _, s, Vt = np.linalg.svd(self._closure.jacobian(self.q, free))
-            basis = Vt[rank_of(s) :].T
+            basis = null_space(self._closure.jacobian(self.q, free), STEP_RANK_TOL, 0.0)
         G = J[:, free] * columns @ basis
         slack = _SLACK * float(np.abs(G).max(initial=0.0)) + 1e-300
         y = np.linalg.lstsq(np.vstack([G, slack * np.eye(G.shape[1])]), np.r_[gap, np.zeros(G.shape[1])])[0]
@@ -156,10 +156,8 @@ class DragSolver:
         columns = self._closure.scales.columns
         if not self.model.nc:
             return np.diag(columns), 0
-        _, s, Vt = np.linalg.svd(self._closure.jacobian(self.q, self._all))
-        rank = rank_of(s)
-        basis: Array = columns[:, None] * Vt[rank:].T
-        return basis, rank
+        N = null_space(self._closure.jacobian(self.q, self._all), STEP_RANK_TOL, 0.0)
+        return columns[:, None] * N, len(N) - N.shape[1]
 
     # ---- by a coordinate
 

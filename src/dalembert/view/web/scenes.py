@@ -68,6 +68,11 @@ class SceneOptions:
     exaggerate: float = 1.0
     colors: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("trace", "plots", "arrows"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, [given] if isinstance(given, str) else list(given))
+
     def stage(self, model: Model, q: Array) -> SceneBuilder:
         """Return the stage of a model that is seen at configurations (n, nq)."""
         factor = checked_factor(self.exaggerate)

@@ -17,6 +17,7 @@ from ..style import written
 from .capture import write_scene
 from .drag_requests import DragSession
 from .drag_solver import DragSolver
+from .gltf import gltf_of
 from .page import standing_page
 from .real_time_player import RealTimePlayer
 from .scene_bytes import pack
@@ -150,8 +151,6 @@ def export(result: Any, path: Any, wanted: SceneOptions, by: str = "auto") -> Pa
 
     def write(name: Path) -> None:
         if name.suffix.lower() == ".glb":
-            from .gltf import gltf_of
-
             name.write_bytes(gltf_of(description))
         else:
             name.write_text(standing_page(title, pack(description)), encoding="utf-8")

@@ -1,0 +1,42 @@
+// What the evaluation of elements needs besides positions and speeds.
+#pragma once
+
+#include "elements/law_branches.hpp"
+#include "elements/time_laws.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+template <class T> struct EvaluationContext {
+  T t;
+  const double *parameters;  // of the elements
+  const double *hosted;      // laws given from outside: see law_at
+  std::ptrdiff_t apart = 0;  // of packs: numbers between the parameters of one lane and the next; 0: all have the same
+  const T *x = nullptr;      // states of elements
+  T *dx = nullptr;           // their rates, where they are wanted
+  T *values = nullptr;       // room for programs
+  double *numbers = nullptr; // the same for numbers
+  const Functions *functions = nullptr;
+  T *signals = nullptr;      // of elements
+  const T *feedback = nullptr; // loads that connections transmit
+  const T *inputs = nullptr; // in place of the laws that they come from; null: those laws
+  const T *control = nullptr; // nv: hinge forces from outside that actuators give; null: none
+  T *asked = nullptr;        // ModelData::actuator_count: what is asked of the actuators at each bounded hinge, all together
+  LawBranches<T> branches{};    // of all elements
+  const T *varied = nullptr; // parameters with slopes, in place of `parameters`; null: these are constant
+};
+
+// parameter k; in a pack, that of each lane
+template <class T> DALEMBERT_INLINE T parameter(const EvaluationContext<T> &at, int k) {
+  if constexpr (requires { at.t[0]; }) {
+    if (!at.apart)
+      return T(at.parameters[k]);
+    T value;
+    for (int lane = 0; lane < T::lanes; ++lane)
+      value.set(lane, at.parameters[lane * at.apart + k]);
+    return value;
+  } else {
+    return at.varied ? at.varied[k] : T(at.parameters[k]);
+  }
+}
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,100 @@
+// What a model is made from: rows that whoever describes it fills in, and what follows from them. Owns everything that
+// ModelData points to.
+#pragma once
+
+#include "model/model_data.hpp"
+#include <vector>
+
+namespace dalembert {
+
+struct ProgramRows {
+  std::vector<ProgramData> programs;
+  std::vector<Instruction> instructions;
+  std::vector<double> constants;
+  std::vector<std::int32_t> outputs;
+  std::vector<std::int32_t> moved; // where constants that may change stand since programs were put in order
+};
+
+struct Tables {
+  // filled in, row by row (model/schema.hpp)
+  std::vector<BodyData> bodies;         // ground is not among them
+  std::vector<JointMarkerData> markers;
+  std::vector<double> armature;         // nv; none: all zero
+  std::vector<double> lent;             // nv; none: all zero
+  std::vector<ModalData> modal;
+  std::vector<double> modal_numbers;
+  std::vector<LoopConstraintData> loop_constraints;
+  std::vector<CouplingTermData> coupled;
+  std::vector<CurveData> curves;
+  std::vector<CurvePiece> pieces;
+  ProgramRows joints, laws_of_elements;
+  std::vector<double> inner_starts;
+  std::vector<std::int32_t> all_rows, lean_rows; // orders of elimination; none: as they stand
+  std::vector<std::int32_t> holonomic;
+  std::vector<double> row_scale, column_scale;
+  std::vector<ElementData> elements;
+  std::vector<SwitchingFunctionData> switching_functions; // what follows from elements
+  std::vector<WatchedData> watched;
+  std::vector<std::int32_t> watch_support;
+  std::vector<double> table_breaks;
+  std::vector<PortData> ports;
+  std::vector<InputData> inputs;
+  std::vector<FeedbackData> feedbacks;
+  std::vector<ActuatorData> actuators;
+  std::vector<TableData> tables;
+  std::vector<double> table_numbers;
+  std::vector<DriveData> drives;
+  std::vector<LawData> laws;
+  std::vector<double> law_numbers;
+  std::vector<double> parameters;       // of the elements, as described
+  std::vector<double> gravity;          // 3
+  std::vector<double> length;           // 1: characteristic length of the system
+  std::vector<double> numbers;          // own numbers, as described
+  std::vector<MarkerMap> marker_recipes;
+  std::vector<FrameMap> frame_recipes;
+  std::vector<InertiaMap> inertia_recipes;
+  std::vector<PoseMap> pose_recipes;
+  std::vector<ScalarMap> scalar_recipes;
+
+  // what follows
+  struct Order {
+    std::vector<std::int32_t> row, constraint, first;
+    std::vector<std::int64_t> start;
+  } all, lean;
+  std::vector<std::int32_t> support, tree, coordinate, coupled_place;
+  std::vector<double> support_factor;
+  std::vector<unsigned char> is_holonomic, is_lean;
+  struct Fronts {
+    std::vector<LabelData> labels;
+    std::vector<LabelAtBodyData> taps;
+    std::vector<LabelLinkData> links;
+    std::vector<FrontData> fronts;
+    std::vector<std::int32_t> unknowns, into, leaving, bodies, entries, label_of, own_tap, own_link, states_of, multipliers_of;
+    std::vector<SourceData> sources;
+    std::vector<LoadedBodyData> acted;
+    std::vector<ElementAssembly> stamps;
+    std::vector<LoopConstraintAssembly> loop_constraints;
+  } fronts;
+};
+
+// The part of `complete` that plans the elimination of implicit steps (model/elimination_plan.hpp).
+void complete_fronts(Tables &tables, ModelData &m);
+
+// The tables of a model that own numbers have entries in.
+struct VariantTables {
+  std::vector<double> numbers, armature, support_factor, law_numbers, modal_numbers, joint_constants;
+  std::vector<BodyData> bodies;
+  std::vector<JointMarkerData> markers;
+  std::vector<LoopConstraintData> loop_constraints;
+  std::vector<PortData> ports;
+  std::vector<DriveData> drives;
+};
+
+// The model with other own numbers (Recipes::numbers of them): tables in `own`, everything else shared.
+ModelData with_parameters(const ModelData &m, const double *numbers, VariantTables &own);
+
+// Works out what follows, and points a model at it all. Throws std::invalid_argument where rows do not fit each other. The
+// tables must not move afterwards.
+ModelData complete(Tables &tables);
+
+} // namespace dalembert

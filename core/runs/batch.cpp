@@ -1,0 +1,305 @@
+#include "runs/batch.hpp"
+#include "model/tables.hpp"
+#include "runs/memory_pool.hpp"
+#include "runs/thread_pool.hpp"
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace dalembert {
+
+namespace {
+
+// Runs whose states a batched control receives in one call, and runs in one group. Both depend on nothing but the number of runs,
+// so that the same ensemble makes the same calls on any number of threads.
+constexpr std::size_t max_together = 512, max_in_one_group = 1024;
+
+// SIMD batches with a control: all registers together take no more than this, so that the runs of large models are fewer.
+constexpr std::size_t max_bytes = std::size_t(64) << 20;
+
+constexpr std::int64_t steps_between_checks = 4096; // of stagnation
+
+const double *row_of(const double *array, std::size_t row, std::size_t width) { return array + row * width; }
+
+// a model with other parameters, for a run
+struct RunVariant {
+  VariantTables tables;
+  ModelData data;
+  const ModelData &made(const ModelData &described, const double *numbers) { return data = with_parameters(described, numbers, tables); }
+};
+
+// a run by itself
+struct ScalarRun {
+  const ModelData &m;
+  Run run;
+  Samples left;
+  Recorder recorder;
+  StagnationMonitor stagnation;
+};
+
+class Batch {
+public:
+  Batch(const IntegratorSet &integrators, const ModelData &m, const ModelData &described, const Run &run, const BatchRequest &request,
+        const BatchResults &to)
+      : integrators(integrators), m(m), described(described), run(run), request(request), to(to), n(request.count), nq(std::size_t(m.nq)),
+        nv(std::size_t(m.nv)), nx(std::size_t(m.nx)), times(std::size_t(request.samples.count)), begun(n, 0) {
+    std::fill_n(to.outcomes, n, double(Outcome::stopped)); // until they have begun
+    std::fill_n(to.reached, n, request.begin);
+    std::fill_n(to.counts, batch_counts * n, 0.0);
+  }
+  Batch(const Batch &) = delete;
+
+  void make();
+
+private:
+  void run_simd();
+  void run_with_batched_control();
+  void run_sequentially(const std::vector<std::size_t> &which);
+  void run_scalar(Block &work, std::size_t k);
+  Outcome advance_scalar(ScalarRun &one, const Block &work) const;
+  Outcome continue_implicitly(ScalarRun &one, const Block &work) const;
+
+  void report(std::size_t k, Outcome outcome, double t, const Counts &c);
+  void record(std::size_t k, std::size_t sample, const double *q, const double *v, const double *x);
+  // not a number, where it will not get to; by the thread that takes it up
+  void clear(std::size_t k);
+  int method_called(const char *wanted) const;
+  int workers(std::size_t parts) const { return int(std::min<std::size_t>(std::size_t(std::max(request.threads, 1)), parts)); }
+  std::vector<std::unique_ptr<Block>> blocks(int count, std::size_t bytes) const;
+  DiscontinuityTimes discontinuities_of(std::size_t k) const;
+
+  const IntegratorSet &integrators;
+  const ModelData &m, &described;
+  const Run &run;
+  const BatchRequest &request;
+  const BatchResults &to;
+  const std::size_t n, nq, nv, nx, times;
+  std::vector<unsigned char> begun;
+
+  // runs from one number to another, one after the other, for lanes of a SIMD batch
+  struct Queue {
+    Batch &batch;
+    std::atomic<std::size_t> &next;
+    std::size_t last;
+    RunVariant own{};
+    RunQueue plain();
+  };
+  // the place of the samples of one run
+  struct Row {
+    Batch &batch;
+    std::size_t run, next;
+  };
+};
+
+void Batch::clear(std::size_t k) {
+  if (begun[k])
+    return;
+  begun[k] = 1;
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  std::fill_n(to.q + k * times * nq, times * nq, none);
+  std::fill_n(to.v + k * times * nv, times * nv, none);
+  std::fill_n(to.x + k * times * nx, times * nx, none);
+}
+
+void Batch::report(std::size_t k, Outcome outcome, double t, const Counts &c) {
+  to.outcomes[k] = double(outcome);
+  to.reached[k] = t;
+  const std::int64_t columns[batch_counts] = {c.steps, c.rejected, c.evaluations, c.jacobians, c.missed};
+  for (std::size_t j = 0; j < batch_counts; ++j)
+    to.counts[batch_counts * k + j] = double(columns[j]);
+}
+
+void Batch::record(std::size_t k, std::size_t sample, const double *q, const double *v, const double *x) {
+  const std::size_t row = k * times + sample;
+  std::copy_n(q, nq, to.q + row * nq);
+  std::copy_n(v, nv, to.v + row * nv);
+  std::copy_n(x, nx, to.x + row * nx);
+}
+
+DiscontinuityTimes Batch::discontinuities_of(std::size_t k) const {
+  if (!request.discontinuities)
+    return run.discontinuities;
+  const std::int64_t *span = request.spans + k;
+  return {request.discontinuities + span[0], std::ptrdiff_t(span[1] - span[0])};
+}
+
+std::vector<std::unique_ptr<Block>> Batch::blocks(int count, std::size_t bytes) const {
+  std::vector<std::unique_ptr<Block>> all;
+  for (int k = 0; k < count; ++k)
+    all.push_back(std::make_unique<Block>(bytes));
+  return all;
+}
+
+// the number of a method
+int Batch::method_called(const char *wanted) const {
+  int method = 0;
+  while (std::strcmp(integrators.name(method), wanted))
+    ++method;
+  return method;
+}
+
+void Batch::make() {
+  const bool controlled = run.conditions.callbacks, batched = request.control;
+  const bool simd = !std::strcmp(integrators.name(run.method), "dop853") && controlled == batched &&
+                    integrators.supports_simd_batch(m, run, request.numbers);
+  if (simd && batched)
+    run_with_batched_control();
+  else if (simd)
+    run_simd();
+  std::vector<std::size_t> alone;
+  for (std::size_t k = 0; k < n; ++k)
+    if (!simd || to.outcomes[k] == double(Outcome::stiff))
+      alone.push_back(k);
+  if (!alone.empty())
+    run_sequentially(alone);
+  for (std::size_t k = 0; k < n; ++k) // that were stopped before they began
+    clear(k);
+}
+
+// ---- SIMD batches
+
+RunQueue Batch::Queue::plain() {
+  const auto take = [](void *self, SimdRunInput &one) {
+    Queue &queue = *static_cast<Queue *>(self);
+    Batch &all = queue.batch;
+    const std::size_t k = queue.next++, samples = k * all.times;
+    if (k >= queue.last)
+      return false;
+    const BatchRequest &request = all.request;
+    all.clear(k);
+    one.number = std::ptrdiff_t(k);
+    one.q = row_of(request.q, k, all.nq), one.v = row_of(request.v, k, all.nv), one.x = row_of(request.x, k, all.nx);
+    const std::size_t numbers = std::size_t(all.m.recipes.numbers), parameters = std::size_t(all.m.parameter_count);
+    one.variant = request.numbers ? &queue.own.made(all.described, row_of(request.numbers, k, numbers)) : nullptr;
+    one.parameters = request.parameters ? row_of(request.parameters, k, parameters) : nullptr;
+    one.samples_q = all.to.q + samples * all.nq;
+    one.samples_v = all.to.v + samples * all.nv;
+    one.samples_x = all.to.x + samples * all.nx;
+    one.discontinuities = all.discontinuities_of(k);
+    return true;
+  };
+  const auto ended = [](void *self, const SimdRunInput &one, Outcome outcome, double t, const Counts &c) {
+    static_cast<Queue *>(self)->batch.report(std::size_t(one.number), outcome, t, c);
+  };
+  return {this, take, ended, batch.request.stop};
+}
+
+// every thread has a register full of runs, and takes up the next as soon as one has come to its end
+void Batch::run_simd() {
+  const std::size_t width = std::size_t(integrators.lanes);
+  const int parts = workers((n + width - 1) / width);
+  const auto memory = blocks(parts, integrators.simd_batch_bytes(m, 1));
+  std::atomic<std::size_t> next{0};
+  const auto part = [&](int worker) {
+    Queue queue{*this, next, n};
+    integrators.run_simd_batch(m, run, memory[std::size_t(worker)]->data, request.begin, request.until, request.samples, queue.plain(), 1, nullptr);
+  };
+  ThreadPool::run(parts, part, request.stop);
+}
+
+// every thread has many registers full of runs, which advance side by side
+void Batch::run_with_batched_control() {
+  const std::size_t width = std::size_t(integrators.lanes), groups = (n + max_in_one_group - 1) / max_in_one_group;
+  const std::size_t largest = (n + groups - 1) / groups, each = integrators.simd_batch_bytes(m, 2) - integrators.simd_batch_bytes(m, 1);
+  const std::size_t wanted = (std::min(largest, max_together) + width - 1) / width;
+  const int packs = int(std::clamp<std::size_t>(max_bytes / each, 1, wanted)), parts = workers(groups);
+  const auto memory = blocks(parts, integrators.simd_batch_bytes(m, packs));
+  std::atomic<std::size_t> next_group{0};
+  const auto part = [&](int worker) {
+    for (std::size_t group = next_group++; group < groups; group = next_group++) {
+      std::atomic<std::size_t> next{group * n / groups};
+      Queue queue{*this, next, (group + 1) * n / groups};
+      integrators.run_simd_batch(m, run, memory[std::size_t(worker)]->data, request.begin, request.until, request.samples, queue.plain(), packs,
+                                 request.control);
+    }
+  };
+  ThreadPool::run(parts, part, request.stop);
+}
+
+// ---- one by one
+
+// some or all of the runs, each by itself; callbacks have one thread
+void Batch::run_sequentially(const std::vector<std::size_t> &which) {
+  const int parts = run.conditions.callbacks ? 1 : workers(which.size());
+  const auto memory = blocks(parts, integrators.bytes(m, run.method));
+  std::atomic<std::size_t> next{0};
+  const auto part = [&](int worker) {
+    for (std::size_t k = next++; k < which.size(); k = next++)
+      run_scalar(*memory[std::size_t(worker)], which[k]);
+  };
+  ThreadPool::run(parts, part, request.stop);
+}
+
+// to the end, unless the run stagnates
+Outcome Batch::advance_scalar(ScalarRun &one, const Block &work) const {
+  Outcome outcome;
+  do
+    outcome = integrators.advance(one.m, one.run, work.data, request.until, steps_between_checks, one.left, one.recorder);
+  while (outcome == Outcome::paused && !one.stagnation.is_stagnant(one.run.counts.steps, one.run.t, request.until));
+  return outcome == Outcome::paused ? Outcome::stagnated : outcome;
+}
+
+// a run that turned out to be stiff
+Outcome Batch::continue_implicitly(ScalarRun &one, const Block &work) const {
+  const double *parts[6];
+  integrators.state(one.m, one.run, work.data, parts);
+  one.run.method = method_called("radau");
+  const Block implicit(integrators.bytes(one.m, one.run.method));
+  implicit.open();
+  std::memset(implicit.data, 0, implicit.size);
+  one.run.detect_stiffness = false;
+  one.run.started = 0;
+  const Outcome outcome = integrators.start(one.m, one.run, implicit.data, one.run.t, parts[0], parts[1], parts[2]);
+  return outcome == Outcome::reached ? advance_scalar(one, implicit) : outcome;
+}
+
+void Batch::run_scalar(Block &work, std::size_t k) {
+  RunVariant own;
+  const ModelData &mine = request.numbers ? own.made(described, row_of(request.numbers, k, std::size_t(m.recipes.numbers))) : m;
+  Row row{*this, k, 0};
+  const auto record = [](void *self, double, const double *q, const double *v, const double *x, const double *) {
+    Row &place = *static_cast<Row *>(self);
+    place.batch.record(place.run, place.next++, q, v, x);
+    return true;
+  };
+  ScalarRun one{mine, run, request.samples, {record, &row, request.stop}, {0, request.begin}};
+  one.run.started = 0;
+  one.run.counts = Counts{};
+  one.run.discontinuities = discontinuities_of(k);
+  if (request.parameters)
+    one.run.conditions.parameters = row_of(request.parameters, k, std::size_t(m.parameter_count));
+  clear(k);
+  if (request.stop()) // samples of a SIMD batch, if there are any, are kept
+    return report(k, Outcome::stopped, std::max(to.reached[k], request.begin), one.run.counts);
+  work.open();
+  std::memset(work.data, 0, work.size);
+  Outcome outcome =
+      integrators.start(mine, one.run, work.data, request.begin, row_of(request.q, k, nq), row_of(request.v, k, nv), row_of(request.x, k, nx));
+  if (outcome == Outcome::reached && one.left.count && one.left.times[0] <= request.begin) {
+    const double *parts[6];
+    integrators.state(mine, one.run, work.data, parts);
+    record(&row, request.begin, parts[0], parts[1], parts[2], nullptr);
+    one.left.next = 1;
+  }
+  if (outcome == Outcome::reached)
+    outcome = advance_scalar(one, work);
+  if (outcome == Outcome::stiff)
+    outcome = continue_implicitly(one, work);
+  if (outcome == Outcome::callback_failed && request.stop())
+    outcome = Outcome::stopped;
+  report(k, outcome, one.run.t, one.run.counts);
+  if (outcome == Outcome::callback_failed && request.failed)
+    request.failed(request.self, k);
+}
+
+} // namespace
+
+void run_batch(const IntegratorSet &integrators, const ModelData &m, const ModelData &described, const Run &run, const BatchRequest &request,
+               const BatchResults &results) {
+  Batch(integrators, m, described, run, request, results).make();
+}
+
+} // namespace dalembert

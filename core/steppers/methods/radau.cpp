@@ -1,0 +1,457 @@
+#include "steppers/methods/radau.hpp"
+#include "scalar/dense_lu.hpp"
+#include "steppers/methods/step_size_control.hpp"
+#include "steppers/methods/explicit_runge_kutta.hpp"
+#include "steppers/methods/hermite.hpp"
+#include "steppers/switching/switch_location.hpp"
+#include "system/newton/newton.hpp"
+#include "tree/chart.hpp"
+#include <initializer_list>
+
+namespace dalembert::DALEMBERT_ISA {
+
+using Complex = std::complex<double>;
+
+namespace radau {
+inline constexpr double root6 = 2.449489742783178;
+inline constexpr double c[3] = {(4.0 - root6) / 10.0, (4.0 + root6) / 10.0, 1.0};
+inline constexpr double mu_real = 3.637834252744496, mu_re = 2.6810828736277523, mu_im = -3.0504301992474105;
+inline constexpr double e[3] = {(-13.0 - 7.0 * root6) / 3.0, (-13.0 + 7.0 * root6) / 3.0, -1.0 / 3.0};
+// eigenvectors and their inverse; rows and columns: real, real part, imaginary part
+inline constexpr double T[3][3] = {{0.09443876248897524, -0.14125529502095421, 0.03002919410514742},
+                                   {0.25021312296533332, 0.20412935229379994, -0.38294211275726192},
+                                   {1.0, 1.0, 0.0}};
+inline constexpr double TI[3][3] = {{4.17871859155190428, 0.32768282076106237, 0.52337644549944951},
+                                    {-4.17871859155190428, -0.32768282076106237, 0.47662355450055044},
+                                    {0.50287263494578682, -2.57192694985560522, 0.59603920482822492}};
+constexpr int max_rounds = 7;
+} // namespace radau
+
+struct RadauWorkspace {
+  DerivativesWorkspace derivatives;
+  double *A_q, *A_v, *A_x;   // nv x nv, nv x nv, nv x nx: derivatives of accelerations
+  double *X_q, *X_v, *X_x;   // nx x nv, nx x nv, nx x nx: of rates of element states
+  double *Z, *Zw, *F;        // 3 x n: increments, transformed, rates
+  double *Z_old;             // of the last step
+  double *real;              // (nv + nx)^2: factors of (2)
+  Complex *complex;
+  std::int32_t *real_exchange, *complex_exchange;
+  Complex *r, *scratch;         // n, nv + nx
+  double *e, *real_work;     // n, nv + nx
+  double *turning;           // nv: speeds that B was taken at
+  // the same by fronts (system/newton/newton.hpp)
+  NewtonWorkspace newton;
+  NewtonFactors<double> real_fronts;
+  NewtonFactors<Complex> complex_fronts;
+  double *real_given;        // 2 nv: v0, a0
+  Complex *complex_given;
+  // what is kept between steps; in the block, so that a copy of it is a checkpoint
+  struct Kept {
+    double factored_for;     // step length of the factors; 0: none
+    double old_length;       // step of Z_old; 0: none
+    double old_error;
+    double rate;
+    std::int32_t rounds, jacobian_old, jacobian_known;
+    std::int32_t use_frontal_solver;  // what is known of the Jacobian is in `newton`
+  } *kept;
+};
+
+static std::size_t lay_out(const ModelData &m, std::byte *base, RadauWorkspace &work) {
+  Arena arena{base};
+  arena.skip(lay_out(m, base, work.derivatives));
+  const std::size_t nv = std::size_t(m.nv), nx = std::size_t(m.nx), n = std::size_t(increments(m));
+  work.A_q = arena.take<double>(nv * nv);
+  work.A_v = arena.take<double>(nv * nv);
+  work.A_x = arena.take<double>(nv * nx);
+  work.X_q = arena.take<double>(nx * nv);
+  work.X_v = arena.take<double>(nx * nv);
+  work.X_x = arena.take<double>(nx * nx);
+  for (double **each : {&work.Z, &work.Zw, &work.F, &work.Z_old})
+    *each = arena.take<double>(3 * n);
+  const std::size_t size = nv + nx;
+  work.real = arena.take<double>(size * size);
+  work.complex = arena.take<Complex>(size * size);
+  work.real_exchange = arena.take<std::int32_t>(size);
+  work.complex_exchange = arena.take<std::int32_t>(size);
+  work.r = arena.take<Complex>(n);
+  work.scratch = arena.take<Complex>(size);
+  work.e = arena.take<double>(n);
+  work.real_work = arena.take<double>(size);
+  work.turning = arena.take<double>(nv);
+  work.kept = arena.take<RadauWorkspace::Kept>(1);
+  arena.skip(lay_out(m, arena.here(), work.newton));
+  arena.skip(lay_out(m, arena.here(), work.real_fronts));
+  arena.skip(lay_out(m, arena.here(), work.complex_fronts));
+  work.real_given = arena.take<double>(2 * nv);
+  work.complex_given = arena.take<Complex>(2 * nv);
+  return arena.used;
+}
+
+// calls f(row, column, entry) for the entries of B
+template <class F> static inline void for_chart_slopes(const ModelData &m, const double *v, F &&f) {
+  for (int i = 1; i <= m.nb; ++i)
+    if (has_quaternion(m.bodies[i]))
+      for_chart_slopes(m.bodies[i], v, f);
+}
+
+// the matrix of (2), factored
+template <class T> static bool factor_step(const ModelData &m, const RadauWorkspace &work, T mu, T *matrix, std::int32_t *exchange) {
+  const RadauWorkspace &J = work;
+  const std::ptrdiff_t nv = m.nv, nx = m.nx, size = nv + nx;
+  for (std::ptrdiff_t i = 0; i < nv; ++i) {
+    for (std::ptrdiff_t j = 0; j < nv; ++j)
+      matrix[i * size + j] = -(mu * J.A_v[i * nv + j]) - J.A_q[i * nv + j];
+    for (std::ptrdiff_t j = 0; j < nx; ++j)
+      matrix[i * size + nv + j] = T(-J.A_x[i * nx + j]);
+    matrix[i * (size + 1)] += mu * mu;
+  }
+  for (std::ptrdiff_t i = 0; i < nx; ++i) {
+    for (std::ptrdiff_t j = 0; j < nv; ++j)
+      matrix[(nv + i) * size + j] = -(mu * J.X_v[i * nv + j]) - J.X_q[i * nv + j];
+    for (std::ptrdiff_t j = 0; j < nx; ++j)
+      matrix[(nv + i) * size + nv + j] = T(-J.X_x[i * nx + j]);
+    matrix[(nv + i) * (size + 1)] += mu;
+  }
+  for_chart_slopes(m, work.turning, [&](int row, int column, double entry) {
+    for (std::ptrdiff_t i = 0; i < nv; ++i)
+      matrix[i * size + column] += J.A_v[i * nv + row] * entry;
+    matrix[row * size + column] -= mu * entry;
+    for (std::ptrdiff_t i = 0; i < nx; ++i)
+      matrix[(nv + i) * size + column] += J.X_v[i * nv + row] * entry;
+  });
+  return factor_lu(matrix, exchange, int(size));
+}
+
+// (2): r = [r1; r2; r3] becomes [dxi; dv; dx]; w: nv + nx
+template <class T>
+static void solve_step(const ModelData &m, const RadauWorkspace &work, T mu, const T *matrix, const std::int32_t *exchange, T *r, T *w) {
+  const RadauWorkspace &J = work;
+  const int nv = m.nv, nx = m.nx;
+  T *r1 = r, *r2 = r + nv, *r3 = r + 2 * nv;
+  for (int i = 0; i < nv; ++i) {
+    w[i] = r2[i] + mu * r1[i];
+    for (int j = 0; j < nv; ++j)
+      w[i] -= J.A_v[std::ptrdiff_t(i) * nv + j] * r1[j];
+  }
+  for (int i = 0; i < nx; ++i) {
+    w[nv + i] = r3[i];
+    for (int j = 0; j < nv; ++j)
+      w[nv + i] -= J.X_v[std::ptrdiff_t(i) * nv + j] * r1[j];
+  }
+  solve_lu(matrix, exchange, nv + nx, w);
+  for (int i = 0; i < nv; ++i) {
+    r2[i] = mu * w[i] - r1[i];
+    r1[i] = w[i];
+  }
+  for_chart_slopes(m, work.turning, [&](int row, int column, double entry) { r2[row] -= entry * w[column]; });
+  for (int i = 0; i < nx; ++i)
+    r3[i] = w[nv + i];
+}
+
+template <class T> static StepRates<T> rates_of(const RadauWorkspace &work, T mu) { return {mu, mu * mu, work.turning}; }
+
+static void solve_real(const ModelData &m, RadauWorkspace &work, double mu, double *r) {
+  double *r2 = r + m.nv, *r3 = r2 + m.nv;
+  if (work.kept->use_frontal_solver)
+    return solve_radau(m, work.newton, rates_of(work, mu), work.real_fronts, work.real_given, r, r2, r3, r, r2, r3);
+  solve_step(m, work, mu, work.real, work.real_exchange, r, work.real_work);
+}
+static void solve_complex(const ModelData &m, RadauWorkspace &work, Complex mu, Complex *r) {
+  Complex *r2 = r + m.nv, *r3 = r2 + m.nv;
+  if (work.kept->use_frontal_solver)
+    return solve_radau(m, work.newton, rates_of(work, mu), work.complex_fronts, work.complex_given, r, r2, r3, r, r2, r3);
+  solve_step(m, work, mu, work.complex, work.complex_exchange, r, work.scratch);
+}
+
+// increments at the stages from the polynomial of the last step, beyond its end
+static void predict(const ModelData &m, RadauWorkspace &work, double h) {
+  const int n = increments(m);
+  if (!(work.kept->old_length > 0.0)) {
+    for (int k = 0; k < 3 * n; ++k)
+      work.Z[k] = 0.0;
+    return;
+  }
+  const double *c = radau::c;
+  for (int i = 0; i < 3; ++i) {
+    const double s = 1.0 + c[i] * h / work.kept->old_length;
+    // Lagrange through 0, c1, c2, 1
+    const double nodes[4] = {0.0, c[0], c[1], c[2]};
+    double weight[4];
+    for (int a = 1; a < 4; ++a) {
+      weight[a] = 1.0;
+      for (int b = 0; b < 4; ++b)
+        if (b != a)
+          weight[a] *= (s - nodes[b]) / (nodes[a] - nodes[b]);
+    }
+    for (int k = 0; k < n; ++k)
+      work.Z[i * n + k] = weight[1] * work.Z_old[k] + weight[2] * work.Z_old[n + k] + (weight[3] - 1.0) * work.Z_old[2 * n + k];
+  }
+}
+
+// Newton's method on (1); tells how it went in kept->rounds and kept->rate.
+static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, double h, double tolerance) {
+  const ModelData &m = i.m;
+  const Run &run = i.run;
+  RunWorkspace &work = i.work;
+  const int n = increments(m), nv = m.nv;
+  double *Z = radau_work.Z, *Zw = radau_work.Zw, *F = radau_work.F;
+  const double real = radau::mu_real / h;
+  const Complex complex(radau::mu_re / h, radau::mu_im / h);
+  for (int stage = 0; stage < 3; ++stage)
+    for (int k = 0; k < n; ++k)
+      Zw[stage * n + k] = radau::TI[stage][0] * Z[k] + radau::TI[stage][1] * Z[n + k] + radau::TI[stage][2] * Z[2 * n + k];
+  double before = 0.0;
+  const bool mixed = run.conditions.law_branches && slides(m, run.conditions); // mixtures of branches come from differences: as rough
+  radau_work.kept->rate = 0.0;
+  for (int round = 0; round < radau::max_rounds; ++round) {
+    radau_work.kept->rounds = round + 1;
+    for (int stage = 0; stage < 3; ++stage) {
+      const double t = run.t + radau::c[stage] * h;
+      double *rate = F + stage * n;
+      if (!displaced(i, t, Z + stage * n, work.qs, work.vs, work.xs))
+        return Outcome::callback_failed;
+      chart_rate<double>(m, Z + stage * n, work.vs, rate);
+      if (!rates(i, t, work.qs, work.vs, work.xs, rate + nv, rate + 2 * nv))
+        return Outcome::callback_failed;
+    }
+    if (!all_finite(F, 3 * n))
+      return Outcome::not_finite;
+    // right-hand sides in the transformed variables
+    double *r = work.z;
+    for (int k = 0; k < n; ++k)
+      r[k] = radau::TI[0][0] * F[k] + radau::TI[0][1] * F[n + k] + radau::TI[0][2] * F[2 * n + k] - real * Zw[k];
+    for (int k = 0; k < n; ++k) {
+      const Complex f(radau::TI[1][0] * F[k] + radau::TI[1][1] * F[n + k] + radau::TI[1][2] * F[2 * n + k],
+                      radau::TI[2][0] * F[k] + radau::TI[2][1] * F[n + k] + radau::TI[2][2] * F[2 * n + k]);
+      radau_work.r[k] = f - complex * Complex(Zw[n + k], Zw[2 * n + k]);
+    }
+    solve_real(m, radau_work, real, r);
+    solve_complex(m, radau_work, complex, radau_work.r);
+    double square = 0.0;
+    for (int k = 0; k < n; ++k) {
+      const Complex &d = radau_work.r[k];
+      const double extent = k < nv ? position_size(m, work.q, k) : std::fabs(k < 2 * nv ? work.v[k - nv] : work.x[k - 2 * nv]);
+      const double scale = run.atol[k] + run.rtol * extent;
+      Zw[k] += r[k];
+      Zw[n + k] += d.real();
+      Zw[2 * n + k] += d.imag();
+      square += (r[k] * r[k] + d.real() * d.real() + d.imag() * d.imag()) / (scale * scale);
+    }
+    const double size = n ? std::sqrt(square / (3 * n)) : 0.0;
+    const double rate = round ? size / before : 0.0;
+    if (!std::isfinite(size))
+      return Outcome::not_finite;
+    const bool all_rounding = mixed && size < 0.01 * tolerance;
+    if (round && !all_rounding) {
+      radau_work.kept->rate = rate;
+      if (rate >= 1.0 || std::pow(rate, radau::max_rounds - round - 1) / (1.0 - rate) * size > tolerance)
+        return Outcome::newton_failed;
+    }
+    for (int stage = 0; stage < 3; ++stage)
+      for (int k = 0; k < n; ++k)
+        Z[stage * n + k] = radau::T[stage][0] * Zw[k] + radau::T[stage][1] * Zw[n + k] + radau::T[stage][2] * Zw[2 * n + k];
+    if (size == 0.0 || all_rounding || (round && rate / (1.0 - rate) * size < tolerance))
+      return Outcome::reached;
+    before = size;
+  }
+  return Outcome::newton_failed;
+}
+
+// whether derivatives of accelerations and rates of element states exist
+static bool slopes_exist(const ModelData &m, const RadauWorkspace &mine) {
+  const int nv = m.nv, nx = m.nx;
+  return all_finite(mine.A_q, nv * nv) && all_finite(mine.A_v, nv * nv) && all_finite(mine.A_x, nv * nx) && all_finite(mine.X_q, nx * nv) &&
+         all_finite(mine.X_v, nx * nv) && all_finite(mine.X_x, nx * nx);
+}
+
+// Derivatives at the beginning of the step: of accelerations and rates of element states, or of what they follow from.
+// Where a law has no slope there: those of the branch that the state is on, if the law is held on another, which does not
+// exist there (the power of a depth below zero, as a contact opens); else, as of a root at zero, those ahead by the length of
+// the step, where Newton's method needs them.
+static bool find_derivatives(const RunContext &i, RadauWorkspace &mine, bool use_frontal_solver, double h) {
+  const ModelData &m = i.m;
+  const Conditions &c = i.run.conditions;
+  const SystemState<double> s{i.run.interval.clamp(i.run.t), i.work.q, i.work.v, i.work.x};
+  ++i.run.counts.evaluations;
+  mine.kept->use_frontal_solver = use_frontal_solver;
+  DerivativeBlocks blocks;
+  blocks.of[int(Direction::position)] = {mine.A_q, mine.X_q};
+  blocks.of[int(Direction::velocity)] = {mine.A_v, mine.X_v};
+  blocks.of[int(Direction::state)] = {mine.A_x, mine.X_x};
+  double *a = i.work.a1; // that of the beginning is known, and stays, though a law that is held may not exist there
+  const auto find = [&] {
+    if (!use_frontal_solver)
+      return derivatives(m, c, i.work.motion, mine.derivatives, s, a, blocks);
+    if (!dynamics(m, c, i.work.motion, s, a, i.work.motion.system.unused))
+      return false;
+    linearize(m, c, i.work.motion, mine.derivatives, mine.newton, s, a, i.work.motion.system.lambda, LoopConstraintRate::second, true);
+    return true;
+  };
+  const auto exist = [&] { return all_finite(a, m.nv) && (use_frontal_solver || slopes_exist(m, mine)); };
+  if (!find())
+    return false;
+  if (exist())
+    return true;
+  if (c.law_branches) {
+    if (!dynamics(m, c, i.work.motion, s, a, i.work.motion.system.unused)) // whose margins tell what has been left
+      return false;
+    release_branches(i);
+    const bool done = find();
+    restore_branches(i);
+    if (!done || exist())
+      return done;
+  }
+  if (use_frontal_solver) // a dense matrix is looked at before it is used
+    return find_derivatives(i, mine, false, h);
+  for (int f = 0; f < m.nv; ++f) {
+    i.work.change[f] = h * i.work.v[f] + 0.5 * h * h * i.work.a[f];
+    i.work.v1[f] = i.work.v[f] + h * i.work.a[f];
+  }
+  integrate<double>(m, i.work.q, i.work.change, i.work.q1);
+  copy(i.work.x, m.nx, i.work.x1);
+  copy(i.work.a, m.nv, i.work.a1);
+  return derivatives(m, c, i.work.motion, mine.derivatives, {s.t, i.work.q1, i.work.v1, i.work.x1}, i.work.a1, blocks);
+}
+
+// factors of both systems for steps of length h; false if one is singular
+static bool factor_systems(const ModelData &m, RadauWorkspace &mine, double h) {
+  const double real = radau::mu_real / h;
+  const Complex complex(radau::mu_re / h, radau::mu_im / h);
+  if (mine.kept->use_frontal_solver)
+    return factor_fronts(m, mine.newton, rates_of(mine, real), mine.real_fronts) &&
+           factor_fronts(m, mine.newton, rates_of(mine, complex), mine.complex_fronts);
+  return factor_step(m, mine, real, mine.real, mine.real_exchange) && factor_step(m, mine, complex, mine.complex, mine.complex_exchange);
+}
+
+// Tries a step of length h, as explicit_step does.
+static Outcome radau_step(const RunContext &i, RadauWorkspace &mine, double h, double &error) {
+  const ModelData &m = i.m;
+  Run &run = i.run;
+  RunWorkspace &work = i.work;
+  const int n = increments(m), nv = m.nv;
+  auto &kept = *mine.kept;
+  const double tolerance = std::min(0.03, std::max(1e-14 / run.rtol, std::min(1e-3, 0.1 * std::sqrt(run.rtol))));
+  Outcome outcome = Outcome::reached;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (!kept.jacobian_known) {
+      ++run.counts.jacobians;
+      if (!find_derivatives(i, mine, use_frontal_solver(m, run.conditions, true), h))
+        return Outcome::callback_failed;
+      kept.jacobian_known = 1;
+      kept.jacobian_old = 0;
+      kept.factored_for = 0.0;
+    }
+    if (kept.factored_for != h) {
+      copy(work.v, nv, mine.turning);
+      ++run.counts.factorizations;
+      kept.factored_for = 0.0;
+      bool regular = factor_systems(m, mine, h);
+      if (!regular && kept.use_frontal_solver) { // a dense matrix may exchange any rows
+        if (!find_derivatives(i, mine, false, h))
+          return Outcome::callback_failed;
+        regular = factor_systems(m, mine, h);
+      }
+      if (!regular)
+        return Outcome::newton_failed;
+      kept.factored_for = h;
+    }
+    predict(m, mine, h);
+    outcome = radau_newton(i, mine, h, tolerance);
+    if (outcome == Outcome::reached || outcome == Outcome::callback_failed || !kept.jacobian_old)
+      break;
+    kept.jacobian_known = 0; // once more with a fresh one
+  }
+  if (outcome != Outcome::reached)
+    return outcome;
+  const double t1 = run.t + h;
+  double *Z = mine.Z, *e = mine.e;
+  if (!displaced(i, t1, Z + 2 * n, work.q1, work.v1, work.x1))
+    return Outcome::callback_failed;
+  const double mu = radau::mu_real / h;
+  const double *rate[3] = {work.v, work.a, work.dx};
+  const int count[3] = {nv, nv, m.nx};
+  for (int part = 0, k = 0; part < 3; ++part)
+    for (int j = 0; j < count[part]; ++j, ++k)
+      e[k] = rate[part][j] + (radau::e[0] * Z[k] + radau::e[1] * Z[n + k] + radau::e[2] * Z[2 * n + k]) / h;
+  solve_real(m, mine, mu, e);
+  error = measure(i, e, work.q1, work.v1, work.x1, &run.worst_dof);
+  if (error > 1.0 && (run.rejected_last || !run.started || run.counts.steps == 0)) {
+    // The estimate once more through (1 - J / mu)^-1, which takes out what is stiff. Hairer and Wanner (IV.8.20) evaluate rates at
+    // the state that it leads to instead, the same to first order; but where forces jump that state may lie beyond.
+    for (int k = 0; k < n; ++k)
+      e[k] *= mu;
+    solve_real(m, mine, mu, e);
+    error = measure(i, e, work.q1, work.v1, work.x1, &run.worst_dof);
+  }
+  error = run.fixed_step > 0.0 ? 0.0 : std::max(error, turn_error(turn_square<double>(m, Z + 2 * n), 4));
+  if (!(error <= 1.0))
+    return std::isfinite(error) ? Outcome::reached : Outcome::not_finite;
+  outcome = project_onto_constraints(i, t1, work.q1, work.v1);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (!rates(i, t1, work.q1, work.v1, work.x1, work.a1, work.dx1))
+    return Outcome::callback_failed;
+  return all_finite(work.a1, nv) ? Outcome::reached : Outcome::not_finite;
+}
+
+// what is kept for the next step once this one is accepted; returns the length of the next
+static double radau_accept(const RunContext &i, RadauWorkspace &mine, double h, double error) {
+  const ModelData &m = i.m;
+  const Run &run = i.run;
+  auto &kept = *mine.kept;
+  const double most = radau::max_rounds;
+  const double safety = 0.9 * (2.0 * most + 1.0) / (2.0 * most + kept.rounds);
+  double factor = predicted_growth(h, error, kept.old_length, kept.old_error, safety);
+  const bool poor = kept.rounds > 2 && kept.rate > 1e-3;
+  if (!poor && factor < 1.2 && factor > 0.9)
+    factor = 1.0; // not worth another factorisation
+  kept.jacobian_old = 1;
+  if (poor)
+    kept.jacobian_known = 0;
+  copy(mine.Z, 3 * increments(m), mine.Z_old);
+  kept.old_length = h;
+  kept.old_error = error;
+  return after_step(run.step, h, factor, run.rejected_last);
+}
+
+// Derivatives off the loops are of no use where stages are put onto them first: steps are explicit there, of an order that
+// interpolation from both ends keeps up with.
+
+static RadauWorkspace workspace_of(const RunContext &i) {
+  RadauWorkspace work;
+  lay_out(i.m, i.own, work);
+  return work;
+}
+
+const Stepper radau_stepper{
+    .name = "radau",
+    .order = 4, // of the error estimate
+    .adaptive = true,
+    .implicit = true,
+    .bytes =
+        [](const ModelData &m) {
+          RadauWorkspace work;
+          return lay_out(m, nullptr, work);
+        },
+    .begin = [](const RunContext &i) { *workspace_of(i).kept = {}; },
+    .step =
+        [](const RunContext &i, double h, double &error) {
+          if (i.work.near)
+            return explicit_step(i, dopri5_tableau, h, error);
+          RadauWorkspace work = workspace_of(i);
+          return radau_step(i, work, h, error);
+        },
+    .accept =
+        [](const RunContext &i, double h, double error) {
+          RadauWorkspace work = workspace_of(i);
+          if (!i.work.near)
+            return radau_accept(i, work, h, error);
+          *work.kept = {};
+          return explicit_accept(i, 4, h, error);
+        },
+    .advance_state = [](const RunContext &) {},
+    .prepare = prepare_hermite,
+    .at = hermite_at,
+};
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,85 @@
+// The memory of one simulation, and what all steppers share: where the state is, how errors are weighed, how a step is
+// completed, how it is interpolated.
+//
+// A stepper works on increments z = [xi; dv; dx] in the chart around the beginning of its step: n = 2 nv + nx numbers.
+#pragma once
+
+#include "steppers/run.hpp"
+#include "system/load_feedback.hpp"
+#include "system/switching.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+constexpr int max_stages = 16;
+
+struct RunWorkspace {
+  MotionWorkspace motion;
+  double *q, *v, *x, *a, *dx;      // where the run is; a and dx: rates there
+  double *q1, *v1, *x1, *a1, *dx1; // where the step leads
+  double *qs, *vs, *xs;            // a stage
+  double *z, *error, *error3;      // n: increment, error estimates
+  double *K;                       // stages x n: rates [xi'; a; x']
+  double *change;                  // nv
+  double *D;                       // 7 x n: dense output
+  double *branches, *slack, *least, *passed, *held, *kept; // switching_count: see steppers/switching/switch_location.hpp
+  double *lowest, *highest;        // switching_count: switching functions in the evaluations of a step
+  double *strayed;                 // switching_count: how far beyond a branch without a value there a step was evaluated; or none
+  SwitchingWorkspace switching;
+  bool near = false;               // stages are put onto the loops before rates are evaluated
+};
+
+std::size_t lay_out(const ModelData &m, std::byte *base, RunWorkspace &work);
+
+// one simulation at work
+struct RunContext {
+  const ModelData &m;
+  Run &run;
+  RunWorkspace &work;
+  std::byte *own; // memory of the stepper itself
+};
+
+// Near a configuration where rows become dependent, accelerations are smooth along the loops only: off them, where
+// the stages of a step are, they are as large as the rows are close to depend on each other. Where the slack of the
+// loops falls below this part of what it usually is, stages are put onto the loops first: rates are then those of the
+// nearest state on the loops, a vector field that agrees with the other on the loops, so that the order is kept.
+constexpr double close_to_singular = 1e-3;
+
+DALEMBERT_INLINE int increments(const ModelData &m) { return 2 * m.nv + m.nx; }
+
+inline void copy(const double *from, int count, double *to) {
+  for (int k = 0; k < count; ++k)
+    to[k] = from[k];
+}
+
+bool all_finite(const double *x, int count);
+
+// size of increments in units of the tolerance between the two states, root mean square
+double measure(const RunContext &i, const double *z, const double *q1, const double *v1, const double *x1, int *worst = nullptr);
+
+// how far inside the branches that are held the state is, at the last evaluation: less than zero beyond their ends
+double exit_of(const RunContext &i, int function);
+// Keeps the least of it. Beyond its end a branch may have no value, as sqrt(max(s, 0)) has none: then rates are those of the
+// branch that fits.
+bool record_exits(const RunContext &i, const SystemState<double> &state, double *a, double *dx);
+
+// the equations of motion at a state; false if what is evaluated outside has failed
+inline bool rates(const RunContext &i, double t, const double *q, const double *v, const double *x, double *a, double *dx) {
+  ++i.run.counts.evaluations;
+  const SystemState<double> state{i.run.interval.clamp(t), q, v, x};
+  const bool done = dynamics(i.m, i.run.conditions, i.work.motion, state, a, dx);
+  return done && i.run.conditions.law_branches ? record_exits(i, state, a, dx) : done;
+}
+
+// positions and speeds of driven hinges; outside laws are asked where drives need them before the state is known
+bool impose_drives(const RunContext &i, double t, double *q, double *v, const double *x);
+
+// the state at base (+) z
+bool displaced(const RunContext &i, double t, const double *z, double *q, double *v, double *x);
+
+// positions, then speeds, onto loops and drives
+Outcome project_onto_constraints(const RunContext &i, double t, double *q, double *v);
+
+// rates [xi'; a; x'] of a state whose chart increment is z; `near` the state itself is put onto the loops
+Outcome rates_in_chart(const RunContext &i, double t, double *z, double *q, double *v, const double *x, double *K);
+
+} // namespace dalembert::DALEMBERT_ISA

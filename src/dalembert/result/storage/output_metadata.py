@@ -1,0 +1,64 @@
+"""Units, shapes and meanings of stored outputs, for a result that is read without its model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ModelError
+from ..outputs import Output
+from ..records import Labels
+
+if TYPE_CHECKING:
+    from ..outputs.motion import Motion
+    from ..result import Result
+
+__all__ = ["output_metadata", "read_output_metadata"]
+
+
+def output_metadata(result: Result, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return what a file is to say of some outputs: unit, shape, meaning, labels, and what `describe` adds."""
+    told: dict[str, dict[str, Any]] = {}
+    for name in names:
+        output = result.about(name)
+        if output is not None:
+            added = result.describe(name)[len(output.describe()) :] if output.unique is not None else ""
+            shape = None if output.shape is None else list(output.shape)
+            told[name] = {"unit": output.unit, "shape": shape, "meaning": output.meaning + added}
+            told[name]["labels"] = list(output.labels)
+    return told
+
+
+def read_output_metadata(labels: Labels, told: Mapping[str, Mapping[str, Any]], name: Any) -> Output | None:
+    """Return unit, shape and meaning of what a file holds under a name; None if it says nothing of it."""
+    if not isinstance(name, str):
+        return None
+    if name in told:
+        known = told[name]
+        shape = None if known["shape"] is None else tuple(known["shape"])
+        return Output(name, known["unit"], shape, known["meaning"], _unknown, labels=tuple(known["labels"]))
+    whole_states = {
+        "q": (labels.coordinates, labels.coordinate_units, "coordinates"),
+        "v": (labels.speeds, labels.speed_units, "speeds"),
+    }
+    if name in whole_states:
+        parts, own, meaning = whole_states[name]
+        return Output(name, ", ".join(own), (len(own),), meaning, _unknown, labels=parts)
+    owner, _, ending = name.rpartition(".")
+    if ending in told.get(owner, {}).get("labels", ()):  # a component, as tables have it
+        whole = read_output_metadata(labels, told, owner)
+        assert whole is not None
+        each = [unit.strip() for unit in whole.unit.split(",")]
+        unit = each[whole.labels.index(ending)] if len(each) == len(whole.labels) else whole.unit
+        return Output(name, unit, (), f"{whole.meaning} ({ending})", _unknown)
+    for level, owners, units in (
+        ("position", labels.coordinates, labels.coordinate_units),
+        ("speed", labels.speeds, labels.speed_units),
+    ):
+        if ending == level and owner in owners:
+            return Output(name, units[owners.index(owner)], (), f"{level} of {owner!r}", _unknown)
+    return None
+
+
+def _unknown(motion: Motion) -> Any:
+    raise ModelError("result", "model", None, "the file holds numbers alone: load it with model=...")

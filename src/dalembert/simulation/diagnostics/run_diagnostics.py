@@ -1,0 +1,111 @@
+"""Diagnostics of a run: the one list of checks and notes at its start, at its end and on its result.
+
+Checks that do not apply to a model are skipped here: contacts, flexible bodies, compounds, rotation vectors, joint data
+and loops are looked up once per model.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...connections.elements.contacts import CONTACTS, contact_depth
+from ...errors import SingularityError
+from ...model import Conditions, Model, State
+from ...model.cache import cached_per_model
+from ...result import Motion, Result
+from ..events.drive_velocity_jumps import jump_notes
+from .angle_wrap import find_rotation_wrap, rotation_measures
+from .discontinuities import missed_discontinuities
+from .loop_drift import check_loops_closed, loop_notes
+from .motion_notes import has_checked_parts, motion_notes
+from .small_motions import small_motion_notes
+from .snap_through import compound_nodes, find_snap_through
+from .unmonitored_switching import fixed_step_note, frequent_note
+
+if TYPE_CHECKING:
+    from ..run import Run
+
+__all__ = ["check_end", "find_result_error", "run_notes", "start_notes"]
+
+Array = NDArray[np.float64]
+
+MAX_NAMED_CONTACTS = 4  # in one note
+MIN_DEPTH = 1e-12  # m: less is rounding
+
+
+def start_notes(conditions: Conditions, state: State) -> list[str]:
+    """Return a note if compliant contacts overlap at the start, with their depths in m."""
+    model = conditions.model
+    contacts = _contacts(model)
+    if not contacts:
+        return []
+    report = model.report(["energies"], state.t, state.q, state.v, state.x, conditions=conditions)
+    energies, rows = report["energies"], model.compiled.elements.places
+    depths = [(contact_depth(element, float(energies[rows[name].row])), name) for name, element in contacts.items()]
+    deep = sorted((pair for pair in depths if pair[0] > MIN_DEPTH), reverse=True)
+    if not deep:
+        return []
+    shown = ", ".join(f"{name!r} by {depth:.3g} m" for depth, name in deep[:MAX_NAMED_CONTACTS])
+    more = f" and {len(deep) - MAX_NAMED_CONTACTS} more" if len(deep) > MAX_NAMED_CONTACTS else ""
+    return [f"contacts overlap at the start, and push from there on: {shown}{more}"]
+
+
+@cached_per_model
+def _contacts(model: Model) -> dict[str, Any]:
+    """Return the compliant contacts of a model by name."""
+    return {name: c.element for name, c in model.system.forces.items() if isinstance(c.element, CONTACTS)}
+
+
+def check_end(run: Run, status: str) -> None:
+    """Note discontinuities of a control that steps did not resolve; raise an error if a loop is open at the end."""
+    if run.conditions.control is not None:
+        run.notes += missed_discontinuities(run.conditions, run.options, *run.records.arrays())
+    if status == "finished" and run.options.project and run.model.nc:
+        check_loops_closed(run.conditions, run.state)
+
+
+def find_result_error(result: Result) -> SingularityError | None:
+    """Return the error of a result in which a rotation vector wraps or a compound snaps through, else None."""
+    model = result.model
+    if model is None or len(result.t) < 2:
+        return None
+    error = find_rotation_wrap(result) if rotation_measures(model) else None
+    if error is None and compound_nodes(model):
+        error = find_snap_through(result)
+    return error
+
+
+def run_notes(run: Run, states: tuple[Array, Array, Array, Array], *, interrupted: bool) -> list[str]:
+    """Return all notes on a run.
+
+    Parameters
+    ----------
+    run : Run
+    states : t (n,), q (n, nq), v (n, nv), x (n, nx)
+        Of the result.
+    interrupted : bool
+        After Ctrl-C no control is called again, as it may be slow.
+    """
+    model, notes = run.model, list(run.notes)
+    if run.friction is not None:
+        notes += run.friction.notes()
+    conditions = [segment.conditions for segment in run.segments]
+    if has_checked_parts(model) or any(c.host is not None for c in conditions):
+        motion = Motion(model, *states, conditions=run.trajectory.conditions)
+        notes += motion_notes(motion, conditions, call_control=not interrupted)
+    if run.request.drive_jumps:
+        notes += jump_notes(run.event_functions.events, run.events)
+    notes += small_motion_notes(run.conditions, run.options, *states[1:])
+    if model.nc:
+        notes += loop_notes(model, *run.records.arrays()[:2])
+    noisy, missed = run.total_counts()[6:8].tolist()
+    if noisy:
+        notes.append(f"{noisy} steps close to a singular position were accepted with an error explained by rounding")
+    if model.thresholds:
+        notes += [frequent_note(model, t, threshold) for threshold, t in run.all_released_branches().items()]
+        first = run.first_missed()
+        notes += [] if first is None else [fixed_step_note(model, missed, first)]
+    return notes

@@ -1,0 +1,246 @@
+"""Execution of an ensemble: in SIMD batches, or run by run where a run may change its conditions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import DalembertError, ModelError
+from ...model import Conditions, HeldControl, History, Model, SampledControl, State
+from ...result import Motion, Result, Stats, single_period
+from ..diagnostics.angle_wrap import find_rotation_wraps
+from ..diagnostics.discontinuities import missed_discontinuities
+from ..diagnostics.loop_drift import OPEN
+from ..diagnostics.motion_notes import motion_notes
+from ..diagnostics.small_motions import small_motion_notes
+from ..diagnostics.snap_through import compound_nodes
+from ..events.drive_velocity_jumps import check_no_jumps
+from ..events.events import EventFunctions
+from ..execution import execute_run
+from ..interrupts import Interrupt, defer_interrupt
+from ..request import SimulationRequest
+from .dense_output import RepeatedSteps
+from .ensemble import Ensemble
+from .groups import EnsembleGroups
+from .simd_runs import BatchOutcome, EnsembleRunner
+
+__all__ = ["execute_ensemble"]
+
+Array = NDArray[np.float64]
+States = tuple[Array, Array, Array]  # q (B, n, nq), v (B, n, nv), x (B, n, nx)
+RunOne = Callable[[int], Result]  # from the number of a run to its result, executed alone
+
+SUMMED_STATS = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "wall_time")
+N_DEFAULT_TIMES = 101  # output times of an ensemble
+MAX_NOTES = 20  # of single runs, among those of the ensemble
+UNEXPLAINED = ("crawls", "underflow", "not_finite", "unsolved")  # outcomes of the core without a cause
+MAX_REPEATED = 3  # failed runs of each of these outcomes that are repeated alone to find the cause
+
+
+def execute_ensemble(request: SimulationRequest, count: int, parameters: Mapping[str, ArrayLike] | None) -> Ensemble:
+    """Execute `count` runs; see `simulate`.
+
+    Parameters
+    ----------
+    request : SimulationRequest
+        Common to all runs.
+    count : int
+    parameters : dict of str to float or (count,)
+    """
+    if request.stream is not None or request.resume:
+        what = "stream" if request.stream is not None else "resume"
+        raise ModelError("simulate", what, "given", f"an ensemble takes no {what}: simulate the runs one by one")
+    check_no_jumps(request.drive_jumps, "an ensemble does not support velocity jumps")
+    times = np.linspace(request.t_start, request.t_end, N_DEFAULT_TIMES) if request.times is None else request.times
+    runs = EnsembleGroups.of(request.conditions, parameters, count)
+    interrupt = Interrupt()
+    conditions, model = request.conditions, request.model
+    separate = request.friction is not None or conditions.history is not None or bool(request.events.events)
+    separate = separate or bool(compound_nodes(model)) or isinstance(conditions.control, SampledControl)
+    execute = _execute_separately if separate else _execute_batches
+    ensemble = execute(request, runs, times, interrupt)
+    if request.on_error != "return":
+        defer_interrupt(interrupt)
+    return ensemble
+
+
+def _run_alone(
+    request: SimulationRequest, conditions: Conditions, start: State, times: Array, interrupt: Interrupt
+) -> Result:
+    """Execute one run of an ensemble by itself, with its own memory of control, delays, friction and events."""
+    if isinstance(conditions.control, SampledControl):
+        conditions = conditions.changed(answers=HeldControl(request.model.nv))
+    if conditions.history is not None:
+        conditions = conditions.changed(history=History(request.model))
+    own = SimulationRequest(
+        conditions=conditions,
+        options=request.options,
+        t_start=request.t_start,
+        t_end=request.t_end,
+        events=EventFunctions(request.model, request.events.events),
+        times=times,
+        state=start,
+        friction=None if request.friction is None else request.friction.fresh(conditions.model),
+        breaks=request.breaks,
+    )
+    return execute_run(own, interrupt)
+
+
+# ---- SIMD batches
+
+
+def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Array, interrupt: Interrupt) -> Ensemble:
+    """Execute runs in SIMD batches; those that fail without a cause are repeated alone."""
+    began, conditions, options = time.perf_counter(), request.conditions, request.options
+    groups = runs.groups()
+    span = request.t_start, request.t_end
+    q, v, x, notes = runs.starts(request.state, request.t_start, request.joint_limits)
+    notes = [*request.notes, *notes]
+    with interrupt:
+        made = EnsembleRunner(runs, groups, options, span, times, (q, v, x), request.breaks, interrupt).make()
+    ends, states = made.outcomes, made.states
+    notes += made.notes
+    for run, error in made.errors.items():
+        ends[run] = str(error)
+    for group in groups if options.project else ():
+        done = group.rows[[ends[run] == "reached" for run in group.rows]]
+        q_1, v_1, x_1 = (np.ascontiguousarray(part[done, -1]) for part in states)
+        for run in done[runs.gaps(group, done, float(times[-1]), q_1, v_1, x_1) > OPEN]:
+            ends[run] = "open"
+
+    alone = Interrupt()
+
+    def run_one(k: int) -> Result:
+        start = State(q=q[k], v=v[k], t=request.t_start, x=x[k])
+        return _run_alone(request, runs[k], start, times, alone)
+
+    if not interrupt.pressed:
+        _find_wraps(request.model, runs, times, made, run_one)
+    if not interrupt.pressed:
+        notes += _repeat_failed(run_one, times, ends, made.reached, states)
+    notes += _batch_notes(request, times, made, interrupted=interrupt.pressed)
+    total = made.counts.sum(axis=0).astype(int)
+    stats = Stats(
+        method=options.method,
+        steps=int(total[0]),
+        rejected=int(total[1]),
+        evaluations=int(total[2]),
+        jacobians=int(total[3]),
+        notes=notes,
+        wall_time=time.perf_counter() - began,
+        rtol=options.rtol,
+        atol=options.atol,
+    )
+    start = State(q=q, v=v, t=request.t_start, x=x)
+    taken = RepeatedSteps(conditions, options, request.breaks, span, start, together=made.together)
+    ensemble = Ensemble(conditions, times, states, ends, made.reached, stats, runs.numbers, taken=taken)
+    if len(made.errors) == runs.count and request.on_error != "return":  # no run has more than its error
+        defer_interrupt(interrupt)
+        error = made.errors[0]
+        if isinstance(error, DalembertError):
+            error.result = ensemble
+        raise error
+    if ends[0] == "reached" and not interrupt.pressed:
+        stats.notes.extend(missed_discontinuities(conditions, options, times, *(part[0] for part in states)))
+    return ensemble
+
+
+def _find_wraps(model: Model, runs: EnsembleGroups, times: Array, made: BatchOutcome, run_one: RunOne) -> None:
+    """Mark finished runs in which a rotation vector wraps as failed."""
+    done = np.array([run for run, end in enumerate(made.outcomes) if end == "reached"], dtype=np.intp)
+
+    def model_of(k: int) -> Model:
+        return runs[int(done[k])].model if runs.apart else model
+
+    finished = made.states[0][done], made.states[1][done], made.states[2][done]
+    wraps = find_rotation_wraps(model, times, finished, model_of, lambda k: run_one(int(done[k])))
+    for k, message in wraps.items():
+        made.outcomes[done[k]] = message
+
+
+def _repeat_failed(run_one: RunOne, t: Array, ends: list[str], reached: Array, states: States) -> list[str]:
+    """Repeat runs that failed without a cause alone, with all diagnostics; return notes on the causes.
+
+    A run that slowed down may finish. Of each outcome, runs are repeated until a few have failed again.
+    """
+    notes = []
+    for outcome in UNEXPLAINED:
+        failed: list[int] = []
+        rest = [k for k, end in enumerate(ends) if end == outcome]
+        while rest and len(failed) < MAX_REPEATED:
+            k = rest.pop(0)
+            run = run_one(k)
+            if run.status == "finished":
+                ends[k], reached[k] = "reached", t[-1]
+                for part, rows in zip(states, (run.q, run.v, run.x), strict=True):
+                    part[k] = rows
+            elif run.status == "interrupted":
+                break
+            else:
+                ends[k] = run.message
+                failed.append(k)
+        if failed:
+            more = f" and {len(rest)} more" if rest else ""
+            notes.append(f"run{'s' * (len(failed) > 1)} {', '.join(map(str, failed))}{more}: {ends[failed[0]]}")
+    return notes
+
+
+def _batch_notes(request: SimulationRequest, times: Array, made: BatchOutcome, *, interrupted: bool) -> list[str]:
+    """Return notes on the motion of all runs of SIMD batches."""
+    conditions, options, states, notes = request.conditions, request.options, made.states, []
+    implicit = int((made.counts[:, 3] > 0).sum()) if options.detect_stiffness else 0
+    if implicit:
+        notes.append(f"stability limited the explicit steps of {implicit} runs; they continued with radau")
+    missed = np.flatnonzero(made.counts[:, 4])
+    if len(missed):
+        notes.append(
+            f"in {len(missed)} runs, the first of them {missed[0]}, switching functions changed sign and back within "
+            "steps of fixed length, and both changes were missed; give a shorter step, or a method with step control"
+        )
+    q, v, x = (np.ascontiguousarray(part.reshape(part.shape[0] * part.shape[1], part.shape[2])) for part in states)
+    motion = Motion(request.model, np.tile(times, len(states[0])), q, v, x, conditions=single_period(conditions))
+    notes += motion_notes(motion, [conditions], call_control=not interrupted)
+    notes += small_motion_notes(conditions, options, *states)
+    return notes
+
+
+# ---- one run after the other
+
+
+def _execute_separately(
+    request: SimulationRequest, runs: EnsembleGroups, times: Array, interrupt: Interrupt
+) -> Ensemble:
+    """Execute runs one after the other; after Ctrl-C no other run is started."""
+    model, count, t_start = request.model, runs.count, request.t_start
+    q, v, x, notes = runs.starts(request.state, t_start, request.joint_limits)
+    states = [np.full((count, len(times), size), np.nan) for size in (model.nq, model.nv, model.nx)]
+    results: list[Result] = []
+    for k in range(count):
+        if interrupt.pressed:
+            break
+        result = _run_alone(request, runs[k], State(q=q[k], v=v[k], t=t_start, x=x[k]), times, interrupt)
+        for part, rows in zip(states, (result.q, result.v, result.x), strict=True):
+            part[k, : len(rows)] = rows
+        results.append(result)
+    total = [sum(getattr(run.stats, name) for run in results) for name in SUMMED_STATS]
+    each = [f"run {k}: {note}" for k, run in enumerate(results) for note in run.stats.notes]
+    every = [*request.notes, *notes, *each[:MAX_NOTES]]
+    stats = replace(results[0].stats, **dict(zip(SUMMED_STATS, total, strict=True)), notes=every)
+    if len(each) > MAX_NOTES:
+        stats.notes.append(f"and {len(each) - MAX_NOTES} more; see ensemble[k].stats.notes")
+    outcomes = {"finished": "reached", "interrupted": "stopped", "event": "event"}
+    left = count - len(results)  # not started
+    ends = [*(outcomes.get(run.status, run.message) for run in results), *["stopped"] * left]
+    reached = np.array([*map(_end_time, results), *[t_start] * left])
+    whole = states[0], states[1], states[2]
+    all_runs = [*results, *[None] * left]
+    return Ensemble(request.conditions, times, whole, ends, reached, stats, runs.numbers, all_runs)
+
+
+def _end_time(run: Result) -> float:
+    """Return the time that a run reached, s: its last state, or the event that ended it."""
+    return float(run.events[-1].t if run.status == "event" else run.t[-1])

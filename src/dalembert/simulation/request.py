@@ -1,0 +1,161 @@
+"""The checked request of a simulation: all that one run or an ensemble of runs is made from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..closure.starts.named_start_values import named_count
+from ..errors import ModelError
+from ..model import Conditions, History, Model, SampledControl, State
+from ..model.conditions import parameter_vector
+from ..result import Result
+from .events.drive_velocity_jumps import DriveVelocityJump
+from .events.events import EventFunctions
+from .friction.friction import FrictionState
+from .options import Options
+
+__all__ = ["NO_TIMES", "SimulationRequest", "as_control", "output_times", "run_count", "start_conditions"]
+
+Array = NDArray[np.float64]
+
+NO_TIMES: Array = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationRequest:
+    """Model, options, start and span of a simulation.
+
+    Attributes
+    ----------
+    conditions : Conditions
+        At the start, with the model.
+    options : Options
+        Method, tolerances, steps.
+    t_start, t_end : float, s
+    events : EventFunctions
+    times : (k,) s or None
+        Output times; every step if None.
+    state : State, dict of name to value, or None
+        Start values; those of the system if None.
+    friction : FrictionState or None
+        Dry friction and stops of joints, if there are any.
+    breaks : (k,) s
+        Discontinuity times given by the user.
+    drive_jumps : list of DriveVelocityJump
+    joint_limits : bool
+        Whether coordinates without a start value start within the limits of their joints.
+    notes : list of str
+        Notes on the request.
+    progress : bool or None
+    on_error : str
+    stream : path or None
+    resume : Result, bool or None
+    settings : dict
+        Values of arguments that a resumed run must share, beside those in options and conditions.
+    """
+
+    conditions: Conditions
+    options: Options
+    t_start: float
+    t_end: float
+    events: EventFunctions
+    times: Array | None = None
+    state: State | Mapping[str, Any] | None = None
+    friction: FrictionState | None = None
+    breaks: Array = field(default_factory=lambda: NO_TIMES)
+    drive_jumps: list[DriveVelocityJump] = field(default_factory=list)
+    joint_limits: bool = True
+    notes: list[str] = field(default_factory=list)
+    progress: bool | None = False
+    on_error: str = "return"
+    stream: str | os.PathLike[str] | None = None
+    resume: Result | bool | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def model(self) -> Model:
+        """The model with the parameters of the start."""
+        return self.conditions.model
+
+
+def run_count(
+    model: Model, state: State | Mapping[str, Any] | None, parameters: Mapping[str, ArrayLike] | None
+) -> int | None:
+    """Return the number of runs that states and parameters have values for; None for a single run."""
+    if state is not None and not isinstance(state, (State, Mapping)):
+        raise ModelError("simulate", "state", state, "give a da.State(q=..., v=...), or a dict of name to value")
+    numbers = parameters or {}
+    sizes = {f"parameter {name!r}": len(np.asarray(value)) for name, value in numbers.items() if np.ndim(value)}
+    if isinstance(state, Mapping):
+        named = named_count(model, state)
+        sizes |= {} if named is None else {"state": named}
+    elif state is not None:
+        sizes |= {f"state.{part}": len(x) for part, x in (("q", state.q), ("v", state.v)) if np.ndim(x) == 2}
+    if len(set(sizes.values())) > 1:
+        counts = ", ".join(f"{name} {count}" for name, count in sizes.items())
+        raise ModelError("simulate", "number of runs", counts, "give states and parameters for the same number of runs")
+    return next(iter(sizes.values()), None)
+
+
+def output_times(times: ArrayLike, t_start: float, t_end: float) -> Array:
+    """Return the output times (k,) s, checked."""
+    try:
+        wanted = np.array(times, dtype=float)
+    except (TypeError, ValueError):
+        wanted = np.empty((0, 0))
+    if wanted.ndim != 1 or not len(wanted) or not np.isfinite(wanted).all() or (np.diff(wanted) <= 0).any():
+        raise ModelError("simulate", "times", times, "give one or more times in increasing order")
+    if wanted[0] < t_start or wanted[-1] > t_end:
+        raise ModelError("simulate", "times", times, f"they must lie from {t_start:.6g} s to {t_end:.6g} s")
+    return wanted
+
+
+def start_conditions(
+    model: Model,
+    parameters: Mapping[str, Any] | None,
+    control: Callable[[State], Any] | SampledControl | None,
+    stabilization: tuple[float, float] = (0.0, 0.0),
+) -> Conditions:
+    """Return the conditions at the start of a run.
+
+    Parameters
+    ----------
+    model : Model
+    parameters : dict of str to float
+        Values other than described.
+    control : function of a State, or SampledControl
+        As `as_control` returns it.
+    stabilization : (float, float)
+        Baumgarte's 2 alpha and beta^2.
+    """
+    return Conditions(
+        model,
+        parameter_vector(model, dict(parameters) if parameters else None, "conditions"),
+        control=control,
+        history=History(model) if np.isfinite(model.shortest_delay) else None,
+        stabilization=stabilization,
+    )
+
+
+def as_control(
+    control: Callable[[State], Any] | SampledControl | None, period: float | None, delay: float, *, item: str
+) -> Callable[[State], Any] | SampledControl | None:
+    """Return the control: a function called at every evaluation, or a `SampledControl` if a period is given."""
+    if control is not None and not callable(control) and not isinstance(control, SampledControl):
+        raise ModelError(item, "control", control, "give a function of a State, or a da.SampledControl")
+    if period is None and not delay:
+        return control
+    field_name, value = ("period", period) if period is not None else ("delay", delay)
+    if control is None:
+        raise ModelError(item, field_name, value, "it belongs to a control: give control=...")
+    if isinstance(control, SampledControl):
+        raise ModelError(item, field_name, value, f"the control has its own period, {control.period:.6g} s")
+    if period is None:
+        raise ModelError(item, "delay", delay, "only a sampled control has a delay: give period=... too")
+    return SampledControl(control, period, delay)
