@@ -299,79 +299,53 @@ Outcome find_exit(const Stepper &stepper, const RunContext &i, double h, bool se
   return first.part.low > 0.0 ? least_at(stepper, i, h, first.part.low, first.above) : outcome;
 }
 
-} // namespace
-
-Outcome locate_switch(const Stepper &stepper, const RunContext &i, double h, SwitchLocation &passage) {
+// Switching functions with levels that pass by too fast to be stepped up to are released; whether there are any.
+bool release_fast_levels(const RunContext &i) {
   const ModelData &m = i.m;
-  RunWorkspace &work = i.work;
-  passage = SwitchLocation::none;
-  const bool astray = strays(i);
+  const RunWorkspace &work = i.work;
   bool any = false;
-  for (int k = 0; k < m.switching_count; ++k)
-    any |= work.least[k] < -work.slack[k];
-  for (int k = 0; k < m.switching_count; ++k)
-    work.kept[k] = exit_of(i, k);
-  for (int k = 0; k < m.switching_count; ++k)
-    if (m.switching_functions[k].whole && std::fabs(side_of(m, m.switching_functions[k], work.motion.system.margins[k]) - work.branches[k]) > max_levels) {
+  for (int k = 0; k < m.switching_count; ++k) {
+    const SwitchingFunctionData &function = m.switching_functions[k];
+    if (function.whole && std::fabs(side_of(m, function, work.motion.system.margins[k]) - work.branches[k]) > max_levels) {
       let_go(i, k);
-      passage = SwitchLocation::again;
+      any = true;
     }
-  if (passage == SwitchLocation::again)
-    return Outcome::reached;
-  double reach = 1.0; // of the step, in which tables are seen
-  for (int k = 0; k < m.switching_count; ++k)
-    if (const double most = max_move(m, m.switching_functions[k]); work.highest[k] - work.lowest[k] > 1.5 * most)
-      reach = std::min(reach, most / (work.highest[k] - work.lowest[k]));
-  if (reach < 1.0) {
-    i.run.step = reach * h;
-    passage = SwitchLocation::unseen;
-    return Outcome::reached;
   }
-  // which part of the step
-  Exit exit;
-  bool for_good = false;
-  Outcome outcome = find_exit(stepper, i, h, any, exit, for_good);
-  if (outcome != Outcome::reached)
-    return outcome;
-  if (exit.part.kind == Departure::Kind::none) {
-    for (int k = 0; k < m.switching_count && !any; ++k) // at its end
-      work.slack[k] = work.kept[k] > 0.0 ? 0.0 : work.slack[k];
-    passage = astray ? SwitchLocation::astray : SwitchLocation::none;
-    return outcome;
+  return any;
+}
+
+// the part of the step in which no table is passed over
+double visible_part(const RunContext &i) {
+  double part = 1.0;
+  for (int k = 0; k < i.m.switching_count; ++k) {
+    const double most = max_move(i.m, i.m.switching_functions[k]), range = i.work.highest[k] - i.work.lowest[k];
+    if (range > 1.5 * most)
+      part = std::min(part, most / range);
   }
-  if (exit.part.kind == Departure::Kind::followed) {
-    const bool enough = i.run.lead_in_steps++ >= max_led_in; // what is left is for the control of errors
-    i.run.step = enough ? i.run.step : exit.part.high * h;
-    passage = !enough ? SwitchLocation::unseen : astray ? SwitchLocation::astray : SwitchLocation::none;
-    return outcome;
-  }
-  double low = exit.part.low, high = exit.part.high, above = exit.above, below = exit.below;
-  // whether it matters
-  bool slightly = false;
-  if (for_good && !astray) {
-    double end;
-    outcome = least_at(stepper, i, h, 1.0, end);
-    if (outcome == Outcome::reached)
-      outcome = changes_slightly(i, h, low, slightly);
-  }
-  if (slightly)
-    passage = SwitchLocation::slight;
-  if (outcome != Outcome::reached || slightly)
-    return outcome;
-  // where: inverse quadratic interpolation with halving (Chandrupatla 1997); a, b: around it, b the newer, c the one before
-  double a = low, at_a = above, b = high, at_b = below, c = low, at_c = above;
-  double left_there = below;
-  for (int round = 0; round < 60 && high - low > precise; ++round) {
+  return part;
+}
+
+// A fraction of a step at which branches are left, between two others, and the least of exits there: they are negative from it on.
+struct Bracket {
+  double low, high;   // fractions
+  double above, below; // exits at them
+};
+
+// Narrows a bracket by inverse quadratic interpolation with bisection (Chandrupatla 1997). a and b are points around the root, a the
+// newer one, c the one before.
+Outcome narrow(const Stepper &stepper, const RunContext &i, double h, Bracket &bracket) {
+  double a = bracket.low, at_a = bracket.above, b = bracket.high, at_b = bracket.below, c = bracket.low, at_c = bracket.above;
+  for (int round = 0; round < 60 && bracket.high - bracket.low > precise; ++round) {
     double part = 0.5;
     const double xi = (a - b) / (c - b), phi = (at_a - at_b) / (at_c - at_b);
     if (round && c != a && c != b && phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi)
       part = at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b);
-    else if (!round && above > 0.0)
+    else if (!round && bracket.above > 0.0)
       part = at_a / (at_a - at_b);
     const double least = 0.5 * precise / std::fabs(b - a);
     const double s = a + std::min(1.0 - least, std::max(least, part)) * (b - a);
     double value;
-    outcome = least_at(stepper, i, h, s, value);
+    const Outcome outcome = least_at(stepper, i, h, s, value);
     if (outcome != Outcome::reached)
       return outcome;
     if ((value < 0.0) == (at_a < 0.0)) {
@@ -382,22 +356,89 @@ Outcome locate_switch(const Stepper &stepper, const RunContext &i, double h, Swi
     }
     a = s, at_a = value;
     if (value < 0.0)
-      high = s, left_there = value;
+      bracket.high = s, bracket.below = value;
     else
-      low = s;
+      bracket.low = s;
   }
+  return Outcome::reached;
+}
+
+// Locates the switch in a part of the step and marks the branches that are left there.
+Outcome locate_in(const Stepper &stepper, const RunContext &i, double h, Bracket &bracket, SwitchLocation &location) {
+  Outcome outcome = narrow(stepper, i, h, bracket);
   double value;
-  outcome = least_at(stepper, i, h, std::min(1.0, high + together), value);
+  const double beyond = std::min(1.0, bracket.high + together), after = beyond - bracket.high;
+  if (outcome == Outcome::reached)
+    outcome = least_at(stepper, i, h, beyond, value);
   if (outcome != Outcome::reached)
     return outcome;
-  for (int k = 0; k < m.switching_count; ++k)
-    work.passed[k] = left(i, k) ? 1.0 : 0.0;
-  const double after = std::min(1.0, high + together) - high;
-  i.run.switch_slope = after > 0.5 * together ? (value - left_there) / (after * h) : 0.0;
+  for (int k = 0; k < i.m.switching_count; ++k)
+    i.work.passed[k] = left(i, k) ? 1.0 : 0.0;
+  i.run.switch_slope = after > 0.5 * together ? (value - bracket.below) / (after * h) : 0.0;
   const double shortest = 4e-16 * std::fabs(i.run.t);
-  passage = high * h <= shortest ? SwitchLocation::here : high >= 1.0 - together ? SwitchLocation::end : SwitchLocation::inside;
-  i.run.step_to_switch = passage == SwitchLocation::inside ? high * h : 0.0;
+  if (bracket.high * h <= shortest)
+    location = SwitchLocation::here;
+  else
+    location = bracket.high >= 1.0 - together ? SwitchLocation::end : SwitchLocation::inside;
+  i.run.step_to_switch = location == SwitchLocation::inside ? bracket.high * h : 0.0;
   return Outcome::reached;
+}
+
+// A branch that is not held changes to and fro: a few shorter steps lead into it; what is left is for the error control.
+SwitchLocation lead_in(const RunContext &i, double length, SwitchLocation otherwise) {
+  if (i.run.lead_in_steps++ >= max_led_in)
+    return otherwise;
+  i.run.step = length;
+  return SwitchLocation::unseen;
+}
+
+} // namespace
+
+Outcome locate_switch(const Stepper &stepper, const RunContext &i, double h, SwitchLocation &location) {
+  const ModelData &m = i.m;
+  RunWorkspace &work = i.work;
+  const bool astray = strays(i);
+  location = astray ? SwitchLocation::astray : SwitchLocation::none;
+  bool any = false;
+  for (int k = 0; k < m.switching_count; ++k) {
+    any |= work.least[k] < -work.slack[k];
+    work.kept[k] = exit_of(i, k);
+  }
+  if (release_fast_levels(i)) {
+    location = SwitchLocation::again;
+    return Outcome::reached;
+  }
+  if (const double part = visible_part(i); part < 1.0) {
+    i.run.step = part * h;
+    location = SwitchLocation::unseen;
+    return Outcome::reached;
+  }
+  Exit exit; // the part of the step in which a branch is left
+  bool for_good = false, slightly = false;
+  Outcome outcome = find_exit(stepper, i, h, any, exit, for_good);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (exit.part.kind == Departure::Kind::none) {
+    for (int k = 0; k < m.switching_count && !any; ++k) // at its end
+      work.slack[k] = work.kept[k] > 0.0 ? 0.0 : work.slack[k];
+    return outcome;
+  }
+  if (exit.part.kind == Departure::Kind::followed) {
+    location = lead_in(i, exit.part.high * h, location);
+    return outcome;
+  }
+  if (for_good && !astray) { // whether it matters
+    double end;
+    outcome = least_at(stepper, i, h, 1.0, end);
+    if (outcome == Outcome::reached)
+      outcome = changes_slightly(i, h, exit.part.low, slightly);
+  }
+  if (slightly)
+    location = SwitchLocation::slight;
+  if (outcome != Outcome::reached || slightly)
+    return outcome;
+  Bracket bracket{exit.part.low, exit.part.high, exit.above, exit.below};
+  return locate_in(stepper, i, h, bracket, location);
 }
 
 // What other branches at marked thresholds, seen from a state, make of motion in a time, in tolerances; after an evaluation of
