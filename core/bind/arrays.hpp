@@ -62,8 +62,8 @@ inline PyObject *raise_through(PyObject *self, const char *hook, const char *ker
   return nullptr;
 }
 
-// a float64 C-contiguous aligned view or copy, or nullptr if that cannot be had: a lack of memory stays raised, all else is
-// cleared
+// a float64 C-contiguous aligned view or copy, or nullptr if that cannot be had: a lack of memory stays raised, all
+// else is cleared
 inline PyArrayObject *as_doubles(PyObject *value, Reference &holder) {
   if (PyArray_Check(value)) {
     auto *array = reinterpret_cast<PyArrayObject *>(value);
@@ -95,8 +95,8 @@ struct Shape {
   std::ptrdiff_t size() const { return dimensions == 2 ? rows * columns : rows; }
 };
 
-// fills `input`; `count` is the number of states found so far (-1: no batch). False: refuse. finite: whether every number
-// has to be.
+// fills `input`; `count` is the number of states found so far (-1: no batch). False: refuse. finite: whether every
+// number has to be.
 inline bool read_input(PyArrayObject *array, Shape shape, Input &input, npy_intp &count, bool finite = true) {
   const int extra = PyArray_NDIM(array) - shape.dimensions;
   const npy_intp *dims = PyArray_DIMS(array);

@@ -219,7 +219,7 @@ PyType_Slot slots[] = {
     {0, nullptr},
 };
 
-// one for each freedom
+// one for each degree of freedom
 nb::object marks(const BoundConditions &conditions, const std::vector<unsigned char> &which) {
   npy_intp size = conditions.owner->data.nv;
   PyObject *array = PyArray_ZEROS(1, &size, NPY_BOOL, 0);

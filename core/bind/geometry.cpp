@@ -12,7 +12,8 @@ namespace {
 
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
-// A solid (points (k, 3), or (0, 3) for a cylinder; half length, radius of the cylinder, radius by which it is grown), in its frame
+// A solid (points (k, 3), or (0, 3) for a cylinder; half length, radius of the cylinder, radius by which it is grown),
+// in its frame
 struct Solid {
   std::vector<double> points;
   geometry::Convex convex;

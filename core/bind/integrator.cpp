@@ -27,7 +27,7 @@ struct Records {
   std::vector<double> t, q, v, x, a;
   std::vector<double> steps{}; // where steps ended, while samples were recorded
 
-  std::vector<double> switch_times{}, switch_sides{}; // of thresholds, from a time on
+  std::vector<double> switch_times{}, switch_sides{}; // of switching functions, from a time on
 
   static void switched(void *self, double t, const double *sides, int count) {
     Records &r = *static_cast<Records *>(self);
@@ -116,7 +116,7 @@ public:
     return times;
   }
 
-  // times (n,) and from each on the sides of thresholds, (n, switching_count): those at starts too
+  // times (n,) and from each on the sides of switching functions, (n, switching_count): those at starts too
   nb::tuple take_switches() {
     const npy_intp n = npy_intp(records.switch_times.size());
     nb::tuple result = nb::make_tuple(doubles(records.switch_times.data(), {n}), doubles(records.switch_sides.data(), {n, model->data.switching_count}));
@@ -125,7 +125,7 @@ public:
     return result;
   }
 
-  // the sides that thresholds have in steps that are taken again, from times on
+  // the sides that switching functions have in steps that are taken again, from times on
   void set_switches(const Doubles &times, const Doubles &sides) {
     if (!std::is_sorted(times.data(), times.data() + times.size()) || sides.size() != times.size() * std::size_t(model->data.switching_count))
       throw nb::value_error("the sides of thresholds do not fit");
@@ -142,8 +142,8 @@ public:
                           doubles(parts[4], {m.nx}));
   }
 
-  // (q, v, x) at fractions of steps that were taken from rows of t, q, v, x to the next; `rows` in order. They end where
-  // a step could not be taken again.
+  // (q, v, x) at fractions of steps that were taken from rows of t, q, v, x to the next; `rows` in order. They end
+  // where a step could not be taken again.
   nb::tuple dense(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x, const Places &rows, const Doubles &fractions) {
     const ModelData &m = model->data;
     const std::size_t n = t.size(), wanted = fractions.size();
@@ -175,10 +175,10 @@ public:
     return nb::make_tuple(taken[1], taken[2], taken[3]);
   }
 
-  // Runs from many states, sampled at times: (outcomes, times reached, counts, q, v, x), a row per run. Parameters of elements
-  // and own numbers: none, or a row per run. Those that lanes can hold run in lanes; others, and those that cannot go on there,
-  // one by one; both on threads. With a control, runs stand in lanes if it can be asked about many states `together`. Once the
-  // flag is set, runs end where they are, `stopped`.
+  // Runs from many states, sampled at times: (outcomes, times reached, counts, q, v, x), a row per run. Parameters of
+  // elements and table parameters: none, or a row per run. Those that lanes can hold run in lanes; others, and those
+  // that cannot go on there, one by one; both on threads. With a control, runs are in SIMD batches if one call can
+  // receive many states (`together`). Once the flag is set, runs end where they are, `stopped`.
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
                   std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads, std::optional<Doubles> breaks,
                   std::optional<Places> spans, const Flag *flag, nb::object together) {
@@ -278,7 +278,7 @@ private:
   std::vector<double> tolerances; // absolute ones
   nb::dict errors;
 
-  // the host looks at a flag while this lasts
+  // the callbacks looks at a flag while this lasts
   struct Asked {
     Scope &scope;
     Asked(Scope &scope, const Flag *flag) : scope(scope) { scope.flag = flag; }
@@ -304,7 +304,7 @@ private:
     const BoundConditions *chosen = nb::inst_ptr<BoundConditions>(conditions.ptr());
     if (!of_one_family(*chosen->owner, *model))
       throw nb::value_error("the conditions belong to another model");
-    model = chosen->owner; // with the own numbers of the conditions
+    model = chosen->owner; // with the table parameters of the conditions
     if (!model->integrators->name(method))
       throw nb::value_error("there is no such method");
     return model;
@@ -326,8 +326,8 @@ private:
   }
 };
 
-// An integrator belongs to one call at a time. Others are refused, for they would work in the same memory; from what a call
-// asks in Python, its own thread may look at it.
+// An integrator belongs to one call at a time. Others are refused, for they would work in the same memory; from a
+// callback in Python, the thread of the call may read it.
 class Use {
 public:
   Use(Integrator &integrator, bool looks) : user(integrator.user) {

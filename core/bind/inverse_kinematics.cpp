@@ -53,7 +53,7 @@ struct BoundReach {
       row_scale.push_back(scales.data()[k]);
     }
   }
-  // speeds of cut hinges by number; sign, bound, scale of each
+  // velocities of cut joints by number; sign, bound, scale of each
   void limit(const Places &velocities, const Doubles &of) {
     mind(of.size() == 3 * velocities.size(), "the limits do not fit");
     const ModelData &m = model->data;
@@ -141,7 +141,7 @@ template <class S = double> S *data_of(const nb::object &array) {
   return static_cast<S *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr())));
 }
 
-// runs work(room, number of the worker) on as many threads as there is work for, each with its own memory
+// runs work(workspace, number of the worker) on as many threads as there is work for, each with its own memory
 template <class Task> void on_threads(const BoundReach &reach, std::ptrdiff_t count, std::ptrdiff_t worth, SignalCheck &attention, Task &&task) {
   const std::ptrdiff_t workers = std::max<std::ptrdiff_t>(std::min<std::ptrdiff_t>(thread_count(), count / worth), 1);
   const std::size_t bytes = reach.model->kernels->bytes_reach(reach.model->data, reach.problem);

@@ -243,7 +243,7 @@ struct Work {
     }
     if (given.conditions && (!is_made(given.conditions, conditions_type()) || !of_one_family(*conditions().owner, model)))
       return refuse("conditions", given.conditions) != nullptr;
-    if (given.conditions) // of the model with other own numbers
+    if (given.conditions) // of the model with other table parameters
       data = &conditions().owner->data;
     return true;
   }
@@ -290,7 +290,7 @@ struct Work {
     return true;
   }
 
-  // directions of parameters: rows, one number for each parameter of the elements, then for each own number
+  // directions of parameters: rows, one number for each parameter of the elements, then for each table parameter
   bool read_directions() {
     if (!given.directions)
       return true;

@@ -30,8 +30,8 @@ ModelData without_callbacks(ModelData bare) {
   return bare;
 }
 
-// tables: arrays by name (model/schema.hpp); starts of element states; laws that are functions, with how many numbers each takes
-// and gives; what is evaluated in Python at every evaluation, or None
+// tables: arrays by name (model/schema.hpp); starts of element states; laws that are functions, with how many numbers
+// each takes and gives; what is evaluated in Python at every evaluation, or None
 void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts, const nb::list &functions, const nb::object &sizes,
                 nb::object host) {
   new (self) BoundModel();
@@ -61,7 +61,7 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
   }
 }
 
-// a model with other own numbers, which shares all else with the one as described
+// a model with other table parameters, which shares all else with the one as described
 void vary_model(BoundModel *self, const nb::object &family, const Doubles &parameters, const Doubles &numbers, nb::object host) {
   if (!is_made(family.ptr(), model_type()) || bound(family.ptr())->family.is_valid())
     throw nb::type_error("give a model as described");
@@ -129,7 +129,7 @@ struct Quiet {
       throw nb::value_error("the conditions belong to another model");
     return conditions;
   }
-  // the model with the own numbers of its conditions
+  // the model with the table parameters of its conditions
   static const ModelData &of_conditions(const BoundModel &model, const nb::object &chosen) {
     return chosen.is_none() ? model.data : of_model(model, chosen)->owner->data;
   }
@@ -187,8 +187,9 @@ nb::object law_equations(const BoundModel &model, int element, const Doubles &ro
   return found;
 }
 
-// Kinematic motion at times (n,) from q: (nq,), or with positions (n, nq) that are given, rates only. Returns q, v, a, jerks
-// (None if not wanted) and slack of the rows that were reached, the last position and its speeds, and (status, t, rounds).
+// Kinematic motion at times (n,) from q: (nq,), or with positions (n, nq) that are given, rates only. Returns q, v, a,
+// jerks (None if not wanted) and slack of the rows that were reached, the last position and its velocities, and
+// (status, t, rounds).
 nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q, const nb::object &conditions, const Doubles &row_scale, double floor,
                 bool jerk, std::int64_t most) {
   const ModelData &m = Quiet::of_conditions(model, conditions);

@@ -44,8 +44,8 @@ int places_of(const Term &term) {
   }
 }
 
-// base: (N,) X with fixed coordinates; column: (N,) what each place is (rows.hpp); terms: (k, 9) row, kind, part, six places;
-// factors: (k,); rows come in order
+// base: (N,) X with fixed coordinates; column: (N,) what each place is (rows.hpp); terms: (k, 9) row, kind, part, six
+// places; factors: (k,); rows come in order
 void make_rows(Rows *self, int count, const Doubles &base, const Places &column, const Places &terms, const Doubles &factors) {
   if (count < 0 || base.ndim() != 1 || column.size() != base.size() || terms.ndim() != 2 || terms.shape(1) != 9 ||
       factors.size() != terms.shape(0))

@@ -24,8 +24,8 @@ nb::object zeros(std::initializer_list<npy_intp> shape) {
 }
 double *data_of(const nb::object &array) { return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr()))); }
 
-// matrices (blocks, s, rows, n + numbers) at places (s,) of blocks (blocks, 2); steps (k, 2) from a time on for a length, their
-// blocks (k,), and where their ends are kept (k,), or -1
+// matrices (blocks, s, rows, n + numbers) at places (s,) of blocks (blocks, 2); steps (k, 2) from a time on for a
+// length, their blocks (k,), and where their ends are kept (k,), or -1
 struct Along {
   Doubles matrices, places, blocks, steps;
   Places block, keep;
@@ -88,7 +88,8 @@ private:
   std::vector<double> begins, ends, from, lengths;
 };
 
-// values (k, c) at times t (k,) by polynomials through values and rates (j, c) at the ends of steps (j,), so many at once
+// values (k, c) at times t (k,) by polynomials through values and rates (j, c) at the ends of steps (j,), so many at
+// once
 nb::object between_steps(const Doubles &ends, const Doubles &values, const Doubles &rates, const Doubles &t, int points) {
   if (ends.ndim() != 1 || values.ndim() != 2 || rates.ndim() != 2 || t.ndim() != 1 || values.shape(0) != ends.size() ||
       rates.shape(0) != ends.size() || rates.shape(1) != values.shape(1) || points < 2 || points > max_ends || std::size_t(points) > ends.size())

@@ -1,4 +1,5 @@
-// Rows and faces that are found by a search have a way of their own in every lane: one lane after the other, as numbers.
+// Rows and faces that are found by a search have a way of their own in every lane: one lane after the other, as
+// numbers.
 #pragma once
 
 #include "joints/joint.hpp"

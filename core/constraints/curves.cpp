@@ -109,8 +109,8 @@ CurvePoint<double> nearest_to(const ModelData &m, const CurveData &curve, const 
   for (int k = 0; k < curve.count; ++k)
     if (k != first && reach(k) - pieces[k].radius < std::sqrt(least))
       search(k);
-  // the coefficients of (1) are rounded as p is large: more steps of Newton's rule on (1) itself. Distances near the joint
-  // of two pieces differ by less than rounding: where (1) asks for it, the point goes over to the other one.
+  // the coefficients of (1) are rounded as p is large: more steps of Newton's rule on (1) itself. Distances near the
+  // joint of two pieces differ by less than rounding: where (1) requires it, the point goes over to the other one.
   CurvePoint<double> at = evaluate(pieces[held], curve.degree, u);
   for (int k = 0; k < 4; ++k) {
     const Vec3<double> r = at.c - p;

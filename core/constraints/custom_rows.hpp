@@ -4,8 +4,8 @@
 //     nonholonomic    g_w . omega + g_v . v + drift = 0        its own coefficients, functions of p, R and t
 //     bias            what is left of the second rate while omega and v keep their components in A
 //
-// One program takes p, R row by row and t; it gives residuals, then g_w and g_v of every row, then drifts. The next takes
-// omega and v besides, and gives the biases. Both follow from what the user wrote by differentiation.
+// One program takes p, R row by row and t; it gives residuals, then g_w and g_v of every row, then drifts. The next
+// takes omega and v besides, and gives the biases. Both follow from what the user wrote by differentiation.
 #pragma once
 
 #include "constraints/rows.hpp"

@@ -135,8 +135,8 @@ static double settle_chain(const ModelData &model, Workspace<double> &ws, const 
   return square;
 }
 
-// A chain that is nearly stretched may be left straight, where its hinges seem to give way no further (Y^T e = 0): from a little
-// aside it closes. best: |e|^2 there.
+// A chain that is nearly stretched may be left straight, where its joints seem to give way no further (Y^T e = 0): from
+// a little aside it closes. best: |e|^2 there.
 static void bend_chain(const ModelData &model, Workspace<double> &ws, const LoopConstraintData &constraint, const Mat3<double> &R, const Vec3<double> &p,
                        double best, double *gamma, ChainPoint<double> &at) {
   constexpr double closed = 1e-10, aside = 0.03; // of the length; rad, or of the length
@@ -189,7 +189,8 @@ template <class T> inline Mat3<double> lowered(const Mat3<T> &a) {
   return {lowered(a.xx), lowered(a.xy), lowered(a.xz), lowered(a.yx), lowered(a.yy), lowered(a.yz), lowered(a.zx), lowered(a.zy), lowered(a.zz)};
 }
 
-// orthonormal directions: those of Y in the order of the largest part left, then those across, from unit vectors likewise
+// orthonormal directions: those of Y in the order of the largest part left, then those across, from unit vectors
+// likewise
 struct ChainOrder {
   int column[6], axis[6];
 };

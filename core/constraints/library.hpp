@@ -1,14 +1,14 @@
-// The library of constraints: equations between two frames that are no hinge's, one struct each.
+// The library of constraints: equations between two frames that are no joint's, one struct each.
 //
 //     distance         phi = |p| - length                 g_v = p / |p|
-//     rope             no rows: a coordinate |p|, as the face of a cut hinge (constraints/loop_constraints.cpp), that stops hold
+//     rope             no rows: a coordinate |p|, as the face of a cut joint (constraints/loop_constraints.cpp), that stops hold
 //     rolling          the point of B at u from its origin, which touches the plane z = 0 of A, has no velocity:
 //                      g_v = e     g_w = u x e     bias = e . (omega x u'); along z this is the rate of the height,
 //                      along x and y it has no residual (nonholonomic)
 //     skate            no velocity along the y axis r of B: g_v = r     bias = (omega x r) . v    (nonholonomic)      (2)
 //
-// Curves and cam profiles c(u), fixed in A, touch at a point u that follows from R and p (constraints/curves.hpp). With d = p - c and
-// n(u) normal to the curve, and what makes u move, c' . d = 0 or r . c' = 0, differentiated:
+// Curves and cam profiles c(u), fixed in A, touch at a point u that follows from R and p (constraints/curves.hpp). With
+// d = p - c and n(u) normal to the curve, and what makes u move, c' . d = 0 or r . c' = 0, differentiated:
 //
 //     u' = c' . v / K     u'' = (c' . a + 2 u' c'' . v + u'^2 (c''' . d - 3 c' . c'')) / K     K = c' . c' - c'' . d     (3)
 //
@@ -110,7 +110,8 @@ struct RollingSphere {
   }
 };
 
-// a disc about the z axis n of B touches the plane at u = -r (e - c n) / s, c = e.n, s^2 = 1 - c^2, e the plane's normal
+// a disc about the z axis n of B touches the plane at u = -r (e - c n) / s, c = e.n, s^2 = 1 - c^2, e the plane's
+// normal
 struct RollingDisc {
   static constexpr const char *name = "rolling_disc";
   template <class T> static void rows(const ModelData &model, const LoopConstraintData &constraint, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {

@@ -60,8 +60,8 @@ void loop_joint_motion(const ModelData &m, Workspace<T> &ws, const LoopConstrain
   JointLibrary::visit(constraint.kind, [&](auto joint) { decltype(joint)::joint_motion(parameter_of<T>(m, constraint), relative, joint_motion); });
 }
 
-// rows that hold the coordinates of a cut hinge, s' = D . [w; v] = 0; they demand nothing of those that are not held. A rope is
-// held at its length.
+// rows that hold the coordinates of a cut joint, s' = D . [w; v] = 0; they demand nothing of those that are not held. A
+// rope is held at its length.
 template <class T>
 static void hold_rows(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &relative, LoopConstraintRows<T> &rows) {
   JointMotion<T> joint_motion;
@@ -109,8 +109,8 @@ template <class T> static void clear_constraint(const LoopConstraintData &constr
     out.values[constraint.values + k] = T(0.0);
 }
 
-// What freedom f of body i does to a point, world axes; of a flexible body, by the node `via` through which the way leads
-// (0: none). reach: largest part of it that is no turn.
+// What degree of freedom f of body i does to a point, world axes; of a flexible body, by the node `via` through which
+// the way leads (0: none). reach: largest part of it that is no turn.
 template <class T> struct DofMotion {
   Vec3<T> w, v;
   T reach;
@@ -143,7 +143,7 @@ static int node_before(const ModelData &m, int end, int meet) {
   return m.bodies[i].form == JointForm::node && i != meet ? i : 0;
 }
 
-// calls enter(motion) for every freedom of a chord's support, in its order
+// calls enter(motion) for every degree of freedom of a loop constraint's support, in its order
 template <class T, class Enter>
 static inline void for_support(const ModelData &m, const Workspace<T> &ws, const LoopConstraintData &constraint, const Vec3<T> &point, Enter &&enter) {
   int at = 0;
@@ -168,7 +168,7 @@ static inline void for_support(const ModelData &m, const Workspace<T> &ws, const
   }
 }
 
-// the size of a chord's loop: all lengths on the ways to its ends
+// the size of a loop constraint's loop: all lengths on the ways to its ends
 template <class T> static T loop_length(const ModelData &m, const Workspace<T> &ws, const LoopConstraintData &constraint) {
   T length = table_entry<T>(m, constraint, [](const auto &own) {
     const auto far = [](const auto &p) { return root(dot(p, p)); };

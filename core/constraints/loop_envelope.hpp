@@ -25,8 +25,8 @@ template <class T> inline void couple(const ModelData &m, LoopWorkspace<T> &work
   }
 }
 
-// L d L^T of D in its envelope; rows that add nothing get a reciprocal pivot of zero. Returns the lanes in which a row is
-// doubtful.
+// L d L^T of D in its envelope; rows that add nothing get a reciprocal pivot of zero. Returns the lanes in which a row
+// is doubtful.
 template <class T> inline unsigned factor_envelope(LoopWorkspace<T> &work, const RowElimination &order) {
   unsigned doubts = 0;
   const T nothing(0.0), least = independence(work.opening);

@@ -1,7 +1,7 @@
 // What rows of closures are made of: equations between two frames A and B.
 //
-// With R, p the pose of B in A and omega, v its velocity seen from A, in axes of A (Sol 1983, (5.3.5)-(5.3.15), with the
-// term that (5.3.14) omits, erratum: alpha seen from A is alpha_B - alpha_A - omega_A x omega):
+// With R, p the pose of B in A and omega, v its velocity seen from A, in axes of A (Sol 1983, (5.3.5)-(5.3.15), with
+// the term that (5.3.14) omits, erratum: alpha seen from A is alpha_B - alpha_A - omega_A x omega):
 //
 //     residual  phi(R, p)          phi' = g_w . omega + g_v . v          phi'' = g_w . alpha + g_v . a + bias       (1)
 //

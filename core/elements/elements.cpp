@@ -8,7 +8,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// an input that is set from outside; where it is not a number, what its law says
+// an input that is set from outside; where it is not a number, the value of its law
 template <class T> static T set_input(const T &given, const T &by_law) {
   if constexpr (requires { given[0]; })
     return select(less(given, Pack(std::numeric_limits<double>::infinity())), given, by_law);
@@ -117,7 +117,8 @@ template <class T> static LawBranches<T> branches_of(const EvaluationContext<T> 
   return branches;
 }
 
-// A program where both branches of some thresholds, from number k on, are mixed: the mixture of what it gives on each side.
+// A program where both branches of some switching functions, from number k on, are mixed: the mixture of what it gives
+// on each side.
 template <class T>
 static void run_mixed(const ModelData &m, const ProgramData &program, const ElementData &e, const LawBranches<T> &branches, int k, double *sides,
                       const T *in, T *values, T *outputs, ProgramPart last) {
@@ -185,7 +186,7 @@ template <Want want = Want::all, class T> static void answer(const ModelData &m,
   }
 }
 
-// keeps what others may want of an element: the rates of its states, its signals
+// stores what other elements may take of an element: the rates of its states, its signals
 template <class T> DALEMBERT_INLINE void keep(const EvaluationContext<T> &at, const ElementData &e, const T *outputs) {
   for (int k = 0; at.dx && k < e.states; ++k)
     at.dx[e.state + k] = outputs[e.measures + k];
@@ -193,9 +194,9 @@ template <class T> DALEMBERT_INLINE void keep(const EvaluationContext<T> &at, co
     at.signals[e.signal + k] = outputs[e.measures + e.states + 1 + k];
 }
 
-// ---- actuators: at a hinge they give together no more than its bound, each in proportion to what it is asked for
+// ---- actuators: at a joint they deliver together no more than its bound, each in proportion to its demand
 
-// what the outside asks for
+// demands of a control
 template <class T> static void start_sums(const ModelData &m, const EvaluationContext<T> &at) {
   for (int k = 0; k < m.actuator_count; ++k) {
     const int dof = m.ports[m.actuators[k].port].dof;
@@ -203,7 +204,7 @@ template <class T> static void start_sums(const ModelData &m, const EvaluationCo
   }
 }
 
-// calls act(actuator, output) for what an element gives at bounded hinges
+// calls act(actuator, output) for what an element gives at bounded joints
 template <class T, class Act> static inline void for_actuators(const ModelData &m, const ElementData &e, T *outputs, Act &&act) {
   for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure))
     if (const int number = m.ports[e.port + k].actuator; number)
@@ -241,7 +242,7 @@ static inline void for_elements(const ModelData &m, Workspace<T> &ws, const Eval
   }
 }
 
-// an effort at a hinge, of a tree or cut
+// an effort at a joint, of a tree or cut
 template <class T, class ApplyForce>
 static inline void add_effort(const ModelData &m, const Workspace<T> &ws, const PortData &port, const Measured<T> &measured, const T &effort,
                               T *tau, T *cut, ApplyForce &&apply_force) {
@@ -259,7 +260,7 @@ static inline void add_effort(const ModelData &m, const Workspace<T> &ws, const 
     cut[constraint.v + port.part] = cut[constraint.v + port.part] + effort;
 }
 
-// an element's forces: efforts at hinges added to tau and cut, loads on bodies handed to push(body, load in F)
+// an element's forces: efforts at joints added to tau and cut, loads on bodies handed to push(body, load in F)
 template <class T, class ApplyForce>
 static inline void distribute(const ModelData &m, const Workspace<T> &ws, const ElementData &e, const Measured<T> *measured,
                               const T *outputs, T *tau, T *cut, ApplyForce &&apply_force) {
@@ -339,7 +340,8 @@ void evaluate_element(const ModelData &m, Workspace<T> &ws, const EvaluationCont
 
 // ---- energy
 
-// rates of what is measured; that of a rotation vector is phi' = w - 1/2 phi x w + c phi x (phi x w), as in tree/chart.hpp
+// rates of what is measured; that of a rotation vector is phi' = w - 1/2 phi x w + c phi x (phi x w), as in
+// tree/chart.hpp
 static void copy_rates(Measure kind, const Measured<double> &now, double *slopes) {
   for (int i = 0; i < measures_of(kind); ++i)
     slopes[i] = now.rate[i];
@@ -424,7 +426,7 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Evaluation
     cut[f] = 0.0;
   for (int k = 0; records.loads && k < 6 * m.users; ++k)
     records.loads[k] = 0.0;
-  for (int k = 0; records.ends && k < 6 * m.port_count; ++k) // at hinges, and of sensors, there is none
+  for (int k = 0; records.ends && k < 6 * m.port_count; ++k) // at joints, and of sensors, there is none
     records.ends[k] = 0.0;
   const auto apply_force = [&](int body, const Load<double> &load) {
     if (records.loads)

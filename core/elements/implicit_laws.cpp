@@ -51,7 +51,8 @@ static double rounding_of(const Instruction *code, int loaded, const double *val
   return 4.0 * own;
 }
 
-// The equations of a law's unknowns, for numbers. values: the row of a run, in which the unknowns stand behind the n inputs.
+// The equations of a law's unknowns, for numbers. values: the row of a run, in which the unknowns stand behind the n
+// inputs.
 struct Equations {
   const ModelData &m;
   const ElementData &e;
@@ -77,7 +78,7 @@ struct Equations {
     for (int k = 0; k < e.unknowns; ++k)
       r[k] = result(k);
   }
-  // the Jacobian where residuals were asked for
+  // the Jacobian where residuals were evaluated
   bool factor(NewtonMatrix &matrix) {
     run(ProgramPart::slopes, ProgramPart::slopes);
     for (int k = 0; k < e.unknowns * e.unknowns; ++k)
@@ -95,7 +96,7 @@ struct Equations {
   }
 };
 
-// Finds the unknowns, in the row; the residuals there are asked for. False if there is no solution within reach.
+// Finds the unknowns, in the row; the residuals there are evaluated. False if there is no solution within reach.
 // exact: the matrix is wanted there, not just near.
 static bool find_unknowns(Equations &equations, const double *in, NewtonMatrix &matrix, bool exact) {
   constexpr int max_rounds = 60, max_halvings = 40;

@@ -20,8 +20,8 @@ inline int cell_of(const double *knots, int cells, double x) {
   return low;
 }
 
-// The breaks of a table along a variable, where its value or its slope jumps, part that variable into pieces. A piece is known by
-// the number of breaks at or below it; where a table repeats itself, of all its turns.
+// The breaks of a table along a variable, where its value or its slope jumps, part that variable into pieces. A piece
+// is known by the number of breaks at or below it; where a table repeats itself, of all its turns.
 struct TableBreaks {
   const double *at;
   int count;

@@ -53,7 +53,8 @@ template <class T> inline T sine_lag(const T &x, const T &sine) {
   return select(less(square, T(0.25)), series, x - sine);
 }
 
-// start + rise (s - sin(2 pi s) / 2 pi): Passerello & Huston 1972, (5.1); by half the angle, since 1 - cos = 2 sin^2 of it
+// start + rise (s - sin(2 pi s) / 2 pi): Passerello & Huston 1972, (5.1); by half the angle, since 1 - cos = 2 sin^2 of
+// it
 template <class T, class S> inline LawValue<T> ramp(const S &start, const S &end, const S &duration, const S &begin, const T &t) {
   constexpr double turn = 6.283185307179586;
   const T s = (t - begin) / duration;

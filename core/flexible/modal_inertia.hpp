@@ -71,8 +71,8 @@ DALEMBERT_INLINE void each_bilinear(const ModalTables &t, const T *eta, const T 
   }
 }
 
-// (2): m, h, J into I_C, [F_r; E_r] into modal_own, J2_rs eta_s into modal_bend; with v, also what modal_bias takes from
-// the tables, into modal_rates
+// (2): m, h, J into I_C, [F_r; E_r] into modal_own, J2_rs eta_s into modal_bend; with v, also what modal_bias takes
+// from the tables, into modal_rates
 template <class T> inline void modal_inertia(const ModelData &m, Workspace<T> &ws, const T *q, int i, const T *v = nullptr) {
   const BodyData &b = m.bodies[i];
   const ModalData &body = m.modal[b.modal];
@@ -149,7 +149,8 @@ inline Load<T> source_bias(const ModalTables &t, const RigidInertia<T> &I, const
   return F;
 }
 
-// an entry of the stiffness or damping of a flexible body, which stands there in the tables, at that place of the body's
+// an entry of the stiffness or damping of a flexible body, which stands there in the tables, at that place of the
+// body's
 template <class T> DALEMBERT_INLINE auto elastic_of(const ModelData &m, const double *there, int modal, int place) {
   if constexpr (varies<T>) {
     if (!m.varied)

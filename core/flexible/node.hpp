@@ -45,7 +45,7 @@ DALEMBERT_INLINE NodeShapes node_shapes(const ModelData &m, const BodyData &b) {
   return {at, at + 3, body.second ? at + 3 + 6 * body.modes : nullptr};
 }
 
-// (1): pose in B; columns of [omega; v] per unit of each modal speed, axes of B
+// (1): pose in B; columns of [omega; v] per unit of each modal velocity, axes of B
 template <class T> inline Pose<T> node_pose(const ModelData &m, const BodyData &b, const T *eta, Motion<T> *columns) {
   const ModalData &body = m.modal[b.modal];
   const NodeShapes shapes = node_shapes(m, b);
@@ -116,7 +116,7 @@ template <class T> inline Motion<T> node_bias(const ModelData &m, const BodyData
   return {dw, dv};
 }
 
-// ---- the two pseudo-hinges: pose in the parent, columns in axes of F
+// ---- the two pseudo-joints: pose in the parent, columns in axes of F
 
 template <class T> DALEMBERT_INLINE void node_position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
   Motion<T> *H = ws.H + b.H;

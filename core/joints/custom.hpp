@@ -1,11 +1,11 @@
-// Custom: pose C(q), c(q) of F in J as a program that users wrote, and what follows from it by differentiation (Sol 1983,
-// (3.3.21)-(3.3.36)), in axes of F:
+// Custom: pose C(q), c(q) of F in J as a program that users wrote, and what follows from it by differentiation (Sol
+// 1983, (3.3.21)-(3.3.36)), in axes of F:
 //
 //     w_j = axial(C^T dC/dq_j)     v_j = C^T dc/dq_j                                            columns of H        (1)
 //     bias = [sum of dw_j/dt v_j; C^T sum of d(dc/dq_j)/dt v_j]                                                     (2)
 //
 // One program gives c, C row by row and the columns of (1); the next takes q and v and gives (2). Walked from the other
-// end, the hinge has programs of its own, of the inverse pose.
+// end, the joint has programs of its own, of the inverse pose.
 #pragma once
 
 #include "elements/program.hpp"

@@ -1,4 +1,4 @@
-// Unit quaternions (w, x, y, z), scalar first, as coordinates of spherical and free hinges.
+// Unit quaternions (w, x, y, z), scalar first, as coordinates of spherical and free joints.
 //
 //     R(q) = 1 + (2/|q|^2) (w q~ + q~ q~)          any length but zero is accepted           (1)
 //     q' = 1/2 q o (0, omega)                      omega in axes of the turned frame         (2)
@@ -86,8 +86,8 @@ template <class T> inline void quaternion_of(const Mat3<T> &R, T *q) {
     q[i] = q[i] * norm;
 }
 
-// Rotation vector of R, |phi| <= pi. At half a turn the difference of R and its transpose vanishes, and with it all that it tells
-// of the axis; the sum, from which quaternions take it there, does not.
+// Rotation vector of R, |phi| <= pi. At half a turn the difference of R and its transpose vanishes, and with it the
+// direction of the axis; the sum, from which quaternions take it there, does not.
 template <class T> inline Vec3<T> rotation_vector(const Mat3<T> &R) {
   T q[4];
   quaternion_of(R, q);

@@ -1,4 +1,4 @@
-// The hinge library, once: the number of a hinge is its place in this list.
+// The joint library, once: the number of a joint is its place in this list.
 #pragma once
 
 #include "joints/cylindrical.hpp"

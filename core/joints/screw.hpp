@@ -1,6 +1,7 @@
 // Screw: a turn by q about local z with an advance of pitch q along it. H = [z; pitch z].
 //
-// Where it closes a loop: phi = p_z - pitch theta, modulo a turn, with theta = atan2(s, c), s = R_yx - R_xy, c = R_xx + R_yy.
+// Where it closes a loop: phi = p_z - pitch theta, modulo a turn, with theta = atan2(s, c), s = R_yx - R_xy, c = R_xx +
+// R_yy.
 #pragma once
 
 #include "joints/joint.hpp"

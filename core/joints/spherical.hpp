@@ -1,4 +1,4 @@
-// Spherical: the attitude C of the user's second marker in the first, by a quaternion; speeds are
+// Spherical: the attitude C of the user's second marker in the first, by a quaternion; velocities are
 // the angular velocity in axes of the second marker.
 //
 //     forward     R = C       omega = v            in F                                      (1)

@@ -1,4 +1,5 @@
-// Chooses the kernels that the processor can run, among those that were built. DALEMBERT_FORCE_ISA names one, for tests.
+// Chooses the kernels that the processor can run, among those that were built. DALEMBERT_FORCE_ISA names one, for
+// tests.
 #include "kernels/dispatch.hpp"
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
-// What single states and SIMD batches of a kernel share: templates on the scalar that evaluate it, and the entry points of one
-// instruction set, behind kernels/kernels.hpp.
+// What single states and SIMD batches of a kernel share: templates on the scalar that evaluate it, and the entry points
+// of one instruction set, behind kernels/kernels.hpp.
 #pragma once
 
 #include "constraints/loop_constraints.hpp"
@@ -67,7 +67,7 @@ template <class T> inline void evaluate(const ModelData &m, Workspace<T> &ws, co
   case Kernel::coordinate_rates:
     return coordinate_rates<T>(m, q, v, out);
   default:
-    return; // others need more room
+    return; // others need more memory
   }
 }
 
@@ -147,7 +147,7 @@ template <class T> inline void evaluate_plain(const ModelData &m, Workspace<T> &
   forward_dynamics<T>(m, ws, q, v, tau, loads, nullptr, at.out[0], nullptr);
 }
 
-// 0 x is 0 for finite numbers and NaN for others: sums of it tell whether all were finite
+// 0 x is 0 for finite numbers and NaN for others: sums of it show whether all were finite
 inline unsigned finding(double zero, unsigned bit) { return zero == 0.0 ? 0u : bit; }
 
 // ---- entry points

@@ -1,4 +1,5 @@
-// The kernels of one instruction set, behind the border of kernels/kernels.hpp. Compiled several times; see scalar/isa.hpp.
+// The kernels of one instruction set, behind the border of kernels/kernels.hpp. Compiled several times; see
+// scalar/isa.hpp.
 #include "elements/implicit_laws.hpp"
 #include "kernels/evaluate.hpp"
 #include "kinematics/ik_descent.hpp"

@@ -36,12 +36,12 @@ enum class Kernel {
   d_inverse_by_duals,  // q v a [loads] -> d tau / dq, d tau / dv
   d_forward_dynamics,  // q v tau [loads] -> da/dq, da/dv, M^-1
   // closures
-  constraint_residual, // q [t] -> residuals of the chords
+  constraint_residual, // q [t] -> residuals of the loop constraints
   constraint_jacobian, // q [t] -> P
   constraint_bias,     // q v [t] -> P' v and what time adds
   constraint_drift,    // q [t] -> rates of the rows while nothing moves
-  cut_motion,          // q v a -> coordinates, speeds and accelerations of hinges that close loops
-  row_pivots,          // q -> pivot of each row as a part of its diagonal, chord by chord
+  cut_motion,          // q v a -> coordinates, velocities and accelerations of joints that close loops
+  row_pivots,          // q -> pivot of each row as a part of its diagonal, constraint by constraint
   // the system as described, under conditions; t, x, tau, loads and inputs may be left out
   motion,              // q v -> a
   dynamics,            // q v -> a, tau (those of drives too), lambda (of least norm), x'
@@ -57,7 +57,7 @@ enum class Kernel {
 enum class ArgumentKind { t, q, v, x, a, tau, loads, inputs, lambda, other, count };
 constexpr int take_count = int(ArgumentKind::count);
 
-// what a report has room for, in the order of Call::out
+// what a report has space for, in the order of Call::out
 enum class ReportPart {
   a, dx, tau, lambda, loads, unique, cut_q, cut_v, cut_a, cut_effort, held, residual, rate,
   measures, rates, forces, energies, losses, gains, ends, body_loads, signals, taken, applied, energy, asked, margins, count
@@ -67,7 +67,7 @@ constexpr const char *report_names[] = {
   "measures", "rates", "forces", "energies", "losses", "gains", "ends", "body_loads", "signals", "taken", "applied", "energy", "asked", "margins"
 };
 static_assert(sizeof report_names / sizeof *report_names == std::size_t(ReportPart::count));
-// and what derivatives have room for: of accelerations, rates of states and multipliers by each kind of direction
+// and what derivatives have space for: of accelerations, rates of states and multipliers by each kind of direction
 enum class DerivativePart { a, dx, lambda, count };
 constexpr int max_outputs = 27;
 
@@ -122,7 +122,8 @@ struct KernelSet {
   int (*stress)(const ModelData &, std::byte *workspace, const Conditions &, double t, const double *q, double *multipliers, double *loads);
   // loads of all connections and multipliers of a motion at a configuration become those of least norm
   void (*share)(const ModelData &, std::byte *workspace, const Conditions &, double t, const double *q, double *loads, double *lambda);
-  // residuals of the unknowns of an element's law and their slopes, row by row, at inputs and unknowns; values: room for programs
+  // residuals of the unknowns of an element's law and their slopes, row by row, at inputs and unknowns; values:
+  // workspace of programs
   void (*law_equations)(const ModelData &, int element, const double *inputs, double *values, double *equations);
   // kinematic motion: kinematics/sweep.hpp
   std::size_t (*bytes_sweep)(const ModelData &, const Conditions &, bool jerk);

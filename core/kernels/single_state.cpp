@@ -14,7 +14,8 @@ namespace {
 
 // ---- derivatives of trees, one state
 
-// the recursions of tree/derivatives.hpp are for rigid bodies and hinges of the library; other models go by dual numbers
+// the recursions of tree/derivatives.hpp are for rigid bodies and joints of the library; other models go by dual
+// numbers
 bool by_duals(const ModelData &m, Kernel kernel) { return kernel == Kernel::d_inverse_by_duals || m.modal_count || m.custom_joints; }
 
 struct DerivativeMemory {

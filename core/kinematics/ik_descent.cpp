@@ -71,8 +71,8 @@ Pack half_square(const IkProblem &problem, const DescentWorkspace &work, const P
   return 0.5 * sum;
 }
 
-// A x = -g for coordinates that are not bound, x of the others being kept: L D L^T without pivoting. Where A is not positive
-// x is zero; returns the lanes in which it is.
+// A x = -g for coordinates that are not bound, x of the others being kept: L D L^T without pivoting. Where A is not
+// positive x is zero; returns the lanes in which it is.
 Pack solve_free(int n, DescentWorkspace &work, const Pack &mu) {
   Pack *A = work.A, *x = work.y, sound(1.0);
   for (int i = 0; i < n; ++i) {
@@ -374,7 +374,7 @@ void descend(const ModelData &m, std::byte *memory, const IkProblem &problem, co
     }
     sound = bounded_step(n, work, damping * select(less(2.0 * f, largest), 2.0 * f, largest) + 1e-13 * largest);
     make_step(m, problem, work);
-    for (int l = 0; l < W; ++l) // what has ended makes room
+    for (int l = 0; l < W; ++l) // what has ended makes workspace
       if (lanes.lane[l].number < 0 && more) {
         more = lanes.begin(l);
         live = live || more;

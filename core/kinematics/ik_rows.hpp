@@ -229,7 +229,7 @@ template <class T> inline void hard_rows(const ModelData &m, const IkProblem &pr
   }
 }
 
-// r (m) and, unless null, J (m x columns) at q; targets stand in the room
+// r (m) and, unless null, J (m x columns) at q; targets stand in the workspace
 template <class T> inline void reach_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, const T *q, T *r, T *J) {
   work.ws.t = T(problem.t);
   if (problem.hard())

@@ -20,14 +20,14 @@ struct RelativeForm {
       : m(model), c(conditions), nq(m.nq), nv(m.nv), rows(m.nc), row_scale(scales), column_scale(m.column_scale),
         oriented(std::none_of(m.loop_constraints, m.loop_constraints + m.loop_constraint_count, [](const LoopConstraintData &constraint) { return constraint.form == LoopConstraintForm::chain; })) {}
 
-  // room
+  // workspace
   Workspace<double> ws;
   double *values;  // blocks of J
   double *drift;   // nc: rates of the rows while nothing moves
   double *targets; // 3 x nc
   double *hosted, *laws_ahead, *laws_behind; // 3 per hosted law
-  double *unused;  // nv + users x 6: forces of a host that is asked for laws alone
-  double *still;   // nq + nv: what it is told
+  double *unused;  // nv + users x 6: forces of callbacks of which only laws are used
+  double *still;   // nq + nv: state that callbacks receive
   double *x;       // nx
   Workspace<Dual> dual_ws;
   Dual *dual_q, *dual_v, *dual_values, *dual_bias, *dual_targets, *dual_a;

@@ -2,9 +2,9 @@
 //
 //     P A Q = L U                                                                                                      (1)
 //
-// Full pivoting finds as many independent rows and columns as there are, and so the rank; the other rows are left to those
-// that were chosen (Garcia de Jalon and Bayo 1994, 3.5 and (3.43)-(3.46)). Along a motion the choice hardly changes: it is
-// kept as long as its pivots are, within reason, what a new search would find.
+// Full pivoting finds as many independent rows and columns as there are, and so the rank; the other rows are left to
+// those that were chosen (Garcia de Jalon and Bayo 1994, 3.5 and (3.43)-(3.46)). Along a motion the choice hardly
+// changes: it is kept as long as its pivots are, within reason, what a new search would find.
 #pragma once
 
 #include "scalar/arena.hpp"
@@ -117,8 +117,9 @@ inline bool repeat(Elimination &e, const double *A) {
   return true;
 }
 
-// Signs of the pivots of A, on the rows and columns that were chosen last, into `negative` (columns); false if one vanishes.
-// The factors that stand in e are lost. Where no pivot comes near zero between two positions, all keep their signs.
+// Signs of the pivots of A, on the rows and columns that were chosen last, into `negative` (columns); false if one
+// vanishes. The factors that stand in e are lost. Where no pivot comes near zero between two positions, all keep their
+// signs.
 inline bool signs_of(Elimination &e, const double *A, unsigned char *negative) {
   for (int i = 0; i < e.columns; ++i)
     for (int j = 0; j < e.columns; ++j)

@@ -20,7 +20,7 @@ struct Planner {
   const ModelData &m;
   Tables::Fronts &out;
   std::vector<Int> next;                           // front after that of each body
-  std::vector<Int> body_of;                        // freedoms
+  std::vector<Int> body_of;                        // degrees of freedom
   std::vector<Int> port_label, signals_of;         // of ports and of elements; -1
   std::vector<Int> owner_of_state, owner_of_signal; // elements
   std::map<std::pair<Int, Int>, Int> tap_at, link_at;
@@ -391,8 +391,8 @@ double cost_of_fronts(const ModelData &m, const FrontTables &tables) {
   return cost;
 }
 
-// The numbers are such that both ways take the same time where they were found to (bench/implicit.py): radau for 32 rigid
-// links, 5 beams of 6 modes, 32 four-bars in a row; generalised alpha for 5 links, 1 beam, 5 four-bars.
+// The numbers are such that both ways take the same time where they were found to (bench/implicit.py): radau for 32
+// rigid links, 5 beams of 6 modes, 32 four-bars in a row; generalised alpha for 5 links, 1 beam, 5 four-bars.
 void choose(const ModelData &m, FrontTables &tables) {
   if (m.feedback_count)
     return;

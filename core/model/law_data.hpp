@@ -20,7 +20,7 @@ struct LawData {
 };
 
 // One operation of a program; its result is the value of that number. Values a, b, c, d are results before it, or for
-// `constant` and `input` a place. A constant with a branch is an own number: its value may change.
+// `constant` and `input` a place. A constant with a branch is an table parameter: its value may change.
 enum class Operation : std::int32_t {
   constant, input,
   add, subtract, multiply, divide, negate,
@@ -33,11 +33,11 @@ enum class Operation : std::int32_t {
 struct Instruction {
   Operation operation;
   std::int32_t a, b, c, d;
-  std::int32_t branch; // of an operation with branches: 0, or its threshold, from 1 in each program; less than 0: seen from the other side
+  std::int32_t branch; // of an operation with branches: 0, or its switching function, from 1 in each program; less than 0: seen from the other side
 };
 
-// A law as a program: instructions from `first`, whose results `outputs` are what the law gives. As it is run, its numbers
-// stand in a row: what it is given, its constants, its results (model/program_order.hpp).
+// A law as a program: instructions from `first`, whose results `outputs` are what the law gives. As it is run, its
+// numbers stand in a row: what it is given, its constants, its results (model/program_order.hpp).
 enum class ProgramPart : std::int32_t { known, residuals, slopes, results, stored };
 struct ProgramData {
   std::int32_t first, count;
@@ -57,8 +57,8 @@ struct ProgramTable {
 };
 
 // A table of one to three variables: polynomials of degree 1 or 3 in each, cell by cell. Its knots stand in
-// ModelData::table_numbers, axis by axis, then the coefficients of the cells, highest axis running fastest, of powers of the
-// distances from the cell's lower corner.
+// ModelData::table_numbers, axis by axis, then the coefficients of the cells, highest axis running fastest, of powers
+// of the distances from the cell's lower corner.
 enum class Extrapolation : std::int32_t { refuse, hold, zero, repeat }; // the ends: not a number, as at the end, nothing, all again
 struct TableData {
   std::int32_t variables, degree;

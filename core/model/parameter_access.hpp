@@ -1,7 +1,8 @@
 // Table entries as kernels read them, for any scalar.
 //
-// For double they are the tables themselves. For dual numbers and for SIMD batches, ModelData::varied may point to tables in their
-// place: entries with slopes by the parameters, or those of the model of each lane. `table_entry` chooses between the two.
+// For double they are the tables themselves. For dual numbers and for SIMD batches, ModelData::varied may point to
+// tables in their place: entries with slopes by the parameters, or those of the model of each lane. `table_entry`
+// chooses between the two.
 #pragma once
 
 #include "model/model_data.hpp"
@@ -15,7 +16,7 @@ namespace dalembert::DALEMBERT_ISA {
 template <class S> struct BodyParameters {
   S R_PJ[9], p_PJ[3], mass, h[3], J[6], R_FB[9], p_FB[3], pitch;
 };
-template <class S> struct EndpointParameters { // of chords and ports
+template <class S> struct EndpointParameters { // of loop constraints and ports
   S R_FA[9], p_FA[3], R_FB[9], p_FB[3];
 };
 template <class S> struct LoopConstraintParameters : EndpointParameters<S> {

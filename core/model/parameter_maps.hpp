@@ -1,14 +1,16 @@
-// Numbers of the tables that own numbers of the description give: from these, in any scalar, to the entries that follow.
+// Numbers of the tables that table parameters of the description give: from these, in any scalar, to the entries that
+// follow.
 //
-// Frame F of a body k is where the marker M_k is that its hinge carries, turned by constant axes Z_k. With X_M the pose of a
-// marker in the user's frame B of its body,
+// Frame F of a body k is where the marker M_k is that its joint carries, turned by constant axes Z_k. With X_M the pose
+// of a marker in the user's frame B of its body,
 //
 //     X_FB = (X_M Z)^-1        any marker seen from F: X_FB X_M Z                                                     (1)
 //     c_F = X_FB c             h = m c_F           J = R_FB I R_FB^T + m (c_F.c_F 1 - c_F c_F^T)                      (2)
 //
-// Run on numbers these fill the tables of a model with other own numbers; run on dual numbers they stand in place of its
-// tables (ModelData::varied), so that what kernels give has exact slopes by own numbers. Tables of several models, one in
-// each lane, stand there for runs of a SIMD batch that differ in them. Kernels read them by model/parameter_access.hpp.
+// Run on numbers these fill the tables of a model with other table parameters; run on dual numbers they stand in place
+// of its tables (ModelData::varied), so that what kernels give has exact slopes by table parameters. Tables of several
+// models, one in each lane, stand there for runs of a SIMD batch that differ in them. Kernels read them by
+// model/parameter_access.hpp.
 #pragma once
 
 #include "model/parameter_access.hpp"
@@ -86,7 +88,7 @@ inline void set_lane_parameters(const ModelData &m, const ParameterTables<double
   put(from.gravity, to.gravity, 3);
 }
 
-// ---- what follows from own numbers
+// ---- what follows from table parameters
 
 // exp(r~) = 1 + a r~ + b r~^2
 template <class S> inline Mat3<S> turned_by(const Vec3<S> &r) {
@@ -119,7 +121,7 @@ template <class S> DALEMBERT_INLINE void put_mat(const Mat3<S> &R, S *to) {
 }
 template <class S> DALEMBERT_INLINE void put_vec(const Vec3<S> &p, S *to) { to[0] = p.x, to[1] = p.y, to[2] = p.z; }
 
-// described: own numbers that the constant poses of markers belong to
+// described: table parameters that the constant poses of markers belong to
 template <class S> inline void place_marker(const MarkerMap &recipe, const double *described, const S *p, Pose<S> &to) {
   to = {mat_from<S>(recipe.R), {S(recipe.p[0]), S(recipe.p[1]), S(recipe.p[2])}};
   if (recipe.number < 0)
@@ -202,7 +204,7 @@ template <class S> inline S &scalar_place(const ScalarMap &recipe, ParameterTabl
   return n.gravity[recipe.row];
 }
 
-// all entries that follow from own numbers p; the others stand there
+// all entries that follow from table parameters p; the others stand there
 template <class S> inline void apply_parameter_maps(const ModelData &m, const S *p, ParameterTables<S> &n) {
   const ParameterMaps &all = m.recipes;
   for (int k = 0; k < all.markers; ++k)

@@ -8,7 +8,7 @@ namespace dalembert {
 namespace {
 
 constexpr std::int32_t nowhere = -1;
-constexpr std::int32_t parts = std::int32_t(ProgramPart::stored) + 1; // also: the part of what nobody wants
+constexpr std::int32_t parts = std::int32_t(ProgramPart::stored) + 1; // also: the part of unused operations
 
 std::int32_t number(ProgramPart part) { return std::int32_t(part); }
 

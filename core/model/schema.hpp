@@ -1,5 +1,5 @@
-// The contract with whoever fills in the tables of a model: their rows field by field, and the numbers behind names. One
-// list, from which the border of each language is made.
+// The contract of the tables with Python: their rows field by field, and the numbers behind names. One list, from which
+// the border of each language is made.
 #pragma once
 
 #include "model/tables.hpp"

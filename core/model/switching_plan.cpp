@@ -15,7 +15,8 @@ std::int32_t size_of(const auto &v) { return std::int32_t(v.size()); }
 
 // ---- tables
 
-// One variable of a table, the others flattened: coefficients of all cells by place, cell along the variable and power of it.
+// One variable of a table, the others flattened: coefficients of all cells by place, cell along the variable and power
+// of it.
 struct Axis {
   const TableData &table;
   int variable;
@@ -36,8 +37,9 @@ struct Axis {
     coefficients = at;
   }
 
-  // Calls act(value, slope) of every polynomial in the other variables, at the beginning or at the end of a cell: coefficients
-  // of its powers, times those of widths, so that all are of the size of values; slopes times the width of the cell.
+  // Calls act(value, slope) of every polynomial in the other variables, at the beginning or at the end of a cell:
+  // coefficients of its powers, times those of widths, so that all are of the size of values; slopes times the width of
+  // the cell.
   template <class Act> void at_side(int cell, bool end, Act &&act) const {
     const double width = knots[cell + 1] - knots[cell];
     const std::ptrdiff_t after = power_of(table.variables - 1 - variable), size = power_of(table.variables);
@@ -200,7 +202,7 @@ void find_switching_functions(Tables &t, ModelData &m) {
 
 namespace {
 
-// calls act(freedom) for the angles of a hinge; of a custom one every coordinate may be an angle
+// calls act(degree of freedom) for the angles of a joint; of a custom one every coordinate may be an angle
 template <class Act> void for_angles(const BodyData &b, Act &&act) {
   using namespace DALEMBERT_ISA;
   if (b.form == JointForm::modal || b.form == JointForm::node || b.form == JointForm::none || b.form == JointForm::along_z)

@@ -13,11 +13,12 @@ namespace dalembert {
 
 namespace {
 
-// Runs whose states a batched control receives in one call, and runs in one group. Both depend on nothing but the number of runs,
-// so that the same ensemble makes the same calls on any number of threads.
+// Runs whose states a batched control receives in one call, and runs in one group. Both depend on nothing but the
+// number of runs, so that the same ensemble makes the same calls on any number of threads.
 constexpr std::size_t max_together = 512, max_in_one_group = 1024;
 
-// SIMD batches with a control: all registers together take no more than this, so that the runs of large models are fewer.
+// SIMD batches with a control: all registers together take no more than this, so that the runs of large models are
+// fewer.
 constexpr std::size_t max_bytes = std::size_t(64) << 20;
 
 constexpr std::int64_t steps_between_checks = 4096; // of stagnation

@@ -1,7 +1,8 @@
-// Many runs of a model, sampled at times: in SIMD batches where these support the model, else one by one; both on threads.
+// Many runs of a model, sampled at times: in SIMD batches where these support the model, else one by one; both on
+// threads.
 //
-// Runs that a SIMD batch gives up (outcome `stiff`) are run by themselves from their beginning. A run that turns out to be stiff there
-// continues with implicit steps.
+// Runs that a SIMD batch gives up (outcome `stiff`) are run by themselves from their beginning. A run that turns out to
+// be stiff there continues with implicit steps.
 #pragma once
 
 #include "steppers/run.hpp"

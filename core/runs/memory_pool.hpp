@@ -30,8 +30,8 @@ public:
   std::byte *const data;
 };
 
-// Keeps released blocks for the next call; the most recent one is handed over without a lock. Nobody waits for the lock of
-// the others: in a child that was forked while another thread held it, it is never given back.
+// Keeps released blocks for the next call; the most recent one is handed over without a lock. Nobody waits for the lock
+// of the others: in a child that was forked while another thread held it, it is never given back.
 class BlockPool {
 public:
   BlockPool() { spare.reserve(max_spare); } // so that giving back never allocates

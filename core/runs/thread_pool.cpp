@@ -35,8 +35,9 @@ struct Freed {
   }
 };
 
-// Never destroyed: its threads wait until the process ends. A forked child has none of them and gets a new pool; nothing is
-// locked on the way to it, because a lock that another thread held when the process forked stays locked in the child.
+// Never destroyed: its threads wait until the process ends. A forked child has none of them and gets a new pool;
+// nothing is locked on the way to it, because a lock that another thread held when the process forked stays locked in
+// the child.
 ThreadPool &the_pool() {
   static std::atomic<ThreadPool *> pool{nullptr};
   ThreadPool *now = pool.load(std::memory_order_acquire);

@@ -17,10 +17,10 @@ public:
   explicit ThreadPool(long process) : process(process) {}
   bool is_of(long other) const { return process == other; }
 
-  // runs task(0) ... task(count - 1), task(0) in the calling thread; returns when all are done. A second caller while the
-  // pool is busy, or a lack of threads, makes it run them one after the other. Only as many threads are woken as there are
-  // parts. `stop` is polled while the others finish, so that the caller can handle signals. The first exception of any part
-  // is thrown again once all are done.
+  // runs task(0) ... task(count - 1), task(0) in the calling thread; returns when all are done. A second caller while
+  // the pool is busy, or a lack of threads, makes it run them one after the other. Only as many threads are woken as
+  // there are parts. `stop` is polled while the others finish, so that the caller can handle signals. The first
+  // exception of any part is thrown again once all are done.
   static void run(int count, const std::function<void(int)> &task, const Stop &stop = {});
 
 private:

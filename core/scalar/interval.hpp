@@ -1,9 +1,9 @@
 // Interval arithmetic (Moore 1966): a range that holds every value that an expression takes while its arguments stay in
 // theirs. A program run on intervals bounds a switching function along a step.
 //
-// Rounding is not directed: bounds are good to a few roundings, which who uses them has to allow for. Where an operation is
-// not defined on a part of its argument, as a root of a negative number, that part is left out; where nothing is known, the
-// result is the whole line.
+// Rounding is not directed: bounds are good to a few roundings, for which the caller has to allow. Where an operation
+// is not defined on a part of its argument, as a root of a negative number, that part is left out; where nothing is
+// known, the result is the whole line.
 #pragma once
 
 #include "scalar/isa.hpp"

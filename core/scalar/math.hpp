@@ -110,7 +110,7 @@ template <class T> DALEMBERT_INLINE bool any_beyond(const T &x, double bound) {
 // the larger of two
 template <class T> DALEMBERT_INLINE T larger(const T &a, const T &b) { return select(less(a, b), b, a); }
 
-// ---- whole numbers: the nearest one, constant where slopes are asked for
+// ---- whole numbers: the nearest one, constant where slopes are evaluated
 
 DALEMBERT_INLINE double nearest(double x) { return std::nearbyint(x); }
 inline Pack nearest(Pack x) {
@@ -189,7 +189,8 @@ inline Pack root(Pack x) {
   return by_lane(x, [](double a) { return std::sqrt(a); });
 }
 #endif
-// the slope of a factor that has none, as on the branch max(s, 0) = 0 of what a root is taken of, is none however steep the function
+// the slope of a factor that has none, as on the branch max(s, 0) = 0 of what a root is taken of, is none however steep
+// the function
 DALEMBERT_INLINE Pack times_steep(const Pack &slope, double factor) {
   const Pack zero(0.0);
   return std::isfinite(factor) ? slope * factor : select(less(slope * slope, Pack(1e-300)), zero, slope * factor);

@@ -118,7 +118,8 @@ template <class T> DALEMBERT_INLINE Load<T> mul(const RigidInertia<T> &I, const 
   return {mul(I.J, alpha) + cross(I.h, a), scale(I.m, a) + cross(alpha, I.h)};
 }
 
-// rigid inertia seen from the parent, added: h_P = R h + m p, J_P = R J R^T + 2 (p.h') 1 - p h'^T - h' p^T + m (p.p 1 - p p^T)
+// rigid inertia seen from the parent, added: h_P = R h + m p, J_P = R J R^T + 2 (p.h') 1 - p h'^T - h' p^T + m (p.p 1 -
+// p p^T)
 template <class T> DALEMBERT_INLINE void add_to_parent(const Pose<T> &X, const RigidInertia<T> &I, RigidInertia<T> &to) {
   const Vec3<T> h = mul(X.R, I.h), &p = X.p;
   const Sym3<T> J = rotate(X.R, I.J);

@@ -1,5 +1,5 @@
-// Many runs at once, by dop853: in one register full of them after the other, or in many side by side where a control is asked
-// about all of their states together.
+// Many runs at once, by dop853: in one register full of them after the other, or in many side by side where a control
+// is asked about all of their states together.
 #pragma once
 
 #include "scalar/isa.hpp"

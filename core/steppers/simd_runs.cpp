@@ -45,7 +45,7 @@ SimdRuns::SimdRuns(const ModelData &model, const Run &asked, const SimdRunWorksp
                    const RunQueue &feed)
     : m(model), run(asked), work(memory), from(begin), until(until), samples(samples), feed(feed) {
   std::fill_n(work.sides, m.switching_count, std::numeric_limits<double>::quiet_NaN());
-  run.conditions.law_branches = m.switching_count ? work.sides : nullptr; // so that margins are told
+  run.conditions.law_branches = m.switching_count ? work.sides : nullptr; // so that switching functions are evaluated
   std::fill_n(work.a, m.nv, P(0.0)); // lanes in which no run begins stay where they are
   std::fill_n(work.dx, m.nx, P(0.0));
   for (int lane = 0; lane < W; ++lane)
@@ -152,7 +152,7 @@ unsigned SimdRuns::load_run() {
   return taken;
 }
 
-// Asks for rates at the states of some lanes as drives, loops and breaks want them.
+// Requests rates at the states of some lanes, after drives and constraints have been imposed.
 void SimdRuns::enter(unsigned lanes, unsigned beginning) {
   fresh = beginning;
   watched &= ~lanes;
@@ -411,8 +411,8 @@ Pack SimdRuns::packed(const double *numbers) const {
   return p;
 }
 
-// Lanes in which a law leaves the branch that it was on where the run began: their steps have to end there. Until then the
-// branches that are held are those that fit.
+// Lanes in which a law leaves the branch that it was on where the run began: their steps have to end there. Until then
+// the branches that are held are those that fit.
 void SimdRuns::check_branches(unsigned lanes) {
   for (int k = 0; k < m.switching_count; ++k) {
     const P &now = work.system.margins[k], &then = work.margins[k];
@@ -430,8 +430,8 @@ void SimdRuns::look(const P &time, const P *q, const P *v, const P *x, const P *
                      {work.qs, work.vs, work.xs, work.change}, y, rate);
 }
 
-// Steps that pass are those along which bounds keep switching functions on their sides; others are halved, and a lane that still
-// does not pass goes by itself.
+// Steps that pass are those along which bounds keep switching functions on their sides; others are halved, and a lane
+// that still does not pass goes by itself.
 void SimdRuns::monitor() {
   constexpr double little = 1e-6; // of a step
   constexpr int max_halvings = 6;
@@ -442,7 +442,7 @@ void SimdRuns::monitor() {
     return;
   P length;
   for (int lane = 0; lane < W; ++lane)
-    length.set(lane, on(passed, lane) ? h[lane] : 1.0); // elsewhere nobody looks
+    length.set(lane, on(passed, lane) ? h[lane] : 1.0); // elsewhere it has no effect
   if (passed & ~watched) {
     look(packed(t), work.q, work.v, work.x, work.a, work.dx, little * length, work.end_y, work.end_rate);
     for (int k = 0; k < m.watch_inputs; ++k)
@@ -475,7 +475,7 @@ bool SimdRuns::stays_inside(int lane) {
   return max_turn_of(m, turn) <= max_turn && keeps_sides(m, mine, work.sides, h[lane]);
 }
 
-// positions and speeds onto the loops; returns the lanes in which that fails
+// positions and velocities onto the loops; returns the lanes in which that fails
 unsigned SimdRuns::project_onto_constraints(const P &time, P *q, P *v) {
   work.system.loops.ws.t = clamped(time);
   set_targets(m, work.system.loops.ws.t, work.system.hosted, work.system.targets);

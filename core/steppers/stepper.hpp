@@ -1,7 +1,7 @@
 // The contract of a stepper: one record of functions, listed in steppers/methods/registry.hpp.
 //
-// A step goes from the state in q, v, x (rates a, dx) of the room to q1, v1, x1 (a1, dx1), in increments in the chart around
-// its beginning.
+// A step goes from the state in q, v, x (rates a, dx) of the workspace to q1, v1, x1 (a1, dx1), in increments in the
+// chart around its beginning.
 #pragma once
 
 #include "steppers/run_workspace.hpp"
@@ -23,14 +23,14 @@ struct Stepper {
   Outcome (*step)(const RunContext &, double h, double &error);     // error in units of the tolerance
   double (*accept)(const RunContext &, double h, double error) = nullptr; // the length of the next step, of adaptive ones
   void (*advance_state)(const RunContext &);                              // before the end of the step becomes the beginning
-  bool holds_branches = true;       // its steps, if it chooses them, end at thresholds; it evaluates rates last at the end of a step
+  bool holds_branches = true;       // its steps, if it chooses them, end at switching functions; it evaluates rates last at the end of a step
   // dense output: prepared once for a step, then increments at fractions of it
   bool dense_from_stages = false;   // the stages of the step have to be known
   Outcome (*prepare)(const RunContext &, double h);
   void (*at)(const RunContext &, double h, double s, double *z);
 };
 
-// q v x of a stage at the fraction s of the step from room.q to room.q1, put back onto the loops; after `prepare`
+// q v x of a stage at the fraction s of the step from work.q to work.q1, put back onto the loops; after `prepare`
 inline Outcome interpolate(const Stepper &stepper, const RunContext &i, double h, double s) {
   const double t = i.run.t + s * h;
   RunWorkspace &work = i.work;

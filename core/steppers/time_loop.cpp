@@ -1,4 +1,5 @@
-// The time loop, behind the border of steppers/run.hpp: steps taken, judged, sampled and recorded, whatever the stepper.
+// The time loop, behind the border of steppers/run.hpp: steps taken, judged, sampled and recorded, whatever the
+// stepper.
 #include "steppers/methods/step_size_control.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/simd_batch.hpp"
@@ -33,9 +34,9 @@ std::size_t bytes(const ModelData &m, int method) {
   return lay_out(m, nullptr, work) + steppers[method]->bytes(m);
 }
 
-// Near a singular position the loops pass rounding of coordinates on to speeds and accelerations, divided by their slack
-// and its root. A step of a little other length, whose stages lie elsewhere, may do; if none of these does, it is taken
-// with the error that rounding explains.
+// Near a singular position the loops pass rounding of coordinates on to velocities and accelerations, divided by their
+// slack and its root. A step of a little other length, whose stages lie elsewhere, may do; if none of these does, it is
+// taken with the error that rounding explains.
 constexpr int max_near_tries = 6;
 constexpr double retry_lengths[max_near_tries] = {0.87, 1.12, 0.75, 1.25, 0.65, 1.4};
 
@@ -186,7 +187,7 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   return restart(loop);
 }
 
-// tells the branches that are held from a time on
+// reports the branches that are held from a time on
 void report_branches(const TimeLoop &loop, const Recorder &recorder, double t) {
   if (loop.at.run.conditions.law_branches && recorder.switched)
     recorder.switched(recorder.self, t, loop.work.branches, loop.at.m.switching_count);
@@ -261,7 +262,8 @@ Outcome choose_length(TimeLoop &loop, double until, Attempt &attempt) {
   return Outcome::reached;
 }
 
-// After a step that was rejected: chooses its next length. Returns the outcome of the step where a shorter one is of no use.
+// After a step that was rejected: chooses its next length. Returns the outcome of the step where a shorter one is of no
+// use.
 Outcome reduce_step(TimeLoop &loop, Outcome step, const Attempt &attempt, double until) {
   Run &run = loop.at.run;
   ++run.counts.rejected;
@@ -281,7 +283,7 @@ Outcome reduce_step(TimeLoop &loop, Outcome step, const Attempt &attempt, double
   return Outcome::reached;
 }
 
-// A step whose error says nothing is tried again at half its length.
+// A step whose error estimate is of no use is tried again at half its length.
 void halve_step(TimeLoop &loop, Attempt &attempt) {
   Run &run = loop.at.run;
   ++run.counts.rejected;

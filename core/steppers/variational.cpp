@@ -59,8 +59,8 @@ DALEMBERT_INLINE void combine(std::ptrdiff_t n, const double *weights, int count
   }
 }
 
-// Rows x Packs of a product of matrices, C = A Y with A of n columns in rows that lie `apart`, all sums in registers: as many
-// as keep the processor busy while one of them is on its way
+// Rows x Packs of a product of matrices, C = A Y with A of n columns in rows that lie `apart`, all sums in registers:
+// as many as keep the processor busy while one of them is on its way
 template <int Rows, int Packs>
 DALEMBERT_INLINE void tile(int n, const double *A, std::ptrdiff_t apart, const double *Y, std::ptrdiff_t columns, double *C) {
   Pack total[Rows][Packs];
@@ -167,9 +167,9 @@ private:
   }
 };
 
-// How large changes have been lately, and the errors that steps make of them: the two estimates put together as the method does
-// (Hairer, Norsett, Wanner 1993, II.10). Columns are taken together, each with its weight, so that the same steps are taken
-// whether they go along one by one or as one.
+// How large changes have been lately, and the errors that steps make of them: the two estimates put together as the
+// method does (Hairer, Norsett, Wanner 1993, II.10). Columns are taken together, each with its weight, so that the same
+// steps are taken whether they go along one by one or as one.
 class Judge {
 public:
   Judge(const Variations &all, int columns, int judged, const double *weights, const double *y0)

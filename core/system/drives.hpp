@@ -6,8 +6,8 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// position, speed and acceleration of a driven coordinate, or residual and rates of a driven row; only from the drive's
-// level on
+// position, velocity and acceleration of a driven coordinate, or residual and rates of a driven row; only from the
+// drive's level on
 template <class T> inline LawValue<T> drive_demand(const ModelData &m, const DriveData &drive, const T &t, const double *hosted) {
   const LawValue<T> law = law_at(m, drive.law, t, hosted);
   const T nothing(0.0);
@@ -62,8 +62,8 @@ template <class T> inline Turning<T> after(const Turning<T> &a, const Turning<T>
   return e;
 }
 
-// Coordinates, speeds and accelerations of a hinge whose attitude, and place, laws prescribe: with p a quaternion of any
-// length, and place c in axes of the first marker,
+// Coordinates, velocities and accelerations of a joint whose attitude, and place, laws prescribe: with p a quaternion
+// of any length, and place c in axes of the first marker,
 //
 //     omega = 2 Im(p* p') / |p|^2     omega' = 2 Im(p* p'') / |p|^2 - 2 (p . p') / |p|^2 omega                          (1)
 //     u = C^T c'                      u' = C^T c'' - omega x u                                                          (2)
@@ -108,7 +108,7 @@ template <class T> inline DrivenJoint<T> driven_joint(const ModelData &m, const 
   return joint;
 }
 
-// positions and speeds of driven hinges, as their laws have them; null where not wanted
+// positions and velocities of driven joints, as their laws have them; null where not wanted
 template <class T> inline void impose_drives(const ModelData &m, const T &t, const double *hosted, T *q, T *v) {
   for (int k = 0; k < m.drive_count; ++k) {
     const DriveData &drive = m.drives[k];
@@ -130,7 +130,7 @@ template <class T> inline void impose_drives(const ModelData &m, const T &t, con
   }
 }
 
-// accelerations of driven hinges; zero where a freedom is locked
+// accelerations of driven joints; zero where a degree of freedom is locked
 template <class T> inline void prescribe(const ModelData &m, const unsigned char *given, const T &t, const double *hosted, T *a) {
   for (int f = 0; given && f < m.nv; ++f)
     if (given[f])

@@ -109,7 +109,7 @@ template <class T> static void evaluate_rows(const ModelData &m, const Condition
                      {.residual = stabilized ? loops.rhs : nullptr, .bias = loops.gamma, .values = loops.values, .leverage = loops.leverage,
                       .drift = stabilized ? loops.drift : nullptr, .opening = &loops.opening, .active = c.constraint_active, .held = c.cut_velocity_locked});
   for (int i = 0; i < m.nc; ++i)
-    loops.gamma[i] = loops.gamma[i] - work.targets[2 * m.nc + i]; // P a + gamma is what the law says, not zero
+    loops.gamma[i] = loops.gamma[i] - work.targets[2 * m.nc + i]; // P a + gamma is the value of the law, not zero
   if (stabilized)
     stabilize(m, c, work, s.v);
 }
@@ -136,7 +136,7 @@ void evaluate_switching_functions(const ModelData &m, const Conditions &c, Syste
 
 static DALEMBERT_INLINE bool holds(const Conditions &c, int constraint) { return !c.constraint_active || c.constraint_active[constraint]; }
 
-// couplings act at hinges: what they give need not be supplied
+// couplings act at joints: what they give need not be supplied
 template <class T>
 static void take_couplings(const ModelData &m, const Conditions &c, Workspace<T> &ws, const SystemState<T> &s, const T *a, const T *lambda, T *passed,
                            T *seconds) {
@@ -177,7 +177,7 @@ template <class T> Load<T> loop_constraint_load(const ModelData &m, Workspace<T>
   return {mul(place.A.R, load.n), mul(place.A.R, load.f)};
 }
 
-// what the rows of chords do to bodies, for known multipliers; on the way second rates of the rows
+// what the rows of loop constraints do to bodies, for known multipliers; on the way second rates of the rows
 template <class T>
 static void apply_constraint_loads(const ModelData &m, const Conditions &c, Workspace<T> &ws, const T *lambda, T *seconds) {
   for (int k = 0; k < m.loop_constraint_count; ++k) {

@@ -7,7 +7,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// loads that elements take in the motion, into room.system.feedback
+// loads that elements take in the motion, into work.system.feedback
 static void settle_feedback(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s, const double *a) {
   constexpr int max_rounds = 200;
   constexpr double precise = 1e-14;
@@ -27,7 +27,7 @@ static void settle_feedback(const ModelData &m, const Conditions &c, MotionWorks
     z[k] = std::numeric_limits<double>::quiet_NaN();
 }
 
-// everything that acts in the motion, into room.system
+// everything that acts in the motion, into work.system
 static bool balance_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion) {
   SystemWorkspace<double> &system = work.system;
   SystemState<double> s = motion.s;

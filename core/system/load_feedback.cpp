@@ -143,7 +143,7 @@ static bool solve_feedback(LoadEquation &equation) {
   return false;
 }
 
-// for the branches that stand in the room
+// for the branches that stand in the workspace
 static void answer_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s, double *a, double *dx) {
   if (!m.feedback_count) {
     solve_accelerations(m, c, work.system, s, a, dx);

@@ -55,7 +55,7 @@ bool project_positions(const ModelData &m, const Conditions &c, SystemWorkspace<
   return false;
 }
 
-// Speeds v by the least change that gives the rows their rates: what drives demand, or none at all.
+// Velocities v by the least change that gives the rows their rates: what drives demand, or none at all.
 template <class T>
 static void correct_speeds(const ModelData &m, SystemWorkspace<T> &work, const Factored &factored, bool driven, T *v, T *change) {
   LoopWorkspace<T> &loops = work.loops;

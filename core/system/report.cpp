@@ -64,7 +64,7 @@ static bool rows_move(const ModelData &m, const Conditions &c, SystemWorkspace<d
   return any;
 }
 
-// power that comes from outside: of drives, locks, hinge forces, loads, and rows that move by themselves or are driven
+// power that comes from outside: of drives, locks, joint forces, loads, and rows that move by themselves or are driven
 static double outside_power(const ModelData &m, const Conditions &c, ReportWorkspace &work, const SystemState<double> &s) {
   SystemWorkspace<double> &system = work.motion.system;
   Workspace<double> &ws = system.loops.ws;

@@ -12,7 +12,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SelfStressWorkspace &wo
   Arena arena{base};
   const std::int64_t n = m.nc, connections = connection_count(m);
   const bool general = n && n * std::max<std::int64_t>(6 * connections, std::max<std::int64_t>(n, m.nv)) <= max_numbers;
-  // a chord's own states, or states of any rows
+  // a loop constraint's own states, or states of any rows
   work.max_states = general ? m.nc : m.spare_rows;
   work.max_rows = general ? n * n : 6 * std::int64_t(m.spare_rows);
   work.max_loads = general ? n * connections : m.spare_loads;
@@ -72,8 +72,8 @@ static void add_load(SelfStressWorkspace &work, int connection, const Vec3<doubl
     to[i] += sign * parts[i];
 }
 
-// A chord presses with [n; f] on B at its origin: its own load, and those of the hinges on the ways to its ends, each of
-// which holds what acts on all that it carries.
+// A loop constraint presses with [n; f] on B at its origin: its own load, and those of the joints on the ways to its
+// ends, each of which holds what acts on all that it carries.
 static void press(const ModelData &m, const Workspace<double> &ws, SelfStressWorkspace &work, int k, const Vec3<double> &point, const Vec3<double> &n,
                   const Vec3<double> &f) {
   const LoopConstraintData &constraint = m.loop_constraints[k];
@@ -91,7 +91,7 @@ static void press(const ModelData &m, const Workspace<double> &ws, SelfStressWor
   }
 }
 
-// what the rows of the state that is being made do, chord by chord
+// what the rows of the state that is being made do, constraint by constraint
 static void load_state(const ModelData &m, SystemWorkspace<double> &system, SelfStressWorkspace &work) {
   Workspace<double> &ws = system.loops.ws;
   const int begin = work.row_start[work.states], end = work.row_start[work.states + 1];
@@ -128,7 +128,8 @@ static void load_state(const ModelData &m, SystemWorkspace<double> &system, Self
 
 // ---- states
 
-// the weights of lean rows (count of them, on n freedoms) in another row of their chord: least squares by Cholesky
+// the weights of lean rows (count of them, on n degrees of freedom) in another row of their loop constraint: least
+// squares by Cholesky
 static void weights_of(const double *P, int n, const int *lean, int count, int spare, double *weight) {
   const auto product_of = [&](int i, int j) {
     double sum = 0.0;
@@ -157,10 +158,10 @@ static void weights_of(const double *P, int n, const int *lean, int count, int s
   }
 }
 
-// Begins the state of a row that its chord repeats in every configuration: that row less its parts along the lean ones.
-// False if it holds something by itself, as it may close to a singular position.
+// Begins the state of a row that its loop constraint repeats in every configuration: that row less its parts along the
+// lean ones. False if it holds something by itself, as it may close to a singular position.
 static bool begin_repeat(const ModelData &m, const LoopWorkspace<double> &loops, const LoopConstraintData &constraint, int spare, SelfStressWorkspace &work) {
-  constexpr double nothing = 1e-6;   // of the largest entry of the chord's rows
+  constexpr double nothing = 1e-6;   // of the largest entry of the loop constraint's rows
   constexpr double rounding = 1e-11; // of an entry that demands something, scaled
   const int n = constraint.supports;
   const double *P = loops.values + constraint.values;
@@ -203,7 +204,7 @@ static void find_repeats(const ModelData &m, const Conditions &c, SystemWorkspac
   }
 }
 
-// P with rows and columns scaled, dense, and the sizes of its rows; returns how many rows hold, in room.order
+// P with rows and columns scaled, dense, and the sizes of its rows; returns how many rows hold, in work.order
 static int scale_rows(const ModelData &m, const Conditions &c, const LoopWorkspace<double> &loops, SelfStressWorkspace &work, const unsigned char *still) {
   const std::ptrdiff_t nv = m.nv;
   for (std::ptrdiff_t k = 0; k < m.nc * nv; ++k)
@@ -229,8 +230,8 @@ static int scale_rows(const ModelData &m, const Conditions &c, const LoopWorkspa
   return rows;
 }
 
-// Rows made orthogonal, the one with the largest part left first, until nothing is left; returns how many were taken. Their
-// parts along each other are left in R.
+// Rows made orthogonal, the one with the largest part left first, until nothing is left; returns how many were taken.
+// Their parts along each other are left in R.
 static int take_rows(const ModelData &m, const LoopWorkspace<double> &loops, SelfStressWorkspace &work, int rows) {
   const std::ptrdiff_t n = m.nc, nv = m.nv;
   double *J = work.J, *R = work.R, *left = work.left;
@@ -401,8 +402,8 @@ static void add_state(const SelfStressWorkspace &work, int i, double factor, dou
     lambda[work.row[k]] += factor * work.weight[k];
 }
 
-// The largest effort, N m, that states times their factors hold after all: close to a singular position rows that seem to
-// repeat others still demand something, and it must not be lost.
+// The largest effort, N m, that states times their factors hold after all: close to a singular position rows that seem
+// to repeat others still demand something, and it must not be lost.
 static double held_effort(const ModelData &m, const LoopWorkspace<double> &loops, SelfStressWorkspace &work, const double *factors) {
   double *effort = work.effort, largest = 0.0;
   for (int f = 0; f < m.nv; ++f)

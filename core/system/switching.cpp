@@ -99,7 +99,7 @@ void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingP
     }
 }
 
-// the ends of a table along the variable that a threshold is of
+// the ends of a table along the variable that a switching function is of
 static Interval ends_of(const ModelData &m, const SwitchingFunctionData &function) {
   const TableData &table = m.tables[function.table];
   const double *knots = m.table_numbers + table.first;

@@ -2,7 +2,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// (1), (2) for the freedoms of body i, and its motion about O
+// (1), (2) for the degrees of freedom of body i, and its motion about O
 template <class T>
 DALEMBERT_INLINE void dofs(const BodyData &b, const Pose<T> &X, const Motion<T> *H, const T *v, const T *a, const Motion<T> &V_P,
                                const Motion<T> &A_P, Dof<T> *dof, Motion<T> &V, Motion<T> &A) {

@@ -2,13 +2,13 @@
 //
 // In spatial vectors about one point O at rest (world axes; O is where the first body of the tree
 // happens to be, so that large distances cost no digits), with x and x* the cross products of
-// motions with motions and with loads, freedom k has a motion S_k and (Singh, Russell, Wensing 2022,
-// extended here to hinges whose motion map changes with their own coordinates):
+// motions with motions and with loads, degree of freedom k has a motion S_k and (Singh, Russell, Wensing 2022,
+// extended here to joints whose motion map changes with their own coordinates):
 //
 //     S'_k = v_fix x S_k         v_fix: velocity of the frame in which S_k is constant          (1)
 //     psi_k = v_ref x S_k        chi_k = a_ref x S_k + v_ref x psi_k                            (2)
 //
-// v_ref, a_ref is the motion of what a displacement along k leaves alone. Three forms of hinge:
+// v_ref, a_ref is the motion of what a displacement along k leaves alone. Three forms of joint:
 //
 //     outboard   S fixed in the body:      v_fix = v_body       v_ref = v_parent   (spherical, free)
 //     inboard    S fixed in the parent:    v_fix = v_parent     v_ref = v_body     (the same, reversed)
@@ -61,7 +61,7 @@ template <class T> struct Carried {
   Mat3<T> tensor;    // T
 };
 
-// motions and loads of one freedom
+// motions and loads of one degree of freedom
 template <class T> struct Dof {
   Motion<T> S, rate, psi, chi;
 };
@@ -97,14 +97,14 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeWor
 // replaces the columns of X (nv x nv) by factor * M^-1 X, W at a time, after the factors of M are known
 void solve_columns(const ModelData &m, const Workspace<double> &ws, Side<Pack> &side, Pack *x, double factor, double *X);
 
-// up to this many freedoms a product of matrices is cheaper than as many solves by recursion (measured)
+// up to this many degrees of freedom a product of matrices is cheaper than as many solves by recursion (measured)
 constexpr int largest_product = 256;
 
 // length of a row in minus_product: n rounded up to whole tiles, and an odd number of registers so that the rows of a
 // tile do not fall on the same lines of the cache
 DALEMBERT_INLINE int padded(int n) { return (n + 2 * W - 1) / (2 * W) * (2 * W) + W; }
 
-// X <- -A X for n x n matrices; room holds n rows of padded(n) numbers. Tiles of 4 rows by 2 registers.
+// X <- -A X for n x n matrices; workspace holds n rows of padded(n) numbers. Tiles of 4 rows by 2 registers.
 void minus_product(const double *A, double *X, double *work, int n);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -29,7 +29,7 @@ template <class T> DALEMBERT_INLINE void start_body(const ModelData &m, Workspac
   I.M = {C.m, zero, zero, C.m, zero, C.m};
 }
 
-// the unit factor of a body's block of freedoms, strictly lower triangle by rows
+// the unit factor of a body's block of degrees of freedom, strictly lower triangle by rows
 template <class T> DALEMBERT_INLINE T *factor_of(const ModelData &m, const Workspace<T> &ws, int i) {
   const BodyData &b = m.bodies[i];
   return b.form == JointForm::modal ? ws.modal_factor + m.modal[b.modal].factors : ws.L + 15 * i;
@@ -85,7 +85,7 @@ DALEMBERT_INLINE void factor_block(const ModelData &m, const BodyData &b, const 
   }
 }
 
-// (1): the pivots of hinge i and the inertia that is left when its freedoms yield
+// (1): the pivots of joint i and the inertia that is left when its degrees of freedom yield
 template <class T>
 DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Motion<T> *H, const ArticulatedInertia<T> &I,
                                 const double *loans, const unsigned char *given, Pivot<T> *pivot, T *L, ArticulatedInertia<T> &left) {
@@ -174,7 +174,7 @@ DALEMBERT_INLINE void reduce_force(const BodyData &b, const Motion<T> *H, const 
   }
 }
 
-// (5): accelerations of hinge i from A', left in a
+// (5): accelerations of joint i from A', left in a
 template <class T, class R>
 DALEMBERT_INLINE void back_substitute(const ModelData &m, const BodyData &b, const Pivot<T> *pivot, const T *L, const R *y, const Motion<R> &A, R *a) {
   if (b.form == JointForm::modal && m.modal[b.modal].rank)
@@ -207,8 +207,8 @@ template <class T> void start_forward(const ModelData &m, Workspace<T> &ws, cons
   }
 }
 
-// (1)-(4) for a turn about z that is free: the z row and column of I_a vanish, so only what is left is computed, and the
-// moment about z is tau
+// (1)-(4) for a turn about z that is free: the z row and column of I_a vanish, so only what is left is computed, and
+// the moment about z is tau
 template <class T> DALEMBERT_INLINE void eliminate_turn(const BodyData &b, Workspace<T> &ws, const T *tau, int i) {
   const ArticulatedInertia<T> &I = ws.I_A[i];
   const Load<T> &p = ws.p_A[i];
@@ -252,7 +252,7 @@ DALEMBERT_INLINE void add_given(const BodyData &b, const Motion<T> *H, const uns
   }
 }
 
-// (1)-(4) for any hinge
+// (1)-(4) for any joint
 template <class T>
 DALEMBERT_INLINE void eliminate_joint(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *tau, const unsigned char *given,
                                       const T *a, int i) {

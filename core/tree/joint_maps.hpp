@@ -1,4 +1,4 @@
-// How the recursions use a hinge, whatever its kind: where its frame is, and products with its motion map.
+// How the recursions use a joint, whatever its kind: where its frame is, and products with its motion map.
 #pragma once
 
 #include "flexible/body.hpp"
@@ -7,7 +7,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// calls f with the type of a hinge whose motion map has columns
+// calls f with the type of a joint whose motion map has columns
 template <class F> DALEMBERT_INLINE void visit_general(int kind, F &&f) {
   JointLibrary::visit(kind, [&](auto joint) {
     if constexpr (decltype(joint)::form == JointForm::columns)
@@ -38,7 +38,7 @@ template <class F> DALEMBERT_INLINE void visit_columns(int nv, F &&f) {
   }
 }
 
-// numbers: where the hinge's frame J is in the parent
+// numbers: where the joint's frame J is in the parent
 template <class T, class B>
 DALEMBERT_INLINE void position_by(const ModelData &m, const BodyData &b, const B &numbers, Workspace<T> &ws, const T *q, int i) {
   switch (b.form) {
@@ -67,7 +67,7 @@ template <class T> DALEMBERT_INLINE void position(const ModelData &m, const Body
   position_by(m, b, b, ws, q, i);
 }
 
-// relative velocity H v of a hinge with columns
+// relative velocity H v of a joint with columns
 template <class T> DALEMBERT_INLINE Motion<T> relative(const Motion<T> *H, const T *v, int nv) {
   Motion<T> r{scale(v[0], H[0].w), scale(v[0], H[0].v)};
   for (int k = 1; k < nv; ++k) {
@@ -77,7 +77,7 @@ template <class T> DALEMBERT_INLINE Motion<T> relative(const Motion<T> *H, const
   return r;
 }
 
-// column k of hinge i as a motion in F
+// column k of joint i as a motion in F
 template <class T> DALEMBERT_INLINE Motion<T> column(const BodyData &b, const Motion<T> *H, int k) {
   const Vec3<T> o = zero3<T>(), z{T(0.0), T(0.0), T(1.0)};
   if (b.form == JointForm::about_z)
@@ -87,7 +87,7 @@ template <class T> DALEMBERT_INLINE Motion<T> column(const BodyData &b, const Mo
   return H[k];
 }
 
-// H^T F for any hinge
+// H^T F for any joint
 template <class T> DALEMBERT_INLINE void joint_force(const BodyData &b, const Motion<T> *H, const Load<T> &F, T *tau) {
   if (b.form == JointForm::about_z) {
     tau[0] = F.n.z;
@@ -105,7 +105,7 @@ template <class T, class R> DALEMBERT_INLINE void add_modal_force(const BodyData
     modal[k] = modal[k] + (dot(H[k].w, F.n) + dot(H[k].v, F.f));
 }
 
-// A += H a for any hinge; a: from where its columns count, BodyData::by
+// A += H a for any joint; a: from where its columns count, BodyData::by
 template <class T, class R>
 DALEMBERT_INLINE void add_joint_motion(const BodyData &b, const Motion<T> *H, const R *a, Motion<R> &A) {
   if (b.form == JointForm::about_z) {

@@ -93,7 +93,7 @@ template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const 
   mirror(M, nv);
 }
 
-// the diagonal of M alone, O(nb): inertia along each freedom with all others locked
+// the diagonal of M alone, O(nb): inertia along each degree of freedom with all others locked
 template <class T> void composite_diagonal(const ModelData &m, Workspace<T> &ws, const T *q, T *out) {
   compute_poses(m, ws, q);
   for (int i = 1; i <= m.nb; ++i)

@@ -1,4 +1,4 @@
-// What users look at: motion of bodies, frames and points in the world, energy, momentum, hinge loads.
+// What users look at: motion of bodies, frames and points in the world, energy, momentum, joint loads.
 //
 // The frame map from F to the user's body frame B is applied here and in subtract_loads only.
 #pragma once
@@ -36,8 +36,8 @@ template <class T> void center_of_mass(const ModelData &m, Workspace<T> &ws, con
 // [angular momentum about the centre of mass; linear momentum] = A v, A is 6 x nv (centroidal momentum matrix)
 template <class T> void centroidal_matrix(const ModelData &m, Workspace<T> &ws, const T *q, T *out);
 
-// load of each hinge on the user's second marker, at that marker's origin, world axes: [moment; force]; after finish_inverse
-// and place_in_world
+// load of each joint on the user's second marker, at that marker's origin, world axes: [moment; force]; after
+// finish_inverse and place_in_world
 template <class T> void joint_loads(const ModelData &m, const Workspace<T> &ws, T *out);
 
 } // namespace dalembert::DALEMBERT_ISA

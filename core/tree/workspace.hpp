@@ -17,7 +17,7 @@ template <class T> struct Motion {
   Vec3<T> w, v;
 };
 
-// one eliminated freedom: [n; f] row of the gain and the reciprocal pivot
+// one eliminated degree of freedom: [n; f] row of the gain and the reciprocal pivot
 template <class T> struct Pivot {
   Load<T> z;
   T inverse;
@@ -34,27 +34,27 @@ template <class T> struct Workspace {
   // position stage
   Pose<T> *X;          // frame F in the parent's F                                     computed by position
   Pose<T> *X_W;        // frame F in the world                                          world_poses
-  Motion<T> *H;        // columns of the motion maps of hinges with several freedoms    position
+  Motion<T> *H;        // columns of the motion maps of joints with several degrees of freedom    position
   // velocity stage
   Vec3<T> *w;          // angular velocity of F                                         velocity
   Vec3<T> *u;          // velocity of the origin of F (only where a kernel needs it)    velocity
   Motion<T> *c;        // acceleration of F that is left when a_parent = 0 and v' = 0   velocity
   // dynamics stage
-  ArticulatedInertia<T> *I_A; // articulated inertia, before elimination of hinge i     factorize
+  ArticulatedInertia<T> *I_A; // articulated inertia, before elimination of joint i     factorize
   Load<T> *p_A;        // articulated bias load                                         inward
   RigidInertia<T> *I_C; // composite inertia                                            composite
-  Pivot<T> *pivot;     // one per freedom: z = L^-1 (I_A H)^T, 1 / d                    factorize
+  Pivot<T> *pivot;     // one per degree of freedom: z = L^-1 (I_A H)^T, 1 / d                    factorize
   T *L;                // 15 per body: strictly lower triangle of the unit factor       factorize
-  T *y;                // one per freedom: L^-1 (tau - H^T p_A)                         inward
+  T *y;                // one per degree of freedom: L^-1 (tau - H^T p_A)                         inward
   // acceleration stage
   Motion<T> *A;        // angular acceleration and acceleration of the origin of F      outward
-  T *columns;          // 6 nv: loads or motions per freedom                            mass_matrix
+  T *columns;          // 6 nv: loads or motions per degree of freedom                            mass_matrix
   // programs of joints
   T *joint_values;     // results of one program's instructions
-  T *joint_q;          // nv: coordinates of custom hinges, for their bias                position
+  T *joint_q;          // nv: coordinates of custom joints, for their bias                position
   T t;                 // time, s: for rows that depend on it
-  const unsigned char *held; // of each speed of cut hinges: it is held; null if none is
-  const double *lent;  // of each freedom: inertia that stands in its pivot for a while; null if there is none
+  const unsigned char *held; // of each velocity of cut joints: it is held; null if none is
+  const double *lent;  // of each degree of freedom: inertia that stands in its pivot for a while; null if there is none
   // flexible bodies: loads per unit acceleration of each mode, of the body itself, then with all it carries;
   // inertia of the modes among themselves with all the body carries; the factor of what is left to eliminate
   Load<T> *modal_own, *modal_load;

@@ -23,8 +23,8 @@ void complete_modal(Tables &t, ModelData &m) {
   m.modal_numbers = pointer(t.modal_numbers);
 }
 
-// modes that are orthogonal in mass and carry little beside their number are eliminated by flexible/low_rank_modes.hpp, from
-// where it was measured to be ahead
+// modes that are orthogonal in mass and carry little beside their number are eliminated by flexible/low_rank_modes.hpp,
+// from where it was measured to be ahead
 void find_low_ranks(Tables &t, ModelData &m) {
   std::vector<std::int32_t> carrying(t.modal.size(), 0);
   for (std::size_t i = 1; i < t.bodies.size(); ++i) {
@@ -51,7 +51,8 @@ void find_low_ranks(Tables &t, ModelData &m) {
   }
 }
 
-// of a modal body or a node: which flexible body, and where its shapes stand; `moves` says whether its frame moves with them
+// of a modal body or a node: which flexible body, and where its shapes stand; `moves`: whether its frame moves with
+// them
 static void place_flexible(const Tables &t, const ModelData &m, BodyData &b) {
   require(within(b.modal, 0, m.modal_count) && b.parent > 0, "a flexible body is out of range");
   const ModalData &body = t.modal[std::size_t(b.modal)];
@@ -68,7 +69,7 @@ static void place_flexible(const Tables &t, const ModelData &m, BodyData &b) {
   b.by = frame.v;
 }
 
-// sizes, form and series of the hinge that carries a body
+// sizes, form and series of the joint that carries a body
 static void complete_joint(const Tables &t, ModelData &m, BodyData &b) {
   if (b.form == JointForm::modal || b.form == JointForm::node)
     return place_flexible(t, m, b);

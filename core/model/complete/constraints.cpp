@@ -24,7 +24,7 @@ static std::int32_t root_of(const std::vector<BodyData> &bodies, std::int32_t bo
   return body;
 }
 
-// the bodies between each end of a chord and where the two ways to ground meet, outermost first
+// the bodies between each end of a loop constraint and where the two ways to ground meet, outermost first
 struct Ways {
   std::vector<std::int32_t> to_a, to_b;
 };
@@ -38,8 +38,8 @@ Ways ways(const std::vector<BodyData> &bodies, std::int32_t a, std::int32_t b) {
   return found;
 }
 
-// adds what moves a chord's ends against each other: the freedoms on the two ways to ground, as far as they differ, and
-// the modes of a flexible body if they part between its nodes. Returns that body, or 0.
+// adds what moves a loop constraint's ends against each other: the degrees of freedom on the two ways to ground, as far
+// as they differ, and the modes of a flexible body if they part between its nodes. Returns that body, or 0.
 static std::int32_t add_ways(Tables &t, const Ways &found) {
   const auto add = [&t](const std::vector<std::int32_t> &way, double sign) {
     for (const std::int32_t i : way)
@@ -76,7 +76,7 @@ static void note_constraint(const Tables &t, const ModelData &m, const LoopConst
        "the programs of a chain do not fit");
 }
 
-// the trees that a chord touches, and how many freedoms they have
+// the trees that a loop constraint touches, and how many degrees of freedom they have
 static std::int64_t add_trees(Tables &t, LoopConstraintData &constraint, const std::vector<std::int32_t> &ends) {
   std::int64_t reach = 0;
   for (const std::int32_t end : ends) {

@@ -69,7 +69,7 @@ static AlphaCoefficients alpha_numbers(double rho) {
   return {alpha_m, alpha_f, 0.25 * (gamma + 0.5) * (gamma + 0.5), gamma};
 }
 
-// R - P^T lambda at the end of the step; rows and their Jacobian are left in the room of the loops
+// R - P^T lambda at the end of the step; rows and their Jacobian are left in the workspace of the loops
 static bool motion_residual(const RunContext &i, AlphaWorkspace &mine, double t) {
   const ModelData &m = i.m;
   const Conditions &c = i.run.conditions;
@@ -88,8 +88,8 @@ static bool motion_residual(const RunContext &i, AlphaWorkspace &mine, double t)
   return true;
 }
 
-// A row of (4) with its eps. One that can move nothing is left out, whatever it is missed by: it demands nothing that hinges
-// and drives do not demand already.
+// A row of (4) with its eps. One that can move nothing is left out, whatever it is missed by: it demands nothing that
+// joints and drives do not demand already.
 static void bind_row(const ModelData &m, AlphaWorkspace &mine, const LoopConstraintData &constraint, int j, const LoopWorkspace<double> &loops,
                      const unsigned char *given) {
   const std::ptrdiff_t nv = m.nv, size = nv + m.nc, row = nv + constraint.row + j;
@@ -332,8 +332,8 @@ Outcome finish_newton(const AlphaStep &step) {
 
 } // namespace
 
-// Newton's method for one step of length h, from where A1 = A leads or, `afresh`, from where the step begins. On return q1,
-// v1, x1, a1 hold its end.
+// Newton's method for one step of length h, from where A1 = A leads or, `afresh`, from where the step begins. On return
+// q1, v1, x1, a1 hold its end.
 static Outcome alpha_newton(const RunContext &i, AlphaWorkspace &mine, double h, bool afresh) {
   const AlphaStep step(i, mine, h);
   const Outcome started = start_newton(step, afresh);

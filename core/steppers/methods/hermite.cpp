@@ -34,11 +34,12 @@ static void chart_acceleration(const ModelData &m, const double *xi, const doubl
   }
 }
 
-// xi1 is known up to the rounding of coordinates; in a very short step that is more than what it adds to the rates of both
-// ends, and speeds, which follow from xi1 / h, would be noise. Then it is taken from the rates:
+// xi1 is known up to the rounding of coordinates; in a very short step that is more than what it adds to the rates of
+// both ends, and velocities, which follow from xi1 / h, would be noise. Then it is taken from the rates:
 //   xi1 = h (xi0' + xi1') / 2 + h^2 (xi0'' - xi1'') / 12 + O(h^5)
-// What loops put in its place has the rounding of their lengths over their leverage, many times that of its own size. Whether
-// so little is rounding is told by the rates: a motion is away from them by less than they change in the step.
+// What loops put in its place has the rounding of their lengths over their leverage, many times that of its own size.
+// Whether so little is rounding follows from the rates: a motion is away from them by less than they change in the
+// step.
 constexpr double by_loops = 1e3; // roundings: leverage of a thousandth
 
 static void smooth_rounding(const ModelData &m, const double *q, const double *q1, double *const *D) {
@@ -116,7 +117,7 @@ void hermite_at(const RunContext &i, double h, double s, double *z) {
   const double cubic[3] = {3 * s2 - 2 * s3, s - 2 * s2 + s3, s3 - s2};
   for (int k = 2 * nv; k < n; ++k)
     z[k] = cubic[0] * D[k] + cubic[1] * D[n + k] + cubic[2] * D[2 * n + k];
-  // speeds from the rates of xi
+  // velocities from the rates of xi
   double *rate = z + nv;
   chart_speed<double>(m, z, rate, work.change);
   for (int f = 0; f < nv; ++f)

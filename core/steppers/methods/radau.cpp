@@ -38,7 +38,7 @@ struct RadauWorkspace {
   std::int32_t *real_exchange, *complex_exchange;
   Complex *r, *scratch;         // n, nv + nx
   double *e, *real_work;     // n, nv + nx
-  double *turning;           // nv: speeds that B was taken at
+  double *turning;           // nv: velocities that B was taken at
   // the same by fronts (system/newton/newton.hpp)
   NewtonWorkspace newton;
   NewtonFactors<double> real_fronts;
@@ -188,7 +188,7 @@ static void predict(const ModelData &m, RadauWorkspace &work, double h) {
   }
 }
 
-// Newton's method on (1); tells how it went in kept->rounds and kept->rate.
+// Newton's method on (1); its convergence is left in kept->rounds and kept->rate.
 static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, double h, double tolerance) {
   const ModelData &m = i.m;
   const Run &run = i.run;
@@ -265,9 +265,9 @@ static bool slopes_exist(const ModelData &m, const RadauWorkspace &mine) {
 }
 
 // Derivatives at the beginning of the step: of accelerations and rates of element states, or of what they follow from.
-// Where a law has no slope there: those of the branch that the state is on, if the law is held on another, which does not
-// exist there (the power of a depth below zero, as a contact opens); else, as of a root at zero, those ahead by the length of
-// the step, where Newton's method needs them.
+// Where a law has no slope there: those of the branch that the state is on, if the law is held on another, which does
+// not exist there (the power of a depth below zero, as a contact opens); else, as of a root at zero, those ahead by the
+// length of the step, where Newton's method needs them.
 static bool find_derivatives(const RunContext &i, RadauWorkspace &mine, bool use_frontal_solver, double h) {
   const ModelData &m = i.m;
   const Conditions &c = i.run.conditions;
@@ -293,7 +293,7 @@ static bool find_derivatives(const RunContext &i, RadauWorkspace &mine, bool use
   if (exist())
     return true;
   if (c.law_branches) {
-    if (!dynamics(m, c, i.work.motion, s, a, i.work.motion.system.unused)) // whose margins tell what has been left
+    if (!dynamics(m, c, i.work.motion, s, a, i.work.motion.system.unused)) // its switching functions show which branches are left
       return false;
     release_branches(i);
     const bool done = find();
@@ -376,8 +376,9 @@ static Outcome radau_step(const RunContext &i, RadauWorkspace &mine, double h, d
   solve_real(m, mine, mu, e);
   error = measure(i, e, work.q1, work.v1, work.x1, &run.worst_dof);
   if (error > 1.0 && (run.rejected_last || !run.started || run.counts.steps == 0)) {
-    // The estimate once more through (1 - J / mu)^-1, which takes out what is stiff. Hairer and Wanner (IV.8.20) evaluate rates at
-    // the state that it leads to instead, the same to first order; but where forces jump that state may lie beyond.
+    // The estimate once more through (1 - J / mu)^-1, which takes out what is stiff. Hairer and Wanner (IV.8.20)
+    // evaluate rates at the state that it leads to instead, the same to first order; but where forces jump that state
+    // may lie beyond.
     for (int k = 0; k < n; ++k)
       e[k] *= mu;
     solve_real(m, mine, mu, e);
@@ -414,8 +415,8 @@ static double radau_accept(const RunContext &i, RadauWorkspace &mine, double h, 
   return after_step(run.step, h, factor, run.rejected_last);
 }
 
-// Derivatives off the loops are of no use where stages are put onto them first: steps are explicit there, of an order that
-// interpolation from both ends keeps up with.
+// Derivatives off the loops are of no use where stages are put onto them first: steps are explicit there, of an order
+// that interpolation from both ends keeps up with.
 
 static RadauWorkspace workspace_of(const RunContext &i) {
   RadauWorkspace work;

@@ -1,13 +1,15 @@
-// Explicit Runge-Kutta methods for any scalar: a single run in numbers, or a SIMD batch with a step of its own in each lane.
+// Explicit Runge-Kutta methods for any scalar: a single run in numbers, or a SIMD batch with a step of its own in each
+// lane.
 //
-// Increments z = [xi; dv; dx] are those of the chart around the beginning of the step, K_j = [xi'; a; x'] the rates of stage j:
+// Increments z = [xi; dv; dx] are those of the chart around the beginning of the step, K_j = [xi'; a; x'] the rates of
+// stage j:
 //
 //     z_i = h sum_j a_ij K_j          z = h sum_j b_j K_j          error = h sum_j e_j K_j                        (1)
 //     |z| = sqrt(sum_k (z_k / s_k)^2 / n)          s_k = atol_k + rtol max(|y_k| at both ends of the step)        (2)
 //
-// y_k are the coordinate of a degree of freedom (1 for attitudes and positions of free bodies), its velocity, an element state.
-// Sources: Hairer, Norsett, Wanner 1993, sections II.4 (error, first step), II.6 (dense output); Hairer, Wanner 1996, section
-// IV.2 (stiffness).
+// y_k are the coordinate of a degree of freedom (1 for attitudes and positions of free bodies), its velocity, an
+// element state. Sources: Hairer, Norsett, Wanner 1993, sections II.4 (error, first step), II.6 (dense output); Hairer,
+// Wanner 1996, section IV.2 (stiffness).
 #pragma once
 
 #include "scalar/math.hpp"
@@ -71,8 +73,8 @@ template <class T> inline T position_size(const ModelData &m, const T *q, int f)
   return m.coordinate[f] < 0 ? T(1.0) : absolute(q[m.coordinate[f]]);
 }
 
-// Calls visit(z_k, atol_k, |y_k|, noise, k) for all increments: k is the degree of freedom, or nv and the number of the element
-// state.
+// Calls visit(z_k, atol_k, |y_k|, noise, k) for all increments: k is the degree of freedom, or nv and the number of the
+// element state.
 template <class T, class Visit>
 inline void for_increments(const ModelData &m, const Run &run, const StatePointers<T> &y0, const StatePointers<T> &y1, const T *z, Visit &&visit) {
   for (int f = 0; f < m.nv; ++f)
@@ -104,8 +106,8 @@ inline T norm(const ModelData &m, const Run &run, const StatePointers<T> &y0, co
   return n ? root(sum / double(n)) : T(0.0);
 }
 
-// The error of a step in units of the tolerance, by one estimate or by two; measure(z, first) is the norm of the first or of the
-// second of them, `estimate` a workspace of n numbers.
+// The error of a step in units of the tolerance, by one estimate or by two; measure(z, first) is the norm of the first
+// or of the second of them, `estimate` a workspace of n numbers.
 template <class T, class Measure>
 inline T step_error(const Tableau &tableau, const T &h, const T *K, int n, T *estimate, Measure &&measure) {
   combine(tableau.e, tableau.estimated, h, K, n, estimate);
@@ -142,8 +144,8 @@ inline double trial_length(double size, double slope, double left, double max_st
 
 // ---- stiffness
 
-// Squares of the changes of rates and of states between the last stage and the end of the step: the root of their ratio is an
-// estimate of the largest eigenvalue. `last` and `end`: workspaces of n numbers each.
+// Squares of the changes of rates and of states between the last stage and the end of the step: the root of their ratio
+// is an estimate of the largest eigenvalue. `last` and `end`: workspaces of n numbers each.
 template <class T> struct StiffnessEstimate {
   T rates, states;
 };

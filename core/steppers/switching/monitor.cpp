@@ -16,7 +16,7 @@ constexpr double unseen = 1.0;        // tolerances: what a step may miss after 
 constexpr int max_pieces = 8;        // between such changes in a step
 constexpr double first_parts = 1.0 / 32.0; // of the part in which a departure is found: how closely it is known that it is the first
 constexpr int max_parts = 200;       // of a step, before the functions themselves count as cubics
-constexpr double widest = 8.0;        // times what is seen of a function: bounds that say that it is known between points
+constexpr double widest = 8.0;        // times what is seen of a function: wider bounds do not count as known between points
 constexpr double rounding = 1e-12;    // of the size of a function at the ends of a step: less beyond the end of a branch is none
 constexpr double touching = 1e-6;     // of its size in the part: a function that begins so near to the end of its branch
 
@@ -97,8 +97,8 @@ void narrow(const RunContext &i) {
   }
 }
 
-// Whether a function keeps inside its branch as a cubic between two points, misses it in the middle by less than it is away, and has
-// no bounds much wider than what is seen of it.
+// Whether a function keeps inside its branch as a cubic between two points, misses it in the middle by less than it is
+// away, and has no bounds much wider than what is seen of it.
 bool keeps_inside(const RunContext &i, int k, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b, double h,
                   const Interval &bounds) {
   SwitchingWorkspace &work = workspace_of(i);
@@ -119,8 +119,8 @@ bool keeps_inside(const RunContext &i, int k, const SwitchingPoint &a, const Swi
          std::fabs(e[1] - half) <= std::max(noise, 0.5 * std::fabs(e[1]));
 }
 
-// whether no function leaves its side between two points; middle: null where it is not known; small: as cubics functions count only in
-// small parts
+// whether no function leaves its side between two points; middle: null where it is not known; small: as cubics
+// functions count only in small parts
 bool is_clear(const RunContext &i, const SwitchingPoint &a, const SwitchingPoint *middle, const SwitchingPoint &b, double h, bool small, bool tired) {
   const ModelData &m = i.m;
   SwitchingWorkspace &work = workspace_of(i);
@@ -164,8 +164,8 @@ Departure::Kind beyond(const RunContext &i, const SwitchingPoint &point, int &wh
   return kind;
 }
 
-// Whether functions that are beyond their ends at the end of a part, as `beyond` has found them, went there by one level, and bounds of
-// the part, as `is_clear` has found them, keep all others on their sides.
+// Whether functions that are beyond their ends at the end of a part, as `beyond` has found them, went there by one
+// level, and bounds of the part, as `is_clear` has found them, keep all others on their sides.
 bool is_single(const RunContext &i) {
   const ModelData &m = i.m;
   const SwitchingWorkspace &work = workspace_of(i);

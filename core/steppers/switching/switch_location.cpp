@@ -11,9 +11,9 @@ constexpr double slight = 0.1;     // tolerances: a change of branch that matter
 constexpr int looks = 8;           // parts of a step in which a motion that slides is looked at
 constexpr double seen_before = 0.3; // of a step: a branch that is held for so long is seen by stages; of others the middle is looked at
 constexpr double far_beyond = 1e-3; // of the way that a step is inside a branch
-constexpr double together = 1e-9; // of a step: thresholds no further apart are passed together
+constexpr double together = 1e-9; // of a step: switching functions no further apart are passed together
 constexpr double precise = 1e-10;  // of a step: to which the place is found, before a last step puts it right
-constexpr int max_in_a_row = 20;  // steps that end at thresholds: after that kinks are left to the control of errors
+constexpr int max_in_a_row = 20;  // steps that end at switching functions: after that kinks are left to the control of errors
 constexpr int max_exits = 16;     // in a step that stands as it is
 constexpr double max_levels = 100.0; // of whole numbers in a step: what passes more is left to the control of errors
 constexpr int max_rounds = 12;    // of branches that change each other
@@ -25,7 +25,8 @@ bool evaluate(const RunContext &i) {
 
 bool left(const RunContext &i, int k) { return exit_of(i, k) < -i.work.slack[k]; }
 
-// the side beyond a threshold where its margin is, or, of one along which the motion slides, the side on which it leaves
+// the side beyond a switching function where its margin is, or, of one along which the motion slides, the side on which
+// it leaves
 double other_side(const RunContext &i, int k, double margin) {
   const double side = i.work.branches[k];
   if (i.m.switching_functions[k].whole) { // the nearer end
@@ -36,7 +37,7 @@ double other_side(const RunContext &i, int k, double margin) {
   return side != 0.0 ? -side : i.work.motion.system.sides[k] < 0.0 ? -1.0 : 1.0;
 }
 
-// From here on a law follows a threshold that changes too often to be stepped up to.
+// From here on a law follows a switching function that changes too often to be stepped up to.
 void let_go(const RunContext &i, int k) {
   i.work.branches[k] = std::numeric_limits<double>::quiet_NaN();
   if (!i.run.released_function)
@@ -64,8 +65,8 @@ Outcome least_at(const Stepper &stepper, const RunContext &i, double h, double s
   return Outcome::reached;
 }
 
-// Whether it makes no difference that the step went on, from a fraction of it, on branches that it has left at its end. If so,
-// those that fit are taken.
+// Whether it makes no difference that the step went on, from a fraction of it, on branches that it has left at its end.
+// If so, those that fit are taken.
 Outcome changes_slightly(const RunContext &i, double h, double from, bool &slightly) {
   const ModelData &m = i.m;
   RunWorkspace &work = i.work;
@@ -191,7 +192,7 @@ Outcome next_exit(const Stepper &stepper, const RunContext &i, double h, double 
   return outcome;
 }
 
-constexpr int sliding = -2; // in place of a threshold
+constexpr int sliding = -2; // in place of a switching function
 
 // Of a motion that slides: the part of the step, before another exit, in which it leaves, if it does.
 Outcome find_slide_end(const Stepper &stepper, const RunContext &i, double h, Exit &exit) {
@@ -209,8 +210,8 @@ Outcome find_slide_end(const Stepper &stepper, const RunContext &i, double h, Ex
   return outcome;
 }
 
-// What it makes of the motion, in tolerances, that laws do not follow branches that are left at a fraction of the step, from another
-// fraction on.
+// What it makes of the motion, in tolerances, that laws do not follow branches that are left at a fraction of the step,
+// from another fraction on.
 Outcome jump_at(const Stepper &stepper, const RunContext &i, double h, double s, double from, double &jump) {
   const ModelData &m = i.m;
   RunWorkspace &work = i.work;
@@ -233,7 +234,8 @@ Outcome jump_at(const Stepper &stepper, const RunContext &i, double h, double s,
   return Outcome::reached;
 }
 
-// Where branches have been left, at the last evaluation: they are marked, and the monitor looks for the ends of those after them.
+// Where branches have been left, at the last evaluation: they are marked, and the monitor looks for the ends of those
+// after them.
 void follow_base(const RunContext &i) {
   RunWorkspace &work = i.work;
   for (int k = 0; k < i.m.switching_count; ++k) {
@@ -243,7 +245,8 @@ void follow_base(const RunContext &i) {
   }
 }
 
-// The first exit of the step just made, and whether all branches that are left stay left until its end, to little effect.
+// The first exit of the step just made, and whether all branches that are left stay left until its end, to little
+// effect.
 Outcome find_exit(const Stepper &stepper, const RunContext &i, double h, bool seen, Exit &first, bool &for_good) {
   first = {};
   for_good = false;
@@ -325,14 +328,15 @@ double visible_part(const RunContext &i) {
   return part;
 }
 
-// A fraction of a step at which branches are left, between two others, and the least of exits there: they are negative from it on.
+// A fraction of a step at which branches are left, between two others, and the least of exits there: they are negative
+// from it on.
 struct Bracket {
   double low, high;   // fractions
   double above, below; // exits at them
 };
 
-// Narrows a bracket by inverse quadratic interpolation with bisection (Chandrupatla 1997). a and b are points around the root, a the
-// newer one, c the one before.
+// Narrows a bracket by inverse quadratic interpolation with bisection (Chandrupatla 1997). a and b are points around
+// the root, a the newer one, c the one before.
 Outcome narrow(const Stepper &stepper, const RunContext &i, double h, Bracket &bracket) {
   double a = bracket.low, at_a = bracket.above, b = bracket.high, at_b = bracket.below, c = bracket.low, at_c = bracket.above;
   for (int round = 0; round < 60 && bracket.high - bracket.low > precise; ++round) {
@@ -384,7 +388,8 @@ Outcome locate_in(const Stepper &stepper, const RunContext &i, double h, Bracket
   return Outcome::reached;
 }
 
-// A branch that is not held changes to and fro: a few shorter steps lead into it; what is left is for the error control.
+// A branch that is not held changes to and fro: a few shorter steps lead into it; what is left is for the error
+// control.
 SwitchLocation lead_in(const RunContext &i, double length, SwitchLocation otherwise) {
   if (i.run.lead_in_steps++ >= max_led_in)
     return otherwise;
@@ -441,8 +446,8 @@ Outcome locate_switch(const Stepper &stepper, const RunContext &i, double h, Swi
   return locate_in(stepper, i, h, bracket, location);
 }
 
-// What other branches at marked thresholds, seen from a state, make of motion in a time, in tolerances; after an evaluation of
-// the state with those that are held, whose rates stand in a1 and dx1.
+// What other branches at marked switching functions, seen from a state, make of motion in a time, in tolerances; after
+// an evaluation of the state with those that are held, whose rates stand in a1 and dx1.
 static double jumps(const RunContext &i, double t, const double *q, const double *v, const double *x, double time) {
   const ModelData &m = i.m;
   RunWorkspace &work = i.work;
@@ -539,7 +544,7 @@ bool rate_on(const RunContext &i, int k, double side, double &rate) {
   return true;
 }
 
-// by how much the rates of the state differ from those in room.error, in tolerances, for a step of the usual length
+// by how much the rates of the state differ from those in work.error, in tolerances, for a step of the usual length
 double jump_of(const RunContext &i) {
   const ModelData &m = i.m;
   RunWorkspace &work = i.work;

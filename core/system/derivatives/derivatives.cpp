@@ -38,7 +38,7 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, CachedDirections
   return arena.used;
 }
 
-// Whether recursions vary positions and speeds: elements see none of the bodies, and nothing else is hung on them.
+// Whether recursions vary positions and velocities: elements see none of the bodies, and nothing else is hung on them.
 bool by_recursions(const ModelData &m) {
   return !m.loop_constraint_count && !m.modal_count && !m.custom_joints && !m.feedback_count && !m.looks_at_bodies && !m.lent;
 }

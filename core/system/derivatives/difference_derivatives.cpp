@@ -17,8 +17,8 @@ bool needs_differences(const ModelData &m, const Conditions &c, Direction direct
   return direction == Direction::time || (of_state && c.callbacks->depends_on_state);
 }
 
-// a step along a direction of parameters: the model and its parameters there. Own numbers need tables of their own, which
-// are made here, in the one kernel that asks for memory: it serves where nothing else does.
+// a step along a direction of parameters: the model and its parameters there. Table parameters need tables of their
+// own, which are made here, in the one kernel that allocates memory: it serves where nothing else does.
 static double step_along(const ModelData &m, const Conditions &c, const DerivativesWorkspace &work, int number, double part, double *parameters,
                          VariantTables &own, ModelData &model) {
   const std::ptrdiff_t width = m.parameter_count + m.recipes.numbers;
@@ -38,7 +38,8 @@ static double step_along(const ModelData &m, const Conditions &c, const Derivati
   return step;
 }
 
-// accelerations, rates of element states and multipliers `part` of a step along a direction; false if the host has failed
+// accelerations, rates of element states and multipliers `part` of a step along a direction; false if the callbacks has
+// failed
 static bool stepped(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                     Direction direction, int number, double part, bool multipliers, double &step, double *found) {
   const int nv = m.nv, nx = m.nx, nc = m.nc;
@@ -87,8 +88,8 @@ static bool stepped(const ModelData &m, const Conditions &c, MotionWorkspace &mo
   return true;
 }
 
-// All derivatives of a kind by differences of the equations of motion: central ones; at the end of a table, beyond which there
-// are no values, f' = (-3 f(0) + 4 f(h) - f(2h)) / 2h on the side that has some.
+// All derivatives of a kind by differences of the equations of motion: central ones; at the end of a table, beyond
+// which there are no values, f' = (-3 f(0) + 4 f(h) - f(2h)) / 2h on the side that has some.
 bool difference_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                         Direction direction, const DerivativeBlock &out) {
   const int n = directions_of(m, work, direction), nv = m.nv, nx = m.nx, nc = m.nc;

@@ -80,7 +80,8 @@ static int slot_of(const ModelData &m, DerivativesWorkspace &work, int first, in
   return slot;
 }
 
-// The model as directions [first, first + count) vary it: with numbers in place of its tables where own numbers vary.
+// The model as directions [first, first + count) vary it: with numbers in place of its tables where table parameters
+// vary.
 static const ModelData &varied_model(const ModelData &m, DerivativesWorkspace &work, Direction direction, int first, int count) {
   if (direction != Direction::parameter || !m.recipes.numbers)
     return m;
@@ -145,7 +146,7 @@ EvaluationContext<Dual> dual_context(const Conditions &c, MotionWorkspace &motio
   return at;
 }
 
-// What the host gives beside the state, in hinge forces: a difference, as nothing else is known of it.
+// What the callbacks gives beside the state, in joint forces: a difference, as nothing else is known of it.
 static void vary_host(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                       Direction direction, int number, int lane) {
   double *q = work.shifted, *v = q + m.nq, *x = v + m.nv;
@@ -178,7 +179,7 @@ static bool host_varies(const Conditions &c, Direction direction) {
          (direction == Direction::position || direction == Direction::velocity || direction == Direction::state || direction == Direction::time);
 }
 
-// -dR of (1) in room.column, and what else `vary` gives, of what has been seeded
+// -dR of (1) in work.column, and what else `vary` gives, of what has been seeded
 static void vary_seeded(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                         Direction direction, int first, int count) {
   const ModelData &model = varied_model(m, work, direction, first, count);
@@ -241,7 +242,7 @@ static void solve_columns(const ModelData &m, const Conditions &c, MotionWorkspa
     work.a[f].slope = Pack(0.0);
 }
 
-// unit hinge forces: nothing has to be varied
+// unit joint forces: nothing has to be varied
 static void push_directions(const ModelData &m, DerivativesWorkspace &work, int first, int count) {
   for (int f = 0; f < m.nv; ++f) {
     work.column[f] = Pack(0.0);
@@ -256,7 +257,7 @@ static void push_directions(const ModelData &m, DerivativesWorkspace &work, int 
 
 // ---- (2)
 
-// slopes of the transmitted loads along the columns of (1): dT in room.dz
+// slopes of the transmitted loads along the columns of (1): dT in work.dz
 static void vary_transmitted(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                              Direction direction, int first, int count) {
   seed(m, work, s, direction, first, count, true);
@@ -358,13 +359,13 @@ void exact_columns(const ModelData &m, const Conditions &c, MotionWorkspace &mot
   }
 }
 
-// whether positions and speeds have lanes enough to be varied together
+// whether positions and velocities have lanes enough to be varied together
 bool can_vary_together(const ModelData &m, const Conditions &c, const DerivativeBlocks &out) {
   return 2 * m.nv <= W && !m.feedback_count && !host_varies(c, Direction::position) && out.of[int(Direction::position)].wanted() &&
          out.of[int(Direction::velocity)].wanted();
 }
 
-// columns by all positions, then by all speeds, at once
+// columns by all positions, then by all velocities, at once
 void motion_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                            const Factored &factored, const DerivativeBlocks &out) {
   const auto mark = [&](bool on) {

@@ -1,12 +1,13 @@
-// Parts of the derivatives of the equations of motion (system/derivatives/derivatives.hpp): by dual numbers, by differences, and by the
-// recursions of trees.
+// Parts of the derivatives of the equations of motion (system/derivatives/derivatives.hpp): by dual numbers, by
+// differences, and by the recursions of trees.
 #pragma once
 
 #include "system/derivatives/derivatives.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
-// freedoms up to which M^-1 is multiplied with: it loses digits by the condition of M, which is large for long chains
+// degrees of freedom up to which M^-1 is multiplied with: it loses digits by the condition of M, which is large for
+// long chains
 constexpr int max_inverted = 16;
 
 // how many directions there are of a kind
@@ -39,14 +40,14 @@ void motion_columns(const ModelData &m, const Conditions &c, MotionWorkspace &mo
 // Whether dual numbers do not know all of it: laws that are evaluated outside have no third rate, and may look at the
 // state; stabilisation adds to the rows.
 bool needs_differences(const ModelData &m, const Conditions &c, Direction direction);
-// All derivatives of a kind by differences of the equations of motion: central ones; at the end of a table, beyond which there
-// are no values, f' = (-3 f(0) + 4 f(h) - f(2h)) / 2h on the side that has some.
+// All derivatives of a kind by differences of the equations of motion: central ones; at the end of a table, beyond
+// which there are no values, f' = (-3 f(0) + 4 f(h) - f(2h)) / 2h on the side that has some.
 bool difference_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                         Direction direction, const DerivativeBlock &out);
 
 // ---- recursions of trees
 
-// dR by positions and speeds, as far as elements are apart, and M^-1
+// dR by positions and velocities, as far as elements are apart, and M^-1
 void walk_tree(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, const double *a);
 void tree_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                          Direction direction, const DerivativeBlock &block);

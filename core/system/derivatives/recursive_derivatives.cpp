@@ -4,7 +4,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// slopes of what elements give at hinges in room.duals.tau, of rates of their states in room.dx
+// slopes of what elements give at joints in work.duals.tau, of rates of their states in work.dx
 static void apply_varied_elements(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                                   Direction direction) {
   const SystemState<Dual> state = varied_state(c, work, s, direction);
@@ -14,7 +14,7 @@ static void apply_varied_elements(const ModelData &m, const Conditions &c, Motio
   apply_elements(m, ws, dual_context(c, motion, work, state, direction), state.q, state.v, work.duals.tau, work.duals.cut);
 }
 
-// whether what elements give at a freedom depends on nothing of the state but that freedom
+// whether what elements give at a degree of freedom depends on nothing of the state but that degree of freedom
 static bool elements_apart(const ModelData &m) {
   if (W < 2 || m.nx || m.actuator_count)
     return false;
@@ -30,7 +30,7 @@ static bool elements_apart(const ModelData &m) {
   return true;
 }
 
-// takes from dR what such elements give: all positions are varied in one lane, all speeds in another
+// takes from dR what such elements give: all positions are varied in one lane, all velocities in another
 static void vary_elements_apart(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s) {
   const auto mark = [&](double slope) {
     for (int f = 0; f < m.nv; ++f) {
@@ -48,7 +48,7 @@ static void vary_elements_apart(const ModelData &m, const Conditions &c, MotionW
   }
 }
 
-// dR by positions and speeds, as far as elements are apart, and M^-1
+// dR by positions and velocities, as far as elements are apart, and M^-1
 void walk_tree(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, const double *a) {
   Workspace<double> &ws = motion.system.loops.ws;
   d_inverse_dynamics(m, ws, work.tree, s.q, s.v, a, nullptr, work.by_q, work.by_v, work.inverse); // leaves the factors of M alone
@@ -61,7 +61,7 @@ void walk_tree(const ModelData &m, const Conditions &c, MotionWorkspace &motion,
     vary_elements_apart(m, c, motion, work, s);
 }
 
-// takes what elements give at hinges from dR, nv x nv, and puts rates of their states
+// takes what elements give at joints from dR, nv x nv, and puts rates of their states
 static void vary_elements(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
                           Direction direction, double *by, double *dx) {
   for (int first = 0; first < m.nv; first += W) {

@@ -49,7 +49,7 @@ struct NewtonAssembler {
 
   double *column_at(int i, int k) const { return work.columns + 24 * (std::ptrdiff_t(fronts.fronts[i].column) + k); }
 
-  // a hinge about or along a constant axis
+  // a joint about or along a constant axis
   void simple_column(int i) {
     const BodyData &b = m.bodies[i];
     const Mat &R = ws.X_W[i].R;
@@ -64,7 +64,7 @@ struct NewtonAssembler {
     put(to + 18, scale(2.0, once.w), scale(2.0, once.v));
   }
 
-  // any hinge: its own functions on dual numbers, while its parent stands as it is
+  // any joint: its own functions on dual numbers, while its parent stands as it is
   void columns(int i) {
     const BodyData &b = m.bodies[i], &mover = b.form == JointForm::node ? m.bodies[b.parent] : b;
     const int n = fronts.fronts[i].moves;
@@ -241,8 +241,8 @@ struct NewtonAssembler {
 
   // ---- loads between bodies
 
-  // Load W = [moment; force] about the point O, on one end of what passes it on (sign 1) or the other (-1): what the body
-  // demands less changes with the body, and with W if there is a tap.
+  // Load W = [moment; force] about the point O, on one end of what passes it on (sign 1) or the other (-1): what the
+  // body demands less changes with the body, and with W if there is a tap.
   void load_end(int body, double sign, const Vec &O, const Load<double> &load, double *B) {
     if (!body)
       return;
@@ -335,7 +335,7 @@ struct NewtonAssembler {
       for (const auto &[body, sign] : {std::pair{pair.b, 1.0}, std::pair{pair.a, -1.0}})
         load_end(body, sign, O, load, stamp.alone || !body ? nullptr : load_columns(stamp, r, body));
     }
-    // directions: of each body nu and xi, of each freedom its coordinate and speed, of others themselves
+    // directions: of each body nu and xi, of each degree of freedom its coordinate and velocity, of others themselves
     const int by_body = 12 * stamp.bodies, all = by_body + 2 * stamp.sources;
     for (int first = 0; first < all; first += W) {
       const int count = std::min(all - first, W);
@@ -433,7 +433,7 @@ struct NewtonAssembler {
       element(fronts.stamps[k], at);
   }
 
-  // ---- chords
+  // ---- loop constraints
 
   void fix_row(int constraint, int j) { work.fixed[fronts.labels[fronts.multipliers_of[constraint]].first + j] = 1; }
 
@@ -478,7 +478,7 @@ struct NewtonAssembler {
                   work.taps + fronts.taps[stamp.rows[end]].numbers, rate);
   }
 
-  // rows of the load of a chord and of its multipliers, by the motion of one of its ends
+  // rows of the load of a loop constraint and of its multipliers, by the motion of one of its ends
   void constraint_end(const LoopConstraintData &constraint, const Pair &pair, int body, double sign, const Vec &O, const double (*g)[6], double *P_load, double *P_rows,
                  LoopConstraintRate rate) {
     const int begin = rate == LoopConstraintRate::second ? 0 : at_xi;

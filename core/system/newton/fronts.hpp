@@ -46,7 +46,7 @@ template <class T> DALEMBERT_INLINE T inner(int n, const T *x, const T *y) {
 
 // ---- (1)
 
-// g1 and g2 of the freedoms of one body
+// g1 and g2 of the degrees of freedom of one body
 template <class T> struct Tied {
   T g1[6][6], g2[6][6];
   bool mixed; // else the numbers of the rates

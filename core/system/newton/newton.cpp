@@ -100,7 +100,7 @@ template <class T> static void stamp_front(const ModelData &m, const NewtonWorks
   }
 }
 
-// (2), (4): the column and row of the freedoms that move the body
+// (2), (4): the column and row of the degrees of freedom that move the body
 template <class T>
 static void joint_front(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, const Front<T> &front, int body, T *s) {
   const int n = front.data.moves;
@@ -209,8 +209,8 @@ template <class T> static bool eliminate(const Front<T> &front, int begin, int e
   return true;
 }
 
-// Rows of multipliers, after all else that leaves: their pivots by themselves are known now, and a part of these makes rows
-// that repeat others harmless. One that nothing moves is left out.
+// Rows of multipliers, after all else that leaves: their pivots by themselves are known now, and a part of these makes
+// rows that repeat others harmless. One that nothing moves is left out.
 template <class T> static void part_rows(const ModelData &m, const NewtonWorkspace &work, const Front<T> &front) {
   const std::int32_t *unknown = m.fronts.unknowns + front.data.unknown;
   for (int r = front.leaving - front.data.multipliers; r < front.leaving; ++r) {

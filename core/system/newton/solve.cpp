@@ -14,7 +14,7 @@ template <class T> static void carry_motion(const NewtonWorkspace &work, int bod
   }
 }
 
-// y += s_q dq + s_v dv + s_a da for one freedom
+// y += s_q dq + s_v dv + s_a da for one degree of freedom
 template <class T> static DALEMBERT_INLINE void add_column(const double *column, const T &dq, const T &dv, const T &da, T *y) {
   for (int a = 0; a < 6; ++a) {
     y[a] += column[12 + a] * dq + column[18 + a] * dv + column[a] * da;
