@@ -16,7 +16,7 @@ struct BoundModel;
 // Functions that laws are, and the callbacks: constant, shared by all calls.
 struct PythonCallbacks {
   struct Function {
-    nb::object callable;                             // or none:
+    nb::object callable;                               // or none:
     void (*plain)(const double *, double *) = nullptr; // compiled elsewhere
     int inputs = 0, outputs = 0;
   };
@@ -55,7 +55,8 @@ struct BoundConditions {
   std::vector<unsigned char> active; // empty: all
   PythonCallbacks code;
   nb::object answers; // a BoundAnswers, or none
-  std::vector<double> sides; // of switching functions: 0 where the motion slides, a branch or mixture that is held, or not a number; empty: none
+  // of switching functions: 0 where the motion slides, a branch or mixture that is held, or not a number; empty: none
+  std::vector<double> sides;
   double stabilization[2] = {0.0, 0.0};
   const BoundModel *owner = nullptr; // the model that they belong to
   Conditions plain;                  // what kernels take, without any code in Python
@@ -94,7 +95,8 @@ private:
     const PythonCallbacks::Function *function;
   };
   static void call(void *self, const double *in, double *out);
-  static bool call_python(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads);
+  static bool call_python(void *self, double t, const double *q, const double *v, const double *x, double *laws,
+                          double *tau, double *loads);
 
   const ModelData &model;
   const PythonCallbacks &code;

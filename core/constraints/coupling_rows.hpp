@@ -24,8 +24,8 @@ template <class T> struct CouplingRow {
 };
 
 // v may be null: then there is no bias
-template <class T>
-inline void coupling_row(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint, const T *q, const T *v, CouplingRow<T> &row) {
+template <class T> inline void coupling_row(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                            const T *q, const T *v, CouplingRow<T> &row) {
   const std::int32_t *dof = m.support + constraint.support;
   row.bias = row.drift = T(0.0);
   if (constraint.program < 0) {

@@ -19,9 +19,7 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // a point of a curve and derivatives by the parameter of its piece
-template <class T> struct CurvePoint {
-  Vec3<T> c, c1, c2, c3, c4;
-};
+template <class T> struct CurvePoint { Vec3<T> c, c1, c2, c3, c4; };
 
 // (1); beyond the end of an open curve, where the end itself is nearest, the curve counts as straight
 CurvePoint<double> nearest_to(const ModelData &m, const CurveData &curve, const Vec3<double> &p);

@@ -13,10 +13,12 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T>
-inline void rows_custom(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
+template <class T> inline void rows_custom(const ModelData &model, Workspace<T> &ws,
+                                           const LoopConstraintData &constraint, const RelativeMotion<T> &m,
+                                           LoopConstraintRows<T> &rows) {
   const Mat3<T> &R = m.R;
-  const T in[19] = {m.p.x, m.p.y, m.p.z, R.xx, R.xy, R.xz, R.yx, R.yy, R.yz, R.zx, R.zy, R.zz, ws.t, m.w.x, m.w.y, m.w.z, m.v.x, m.v.y, m.v.z};
+  const T in[19] = {m.p.x, m.p.y, m.p.z, R.xx,  R.xy,  R.xz,  R.yx,  R.yy,  R.yz, R.zx,
+                    R.zy,  R.zz,  ws.t,  m.w.x, m.w.y, m.w.z, m.v.x, m.v.y, m.v.z};
   T out[6 * 8], bias[6];
   const ProgramTable &joints = model.joints;
   run_program(model, joints, joints.programs[constraint.program], in, ws.joint_values, out);

@@ -35,11 +35,11 @@ namespace dalembert::DALEMBERT_ISA {
 
 constexpr int max_inner = 24;
 
-template <class T>
-void rows_chain(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows);
+template <class T> void rows_chain(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                   const RelativeMotion<T> &m, LoopConstraintRows<T> &rows);
 
 // the face of a custom joint that closes a loop
-template <class T>
-void face_of_custom(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, JointMotion<T> &joint_motion);
+template <class T> void face_of_custom(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                       const RelativeMotion<T> &m, JointMotion<T> &joint_motion);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -46,20 +46,23 @@ namespace dalembert::DALEMBERT_ISA {
 template <class T> Factored factor_rows(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *marks);
 
 // The same with the factors of the trees at q.
-template <class T> Factored factor_loops(const ModelData &m, LoopWorkspace<T> &work, const T *q, const unsigned char *marks);
+template <class T>
+Factored factor_loops(const ModelData &m, LoopWorkspace<T> &work, const T *q, const unsigned char *marks);
 
 // a and lambda from rhs = -(P a + gamma), by (1) or (2), each lane by its own; both are added to
-template <class T> void solve_rows(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored, T *a, T *lambda);
+template <class T>
+void solve_rows(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored, T *a, T *lambda);
 
 // What (3) adds to a and lambda, where inertia is lent; NaN where nothing else resists.
-template <class T>
-void correct_for_regularization(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored, const unsigned char *given, T *a, T *lambda);
+template <class T> void correct_for_regularization(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored,
+                                                   const unsigned char *given, T *a, T *lambda);
 
 // Accelerations a of the open system, after finish_forward, become those of the closed one; per row, lambda. Before it,
 // evaluate_loop_constraints has left values, leverage and opening, and P' v and what laws demand stand in work.gamma.
 // given: marks of degrees of freedom whose acceleration is prescribed: they do not respond to the multipliers (Sol
 // 1983, (6.3.7)). Returns the lanes that have to be done by themselves; none for numbers.
-template <class T> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *given, T *a, T *lambda);
+template <class T>
+unsigned solve_multipliers(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *given, T *a, T *lambda);
 
 // The factors that solve_multipliers has used last, for more right-hand sides at the same state.
 Factored factored_last(const LoopWorkspace<double> &work);

@@ -129,7 +129,8 @@ template <class T> inline int orthogonalize(const ModelData &m, LoopWorkspace<T>
 }
 
 // (2): a and lambda from rhs = -(P a + gamma)
-template <class T> inline void correct_orthogonally(const ModelData &m, LoopWorkspace<T> &work, int rank, T *a, T *lambda) {
+template <class T>
+inline void correct_orthogonally(const ModelData &m, LoopWorkspace<T> &work, int rank, T *a, T *lambda) {
   const std::ptrdiff_t n = m.nc, nv = m.nv;
   const OrthogonalWorkspace<T> &o = work.orthogonal;
   const T nothing(0.0), one(1.0);

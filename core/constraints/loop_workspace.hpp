@@ -55,21 +55,22 @@ template <class T> struct LoopWorkspace {
   Workspace<T> ws;
   Side<Pack> side;
   Pack *x;
-  T *values;        // blocks of P
-  T *response;      // blocks of Y: for each loop constraint, rows by the degrees of freedom of its trees
-  T *gamma;         // nc
-  T *leverage;      // nc: see LoopConstraintOutputs
-  T *drift;         // nc: see LoopConstraintOutputs
-  T *rhs;           // nc: -(P a_0 + gamma)
-  T *D;             // the envelope, then L
-  T *d;             // nc: reciprocal pivots
-  T *y;             // nc
+  T *values;   // blocks of P
+  T *response; // blocks of Y: for each loop constraint, rows by the degrees of freedom of its trees
+  T *gamma;    // nc
+  T *leverage; // nc: see LoopConstraintOutputs
+  T *drift;    // nc: see LoopConstraintOutputs
+  T *rhs;      // nc: -(P a_0 + gamma)
+  T *D;        // the envelope, then L
+  T *d;        // nc: reciprocal pivots
+  T *y;        // nc
   OrthogonalWorkspace<T> orthogonal;
-  T *kept;          // nv + nc: of packs, what lanes in an envelope have got
-  T *change;        // nv, where inertia is lent: what taking it back changes
-  Factored *last;   // how rows were taken last
+  T *kept;        // nv + nc: of packs, what lanes in an envelope have got
+  T *change;      // nv, where inertia is lent: what taking it back changes
+  Factored *last; // how rows were taken last
   T opening;
-  T min_pivot;        // smallest pivot met, as a part of its diagonal, or square of a leverage; to be set back by the caller
+  // smallest pivot met, as a part of its diagonal, or square of a leverage; to be set back by the caller
+  T min_pivot;
 };
 
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, LoopWorkspace<T> &work);
@@ -78,7 +79,8 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Loop
 struct TreeReach {
   int begin, end, offset, root;
 };
-template <class F> DALEMBERT_INLINE void for_each_tree(const ModelData &m, const LoopConstraintData &constraint, F &&f) {
+template <class F>
+DALEMBERT_INLINE void for_each_tree(const ModelData &m, const LoopConstraintData &constraint, F &&f) {
   int offset = 0;
   for (int k = constraint.tree; k < constraint.tree + constraint.trees; ++k) {
     const BodyData &root = m.bodies[m.tree[k]];
@@ -95,7 +97,8 @@ DALEMBERT_INLINE int reach_size(const ModelData &m, const LoopConstraintData &co
 // Takes rows of a loop constraint through its trees, as many at once as go: calls inward(tree) for each of the trees
 // with the rows spread over work.x, then done(tree, lane, row) for each row and tree.
 template <class T, class Wanted, class Carry, class Done>
-inline void carry_rows(const ModelData &m, LoopWorkspace<T> &work, const LoopConstraintData &constraint, Wanted &&wanted, Carry &&carry, Done &&done) {
+inline void carry_rows(const ModelData &m, LoopWorkspace<T> &work, const LoopConstraintData &constraint,
+                       Wanted &&wanted, Carry &&carry, Done &&done) {
   constexpr int most = rows_at_once<T>;
   const T *block = work.values + constraint.values;
   int rows[W], count = 0;
@@ -139,7 +142,8 @@ template <class T> DALEMBERT_INLINE T carried(const Pack &x, int l) {
 }
 
 // Y of one loop constraint: of its lean rows, or of all
-template <class T> inline void respond(const ModelData &m, LoopWorkspace<T> &work, const LoopConstraintData &constraint, const unsigned char *given, bool lean) {
+template <class T> inline void respond(const ModelData &m, LoopWorkspace<T> &work, const LoopConstraintData &constraint,
+                                       const unsigned char *given, bool lean) {
   const int size = reach_size(m, constraint);
   T *Y = work.response + constraint.reach;
   carry_rows(
@@ -152,8 +156,8 @@ template <class T> inline void respond(const ModelData &m, LoopWorkspace<T> &wor
 }
 
 // row i of P (loop constraint c) times column j of Y (loop constraint e)
-template <class T>
-inline T coupling(const ModelData &m, const T *values, const T *response, const LoopConstraintData &c, int i, const LoopConstraintData &e, int j) {
+template <class T> inline T coupling(const ModelData &m, const T *values, const T *response,
+                                     const LoopConstraintData &c, int i, const LoopConstraintData &e, int j) {
   const T *row = values + c.values + i * c.supports, *Y = response + e.reach + j * reach_size(m, e);
   T sum(0.0);
   TreeReach r{0, 0, 0, 0};

@@ -21,9 +21,7 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // what a law gives: its force, what it stores, and the rate of that
-template <class T> struct Answer {
-  T force, energy, rate;
-};
+template <class T> struct Answer { T force, energy, rate; };
 
 // (1): stiffness, damping, rest
 template <class T> DALEMBERT_INLINE Answer<T> linear_law(const T *in) {
@@ -41,7 +39,8 @@ template <class T> DALEMBERT_INLINE Answer<T> limits_law(const T *in, const LawB
   const T depth = select(below, lower - s, select(above, upper - s, zero));
   const T damping = select(below, in[6], select(above, in[6], zero));
   const T elastic = in[5] * depth, whole = elastic - damping * rate;
-  const T push = select(below, select(less(whole, zero), zero, whole), select(above, select(less(zero, whole), zero, whole), zero));
+  const T push = select(below, select(less(whole, zero), zero, whole),
+                        select(above, select(less(zero, whole), zero, whole), zero));
   return {push, 0.5 * (elastic * depth), -(elastic * rate)};
 }
 
@@ -57,7 +56,8 @@ template <class T> DALEMBERT_INLINE T dry_one(const T &F, const T &rate, const T
 }
 
 // (4) of several: frictions F
-template <class T> inline void vector_friction_law(int n, const T *F, const T *rate, const T *mode, const T &slip, T *force) {
+template <class T>
+inline void vector_friction_law(int n, const T *F, const T *rate, const T *mode, const T &slip, T *force) {
   const T zero(0.0), one(1.0);
   const auto free = less(mode[0], T(1.5));
   T p[max_ports], square = zero, largest = zero, given = zero;

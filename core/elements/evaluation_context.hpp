@@ -16,13 +16,13 @@ template <class T> struct EvaluationContext {
   T *values = nullptr;       // space for programs
   double *numbers = nullptr; // the same for numbers
   const Functions *functions = nullptr;
-  T *signals = nullptr;      // of elements
+  T *signals = nullptr;        // of elements
   const T *feedback = nullptr; // loads that connections transmit
-  const T *inputs = nullptr; // in place of the laws that they come from; null: those laws
-  const T *control = nullptr; // nv: joint forces from outside that actuators give; null: none
-  T *asked = nullptr;        // ModelData::actuator_count: demand on the actuators at each bounded joint, all together
-  LawBranches<T> branches{};    // of all elements
-  const T *varied = nullptr; // parameters with slopes, in place of `parameters`; null: these are constant
+  const T *inputs = nullptr;   // in place of the laws that they come from; null: those laws
+  const T *control = nullptr;  // nv: joint forces from outside that actuators give; null: none
+  T *asked = nullptr;          // ModelData::actuator_count: demand on the actuators at each bounded joint, all together
+  LawBranches<T> branches{};   // of all elements
+  const T *varied = nullptr;   // parameters with slopes, in place of `parameters`; null: these are constant
 };
 
 // parameter k; in a pack, that of each lane

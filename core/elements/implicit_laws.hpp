@@ -17,7 +17,7 @@ DALEMBERT_INLINE int first_residual(const ElementData &e) { return e.measures + 
 
 // What a law with unknowns, which follow the n inputs, gives beside them; NaN where there is no solution. last: as in
 // run_program
-template <class T>
-void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values, double *numbers, T *outputs, ProgramPart last);
+template <class T> void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values, double *numbers,
+                                  T *outputs, ProgramPart last);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -16,12 +16,14 @@ namespace dalembert::DALEMBERT_ISA {
 
 constexpr int max_mixed = 64; // switching functions of an element whose branches may be mixed
 
-inline bool is_mixed(const SwitchingFunctionData &function, double side) { return !function.whole && side == side && side != -1.0 && side != 1.0; }
+inline bool is_mixed(const SwitchingFunctionData &function, double side) {
+  return !function.whole && side == side && side != -1.0 && side != 1.0;
+}
 
 template <class T> struct LawBranches {
   const double *held = nullptr; // of each switching function; null: none are held
-  std::ptrdiff_t stride = 0;      // of packs: numbers between the held of one lane and the next
-  T *margins = nullptr;          // where the numbers that decide are left; null: not wanted
+  std::ptrdiff_t stride = 0;    // of packs: numbers between the held of one lane and the next
+  T *margins = nullptr;         // where the numbers that decide are left; null: not wanted
 
   // the switching function's number, or, where a side is held, that
   T switching_value(int k, const T &margin) const {

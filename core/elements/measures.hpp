@@ -28,17 +28,20 @@ template <class T> struct Measured {
   Motion<T> effort;  // of a cut joint: [moment; force] on B per unit of effort, axes of the world
 };
 
-template <class T> inline void measure_cut_joint(const ModelData &m, Workspace<T> &ws, const PortData &port, Measured<T> &now) {
+template <class T>
+inline void measure_cut_joint(const ModelData &m, Workspace<T> &ws, const PortData &port, Measured<T> &now) {
   const LoopConstraintData &constraint = m.loop_constraints[port.constraint];
   const LoopConstraintPose<T> place = loop_constraint_pose(m, ws, constraint);
   JointMotion<T> joint_motion;
   loop_joint_motion(m, ws, constraint, place.relative, joint_motion);
-  now.s[0] = constraint.nq == constraint.nv ? joint_motion.q[port.part] : T(0.0); // an attitude: its velocities have no coordinates of their own
+  // an attitude: its velocities have no coordinates of their own
+  now.s[0] = constraint.nq == constraint.nv ? joint_motion.q[port.part] : T(0.0);
   now.rate[0] = face_speed(joint_motion, place.relative, port.part);
   now.effort = {mul(place.A.R, joint_motion.D[port.part].w), mul(place.A.R, joint_motion.D[port.part].v)};
 }
 
-template <class T, class P> inline void measure_velocity(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now) {
+template <class T, class P>
+inline void measure_velocity(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now) {
   const Pose<T> &X = ws.X_W[port.body_b];
   const Vec3<T> p_B = lift<T>(as_vec(numbers.p_FB));
   Vec3<T> v = point_velocity(ws, port.body_b, p_B), w = mul(X.R, ws.w[port.body_b]);
@@ -52,8 +55,8 @@ template <class T, class P> inline void measure_velocity(const Workspace<T> &ws,
   now.rate[0] = v.x, now.rate[1] = v.y, now.rate[2] = v.z, now.rate[3] = w.x, now.rate[4] = w.y, now.rate[5] = w.z;
 }
 
-template <class T, class P>
-inline void measure_between(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now, bool turns) {
+template <class T, class P> inline void measure_between(const Workspace<T> &ws, const PortData &port, const P &numbers,
+                                                        Measured<T> &now, bool turns) {
   const Vec3<T> p_A = lift<T>(as_vec(numbers.p_FA)), p_B = lift<T>(as_vec(numbers.p_FB));
   now.point = point_in_world(ws, port.body_b, p_B);
   const bool still = !port.body_a; // A is on ground
@@ -90,8 +93,8 @@ inline void measure_between(const Workspace<T> &ws, const PortData &port, const 
 }
 
 // turns: the rotation vector of a pose is wanted
-template <class T>
-DALEMBERT_INLINE void measure(const ModelData &m, Workspace<T> &ws, const PortData &port, const T *q, const T *v, Measured<T> &now, bool turns) {
+template <class T> DALEMBERT_INLINE void measure(const ModelData &m, Workspace<T> &ws, const PortData &port, const T *q,
+                                                 const T *v, Measured<T> &now, bool turns) {
   if (port.measure != Measure::joint) {
     table_entry<T>(m, port, [&](const auto &numbers) {
       if (port.measure >= Measure::load_world)
@@ -115,8 +118,8 @@ template <class T> DALEMBERT_INLINE Load<T> at_origin(const Vec3<T> &p, const Ve
 // [moment n; force f] on body_b at its point p_B, which is there in the world, world axes, and the opposite on body_a
 // at the same point in space: calls push(body, load in F), not for ground
 template <class T, class ApplyForce>
-inline void apply_force_pair(const Workspace<T> &ws, int body_a, int body_b, const Vec3<T> &p_B, const Vec3<T> &point, const Vec3<T> &n,
-                      const Vec3<T> &f, ApplyForce &&apply_force) {
+inline void apply_force_pair(const Workspace<T> &ws, int body_a, int body_b, const Vec3<T> &p_B, const Vec3<T> &point,
+                             const Vec3<T> &n, const Vec3<T> &f, ApplyForce &&apply_force) {
   const Pose<T> &A = ws.X_W[body_a], &B = ws.X_W[body_b];
   if (body_b)
     apply_force(body_b, at_origin(p_B, mul_t(B.R, n), mul_t(B.R, f)));

@@ -38,7 +38,8 @@ template <class T> inline void put_inertia(const ArticulatedInertia<T> &I, T *to
 }
 
 // columns of W and blocks of C for node i, which hands over inertia I
-template <class T> inline void hand_over_low_rank(const ModelData &m, Workspace<T> &ws, const ArticulatedInertia<T> &I, int i) {
+template <class T>
+inline void hand_over_low_rank(const ModelData &m, Workspace<T> &ws, const ArticulatedInertia<T> &I, int i) {
   const BodyData &b = m.bodies[i];
   if (b.last == i)
     return; // it carries nothing
@@ -64,7 +65,8 @@ template <class T> inline void start_low_rank(const ModelData &m, Workspace<T> &
 }
 
 // the last twelve columns, where the frame moves with the modes: H U^T + U H^T + H I H^T; U becomes U + I H
-template <class T> inline void complete_low_rank(const ModelData &m, Workspace<T> &ws, const ArticulatedInertia<T> &I, int i) {
+template <class T>
+inline void complete_low_rank(const ModelData &m, Workspace<T> &ws, const ArticulatedInertia<T> &I, int i) {
   const BodyData &b = m.bodies[i];
   if (!b.moves)
     return;
@@ -141,8 +143,8 @@ template <class T, class R> inline void reduce_low_rank(int n, int r, const T *W
 }
 
 // a = L^-T D^-1 (y - z A)
-template <class T, class R>
-inline void back_substitute_low_rank(int n, int r, const Pivot<T> *pivot, const T *W, const R *y, const Motion<R> &A, R *a) {
+template <class T, class R> inline void back_substitute_low_rank(int n, int r, const Pivot<T> *pivot, const T *W,
+                                                                 const R *y, const Motion<R> &A, R *a) {
   const T *Z = W + std::ptrdiff_t(n) * r;
   R sum[max_low_rank];
   for (int c = 0; c < r; ++c)

@@ -16,8 +16,8 @@ namespace dalembert::geometry {
 struct Convex {
   const double *points; // count x 3, or null for a cylinder
   int count;
-  double half, across;  // half length and radius of a cylinder
-  double radius;        // by which it is grown
+  double half, across; // half length and radius of a cylinder
+  double radius;       // by which it is grown
 };
 
 // rotation (9), position (3)
@@ -27,7 +27,7 @@ struct Placed {
 };
 
 struct Nearest {
-  double distance;        // zero where they overlap
+  double distance;            // zero where they overlap
   double first[3], second[3]; // nearest points of either
 };
 

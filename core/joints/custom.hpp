@@ -16,10 +16,12 @@ namespace dalembert::DALEMBERT_ISA {
 constexpr int pose_outputs = 12;
 
 template <class T> DALEMBERT_INLINE Vec3<T> vec_of(const T *x) { return {x[0], x[1], x[2]}; }
-template <class T> DALEMBERT_INLINE Mat3<T> mat_of(const T *x) { return {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]}; }
+template <class T> DALEMBERT_INLINE Mat3<T> mat_of(const T *x) {
+  return {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]};
+}
 
-template <class T, class B>
-inline void custom_position(const ModelData &m, Workspace<T> &ws, const BodyData &b, const B &numbers, const T *q, Pose<T> &X, Motion<T> *H) {
+template <class T, class B> inline void custom_position(const ModelData &m, Workspace<T> &ws, const BodyData &b,
+                                                        const B &numbers, const T *q, Pose<T> &X, Motion<T> *H) {
   T out[pose_outputs + 36];
   run_program(m, m.joints, m.joints.programs[b.program], q, ws.joint_values, out);
   const Mat3<T> R = lift<T>(as_mat(numbers.R_PJ));

@@ -14,7 +14,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-using JointLibrary = Types<Fixed, Revolute, Prismatic, Screw, Cylindrical, Universal<false>, Universal<true>, Planar<false>, Planar<true>,
-                           Spherical<false>, Spherical<true>, Free<false>, Free<true>>;
+using JointLibrary = Types<Fixed, Revolute, Prismatic, Screw, Cylindrical, Universal<false>, Universal<true>,
+                           Planar<false>, Planar<true>, Spherical<false>, Spherical<true>, Free<false>, Free<true>>;
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -10,12 +10,12 @@ constexpr int max_failures = 8;
 
 struct DescentWorkspace {
   IkWorkspace<Pack> rows;
-  Pack *q, *trial;               // nq
-  Pack *r, *J, *r_trial, *J_trial; // m, m x n
-  Pack *shift;                     // m
+  Pack *q, *trial;                    // nq
+  Pack *r, *J, *r_trial, *J_trial;    // m, m x n
+  Pack *shift;                        // m
   Pack *g, *x, *least, *most, *bound; // n; bound: one where a coordinate has no part in a step
-  Pack *H, *A, *y;               // n x n, n x n, n
-  Pack *step;                    // nv
+  Pack *H, *A, *y;                    // n x n, n x n, n
+  Pack *step;                         // nv
 };
 
 std::size_t lay_out(const ModelData &m, const IkProblem &problem, std::byte *start, DescentWorkspace &work) {
@@ -136,7 +136,8 @@ Pack bounded_step(int n, DescentWorkspace &work, const Pack &mu) {
     if (!bits(less(Pack(0.5), again)))
       break;
     for (int k = 0; k < n; ++k) {
-      const Pack held = select(less(work.x[k], work.least[k]), work.least[k], select(less(work.most[k], work.x[k]), work.most[k], work.x[k]));
+      const Pack held = select(less(work.x[k], work.least[k]), work.least[k],
+                               select(less(work.most[k], work.x[k]), work.most[k], work.x[k]));
       work.x[k] = select(less(Pack(0.5), again), held, work.x[k]);
     }
     const Pack fine = solve_free(n, work, mu);
@@ -145,7 +146,8 @@ Pack bounded_step(int n, DescentWorkspace &work, const Pack &mu) {
     sound = select(less(Pack(0.5), again), sound * fine, sound);
   }
   for (int k = 0; k < n; ++k)
-    work.x[k] = select(less(work.x[k], work.least[k]), work.least[k], select(less(work.most[k], work.x[k]), work.most[k], work.x[k]));
+    work.x[k] = select(less(work.x[k], work.least[k]), work.least[k],
+                       select(less(work.most[k], work.x[k]), work.most[k], work.x[k]));
   return sound;
 }
 
@@ -300,7 +302,8 @@ std::size_t bytes_reach(const ModelData &m, const IkProblem &problem) {
   return lay_out(m, problem, nullptr, work);
 }
 
-void rows_of_reach(const ModelData &m, std::byte *memory, const IkProblem &problem, const IkRows &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
+void rows_of_reach(const ModelData &m, std::byte *memory, const IkProblem &problem, const IkRows &call,
+                   std::ptrdiff_t begin, std::ptrdiff_t end) {
   DescentWorkspace work;
   lay_out(m, problem, memory, work);
   const std::ptrdiff_t rows = problem.rows(), block = rows * problem.columns;

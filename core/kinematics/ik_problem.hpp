@@ -34,7 +34,8 @@ struct IkTarget {
   std::int32_t letters[3]; // axes of three turns, each about the axes that those before have turned
   bool backwards;          // angles come in the opposite order: about fixed axes
   double axis[3], scale;
-  const double *wanted, *meant; // numbers() and three per target, or the same for all; meant: one where a row is not free
+  // numbers() and three per target, or the same for all; meant: one where a row is not free
+  const double *wanted, *meant;
   std::ptrdiff_t wanted_stride, meant_stride;
   int numbers() const { return kind == GoalKind::rotation ? 9 : 3; }
 };
@@ -53,11 +54,12 @@ struct IkProblem {
   const CutJointLimit *cut;
   const IkTarget *goal;
   const IkContext *view;
-  const std::int32_t *column, *place; // velocities that may move; where their coordinates stand, -1 where they have none
-  const double *metric;               // D
-  const double *lower, *upper;        // of columns
-  const double *per_unit;             // of columns: rad, or characteristic lengths, in a unit of x
-  const double *tolerance;            // of rows
+  // velocities that may move; where their coordinates stand, -1 where they have none
+  const std::int32_t *column, *place;
+  const double *metric;        // D
+  const double *lower, *upper; // of columns
+  const double *per_unit;      // of columns: rad, or characteristic lengths, in a unit of x
+  const double *tolerance;     // of rows
   int rows() const { return closures + limits + 3 * goals; }
   int hard() const { return closures + limits; }
 };
@@ -75,7 +77,7 @@ struct DescentCall {
   const double *shift;
   std::ptrdiff_t shift_stride;
   std::int32_t iterations, patience; // one that does not come nearer by a fifth within as many steps is left
-  double *q, *r, *gradient;              // nq: starts, then ends; m; columns: gradient by x of what is made small
+  double *q, *r, *gradient;          // nq: starts, then ends; m; columns: gradient by x of what is made small
   unsigned char *done;
   std::int64_t *steps;
   std::ptrdiff_t (*next)(void *self); // number of the next start, or -1

@@ -52,26 +52,27 @@ enum class SweepStatus : std::int32_t {
 struct SweepCall {
   const double *times;
   std::ptrdiff_t count;
-  double *q, *v, *a, *jerk; // count rows; q holds the first position on entry (all of them if they are `placed`); jerk may be null
-  double *slack;            // count: smallest pivot as a part of the largest; zero at singular positions
-  bool placed;              // positions are given: rates only
+  // count rows; q holds the first position on entry (all of them if they are `placed`); jerk may be null
+  double *q, *v, *a, *jerk;
+  double *slack; // count: smallest pivot as a part of the largest; zero at singular positions
+  bool placed;   // positions are given: rates only
   // last position that was reached, and its time; steps between times, and corrections
   double t_last;
   double *q_last, *v_last;
   std::int64_t steps = 0, corrections = 0, crossings = 0;
-  std::int64_t most;           // steps from one time to the next
-  std::ptrdiff_t done = 0;     // rows
+  std::int64_t most;       // steps from one time to the next
+  std::ptrdiff_t done = 0; // rows
   Stop stop{};
 };
 
 namespace kinematics {
 
 constexpr int max_corrections = 20;
-constexpr double settled = 1e-17;  // what is left after a correction, about its square by the slack, that is rounding
+constexpr double settled = 1e-17; // what is left after a correction, about its square by the slack, that is rounding
 constexpr double part_of_way = 0.2, part_of_error = 0.05; // that a correction, and (3), may be of the way
-constexpr double crossing = 1e-5;  // slack, as a part of the largest, below which branches cross
-constexpr double near = 1e-3;      // way into a crossing that a prediction may lead
-constexpr double shortest = 1e-12; // part of the way from one time to the next
+constexpr double crossing = 1e-5;                         // slack, as a part of the largest, below which branches cross
+constexpr double near = 1e-3;                             // way into a crossing that a prediction may lead
+constexpr double shortest = 1e-12;                        // part of the way from one time to the next
 
 struct Point {
   double t;
@@ -86,9 +87,10 @@ struct SweepWorkspace {
   std::int32_t *unknown;
   int count; // of unknown
   Point here, next, before;
-  bool known_before, regular;    // whether `before` leads smoothly to `here`; whether `here` is no crossing
-  unsigned char *signs, *others; // count: of pivots at `here`, for the choice of rows that `choice` numbers; space for others
-  int choice;                    // 0: none is known, as in a crossing
+  bool known_before, regular; // whether `before` leads smoothly to `here`; whether `here` is no crossing
+  // count: of pivots at `here`, for the choice of rows that `choice` numbers; space for others
+  unsigned char *signs, *others;
+  int choice; // 0: none is known, as in a crossing
 };
 
 template <class Form> std::size_t lay_out(Form &form, std::byte *base, SweepWorkspace &work) {
@@ -124,7 +126,8 @@ template <class Form> void scale_matrix(Form &form, SweepWorkspace &work, bool a
   for (int i = 0; i < form.rows; ++i) {
     const double scale = form.row_scale[i] != 0.0 ? form.row_scale[i] : all ? 1.0 : 0.0;
     for (int k = 0; k < work.count; ++k)
-      work.A[std::ptrdiff_t(i) * work.count + k] = scale * form.column_scale[work.unknown[k]] * work.J[std::ptrdiff_t(i) * form.nv + work.unknown[k]];
+      work.A[std::ptrdiff_t(i) * work.count + k] =
+          scale * form.column_scale[work.unknown[k]] * work.J[std::ptrdiff_t(i) * form.nv + work.unknown[k]];
   }
 }
 template <class Form> void take_matrix(Form &form, SweepWorkspace &work, bool all) {
@@ -143,7 +146,8 @@ template <class Form> double length(Form &form, const double *step) {
 }
 
 // Newton's corrections of q, laws having been looked at; corrected: how far they led. Leaves J and its factors at q.
-template <class Form> bool correct(Form &form, SweepWorkspace &work, double *q, double floor, double &corrected, std::int64_t &count) {
+template <class Form>
+bool correct(Form &form, SweepWorkspace &work, double *q, double floor, double &corrected, std::int64_t &count) {
   corrected = 0.0;
   double before = 1e300;
   bool last = false;
@@ -338,7 +342,8 @@ inline void advance(SweepWorkspace &work, bool first) {
   std::swap(work.here, work.next);
 }
 
-template <class Form> void record(Form &form, SweepWorkspace &work, const Point &at, SweepCall &call, std::ptrdiff_t row) {
+template <class Form>
+void record(Form &form, SweepWorkspace &work, const Point &at, SweepCall &call, std::ptrdiff_t row) {
   for (int k = 0; k < form.nq; ++k)
     call.q[row * form.nq + k] = call.q_last[k] = at.q[k];
   for (int f = 0; f < form.nv; ++f) {
@@ -360,7 +365,8 @@ template <class Form> bool jerk(Form &form, SweepWorkspace &work, const Point &a
 }
 
 // the first position of a sweep, or one that is given
-template <class Form> SweepStatus begin(Form &form, SweepWorkspace &work, double t, const double *q, double floor, SweepCall &call) {
+template <class Form>
+SweepStatus begin(Form &form, SweepWorkspace &work, double t, const double *q, double floor, SweepCall &call) {
   Point &at = work.next;
   at.t = t;
   if (!form.look(t))
@@ -436,7 +442,9 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::SweepWorkspace &
       }
       part *= 0.5;
       if (part < shortest || !(std::fabs(part * whole) > 1e-15 * std::fabs(call.times[row])))
-        return outcome == SweepOutcome::contradicted ? SweepStatus::contradicted : outcome == SweepOutcome::too_long ? SweepStatus::far : SweepStatus::ended;
+        return outcome == SweepOutcome::contradicted ? SweepStatus::contradicted
+               : outcome == SweepOutcome::too_long   ? SweepStatus::far
+                                                     : SweepStatus::ended;
     }
     if (!finish(row))
       return SweepStatus::host;

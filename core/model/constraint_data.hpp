@@ -34,19 +34,21 @@ struct LoopConstraintData {
   double R_FM[9];          // axes of the user's second marker in F of body_b
   double parameter;        // screw: advance per radian, m; a length, an angle or its cosine, a radius, an offset
   LoopConstraintForm form;
-  std::int32_t kind;       // of a joint or constraint of the library: its number there
+  std::int32_t kind; // of a joint or constraint of the library: its number there
   std::int32_t body_a, body_b;
-  std::int32_t curve;      // its place in ModelData::curves, for those that have one
-  std::int32_t program;    // custom, chain, coupling: its first program among ModelData::joints; of constant couplings -1
+  std::int32_t curve; // its place in ModelData::curves, for those that have one
+  // custom, chain, coupling: its first program among ModelData::joints; of constant couplings -1
+  std::int32_t program;
   std::int32_t inner, start, starts; // chain: number of inner coordinates; sets of them to search from, and how many
-  std::int32_t row, rows;  // its rows among the constraint rows
-  std::int32_t kept;       // of joints in a plane: bits of the rows that close the loop there; 0: all of them
-  std::int32_t held;       // the last rows of a joint, one for each velocity, hold its coordinates while it sticks; 0: it has none
+  std::int32_t row, rows;            // its rows among the constraint rows
+  std::int32_t kept;                 // of joints in a plane: bits of the rows that close the loop there; 0: all of them
+  // the last rows of a joint, one for each velocity, hold its coordinates while it sticks; 0: it has none
+  std::int32_t held;
   std::int32_t q, nq, v, nv; // of joints: its coordinates and velocities among those of all cut joints, and how many
-  std::int32_t meet;       // flexible body between two nodes of which the ways to its ends part, or 0
+  std::int32_t meet;         // flexible body between two nodes of which the ways to its ends part, or 0
   std::int32_t support, supports; // where its degrees of freedom stand in ModelData::support, and how many
-  std::int32_t tree, trees; // where the trees it touches stand in ModelData::tree, and how many
-  std::int64_t reach, values; // offsets of its block in the response and in the Jacobian values
+  std::int32_t tree, trees;       // where the trees it touches stand in ModelData::tree, and how many
+  std::int64_t reach, values;     // offsets of its block in the response and in the Jacobian values
 };
 
 // a joint coordinate that a coupling couples, with its coefficient
@@ -58,10 +60,10 @@ struct CouplingTermData {
 // constraint rows in an order of elimination, and the envelope of their coupling matrix
 struct RowElimination {
   std::int32_t count;
-  const std::int32_t *row;          // constraint row at each place
-  const std::int32_t *constraint;        // the loop constraint it belongs to
-  const std::int32_t *first;        // first place that each place is coupled with
-  const std::int64_t *start;        // where each place's numbers begin in the envelope; count + 1
+  const std::int32_t *row;        // constraint row at each place
+  const std::int32_t *constraint; // the loop constraint it belongs to
+  const std::int32_t *first;      // first place that each place is coupled with
+  const std::int64_t *start;      // where each place's numbers begin in the envelope; count + 1
 };
 
 } // namespace dalembert

@@ -15,10 +15,10 @@ struct PortData {
   double R_FA[9], p_FA[3], R_FB[9], p_FB[3];
   Measure measure;
   std::int32_t body_a, body_b;
-  std::int32_t dof, coordinate; // of a joint of a tree; a degree of freedom of an attitude has no coordinate (-1)
-  std::int32_t constraint, part;         // of a cut joint: the loop constraint, and which of its velocities; else -1
-  std::int32_t actuator;            // at a joint: from 1, whose bound what it gives counts to; 0: none
-  std::int32_t turns;               // of a pose: the law of its element takes the rotation vector
+  std::int32_t dof, coordinate;  // of a joint of a tree; a degree of freedom of an attitude has no coordinate (-1)
+  std::int32_t constraint, part; // of a cut joint: the loop constraint, and which of its velocities; else -1
+  std::int32_t actuator;         // at a joint: from 1, whose bound what it gives counts to; 0: none
+  std::int32_t turns;            // of a pose: the law of its element takes the rotation vector
 };
 
 // what actuators can give together at a velocity of a joint
@@ -65,17 +65,18 @@ enum class LawForm : std::int32_t {
 struct ElementData {
   std::int32_t port, ports, measures;
   LawForm form;
-  std::int32_t law;                 // number of its program or function
+  std::int32_t law; // number of its program or function
   std::int32_t parameter, parameters;
   std::int32_t state, states;
   std::int32_t input, inputs;
   std::int32_t signal, signals;
   std::int32_t unknowns;
-  std::int32_t active;              // what it does not store counts as brought from outside, not as lost
-  std::int32_t measured;            // where its measures stand among those of all elements
-  std::int32_t quiet;               // gives signals that nothing else takes: evaluated for the record only
-  std::int32_t bounded;             // some port is that of an actuator
-  std::int32_t first_switching, switching_functions; // where its law changes branches: places in ModelData::switching functions
+  std::int32_t active;   // what it does not store counts as brought from outside, not as lost
+  std::int32_t measured; // where its measures stand among those of all elements
+  std::int32_t quiet;    // gives signals that nothing else takes: evaluated for the record only
+  std::int32_t bounded;  // some port is that of an actuator
+  // where its law changes branches: places in ModelData::switching functions
+  std::int32_t first_switching, switching_functions;
 };
 // A switching function: a number of a law at which that changes branches, where the number passes zero, or any of many
 // levels: whole numbers, or the breaks of a table.
@@ -83,9 +84,11 @@ struct SwitchingFunctionData {
   std::int32_t element;
   std::int32_t whole;       // it has levels
   std::int32_t table, axis; // whose breaks are the levels, and along which variable; table -1: whole numbers
-  std::int32_t followed;    // no branch is held, because it would have no slope at its end; the monitor looks at it all the same
+  // no branch is held, because it would have no slope at its end; the monitor looks at it all the same
+  std::int32_t followed;
 };
-constexpr std::int32_t follow_branch = 1 << 20; // added to the size of Instruction::branch by the description: `followed`
+// added to the size of Instruction::branch by the description: `followed`
+constexpr std::int32_t follow_branch = 1 << 20;
 
 // An element that the monitor of switching functions looks at (system/switching.hpp): it has some, or gives signals to
 // one that has.
@@ -99,14 +102,15 @@ constexpr int max_law_inputs = 192, max_law_outputs = 768, max_ports = 8, max_un
 // a prescribed coordinate of a joint, attitude (and place) of a joint, or constraint row
 struct DriveData {
   double offset;
-  std::int32_t row;        // constraint row, or -1
+  std::int32_t row;             // constraint row, or -1
   std::int32_t dof, coordinate; // of a joint; the first of several
-  std::int32_t law, level; // what the law gives: 0 position, 1 velocity, 2 acceleration
-  std::int32_t cosine;     // of a row: its residual is a cosine, less the offset; else the law's value less the offset
-  std::int32_t turns;      // of an attitude: 3 laws of angles, or 4 of a quaternion of any length, from `law` on; else 0
-  std::int32_t axes[3];    // about which angles turn, one after the other
-  std::int32_t moves;      // further 3 laws, of the place of a free joint, or 0
-  std::int32_t wraps;      // of a row: its residual is an angle, known but for whole turns
+  std::int32_t law, level;      // what the law gives: 0 position, 1 velocity, 2 acceleration
+  std::int32_t cosine; // of a row: its residual is a cosine, less the offset; else the law's value less the offset
+  // of an attitude: 3 laws of angles, or 4 of a quaternion of any length, from `law` on; else 0
+  std::int32_t turns;
+  std::int32_t axes[3]; // about which angles turn, one after the other
+  std::int32_t moves;   // further 3 laws, of the place of a free joint, or 0
+  std::int32_t wraps;   // of a row: its residual is an angle, known but for whole turns
 };
 
 } // namespace dalembert

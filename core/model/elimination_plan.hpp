@@ -12,9 +12,9 @@
 namespace dalembert {
 
 enum class LabelKind : std::int32_t {
-  dofs,    // of body `owner`
+  dofs,        // of body `owner`
   port,        // load that port `owner` passes on: [moment; force], world axes
-  constraint,       // the same of loop constraint `owner`
+  constraint,  // the same of loop constraint `owner`
   multipliers, // of loop constraint `owner`
   states,      // of element `owner`
   signals,
@@ -47,16 +47,17 @@ struct LabelLinkData {
 // (18), the others.
 struct FrontData {
   std::int32_t leaving, open;
-  std::int32_t multipliers;  // of those that leave, the last
-  std::int32_t unknown;      // FrontTables::unknowns: which they are among all
-  std::int32_t next;         // the front that gets what is left: of the parent; of the tree before, for trees on the ground
-  std::int32_t into;         // FrontTables::into: where those that stay open stand in that front
-  std::int32_t own;          // offset of the degrees of freedom that move the body, or -1
+  std::int32_t multipliers; // of those that leave, the last
+  std::int32_t unknown;     // FrontTables::unknowns: which they are among all
+  // the front that gets what is left: of the parent; of the tree before, for trees on the ground
+  std::int32_t next;
+  std::int32_t into;          // FrontTables::into: where those that stay open stand in that front
+  std::int32_t own;           // offset of the degrees of freedom that move the body, or -1
   std::int32_t moves, column; // how many of them do, and where their columns stand among those of all
   std::int32_t tap, taps;
   std::int32_t link, links;
   std::int32_t label, labels; // FrontTables::leaving: labels that leave
-  std::int64_t matrix;       // offset of its matrix among those of all fronts
+  std::int64_t matrix;        // offset of its matrix among those of all fronts
 };
 
 // What an element does to the fronts: which motions, degrees of freedom, states and signals it sees, and the rows that
@@ -68,9 +69,9 @@ struct SourceData {
   std::int32_t column; // of its label
 };
 struct LoadedBodyData {
-  LabelKind kind;      // degrees of freedom: an effort at joint; port; states; signals
-  std::int32_t port;   // of its own, counted from its first: of efforts and port loads
-  std::int32_t row;    // the first of its label
+  LabelKind kind;    // degrees of freedom: an effort at joint; port; states; signals
+  std::int32_t port; // of its own, counted from its first: of efforts and port loads
+  std::int32_t row;  // the first of its label
 };
 struct ElementAssembly {
   std::int32_t element;
@@ -83,7 +84,8 @@ struct ElementAssembly {
 struct LoopConstraintAssembly {
   std::int32_t load[2], rows[2]; // taps of its load and of its multipliers at bodies A and B; -1: ground
   std::int32_t link;             // of its load by its multipliers
-  std::int32_t entry;            // of couplings: supports links (degree of freedom by multiplier), as many back, supports x supports
+  // of couplings: supports links (degree of freedom by multiplier), as many back, supports x supports
+  std::int32_t entry;
 };
 
 struct FrontTables {
@@ -91,18 +93,20 @@ struct FrontTables {
   const LabelData *labels;
   const LabelAtBodyData *taps;
   const LabelLinkData *links;
-  const FrontData *fronts;         // nb + 1
+  const FrontData *fronts; // nb + 1
   const std::int32_t *unknowns, *into, *leaving, *bodies, *entries;
   const SourceData *sources;
   const LoadedBodyData *acted;
   const ElementAssembly *stamps;
   const LoopConstraintAssembly *loop_constraints;
-  const std::int32_t *label_of;    // nb + 1: degrees of freedom that move a body, or -1
+  const std::int32_t *label_of;           // nb + 1: degrees of freedom that move a body, or -1
   const std::int32_t *own_tap, *own_link; // nb + 1: of modal bodies, and of degrees of freedom with an armature; or -1
-  const std::int32_t *states_of, *multipliers_of; // labels: of each element's states, of each loop constraint's multipliers; or -1
+  // labels: of each element's states, of each loop constraint's multipliers; or -1
+  const std::int32_t *states_of, *multipliers_of;
   std::int64_t matrix_numbers, tap_numbers, link_numbers, max_numbers; // most: of the largest matrix
   std::int64_t column_count;
-  std::int32_t pays_kept, pays_fresh; // fronts cost less than a dense matrix that is kept for many steps; that is made for each
+  // fronts cost less than a dense matrix that is kept for many steps; that is made for each
+  std::int32_t pays_kept, pays_fresh;
 };
 
 } // namespace dalembert

@@ -30,6 +30,7 @@ struct LawShape {
 void order_programs(ProgramRows &rows, const std::vector<TableData> &tables, const std::vector<LawShape> &laws);
 
 // whether a law takes an input for anything but the energy
-bool takes(const ProgramRows &rows, const std::vector<TableData> &tables, const ProgramData &program, std::int32_t input);
+bool takes(const ProgramRows &rows, const std::vector<TableData> &tables, const ProgramData &program,
+           std::int32_t input);
 
 } // namespace dalembert

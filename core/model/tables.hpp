@@ -17,10 +17,10 @@ struct ProgramRows {
 
 struct Tables {
   // filled in, row by row (model/schema.hpp)
-  std::vector<BodyData> bodies;         // ground is not among them
+  std::vector<BodyData> bodies; // ground is not among them
   std::vector<JointMarkerData> markers;
-  std::vector<double> armature;         // nv; none: all zero
-  std::vector<double> lent;             // nv; none: all zero
+  std::vector<double> armature; // nv; none: all zero
+  std::vector<double> lent;     // nv; none: all zero
   std::vector<ModalData> modal;
   std::vector<double> modal_numbers;
   std::vector<LoopConstraintData> loop_constraints;
@@ -46,10 +46,10 @@ struct Tables {
   std::vector<DriveData> drives;
   std::vector<LawData> laws;
   std::vector<double> law_numbers;
-  std::vector<double> parameters;       // of the elements, as described
-  std::vector<double> gravity;          // 3
-  std::vector<double> length;           // 1: characteristic length of the system
-  std::vector<double> numbers;          // table parameters, as described
+  std::vector<double> parameters; // of the elements, as described
+  std::vector<double> gravity;    // 3
+  std::vector<double> length;     // 1: characteristic length of the system
+  std::vector<double> numbers;    // table parameters, as described
   std::vector<MarkerMap> marker_recipes;
   std::vector<FrameMap> frame_recipes;
   std::vector<InertiaMap> inertia_recipes;
@@ -69,7 +69,8 @@ struct Tables {
     std::vector<LabelAtBodyData> taps;
     std::vector<LabelLinkData> links;
     std::vector<FrontData> fronts;
-    std::vector<std::int32_t> unknowns, into, leaving, bodies, entries, label_of, own_tap, own_link, states_of, multipliers_of;
+    std::vector<std::int32_t> unknowns, into, leaving, bodies, entries, label_of, own_tap, own_link, states_of,
+        multipliers_of;
     std::vector<SourceData> sources;
     std::vector<LoadedBodyData> acted;
     std::vector<ElementAssembly> stamps;

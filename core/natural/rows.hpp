@@ -51,9 +51,12 @@ struct Scratch {
 
 // known: (4, driven) values of driven coordinates, their rates, second and third rates
 void residual(const Rows &rows, Scratch &scratch, const double *q, const double *known, double *r);
-void jacobian(const Rows &rows, Scratch &scratch, const double *q, const double *known, double *J); // (count, n), row by row
+// (count, n), row by row
+void jacobian(const Rows &rows, Scratch &scratch, const double *q, const double *known, double *J);
 void velocity_terms(const Rows &rows, Scratch &scratch, const double *q, const double *known, double *b);
-void acceleration_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *known, double *c);
-void jerk_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *a, const double *known, double *d);
+void acceleration_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *known,
+                        double *c);
+void jerk_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *a,
+                const double *known, double *d);
 
 } // namespace dalembert::natural

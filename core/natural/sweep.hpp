@@ -10,6 +10,7 @@
 namespace dalembert::natural {
 
 // row_scale: count; column_scale: n
-SweepStatus sweep_rows(const Rows &rows, const double *values, const double *row_scale, const double *column_scale, double floor, SweepCall &call);
+SweepStatus sweep_rows(const Rows &rows, const double *values, const double *row_scale, const double *column_scale,
+                       double floor, SweepCall &call);
 
 } // namespace dalembert::natural

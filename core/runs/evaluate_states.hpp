@@ -14,7 +14,7 @@ struct KernelMemory {
 
 // Returns the KernelStatus of all states. Threads take pieces as they go, few at first, then as many as make the
 // polling of `stop` between them cheap.
-unsigned evaluate_states(const KernelSet &kernels, const ModelData &m, const Call &call, std::ptrdiff_t count, int threads,
-                         const KernelMemory &memory, const Stop &stop);
+unsigned evaluate_states(const KernelSet &kernels, const ModelData &m, const Call &call, std::ptrdiff_t count,
+                         int threads, const KernelMemory &memory, const Stop &stop);
 
 } // namespace dalembert

@@ -14,7 +14,8 @@ namespace dalembert {
 // a block of memory aligned for the widest register
 class Block {
 public:
-  explicit Block(std::size_t bytes) : size(bytes), data(static_cast<std::byte *>(::operator new(bytes, std::align_val_t(64)))) {
+  explicit Block(std::size_t bytes)
+      : size(bytes), data(static_cast<std::byte *>(::operator new(bytes, std::align_val_t(64)))) {
     if constexpr (gap_bytes > 0)
       std::memset(data, 0xff, size); // NaN: what is read before it is written shows
   }

@@ -112,7 +112,8 @@ void ThreadPool::wait_with_signals(const Stop &stop) const {
   using namespace std::chrono;
   const auto began = steady_clock::now();
   while (waiting_for.load(std::memory_order_acquire) > 0 && !stop())
-    std::this_thread::sleep_for(std::clamp(duration_cast<microseconds>((steady_clock::now() - began) / 50), microseconds(1), microseconds(5000)));
+    std::this_thread::sleep_for(std::clamp(duration_cast<microseconds>((steady_clock::now() - began) / 50),
+                                           microseconds(1), microseconds(5000)));
 }
 
 void ThreadPool::grow(int wanted) {

@@ -36,9 +36,10 @@ private:
   void wait_with_signals(const Stop &stop) const;
 
   const long process;
-  std::atomic<bool> busy{false};                    // no mutex: a callback of the thread that has it may call `run` again
-  std::deque<Worker> workers;                       // keep their addresses
-  std::atomic<int> waiting_for{0};                  // workers still busy
+  // no mutex: a callback of the thread that has it may call `run` again
+  std::atomic<bool> busy{false};
+  std::deque<Worker> workers;      // keep their addresses
+  std::atomic<int> waiting_for{0}; // workers still busy
   const std::function<void(int)> *job = nullptr;
   std::atomic<bool> failed{false};
   std::exception_ptr failure; // written by the thread that set `failed`, read when all are done

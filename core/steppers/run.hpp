@@ -14,16 +14,16 @@
 namespace dalembert {
 
 enum class Outcome : std::int32_t {
-  reached,    // the requested time: Run::t is equal to it
-  paused,     // after the requested number of steps
-  underflow,  // no step is small enough
-  not_finite, // accelerations are not finite, however small the step
+  reached,         // the requested time: Run::t is equal to it
+  paused,          // after the requested number of steps
+  underflow,       // no step is small enough
+  not_finite,      // accelerations are not finite, however small the step
   callback_failed, // a callback has failed
-  loops_open, // the loops cannot be closed after a step
-  stiff,      // explicit steps are held back by stability, not by accuracy
-  stopped,    // by the recorder, or on request
-  newton_failed, // the equations of an implicit step cannot be solved
-  stagnated, // steps have become so short that the end is out of reach
+  loops_open,      // the loops cannot be closed after a step
+  stiff,           // explicit steps are held back by stability, not by accuracy
+  stopped,         // by the recorder, or on request
+  newton_failed,   // the equations of an implicit step cannot be solved
+  stagnated,       // steps have become so short that the end is out of reach
 };
 
 struct Counts {
@@ -93,39 +93,47 @@ struct StiffnessCounter {
 };
 
 struct Run {
-  std::int32_t method;          // number of the stepper in the table (steppers/methods/registry.hpp)
+  std::int32_t method; // number of the stepper in the table (steppers/methods/registry.hpp)
   double rtol, max_step, fixed_step;
-  const double *atol;           // of increments: nv positions, nv velocities, nx element states
-  double spectral_radius;       // of generalised alpha at infinity
-  bool project;                 // positions and velocities onto the loops after every step
+  const double *atol;     // of increments: nv positions, nv velocities, nx element states
+  double spectral_radius; // of generalised alpha at infinity
+  bool project;           // positions and velocities onto the loops after every step
   bool detect_stiffness;
-  bool error_control_off;                  // errors are not evaluated: the step was accepted before, or its length is given
+  // errors are not evaluated: the step was accepted before, or its length is given
+  bool error_control_off;
   Conditions conditions;
-  DiscontinuityTimes discontinuities;                // steps end there, and the method begins afresh
+  DiscontinuityTimes discontinuities; // steps end there, and the method begins afresh
   // state of the run
-  SmoothInterval interval;              // between two discontinuities
-  std::int32_t arrived;         // at a discontinuity, after which nothing has been evaluated yet
-  double step_to_switch;                   // the length of a step to a switching function that was located in a longer one; 0: none
-  double switch_slope;             // rate of the switching function there; 0: the length has been improved already
-  std::int32_t consecutive_switches;        // steps in a row that ended at a switch
-  std::int32_t switches_without_step;          // switches since the last step
-  std::int32_t monitor_known;   // inputs of switching functions are known at the state of the run (steppers/switching/monitor.hpp)
-  std::int32_t lead_in_steps;          // steps in a row that were shortened to lead into a change of a branch that is not held
-  std::int32_t released_function;          // from 1: the first switching function whose branch was released because it changes too often; 0: none
-  double release_time;           // when that was
-  std::int32_t missed_function; // fixed steps: the first switching function that changed sign and back in one (Counts::missed)
-  double missed_time;           // when it did
-  const double *initial_branches;    // of switching functions, to begin with; null: those that fit the state
-  const double *fixed_branches;    // of switching functions: mixtures that are held throughout, or 0: a sliding mode to begin with; null: none
+  SmoothInterval interval; // between two discontinuities
+  std::int32_t arrived;    // at a discontinuity, after which nothing has been evaluated yet
+  // the length of a step to a switching function that was located in a longer one; 0: none
+  double step_to_switch;
+  double switch_slope;                // rate of the switching function there; 0: the length has been improved already
+  std::int32_t consecutive_switches;  // steps in a row that ended at a switch
+  std::int32_t switches_without_step; // switches since the last step
+  // inputs of switching functions are known at the state of the run (steppers/switching/monitor.hpp)
+  std::int32_t monitor_known;
+  // steps in a row that were shortened to lead into a change of a branch that is not held
+  std::int32_t lead_in_steps;
+  // from 1: the first switching function whose branch was released because it changes too often; 0: none
+  std::int32_t released_function;
+  double release_time; // when that was
+  // fixed steps: the first switching function that changed sign and back in one (Counts::missed)
+  std::int32_t missed_function;
+  double missed_time;             // when it did
+  const double *initial_branches; // of switching functions, to begin with; null: those that fit the state
+  // of switching functions: mixtures that are held throughout, or 0: a sliding mode to begin with; null: none
+  const double *fixed_branches;
   double t, step, begin, length; // length: of the last step, which began at `begin`
   double old_error;
   StiffnessCounter stiffness;
   std::int32_t rejected_last, started;
-  std::int32_t near_singular_rejections;       // steps in a row that were rejected near a singular position
-  double near_step;              // the first of them
-  double usual_min_pivot;            // of the loops: the largest that a step has had
-  double noise[2];               // effect of rounding on positions and velocities near a singular position: no smaller error is resolved
-  double worst;                  // largest error in units of the tolerance at the last rejection
+  std::int32_t near_singular_rejections; // steps in a row that were rejected near a singular position
+  double near_step;                      // the first of them
+  double usual_min_pivot;                // of the loops: the largest that a step has had
+  // effect of rounding on positions and velocities near a singular position: no smaller error is resolved
+  double noise[2];
+  double worst; // largest error in units of the tolerance at the last rejection
   std::int32_t worst_dof;
   Counts counts;
 };
@@ -135,7 +143,8 @@ struct Recorder {
   bool (*record)(void *self, double t, const double *q, const double *v, const double *x, const double *a);
   void *self;
   Stop stop{};
-  void (*switched)(void *self, double t, const double *sides, int count) = nullptr; // from a time on; null: not recorded
+  // from a time on; null: not recorded
+  void (*switched)(void *self, double t, const double *sides, int count) = nullptr;
   void (*stepped)(void *self, double t) = nullptr; // where steps end while samples are recorded; null: not recorded
 };
 
@@ -146,10 +155,12 @@ struct Samples {
 
 // a run for a lane: where it begins and where its samples are stored
 struct SimdRunInput {
-  std::ptrdiff_t number = -1;                  // among all
+  std::ptrdiff_t number = -1; // among all
   const double *q = nullptr, *v = nullptr, *x = nullptr;
-  const ModelData *variant = nullptr;              // its model, where runs differ in table parameters; null: the same for all
-  const double *parameters = nullptr;          // of its elements, where runs differ in them; null: those of the conditions
+  // its model, where runs differ in table parameters; null: the same for all
+  const ModelData *variant = nullptr;
+  // of its elements, where runs differ in them; null: those of the conditions
+  const double *parameters = nullptr;
   double *samples_q = nullptr, *samples_v = nullptr, *samples_x = nullptr;
   DiscontinuityTimes discontinuities{};
 };
@@ -167,8 +178,8 @@ struct RunQueue {
 // Returns false to stop all runs.
 struct BatchedControl {
   void *self;
-  bool (*evaluate)(void *self, std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v, const double *x,
-              double *tau, unsigned char *failed);
+  bool (*evaluate)(void *self, std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q,
+                   const double *v, const double *x, double *tau, unsigned char *failed);
 };
 
 struct IntegratorSet {
@@ -176,21 +187,23 @@ struct IntegratorSet {
   const char *(*name)(int method);
   std::size_t (*bytes)(const ModelData &, int method);
   // sets the state, evaluates there; with `project` the state is moved onto the loops first
-  Outcome (*start)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v, const double *x);
-  Outcome (*advance)(const ModelData &, Run &, std::byte *memory, double until, std::int64_t max_steps, Samples &, const Recorder &);
+  Outcome (*start)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v,
+                   const double *x);
+  Outcome (*advance)(const ModelData &, Run &, std::byte *memory, double until, std::int64_t max_steps, Samples &,
+                     const Recorder &);
   // the current state: q v x a dx, and the sides of switching functions (null: none are held)
   void (*state)(const ModelData &, const Run &, std::byte *memory, const double **parts);
   // dense output of the step of length h from the state set by `start` to q1 v1 x1, at fractions of it
-  Outcome (*dense)(const ModelData &, Run &, std::byte *memory, double h, const double *q1, const double *v1, const double *x1,
-                   const double *fractions, std::ptrdiff_t count, const Recorder &);
+  Outcome (*dense)(const ModelData &, Run &, std::byte *memory, double h, const double *q1, const double *v1,
+                   const double *x1, const double *fractions, std::ptrdiff_t count, const Recorder &);
   // Many runs by an explicit method, in `packs` registers of `lanes` runs each; samples are stored, steps are not. Runs
   // that cannot go on in lanes end with the outcome `stiff`. With a control all registers go side by side, so that it
   // receives the states of all of them at once; without one there is one register.
   int lanes;
   bool (*supports_simd_batch)(const ModelData &, const Run &, bool own); // own: with table parameters in each lane
   std::size_t (*simd_batch_bytes)(const ModelData &, int packs);
-  void (*run_simd_batch)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &, const RunQueue &, int packs,
-                    const BatchedControl *control);
+  void (*run_simd_batch)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &,
+                         const RunQueue &, int packs, const BatchedControl *control);
 };
 
 const IntegratorSet &best_integrators();

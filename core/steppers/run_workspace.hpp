@@ -21,11 +21,13 @@ struct RunWorkspace {
   double *K;                       // stages x n: rates [xi'; a; x']
   double *change;                  // nv
   double *D;                       // 7 x n: dense output
-  double *branches, *slack, *least, *passed, *held, *kept; // switching_count: see steppers/switching/switch_location.hpp
-  double *lowest, *highest;        // switching_count: switching functions in the evaluations of a step
-  double *strayed;                 // switching_count: how far beyond a branch without a value there a step was evaluated; or none
+  // switching_count: see steppers/switching/switch_location.hpp
+  double *branches, *slack, *least, *passed, *held, *kept;
+  double *lowest, *highest; // switching_count: switching functions in the evaluations of a step
+  // switching_count: how far beyond a branch without a value there a step was evaluated; or none
+  double *strayed;
   SwitchingWorkspace switching;
-  bool near = false;               // stages are put onto the loops before rates are evaluated
+  bool near = false; // stages are put onto the loops before rates are evaluated
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, RunWorkspace &work);
@@ -54,7 +56,8 @@ inline void copy(const double *from, int count, double *to) {
 bool all_finite(const double *x, int count);
 
 // size of increments in units of the tolerance between the two states, root mean square
-double measure(const RunContext &i, const double *z, const double *q1, const double *v1, const double *x1, int *worst = nullptr);
+double measure(const RunContext &i, const double *z, const double *q1, const double *v1, const double *x1,
+               int *worst = nullptr);
 
 // how far inside the branches that are held the state is, at the last evaluation: less than zero beyond their ends
 double exit_of(const RunContext &i, int function);
@@ -63,7 +66,8 @@ double exit_of(const RunContext &i, int function);
 bool record_exits(const RunContext &i, const SystemState<double> &state, double *a, double *dx);
 
 // the equations of motion at a state; false if a callback has failed
-inline bool rates(const RunContext &i, double t, const double *q, const double *v, const double *x, double *a, double *dx) {
+inline bool rates(const RunContext &i, double t, const double *q, const double *v, const double *x, double *a,
+                  double *dx) {
   ++i.run.counts.evaluations;
   const SystemState<double> state{i.run.interval.clamp(t), q, v, x};
   const bool done = dynamics(i.m, i.run.conditions, i.work.motion, state, a, dx);

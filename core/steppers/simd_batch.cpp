@@ -105,7 +105,8 @@ void run_together(const ModelData &m, LaneMemory &memory, int packs, const Batch
     for (SimdRuns *pack = first; pack != last; ++pack)
       if (is_running(*pack))
         gather(m, *pack, rows);
-    if (rows.count && !control.evaluate(control.self, rows.count, rows.runs, rows.t, rows.q, rows.v, rows.x, rows.tau, rows.failed)) {
+    if (rows.count &&
+        !control.evaluate(control.self, rows.count, rows.runs, rows.t, rows.q, rows.v, rows.x, rows.tau, rows.failed)) {
       for (SimdRuns *pack = first; pack != last; ++pack)
         pack->leave_batch(every_lane, Outcome::stopped);
       return;
@@ -124,9 +125,12 @@ void run_together(const ModelData &m, LaneMemory &memory, int packs, const Batch
 
 bool supports_simd_batch(const ModelData &m, const Run &run, bool own) {
   // rows that are searched for lane by lane know the tables alone
-  const bool searched = std::any_of(m.loop_constraints, m.loop_constraints + m.loop_constraint_count, [](const LoopConstraintData &c) { return c.form == LoopConstraintForm::chain || c.curve >= 0; });
+  const bool searched =
+      std::any_of(m.loop_constraints, m.loop_constraints + m.loop_constraint_count,
+                  [](const LoopConstraintData &c) { return c.form == LoopConstraintForm::chain || c.curve >= 0; });
   const bool hosted = run.conditions.callbacks && m.hosted_laws; // only a control may receive many states at once
-  return !m.feedback_count && !hosted && !run.conditions.sampled_forces && !run.conditions.constraint_active && !(own && searched);
+  return !m.feedback_count && !hosted && !run.conditions.sampled_forces && !run.conditions.constraint_active &&
+         !(own && searched);
 }
 
 std::size_t simd_batch_bytes(const ModelData &m, int packs) {
@@ -134,10 +138,12 @@ std::size_t simd_batch_bytes(const ModelData &m, int packs) {
   return lay_out(m, packs, nullptr, memory, [](SimdRuns *, const SimdRunWorkspace &) {});
 }
 
-void run_simd_batch(const ModelData &m, const Run &run, std::byte *memory, double begin, double until, const Samples &samples, const RunQueue &feed,
-               int packs, const BatchedControl *control) {
+void run_simd_batch(const ModelData &m, const Run &run, std::byte *memory, double begin, double until,
+                    const Samples &samples, const RunQueue &feed, int packs, const BatchedControl *control) {
   LaneMemory laid;
-  lay_out(m, packs, memory, laid, [&](SimdRuns *pack, const SimdRunWorkspace &work) { new (pack) SimdRuns(m, run, work, begin, until, samples, feed); });
+  lay_out(m, packs, memory, laid, [&](SimdRuns *pack, const SimdRunWorkspace &work) {
+    new (pack) SimdRuns(m, run, work, begin, until, samples, feed);
+  });
   if (control)
     return run_together(m, laid, packs, *control);
   SimdRuns &pack = *laid.packs;

@@ -13,26 +13,27 @@
 //     entering -> probe -> stage 1 ... 11 -> end [-> closed] [-> dense 13 ... 15] -> stage 1 ... or entering, or nothing
 #pragma once
 
-#include "steppers/run_workspace.hpp"
-#include "steppers/run.hpp"
-#include "steppers/methods/tableaus.hpp"
 #include "model/parameter_maps.hpp"
+#include "steppers/methods/tableaus.hpp"
+#include "steppers/run.hpp"
+#include "steppers/run_workspace.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 struct SimdRunWorkspace {
   using P = Pack;
-  SystemWorkspace<P> system;                                // its memory is shared by all registers
+  SystemWorkspace<P> system;                           // its memory is shared by all registers
   P *q, *q1, *qs, *v, *v1, *vs, *x, *x1, *xs, *a, *dx; // a state, where a step leads, a stage
   P *z, *e, *K, *D;                                    // increments, error, rates of stages, dense output
   P *change;                                           // nv
   P *margins;                                          // switching_count: where the runs begin
-  P *begin_y, *begin_rate, *end_y, *end_rate;          // watch_inputs: what switching functions take at both ends of a step
-  SwitchingWorkspace switching;                             // of one lane
-  double *sides;                                       // switching_count: none are held
-  double *parameters;                                  // of the elements in each lane
-  ParameterTables<P> own;                                      // of the model of each lane
-  ParameterTables<double> one;                                 // and of one of them
+  // watch_inputs: what switching functions take at both ends of a step
+  P *begin_y, *begin_rate, *end_y, *end_rate;
+  SwitchingWorkspace switching; // of one lane
+  double *sides;                // switching_count: none are held
+  double *parameters;           // of the elements in each lane
+  ParameterTables<P> own;       // of the model of each lane
+  ParameterTables<double> one;  // and of one of them
 };
 
 // memory that packs share, and that of a pack
@@ -46,12 +47,13 @@ struct SimdRuns {
     entering, // rates where runs begin, or after a discontinuity
     probe,    // rates a little later, for the first step
     stage,
-    end,      // of a step
-    closed,   // the same once more, after it was put onto the loops
-    dense,    // stages for states within a step
+    end,    // of a step
+    closed, // the same once more, after it was put onto the loops
+    dense,  // stages for states within a step
   };
 
-  SimdRuns(const ModelData &model, const Run &asked, const SimdRunWorkspace &memory, double begin, double until, const Samples &samples, const RunQueue &feed);
+  SimdRuns(const ModelData &model, const Run &asked, const SimdRunWorkspace &memory, double begin, double until,
+           const Samples &samples, const RunQueue &feed);
 
   // to the first state at which rates are requested
   void begin() { next_step(); }
@@ -63,8 +65,8 @@ struct SimdRuns {
 
   RunRequest request_now = RunRequest::nothing;
   unsigned requested = 0; // lanes that need these rates
-  unsigned asked = 0;  // those whose states a control has received
-  P at_t;              // the state where they are requested
+  unsigned asked = 0;     // those whose states a control has received
+  P at_t;                 // the state where they are requested
   const P *at_q = nullptr, *at_v = nullptr, *at_x = nullptr;
   SimdRunInput runs[W];
 
@@ -88,7 +90,8 @@ private:
 
   int n() const { return 2 * m.nv + m.nx; }
   bool on(unsigned lanes, int lane) const { return lanes >> lane & 1u; }
-  P *end() const { return work.K + std::ptrdiff_t(tableau.stages) * n(); } // rates at the end of the step, in the place of a stage
+  // rates at the end of the step, in the place of a stage
+  P *end() const { return work.K + std::ptrdiff_t(tableau.stages) * n(); }
   P clamped(const P &time) const;
   P packed(const double *numbers) const;
   void check_branches(unsigned lanes);
@@ -117,19 +120,20 @@ private:
   P *to_a = nullptr, *to_dx = nullptr; // where rates go
   int number = 0;                      // of the stage
   double t[W], step[W], h[W], t1[W], old_error[W], error[W];
-  double trial[W], slope[W];           // of first steps
+  double trial[W], slope[W]; // of first steps
   bool rejected[W], ends[W], accepted[W];
-  int unclear[W];                      // steps in a row that bounds of switching functions did not let pass
-  std::ptrdiff_t next[W];              // samples
+  int unclear[W];         // steps in a row that bounds of switching functions did not let pass
+  std::ptrdiff_t next[W]; // samples
   StiffnessCounter stiffness[W];
   double usual_min_pivot[W];
   SmoothInterval interval[W];
   StagnationMonitor stagnation[W];
   Counts counts[W];
-  bool broken = false;                 // there are breaks
-  bool filled = false, dry = false;    // there is a run in every lane; there are no more runs
-  unsigned watched = 0;                // lanes: `begin_y` is known
-  unsigned running = 0, fresh = 0, inner = 0, alone = 0; // lanes: at work; that begin; with samples within the step; that have to go by themselves
+  bool broken = false;              // there are breaks
+  bool filled = false, dry = false; // there is a run in every lane; there are no more runs
+  unsigned watched = 0;             // lanes: `begin_y` is known
+  // lanes: at work; that begin; with samples within the step; that have to go by themselves
+  unsigned running = 0, fresh = 0, inner = 0, alone = 0;
 };
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -24,23 +24,24 @@ struct Variations {
   // y has n rows; of its rates the last `rows` are given by matrices of n + numbers columns, those before them are the
   // first of these rows of y: positions whose rates are velocities
   int n, rows, numbers;
-  int split;                 // rows of y before this one, and those from it on, are measured apart: positions, and velocities with states
-  int places;                // s
-  const double *place;       // s, in -1..1
-  const double *matrices;    // blocks x s x rows x (n + numbers)
+  // rows of y before this one, and those from it on, are measured apart: positions, and velocities with states
+  int split;
+  int places;             // s
+  const double *place;    // s, in -1..1
+  const double *matrices; // blocks x s x rows x (n + numbers)
   const double *block_begin, *block_end;
   std::ptrdiff_t steps;
   const std::int64_t *block; // of each step
   const double *begin, *length;
-  const std::int64_t *kept;  // where among what is kept the end of a step stands; negative: nowhere
+  const std::int64_t *kept; // where among what is kept the end of a step stands; negative: nowhere
 };
 
 struct VariationSet {
   // y0 and what is kept: n x columns; the first `numbers` columns are of one number each. Steps are taken in parts, as
   // many as keep the error of the first `judged` columns together, each with its weight, below rtol of what they are
   // about there, by the method's own estimate.
-  void (*forward)(const Variations &, int columns, const double *y0, int judged, const double *weights, double rtol, double *kept,
-                  std::int64_t *parts);
+  void (*forward)(const Variations &, int columns, const double *y0, int judged, const double *weights, double rtol,
+                  double *kept, std::int64_t *parts);
   // seeds: dJ/dy, n x columns, at what is kept; l: n x columns, at the begin; w of (4): blocks x s x rows x columns, or
   // null
   void (*backward)(const Variations &, int columns, const double *seeds, double *l, double *w);

@@ -17,7 +17,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, LoadWorkspace &work);
 
 // After solve_accelerations at the same state: loads and multipliers of least norm, into the workspace; those of joints
 // include their efforts, of drives too, which work.system passed holds.
-void connection_loads(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, LoadWorkspace &work, const SystemState<double> &s,
-                      const double *a);
+void connection_loads(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, LoadWorkspace &work,
+                      const SystemState<double> &s, const double *a);
 
 } // namespace dalembert::DALEMBERT_ISA

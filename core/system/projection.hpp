@@ -12,17 +12,19 @@ namespace dalembert::DALEMBERT_ISA {
 
 // (1) for positions, with the targets that stand in the workspace; change: space for nv numbers; rounds: how many there
 // were is added. Returns false if that does not settle.
-bool project_positions(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, double *q, double *change, std::int64_t &rounds);
+bool project_positions(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, double *q,
+                       double *change, std::int64_t &rounds);
 
 // (1) for velocities, at a configuration that obeys the loops; `held`: degrees of freedom that stay as they are
-void project_velocities(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, const double *q, double *v, double *change,
-                    const unsigned char *held);
+void project_velocities(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, const double *q,
+                        double *v, double *change, const unsigned char *held);
 
 // Changes of velocities (nv) lose the part that the loops do not permit, as (1) takes it out.
-void project_velocity_changes(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, const double *q, double *velocities, double *change,
-                   const unsigned char *held);
+void project_velocity_changes(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, const double *q,
+                              double *velocities, double *change, const unsigned char *held);
 
 // Both for packs, velocities held where they are prescribed; returns the lanes that have to be done by themselves.
-unsigned project_simd(const ModelData &m, const Conditions &c, SystemWorkspace<Pack> &work, Pack *q, Pack *v, Pack *change);
+unsigned project_simd(const ModelData &m, const Conditions &c, SystemWorkspace<Pack> &work, Pack *q, Pack *v,
+                      Pack *change);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -23,16 +23,16 @@ struct SelfStressWorkspace {
   // states as sparse lists: of multipliers, of loaded connections
   std::int32_t *row_start, *load_start; // where each state begins; states + 1
   std::int32_t *row, *connection;
-  double *weight;    // with each row
-  double *load;      // with each connection: [moment; force] on its second marker, world axes
+  double *weight; // with each row
+  double *load;   // with each connection: [moment; force] on its second marker, world axes
   std::int64_t max_rows, max_loads;
   int max_states, states;
-  double *scattered; // connections x 6: one state, or the loads at hand
-  double *gram, *side; // states x states, states
-  double *effort;    // nv
-  double *J, *R;     // for dependence in general: nc x nv, nc x nc; null if there is too much of it
+  double *scattered;            // connections x 6: one state, or the loads at hand
+  double *gram, *side;          // states x states, states
+  double *effort;               // nv
+  double *J, *R;                // for dependence in general: nc x nv, nc x nc; null if there is too much of it
   double *left, *lambda_scaled; // nc, nc
-  std::int32_t *order; // nc
+  std::int32_t *order;          // nc
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, SelfStressWorkspace &work);
@@ -40,11 +40,13 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SelfStressWorkspace &wo
 // All states of self-stress at the configuration of the last call of solve_accelerations; returns how many. The frames
 // stand in the world. still: null, or marks of degrees of freedom along which something holds that is no load: efforts
 // of drives.
-int find_self_stress(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SelfStressWorkspace &work, const unsigned char *still = nullptr);
+int find_self_stress(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system,
+                     SelfStressWorkspace &work, const unsigned char *still = nullptr);
 
 // Loads of all connections (connection_count x 6, world axes) and multipliers (nc) become those of least norm; after
 // find_self_stress, with the rows that it looked at.
-void minimum_norm_loads(const ModelData &m, const LoopWorkspace<double> &loops, SelfStressWorkspace &work, double *loads, double *lambda);
+void minimum_norm_loads(const ModelData &m, const LoopWorkspace<double> &loops, SelfStressWorkspace &work,
+                        double *loads, double *lambda);
 
 // Marks the components of loads (connection_count x 6) that states change: 1 where the motion determines them, else 0.
 void mark_determined(const ModelData &m, const SelfStressWorkspace &work, double *marks);

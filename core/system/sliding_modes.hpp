@@ -25,7 +25,9 @@ struct SlidingWorkspace {
 
 std::size_t lay_out(const ModelData &m, std::byte *base, SlidingWorkspace &work);
 
-inline bool is_sliding_mode(const ModelData &m, const double *sides, int k) { return sides[k] == 0.0 && !m.switching_functions[k].whole; }
+inline bool is_sliding_mode(const ModelData &m, const double *sides, int k) {
+  return sides[k] == 0.0 && !m.switching_functions[k].whole;
+}
 
 inline bool slides(const ModelData &m, const Conditions &c) {
   for (int k = 0; k < m.switching_count; ++k)
@@ -36,15 +38,15 @@ inline bool slides(const ModelData &m, const Conditions &c) {
 
 // Rates of all margins (switching_count) for rates a and dx of the state, by differences; the workspace is left as by
 // evaluate_switching_functions.
-void margin_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work, const SystemState<double> &s,
-                  const double *a, const double *dx, double *rates);
+void margin_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work,
+                  const SystemState<double> &s, const double *a, const double *dx, double *rates);
 
 // Finds the mixtures of all surfaces along which the motion slides, in system.sides, and the motion that goes with
 // them. motion(a, dx): the equations of motion for the branches that stand in the workspace. Where no mixtures keep it
 // there, a is not finite.
-template <class Motion>
-void slide(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work, const SystemState<double> &s, double *a,
-           double *dx, Motion &&motion) {
+template <class Motion> void slide(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system,
+                                   SlidingWorkspace &work, const SystemState<double> &s, double *a, double *dx,
+                                   Motion &&motion) {
   int which[max_sliding], n = 0;
   std::copy_n(c.law_branches, m.switching_count, system.sides);
   for (int k = 0; k < m.switching_count && n < max_sliding; ++k)

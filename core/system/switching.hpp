@@ -24,24 +24,25 @@ struct SwitchingPoint {
 };
 
 struct SwitchingWorkspace {
-  SwitchingPoint begin, end;         // of a step
-  SwitchingPoint parts[3];           // beginning, middle and end of a part of it
-  double *beside;                    // watch_inputs: a little further on
-  Interval *range;                   // watch_inputs
+  SwitchingPoint begin, end;           // of a step
+  SwitchingPoint parts[3];             // beginning, middle and end of a part of it
+  double *beside;                      // watch_inputs: a little further on
+  Interval *range;                     // watch_inputs
   Interval *values, *signals, *bounds; // of a program; of all elements; switching_count
-  double *numbers, *given;           // the first two for numbers
-  double *margins, *beyond;          // switching_count: values at a point, and a little further on
-  double *size;                      // switching_count: the larger of both ends of the step
-  unsigned char *active;             // watched_count: elements that are looked at within a step
-  double *base;                      // switching_count: sides that a step must not leave unseen; not a number: of no concern
+  double *numbers, *given;             // the first two for numbers
+  double *margins, *beyond;            // switching_count: values at a point, and a little further on
+  double *size;                        // switching_count: the larger of both ends of the step
+  unsigned char *active;               // watched_count: elements that are looked at within a step
+  // switching_count: sides that a step must not leave unseen; not a number: of no concern
+  double *base;
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingWorkspace &work);
 
 // What watched elements take at a state; of those that are active, null: of all. False: what is evaluated outside has
 // failed. Of packs nothing is outside.
-template <class T>
-bool look_at_watched(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const SystemState<T> &s, const unsigned char *active, T *y);
+template <class T> bool look_at_watched(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work,
+                                        const SystemState<T> &s, const unsigned char *active, T *y);
 
 // space for a state beside another one
 template <class T> struct StateBeside {
@@ -50,9 +51,10 @@ template <class T> struct StateBeside {
 
 // What they take at a state and, from a state a little later, its rates; clamp(t): the time by which laws are
 // evaluated.
-template <class T, class Clamp>
-bool look_with_rates(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const T &t, const T *q, const T *v, const T *x, const T *a,
-                     const T *dx, const T &later, Clamp &&clamp, const StateBeside<T> &beside, T *y, T *rate) {
+template <class T, class Clamp> bool look_with_rates(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work,
+                                                     const T &t, const T *q, const T *v, const T *x, const T *a,
+                                                     const T *dx, const T &later, Clamp &&clamp,
+                                                     const StateBeside<T> &beside, T *y, T *rate) {
   for (int f = 0; f < m.nv; ++f) {
     beside.change[f] = later * v[f];
     beside.v[f] = v[f] + later * a[f];
@@ -70,16 +72,16 @@ bool look_with_rates(const ModelData &m, const Conditions &c, SystemWorkspace<T>
 
 // Switching functions (switching_count) for what watched elements take, on branches that are held; values: space for a
 // program, signals: of all elements. active: as above.
-template <class T>
-void switching_function_values(const ModelData &m, const double *sides, const unsigned char *active, const T *y, T *values, T *signals, T *found);
+template <class T> void switching_function_values(const ModelData &m, const double *sides, const unsigned char *active,
+                                                  const T *y, T *values, T *signals, T *found);
 
 // (1): the range of what watched elements take between two points, h apart, about whose middle nothing is known;
 // widened by a quarter of its width
 void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &b, double h, Interval *range);
 
 // the same of active elements, widened by what the cubic misses half way
-void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b, double h,
-                   const unsigned char *active, Interval *range);
+void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b,
+                   double h, const unsigned char *active, Interval *range);
 
 // the side that a switching function is on
 double side_of(const ModelData &m, const SwitchingFunctionData &function, double margin);

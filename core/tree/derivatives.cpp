@@ -3,9 +3,9 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // (1), (2) for the degrees of freedom of body i, and its motion about O
-template <class T>
-DALEMBERT_INLINE void dofs(const BodyData &b, const Pose<T> &X, const Motion<T> *H, const T *v, const T *a, const Motion<T> &V_P,
-                               const Motion<T> &A_P, Dof<T> *dof, Motion<T> &V, Motion<T> &A) {
+template <class T> DALEMBERT_INLINE void dofs(const BodyData &b, const Pose<T> &X, const Motion<T> *H, const T *v,
+                                              const T *a, const Motion<T> &V_P, const Motion<T> &A_P, Dof<T> *dof,
+                                              Motion<T> &V, Motion<T> &A) {
   for (int k = 0; k < b.nv; ++k) {
     const Motion<T> h = column(b, H, k);
     const Vec3<T> w = mul(X.R, h.w);
@@ -32,7 +32,8 @@ DALEMBERT_INLINE void dofs(const BodyData &b, const Pose<T> &X, const Motion<T> 
     d.rate = cross_motion(series == MotionMapDependence::outboard ? V : V_P, d.S);
     A = A + scale(a[k], d.S) + scale(v[k], d.rate);
   }
-  const Motion<T> &V_ref = series == MotionMapDependence::outboard ? V_P : V, &A_ref = series == MotionMapDependence::outboard ? A_P : A;
+  const Motion<T> &V_ref = series == MotionMapDependence::outboard ? V_P : V,
+                  &A_ref = series == MotionMapDependence::outboard ? A_P : A;
   for (int k = 0; k < b.nv; ++k) {
     Dof<T> &d = dof[k];
     d.psi = cross_motion(V_ref, d.S);
@@ -41,7 +42,8 @@ DALEMBERT_INLINE void dofs(const BodyData &b, const Pose<T> &X, const Motion<T> 
 }
 
 // a body's own share of the composite quantities, about O
-template <class T> DALEMBERT_INLINE void own_share(const ModelData &m, const BodyData &b, const Pose<T> &X, const Motion<T> &V, const Motion<T> &A, Carried<T> &c) {
+template <class T> DALEMBERT_INLINE void own_share(const ModelData &m, const BodyData &b, const Pose<T> &X,
+                                                   const Motion<T> &V, const Motion<T> &A, Carried<T> &c) {
   c.I = {T(0.0), zero3<T>(), {T(0.0), T(0.0), T(0.0), T(0.0), T(0.0), T(0.0)}};
   add_to_parent(X, rigid_inertia<T>(m, b), c.I);
   const Load<T> momentum = mul(c.I, V.w, V.v);
@@ -75,7 +77,8 @@ template <class T> DALEMBERT_INLINE void add_carried(const Carried<T> &from, Car
   if (loads) {
     to.given = to.given + from.given;
     const Mat3<T> &a = to.tensor, &b = from.tensor;
-    to.tensor = {a.xx + b.xx, a.xy + b.xy, a.xz + b.xz, a.yx + b.yx, a.yy + b.yy, a.yz + b.yz, a.zx + b.zx, a.zy + b.zy, a.zz + b.zz};
+    to.tensor = {a.xx + b.xx, a.xy + b.xy, a.xz + b.xz, a.yx + b.yx, a.yy + b.yy,
+                 a.yz + b.yz, a.zx + b.zx, a.zy + b.zy, a.zz + b.zz};
   }
 }
 
@@ -99,8 +102,7 @@ struct LoadColumns {
   const int nv;
   T *const F, *const G, *const D, *const Y, *const Z;
 
-  LoadColumns(T *columns, int nv)
-      : nv(nv), F(columns), G(F + 6 * nv), D(G + 6 * nv), Y(D + 6 * nv), Z(Y + 3 * nv) {}
+  LoadColumns(T *columns, int nv) : nv(nv), F(columns), G(F + 6 * nv), D(G + 6 * nv), Y(D + 6 * nv), Z(Y + 3 * nv) {}
   DALEMBERT_INLINE void put(T *to, const Load<T> &L) const {
     to[0] = L.n.x, to[nv] = L.n.y, to[2 * nv] = L.n.z;
     to[3 * nv] = L.f.x, to[4 * nv] = L.f.y, to[5 * nv] = L.f.z;
@@ -111,7 +113,8 @@ struct LoadColumns {
 };
 
 // Outward pass: poses about the root, motions, own shares of what bodies carry.
-void carry_outward(const ModelData &m, Workspace<T> &ws, DerivativeWorkspace<T> &work, const T *v, const T *a, const T *loads) {
+void carry_outward(const ModelData &m, Workspace<T> &ws, DerivativeWorkspace<T> &work, const T *v, const T *a,
+                   const T *loads) {
   work.V[0] = {zero3<T>(), zero3<T>()};
   work.A[0] = ws.A[0];
   int root = 0;
@@ -133,7 +136,8 @@ void carry_outward(const ModelData &m, Workspace<T> &ws, DerivativeWorkspace<T> 
 }
 
 // Columns of the degrees of freedom of one body.
-DALEMBERT_INLINE void fill_columns(const BodyData &b, const Carried<T> &c, const DerivativeWorkspace<T> &work, const LoadColumns &of, bool loads) {
+DALEMBERT_INLINE void fill_columns(const BodyData &b, const Carried<T> &c, const DerivativeWorkspace<T> &work,
+                                   const LoadColumns &of, bool loads) {
   const int nv = of.nv;
   for (int k = b.v; k < b.v + b.nv; ++k) {
     const Dof<T> &d = work.dof[k];
@@ -162,8 +166,8 @@ DALEMBERT_INLINE bool turns_with(MotionMapDependence series, int j, int k) {
 }
 
 // (3) and (4) within one joint.
-DALEMBERT_INLINE void derive_within_joint(const BodyData &b, const DerivativeWorkspace<T> &work, const LoadColumns &of, bool loads, T *by_q, T *by_v,
-                                          T *M) {
+DALEMBERT_INLINE void derive_within_joint(const BodyData &b, const DerivativeWorkspace<T> &work, const LoadColumns &of,
+                                          bool loads, T *by_q, T *by_v, T *M) {
   const std::ptrdiff_t nv = of.nv;
   for (int j = b.v; j < b.v + b.nv; ++j)
     for (int k = b.v; k < b.v + b.nv; ++k) {
@@ -180,13 +184,15 @@ DALEMBERT_INLINE void derive_within_joint(const BodyData &b, const DerivativeWor
 }
 
 // (3) and (4) between a joint and everything further out: k runs over a range.
-DALEMBERT_INLINE void derive_with_outer(const BodyData &b, const DerivativeWorkspace<T> &work, const LoadColumns &of, bool loads, T *by_q, T *by_v, T *M) {
+DALEMBERT_INLINE void derive_with_outer(const BodyData &b, const DerivativeWorkspace<T> &work, const LoadColumns &of,
+                                        bool loads, T *by_q, T *by_v, T *M) {
   const int nv = of.nv;
   const T *const F = of.F, *const G = of.G, *const D = of.D, *const Y = of.Y;
   for (int j = b.v; j < b.v + b.nv; ++j) {
     const Dof<T> d = work.dof[j];
     const Motion<T> S = d.S, psi = d.psi, chi = d.chi, sum = d.psi + d.rate;
-    T *upper_q = by_q + std::ptrdiff_t(j) * nv, *upper_v = by_v + std::ptrdiff_t(j) * nv, *row = M + std::ptrdiff_t(j) * nv;
+    T *upper_q = by_q + std::ptrdiff_t(j) * nv, *upper_v = by_v + std::ptrdiff_t(j) * nv,
+      *row = M + std::ptrdiff_t(j) * nv;
     T *lower_q = work.lower_q + std::ptrdiff_t(j) * nv, *lower_v = work.lower_v + std::ptrdiff_t(j) * nv;
 #if defined(__GNUC__)
 #pragma GCC ivdep // rows of different arrays
@@ -223,8 +229,8 @@ void copy_lower(const ModelData &m, const DerivativeWorkspace<T> &work, T *by_q,
 
 } // namespace
 
-void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeWorkspace<double> &work, const double *q, const double *v,
-                        const double *a, const double *loads, double *by_q, double *by_v, double *M) {
+void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeWorkspace<double> &work, const double *q,
+                        const double *v, const double *a, const double *loads, double *by_q, double *by_v, double *M) {
   const int nv = m.nv;
   start_at_ground(m, ws, true);
   compute_poses(m, ws, q);
@@ -248,7 +254,8 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeWor
   copy_lower(m, work, by_q, by_v);
 }
 
-void solve_columns(const ModelData &m, const Workspace<double> &ws, Side<Pack> &side, Pack *x, double factor, double *X) {
+void solve_columns(const ModelData &m, const Workspace<double> &ws, Side<Pack> &side, Pack *x, double factor,
+                   double *X) {
   const int nv = m.nv;
   for (int first = 0; first < nv; first += W) {
     const int count = nv - first < W ? nv - first : W;

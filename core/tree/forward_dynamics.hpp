@@ -28,7 +28,8 @@ namespace dalembert::DALEMBERT_ISA {
 
 // Outward: frames, velocities, inertias and, in p_A, gyroscopic loads. placed: frames and velocities stand in the
 // workspace already.
-template <class T> void start_forward(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, bool placed = false);
+template <class T>
+void start_forward(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, bool placed = false);
 
 // Inward, then outward, after loads on the bodies have been taken from p_A. given: null, or one mark per degree of
 // freedom whose acceleration stands in a on entry; tau_out: null, or the joint forces that go with a.
@@ -36,13 +37,13 @@ template <class T>
 void finish_forward(const ModelData &m, Workspace<T> &ws, const T *tau, const unsigned char *given, T *a, T *tau_out);
 
 // All of it, with loads given on the bodies (users x 6, as subtract_loads takes them) or null.
-template <class T>
-void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *tau, const T *loads,
-                      const unsigned char *given, T *a, T *tau_out);
+template <class T> void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *tau,
+                                         const T *loads, const unsigned char *given, T *a, T *tau_out);
 
 // pivots of the mass matrix at q: M = (1 + H Phi K) D (1 + H Phi K)^T (Jain & Rodriguez 1990, Lemma 6.1)
 // given: null, or marks of degrees of freedom that stand still
-template <class T> void factorize(const ModelData &m, Workspace<T> &ws, const T *q, const unsigned char *given = nullptr);
+template <class T>
+void factorize(const ModelData &m, Workspace<T> &ws, const T *q, const unsigned char *given = nullptr);
 
 // space for one right-hand side, of a scalar R that may carry several at once
 template <class R> struct Side {
@@ -58,18 +59,16 @@ template <class R> inline Side<R> load_right_hand_side(const ModelData &m, Arena
 // Inward half of a solve with M, for the bodies [first, last], which must be whole trees: y = L^-1 x in the factors of
 // M = L d L^T over all degrees of freedom, so that x . M^-1 x = sum of y^2 / d. After finish_forward with given
 // accelerations, the same marks make those degrees of freedom stand still.
-template <class T, class R>
-void solve_inward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, int first, int last,
-                  const unsigned char *given = nullptr);
+template <class T, class R> void solve_inward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x,
+                                              int first, int last, const unsigned char *given = nullptr);
 
 // outward half: a = L^-T d^-1 y
 template <class T, class R>
 void solve_outward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, R *a, int first, int last);
 
 // M a = x after factorize; x and a may be the same array
-template <class T, class R>
-inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, R *a, int first, int last,
-                  const unsigned char *given = nullptr) {
+template <class T, class R> inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x,
+                                              R *a, int first, int last, const unsigned char *given = nullptr) {
   solve_inward(m, ws, side, x, first, last, given);
   solve_outward(m, ws, side, a, first, last);
 }

@@ -19,7 +19,8 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // (1), (5), (6) for one body, after its position
-template <class T> DALEMBERT_INLINE void velocity(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, const T *v, int i) {
+template <class T>
+DALEMBERT_INLINE void velocity(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, const T *v, int i) {
   const Pose<T> &X = ws.X[i];
   const Vec3<T> w_P = ws.w[b.parent];
   const Vec3<T> w = mul_t(X.R, w_P);

@@ -16,9 +16,7 @@ template <class F> DALEMBERT_INLINE void visit_general(int kind, F &&f) {
 }
 
 // calls f with the number of columns as a constant
-template <int N> struct Columns {
-  static constexpr int count = N;
-};
+template <int N> struct Columns { static constexpr int count = N; };
 template <class F> DALEMBERT_INLINE void visit_columns(int nv, F &&f) {
   switch (nv) {
   case 1:
@@ -39,8 +37,8 @@ template <class F> DALEMBERT_INLINE void visit_columns(int nv, F &&f) {
 }
 
 // numbers: where the joint's frame J is in the parent
-template <class T, class B>
-DALEMBERT_INLINE void position_by(const ModelData &m, const BodyData &b, const B &numbers, Workspace<T> &ws, const T *q, int i) {
+template <class T, class B> DALEMBERT_INLINE void position_by(const ModelData &m, const BodyData &b, const B &numbers,
+                                                              Workspace<T> &ws, const T *q, int i) {
   switch (b.form) {
   case JointForm::about_z:
     return Revolute::position(numbers, q + b.q, ws.X[i], ws.H);
@@ -60,7 +58,8 @@ DALEMBERT_INLINE void position_by(const ModelData &m, const BodyData &b, const B
 }
 
 // where every frame stands in its parent: X, and the motion maps that need columns
-template <class T> DALEMBERT_INLINE void position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
+template <class T>
+DALEMBERT_INLINE void position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
   if constexpr (varies<T>)
     if (m.varied)
       return position_by(m, b, parameters_of<T>(m)->bodies[i], ws, q, i);
@@ -100,7 +99,8 @@ template <class T> DALEMBERT_INLINE void joint_force(const BodyData &b, const Mo
 }
 
 // the part that a load on a node, or on the frame of a flexible body, has in the forces of the modes
-template <class T, class R> DALEMBERT_INLINE void add_modal_force(const BodyData &b, const Motion<T> *H, const Load<R> &F, R *modal) {
+template <class T, class R>
+DALEMBERT_INLINE void add_modal_force(const BodyData &b, const Motion<T> *H, const Load<R> &F, R *modal) {
   for (int k = 0; k < b.moves; ++k)
     modal[k] = modal[k] + (dot(H[k].w, F.n) + dot(H[k].v, F.f));
 }

@@ -8,13 +8,15 @@
 // together: component r of F_k stands at columns[r * nv + k]. The inner loops run over k. Armatures join the diagonal.
 #pragma once
 
-#include "tree/kinematics.hpp"
 #include "tree/joint_maps.hpp"
+#include "tree/kinematics.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 template <class T> DALEMBERT_INLINE RigidInertia<T> rigid_inertia(const ModelData &m, const BodyData &b) {
-  return table_entry<T>(m, b, [](const auto &own) -> RigidInertia<T> { return {T(own.mass), lift<T>(as_vec(own.h)), lift<T>(as_sym(own.J))}; });
+  return table_entry<T>(m, b, [](const auto &own) -> RigidInertia<T> {
+    return {T(own.mass), lift<T>(as_vec(own.h)), lift<T>(as_sym(own.J))};
+  });
 }
 
 // inertia of one body by itself, after its position

@@ -19,11 +19,13 @@ template <class T> void accelerations(const ModelData &m, Workspace<T> &ws, cons
 // ---- frames and points of one body: only the bodies on its path are looked at
 
 template <class T> void point_poses(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, T *out);
-template <class T> void point_velocities(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, const T *v, T *out);
 template <class T>
-void point_accelerations(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, const T *v, const T *a, T *out);
+void point_velocities(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, const T *v, T *out);
+template <class T> void point_accelerations(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q,
+                                            const T *v, const T *a, T *out);
 // J of each, 6 x nv: [omega; velocity] = J v, world axes
-template <class T> void point_jacobians(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, T *out);
+template <class T>
+void point_jacobians(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, T *out);
 
 // ---- whole system
 

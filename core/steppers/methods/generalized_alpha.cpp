@@ -1,10 +1,10 @@
 #include "steppers/methods/generalized_alpha.hpp"
 #include "scalar/dense_lu.hpp"
-#include "steppers/methods/step_size_control.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/hermite.hpp"
-#include "system/newton/newton.hpp"
+#include "steppers/methods/step_size_control.hpp"
 #include "system/drives.hpp"
+#include "system/newton/newton.hpp"
 #include "system/projection.hpp"
 #include "tree/chart.hpp"
 #include "tree/manifold.hpp"
@@ -16,24 +16,24 @@ namespace dalembert::DALEMBERT_ISA {
 
 struct AlphaWorkspace {
   DerivativesWorkspace derivatives;
-  double *A, *A1;          // nv: acceleration-like variables
-  double *B;               // nv: A as a step of this length would have left it (6)
-  double *jerk, *x_jerk;   // nv, nx: rates of A and of dx in the last step
-  double *e;               // 2 nv + nx: error of a step
-  double *matrix, *b;      // (nv + nc)^2, nv + nc
+  double *A, *A1;        // nv: acceleration-like variables
+  double *B;             // nv: A as a step of this length would have left it (6)
+  double *jerk, *x_jerk; // nv, nx: rates of A and of dx in the last step
+  double *e;             // 2 nv + nx: error of a step
+  double *matrix, *b;    // (nv + nc)^2, nv + nc
   std::int32_t *exchange;
-  double *mass;            // nv x nv
-  double *residual;        // nv
-  double *lambda;          // nc: at the end of the step
-  double *lambda0;         // nc: at its beginning
-  double *grip;            // nc: P M^-1 P^T of the row by itself, about; 0 for rows that can move nothing
+  double *mass;     // nv x nv
+  double *residual; // nv
+  double *lambda;   // nc: at the end of the step
+  double *lambda0;  // nc: at its beginning
+  double *grip;     // nc: P M^-1 P^T of the row by itself, about; 0 for rows that can move nothing
   // the same by fronts (system/newton/newton.hpp)
   NewtonWorkspace newton;
   NewtonFactors<double> fronts;
   struct Kept {
-    double length, tried;  // of the last step, 0: none; of the one under way
+    double length, tried;            // of the last step, 0: none; of the one under way
     std::int32_t use_frontal_solver; // where the factors are
-  } *kept;
+  } * kept;
 };
 
 static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaWorkspace &work) {
@@ -79,19 +79,24 @@ static bool motion_residual(const RunContext &i, AlphaWorkspace &mine, double t)
   ++i.run.counts.evaluations;
   if (!evaluate_callbacks(m, c, system, end))
     return false;
-  motion_residuals(m, c, system, evaluation_context(c, system, end, work.dx1), end, work.a1, mine.lambda, static_cast<double *>(nullptr));
+  motion_residuals(m, c, system, evaluation_context(c, system, end, work.dx1), end, work.a1, mine.lambda,
+                   static_cast<double *>(nullptr));
   for (int f = 0; f < m.nv; ++f)
     mine.residual[f] = system.passed[f] - system.tau[f];
   if (m.nc)
     evaluate_loop_constraints<double>(m, system.loops.ws, work.q1, nullptr,
-                            {.residual = system.loops.rhs, .values = system.loops.values, .drift = system.loops.drift, .active = c.constraint_active, .held = c.cut_velocity_locked});
+                                      {.residual = system.loops.rhs,
+                                       .values = system.loops.values,
+                                       .drift = system.loops.drift,
+                                       .active = c.constraint_active,
+                                       .held = c.cut_velocity_locked});
   return true;
 }
 
 // A row of (4) with its eps. One that can move nothing is left out, whatever it is missed by: it demands nothing that
 // joints and drives do not demand already.
-static void bind_row(const ModelData &m, AlphaWorkspace &mine, const LoopConstraintData &constraint, int j, const LoopWorkspace<double> &loops,
-                     const unsigned char *given) {
+static void bind_row(const ModelData &m, AlphaWorkspace &mine, const LoopConstraintData &constraint, int j,
+                     const LoopWorkspace<double> &loops, const unsigned char *given) {
   const std::ptrdiff_t nv = m.nv, size = nv + m.nc, row = nv + constraint.row + j;
   const double *entries = loops.values + constraint.values + std::ptrdiff_t(j) * constraint.supports;
   double *E = mine.matrix, &grip = mine.grip[constraint.row + j];
@@ -130,9 +135,14 @@ static bool factor_alpha_by_fronts(const RunContext &i, AlphaWorkspace &mine, do
   const Conditions &c = i.run.conditions;
   if (m.nc)
     evaluate_loop_constraints<double>(m, loops.ws, work.q1, nullptr,
-                            {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = c.constraint_active, .held = c.cut_velocity_locked});
+                                      {.values = loops.values,
+                                       .leverage = loops.leverage,
+                                       .opening = &loops.opening,
+                                       .active = c.constraint_active,
+                                       .held = c.cut_velocity_locked});
   const SystemState<double> end{t, work.q1, work.v1, work.x1};
-  linearize(m, c, work.motion, mine.derivatives, mine.newton, end, work.a1, mine.lambda, LoopConstraintRate::position, false);
+  linearize(m, c, work.motion, mine.derivatives, mine.newton, end, work.a1, mine.lambda, LoopConstraintRate::position,
+            false);
   if (!factor_fronts(m, mine.newton, StepRates<double>{rate, second}, mine.fronts))
     return false;
   for_multipliers(m, [&](int row, int unknown) {
@@ -167,7 +177,8 @@ static bool factor_alpha(const RunContext &i, AlphaWorkspace &mine, double t, do
   double *E = mine.matrix;
   ++run.counts.jacobians;
   ++run.counts.factorizations;
-  mine.kept->use_frontal_solver = use_frontal_solver(m, run.conditions, false) && factor_alpha_by_fronts(i, mine, t, rate, second);
+  mine.kept->use_frontal_solver =
+      use_frontal_solver(m, run.conditions, false) && factor_alpha_by_fronts(i, mine, t, rate, second);
   if (mine.kept->use_frontal_solver)
     return true;
   mass_matrix<double>(m, loops.ws, work.q1, mine.mass);
@@ -178,7 +189,8 @@ static bool factor_alpha(const RunContext &i, AlphaWorkspace &mine, double t, do
       E[row * size + j] = mine.mass[row * nv + j];
   const SystemState<double> end{t, work.q1, work.v1, work.x1};
   hold_state(m, run.conditions, work.motion, mine.derivatives, end, work.a1, mine.lambda);
-  for (const Direction direction : {Direction::position, Direction::velocity}) { // element states follow by the trapezoidal rule
+  // element states follow by the trapezoidal rule
+  for (const Direction direction : {Direction::position, Direction::velocity}) {
     const double weight = (direction == Direction::velocity ? rate : 1.0) / second;
     for (int first = 0; first < m.nv; first += W) {
       const int count = m.nv - first < W ? m.nv - first : W;
@@ -189,8 +201,11 @@ static bool factor_alpha(const RunContext &i, AlphaWorkspace &mine, double t, do
     }
   }
   evaluate_loop_constraints<double>(m, loops.ws, work.q1, nullptr,
-                          {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = run.conditions.constraint_active,
-                           .held = run.conditions.cut_velocity_locked});
+                                    {.values = loops.values,
+                                     .leverage = loops.leverage,
+                                     .opening = &loops.opening,
+                                     .active = run.conditions.constraint_active,
+                                     .held = run.conditions.cut_velocity_locked});
   for (int k = 0; k < m.loop_constraint_count; ++k)
     for (int j = 0; j < m.loop_constraints[k].rows; ++j)
       bind_row(m, mine, m.loop_constraints[k], j, loops, run.conditions.acceleration_prescribed);
@@ -210,12 +225,13 @@ struct AlphaStep {
   const RunContext &i;
   AlphaWorkspace &mine;
   const AlphaCoefficients number;
-  const double h, t1;         // length and end
-  const double rate, second;  // derivatives of velocities and accelerations by positions
+  const double h, t1;        // length and end
+  const double rate, second; // derivatives of velocities and accelerations by positions
 
   AlphaStep(const RunContext &i, AlphaWorkspace &mine, double h)
       : i(i), mine(mine), number(alpha_numbers(i.run.spectral_radius)), h(h), t1(i.run.interval.clamp(i.run.t + h)),
-        rate(number.gamma / (number.beta * h)), second((1.0 - number.alpha_m) / (h * h * number.beta * (1.0 - number.alpha_f))) {}
+        rate(number.gamma / (number.beta * h)),
+        second((1.0 - number.alpha_m) / (h * h * number.beta * (1.0 - number.alpha_f))) {}
 };
 
 // (1), (2): from A1 to increments and accelerations, and to the state at the end.
@@ -230,9 +246,11 @@ bool place_end(const AlphaStep &step) {
   for (int f = 0; f < nv; ++f) {
     z[f] = h * work.v[f] + h * h * ((0.5 - number.beta) * mine.B[f] + number.beta * mine.A1[f]);
     z[nv + f] = h * ((1.0 - number.gamma) * mine.B[f] + number.gamma * mine.A1[f]);
-    work.a1[f] = ((1.0 - number.alpha_m) * mine.A1[f] + number.alpha_m * mine.B[f] - number.alpha_f * work.a[f]) / (1.0 - number.alpha_f);
+    work.a1[f] = ((1.0 - number.alpha_m) * mine.A1[f] + number.alpha_m * mine.B[f] - number.alpha_f * work.a[f]) /
+                 (1.0 - number.alpha_f);
   }
-  for (int body = 1; body <= m.nb; ++body) { // positions of free bodies: xi'' = u' + omega x u at the beginning of the step
+  // positions of free bodies: xi'' = u' + omega x u at the beginning of the step
+  for (int body = 1; body <= m.nb; ++body) {
     const BodyData &b = m.bodies[body];
     if (!has_quaternion(b) || b.nv != 6)
       continue;
@@ -266,7 +284,8 @@ Outcome start_newton(const AlphaStep &step, bool afresh) {
     prescribe(m, c.acceleration_prescribed, step.t1, system.hosted, wanted);
     for (int f = 0; f < m.nv; ++f)
       if (c.acceleration_prescribed[f])
-        mine.A1[f] = ((1.0 - number.alpha_f) * wanted[f] + number.alpha_f * work.a[f] - number.alpha_m * mine.B[f]) / (1.0 - number.alpha_m);
+        mine.A1[f] = ((1.0 - number.alpha_f) * wanted[f] + number.alpha_f * work.a[f] - number.alpha_m * mine.B[f]) /
+                     (1.0 - number.alpha_m);
   }
   copy(mine.lambda0, m.nc, mine.lambda);
   return Outcome::reached;
@@ -402,7 +421,8 @@ static Outcome alpha_step(const RunContext &i, double h, double &error) {
     mine.kept->tried = 0.0;
     return outcome;
   }
-  const double later = mine.kept->length > 0.0 ? alpha_numbers(i.run.spectral_radius).shift() * (h - mine.kept->length) : 0.0;
+  const double later =
+      mine.kept->length > 0.0 ? alpha_numbers(i.run.spectral_radius).shift() * (h - mine.kept->length) : 0.0;
   for (int f = 0; f < i.m.nv; ++f)
     mine.B[f] = mine.A[f] + later * mine.jerk[f];
   Outcome outcome = alpha_newton(i, mine, h, false);

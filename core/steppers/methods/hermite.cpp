@@ -7,7 +7,8 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // xi'' where the chart increment is xi: the rate of chart_rate along (xi', a), by dual numbers
-static void chart_acceleration(const ModelData &m, const double *xi, const double *rate, const double *v, const double *a, double *out) {
+static void chart_acceleration(const ModelData &m, const double *xi, const double *rate, const double *v,
+                               const double *a, double *out) {
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
     if (!has_quaternion(b)) {
@@ -21,14 +22,16 @@ static void chart_acceleration(const ModelData &m, const double *xi, const doubl
       d.slope.set(0, slope[0]);
       return d;
     };
-    const Vec3<D> x{along(xi + b.v, rate + b.v), along(xi + b.v + 1, rate + b.v + 1), along(xi + b.v + 2, rate + b.v + 2)};
+    const Vec3<D> x{along(xi + b.v, rate + b.v), along(xi + b.v + 1, rate + b.v + 1),
+                    along(xi + b.v + 2, rate + b.v + 2)};
     const Vec3<D> w{along(v + b.v, a + b.v), along(v + b.v + 1, a + b.v + 1), along(v + b.v + 2, a + b.v + 2)};
     const Vec3<D> once = cross(x, w);
     const Vec3<D> r = w + scale(0.5, once) + scale(turn_series(dot(x, x)).c, cross(x, once));
     out[b.v] = r.x.slope[0], out[b.v + 1] = r.y.slope[0], out[b.v + 2] = r.z.slope[0];
     if (b.nv == 6) {
       const int k = b.v + 3;
-      const Vec3<D> u = turned(x, Vec3<D>{along(v + k, a + k), along(v + k + 1, a + k + 1), along(v + k + 2, a + k + 2)});
+      const Vec3<D> u =
+          turned(x, Vec3<D>{along(v + k, a + k), along(v + k + 1, a + k + 1), along(v + k + 2, a + k + 2)});
       out[k] = u.x.slope[0], out[k + 1] = u.y.slope[0], out[k + 2] = u.z.slope[0];
     }
   }

@@ -7,16 +7,18 @@ namespace dalembert::DALEMBERT_ISA {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double slight = 0.1;     // tolerances: a change of branch that matters less is not stepped up to
-constexpr int looks = 8;           // parts of a step in which a motion that slides is looked at
-constexpr double seen_before = 0.3; // of a step: a branch that is held for so long is seen by stages; of others the middle is looked at
+constexpr double slight = 0.1; // tolerances: a change of branch that matters less is not stepped up to
+constexpr int looks = 8;       // parts of a step in which a motion that slides is looked at
+// of a step: a branch that is held for so long is seen by stages; of others the middle is looked at
+constexpr double seen_before = 0.3;
 constexpr double far_beyond = 1e-3; // of the way that a step is inside a branch
-constexpr double together = 1e-9; // of a step: switching functions no further apart are passed together
-constexpr double precise = 1e-10;  // of a step: to which the place is found, before a last step puts it right
-constexpr int max_in_a_row = 20;  // steps that end at switching functions: after that kinks are left to the control of errors
-constexpr int max_exits = 16;     // in a step that stands as it is
+constexpr double together = 1e-9;   // of a step: switching functions no further apart are passed together
+constexpr double precise = 1e-10;   // of a step: to which the place is found, before a last step puts it right
+// steps that end at switching functions: after that kinks are left to the control of errors
+constexpr int max_in_a_row = 20;
+constexpr int max_exits = 16;        // in a step that stands as it is
 constexpr double max_levels = 100.0; // of whole numbers in a step: what passes more is left to the control of errors
-constexpr int max_rounds = 12;    // of branches that change each other
+constexpr int max_rounds = 12;       // of branches that change each other
 
 bool evaluate(const RunContext &i) {
   RunWorkspace &work = i.work;
@@ -31,7 +33,8 @@ double other_side(const RunContext &i, int k, double margin) {
   const double side = i.work.branches[k];
   if (i.m.switching_functions[k].whole) { // the nearer end
     const double to_next = inside(i.m, i.m.switching_functions[k], side, {std::numeric_limits<double>::max(), margin});
-    const double to_last = inside(i.m, i.m.switching_functions[k], side, {margin, std::numeric_limits<double>::lowest()});
+    const double to_last =
+        inside(i.m, i.m.switching_functions[k], side, {margin, std::numeric_limits<double>::lowest()});
     return to_last < to_next ? side - 1.0 : side + 1.0;
   }
   return side != 0.0 ? -side : i.work.motion.system.sides[k] < 0.0 ? -1.0 : 1.0;
@@ -59,7 +62,8 @@ Outcome least_at(const Stepper &stepper, const RunContext &i, double h, double s
   const Outcome outcome = end ? Outcome::reached : interpolate(stepper, i, h, s);
   if (outcome != Outcome::reached)
     return outcome;
-  if (!rates(i, i.run.t + s * h, end ? work.q1 : work.qs, end ? work.v1 : work.vs, end ? work.x1 : work.xs, work.error, work.error + i.m.nv))
+  if (!rates(i, i.run.t + s * h, end ? work.q1 : work.qs, end ? work.v1 : work.vs, end ? work.x1 : work.xs, work.error,
+             work.error + i.m.nv))
     return Outcome::callback_failed;
   least = least_exit(i);
   return Outcome::reached;
@@ -294,7 +298,8 @@ Outcome find_exit(const Stepper &stepper, const RunContext &i, double h, bool se
       outcome = next_exit(stepper, i, h, begin, next);
     for_good &= next.part.kind != Departure::Kind::followed;
     if (outcome == Outcome::reached && for_good)
-      outcome = jump_at(stepper, i, h, 0.5 * (begin + (next.part.kind == Departure::Kind::none ? 1.0 : next.part.low)), first.part.low, jump);
+      outcome = jump_at(stepper, i, h, 0.5 * (begin + (next.part.kind == Departure::Kind::none ? 1.0 : next.part.low)),
+                        first.part.low, jump);
     if (outcome != Outcome::reached)
       return outcome;
     for_good &= jump < slight;
@@ -309,7 +314,8 @@ bool release_fast_levels(const RunContext &i) {
   bool any = false;
   for (int k = 0; k < m.switching_count; ++k) {
     const SwitchingFunctionData &function = m.switching_functions[k];
-    if (function.whole && std::fabs(side_of(m, function, work.motion.system.margins[k]) - work.branches[k]) > max_levels) {
+    if (function.whole &&
+        std::fabs(side_of(m, function, work.motion.system.margins[k]) - work.branches[k]) > max_levels) {
       let_go(i, k);
       any = true;
     }
@@ -331,19 +337,21 @@ double visible_part(const RunContext &i) {
 // A fraction of a step at which branches are left, between two others, and the least of exits there: they are negative
 // from it on.
 struct Bracket {
-  double low, high;   // fractions
+  double low, high;    // fractions
   double above, below; // exits at them
 };
 
 // Narrows a bracket by inverse quadratic interpolation with bisection (Chandrupatla 1997). a and b are points around
 // the root, a the newer one, c the one before.
 Outcome narrow(const Stepper &stepper, const RunContext &i, double h, Bracket &bracket) {
-  double a = bracket.low, at_a = bracket.above, b = bracket.high, at_b = bracket.below, c = bracket.low, at_c = bracket.above;
+  double a = bracket.low, at_a = bracket.above, b = bracket.high, at_b = bracket.below, c = bracket.low,
+         at_c = bracket.above;
   for (int round = 0; round < 60 && bracket.high - bracket.low > precise; ++round) {
     double part = 0.5;
     const double xi = (a - b) / (c - b), phi = (at_a - at_b) / (at_c - at_b);
     if (round && c != a && c != b && phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi)
-      part = at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b);
+      part =
+          at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b);
     else if (!round && bracket.above > 0.0)
       part = at_a / (at_a - at_b);
     const double least = 0.5 * precise / std::fabs(b - a);
@@ -495,7 +503,8 @@ bool initialize_branches(const RunContext &i) {
   bool ties = false;
   for (int k = 0; k < m.switching_count; ++k) {
     const double margin = work.motion.system.margins[k];
-    work.branches[k] = m.switching_functions[k].followed ? std::numeric_limits<double>::quiet_NaN() : side_of(m, m.switching_functions[k], margin);
+    work.branches[k] = m.switching_functions[k].followed ? std::numeric_limits<double>::quiet_NaN()
+                                                         : side_of(m, m.switching_functions[k], margin);
     if (m.switching_functions[k].followed)
       continue;
     if (const double *fixed = i.run.fixed_branches; fixed && is_mixed(m.switching_functions[k], fixed[k])) {
@@ -517,7 +526,9 @@ bool update_branches(const RunContext &i) {
       if (!left(i, k))
         continue;
       const double mixture = work.motion.system.sides[k];
-      work.branches[k] = is_sliding_mode(m, work.branches, k) ? (mixture < 0.0 ? -1.0 : 1.0) : side_of(m, m.switching_functions[k], work.motion.system.margins[k]);
+      work.branches[k] = is_sliding_mode(m, work.branches, k)
+                             ? (mixture < 0.0 ? -1.0 : 1.0)
+                             : side_of(m, m.switching_functions[k], work.motion.system.margins[k]);
       changed = true;
     }
     if (!changed)
@@ -537,8 +548,8 @@ bool rate_on(const RunContext &i, int k, double side, double &rate) {
   work.branches[k] = side;
   if (!evaluate(i))
     return false;
-  margin_rates(i.m, i.run.conditions, work.motion.system, work.motion.sliding, {i.run.interval.clamp(i.run.t), work.q, work.v, work.x}, work.a,
-               work.dx, work.motion.sliding.above);
+  margin_rates(i.m, i.run.conditions, work.motion.system, work.motion.sliding,
+               {i.run.interval.clamp(i.run.t), work.q, work.v, work.x}, work.a, work.dx, work.motion.sliding.above);
   rate = work.motion.sliding.above[k];
   work.branches[k] = kept;
   return true;
@@ -597,7 +608,7 @@ bool switch_branches(const RunContext &i) {
       continue;
     }
     const double size = 1e-9 * (std::fabs(here) + std::fabs(beyond));
-    const bool returns = -old * beyond < -size, leaves = -old * here > size;
+    const bool returns = -old * beyond<-size, leaves = -old * here> size;
     if (returns && leaves && may_slide(m, work.branches, k))
       work.branches[k] = 0.0;
     else if (leaves || work.kept[k] != 0.0 || -old * beyond > size) // at the start, from zero, it may as well stay

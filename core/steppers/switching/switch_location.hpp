@@ -17,10 +17,11 @@ enum class SwitchLocation {
   end,
   again,  // levels pass by too fast to be stepped up to: they are released, and the step has to be taken again
   astray, // none, but stages strayed: see `strays`
-  unseen, // a branch that is not held changes to and fro between stages, or a table is passed over: Run::step is short enough
+  // a branch that is not held changes to and fro between stages, or a table is passed over: Run::step is short enough
+  unseen,
 };
 
-constexpr int max_led_in = 4;  // steps in a row that are shortened to lead into a change of a branch that is not held
+constexpr int max_led_in = 4; // steps in a row that are shortened to lead into a change of a branch that is not held
 constexpr int max_switches_without_step = 60; // switching functions passed without a step between them
 
 // Releases the branches that the state of the last evaluation has left, and holds them again as they were.

@@ -54,11 +54,11 @@ struct DerivativeBlocks {
 // states: found where they are met first, and kept as far as there is memory.
 struct CachedDirections {
   int slots = 0;
-  std::int32_t *holds;    // which directions stand in a slot: those from W times this on; -1: none
-  unsigned char *own;     // whether table parameters vary in them
-  std::byte *memory;      // numbers of the tables, where they do: `each` bytes
+  std::int32_t *holds; // which directions stand in a slot: those from W times this on; -1: none
+  unsigned char *own;  // whether table parameters vary in them
+  std::byte *memory;   // numbers of the tables, where they do: `each` bytes
   std::size_t each;
-  Pack *parameters;       // slopes of the parameters of elements
+  Pack *parameters; // slopes of the parameters of elements
 };
 
 struct DerivativesWorkspace {
@@ -66,10 +66,10 @@ struct DerivativesWorkspace {
   Dual *q, *v, *x, *a, *lambda, *parameters, *own;
   ParameterDirections along;
   CachedDirections kept;
-  ParameterTables<Dual> numbers;           // of the tables, where table parameters vary
-  ModelData varied;                // the model with numbers that vary
-  Dual *inputs;                    // as they are, by their laws or set
-  Dual *settings;                  // those that are set; no numbers elsewhere
+  ParameterTables<Dual> numbers; // of the tables, where table parameters vary
+  ModelData varied;              // the model with numbers that vary
+  Dual *inputs;                  // as they are, by their laws or set
+  Dual *settings;                // those that are set; no numbers elsewhere
   Dual *seconds, *dx, *body_loads, *loads, *z;
   Side<Pack> side;
   Pack *column;                    // nv
@@ -77,9 +77,9 @@ struct DerivativesWorkspace {
   double *z_a, *z_lambda, *z_dx;   // columns by z: nv, nc, nx each
   double *z_matrix;                // 1 - dT/dz, factored
   std::int32_t *exchange;
-  double *shifted, *above, *below; // what is evaluated beside the state
-  DerivativeWorkspace<double> tree;     // where recursions serve
-  double *by_q, *by_v, *inverse;   // dR by positions and velocities, M^-1: nv x nv each
+  double *shifted, *above, *below;  // what is evaluated beside the state
+  DerivativeWorkspace<double> tree; // where recursions serve
+  double *by_q, *by_v, *inverse;    // dR by positions and velocities, M^-1: nv x nv each
   double *tile;
 };
 
@@ -90,16 +90,16 @@ void clear_directions(DerivativesWorkspace &work);
 
 // All derivatives that are wanted, at a state; its accelerations are left in a. False if what is evaluated outside has
 // failed.
-bool derivatives(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, double *a,
-                 const DerivativeBlocks &out);
+bool derivatives(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                 const SystemState<double> &s, double *a, const DerivativeBlocks &out);
 
 // -dR of (1) in work.column, for directions [first, first + count) of a kind, at given accelerations and multipliers;
 // rates of element states in work.dx and second rates of the rows in work.seconds. For steppers that solve (1) in other
 // ways.
-void vary(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction,
-          int first, int count);
+void vary(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+          const SystemState<double> &s, Direction direction, int first, int count);
 // what `vary` needs to know first: the state, accelerations and multipliers that it varies
-void hold_state(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, const double *a,
-                const double *lambda);
+void hold_state(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                const SystemState<double> &s, const double *a, const double *lambda);
 
 } // namespace dalembert::DALEMBERT_ISA

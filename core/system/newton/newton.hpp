@@ -54,12 +54,12 @@ struct NewtonWorkspace {
 };
 
 template <class T> struct NewtonFactors {
-  T *matrix;            // of all fronts, one after the other
+  T *matrix; // of all fronts, one after the other
   std::int32_t *exchange;
-  T *y, *y0, *h;        // (nb + 1) x 18, 18, 6
-  T *x;                 // unknowns
-  T *s;                 // 18 x max_moves: (2) of the front at work
-  double *size;         // of its rows
+  T *y, *y0, *h; // (nb + 1) x 18, 18, 6
+  T *x;          // unknowns
+  T *s;          // 18 x max_moves: (2) of the front at work
+  double *size;  // of its rows
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, NewtonWorkspace &work);
@@ -75,8 +75,9 @@ enum class LoopConstraintRate { position, second };
 // Fills the workspace at a state with its accelerations and multipliers, after `consult` and, for loop constraints,
 // after evaluate_loop_constraints has left leverage and opening in the workspace of the loops. states: they follow
 // their rates; else they stand still.
-void linearize(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &derivatives, NewtonWorkspace &work,
-               const SystemState<double> &s, const double *a, const double *lambda, LoopConstraintRate loop_constraints, bool states);
+void linearize(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &derivatives,
+               NewtonWorkspace &work, const SystemState<double> &s, const double *a, const double *lambda,
+               LoopConstraintRate loop_constraints, bool states);
 
 // (1): g1 = rate - B, g2 = second - rate B with B of the charts of attitudes at these velocities; null: none
 template <class T> struct StepRates {
@@ -98,18 +99,18 @@ template <class F> inline void for_chart_slopes(const BodyData &b, const double 
 }
 
 // False if a front is singular.
-template <class T>
-bool factor_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors);
+template <class T> bool factor_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates,
+                                      NewtonFactors<T> &factors);
 
 // Right-hand sides in factors.x, by unknowns (degrees of freedom first, in their order), become the solution. v0, a0:
 // of (1), or null.
-template <class T>
-void solve_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors, const T *v0, const T *a0);
+template <class T> void solve_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates,
+                                     NewtonFactors<T> &factors, const T *v0, const T *a0);
 
 // (mu - J) [dxi; dv; dx] = [r1; r2; r3], J of the rates of [xi; v; x], with rates.rate = mu and rates.second = mu^2: v0
 // = -r1, a0 = -mu r1 - r2. given: space for 2 nv numbers. Results may stand where the right-hand sides do.
-template <class T>
-void solve_radau(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors, T *given, const T *r1, const T *r2,
-                 const T *r3, T *dxi, T *dv, T *dx);
+template <class T> void solve_radau(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates,
+                                    NewtonFactors<T> &factors, T *given, const T *r1, const T *r2, const T *r3, T *dxi,
+                                    T *dv, T *dx);
 
 } // namespace dalembert::DALEMBERT_ISA
