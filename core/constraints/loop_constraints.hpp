@@ -64,11 +64,11 @@ template <class T> inline Motion<T> loop_constraint_acceleration(const ModelData
           mul_t(m.A.R, B.v - A.v - cross(A.w, r) - cross(m.w_A, cross(m.w_A, r)) - scale(2.0, cross(m.w_A, u)))};
 }
 
-// the rows of a closure between frames, in the order of LoopConstraintData; none of a coupling
+// the rows of a loop constraint between frames, in the order of LoopConstraintData; none of a coupling
 template <class T> void loop_constraint_rows(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint,
                                              const RelativeMotion<T> &relative, LoopConstraintRows<T> &rows);
 
-// the face of a cut joint
+// the motion of a cut joint
 template <class T> void loop_joint_motion(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint,
                                           const RelativeMotion<T> &relative, JointMotion<T> &joint_motion);
 

@@ -27,7 +27,7 @@ struct CurveData {
   std::int32_t closed;
 };
 
-// A closure between frame A, the first marker, and frame B, the second, both aligned with it.
+// A loop constraint between frame A, the first marker, and frame B, the second, both aligned with it.
 struct LoopConstraintData {
   double R_FA[9], p_FA[3]; // A in F of body_a
   double R_FB[9], p_FB[3]; // B in F of body_b

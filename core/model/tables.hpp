@@ -91,7 +91,7 @@ struct VariantTables {
   std::vector<DriveData> drives;
 };
 
-// The model with other table parameters (Recipes::numbers of them): tables in `own`, everything else shared.
+// The model with other table parameters (ParameterMaps::numbers of them): tables in `own`, everything else shared.
 ModelData with_parameters(const ModelData &m, const double *numbers, VariantTables &own);
 
 // Works out what follows, and points a model at it all. Throws std::invalid_argument where rows do not fit each other.

@@ -39,7 +39,7 @@ struct Conditions {
   // of switching functions: the branches that are held (elements/law_branches.hpp); 0: the motion slides there; null:
   // none
   const double *law_branches = nullptr;
-  std::ptrdiff_t law_branch_stride = 0; // numbers between the sides of one lane and the next
+  std::ptrdiff_t law_branch_stride = 0; // numbers between the branches of one lane and the next
   double stabilization[2] = {0.0, 0.0}; // Baumgarte's 2 alpha and beta^2; zero: none
 };
 
@@ -52,7 +52,7 @@ template <class T> struct SystemState {
   // ModelData::input_count: in place of the laws that inputs come from, where they are numbers
   const T *inputs = nullptr;
   const T *prescribed = nullptr; // nv: accelerations of given degrees of freedom, in place of those that drives demand
-  // nv, of packs: joint forces of a control, which actuators give; numbers have them from the callbacks
+  // nv, of SIMD batches: joint forces of a control, which actuators deliver; single states have them from the callbacks
   const T *control = nullptr;
 };
 

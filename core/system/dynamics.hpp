@@ -24,7 +24,7 @@ bool evaluate_callbacks(const ModelData &m, const Conditions &c, SystemWorkspace
 template <class T> unsigned solve_accelerations(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work,
                                                 const SystemState<T> &s, T *a, T *dx);
 
-// The numbers that decide between branches of laws at a state, in work.margins; what else stands in the workspace is
+// Switching functions of laws at a state, in work.margins; what else stands in the workspace is
 // lost.
 void evaluate_switching_functions(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work,
                                   const SystemState<double> &s);
@@ -45,7 +45,7 @@ template <class T> Load<T> loop_constraint_load(const ModelData &m, Workspace<T>
                                                 const LoopConstraintData &constraint, const T *lambda, T *seconds);
 
 // Load of each loop constraint's rows on its second frame B at its origin, world axes, [moment; force], after
-// `balance`: of the multipliers, and of efforts at its own coordinates. Zero for couplings and loop constraints that do
+// `motion_residuals`: of the multipliers, and of efforts at its own coordinates. Zero for couplings and loop constraints that do
 // not hold.
 template <class T>
 void loop_constraint_loads(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const T *lambda, T *out);

@@ -72,7 +72,7 @@ bool use_frontal_solver(const ModelData &m, const Conditions &c, bool kept);
 // which rows loop constraints have
 enum class LoopConstraintRate { position, second };
 
-// Fills the workspace at a state with its accelerations and multipliers, after `consult` and, for loop constraints,
+// Fills the workspace at a state with its accelerations and multipliers, after `evaluate_callbacks` and, for loop constraints,
 // after evaluate_loop_constraints has left leverage and opening in the workspace of the loops. states: they follow
 // their rates; else they stand still.
 void linearize(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &derivatives,
