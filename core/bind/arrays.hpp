@@ -55,15 +55,16 @@ inline bool any_infinite(PyArrayObject *array) {
 }
 
 // raises through the Python method `self.<hook>(...)`, which knows the names; always returns nullptr
-inline PyObject *raise_through(PyObject *self, const char *hook, const char *kernel, const char *argument, PyObject *value) {
+inline PyObject *raise_through(PyObject *self, const char *hook, const char *kernel, const char *argument,
+                               PyObject *value) {
   Reference result(PyObject_CallMethod(self, hook, "ssO", kernel, argument, value ? value : Py_None));
   if (result.object)
     PyErr_Format(PyExc_SystemError, "%s refused '%s' without a reason", kernel, argument);
   return nullptr;
 }
 
-// a float64 C-contiguous aligned view or copy, or nullptr if that cannot be had: a lack of memory stays raised, all else is
-// cleared
+// a float64 C-contiguous aligned view or copy, or nullptr if that cannot be had: a lack of memory stays raised, all
+// else is cleared
 inline PyArrayObject *as_doubles(PyObject *value, Reference &holder) {
   if (PyArray_Check(value)) {
     auto *array = reinterpret_cast<PyArrayObject *>(value);
@@ -95,12 +96,13 @@ struct Shape {
   std::ptrdiff_t size() const { return dimensions == 2 ? rows * columns : rows; }
 };
 
-// fills `input`; `count` is the number of states found so far (-1: no batch). False: refuse. finite: whether every number
-// has to be.
+// fills `input`; `count` is the number of states found so far (-1: no batch). False: refuse. finite: whether every
+// number has to be.
 inline bool read_input(PyArrayObject *array, Shape shape, Input &input, npy_intp &count, bool finite = true) {
   const int extra = PyArray_NDIM(array) - shape.dimensions;
   const npy_intp *dims = PyArray_DIMS(array);
-  if (extra < 0 || extra > 1 || (shape.dimensions && dims[extra] != shape.rows) || (shape.dimensions == 2 && dims[extra + 1] != shape.columns))
+  if (extra < 0 || extra > 1 || (shape.dimensions && dims[extra] != shape.rows) ||
+      (shape.dimensions == 2 && dims[extra + 1] != shape.columns))
     return false;
   input.data = static_cast<const double *>(PyArray_DATA(array));
   input.size = shape.size();

@@ -7,7 +7,9 @@ namespace dalembert::bind {
 
 namespace {
 
-double *data_of(const nb::object &array) { return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr()))); }
+double *data_of(const nb::object &array) {
+  return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr())));
+}
 
 nb::object empty(std::size_t rows, std::size_t columns) {
   const npy_intp shape[2] = {npy_intp(rows), npy_intp(columns)};
@@ -24,7 +26,9 @@ nb::object reshaped(const nb::object &array, std::initializer_list<std::size_t> 
   return array.attr("reshape")(nb::tuple(sizes));
 }
 
-nb::object copied(const double *data, std::ptrdiff_t rows, std::size_t width) { return doubles(data, {rows, npy_intp(width)}); }
+nb::object copied(const double *data, std::ptrdiff_t rows, std::size_t width) {
+  return doubles(data, {rows, npy_intp(width)});
+}
 
 } // namespace
 
@@ -39,35 +43,41 @@ nb::object doubles(const double *data, std::initializer_list<npy_intp> shape) {
 }
 
 BatchArrays::BatchArrays(const ModelData &m, std::size_t runs, std::size_t samples)
-    : runs(runs), samples(samples), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)), nx(std::size_t(m.nx)), q(empty(runs, samples * nq)),
-      v(empty(runs, samples * nv)), x(empty(runs, samples * nx)), outcomes(empty(runs, 1)), reached(empty(runs, 1)),
-      counts(empty(runs, batch_counts)) {}
+    : runs(runs), samples(samples), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)), nx(std::size_t(m.nx)),
+      q(empty(runs, samples * nq)), v(empty(runs, samples * nv)), x(empty(runs, samples * nx)),
+      outcomes(empty(runs, 1)), reached(empty(runs, 1)), counts(empty(runs, batch_counts)) {}
 
-BatchResults BatchArrays::results() const { return {data_of(outcomes), data_of(reached), data_of(counts), data_of(q), data_of(v), data_of(x)}; }
+BatchResults BatchArrays::results() const {
+  return {data_of(outcomes), data_of(reached), data_of(counts), data_of(q), data_of(v), data_of(x)};
+}
 
 nb::tuple BatchArrays::take() const {
   return nb::make_tuple(reshaped(outcomes, {runs}), reshaped(reached, {runs}), counts, reshaped(q, {runs, samples, nq}),
                         reshaped(v, {runs, samples, nv}), reshaped(x, {runs, samples, nx}));
 }
 
-bool PythonControl::evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v, const double *x,
-                             double *tau, unsigned char *failed) {
+bool PythonControl::evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q,
+                             const double *v, const double *x, double *tau, unsigned char *failed) {
   const Acquired acquired;
   if (scope.failed() || signals.asked())
     return false;
   try {
     npy_intp count = rows, shape[2] = {rows, npy_intp(nv)};
-    nb::object numbers = nb::steal(PyArray_SimpleNew(1, &count, NPY_INTP)), forces = nb::steal(PyArray_ZEROS(2, shape, NPY_DOUBLE, 0));
+    nb::object numbers = nb::steal(PyArray_SimpleNew(1, &count, NPY_INTP)),
+               forces = nb::steal(PyArray_ZEROS(2, shape, NPY_DOUBLE, 0));
     if (!numbers || !forces)
       throw nb::python_error();
     std::copy_n(runs, rows, static_cast<npy_intp *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(numbers.ptr()))));
-    const nb::object given[] = {doubles(t, {rows}), copied(q, rows, nq), copied(v, rows, nv), copied(x, rows, nx), numbers, forces};
+    const nb::object given[] = {
+        doubles(t, {rows}), copied(q, rows, nq), copied(v, rows, nv), copied(x, rows, nx), numbers, forces};
     PyObject *arguments[std::size(given)];
     std::transform(std::begin(given), std::end(given), arguments, [](const nb::object &each) { return each.ptr(); });
-    nb::object refused = nb::steal(acquire_or_block([&] { return PyObject_Vectorcall(function.ptr(), arguments, std::size(given), nullptr); }));
+    nb::object refused = nb::steal(
+        acquire_or_block([&] { return PyObject_Vectorcall(function.ptr(), arguments, std::size(given), nullptr); }));
     if (!refused)
       throw nb::python_error();
-    std::copy_n(static_cast<const double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(forces.ptr()))), std::size_t(rows) * nv, tau);
+    std::copy_n(static_cast<const double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(forces.ptr()))),
+                std::size_t(rows) * nv, tau);
     for (nb::handle pair : nb::cast<nb::dict>(refused).items()) { // row: error
       const std::size_t row = nb::cast<std::size_t>(pair[0]);
       failed[row] = 1;

@@ -14,7 +14,9 @@ using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Places = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
 
 nb::object doubles(const double *data, std::initializer_list<npy_intp> shape);
-inline const double *row_of(const Doubles &array, std::size_t row, std::int32_t width) { return array.data() + row * std::size_t(width); }
+inline const double *row_of(const Doubles &array, std::size_t row, std::int32_t width) {
+  return array.data() + row * std::size_t(width);
+}
 
 // the arrays that a batch fills: (outcomes, times reached, counts, q, v, x), a row per run
 class BatchArrays {
@@ -32,7 +34,8 @@ private:
 class PythonControl {
 public:
   PythonControl(const ModelData &m, Scope &scope, nb::handle function, SignalCheck &signals)
-      : scope(scope), function(function), signals(signals), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)), nx(std::size_t(m.nx)) {}
+      : scope(scope), function(function), signals(signals), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)),
+        nx(std::size_t(m.nx)) {}
   BatchedControl plain() {
     return {this, [](void *self, auto... given) { return static_cast<PythonControl *>(self)->evaluate(given...); }};
   }
@@ -42,8 +45,8 @@ public:
   std::vector<std::pair<std::size_t, nb::object>> errors; // by run
 
 private:
-  bool evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v, const double *x, double *tau,
-                unsigned char *failed);
+  bool evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v,
+                const double *x, double *tau, unsigned char *failed);
 
   Scope &scope;
   const nb::handle function;

@@ -3,20 +3,20 @@
 
 #include "bind/conditions.hpp"
 #include "kernels/kernels.hpp"
+#include "model/tables.hpp"
 #include "runs/evaluate_states.hpp"
 #include "steppers/run.hpp"
-#include "model/tables.hpp"
 #include <memory>
 
 namespace dalembert::bind {
 
 struct BoundModel {
   Tables tables;
-  VariantTables own;                  // of a model with other own numbers than described
-  nanobind::object family;           // the model as described, which it shares all else with; none: itself
+  VariantTables own;       // of a model with other table parameters than described
+  nanobind::object family; // the model as described, which it shares all else with; none: itself
   ModelData data{};
-  ModelData bare{};                  // without elements and drives
-  std::vector<double> starts;        // of element states
+  ModelData bare{};                           // without elements and drives
+  std::vector<double> starts;                 // of element states
   std::unique_ptr<BoundConditions> described; // conditions as described
   const KernelSet *kernels = &best_kernels();
   const IntegratorSet *integrators = &best_integrators();
@@ -32,7 +32,8 @@ struct BoundModel {
     return kernels->evaluate_state(m, memory.data(), call, 0);
   }
 
-  unsigned run_batch(const ModelData &m, const Call &call, std::ptrdiff_t count, int threads, SignalCheck &signals) const {
+  unsigned run_batch(const ModelData &m, const Call &call, std::ptrdiff_t count, int threads,
+                     SignalCheck &signals) const {
     return evaluate_states(*kernels, m, call, count, threads, {singles, packs}, signals.stop());
   }
 };
@@ -40,7 +41,7 @@ struct BoundModel {
 // the C++ object behind a Python model
 BoundModel *bound(PyObject *self);
 
-// whether two models differ in own numbers only
+// whether two models differ in table parameters only
 inline bool of_one_family(const BoundModel &a, const BoundModel &b) {
   const auto first = [](const BoundModel &m) { return m.family.is_valid() ? bound(m.family.ptr()) : &m; };
   return first(a) == first(b);

@@ -18,10 +18,12 @@ void PythonCallbacks::take_functions(const nb::list &list, const nb::object &siz
     Function function;
     function.inputs = nb::cast<int>(sizes[k][0]);
     function.outputs = nb::cast<int>(sizes[k][1]);
-    if (function.inputs < 0 || function.inputs > max_law_inputs || function.outputs < 1 || function.outputs > max_law_outputs)
+    if (function.inputs < 0 || function.inputs > max_law_inputs || function.outputs < 1 ||
+        function.outputs > max_law_outputs)
       throw nb::value_error("a law takes or gives more numbers than there is room for");
     if (PyLong_Check(given.ptr())) {
-      function.plain = reinterpret_cast<void (*)(const double *, double *)>(static_cast<std::uintptr_t>(nb::cast<std::uint64_t>(given)));
+      function.plain = reinterpret_cast<void (*)(const double *, double *)>(
+          static_cast<std::uintptr_t>(nb::cast<std::uint64_t>(given)));
       if (!function.plain)
         throw nb::value_error("a compiled law has no address");
     } else {
@@ -48,8 +50,10 @@ void PythonCallbacks::let_go() {
 void BoundConditions::settle() {
   const auto pointer = [](const std::vector<unsigned char> &marks) { return marks.empty() ? nullptr : marks.data(); };
   plain.parameters = parameters.data();
-  plain.acceleration_prescribed = pointer(prescribed.acceleration), plain.velocity_prescribed = pointer(prescribed.velocity);
-  plain.position_prescribed = pointer(prescribed.position), plain.cut_velocity_locked = pointer(prescribed.cut_velocity);
+  plain.acceleration_prescribed = pointer(prescribed.acceleration),
+  plain.velocity_prescribed = pointer(prescribed.velocity);
+  plain.position_prescribed = pointer(prescribed.position),
+  plain.cut_velocity_locked = pointer(prescribed.cut_velocity);
   plain.constraint_active = pointer(active);
   plain.law_branches = sides.empty() ? nullptr : sides.data();
   plain.stabilization[0] = stabilization[0], plain.stabilization[1] = stabilization[1];
@@ -138,7 +142,8 @@ void Scope::call(void *self, const double *in, double *out) {
     complete &= (arguments[k] = PyFloat_FromDouble(in[k])) != nullptr;
   PyObject *result = nullptr;
   if (complete)
-    result = acquire_or_block([&] { return PyObject_Vectorcall(law.function->callable.ptr(), arguments, std::size_t(inputs), nullptr); });
+    result = acquire_or_block(
+        [&] { return PyObject_Vectorcall(law.function->callable.ptr(), arguments, std::size_t(inputs), nullptr); });
   for (int k = 0; k < inputs; ++k)
     Py_XDECREF(arguments[k]);
   if (result && PyFloat_CheckExact(result)) {
@@ -172,16 +177,20 @@ static void fetch(const nb::object &array, double *to) {
     std::memcpy(to, PyArray_DATA(from), std::size_t(PyArray_SIZE(from)) * sizeof(double));
 }
 
-bool Scope::call_python(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads) {
+bool Scope::call_python(void *self, double t, const double *q, const double *v, const double *x, double *laws,
+                        double *tau, double *loads) {
   Scope &me = *static_cast<Scope *>(self);
   const Acquired acquired;
   if (me.raised || (me.flag && me.flag->set.load(std::memory_order_relaxed)))
     return false;
   try {
-    const nb::object given[] = {nb::float_(t), copy_of(q, me.model.nq), copy_of(v, me.model.nv), copy_of(x, me.model.nx), me.laws, me.tau, me.loads};
+    const nb::object given[] = {
+        nb::float_(t), copy_of(q, me.model.nq), copy_of(v, me.model.nv), copy_of(x, me.model.nx), me.laws, me.tau,
+        me.loads};
     PyObject *arguments[std::size(given)];
     std::transform(std::begin(given), std::end(given), arguments, [](const nb::object &each) { return each.ptr(); });
-    PyObject *done = acquire_or_block([&] { return PyObject_Vectorcall(me.code.host.ptr(), arguments, std::size(given), nullptr); });
+    PyObject *done =
+        acquire_or_block([&] { return PyObject_Vectorcall(me.code.host.ptr(), arguments, std::size(given), nullptr); });
     if (!done)
       throw nb::python_error();
     Py_DECREF(done);
@@ -219,21 +228,23 @@ PyType_Slot slots[] = {
     {0, nullptr},
 };
 
-// one for each freedom
+// one for each degree of freedom
 nb::object marks(const BoundConditions &conditions, const std::vector<unsigned char> &which) {
   npy_intp size = conditions.owner->data.nv;
   PyObject *array = PyArray_ZEROS(1, &size, NPY_BOOL, 0);
   if (!array)
     throw nb::python_error();
-  std::copy(which.begin(), which.end(), static_cast<npy_bool *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array))));
+  std::copy(which.begin(), which.end(),
+            static_cast<npy_bool *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array))));
   return nb::steal(array);
 }
 
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
-void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters, const std::vector<std::int32_t> &locked,
-          const std::vector<bool> &active, nb::object host, bool gives_forces, double damping, double stiffness, nb::object answers,
-          const std::vector<std::int32_t> &sliding, const std::vector<std::int32_t> &branched, const std::vector<double> &branches) {
+void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters,
+          const std::vector<std::int32_t> &locked, const std::vector<bool> &active, nb::object host, bool gives_forces,
+          double damping, double stiffness, nb::object answers, const std::vector<std::int32_t> &sliding,
+          const std::vector<std::int32_t> &branched, const std::vector<double> &branches) {
   if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
@@ -282,21 +293,29 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
 
 void add_conditions(nb::module_ &module) {
   nb::class_<BoundAnswers>(module, "Answers")
-      .def("__init__", [](BoundAnswers *self, std::size_t nv) { new (self) BoundAnswers{nv, {}, {}, {}}; }, nb::arg("nv"))
-      .def("add",
-           [](BoundAnswers &self, double t, const Doubles &tau) {
-             if (tau.size() != self.nv)
-               throw nb::value_error("the forces do not fit the model");
-             self.add(t, tau.data());
-           },
-           nb::arg("t"), nb::arg("tau"))
+      .def(
+          "__init__",
+          [](BoundAnswers *self, std::size_t nv) {
+            new (self) BoundAnswers{nv, {}, {}, {}};
+          },
+          nb::arg("nv"))
+      .def(
+          "add",
+          [](BoundAnswers &self, double t, const Doubles &tau) {
+            if (tau.size() != self.nv)
+              throw nb::value_error("the forces do not fit the model");
+            self.add(t, tau.data());
+          },
+          nb::arg("t"), nb::arg("tau"))
       .def("__len__", [](const BoundAnswers &self) { return self.times.size(); })
       .def("rows", [](const BoundAnswers &self) {
-        return nb::make_tuple(copy_of(self.times.data(), npy_intp(self.times.size())), copy_of(self.tau.data(), npy_intp(self.tau.size())));
+        return nb::make_tuple(copy_of(self.times.data(), npy_intp(self.times.size())),
+                              copy_of(self.tau.data(), npy_intp(self.tau.size())));
       });
   nb::class_<BoundConditions>(module, "Conditions", nb::type_slots(slots))
-      .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"), nb::arg("host").none(),
-           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"), nb::arg("answers").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
+      .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"),
+           nb::arg("host").none(), nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"),
+           nb::arg("answers").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
            nb::arg("branched") = std::vector<std::int32_t>{}, nb::arg("branches") = std::vector<double>{})
       .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.prescribed.acceleration); })
       .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.prescribed.velocity); })

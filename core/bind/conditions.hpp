@@ -1,4 +1,4 @@
-// What may differ between two evaluations of one model, as Python holds it, and what of it is code in Python.
+// Conditions as Python holds them, and the callbacks among them.
 #pragma once
 
 #include "bind/signals.hpp"
@@ -13,10 +13,10 @@ namespace nb = nanobind;
 
 struct BoundModel;
 
-// Functions that laws are, and the host: constant, shared by all calls.
+// Functions that laws are, and the callbacks: constant, shared by all calls.
 struct PythonCallbacks {
   struct Function {
-    nb::object callable;                             // or none:
+    nb::object callable;                               // or none:
     void (*plain)(const double *, double *) = nullptr; // compiled elsewhere
     int inputs = 0, outputs = 0;
   };
@@ -36,7 +36,7 @@ struct PythonCallbacks {
   void let_go();
 };
 
-// hinge forces that are held, as they come
+// joint forces that are held, as they come
 struct BoundAnswers {
   std::size_t nv;
   std::vector<double> times, tau;
@@ -55,7 +55,8 @@ struct BoundConditions {
   std::vector<unsigned char> active; // empty: all
   PythonCallbacks code;
   nb::object answers; // a BoundAnswers, or none
-  std::vector<double> sides; // of thresholds: 0 where the motion slides, a branch or mixture that is held, or not a number; empty: none
+  // of switching functions: 0 where the motion slides, a branch or mixture that is held, or not a number; empty: none
+  std::vector<double> sides;
   double stabilization[2] = {0.0, 0.0};
   const BoundModel *owner = nullptr; // the model that they belong to
   Conditions plain;                  // what kernels take, without any code in Python
@@ -66,21 +67,23 @@ struct BoundConditions {
   bool has_callbacks() const { return !code.functions.empty() || code.host.is_valid(); }
 };
 
-// Conditions for one call, or one simulation: functions and host with a place for the first error that Python raises.
+// Conditions for one call, or one simulation: functions and callbacks with a place for the first error that Python
+// raises.
 class Scope {
 public:
-  // persistent: a law that has failed is asked again, because a shorter step may do
+  // persistent: a law that has failed is called again, because a shorter step may succeed
   Scope(const ModelData &m, const BoundConditions &bound, bool persistent = false);
   ~Scope();
   Scope(const Scope &) = delete;
   Scope &operator=(const Scope &) = delete;
 
   Conditions conditions;
-  const Flag *flag = nullptr; // once it is set, the host is not asked any more
+  const Flag *flag = nullptr; // once it is set, callbacks are not called any more
 
-  // raises in Python what a function or the host has raised; false if nothing was
+  // raises in Python what a function or the callbacks has raised; false if nothing was
   bool raise();
-  // The same with the GIL, where a run of many has failed by it: what it has raised, unless it is none that a run can have.
+  // The same with the GIL, where a run of many has failed by it: what it has raised, unless it is none that a run can
+  // have.
   nb::object take_error();
   bool failed() const { return raised; }
   // keeps the first error that Python raised, for when the core has returned
@@ -92,7 +95,8 @@ private:
     const PythonCallbacks::Function *function;
   };
   static void call(void *self, const double *in, double *out);
-  static bool call_python(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads);
+  static bool call_python(void *self, double t, const double *q, const double *v, const double *x, double *laws,
+                          double *tau, double *loads);
 
   const ModelData &model;
   const PythonCallbacks &code;
@@ -101,7 +105,7 @@ private:
   std::vector<Hosted> hosted;
   std::vector<void (*)(void *, const double *, double *)> calls;
   std::vector<void *> selves;
-  nb::object laws, tau, loads; // what the host fills
+  nb::object laws, tau, loads; // what the callbacks fills
   PyObject *raised = nullptr;
 };
 

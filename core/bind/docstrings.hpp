@@ -3,7 +3,8 @@
 
 namespace dalembert::bind::docs {
 
-constexpr const char *forward_dynamics = R"(forward_dynamics($self, q, v, tau=None, *, loads=None, t=0.0, x=None, inputs=None, conditions=None, bare=False, out=None)
+constexpr const char *forward_dynamics =
+    R"(forward_dynamics($self, q, v, tau=None, *, loads=None, t=0.0, x=None, inputs=None, conditions=None, bare=False, out=None)
 --
 
 Return the accelerations of the system as described under given hinge forces; O(nb) for trees, articulated bodies.
@@ -57,7 +58,8 @@ array([23.715])
 array([14.715])
 )";
 
-constexpr const char *dynamics = R"(dynamics($self, t, q, v, x=None, *, tau=None, loads=None, inputs=None, a=None, conditions=None, bare=False)
+constexpr const char *dynamics =
+    R"(dynamics($self, t, q, v, x=None, *, tau=None, loads=None, inputs=None, a=None, conditions=None, bare=False)
 --
 
 Return everything that the equations of motion give, of the system as described: what is integrated.
@@ -159,7 +161,8 @@ Returns
 bias : (nc,) or (B, nc) m/s2 or rad/s2
 )";
 
-constexpr const char *inverse_dynamics = R"(inverse_dynamics($self, q, v, a, *, loads=None, t=0.0, x=None, inputs=None, conditions=None, bare=False, out=None)
+constexpr const char *inverse_dynamics =
+    R"(inverse_dynamics($self, q, v, a, *, loads=None, t=0.0, x=None, inputs=None, conditions=None, bare=False, out=None)
 --
 
 Return the hinge forces that a given motion needs beside what elements give; O(nb), recursive Newton-Euler.

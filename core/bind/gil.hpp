@@ -1,7 +1,7 @@
-// The lock of the interpreter, let go and taken back.
+// The lock of the interpreter, released and acquired.
 //
-// While the interpreter shuts down it ends every thread that wants its lock by unwinding the thread's stack, which C++
-// does not survive. So such a thread stays where it is: the process is about to end.
+// While the interpreter shuts down it ends every thread that requests its lock by unwinding the thread's stack, which
+// C++ does not survive. So such a thread stays where it is: the process is about to end.
 #pragma once
 
 #include <chrono>

@@ -27,7 +27,7 @@ struct Records {
   std::vector<double> t, q, v, x, a;
   std::vector<double> steps{}; // where steps ended, while samples were recorded
 
-  std::vector<double> switch_times{}, switch_sides{}; // of thresholds, from a time on
+  std::vector<double> switch_times{}, switch_sides{}; // of switching functions, from a time on
 
   static void switched(void *self, double t, const double *sides, int count) {
     Records &r = *static_cast<Records *>(self);
@@ -47,8 +47,9 @@ struct Records {
   }
   nb::tuple take() {
     const npy_intp n = npy_intp(t.size());
-    nb::tuple result = nb::make_tuple(doubles(t.data(), {n}), doubles(q.data(), {n, npy_intp(nq)}), doubles(v.data(), {n, npy_intp(nv)}),
-                                      doubles(x.data(), {n, npy_intp(nx)}), doubles(a.data(), {npy_intp(nv ? a.size() / nv : 0), npy_intp(nv)}));
+    nb::tuple result = nb::make_tuple(doubles(t.data(), {n}), doubles(q.data(), {n, npy_intp(nq)}),
+                                      doubles(v.data(), {n, npy_intp(nv)}), doubles(x.data(), {n, npy_intp(nx)}),
+                                      doubles(a.data(), {npy_intp(nv ? a.size() / nv : 0), npy_intp(nv)}));
     for (std::vector<double> *each : {&t, &q, &v, &x, &a})
       each->clear();
     return result;
@@ -57,11 +58,19 @@ struct Records {
 
 class Integrator {
 public:
-  Integrator(nb::object owner, nb::object conditions, int method, double rtol, const Doubles &atol, double max_step, double fixed_step,
-             double spectral_radius, bool project, bool watch)
+  Integrator(nb::object owner, nb::object conditions, int method, double rtol, const Doubles &atol, double max_step,
+             double fixed_step, double spectral_radius, bool project, bool watch)
       : owner(owner), chosen(conditions), model(checked(owner, conditions, method)),
-        scope(model->data, *nb::inst_ptr<BoundConditions>(conditions.ptr()), true), memory(model->integrators->bytes(model->data, method)),
-        records{std::size_t(model->data.nq), std::size_t(model->data.nv), std::size_t(model->data.nx), true, {}, {}, {}, {}, {}} {
+        scope(model->data, *nb::inst_ptr<BoundConditions>(conditions.ptr()), true),
+        memory(model->integrators->bytes(model->data, method)), records{std::size_t(model->data.nq),
+                                                                        std::size_t(model->data.nv),
+                                                                        std::size_t(model->data.nx),
+                                                                        true,
+                                                                        {},
+                                                                        {},
+                                                                        {},
+                                                                        {},
+                                                                        {}} {
     std::memset(memory.data, 0, memory.size);
     run = Run{};
     run.method = method;
@@ -84,7 +93,8 @@ public:
     check(q, v, x, 1);
     restart();
     run.initial_branches = sides_at(t);
-    const int outcome = guarded([&] { return model->integrators->start(model->data, run, memory.data, t, q.data(), v.data(), x.data()); });
+    const int outcome = guarded(
+        [&] { return model->integrators->start(model->data, run, memory.data, t, q.data(), v.data(), x.data()); });
     const double *parts[6];
     model->integrators->state(model->data, run, memory.data, parts);
     if (parts[5])
@@ -100,7 +110,8 @@ public:
     Recorder recorder{&Records::record, &records, attention.stop(), &Records::switched, &Records::stepped};
     const Asked asked(scope, flag);
     const int outcome = guarded([&] {
-      const Outcome found = model->integrators->advance(model->data, run, memory.data, until, max_steps, samples, recorder);
+      const Outcome found =
+          model->integrators->advance(model->data, run, memory.data, until, max_steps, samples, recorder);
       return found == Outcome::callback_failed && attention.asked() ? Outcome::stopped : found;
     });
     if (attention.raise())
@@ -116,18 +127,20 @@ public:
     return times;
   }
 
-  // times (n,) and from each on the sides of thresholds, (n, switching_count): those at starts too
+  // times (n,) and from each on the sides of switching functions, (n, switching_count): those at starts too
   nb::tuple take_switches() {
     const npy_intp n = npy_intp(records.switch_times.size());
-    nb::tuple result = nb::make_tuple(doubles(records.switch_times.data(), {n}), doubles(records.switch_sides.data(), {n, model->data.switching_count}));
+    nb::tuple result = nb::make_tuple(doubles(records.switch_times.data(), {n}),
+                                      doubles(records.switch_sides.data(), {n, model->data.switching_count}));
     records.switch_times.clear();
     records.switch_sides.clear();
     return result;
   }
 
-  // the sides that thresholds have in steps that are taken again, from times on
+  // the sides that switching functions have in steps that are taken again, from times on
   void set_switches(const Doubles &times, const Doubles &sides) {
-    if (!std::is_sorted(times.data(), times.data() + times.size()) || sides.size() != times.size() * std::size_t(model->data.switching_count))
+    if (!std::is_sorted(times.data(), times.data() + times.size()) ||
+        sides.size() != times.size() * std::size_t(model->data.switching_count))
       throw nb::value_error("the sides of thresholds do not fit");
     known_times.assign(times.data(), times.data() + times.size());
     known_sides.assign(sides.data(), sides.data() + sides.size());
@@ -138,34 +151,38 @@ public:
     const double *parts[6];
     model->integrators->state(model->data, run, memory.data, parts);
     const ModelData &m = model->data;
-    return nb::make_tuple(run.t, doubles(parts[0], {m.nq}), doubles(parts[1], {m.nv}), doubles(parts[2], {m.nx}), doubles(parts[3], {m.nv}),
-                          doubles(parts[4], {m.nx}));
+    return nb::make_tuple(run.t, doubles(parts[0], {m.nq}), doubles(parts[1], {m.nv}), doubles(parts[2], {m.nx}),
+                          doubles(parts[3], {m.nv}), doubles(parts[4], {m.nx}));
   }
 
-  // (q, v, x) at fractions of steps that were taken from rows of t, q, v, x to the next; `rows` in order. They end where
-  // a step could not be taken again.
-  nb::tuple dense(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x, const Places &rows, const Doubles &fractions) {
+  // (q, v, x) at fractions of steps that were taken from rows of t, q, v, x to the next; `rows` in order. They end
+  // where a step could not be taken again.
+  nb::tuple dense(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x, const Places &rows,
+                  const Doubles &fractions) {
     const ModelData &m = model->data;
     const std::size_t n = t.size(), wanted = fractions.size();
     check(q, v, x, n);
-    if (rows.size() != wanted || std::any_of(rows.data(), rows.data() + wanted, [&](std::int64_t k) { return k < 0 || std::size_t(k) + 1 >= n; }))
+    if (rows.size() != wanted || std::any_of(rows.data(), rows.data() + wanted,
+                                             [&](std::int64_t k) { return k < 0 || std::size_t(k) + 1 >= n; }))
       throw nb::value_error("the rows do not fit");
     Records found{records.nq, records.nv, records.nx, false, {}, {}, {}, {}, {}};
     Recorder recorder{&Records::record, &found};
     SignalCheck attention;
     guarded([&] {
       Outcome outcome = Outcome::reached;
-      for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached && !attention.asked(); first = last) {
+      for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached && !attention.asked();
+           first = last) {
         const std::size_t k = std::size_t(rows.data()[first]);
         for (last = first; last < wanted && rows.data()[last] == rows.data()[first];)
           ++last;
         restart();
         run.initial_branches = sides_at(t.data()[k]);
-        outcome = model->integrators->start(m, run, memory.data, t.data()[k], row_of(q, k, m.nq), row_of(v, k, m.nv), row_of(x, k, m.nx));
+        outcome = model->integrators->start(m, run, memory.data, t.data()[k], row_of(q, k, m.nq), row_of(v, k, m.nv),
+                                            row_of(x, k, m.nx));
         if (outcome == Outcome::reached)
-          outcome = model->integrators->dense(m, run, memory.data, t.data()[k + 1] - t.data()[k], row_of(q, k + 1, m.nq),
-                                              row_of(v, k + 1, m.nv), row_of(x, k + 1, m.nx), fractions.data() + first,
-                                              std::ptrdiff_t(last - first), recorder);
+          outcome = model->integrators->dense(m, run, memory.data, t.data()[k + 1] - t.data()[k],
+                                              row_of(q, k + 1, m.nq), row_of(v, k + 1, m.nv), row_of(x, k + 1, m.nx),
+                                              fractions.data() + first, std::ptrdiff_t(last - first), recorder);
       }
       return outcome;
     });
@@ -175,13 +192,13 @@ public:
     return nb::make_tuple(taken[1], taken[2], taken[3]);
   }
 
-  // Runs from many states, sampled at times: (outcomes, times reached, counts, q, v, x), a row per run. Parameters of elements
-  // and own numbers: none, or a row per run. Those that lanes can hold run in lanes; others, and those that cannot go on there,
-  // one by one; both on threads. With a control, runs stand in lanes if it can be asked about many states `together`. Once the
-  // flag is set, runs end where they are, `stopped`.
-  nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
-                  std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads, std::optional<Doubles> breaks,
-                  std::optional<Places> spans, const Flag *flag, nb::object together) {
+  // Runs from many states, sampled at times: (outcomes, times reached, counts, q, v, x), a row per run. Parameters of
+  // elements and table parameters: none, or a row per run. Those that lanes can hold run in lanes; others, and those
+  // that cannot go on there, one by one; both on threads. With a control, runs are in SIMD batches if one call can
+  // receive many states (`together`). Once the flag is set, runs end where they are, `stopped`.
+  nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v,
+                  const Doubles &x, std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads,
+                  std::optional<Doubles> breaks, std::optional<Places> spans, const Flag *flag, nb::object together) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
@@ -195,8 +212,13 @@ public:
     const Asked asked(scope, flag);
     PythonControl control(m, scope, together, attention);
     const BatchedControl batched = control.plain();
-    BatchRequest request{.count = n, .begin = begin, .until = until, .samples = {times.data(), std::ptrdiff_t(times.size()), 0},
-                         .q = q.data(), .v = v.data(), .x = x.data()};
+    BatchRequest request{.count = n,
+                         .begin = begin,
+                         .until = until,
+                         .samples = {times.data(), std::ptrdiff_t(times.size()), 0},
+                         .q = q.data(),
+                         .v = v.data(),
+                         .x = x.data()};
     request.parameters = parameters ? parameters->data() : nullptr;
     request.numbers = numbers ? numbers->data() : nullptr;
     request.discontinuities = breaks ? breaks->data() : nullptr;
@@ -278,7 +300,7 @@ private:
   std::vector<double> tolerances; // absolute ones
   nb::dict errors;
 
-  // the host looks at a flag while this lasts
+  // the callbacks looks at a flag while this lasts
   struct Asked {
     Scope &scope;
     Asked(Scope &scope, const Flag *flag) : scope(scope) { scope.flag = flag; }
@@ -304,7 +326,7 @@ private:
     const BoundConditions *chosen = nb::inst_ptr<BoundConditions>(conditions.ptr());
     if (!of_one_family(*chosen->owner, *model))
       throw nb::value_error("the conditions belong to another model");
-    model = chosen->owner; // with the own numbers of the conditions
+    model = chosen->owner; // with the table parameters of the conditions
     if (!model->integrators->name(method))
       throw nb::value_error("there is no such method");
     return model;
@@ -326,8 +348,8 @@ private:
   }
 };
 
-// An integrator belongs to one call at a time. Others are refused, for they would work in the same memory; from what a call
-// asks in Python, its own thread may look at it.
+// An integrator belongs to one call at a time. Others are refused, for they would work in the same memory; from a
+// callback in Python, the thread of the call may read it.
 class Use {
 public:
   Use(Integrator &integrator, bool looks) : user(integrator.user) {
@@ -353,8 +375,12 @@ template <auto method, bool looks, class R, class... A> R alone(Integrator &inte
 }
 // a method for one call at a time, as a function that can be bound
 template <auto method, bool looks = false> struct Alone {
-  template <class R, class... A> static constexpr auto of(R (Integrator::*)(A...)) { return &alone<method, looks, R, A...>; }
-  template <class R, class... A> static constexpr auto of(R (Integrator::*)(A...) const) { return &alone<method, looks, R, A...>; }
+  template <class R, class... A> static constexpr auto of(R (Integrator::*)(A...)) {
+    return &alone<method, looks, R, A...>;
+  }
+  template <class R, class... A> static constexpr auto of(R (Integrator::*)(A...) const) {
+    return &alone<method, looks, R, A...>;
+  }
   static constexpr auto call = of(method);
 };
 
@@ -373,47 +399,66 @@ PyType_Slot slots[] = {
 void add_integrator(nb::module_ &module) {
   nb::class_<Flag>(module, "Flag")
       .def(nb::init<>())
-      .def_prop_rw("set", [](const Flag &flag) { return flag.set.load(); }, [](Flag &flag, bool set) { flag.set.store(set); });
+      .def_prop_rw(
+          "set", [](const Flag &flag) { return flag.set.load(); }, [](Flag &flag, bool set) { flag.set.store(set); });
   nb::class_<Integrator>(module, "Integrator", nb::type_slots(slots))
-      .def(nb::init<nb::object, nb::object, int, double, const Doubles &, double, double, double, bool, bool>(), nb::arg("model"), nb::arg("conditions"),
-           nb::arg("method"), nb::arg("rtol"), nb::arg("atol"), nb::arg("max_step"), nb::arg("fixed_step"), nb::arg("spectral_radius"),
-           nb::arg("project"), nb::arg("watch"))
+      .def(nb::init<nb::object, nb::object, int, double, const Doubles &, double, double, double, bool, bool>(),
+           nb::arg("model"), nb::arg("conditions"), nb::arg("method"), nb::arg("rtol"), nb::arg("atol"),
+           nb::arg("max_step"), nb::arg("fixed_step"), nb::arg("spectral_radius"), nb::arg("project"), nb::arg("watch"))
       .def("start", Alone<&Integrator::start>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
-      .def("advance", Alone<&Integrator::advance>::call, nb::arg("until"), nb::arg("most_steps"), nb::arg("times") = nb::none(),
-           nb::arg("flag") = nb::none())
+      .def("advance", Alone<&Integrator::advance>::call, nb::arg("until"), nb::arg("most_steps"),
+           nb::arg("times") = nb::none(), nb::arg("flag") = nb::none())
       .def("take", Alone<&Integrator::take, true>::call)
       .def("take_steps", Alone<&Integrator::take_steps, true>::call)
       .def("take_switches", Alone<&Integrator::take_switches, true>::call)
       .def("set_switches", Alone<&Integrator::set_switches>::call, nb::arg("times"), nb::arg("sides"))
       .def("state", Alone<&Integrator::state, true>::call)
-      .def("dense", Alone<&Integrator::dense>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("rows"), nb::arg("fractions"))
-      .def("batch", Alone<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
-           nb::arg("parameters").none(), nb::arg("numbers").none(), nb::arg("threads"), nb::arg("breaks") = nb::none(), nb::arg("spans") = nb::none(),
-           nb::arg("flag") = nb::none(), nb::arg("together") = nb::none())
+      .def("dense", Alone<&Integrator::dense>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
+           nb::arg("rows"), nb::arg("fractions"))
+      .def("batch", Alone<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"),
+           nb::arg("v"), nb::arg("x"), nb::arg("parameters").none(), nb::arg("numbers").none(), nb::arg("threads"),
+           nb::arg("breaks") = nb::none(), nb::arg("spans") = nb::none(), nb::arg("flag") = nb::none(),
+           nb::arg("together") = nb::none())
       .def("take_errors", Alone<&Integrator::take_errors, true>::call)
       .def("set_breaks", Alone<&Integrator::set_breaks>::call, nb::arg("times"))
       .def("checkpoint", Alone<&Integrator::checkpoint, true>::call)
       .def("restore", Alone<&Integrator::restore>::call, nb::arg("blob"))
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
-      .def_prop_rw("step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })
-      .def("first_step", [](Integrator &i, double step) { i.run.step = step, i.run.old_error = 1e-4, i.run.started = 1; }, nb::arg("step"))
-      .def_prop_rw("usual_slack", [](const Integrator &i) { return i.run.usual_min_pivot; },
-                   [](Integrator &i, double slack) { i.run.usual_min_pivot = slack; })
+      .def_prop_rw(
+          "step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })
+      .def(
+          "first_step",
+          [](Integrator &i, double step) { i.run.step = step, i.run.old_error = 1e-4, i.run.started = 1; },
+          nb::arg("step"))
+      .def_prop_rw(
+          "usual_slack", [](const Integrator &i) { return i.run.usual_min_pivot; },
+          [](Integrator &i, double slack) { i.run.usual_min_pivot = slack; })
       .def_prop_ro("worst", [](const Integrator &i) { return std::make_pair(i.run.worst_dof, i.run.worst); })
-      .def_prop_ro("counts", [](const Integrator &i) {
-        const Counts &c = i.run.counts;
-        return nb::make_tuple(c.steps, c.rejected, c.evaluations, c.jacobians, c.factorizations, c.projections, c.noisy, c.missed);
-      })
-      .def_prop_ro("missed", [](const Integrator &i) { return std::make_pair(i.run.missed_time, i.run.missed_function); })
-      .def_prop_ro("let_go", [](const Integrator &i) { return std::make_pair(i.run.release_time, i.run.released_function - 1); });
+      .def_prop_ro("counts",
+                   [](const Integrator &i) {
+                     const Counts &c = i.run.counts;
+                     return nb::make_tuple(c.steps, c.rejected, c.evaluations, c.jacobians, c.factorizations,
+                                           c.projections, c.noisy, c.missed);
+                   })
+      .def_prop_ro("missed",
+                   [](const Integrator &i) { return std::make_pair(i.run.missed_time, i.run.missed_function); })
+      .def_prop_ro("let_go",
+                   [](const Integrator &i) { return std::make_pair(i.run.release_time, i.run.released_function - 1); });
   nb::list methods;
   for (int k = 0; const char *name = best_integrators().name(k); ++k)
     methods.append(name);
   module.attr("methods") = nb::tuple(methods);
   nb::dict outcomes;
-  for (const auto &[name, outcome] : {std::pair{"reached", Outcome::reached}, {"paused", Outcome::paused}, {"underflow", Outcome::underflow},
-                                      {"not_finite", Outcome::not_finite}, {"host", Outcome::callback_failed}, {"apart", Outcome::loops_open},
-                                      {"stiff", Outcome::stiff}, {"stopped", Outcome::stopped}, {"unsolved", Outcome::newton_failed}, {"crawls", Outcome::stagnated}})
+  for (const auto &[name, outcome] : {std::pair{"reached", Outcome::reached},
+                                      {"paused", Outcome::paused},
+                                      {"underflow", Outcome::underflow},
+                                      {"not_finite", Outcome::not_finite},
+                                      {"host", Outcome::callback_failed},
+                                      {"apart", Outcome::loops_open},
+                                      {"stiff", Outcome::stiff},
+                                      {"stopped", Outcome::stopped},
+                                      {"unsolved", Outcome::newton_failed},
+                                      {"crawls", Outcome::stagnated}})
     outcomes[name] = int(outcome);
   module.attr("outcomes") = outcomes;
 }

@@ -1,7 +1,7 @@
 #include "bind/inverse_kinematics.hpp"
-#include "runs/thread_pool.hpp"
 #include "bind/arrays.hpp"
 #include "bind/kernel_methods.hpp"
+#include "runs/thread_pool.hpp"
 #include <nanobind/ndarray.h>
 
 namespace dalembert::bind {
@@ -39,7 +39,8 @@ struct BoundReach {
     mind(is_made(object.ptr(), points_type()), "give points");
     const BoundPoints &found = *nb::inst_ptr<BoundPoints>(object);
     const ModelData &m = model->data;
-    mind(found.data.count == 1 && found.data.body <= m.nb && (!found.data.nodes || m.bodies[found.data.body].form == JointForm::modal),
+    mind(found.data.count == 1 && found.data.body <= m.nb &&
+             (!found.data.nodes || m.bodies[found.data.body].form == JointForm::modal),
          "the points do not fit the model");
     kept.push_back(object);
     return found.data;
@@ -53,16 +54,20 @@ struct BoundReach {
       row_scale.push_back(scales.data()[k]);
     }
   }
-  // speeds of cut hinges by number; sign, bound, scale of each
+  // velocities of cut joints by number; sign, bound, scale of each
   void limit(const Places &velocities, const Doubles &of) {
     mind(of.size() == 3 * velocities.size(), "the limits do not fit");
     const ModelData &m = model->data;
     for (std::size_t k = 0; k < velocities.size(); ++k) {
       const std::int32_t velocity = velocities.data()[k];
       int constraint = 0;
-      while (constraint < m.loop_constraint_count && !(m.loop_constraints[constraint].nv && velocity >= m.loop_constraints[constraint].v && velocity < m.loop_constraints[constraint].v + m.loop_constraints[constraint].nv))
+      while (constraint < m.loop_constraint_count &&
+             !(m.loop_constraints[constraint].nv && velocity >= m.loop_constraints[constraint].v &&
+               velocity < m.loop_constraints[constraint].v + m.loop_constraints[constraint].nv))
         ++constraint;
-      mind(constraint < m.loop_constraint_count && m.loop_constraints[constraint].nq == m.loop_constraints[constraint].nv, "the limits do not fit");
+      mind(constraint < m.loop_constraint_count &&
+               m.loop_constraints[constraint].nq == m.loop_constraints[constraint].nv,
+           "the limits do not fit");
       const double *row = of.data() + 3 * k;
       cut.push_back({constraint, velocity - m.loop_constraints[constraint].v, row[0], row[1], row[2]});
     }
@@ -71,7 +76,8 @@ struct BoundReach {
     const std::size_t n = columns.size();
     mind(n && places.size() == n && of.size() == 4 * n, "the columns do not fit");
     for (std::size_t k = 0; k < n; ++k) {
-      mind(columns.data()[k] >= 0 && columns.data()[k] < model->data.nv && places.data()[k] < model->data.nq, "the columns do not fit");
+      mind(columns.data()[k] >= 0 && columns.data()[k] < model->data.nv && places.data()[k] < model->data.nq,
+           "the columns do not fit");
       column.push_back(columns.data()[k]);
       place.push_back(places.data()[k]);
     }
@@ -80,19 +86,20 @@ struct BoundReach {
       each->assign(of.data() + n * std::size_t(row), of.data() + n * std::size_t(row + 1)), ++row;
   }
   // kind, points of the view, letters (i, j, k, backwards), axis and scale (4,), wanted (b, numbers), meant (b, 3)
-  void add_goal(int kind, const nb::object &marker, const nb::object &reference, const Places &letters, const Doubles &of, const Doubles &wanted,
-                const Doubles &meant) {
+  void add_goal(int kind, const nb::object &marker, const nb::object &reference, const Places &letters,
+                const Doubles &of, const Doubles &wanted, const Doubles &meant) {
     IkTarget goal{};
     goal.kind = GoalKind(kind);
-    mind(kind >= 0 && kind <= int(GoalKind::direction) && letters.size() == 4 && of.size() == 4 && wanted.ndim() == 2 && meant.ndim() == 2 &&
-             wanted.shape(1) == std::size_t(goal.numbers()) && meant.shape(1) == 3,
+    mind(kind >= 0 && kind <= int(GoalKind::direction) && letters.size() == 4 && of.size() == 4 && wanted.ndim() == 2 &&
+             meant.ndim() == 2 && wanted.shape(1) == std::size_t(goal.numbers()) && meant.shape(1) == 3,
          "the goal does not fit");
     for (int k = 0; k < 3; ++k)
       mind(letters.data()[k] >= 0 && letters.data()[k] < 3, "the goal does not fit");
     const IkContext view{point(marker), reference.is_none() ? PointsData{} : point(reference), !reference.is_none()};
     std::size_t at = 0;
-    while (at < views.size() && !(views[at].marker.frames == view.marker.frames && views[at].relative == view.relative &&
-                                  views[at].reference.frames == view.reference.frames))
+    while (at < views.size() &&
+           !(views[at].marker.frames == view.marker.frames && views[at].relative == view.relative &&
+             views[at].reference.frames == view.reference.frames))
       ++at;
     if (at == views.size())
       views.push_back(view);
@@ -117,15 +124,19 @@ struct BoundReach {
       goals[k].wanted = numbers[2 * k].data(), goals[k].meant = numbers[2 * k + 1].data();
     tolerance.assign(tolerances.data(), tolerances.data() + tolerances.size());
     IkProblem &p = problem;
-    p.closures = std::int32_t(closing.size()), p.limits = std::int32_t(cut.size()), p.goals = std::int32_t(goals.size());
+    p.closures = std::int32_t(closing.size()), p.limits = std::int32_t(cut.size()),
+    p.goals = std::int32_t(goals.size());
     p.views = std::int32_t(views.size()), p.columns = std::int32_t(column.size());
-    p.closing = closing.data(), p.row_scale = row_scale.data(), p.cut = cut.data(), p.goal = goals.data(), p.view = views.data();
-    p.column = column.data(), p.place = place.data(), p.metric = metric.data(), p.lower = lower.data(), p.upper = upper.data();
+    p.closing = closing.data(), p.row_scale = row_scale.data(), p.cut = cut.data(), p.goal = goals.data(),
+    p.view = views.data();
+    p.column = column.data(), p.place = place.data(), p.metric = metric.data(), p.lower = lower.data(),
+    p.upper = upper.data();
     p.per_unit = per_unit.data(), p.tolerance = tolerance.data();
     mind(p.columns > 0 && tolerance.size() == std::size_t(p.rows()), "the tolerances do not fit");
   }
   void fit(const Doubles &q, const Targets &which) const {
-    mind(q.ndim() == 2 && q.shape(1) == std::size_t(model->data.nq) && which.size() == q.shape(0), "the configurations do not fit");
+    mind(q.ndim() == 2 && q.shape(1) == std::size_t(model->data.nq) && which.size() == q.shape(0),
+         "the configurations do not fit");
     for (std::size_t k = 0; k < which.size(); ++k)
       mind(which.data()[k] >= 0 && (most < 0 || which.data()[k] < most), "there is no such target");
   }
@@ -141,15 +152,17 @@ template <class S = double> S *data_of(const nb::object &array) {
   return static_cast<S *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr())));
 }
 
-// runs work(room, number of the worker) on as many threads as there is work for, each with its own memory
-template <class Task> void on_threads(const BoundReach &reach, std::ptrdiff_t count, std::ptrdiff_t worth, SignalCheck &attention, Task &&task) {
+// runs work(workspace, number of the worker) on as many threads as there is work for, each with its own memory
+template <class Task> void on_threads(const BoundReach &reach, std::ptrdiff_t count, std::ptrdiff_t worth,
+                                      SignalCheck &attention, Task &&task) {
   const std::ptrdiff_t workers = std::max<std::ptrdiff_t>(std::min<std::ptrdiff_t>(thread_count(), count / worth), 1);
   const std::size_t bytes = reach.model->kernels->bytes_reach(reach.model->data, reach.problem);
   std::vector<std::unique_ptr<BlockLease>> memory;
   for (std::ptrdiff_t k = 0; k < workers; ++k)
     memory.push_back(std::make_unique<BlockLease>(reach.model->packs, bytes));
   const Released released;
-  ThreadPool::run(int(workers), [&](int k) { task(memory[std::size_t(k)]->data()); }, attention.stop());
+  ThreadPool::run(
+      int(workers), [&](int k) { task(memory[std::size_t(k)]->data()); }, attention.stop());
 }
 
 // rows r (b, m), and J (b, m, n) if wanted, at q (b, nq) for targets `which` (b,)
@@ -163,8 +176,10 @@ nb::tuple rows(const BoundReach &reach, const Doubles &q, const Targets &which, 
   const std::ptrdiff_t piece = 32 * kernels.lanes;
   SignalCheck attention;
   on_threads(reach, count, piece, attention, [&](std::byte *work) {
-    for (std::ptrdiff_t begin; (begin = next.fetch_add(piece, std::memory_order_relaxed)) < count && !attention.asked();)
-      kernels.reach_rows(reach.model->data, work, reach.problem, call, begin, std::min<std::ptrdiff_t>(begin + piece, count));
+    for (std::ptrdiff_t begin;
+         (begin = next.fetch_add(piece, std::memory_order_relaxed)) < count && !attention.asked();)
+      kernels.reach_rows(reach.model->data, work, reach.problem, call, begin,
+                         std::min<std::ptrdiff_t>(begin + piece, count));
   });
   if (attention.raise())
     throw nb::python_error();
@@ -172,12 +187,16 @@ nb::tuple rows(const BoundReach &reach, const Doubles &q, const Targets &which, 
 }
 
 // Descents from q (b, nq) to zeros of r + shift ((b, m) or (1, m)): q, r, done (b,) bool, steps (b,), push (b, n).
-nb::tuple descend(const BoundReach &reach, const Doubles &q, const Targets &which, const Doubles &shift, int iterations, int patience) {
+nb::tuple descend(const BoundReach &reach, const Doubles &q, const Targets &which, const Doubles &shift, int iterations,
+                  int patience) {
   reach.fit(q, which);
   const npy_intp count = npy_intp(q.shape(0)), m = reach.problem.rows();
-  mind(shift.ndim() == 2 && shift.shape(1) == std::size_t(m) && (shift.shape(0) == 1 || npy_intp(shift.shape(0)) == count), "the shifts do not fit");
+  mind(shift.ndim() == 2 && shift.shape(1) == std::size_t(m) &&
+           (shift.shape(0) == 1 || npy_intp(shift.shape(0)) == count),
+       "the shifts do not fit");
   mind(iterations >= 0 && patience > 0, "give numbers of steps");
-  nb::object ends = array_of({count, reach.model->data.nq}), r = array_of({count, m}), gradient = array_of({count, reach.problem.columns});
+  nb::object ends = array_of({count, reach.model->data.nq}), r = array_of({count, m}),
+             gradient = array_of({count, reach.problem.columns});
   nb::object done = array_of({count}, NPY_BOOL), steps = array_of({count}, NPY_INT64);
   std::copy_n(q.data(), q.size(), data_of(ends));
   std::fill_n(data_of<unsigned char>(done), count, 0);
@@ -196,7 +215,8 @@ nb::tuple descend(const BoundReach &reach, const Doubles &q, const Targets &whic
   call.self = &queue;
   call.next = [](void *self) {
     Queue &queue = *static_cast<Queue *>(self);
-    const std::ptrdiff_t number = queue.attention.asked() ? queue.count : queue.next.fetch_add(1, std::memory_order_relaxed);
+    const std::ptrdiff_t number =
+        queue.attention.asked() ? queue.count : queue.next.fetch_add(1, std::memory_order_relaxed);
     return number < queue.count ? number : -1;
   };
   on_threads(reach, count, 2 * reach.model->kernels->lanes, queue.attention,
@@ -212,8 +232,9 @@ void add_reach(nb::module_ &module) {
   nb::class_<BoundReach>(module, "Reach")
       .def(
           "__init__",
-          [](BoundReach *self, nb::object model, double t, const Places &rows, const Doubles &scales, const Places &cut, const Doubles &limits,
-             const Places &columns, const Places &places, const Doubles &of_columns, const nb::list &goals, const Doubles &tolerances) {
+          [](BoundReach *self, nb::object model, double t, const Places &rows, const Doubles &scales, const Places &cut,
+             const Doubles &limits, const Places &columns, const Places &places, const Doubles &of_columns,
+             const nb::list &goals, const Doubles &tolerances) {
             if (!is_made(model.ptr(), model_type()))
               throw nb::type_error("give a model");
             new (self) BoundReach(model, t);
@@ -223,8 +244,8 @@ void add_reach(nb::module_ &module) {
               self->move(columns, places, of_columns);
               for (nb::handle goal : goals) {
                 const nb::tuple g = nb::cast<nb::tuple>(goal);
-                self->add_goal(nb::cast<int>(g[0]), nb::object(g[1]), nb::object(g[2]), nb::cast<Places>(g[3]), nb::cast<Doubles>(g[4]),
-                               nb::cast<Doubles>(g[5]), nb::cast<Doubles>(g[6]));
+                self->add_goal(nb::cast<int>(g[0]), nb::object(g[1]), nb::object(g[2]), nb::cast<Places>(g[3]),
+                               nb::cast<Doubles>(g[4]), nb::cast<Doubles>(g[5]), nb::cast<Doubles>(g[6]));
               }
               self->settle(tolerances);
             } catch (...) {
@@ -232,10 +253,11 @@ void add_reach(nb::module_ &module) {
               throw;
             }
           },
-          nb::arg("model"), nb::arg("t"), nb::arg("rows"), nb::arg("scales"), nb::arg("cut"), nb::arg("limits"), nb::arg("columns"), nb::arg("places"),
-          nb::arg("of_columns"), nb::arg("goals"), nb::arg("tolerances"))
+          nb::arg("model"), nb::arg("t"), nb::arg("rows"), nb::arg("scales"), nb::arg("cut"), nb::arg("limits"),
+          nb::arg("columns"), nb::arg("places"), nb::arg("of_columns"), nb::arg("goals"), nb::arg("tolerances"))
       .def("rows", &rows, nb::arg("q"), nb::arg("which"), nb::arg("jacobian"))
-      .def("descend", &descend, nb::arg("q"), nb::arg("which"), nb::arg("shift"), nb::arg("iterations"), nb::arg("patience"));
+      .def("descend", &descend, nb::arg("q"), nb::arg("which"), nb::arg("shift"), nb::arg("iterations"),
+           nb::arg("patience"));
 }
 
 } // namespace dalembert::bind

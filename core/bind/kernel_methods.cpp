@@ -30,79 +30,283 @@ constexpr Argument time{"t", T::t, E::one}, states{"x", T::x, E::x, O::starts};
 
 constexpr KernelSignature specs[] = {
     // the system as described
-    {.kernel = Kernel::motion, .name = "forward_dynamics", .arguments = {q, v, tau, loads, t, x, inputs}, .inputs = 7, .results = {E::v},
-     .outputs = 1, .described = true, .bare = Kernel::motion, .doc = docs::forward_dynamics},
-    {.kernel = Kernel::dynamics, .name = "dynamics", .arguments = {time, q, v, states, more_tau, loads, inputs, prescribed}, .inputs = 8,
-     .results = {E::v, E::v, E::rows, E::x}, .outputs = 4, .described = true, .named = true, .bare = Kernel::dynamics,
+    {.kernel = Kernel::motion,
+     .name = "forward_dynamics",
+     .arguments = {q, v, tau, loads, t, x, inputs},
+     .inputs = 7,
+     .results = {E::v},
+     .outputs = 1,
+     .described = true,
+     .bare = Kernel::motion,
+     .doc = docs::forward_dynamics},
+    {.kernel = Kernel::dynamics,
+     .name = "dynamics",
+     .arguments = {time, q, v, states, more_tau, loads, inputs, prescribed},
+     .inputs = 8,
+     .results = {E::v, E::v, E::rows, E::x},
+     .outputs = 4,
+     .described = true,
+     .named = true,
+     .bare = Kernel::dynamics,
      .doc = docs::dynamics},
-    {.kernel = Kernel::required_forces, .name = "inverse_dynamics", .arguments = {q, v, a, loads, t, x, inputs}, .inputs = 7, .results = {E::v},
-     .outputs = 1, .described = true, .open = true, .bare = Kernel::inverse_dynamics, .doc = docs::inverse_dynamics},
-    {.kernel = Kernel::required_forces, .name = "_supplied", .arguments = {q, v, a, loads, t, x, inputs, lam}, .inputs = 8, .results = {E::v},
-     .outputs = 1, .described = true, .bare = Kernel::required_forces},
-    {.kernel = Kernel::loads_of_motion, .name = "_loads_of_motion", .arguments = {q, v, a, loads, t, x, inputs, lam}, .inputs = 8,
-     .results = {E::connections_six}, .outputs = 1, .described = true, .bare = Kernel::loads_of_motion},
-    {.kernel = Kernel::report, .name = "_report", .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed}, .inputs = 8,
-     .results = {E::v, E::x, E::v, E::rows, E::connections_six, E::connections_six, E::cut_q, E::cut_v, E::cut_v, E::cut_v, E::all_v, E::rows, E::rows,
-                 E::measures, E::measures, E::measures, E::elements, E::elements, E::elements, E::ports_six, E::bodies_six, E::signals, E::taken, E::v, E::six, E::asked, E::switching_functions},
-     .outputs = int(ReportPart::count), .described = true, .chosen = true, .judged = false},
-    {.kernel = Kernel::d_dynamics, .name = "_d_dynamics", .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed}, .inputs = 8,
-     .results = {E::matrix, E::x_v, E::rows_v, E::matrix, E::x_v, E::rows_v, E::v_x, E::x_x, E::rows_x, E::matrix, E::x_v, E::rows_v,
-                 E::v_inputs, E::x_inputs, E::rows_inputs, E::v, E::x, E::rows, E::v_parameters, E::x_parameters, E::rows_parameters},
-     .outputs = 21, .described = true, .chosen = true, .along = true},
-    {.kernel = Kernel::d_supplied, .name = "_d_supplied", .arguments = {q, v, a, loads, t, x, inputs}, .inputs = 7,
-     .results = {E::matrix, E::matrix, E::matrix}, .outputs = 3, .described = true},
-    {.kernel = Kernel::newton_step, .name = "_newton_step",
-     .arguments = {q, v, Argument{"r1", T::a, E::v}, Argument{"r2", T::tau, E::v}, Argument{"r3", T::other, E::x}, Argument{"mu", T::lambda, E::one}, t, x},
-     .inputs = 8, .results = {E::v, E::v, E::x}, .outputs = 3, .described = true, .judged = false},
+    {.kernel = Kernel::required_forces,
+     .name = "inverse_dynamics",
+     .arguments = {q, v, a, loads, t, x, inputs},
+     .inputs = 7,
+     .results = {E::v},
+     .outputs = 1,
+     .described = true,
+     .open = true,
+     .bare = Kernel::inverse_dynamics,
+     .doc = docs::inverse_dynamics},
+    {.kernel = Kernel::required_forces,
+     .name = "_supplied",
+     .arguments = {q, v, a, loads, t, x, inputs, lam},
+     .inputs = 8,
+     .results = {E::v},
+     .outputs = 1,
+     .described = true,
+     .bare = Kernel::required_forces},
+    {.kernel = Kernel::loads_of_motion,
+     .name = "_loads_of_motion",
+     .arguments = {q, v, a, loads, t, x, inputs, lam},
+     .inputs = 8,
+     .results = {E::connections_six},
+     .outputs = 1,
+     .described = true,
+     .bare = Kernel::loads_of_motion},
+    {.kernel = Kernel::report,
+     .name = "_report",
+     .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed},
+     .inputs = 8,
+     .results = {E::v,
+                 E::x,
+                 E::v,
+                 E::rows,
+                 E::connections_six,
+                 E::connections_six,
+                 E::cut_q,
+                 E::cut_v,
+                 E::cut_v,
+                 E::cut_v,
+                 E::all_v,
+                 E::rows,
+                 E::rows,
+                 E::measures,
+                 E::measures,
+                 E::measures,
+                 E::elements,
+                 E::elements,
+                 E::elements,
+                 E::ports_six,
+                 E::bodies_six,
+                 E::signals,
+                 E::taken,
+                 E::v,
+                 E::six,
+                 E::asked,
+                 E::switching_functions},
+     .outputs = int(ReportPart::count),
+     .described = true,
+     .chosen = true,
+     .judged = false},
+    {.kernel = Kernel::d_dynamics,
+     .name = "_d_dynamics",
+     .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed},
+     .inputs = 8,
+     .results = {E::matrix,      E::x_v,    E::rows_v, E::matrix, E::x_v,          E::rows_v,       E::v_x,
+                 E::x_x,         E::rows_x, E::matrix, E::x_v,    E::rows_v,       E::v_inputs,     E::x_inputs,
+                 E::rows_inputs, E::v,      E::x,      E::rows,   E::v_parameters, E::x_parameters, E::rows_parameters},
+     .outputs = 21,
+     .described = true,
+     .chosen = true,
+     .along = true},
+    {.kernel = Kernel::d_supplied,
+     .name = "_d_supplied",
+     .arguments = {q, v, a, loads, t, x, inputs},
+     .inputs = 7,
+     .results = {E::matrix, E::matrix, E::matrix},
+     .outputs = 3,
+     .described = true},
+    {.kernel = Kernel::newton_step,
+     .name = "_newton_step",
+     .arguments = {q, v, Argument{"r1", T::a, E::v}, Argument{"r2", T::tau, E::v}, Argument{"r3", T::other, E::x},
+                   Argument{"mu", T::lambda, E::one}, t, x},
+     .inputs = 8,
+     .results = {E::v, E::v, E::x},
+     .outputs = 3,
+     .described = true,
+     .judged = false},
     // trees
-    {.kernel = Kernel::bias_forces, .name = "_bias_forces", .arguments = {q, v, loads}, .inputs = 3, .results = {E::v}, .outputs = 1},
-    {.kernel = Kernel::mass_matrix, .name = "mass_matrix", .arguments = {q}, .inputs = 1, .results = {E::matrix}, .outputs = 1,
+    {.kernel = Kernel::bias_forces,
+     .name = "_bias_forces",
+     .arguments = {q, v, loads},
+     .inputs = 3,
+     .results = {E::v},
+     .outputs = 1},
+    {.kernel = Kernel::mass_matrix,
+     .name = "mass_matrix",
+     .arguments = {q},
+     .inputs = 1,
+     .results = {E::matrix},
+     .outputs = 1,
      .doc = docs::mass_matrix},
-    {.kernel = Kernel::composite_diagonal, .name = "_composite_diagonal", .arguments = {q}, .inputs = 1, .results = {E::v}, .outputs = 1},
-    {.kernel = Kernel::solve_mass_matrix, .name = "solve_mass_matrix", .arguments = {q, right}, .inputs = 2, .results = {E::v}, .outputs = 1,
+    {.kernel = Kernel::composite_diagonal,
+     .name = "_composite_diagonal",
+     .arguments = {q},
+     .inputs = 1,
+     .results = {E::v},
+     .outputs = 1},
+    {.kernel = Kernel::solve_mass_matrix,
+     .name = "solve_mass_matrix",
+     .arguments = {q, right},
+     .inputs = 2,
+     .results = {E::v},
+     .outputs = 1,
      .doc = docs::solve_mass_matrix},
-    {.kernel = Kernel::poses, .name = "_poses", .arguments = {q}, .inputs = 1, .results = {E::bodies_pose}, .outputs = 1},
-    {.kernel = Kernel::velocities, .name = "velocities", .arguments = {q, v}, .inputs = 2, .results = {E::bodies_six}, .outputs = 1,
+    {.kernel = Kernel::poses,
+     .name = "_poses",
+     .arguments = {q},
+     .inputs = 1,
+     .results = {E::bodies_pose},
+     .outputs = 1},
+    {.kernel = Kernel::velocities,
+     .name = "velocities",
+     .arguments = {q, v},
+     .inputs = 2,
+     .results = {E::bodies_six},
+     .outputs = 1,
      .doc = docs::velocities},
-    {.kernel = Kernel::accelerations, .name = "accelerations", .arguments = {q, v, a}, .inputs = 3, .results = {E::bodies_six}, .outputs = 1,
+    {.kernel = Kernel::accelerations,
+     .name = "accelerations",
+     .arguments = {q, v, a},
+     .inputs = 3,
+     .results = {E::bodies_six},
+     .outputs = 1,
      .doc = docs::accelerations},
-    {.kernel = Kernel::point_poses, .name = "_point_poses", .arguments = {q}, .inputs = 1, .results = {E::point_pose}, .outputs = 1,
+    {.kernel = Kernel::point_poses,
+     .name = "_point_poses",
+     .arguments = {q},
+     .inputs = 1,
+     .results = {E::point_pose},
+     .outputs = 1,
      .points = true},
-    {.kernel = Kernel::point_velocities, .name = "_point_velocities", .arguments = {q, v}, .inputs = 2, .results = {E::point_six},
-     .outputs = 1, .points = true},
-    {.kernel = Kernel::point_accelerations, .name = "_point_accelerations", .arguments = {q, v, a}, .inputs = 3, .results = {E::point_six},
-     .outputs = 1, .points = true},
-    {.kernel = Kernel::point_jacobians, .name = "_point_jacobians", .arguments = {q}, .inputs = 1, .results = {E::point_six_v}, .outputs = 1,
+    {.kernel = Kernel::point_velocities,
+     .name = "_point_velocities",
+     .arguments = {q, v},
+     .inputs = 2,
+     .results = {E::point_six},
+     .outputs = 1,
+     .points = true},
+    {.kernel = Kernel::point_accelerations,
+     .name = "_point_accelerations",
+     .arguments = {q, v, a},
+     .inputs = 3,
+     .results = {E::point_six},
+     .outputs = 1,
+     .points = true},
+    {.kernel = Kernel::point_jacobians,
+     .name = "_point_jacobians",
+     .arguments = {q},
+     .inputs = 1,
+     .results = {E::point_six_v},
+     .outputs = 1,
      .points = true},
     {.kernel = Kernel::energy, .name = "_energy", .arguments = {q, v}, .inputs = 2, .results = {E::two}, .outputs = 1},
-    {.kernel = Kernel::center_of_mass, .name = "center_of_mass", .arguments = {q}, .inputs = 1, .results = {E::three}, .outputs = 1,
+    {.kernel = Kernel::center_of_mass,
+     .name = "center_of_mass",
+     .arguments = {q},
+     .inputs = 1,
+     .results = {E::three},
+     .outputs = 1,
      .doc = docs::center_of_mass},
-    {.kernel = Kernel::centroidal_matrix, .name = "centroidal_momentum_matrix", .arguments = {q}, .inputs = 1, .results = {E::six_v},
-     .outputs = 1, .doc = docs::centroidal_momentum_matrix},
-    {.kernel = Kernel::integrate, .name = "integrate", .arguments = {q, v}, .inputs = 2, .results = {E::q}, .outputs = 1,
+    {.kernel = Kernel::centroidal_matrix,
+     .name = "centroidal_momentum_matrix",
+     .arguments = {q},
+     .inputs = 1,
+     .results = {E::six_v},
+     .outputs = 1,
+     .doc = docs::centroidal_momentum_matrix},
+    {.kernel = Kernel::integrate,
+     .name = "integrate",
+     .arguments = {q, v},
+     .inputs = 2,
+     .results = {E::q},
+     .outputs = 1,
      .doc = docs::integrate},
-    {.kernel = Kernel::difference, .name = "difference", .arguments = {q0, q1}, .inputs = 2, .results = {E::v}, .outputs = 1,
+    {.kernel = Kernel::difference,
+     .name = "difference",
+     .arguments = {q0, q1},
+     .inputs = 2,
+     .results = {E::v},
+     .outputs = 1,
      .doc = docs::difference},
-    {.kernel = Kernel::coordinate_rates, .name = "coordinate_rates", .arguments = {q, v}, .inputs = 2, .results = {E::q}, .outputs = 1,
+    {.kernel = Kernel::coordinate_rates,
+     .name = "coordinate_rates",
+     .arguments = {q, v},
+     .inputs = 2,
+     .results = {E::q},
+     .outputs = 1,
      .doc = docs::coordinate_rates},
-    {.kernel = Kernel::d_inverse_dynamics, .name = "_d_inverse_dynamics", .arguments = {q, v, a, loads}, .inputs = 4,
-     .results = {E::matrix, E::matrix, E::matrix}, .outputs = 3},
-    {.kernel = Kernel::d_inverse_by_duals, .name = "_d_inverse_dynamics_by_duals", .arguments = {q, v, a, loads}, .inputs = 4,
-     .results = {E::matrix, E::matrix}, .outputs = 2},
-    {.kernel = Kernel::d_forward_dynamics, .name = "_d_forward_dynamics", .arguments = {q, v, tau, loads}, .inputs = 4,
-     .results = {E::matrix, E::matrix, E::matrix}, .outputs = 3},
-    // closures
-    {.kernel = Kernel::constraint_residual, .name = "constraint_residual", .arguments = {q, t}, .inputs = 2, .results = {E::rows},
-     .outputs = 1, .doc = docs::constraint_residual},
-    {.kernel = Kernel::constraint_jacobian, .name = "constraint_jacobian", .arguments = {q, t}, .inputs = 2, .results = {E::rows_v},
-     .outputs = 1, .doc = docs::constraint_jacobian},
-    {.kernel = Kernel::constraint_bias, .name = "constraint_bias", .arguments = {q, v, t}, .inputs = 3, .results = {E::rows}, .outputs = 1,
-     .doc = docs::constraint_bias},
-    {.kernel = Kernel::constraint_drift, .name = "constraint_drift", .arguments = {q, t}, .inputs = 2, .results = {E::rows}, .outputs = 1,
-     .doc = docs::constraint_drift},
-    {.kernel = Kernel::cut_motion, .name = "_cut_motion", .arguments = {q, v, a}, .inputs = 3, .results = {E::cut_q, E::cut_v, E::cut_v},
+    {.kernel = Kernel::d_inverse_dynamics,
+     .name = "_d_inverse_dynamics",
+     .arguments = {q, v, a, loads},
+     .inputs = 4,
+     .results = {E::matrix, E::matrix, E::matrix},
      .outputs = 3},
-    {.kernel = Kernel::row_pivots, .name = "_row_pivots", .arguments = {q}, .inputs = 1, .results = {E::rows}, .outputs = 1},
+    {.kernel = Kernel::d_inverse_by_duals,
+     .name = "_d_inverse_dynamics_by_duals",
+     .arguments = {q, v, a, loads},
+     .inputs = 4,
+     .results = {E::matrix, E::matrix},
+     .outputs = 2},
+    {.kernel = Kernel::d_forward_dynamics,
+     .name = "_d_forward_dynamics",
+     .arguments = {q, v, tau, loads},
+     .inputs = 4,
+     .results = {E::matrix, E::matrix, E::matrix},
+     .outputs = 3},
+    // closures
+    {.kernel = Kernel::constraint_residual,
+     .name = "constraint_residual",
+     .arguments = {q, t},
+     .inputs = 2,
+     .results = {E::rows},
+     .outputs = 1,
+     .doc = docs::constraint_residual},
+    {.kernel = Kernel::constraint_jacobian,
+     .name = "constraint_jacobian",
+     .arguments = {q, t},
+     .inputs = 2,
+     .results = {E::rows_v},
+     .outputs = 1,
+     .doc = docs::constraint_jacobian},
+    {.kernel = Kernel::constraint_bias,
+     .name = "constraint_bias",
+     .arguments = {q, v, t},
+     .inputs = 3,
+     .results = {E::rows},
+     .outputs = 1,
+     .doc = docs::constraint_bias},
+    {.kernel = Kernel::constraint_drift,
+     .name = "constraint_drift",
+     .arguments = {q, t},
+     .inputs = 2,
+     .results = {E::rows},
+     .outputs = 1,
+     .doc = docs::constraint_drift},
+    {.kernel = Kernel::cut_motion,
+     .name = "_cut_motion",
+     .arguments = {q, v, a},
+     .inputs = 3,
+     .results = {E::cut_q, E::cut_v, E::cut_v},
+     .outputs = 3},
+    {.kernel = Kernel::row_pivots,
+     .name = "_row_pivots",
+     .arguments = {q},
+     .inputs = 1,
+     .results = {E::rows},
+     .outputs = 1},
 };
 constexpr std::size_t spec_count = sizeof specs / sizeof *specs;
 
@@ -116,7 +320,8 @@ constexpr std::int32_t worth_releasing = 256;
 // the object given for each argument, and for what is no array
 struct Given {
   PyObject *inputs[max_arguments] = {};
-  PyObject *out = nullptr, *points = nullptr, *chosen = nullptr, *conditions = nullptr, *bare = nullptr, *directions = nullptr;
+  PyObject *out = nullptr, *points = nullptr, *chosen = nullptr, *conditions = nullptr, *bare = nullptr,
+           *directions = nullptr;
 };
 
 // arguments given by keyword, those that positions could have given among them; false with TypeError set
@@ -143,7 +348,8 @@ bool sort_keywords(const KernelSignature &spec, PyObject *const *args, PyObject 
       if (!PyUnicode_CompareWithASCIIString(name, titles[j]))
         place = places[j];
     if (!place || *place) {
-      PyErr_Format(PyExc_TypeError, place ? "%s() got two values for '%U'" : "%s() has no argument '%U'", spec.name, name);
+      PyErr_Format(PyExc_TypeError, place ? "%s() got two values for '%U'" : "%s() has no argument '%U'", spec.name,
+                   name);
       return false;
     }
     *place = args[k];
@@ -155,7 +361,8 @@ bool sort_keywords(const KernelSignature &spec, PyObject *const *args, PyObject 
 }
 
 // sorts positional and keyword arguments; false with TypeError set
-bool sort_arguments(const KernelSignature &spec, PyObject *const *args, Py_ssize_t positional, PyObject *names, Given &given) {
+bool sort_arguments(const KernelSignature &spec, PyObject *const *args, Py_ssize_t positional, PyObject *names,
+                    Given &given) {
   const int first = spec.points || spec.chosen; // points, or the parts that are wanted, come before arrays
   const int most = first + spec.positional();
   if (positional > most) {
@@ -203,7 +410,7 @@ struct Work {
   const ModelData *data; // the whole model, or the bare one
   Given given;
   Call call;
-  npy_intp count = -1;   // states; -1: one, without an axis of its own
+  npy_intp count = -1; // states; -1: one, without an axis of its own
   Reference holders[max_arguments], zeros, along;
   PyObject *results[max_outputs]; // as many as the kernel has; null: not wanted, or not made yet
   std::ptrdiff_t points = 0;
@@ -241,9 +448,10 @@ struct Work {
           return refuse("conditions", given.conditions) != nullptr;
       }
     }
-    if (given.conditions && (!is_made(given.conditions, conditions_type()) || !of_one_family(*conditions().owner, model)))
+    if (given.conditions &&
+        (!is_made(given.conditions, conditions_type()) || !of_one_family(*conditions().owner, model)))
       return refuse("conditions", given.conditions) != nullptr;
-    if (given.conditions) // of the model with other own numbers
+    if (given.conditions) // of the model with other table parameters
       data = &conditions().owner->data;
     return true;
   }
@@ -276,26 +484,29 @@ struct Work {
 
   const double *zero_numbers(npy_intp size) {
     zeros.reset(PyArray_ZEROS(1, &size, NPY_DOUBLE, 0));
-    return zeros.object ? static_cast<const double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(zeros.object))) : nullptr;
+    return zeros.object ? static_cast<const double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(zeros.object)))
+                        : nullptr;
   }
 
   bool read_points() {
     if (!is_made(given.points, points_type()))
       return refuse("points", given.points) != nullptr;
     const BoundPoints &found = *nanobind::inst_ptr<BoundPoints>(given.points);
-    if (found.data.body > model.data.nb || (found.data.nodes && model.data.bodies[found.data.body].form != JointForm::modal))
+    if (found.data.body > model.data.nb ||
+        (found.data.nodes && model.data.bodies[found.data.body].form != JointForm::modal))
       return refuse("points", given.points) != nullptr;
     call.points = found.data;
     points = found.single ? 0 : found.data.count;
     return true;
   }
 
-  // directions of parameters: rows, one number for each parameter of the elements, then for each own number
+  // directions of parameters: rows, one number for each parameter of the elements, then for each table parameter
   bool read_directions() {
     if (!given.directions)
       return true;
     PyArrayObject *array = as_doubles(given.directions, along);
-    if (!array || PyArray_NDIM(array) != 2 || PyArray_DIM(array, 1) != data->parameter_count + data->recipes.numbers || !PyArray_ISCARRAY_RO(array))
+    if (!array || PyArray_NDIM(array) != 2 || PyArray_DIM(array, 1) != data->parameter_count + data->recipes.numbers ||
+        !PyArray_ISCARRAY_RO(array))
       return refuse("directions", given.directions) != nullptr;
     call.directions = static_cast<const double *>(PyArray_DATA(array));
     call.direction_count = int(PyArray_DIM(array, 0));
@@ -336,8 +547,8 @@ struct Work {
     PyArrayObject *array;
     if (given.out) {
       array = reinterpret_cast<PyArrayObject *>(given.out);
-      if (!PyArray_Check(given.out) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY(array) || PyArray_NDIM(array) != n ||
-          std::memcmp(PyArray_DIMS(array), dims, std::size_t(n) * sizeof *dims))
+      if (!PyArray_Check(given.out) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY(array) ||
+          PyArray_NDIM(array) != n || std::memcmp(PyArray_DIMS(array), dims, std::size_t(n) * sizeof *dims))
         return refuse("out", given.out) != nullptr;
       Py_INCREF(given.out);
       results[k] = given.out;
@@ -363,7 +574,8 @@ struct Work {
       return 0;
     attention.emplace();
     const Released released;
-    return count < 0 ? model.run_one(*data, call) : model.run_batch(*data, call, count, on_threads ? thread_count() : 1, *attention);
+    return count < 0 ? model.run_one(*data, call)
+                     : model.run_batch(*data, call, count, on_threads ? thread_count() : 1, *attention);
   }
 
   // with code outside the core; what Python evaluates has one thread
@@ -430,7 +642,8 @@ struct Work {
   }
 };
 
-PyObject *call_kernel(const KernelSignature &spec, PyObject *self, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
+PyObject *call_kernel(const KernelSignature &spec, PyObject *self, PyObject *const *args, Py_ssize_t positional,
+                      PyObject *names) {
   if (!nanobind::inst_ready(self)) {
     PyErr_Format(PyExc_TypeError, "%s() needs a model that has been initialised", spec.name);
     return nullptr;
@@ -441,7 +654,8 @@ PyObject *call_kernel(const KernelSignature &spec, PyObject *self, PyObject *con
   if (work.model.data.nc && spec.open)
     return raise_through(self, "_refuse_loop_constraints", spec.name, "", nullptr);
   bool wanted[max_outputs];
-  if (!work.choose_model() || !work.read_inputs() || (spec.points && !work.read_points()) || !work.read_directions() || !work.choose_results(wanted))
+  if (!work.choose_model() || !work.read_inputs() || (spec.points && !work.read_points()) || !work.read_directions() ||
+      !work.choose_results(wanted))
     return nullptr;
   for (int k = 0; k < spec.outputs; ++k)
     if (wanted[k] && !work.make_result(k))
@@ -457,11 +671,13 @@ template <std::size_t I> PyObject *method(PyObject *self, PyObject *const *args,
 }
 
 template <std::size_t... I> void add_each(PyTypeObject *type, std::index_sequence<I...>) {
-  static PyMethodDef definitions[] = {
-      {specs[I].name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&method<I>)), METH_FASTCALL | METH_KEYWORDS, specs[I].doc}...};
+  static PyMethodDef definitions[] = {{specs[I].name,
+                                       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&method<I>)),
+                                       METH_FASTCALL | METH_KEYWORDS, specs[I].doc}...};
   for (PyMethodDef &definition : definitions) {
     Reference descriptor(PyDescr_NewMethod(type, &definition));
-    if (!descriptor.object || PyObject_SetAttrString(reinterpret_cast<PyObject *>(type), definition.ml_name, descriptor.object))
+    if (!descriptor.object ||
+        PyObject_SetAttrString(reinterpret_cast<PyObject *>(type), definition.ml_name, descriptor.object))
       return;
   }
 }

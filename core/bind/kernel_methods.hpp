@@ -21,7 +21,9 @@ PyTypeObject *points_type();
 PyTypeObject *conditions_type();
 
 // whether an object is of a type of ours and has been initialised
-inline bool is_made(PyObject *object, PyTypeObject *type) { return PyObject_TypeCheck(object, type) && nanobind::inst_ready(object); }
+inline bool is_made(PyObject *object, PyTypeObject *type) {
+  return PyObject_TypeCheck(object, type) && nanobind::inst_ready(object);
+}
 
 // a subclass of tuple, in which `dynamics` gives its results
 void set_named_type(PyTypeObject *type);

@@ -7,12 +7,49 @@
 namespace dalembert::bind {
 
 enum class Extent {
-  one, q, v, x, rows, rows_v, loads, matrix, inputs, bodies_pose, bodies_six, point_pose, point_six, point_six_v, two, three, six_v, six,
-  connections_six, cut_q, cut_v, all_v, measures, elements, ports_six, signals, taken, asked, switching_functions,
-  v_x, v_inputs, x_v, x_x, x_inputs, rows_x, rows_inputs, v_parameters, x_parameters, rows_parameters,
+  one,
+  q,
+  v,
+  x,
+  rows,
+  rows_v,
+  loads,
+  matrix,
+  inputs,
+  bodies_pose,
+  bodies_six,
+  point_pose,
+  point_six,
+  point_six_v,
+  two,
+  three,
+  six_v,
+  six,
+  connections_six,
+  cut_q,
+  cut_v,
+  all_v,
+  measures,
+  elements,
+  ports_six,
+  signals,
+  taken,
+  asked,
+  switching_functions,
+  v_x,
+  v_inputs,
+  x_v,
+  x_x,
+  x_inputs,
+  rows_x,
+  rows_inputs,
+  v_parameters,
+  x_parameters,
+  rows_parameters,
 };
 
-// points: how many, of kernels that look at points; 0: one, without an axis of its own; or how many directions of parameters
+// points: how many, of kernels that look at points; 0: one, without an axis of its own; or how many directions of
+// parameters
 inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points = 0) {
   const std::ptrdiff_t nv = m.nv, nx = m.nx, nc = m.nc;
   const auto per_point = [&](std::ptrdiff_t size) { return points ? Shape{2, points, size} : Shape{1, size, 1}; };
@@ -117,13 +154,13 @@ struct KernelSignature {
   int inputs;
   std::array<Extent, max_outputs> results;
   int outputs;
-  bool described = false; // of the system as described: takes conditions
-  bool chosen = false;    // first positional argument tells which results are wanted, by their numbers
-  bool named = false;     // gives a tuple with names
-  bool along = false;     // takes directions of parameters
-  bool points = false;    // first positional argument is an object Points
-  bool open = false;      // holds for open systems only
-  bool judged = true;     // results that are not finite are refused here
+  bool described = false;       // of the system as described: takes conditions
+  bool chosen = false;          // first positional argument: numbers of the results that are wanted
+  bool named = false;           // gives a tuple with names
+  bool along = false;           // takes directions of parameters
+  bool points = false;          // first positional argument is an object Points
+  bool open = false;            // holds for open systems only
+  bool judged = true;           // results that are not finite are refused here
   Kernel bare = Kernel::report; // of described ones: the kernel of the bare tree; report: there is none
   const char *doc = nullptr;
 

@@ -1,15 +1,15 @@
 // The extension module: the bound model, factorisations, threads.
 #define DALEMBERT_IMPORTS_NUMPY
-#include "runs/thread_pool.hpp"
-#include "bind/signals.hpp"
 #include "bind/geometry.hpp"
 #include "bind/integrator.hpp"
+#include "bind/inverse_kinematics.hpp"
 #include "bind/kernel_methods.hpp"
 #include "bind/natural.hpp"
-#include "bind/inverse_kinematics.hpp"
+#include "bind/signals.hpp"
 #include "bind/table_arrays.hpp"
 #include "bind/variational.hpp"
 #include "kernels/dispatch.hpp"
+#include "runs/thread_pool.hpp"
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -26,14 +26,15 @@ PyTypeObject *types[3]; // of models, points and conditions
 
 // the tree and its loops alone
 ModelData without_callbacks(ModelData bare) {
-  bare.element_count = bare.drive_count = bare.feedback_count = bare.signal_count = bare.hosted_laws = bare.switching_count = 0;
+  bare.element_count = bare.drive_count = bare.feedback_count = bare.signal_count = bare.hosted_laws =
+      bare.switching_count = 0;
   return bare;
 }
 
-// tables: arrays by name (model/schema.hpp); starts of element states; laws that are functions, with how many numbers each takes
-// and gives; what is evaluated in Python at every evaluation, or None
-void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts, const nb::list &functions, const nb::object &sizes,
-                nb::object host) {
+// tables: arrays by name (model/schema.hpp); starts of element states; laws that are functions, with how many numbers
+// each takes and gives; what is evaluated in Python at every evaluation, or None
+void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts, const nb::list &functions,
+                const nb::object &sizes, nb::object host) {
   new (self) BoundModel();
   try {
     fill_tables(self->tables, tables);
@@ -61,12 +62,14 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
   }
 }
 
-// a model with other own numbers, which shares all else with the one as described
-void vary_model(BoundModel *self, const nb::object &family, const Doubles &parameters, const Doubles &numbers, nb::object host) {
+// a model with other table parameters, which shares all else with the one as described
+void vary_model(BoundModel *self, const nb::object &family, const Doubles &parameters, const Doubles &numbers,
+                nb::object host) {
   if (!is_made(family.ptr(), model_type()) || bound(family.ptr())->family.is_valid())
     throw nb::type_error("give a model as described");
   const BoundModel &first = *bound(family.ptr());
-  if (numbers.size() != std::size_t(first.data.recipes.numbers) || parameters.size() != std::size_t(first.data.parameter_count))
+  if (numbers.size() != std::size_t(first.data.recipes.numbers) ||
+      parameters.size() != std::size_t(first.data.parameter_count))
     throw nb::value_error("the numbers do not fit the model");
   new (self) BoundModel(first.singles_pool, first.packs_pool);
   self->family = family;
@@ -109,7 +112,9 @@ nb::object new_array(std::initializer_list<npy_intp> shape) {
   return nb::steal(array);
 }
 
-double *data_of(const nb::object &array) { return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr()))); }
+double *data_of(const nb::object &array) {
+  return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr())));
+}
 
 // what states of self-stress depend on: the model without elements, and conditions
 struct Quiet {
@@ -119,8 +124,9 @@ struct Quiet {
   BlockLease memory;
 
   Quiet(const BoundModel &model, const Doubles &q, const nb::object &chosen)
-      : data(without_elements(model, q, chosen)), scope(model.data, chosen.is_none() ? *model.described : *of_model(model, chosen)),
-        conditions(scope.conditions), memory(model.singles, model.kernels->bytes_stress(data)) {
+      : data(without_elements(model, q, chosen)),
+        scope(model.data, chosen.is_none() ? *model.described : *of_model(model, chosen)), conditions(scope.conditions),
+        memory(model.singles, model.kernels->bytes_stress(data)) {
     conditions.callbacks = nullptr;
   }
   static const BoundConditions *of_model(const BoundModel &model, const nb::object &chosen) {
@@ -129,7 +135,7 @@ struct Quiet {
       throw nb::value_error("the conditions belong to another model");
     return conditions;
   }
-  // the model with the own numbers of its conditions
+  // the model with the table parameters of its conditions
   static const ModelData &of_conditions(const BoundModel &model, const nb::object &chosen) {
     return chosen.is_none() ? model.data : of_model(model, chosen)->owner->data;
   }
@@ -148,7 +154,8 @@ nb::tuple stress(const BoundModel &model, double t, const Doubles &q, const nb::
   const ModelData &m = quiet.data;
   const npy_intp most = m.nc, connections = connection_count(m);
   std::vector<double> multipliers(std::size_t(most * m.nc)), loads(std::size_t(6 * most * connections));
-  const npy_intp n = model.kernels->stress(m, quiet.memory.data(), quiet.conditions, t, q.data(), multipliers.data(), loads.data());
+  const npy_intp n =
+      model.kernels->stress(m, quiet.memory.data(), quiet.conditions, t, q.data(), multipliers.data(), loads.data());
   nb::object first = new_array({n, m.nc}), second = new_array({n, connections, 6});
   std::copy_n(multipliers.data(), n * m.nc, data_of(first));
   std::copy_n(loads.data(), 6 * n * connections, data_of(second));
@@ -156,7 +163,8 @@ nb::tuple stress(const BoundModel &model, double t, const Doubles &q, const nb::
 }
 
 // loads of all connections (connections, 6) and multipliers (nc) of a motion at q, made those of least norm
-nb::tuple share(const BoundModel &model, double t, const Doubles &q, const nb::object &conditions, const Doubles &loads, const Doubles &lambda) {
+nb::tuple share(const BoundModel &model, double t, const Doubles &q, const nb::object &conditions, const Doubles &loads,
+                const Doubles &lambda) {
   Quiet quiet(model, q, conditions);
   const ModelData &m = quiet.data;
   const npy_intp connections = connection_count(m);
@@ -183,14 +191,16 @@ nb::object law_equations(const BoundModel &model, int element, const Doubles &ro
   nb::object found = new_array({count, size});
   std::vector<double> values(std::size_t(m.programs.max_values));
   for (npy_intp k = 0; k < count; ++k)
-    model.kernels->law_equations(m, element, rows.data() + std::size_t(k) * inputs, values.data(), data_of(found) + k * size);
+    model.kernels->law_equations(m, element, rows.data() + std::size_t(k) * inputs, values.data(),
+                                 data_of(found) + k * size);
   return found;
 }
 
-// Kinematic motion at times (n,) from q: (nq,), or with positions (n, nq) that are given, rates only. Returns q, v, a, jerks
-// (None if not wanted) and slack of the rows that were reached, the last position and its speeds, and (status, t, rounds).
-nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q, const nb::object &conditions, const Doubles &row_scale, double floor,
-                bool jerk, std::int64_t most) {
+// Kinematic motion at times (n,) from q: (nq,), or with positions (n, nq) that are given, rates only. Returns q, v, a,
+// jerks (None if not wanted) and slack of the rows that were reached, the last position and its velocities, and
+// (status, t, rounds).
+nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q, const nb::object &conditions,
+                const Doubles &row_scale, double floor, bool jerk, std::int64_t most) {
   const ModelData &m = Quiet::of_conditions(model, conditions);
   const npy_intp n = npy_intp(times.size()), nq = m.nq, nv = m.nv;
   const bool placed = q.ndim() == 2;
@@ -207,7 +217,8 @@ nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q,
   std::fill_n(data_of(v_last), nv, 0.0);
   SweepCall call{};
   call.times = times.data(), call.count = n, call.placed = placed;
-  call.q = data_of(qs), call.v = data_of(vs), call.a = data_of(as), call.jerk = jerk ? data_of(js) : nullptr, call.slack = data_of(slack);
+  call.q = data_of(qs), call.v = data_of(vs), call.a = data_of(as), call.jerk = jerk ? data_of(js) : nullptr,
+  call.slack = data_of(slack);
   call.q_last = data_of(q_last), call.v_last = data_of(v_last), call.t_last = times.data()[0];
   call.most = most;
   SignalCheck attention;
@@ -219,7 +230,8 @@ nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q,
   }
   if (attention.raise() || scope.raise())
     throw nb::python_error();
-  return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps, call.corrections, call.crossings);
+  return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps,
+                        call.corrections, call.crossings);
 }
 
 // numbers of an array that may begin at any byte: itself, or a copy
@@ -245,7 +257,8 @@ struct Factor {
     return bound(owner.ptr());
   }
 
-  Factor(nb::object owner, const Doubles &q) : owner(owner), model(checked(owner)), memory(model->kernels->bytes_factor(model->data)) {
+  Factor(nb::object owner, const Doubles &q)
+      : owner(owner), model(checked(owner)), memory(model->kernels->bytes_factor(model->data)) {
     if (q.ndim() != 1 || q.size() != std::size_t(model->data.nq))
       throw nb::value_error("q has the wrong size");
     std::vector<double> copy;
@@ -283,8 +296,8 @@ struct Factor {
 
 // frames: (n, 12) axes and origins in F; nodes: (n, width) shapes, of points of a flexible body
 void make_points(BoundPoints *self, int body, const Doubles &frames, std::optional<Doubles> nodes, bool single) {
-  if (body < 0 || frames.ndim() != 2 || frames.shape(1) != 12 || (nodes && (nodes->ndim() != 2 || nodes->shape(0) != frames.shape(0))) ||
-      (single && frames.shape(0) != 1))
+  if (body < 0 || frames.ndim() != 2 || frames.shape(1) != 12 ||
+      (nodes && (nodes->ndim() != 2 || nodes->shape(0) != frames.shape(0))) || (single && frames.shape(0) != 1))
     throw nb::value_error("the points do not fit");
   new (self) BoundPoints();
   self->frames.assign(frames.data(), frames.data() + frames.size());
@@ -313,24 +326,33 @@ static int import_numpy() {
 NB_MODULE(_core, module) {
   using namespace dalembert::bind;
   if (!dalembert::processor_is_served()) {
-    PyErr_SetString(PyExc_ImportError,
-                    "dalembert was built for another processor than this one: install it here from source, or build it with "
-                    "-C cmake.define.DALEMBERT_SETS=all, which serves every processor");
+    PyErr_SetString(
+        PyExc_ImportError,
+        "dalembert was built for another processor than this one: install it here from source, or build it with "
+        "-C cmake.define.DALEMBERT_SETS=all, which serves every processor");
     throw nb::python_error();
   }
   if (import_numpy())
     throw nb::python_error();
   nb::class_<BoundModel> model(module, "Model", nb::type_slots(slots));
   types[0] = reinterpret_cast<PyTypeObject *>(model.ptr());
-  model.def("__init__", &make_model, nb::arg("tables"), nb::arg("starts"), nb::arg("functions"), nb::arg("sizes"), nb::arg("host").none())
-      .def("__init__", &vary_model, nb::arg("family"), nb::arg("parameters"), nb::arg("numbers"), nb::arg("host").none())
-      .def("_join", [](BoundModel &self, const nb::object &family) { self.family = family; }, nb::arg("family"))
+  model
+      .def("__init__", &make_model, nb::arg("tables"), nb::arg("starts"), nb::arg("functions"), nb::arg("sizes"),
+           nb::arg("host").none())
+      .def("__init__", &vary_model, nb::arg("family"), nb::arg("parameters"), nb::arg("numbers"),
+           nb::arg("host").none())
+      .def(
+          "_join", [](BoundModel &self, const nb::object &family) { self.family = family; }, nb::arg("family"))
       .def_prop_ro("_numbers", [](const BoundModel &m) { return m.data.recipes.numbers; })
       .def("_stress", &stress, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none())
       .def("_law_equations", &law_equations, nb::arg("element"), nb::arg("rows"))
       .def("_share", &share, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("loads"), nb::arg("lam"))
-      .def("_sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("row_scale"), nb::arg("floor"), nb::arg("jerk"), nb::arg("most"))
-      .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.data.lean_rows.count ? m.data.lean_rows.start[m.data.lean_rows.count] : 0; })
+      .def("_sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("row_scale"),
+           nb::arg("floor"), nb::arg("jerk"), nb::arg("most"))
+      .def_prop_ro("loop_envelope",
+                   [](const BoundModel &m) {
+                     return m.data.lean_rows.count ? m.data.lean_rows.start[m.data.lean_rows.count] : 0;
+                   })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.users; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })
       .def_prop_ro("nv", [](const BoundModel &m) { return m.data.nv; })
@@ -341,7 +363,10 @@ NB_MODULE(_core, module) {
         nb::list all;
         for (int k = 0; k < m.data.switching_count; ++k) {
           const dalembert::SwitchingFunctionData &function = m.data.switching_functions[k];
-          const char *kind = function.followed ? "followed" : !function.whole ? "sign" : function.table < 0 ? "whole" : "table";
+          const char *kind = function.followed    ? "followed"
+                             : !function.whole    ? "sign"
+                             : function.table < 0 ? "whole"
+                                                  : "table";
           all.append(nb::make_tuple(function.element, kind));
         }
         return all;

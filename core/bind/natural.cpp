@@ -44,9 +44,10 @@ int places_of(const Term &term) {
   }
 }
 
-// base: (N,) X with fixed coordinates; column: (N,) what each place is (rows.hpp); terms: (k, 9) row, kind, part, six places;
-// factors: (k,); rows come in order
-void make_rows(Rows *self, int count, const Doubles &base, const Places &column, const Places &terms, const Doubles &factors) {
+// base: (N,) X with fixed coordinates; column: (N,) what each place is (rows.hpp); terms: (k, 9) row, kind, part, six
+// places; factors: (k,); rows come in order
+void make_rows(Rows *self, int count, const Doubles &base, const Places &column, const Places &terms,
+               const Doubles &factors) {
   if (count < 0 || base.ndim() != 1 || column.size() != base.size() || terms.ndim() != 2 || terms.shape(1) != 9 ||
       factors.size() != terms.shape(0))
     throw nb::value_error("the terms do not fit");
@@ -73,7 +74,8 @@ void make_rows(Rows *self, int count, const Doubles &base, const Places &column,
   for (std::size_t k = 0; k < terms.shape(0); ++k, data += 9) {
     Term term{Kind(data[1]), data[2], {}, factors.data()[k]};
     std::copy_n(data + 3, 6, term.at);
-    bool fits = data[0] >= last && data[0] < count && data[1] >= 0 && data[1] <= int(Kind::sine) && data[2] >= 0 && data[2] <= 3;
+    bool fits = data[0] >= last && data[0] < count && data[1] >= 0 && data[1] <= int(Kind::sine) && data[2] >= 0 &&
+                data[2] <= 3;
     for (int i = 0; fits && i < places_of(term); ++i)
       fits = term.at[i] >= 0 && term.at[i] + reach(term) <= rows.size();
     if (!fits)
@@ -93,7 +95,9 @@ nb::object array_of(std::initializer_list<npy_intp> shape) {
     throw nb::python_error();
   return nb::steal(array);
 }
-double *data_of(const nb::object &array) { return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr()))); }
+double *data_of(const nb::object &array) {
+  return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr())));
+}
 
 void fit(const Rows &rows, std::initializer_list<const Doubles *> vectors, const Doubles &known) {
   for (const Doubles *x : vectors)
@@ -144,11 +148,11 @@ nb::object jerk_terms(const Rows &rows, const Doubles &q, const Doubles &v, cons
 }
 
 // Kinematic motion at times (k,) from q (n,): driven (k, 4, driven). Returns what Model._sweep does.
-nb::tuple sweep(const Rows &rows, const Doubles &times, const Doubles &q, const Doubles &driven, const Doubles &row_scale, const Doubles &column_scale,
-                double floor, bool jerk, std::int64_t most) {
+nb::tuple sweep(const Rows &rows, const Doubles &times, const Doubles &q, const Doubles &driven,
+                const Doubles &row_scale, const Doubles &column_scale, double floor, bool jerk, std::int64_t most) {
   const npy_intp k = npy_intp(times.size()), n = rows.n;
-  if (!k || q.size() != std::size_t(n) || driven.size() != std::size_t(4 * k * rows.driven) || row_scale.size() != std::size_t(rows.count) ||
-      column_scale.size() != std::size_t(n))
+  if (!k || q.size() != std::size_t(n) || driven.size() != std::size_t(4 * k * rows.driven) ||
+      row_scale.size() != std::size_t(rows.count) || column_scale.size() != std::size_t(n))
     throw nb::value_error("the arrays do not fit the rows");
   nb::object qs = array_of({k, n}), vs = array_of({k, n}), as = array_of({k, n}), slack = array_of({k});
   nb::object js = jerk ? array_of({k, n}) : nb::none(), q_last = array_of({n}), v_last = array_of({n});
@@ -157,7 +161,8 @@ nb::tuple sweep(const Rows &rows, const Doubles &times, const Doubles &q, const 
   std::fill_n(data_of(v_last), n, 0.0);
   SweepCall call{};
   call.times = times.data(), call.count = k, call.placed = false;
-  call.q = data_of(qs), call.v = data_of(vs), call.a = data_of(as), call.jerk = jerk ? data_of(js) : nullptr, call.slack = data_of(slack);
+  call.q = data_of(qs), call.v = data_of(vs), call.a = data_of(as), call.jerk = jerk ? data_of(js) : nullptr,
+  call.slack = data_of(slack);
   call.q_last = data_of(q_last), call.v_last = data_of(v_last), call.t_last = times.data()[0];
   call.most = most;
   SignalCheck attention;
@@ -169,21 +174,23 @@ nb::tuple sweep(const Rows &rows, const Doubles &times, const Doubles &q, const 
   }
   if (attention.raise())
     throw nb::python_error();
-  return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps, call.corrections, call.crossings);
+  return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps,
+                        call.corrections, call.crossings);
 }
 
 } // namespace
 
 void add_natural(nb::module_ &module) {
   nb::class_<Rows>(module, "NaturalRows")
-      .def("__init__", &make_rows, nb::arg("count"), nb::arg("base"), nb::arg("column"), nb::arg("terms"), nb::arg("factors"))
+      .def("__init__", &make_rows, nb::arg("count"), nb::arg("base"), nb::arg("column"), nb::arg("terms"),
+           nb::arg("factors"))
       .def("residual", &residual, nb::arg("q"), nb::arg("known"))
       .def("jacobian", &jacobian, nb::arg("q"), nb::arg("known"))
       .def("velocity_terms", &velocity_terms, nb::arg("q"), nb::arg("known"))
       .def("acceleration_terms", &acceleration_terms, nb::arg("q"), nb::arg("v"), nb::arg("known"))
       .def("jerk_terms", &jerk_terms, nb::arg("q"), nb::arg("v"), nb::arg("a"), nb::arg("known"))
-      .def("sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("driven"), nb::arg("row_scale"), nb::arg("column_scale"), nb::arg("floor"),
-           nb::arg("jerk"), nb::arg("most"));
+      .def("sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("driven"), nb::arg("row_scale"),
+           nb::arg("column_scale"), nb::arg("floor"), nb::arg("jerk"), nb::arg("most"));
 }
 
 } // namespace dalembert::bind

@@ -1,7 +1,7 @@
-// Ctrl-C while the core is at work.
+// Signals (Ctrl-C) during long calls.
 //
-// The thread that called looks for signals a few times a second, so that their handlers in Python run; threads that help it
-// look at what it has found. What stops the work is a flag that a handler has set, or an error that it has raised.
+// The calling thread checks for signals a few times a second, so that their handlers in Python run; the other threads
+// read the result. A call is stopped by a flag that a handler has set, or by an error that it has raised.
 #pragma once
 
 #include "bind/arrays.hpp"
@@ -14,7 +14,7 @@
 
 namespace dalembert::bind {
 
-// set by a handler of signals, seen by all threads
+// set by a signal handler, read by all threads
 struct Flag {
   std::atomic<bool> set{false};
 };
@@ -26,7 +26,7 @@ public:
   SignalCheck(const SignalCheck &) = delete;
   SignalCheck &operator=(const SignalCheck &) = delete;
 
-  // whether to stop; asked without the GIL, by any of the threads
+  // whether to stop; called without the GIL, by any of the threads
   bool asked() {
     if (broken.load(std::memory_order_relaxed) || (flag && flag->set.load(std::memory_order_relaxed)))
       return true;

@@ -82,7 +82,8 @@ void add_schema(nb::module_ &module) {
     if (both || reversed)
       joints[nb::make_tuple(H::name, true)] = number;
   });
-  DALEMBERT_ISA::ConstraintLibrary::for_each([&](auto constraint, int number) { constraints[decltype(constraint)::name] = number; });
+  DALEMBERT_ISA::ConstraintLibrary::for_each(
+      [&](auto constraint, int number) { constraints[decltype(constraint)::name] = number; });
   module.attr("tables") = tables;
   module.attr("numbers") = numbers;
   module.attr("joints") = joints;

@@ -22,21 +22,25 @@ nb::object zeros(std::initializer_list<npy_intp> shape) {
     throw nb::python_error();
   return nb::steal(array);
 }
-double *data_of(const nb::object &array) { return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr()))); }
+double *data_of(const nb::object &array) {
+  return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr())));
+}
 
-// matrices (blocks, s, rows, n + numbers) at places (s,) of blocks (blocks, 2); steps (k, 2) from a time on for a length, their
-// blocks (k,), and where their ends are kept (k,), or -1
+// matrices (blocks, s, rows, n + numbers) at places (s,) of blocks (blocks, 2); steps (k, 2) from a time on for a
+// length, their blocks (k,), and where their ends are kept (k,), or -1
 struct Along {
   Doubles matrices, places, blocks, steps;
   Places block, keep;
   Variations all;
   std::ptrdiff_t kept = 0;
 
-  Along(int n, int split, const Doubles &matrices, const Doubles &places, const Doubles &blocks, const Doubles &steps, const Places &block, const Places &keep)
+  Along(int n, int split, const Doubles &matrices, const Doubles &places, const Doubles &blocks, const Doubles &steps,
+        const Places &block, const Places &keep)
       : matrices(matrices), places(places), blocks(blocks), steps(steps), block(block), keep(keep) {
     const std::size_t count = blocks.shape(0), k = block.size();
-    if (matrices.ndim() != 4 || blocks.ndim() != 2 || blocks.shape(1) != 2 || matrices.shape(0) != count || matrices.shape(1) != places.size() ||
-        steps.ndim() != 2 || steps.shape(1) != 2 || steps.shape(0) != k || keep.size() != k)
+    if (matrices.ndim() != 4 || blocks.ndim() != 2 || blocks.shape(1) != 2 || matrices.shape(0) != count ||
+        matrices.shape(1) != places.size() || steps.ndim() != 2 || steps.shape(1) != 2 || steps.shape(0) != k ||
+        keep.size() != k)
       throw nb::value_error("the matrices do not fit the steps");
     const int rows = int(matrices.shape(2)), width = int(matrices.shape(3));
     if (rows > n || n > 2 * rows || width < n || split < 0 || split > n || !places.size())
@@ -50,14 +54,27 @@ struct Along {
       begins.push_back(blocks.data()[2 * b]), ends.push_back(blocks.data()[2 * b + 1]);
     for (std::size_t j = 0; j < k; ++j)
       from.push_back(steps.data()[2 * j]), lengths.push_back(steps.data()[2 * j + 1]);
-    all = {n,           rows,           width - n, split, int(places.size()), places.data(), matrices.data(), begins.data(),
-           ends.data(), std::ptrdiff_t(k), block.data(), from.data(),        lengths.data(), keep.data()};
+    all = {n,
+           rows,
+           width - n,
+           split,
+           int(places.size()),
+           places.data(),
+           matrices.data(),
+           begins.data(),
+           ends.data(),
+           std::ptrdiff_t(k),
+           block.data(),
+           from.data(),
+           lengths.data(),
+           keep.data()};
   }
   Along(const Along &) = delete;
 
   nb::tuple forward(const Doubles &y0, const Doubles &judged_by, double rtol) const {
     const int judged = int(judged_by.size());
-    if (!(rtol > 0.0) || y0.ndim() != 2 || y0.shape(0) != std::size_t(all.n) || y0.shape(1) < std::size_t(std::max(all.numbers, judged)))
+    if (!(rtol > 0.0) || y0.ndim() != 2 || y0.shape(0) != std::size_t(all.n) ||
+        y0.shape(1) < std::size_t(std::max(all.numbers, judged)))
       throw nb::value_error("the changes do not fit");
     const int columns = int(y0.shape(1));
     nb::object found = zeros({npy_intp(kept), all.n, columns});
@@ -88,12 +105,16 @@ private:
   std::vector<double> begins, ends, from, lengths;
 };
 
-// values (k, c) at times t (k,) by polynomials through values and rates (j, c) at the ends of steps (j,), so many at once
-nb::object between_steps(const Doubles &ends, const Doubles &values, const Doubles &rates, const Doubles &t, int points) {
+// values (k, c) at times t (k,) by polynomials through values and rates (j, c) at the ends of steps (j,), so many at
+// once
+nb::object between_steps(const Doubles &ends, const Doubles &values, const Doubles &rates, const Doubles &t,
+                         int points) {
   if (ends.ndim() != 1 || values.ndim() != 2 || rates.ndim() != 2 || t.ndim() != 1 || values.shape(0) != ends.size() ||
-      rates.shape(0) != ends.size() || rates.shape(1) != values.shape(1) || points < 2 || points > max_ends || std::size_t(points) > ends.size())
+      rates.shape(0) != ends.size() || rates.shape(1) != values.shape(1) || points < 2 || points > max_ends ||
+      std::size_t(points) > ends.size())
     throw nb::value_error("values and rates do not fit the ends of steps");
-  const HermitePolynomial through{std::ptrdiff_t(ends.size()), ends.data(), values.data(), rates.data(), std::ptrdiff_t(values.shape(1))};
+  const HermitePolynomial through{std::ptrdiff_t(ends.size()), ends.data(), values.data(), rates.data(),
+                                  std::ptrdiff_t(values.shape(1))};
   nb::object found = zeros({npy_intp(t.size()), npy_intp(values.shape(1))});
   double *out = data_of(found);
   const Released released;
@@ -106,11 +127,14 @@ nb::object between_steps(const Doubles &ends, const Doubles &values, const Doubl
 
 void add_variations(nb::module_ &module) {
   nb::class_<Along>(module, "Along")
-      .def(nb::init<int, int, const Doubles &, const Doubles &, const Doubles &, const Doubles &, const Places &, const Places &>(), nb::arg("n"), nb::arg("split"),
-           nb::arg("matrices"), nb::arg("places"), nb::arg("blocks"), nb::arg("steps"), nb::arg("block"), nb::arg("keep"))
+      .def(nb::init<int, int, const Doubles &, const Doubles &, const Doubles &, const Doubles &, const Places &,
+                    const Places &>(),
+           nb::arg("n"), nb::arg("split"), nb::arg("matrices"), nb::arg("places"), nb::arg("blocks"), nb::arg("steps"),
+           nb::arg("block"), nb::arg("keep"))
       .def("forward", &Along::forward, nb::arg("y0"), nb::arg("weights"), nb::arg("rtol"))
       .def("backward", &Along::backward, nb::arg("seeds"));
-  module.def("between_steps", &between_steps, nb::arg("ends"), nb::arg("values"), nb::arg("rates"), nb::arg("t"), nb::arg("points"));
+  module.def("between_steps", &between_steps, nb::arg("ends"), nb::arg("values"), nb::arg("rates"), nb::arg("t"),
+             nb::arg("points"));
 }
 
 } // namespace dalembert::bind

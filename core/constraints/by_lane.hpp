@@ -1,4 +1,5 @@
-// Rows and faces that are found by a search have a way of their own in every lane: one lane after the other, as numbers.
+// Rows and faces that are found by a search have a way of their own in every lane: one lane after the other, as
+// numbers.
 #pragma once
 
 #include "joints/joint.hpp"
@@ -12,8 +13,12 @@ inline Mat3<double> lane_of(const Mat3<Pack> &R, int lane) {
 inline RelativeMotion<double> lane_of(const RelativeMotion<Pack> &m, int lane) {
   return {lane_of(m.R, lane), lane_of(m.p, lane), lane_of(m.w, lane), lane_of(m.v, lane)};
 }
-inline void set_lane(Vec3<Pack> &a, int lane, const Vec3<double> &b) { a.x.set(lane, b.x), a.y.set(lane, b.y), a.z.set(lane, b.z); }
-inline void set_lane(Motion<Pack> &a, int lane, const Motion<double> &b) { set_lane(a.w, lane, b.w), set_lane(a.v, lane, b.v); }
+inline void set_lane(Vec3<Pack> &a, int lane, const Vec3<double> &b) {
+  a.x.set(lane, b.x), a.y.set(lane, b.y), a.z.set(lane, b.z);
+}
+inline void set_lane(Motion<Pack> &a, int lane, const Motion<double> &b) {
+  set_lane(a.w, lane, b.w), set_lane(a.v, lane, b.v);
+}
 
 // what the rows of one lane need of a workspace
 inline Workspace<double> workspace_of(const Workspace<Pack> &ws, int lane) {
@@ -23,7 +28,8 @@ inline Workspace<double> workspace_of(const Workspace<Pack> &ws, int lane) {
   return one;
 }
 
-template <class Fill> inline void rows_by_lane(const Workspace<Pack> &ws, const RelativeMotion<Pack> &m, LoopConstraintRows<Pack> &rows, Fill &&fill) {
+template <class Fill> inline void rows_by_lane(const Workspace<Pack> &ws, const RelativeMotion<Pack> &m,
+                                               LoopConstraintRows<Pack> &rows, Fill &&fill) {
   for (int lane = 0; lane < W; ++lane) {
     Workspace<double> one = workspace_of(ws, lane);
     LoopConstraintRows<double> its;
@@ -39,8 +45,9 @@ template <class Fill> inline void rows_by_lane(const Workspace<Pack> &ws, const 
   }
 }
 
-template <class Fill>
-inline void joint_motion_by_lane(const Workspace<Pack> &ws, const LoopConstraintData &constraint, const RelativeMotion<Pack> &m, JointMotion<Pack> &joint_motion, Fill &&fill) {
+template <class Fill> inline void joint_motion_by_lane(const Workspace<Pack> &ws, const LoopConstraintData &constraint,
+                                                       const RelativeMotion<Pack> &m, JointMotion<Pack> &joint_motion,
+                                                       Fill &&fill) {
   for (int lane = 0; lane < W; ++lane) {
     Workspace<double> one = workspace_of(ws, lane);
     JointMotion<double> its;

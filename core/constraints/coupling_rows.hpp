@@ -1,10 +1,10 @@
-// Rows between coordinates s of hinges, each with its speed s':
+// Rows between coordinates s of joints, each with its velocity s':
 //
 //     constant        sum of coefficient times s = offset                                                             (1)
-//     by programs     phi(s, t), or coefficients of rates that bind speeds alone: g . s' + drift = 0                  (2)
+//     by programs     phi(s, t), or coefficients of rates that bind velocities alone: g . s' + drift = 0                  (2)
 //
-// One program takes s, t; it gives the residual, g, the drift (phi' = g . s' + drift). The next takes s' besides, and gives
-// what is left of the second rate while the speeds do not change.
+// One program takes s, t; it gives the residual, g, the drift (phi' = g . s' + drift). The next takes s' besides, and
+// gives what is left of the second rate while the velocities do not change.
 #pragma once
 
 #include "elements/program.hpp"
@@ -24,8 +24,8 @@ template <class T> struct CouplingRow {
 };
 
 // v may be null: then there is no bias
-template <class T>
-inline void coupling_row(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint, const T *q, const T *v, CouplingRow<T> &row) {
+template <class T> inline void coupling_row(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                            const T *q, const T *v, CouplingRow<T> &row) {
   const std::int32_t *dof = m.support + constraint.support;
   row.bias = row.drift = T(0.0);
   if (constraint.program < 0) {
@@ -36,7 +36,7 @@ inline void coupling_row(const ModelData &m, Workspace<T> &ws, const LoopConstra
   }
   T in[2 * max_coupled + 1];
   for (int s = 0; s < constraint.supports; ++s) {
-    in[s] = m.coordinate[dof[s]] < 0 ? T(0.0) : q[m.coordinate[dof[s]]]; // of an attitude only speeds are bound
+    in[s] = m.coordinate[dof[s]] < 0 ? T(0.0) : q[m.coordinate[dof[s]]]; // of an attitude only velocities are bound
     in[constraint.supports + 1 + s] = v ? v[dof[s]] : T(0.0);
   }
   in[constraint.supports] = ws.t;

@@ -4,7 +4,9 @@ namespace dalembert::DALEMBERT_ISA {
 
 constexpr int max_roots = 2 * curve_degree - 1;
 
-static Vec3<double> coefficient(const CurvePiece &piece, int k) { return {piece.c[k][0], piece.c[k][1], piece.c[k][2]}; }
+static Vec3<double> coefficient(const CurvePiece &piece, int k) {
+  return {piece.c[k][0], piece.c[k][1], piece.c[k][2]};
+}
 
 static CurvePoint<double> evaluate(const CurvePiece &piece, int degree, double u) {
   CurvePoint<double> at{coefficient(piece, degree), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
@@ -109,8 +111,8 @@ CurvePoint<double> nearest_to(const ModelData &m, const CurveData &curve, const 
   for (int k = 0; k < curve.count; ++k)
     if (k != first && reach(k) - pieces[k].radius < std::sqrt(least))
       search(k);
-  // the coefficients of (1) are rounded as p is large: more steps of Newton's rule on (1) itself. Distances near the joint
-  // of two pieces differ by less than rounding: where (1) asks for it, the point goes over to the other one.
+  // the coefficients of (1) are rounded as p is large: more steps of Newton's rule on (1) itself. Distances near the
+  // joint of two pieces differ by less than rounding: where (1) requires it, the point goes over to the other one.
   CurvePoint<double> at = evaluate(pieces[held], curve.degree, u);
   for (int k = 0; k < 4; ++k) {
     const Vec3<double> r = at.c - p;
@@ -118,7 +120,10 @@ CurvePoint<double> nearest_to(const ModelData &m, const CurveData &curve, const 
     if (!(slope > 0.0))
       break;
     const double next = u - dot(r, at.c1) / slope;
-    const int step = next > 1.0 ? 1 : next < 0.0 ? -1 : 0, other = curve.closed ? (held + step + curve.count) % curve.count : held + step;
+    const int step = next > 1.0   ? 1
+                     : next < 0.0 ? -1
+                                  : 0,
+              other = curve.closed ? (held + step + curve.count) % curve.count : held + step;
     if (k < 2 && step && other >= 0 && other < curve.count) {
       held = other;
       u = step > 0 ? 0.0 : 1.0;
@@ -134,7 +139,9 @@ CurvePoint<double> nearest_to(const ModelData &m, const CurveData &curve, const 
 
 CurvePoint<double> farthest_along(const ModelData &m, const CurveData &curve, const Vec3<double> &e) {
   const CurvePiece *pieces = m.pieces + curve.first;
-  const auto middle = [&](int k) { return dot(e, Vec3<double>{pieces[k].centre[0], pieces[k].centre[1], pieces[k].centre[2]}); };
+  const auto middle = [&](int k) {
+    return dot(e, Vec3<double>{pieces[k].centre[0], pieces[k].centre[1], pieces[k].centre[2]});
+  };
   int first = 0, held = 0;
   double bound = -INFINITY, greatest = -INFINITY, u = 0.0;
   for (int k = 0; k < curve.count; ++k)

@@ -19,9 +19,7 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // a point of a curve and derivatives by the parameter of its piece
-template <class T> struct CurvePoint {
-  Vec3<T> c, c1, c2, c3, c4;
-};
+template <class T> struct CurvePoint { Vec3<T> c, c1, c2, c3, c4; };
 
 // (1); beyond the end of an open curve, where the end itself is nearest, the curve counts as straight
 CurvePoint<double> nearest_to(const ModelData &m, const CurveData &curve, const Vec3<double> &p);
@@ -29,8 +27,8 @@ CurvePoint<double> nearest_to(const ModelData &m, const CurveData &curve, const 
 // (2), for a unit vector e
 CurvePoint<double> farthest_along(const ModelData &m, const CurveData &curve, const Vec3<double> &e);
 
-// The same for other scalars: the point is found for the values, and moves with p or e by what (1) or (2), differentiated,
-// demands of u.
+// The same for other scalars: the point is found for the values, and moves with p or e by what (1) or (2),
+// differentiated, demands of u.
 template <class T> inline CurvePoint<T> moved(const CurvePoint<double> &at, const T &du) {
   return {lift<T>(at.c) + scale(du, at.c1), lift<T>(at.c1) + scale(du, at.c2), lift<T>(at.c2) + scale(du, at.c3),
           lift<T>(at.c3) + scale(du, at.c4), lift<T>(at.c4)};

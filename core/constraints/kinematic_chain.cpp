@@ -13,9 +13,9 @@ template <class T> struct ChainPoint {
   T Y[max_inner][6], e[6];
 };
 
-template <class T>
-static void chain_point(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const Mat3<T> &R, const Vec3<T> &p, const T *gamma,
-                        ChainPoint<T> &at) {
+template <class T> static void chain_point(const ModelData &model, Workspace<T> &ws,
+                                           const LoopConstraintData &constraint, const Mat3<T> &R, const Vec3<T> &p,
+                                           const T *gamma, ChainPoint<T> &at) {
   T out[pose_outputs + 6 * max_inner], q[4];
   run_program(model, model.joints, model.joints.programs[constraint.program], gamma, ws.joint_values, out);
   at.C = mat_of(out + 3);
@@ -81,10 +81,11 @@ static double chain_step(const ChainPoint<double> &at, int inner, double mu, dou
 }
 
 // (1) from one start (Levenberg and Marquardt); returns |e|^2, with the last point in `at`
-static double settle_chain(const ModelData &model, Workspace<double> &ws, const LoopConstraintData &constraint, const Mat3<double> &R, const Vec3<double> &p,
-                           double *gamma, ChainPoint<double> &at) {
+static double settle_chain(const ModelData &model, Workspace<double> &ws, const LoopConstraintData &constraint,
+                           const Mat3<double> &R, const Vec3<double> &p, double *gamma, ChainPoint<double> &at) {
   constexpr int max_rounds = 100;
-  constexpr double least = 1e-8; // of the size of Y Y^T: what cannot be taken away comes back as rounding, divided by this
+  // of the size of Y Y^T: what cannot be taken away comes back as rounding, divided by this
+  constexpr double least = 1e-8;
   ChainPoint<double> trial;
   double shifted[max_inner], step[max_inner], size = 0.0;
   chain_point(model, ws, constraint, R, p, gamma, at);
@@ -135,10 +136,11 @@ static double settle_chain(const ModelData &model, Workspace<double> &ws, const 
   return square;
 }
 
-// A chain that is nearly stretched may be left straight, where its hinges seem to give way no further (Y^T e = 0): from a little
-// aside it closes. best: |e|^2 there.
-static void bend_chain(const ModelData &model, Workspace<double> &ws, const LoopConstraintData &constraint, const Mat3<double> &R, const Vec3<double> &p,
-                       double best, double *gamma, ChainPoint<double> &at) {
+// A chain that is nearly stretched may be left straight, where its joints seem to give way no further (Y^T e = 0): from
+// a little aside it closes. best: |e|^2 there.
+static void bend_chain(const ModelData &model, Workspace<double> &ws, const LoopConstraintData &constraint,
+                       const Mat3<double> &R, const Vec3<double> &p, double best, double *gamma,
+                       ChainPoint<double> &at) {
   constexpr double closed = 1e-10, aside = 0.03; // of the length; rad, or of the length
   double trial[max_inner];
   ChainPoint<double> there;
@@ -158,8 +160,8 @@ static void bend_chain(const ModelData &model, Workspace<double> &ws, const Loop
 }
 
 // inner coordinates of the best of the stored starts; the first one that comes close will do
-static void solve_chain(const ModelData &model, Workspace<double> &ws, const LoopConstraintData &constraint, const Mat3<double> &R, const Vec3<double> &p,
-                        double *gamma, ChainPoint<double> &at) {
+static void solve_chain(const ModelData &model, Workspace<double> &ws, const LoopConstraintData &constraint,
+                        const Mat3<double> &R, const Vec3<double> &p, double *gamma, ChainPoint<double> &at) {
   constexpr double near = 1e-2; // of the length
   double best = -1.0, trial[max_inner];
   ChainPoint<double> there;
@@ -186,10 +188,12 @@ inline double lowered(double x) { return x; }
 inline double lowered(const Dual &x) { return x.value; }
 template <class T> inline Vec3<double> lowered(const Vec3<T> &a) { return {lowered(a.x), lowered(a.y), lowered(a.z)}; }
 template <class T> inline Mat3<double> lowered(const Mat3<T> &a) {
-  return {lowered(a.xx), lowered(a.xy), lowered(a.xz), lowered(a.yx), lowered(a.yy), lowered(a.yz), lowered(a.zx), lowered(a.zy), lowered(a.zz)};
+  return {lowered(a.xx), lowered(a.xy), lowered(a.xz), lowered(a.yx), lowered(a.yy),
+          lowered(a.yz), lowered(a.zx), lowered(a.zy), lowered(a.zz)};
 }
 
-// orthonormal directions: those of Y in the order of the largest part left, then those across, from unit vectors likewise
+// orthonormal directions: those of Y in the order of the largest part left, then those across, from unit vectors
+// likewise
 struct ChainOrder {
   int column[6], axis[6];
 };
@@ -289,9 +293,10 @@ template <class T> struct SolvedChain {
   }
 };
 
-template <class T>
-static void solve(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, SolvedChain<T> &chain) {
-  chain.inner = constraint.inner, chain.rank = 6 - constraint.rows + (constraint.held ? constraint.nv : 0); // without rows that hold
+template <class T> static void solve(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                     const RelativeMotion<T> &m, SolvedChain<T> &chain) {
+  // without rows that hold
+  chain.inner = constraint.inner, chain.rank = 6 - constraint.rows + (constraint.held ? constraint.nv : 0);
   chain.length = constraint.parameter;
   double numbers[max_inner];
   ChainPoint<double> value;
@@ -318,9 +323,8 @@ static void solve(const ModelData &model, Workspace<T> &ws, const LoopConstraint
 }
 
 // Y' gamma' in axes of A, turns times length
-template <class T>
-static void pull_of(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, const SolvedChain<T> &chain,
-                    T *pull) {
+template <class T> static void pull_of(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                       const RelativeMotion<T> &m, const SolvedChain<T> &chain, T *pull) {
   const double length = chain.length;
   const T V[6] = {length * m.w.x, length * m.w.y, length * m.w.z, m.v.x, m.v.y, m.v.z};
   T rate[6], in[2 * max_inner], out[6];
@@ -336,8 +340,9 @@ static void pull_of(const ModelData &model, Workspace<T> &ws, const LoopConstrai
   pull[0] = w.x, pull[1] = w.y, pull[2] = w.z, pull[3] = v.x, pull[4] = v.y, pull[5] = v.z;
 }
 
-template <class T>
-static void rows_of_one(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
+template <class T> static void rows_of_one(const ModelData &model, Workspace<T> &ws,
+                                           const LoopConstraintData &constraint, const RelativeMotion<T> &m,
+                                           LoopConstraintRows<T> &rows) {
   SolvedChain<T> chain;
   solve(model, ws, constraint, m, chain);
   T pull[6];
@@ -373,8 +378,9 @@ static void rows_of_one(const ModelData &model, Workspace<T> &ws, const LoopCons
   }
 }
 
-template <class T>
-static void face_of_one(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, JointMotion<T> &joint_motion) {
+template <class T> static void face_of_one(const ModelData &model, Workspace<T> &ws,
+                                           const LoopConstraintData &constraint, const RelativeMotion<T> &m,
+                                           JointMotion<T> &joint_motion) {
   SolvedChain<T> chain;
   solve(model, ws, constraint, m, chain);
   T pull[6];
@@ -396,31 +402,39 @@ static void face_of_one(const ModelData &model, Workspace<T> &ws, const LoopCons
     joint_motion.D[chain.order.column[j]] = {scale(length, vec_of(D[j])), vec_of(D[j] + 3)};
 }
 
-template <class T>
-void rows_chain(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
+template <class T> void rows_chain(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                   const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
   if constexpr (requires(T x) { x[0]; })
-    rows_by_lane(ws, m, rows, [&](Workspace<double> &one, const RelativeMotion<double> &motion, LoopConstraintRows<double> &its) {
-      rows_of_one(model, one, constraint, motion, its);
-    });
+    rows_by_lane(ws, m, rows,
+                 [&](Workspace<double> &one, const RelativeMotion<double> &motion, LoopConstraintRows<double> &its) {
+                   rows_of_one(model, one, constraint, motion, its);
+                 });
   else
     rows_of_one(model, ws, constraint, m, rows);
 }
 
-template <class T>
-void face_of_custom(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &m, JointMotion<T> &joint_motion) {
+template <class T> void face_of_custom(const ModelData &model, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                       const RelativeMotion<T> &m, JointMotion<T> &joint_motion) {
   if constexpr (requires(T x) { x[0]; })
-    joint_motion_by_lane(ws, constraint, m, joint_motion, [&](Workspace<double> &one, const RelativeMotion<double> &motion, JointMotion<double> &its) {
-      face_of_one(model, one, constraint, motion, its);
-    });
+    joint_motion_by_lane(ws, constraint, m, joint_motion,
+                         [&](Workspace<double> &one, const RelativeMotion<double> &motion, JointMotion<double> &its) {
+                           face_of_one(model, one, constraint, motion, its);
+                         });
   else
     face_of_one(model, ws, constraint, m, joint_motion);
 }
 
-template void rows_chain(const ModelData &, Workspace<double> &, const LoopConstraintData &, const RelativeMotion<double> &, LoopConstraintRows<double> &);
-template void rows_chain(const ModelData &, Workspace<Pack> &, const LoopConstraintData &, const RelativeMotion<Pack> &, LoopConstraintRows<Pack> &);
-template void rows_chain(const ModelData &, Workspace<Dual> &, const LoopConstraintData &, const RelativeMotion<Dual> &, LoopConstraintRows<Dual> &);
-template void face_of_custom(const ModelData &, Workspace<double> &, const LoopConstraintData &, const RelativeMotion<double> &, JointMotion<double> &);
-template void face_of_custom(const ModelData &, Workspace<Pack> &, const LoopConstraintData &, const RelativeMotion<Pack> &, JointMotion<Pack> &);
-template void face_of_custom(const ModelData &, Workspace<Dual> &, const LoopConstraintData &, const RelativeMotion<Dual> &, JointMotion<Dual> &);
+template void rows_chain(const ModelData &, Workspace<double> &, const LoopConstraintData &,
+                         const RelativeMotion<double> &, LoopConstraintRows<double> &);
+template void rows_chain(const ModelData &, Workspace<Pack> &, const LoopConstraintData &, const RelativeMotion<Pack> &,
+                         LoopConstraintRows<Pack> &);
+template void rows_chain(const ModelData &, Workspace<Dual> &, const LoopConstraintData &, const RelativeMotion<Dual> &,
+                         LoopConstraintRows<Dual> &);
+template void face_of_custom(const ModelData &, Workspace<double> &, const LoopConstraintData &,
+                             const RelativeMotion<double> &, JointMotion<double> &);
+template void face_of_custom(const ModelData &, Workspace<Pack> &, const LoopConstraintData &,
+                             const RelativeMotion<Pack> &, JointMotion<Pack> &);
+template void face_of_custom(const ModelData &, Workspace<Dual> &, const LoopConstraintData &,
+                             const RelativeMotion<Dual> &, JointMotion<Dual> &);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -1,37 +1,39 @@
 #include "constraints/loop_constraints.hpp"
 #include "constraints/by_lane.hpp"
-#include "constraints/kinematic_chain.hpp"
-#include "constraints/library.hpp"
 #include "constraints/coupling_rows.hpp"
 #include "constraints/custom_rows.hpp"
+#include "constraints/kinematic_chain.hpp"
+#include "constraints/library.hpp"
 #include "joints/registry.hpp"
-#include "tree/kinematics.hpp"
 #include "tree/joint_maps.hpp"
+#include "tree/kinematics.hpp"
 #include <algorithm>
 #include <initializer_list>
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T>
-static void closing_rows(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &relative, LoopConstraintRows<T> &rows) {
+template <class T> static void closing_rows(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                            const RelativeMotion<T> &relative, LoopConstraintRows<T> &rows) {
   rows.count = 0;
   switch (constraint.form) {
   case LoopConstraintForm::joint:
-    JointLibrary::visit(constraint.kind, [&](auto joint) { decltype(joint)::rows(parameter_of<T>(m, constraint), relative, rows); });
+    JointLibrary::visit(constraint.kind,
+                        [&](auto joint) { decltype(joint)::rows(parameter_of<T>(m, constraint), relative, rows); });
     return keep_rows(constraint.kept, rows);
   case LoopConstraintForm::constraint:
     if constexpr (requires(T x) { x[0]; })
       if (constraint.curve >= 0) // the point of contact is searched for
-        return rows_by_lane(ws, relative, rows, [&](Workspace<double> &one, const RelativeMotion<double> &motion, LoopConstraintRows<double> &its) {
-          closing_rows(m, one, constraint, motion, its);
-        });
+        return rows_by_lane(ws, relative, rows,
+                            [&](Workspace<double> &one, const RelativeMotion<double> &motion,
+                                LoopConstraintRows<double> &its) { closing_rows(m, one, constraint, motion, its); });
     if constexpr (requires(T x) { x[0]; })
       return ConstraintLibrary::visit(constraint.kind, [&](auto kind) {
         if constexpr (!requires { decltype(kind)::curved; })
           decltype(kind)::rows(m, constraint, relative, rows);
       });
     else
-      return ConstraintLibrary::visit(constraint.kind, [&](auto kind) { decltype(kind)::rows(m, constraint, relative, rows); });
+      return ConstraintLibrary::visit(constraint.kind,
+                                      [&](auto kind) { decltype(kind)::rows(m, constraint, relative, rows); });
   case LoopConstraintForm::custom:
     return rows_custom(m, ws, constraint, relative, rows);
   case LoopConstraintForm::chain:
@@ -51,40 +53,46 @@ template <class T> static void face_of_rope(const RelativeMotion<T> &m, JointMot
   joint_motion.bias = sliding(scale(-(dot(m.v, m.v) - along * along) * inverse, u));
 }
 
-template <class T>
-void loop_joint_motion(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &relative, JointMotion<T> &joint_motion) {
+template <class T> void loop_joint_motion(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                          const RelativeMotion<T> &relative, JointMotion<T> &joint_motion) {
   if (constraint.form == LoopConstraintForm::chain)
     return face_of_custom(m, ws, constraint, relative, joint_motion);
   if (constraint.form == LoopConstraintForm::constraint)
     return face_of_rope(relative, joint_motion);
-  JointLibrary::visit(constraint.kind, [&](auto joint) { decltype(joint)::joint_motion(parameter_of<T>(m, constraint), relative, joint_motion); });
+  JointLibrary::visit(constraint.kind, [&](auto joint) {
+    decltype(joint)::joint_motion(parameter_of<T>(m, constraint), relative, joint_motion);
+  });
 }
 
-// rows that hold the coordinates of a cut hinge, s' = D . [w; v] = 0; they demand nothing of those that are not held. A rope is
-// held at its length.
-template <class T>
-static void hold_rows(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &relative, LoopConstraintRows<T> &rows) {
+// rows that hold the coordinates of a cut joint, s' = D . [w; v] = 0; they demand nothing of those that are not held. A
+// rope is held at its length.
+template <class T> static void hold_rows(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                         const RelativeMotion<T> &relative, LoopConstraintRows<T> &rows) {
   JointMotion<T> joint_motion;
-  const bool any = ws.held && std::any_of(ws.held + constraint.v, ws.held + constraint.v + constraint.nv, [](unsigned char h) { return h != 0; });
+  const bool any = ws.held && std::any_of(ws.held + constraint.v, ws.held + constraint.v + constraint.nv,
+                                          [](unsigned char h) { return h != 0; });
   if (any)
     loop_joint_motion(m, ws, constraint, relative, joint_motion);
   for (int j = 0; j < constraint.nv; ++j) {
     if (!any || !ws.held[constraint.v + j])
       rows.add(T(0.0), zero3<T>(), zero3<T>(), T(0.0));
     else
-      rows.add(constraint.form == LoopConstraintForm::constraint ? joint_motion.q[j] - parameter_of<T>(m, constraint) : T(0.0), joint_motion.D[j].w, joint_motion.D[j].v, -(dot(joint_motion.D[j].w, joint_motion.bias.w) + dot(joint_motion.D[j].v, joint_motion.bias.v)));
+      rows.add(constraint.form == LoopConstraintForm::constraint ? joint_motion.q[j] - parameter_of<T>(m, constraint)
+                                                                 : T(0.0),
+               joint_motion.D[j].w, joint_motion.D[j].v,
+               -(dot(joint_motion.D[j].w, joint_motion.bias.w) + dot(joint_motion.D[j].v, joint_motion.bias.v)));
   }
 }
 
-template <class T>
-void loop_constraint_rows(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint, const RelativeMotion<T> &relative, LoopConstraintRows<T> &rows) {
+template <class T> void loop_constraint_rows(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                             const RelativeMotion<T> &relative, LoopConstraintRows<T> &rows) {
   closing_rows(m, ws, constraint, relative, rows);
   if (constraint.held)
     hold_rows(m, ws, constraint, relative, rows);
 }
 
-template <class T>
-static void put_coupling(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint, const T *q, const T *v, const LoopConstraintOutputs<T> &out) {
+template <class T> static void put_coupling(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                            const T *q, const T *v, const LoopConstraintOutputs<T> &out) {
   const int row = constraint.row;
   CouplingRow<T> found;
   coupling_row(m, ws, constraint, q, out.bias ? v : nullptr, found);
@@ -100,7 +108,8 @@ static void put_coupling(const ModelData &m, Workspace<T> &ws, const LoopConstra
     out.values[constraint.values + s] = found.coefficient(m, constraint, s);
 }
 
-template <class T> static void clear_constraint(const LoopConstraintData &constraint, const LoopConstraintOutputs<T> &out) {
+template <class T>
+static void clear_constraint(const LoopConstraintData &constraint, const LoopConstraintOutputs<T> &out) {
   for (int j = constraint.row; j < constraint.row + constraint.rows; ++j)
     for (T *each : {out.residual, out.bias, out.leverage, out.drift})
       if (each)
@@ -109,23 +118,22 @@ template <class T> static void clear_constraint(const LoopConstraintData &constr
     out.values[constraint.values + k] = T(0.0);
 }
 
-// What freedom f of body i does to a point, world axes; of a flexible body, by the node `via` through which the way leads
-// (0: none). reach: largest part of it that is no turn.
+// What degree of freedom f of body i does to a point, world axes; of a flexible body, by the node `via` through which
+// the way leads (0: none). reach: largest part of it that is no turn.
 template <class T> struct DofMotion {
   Vec3<T> w, v;
   T reach;
 };
-template <class T>
-static DALEMBERT_INLINE void add_column(const Workspace<T> &ws, const Motion<T> &h, int i, double sign, const Vec3<T> &point,
-                                        DofMotion<T> &S) {
+template <class T> static DALEMBERT_INLINE void add_column(const Workspace<T> &ws, const Motion<T> &h, int i,
+                                                           double sign, const Vec3<T> &point, DofMotion<T> &S) {
   const Mat3<T> &R = ws.X_W[i].R;
   const Vec3<T> w = scale(sign, mul(R, h.w));
   S.w += w;
   S.v += scale(sign, mul(R, h.v)) + cross(w, point - ws.X_W[i].p);
   S.reach = S.reach + root(dot(h.v, h.v));
 }
-template <class T>
-static DALEMBERT_INLINE DofMotion<T> dof_motion(const ModelData &m, const Workspace<T> &ws, int i, int f, int via, const Vec3<T> &point) {
+template <class T> static DALEMBERT_INLINE DofMotion<T> dof_motion(const ModelData &m, const Workspace<T> &ws, int i,
+                                                                   int f, int via, const Vec3<T> &point) {
   const BodyData &b = m.bodies[i];
   DofMotion<T> S{zero3<T>(), zero3<T>(), T(0.0)};
   if (b.moves)
@@ -143,9 +151,10 @@ static int node_before(const ModelData &m, int end, int meet) {
   return m.bodies[i].form == JointForm::node && i != meet ? i : 0;
 }
 
-// calls enter(motion) for every freedom of a chord's support, in its order
-template <class T, class Enter>
-static inline void for_support(const ModelData &m, const Workspace<T> &ws, const LoopConstraintData &constraint, const Vec3<T> &point, Enter &&enter) {
+// calls enter(motion) for every degree of freedom of a loop constraint's support, in its order
+template <class T, class Enter> static inline void for_support(const ModelData &m, const Workspace<T> &ws,
+                                                               const LoopConstraintData &constraint,
+                                                               const Vec3<T> &point, Enter &&enter) {
   int at = 0;
   for (const int end : {constraint.body_b, constraint.body_a})
     for (int i = end, via = 0; at < constraint.supports && i && i != constraint.meet; via = i, i = m.bodies[i].parent) {
@@ -157,7 +166,8 @@ static inline void for_support(const ModelData &m, const Workspace<T> &ws, const
     }
   if (!constraint.meet)
     return;
-  const int to_b = node_before(m, constraint.body_b, constraint.meet), to_a = node_before(m, constraint.body_a, constraint.meet);
+  const int to_b = node_before(m, constraint.body_b, constraint.meet),
+            to_a = node_before(m, constraint.body_a, constraint.meet);
   for (int f = 0; f < m.bodies[constraint.meet].nv; ++f, ++at) {
     DofMotion<T> S{zero3<T>(), zero3<T>(), T(0.0)};
     if (to_b)
@@ -168,8 +178,9 @@ static inline void for_support(const ModelData &m, const Workspace<T> &ws, const
   }
 }
 
-// the size of a chord's loop: all lengths on the ways to its ends
-template <class T> static T loop_length(const ModelData &m, const Workspace<T> &ws, const LoopConstraintData &constraint) {
+// the size of a loop constraint's loop: all lengths on the ways to its ends
+template <class T>
+static T loop_length(const ModelData &m, const Workspace<T> &ws, const LoopConstraintData &constraint) {
   T length = table_entry<T>(m, constraint, [](const auto &own) {
     const auto far = [](const auto &p) { return root(dot(p, p)); };
     return T(far(as_vec(own.p_FA)) + far(as_vec(own.p_FB)));
@@ -180,7 +191,8 @@ template <class T> static T loop_length(const ModelData &m, const Workspace<T> &
   return length;
 }
 
-template <class T> static void widen(const LoopConstraintData &constraint, const LoopConstraintRows<T> &rows, const T &length, T &opening) {
+template <class T> static void widen(const LoopConstraintData &constraint, const LoopConstraintRows<T> &rows,
+                                     const T &length, T &opening) {
   if (constraint.form != LoopConstraintForm::joint && constraint.form != LoopConstraintForm::chain)
     return;
   const T inverse = 1.0 / select(less(T(0.0), length), length, T(1.0));
@@ -191,9 +203,9 @@ template <class T> static void widen(const LoopConstraintData &constraint, const
 }
 
 // (1): a block of the Jacobian
-template <class T>
-static void put_values(const ModelData &m, const Workspace<T> &ws, const LoopConstraintData &constraint, const LoopConstraintPose<T> &place,
-                       const LoopConstraintRows<T> &rows, const LoopConstraintOutputs<T> &out) {
+template <class T> static void put_values(const ModelData &m, const Workspace<T> &ws,
+                                          const LoopConstraintData &constraint, const LoopConstraintPose<T> &place,
+                                          const LoopConstraintRows<T> &rows, const LoopConstraintOutputs<T> &out) {
   Vec3<T> moment[6], force[6];
   T turning_size[6], sliding_size[6], lever[6];
   for (int j = 0; j < rows.count; ++j) {
@@ -226,7 +238,8 @@ static void put_values(const ModelData &m, const Workspace<T> &ws, const LoopCon
     out.leverage[constraint.row + j] = lever[j];
 }
 
-template <class T> void evaluate_loop_constraints(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const LoopConstraintOutputs<T> &out) {
+template <class T> void evaluate_loop_constraints(const ModelData &m, Workspace<T> &ws, const T *q, const T *v,
+                                                  const LoopConstraintOutputs<T> &out) {
   start_at_ground(m, ws, false);
   compute_poses(m, ws, q);
   place_in_world(m, ws);
@@ -262,7 +275,8 @@ template <class T> void evaluate_loop_constraints(const ModelData &m, Workspace<
       if (out.residual)
         out.residual[constraint.row + j] = rows.residual[j];
       if (out.bias)
-        out.bias[constraint.row + j] = dot(rows.g[j].w, bias_acceleration.w) + dot(rows.g[j].v, bias_acceleration.v) + rows.bias[j];
+        out.bias[constraint.row + j] =
+            dot(rows.g[j].w, bias_acceleration.w) + dot(rows.g[j].v, bias_acceleration.v) + rows.bias[j];
       if (out.drift)
         out.drift[constraint.row + j] = rows.drift[j];
     }
@@ -287,11 +301,13 @@ void cut_joints(const ModelData &m, Workspace<double> &ws, double *q, double *v,
       continue;
     const Motion<double> A = loop_constraint_acceleration(m, ws, constraint, place);
     for (int j = 0; j < constraint.nv; ++j)
-      a[constraint.v + j] = dot(joint_motion.D[j].w, A.w - joint_motion.bias.w) + dot(joint_motion.D[j].v, A.v - joint_motion.bias.v);
+      a[constraint.v + j] =
+          dot(joint_motion.D[j].w, A.w - joint_motion.bias.w) + dot(joint_motion.D[j].v, A.v - joint_motion.bias.v);
   }
 }
 
-template <class T> void cut_coordinate(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint, int k, T &coordinate, T *row) {
+template <class T> void cut_coordinate(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint,
+                                       int k, T &coordinate, T *row) {
   const LoopConstraintPose<T> place = loop_constraint_pose(m, ws, constraint);
   JointMotion<T> joint_motion;
   loop_joint_motion(m, ws, constraint, place.relative, joint_motion);
@@ -302,20 +318,31 @@ template <class T> void cut_coordinate(const ModelData &m, Workspace<T> &ws, con
   for (int f = 0; f < m.nv; ++f)
     row[f] = T(0.0);
   for_support(m, ws, constraint, place.B.p, [&](int at, const DofMotion<T> &S) {
-    row[m.support[constraint.support + at]] = m.support_factor[constraint.support + at] * (dot(moment, S.w) + dot(force, S.v));
+    row[m.support[constraint.support + at]] =
+        m.support_factor[constraint.support + at] * (dot(moment, S.w) + dot(force, S.v));
   });
 }
 
-template void cut_coordinate(const ModelData &, Workspace<double> &, const LoopConstraintData &, int, double &, double *);
+template void cut_coordinate(const ModelData &, Workspace<double> &, const LoopConstraintData &, int, double &,
+                             double *);
 template void cut_coordinate(const ModelData &, Workspace<Pack> &, const LoopConstraintData &, int, Pack &, Pack *);
-template void loop_constraint_rows(const ModelData &, Workspace<double> &, const LoopConstraintData &, const RelativeMotion<double> &, LoopConstraintRows<double> &);
-template void loop_constraint_rows(const ModelData &, Workspace<Pack> &, const LoopConstraintData &, const RelativeMotion<Pack> &, LoopConstraintRows<Pack> &);
-template void loop_constraint_rows(const ModelData &, Workspace<Dual> &, const LoopConstraintData &, const RelativeMotion<Dual> &, LoopConstraintRows<Dual> &);
-template void loop_joint_motion(const ModelData &, Workspace<double> &, const LoopConstraintData &, const RelativeMotion<double> &, JointMotion<double> &);
-template void loop_joint_motion(const ModelData &, Workspace<Pack> &, const LoopConstraintData &, const RelativeMotion<Pack> &, JointMotion<Pack> &);
-template void loop_joint_motion(const ModelData &, Workspace<Dual> &, const LoopConstraintData &, const RelativeMotion<Dual> &, JointMotion<Dual> &);
-template void evaluate_loop_constraints(const ModelData &, Workspace<double> &, const double *, const double *, const LoopConstraintOutputs<double> &);
-template void evaluate_loop_constraints(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, const LoopConstraintOutputs<Pack> &);
-template void evaluate_loop_constraints(const ModelData &, Workspace<Dual> &, const Dual *, const Dual *, const LoopConstraintOutputs<Dual> &);
+template void loop_constraint_rows(const ModelData &, Workspace<double> &, const LoopConstraintData &,
+                                   const RelativeMotion<double> &, LoopConstraintRows<double> &);
+template void loop_constraint_rows(const ModelData &, Workspace<Pack> &, const LoopConstraintData &,
+                                   const RelativeMotion<Pack> &, LoopConstraintRows<Pack> &);
+template void loop_constraint_rows(const ModelData &, Workspace<Dual> &, const LoopConstraintData &,
+                                   const RelativeMotion<Dual> &, LoopConstraintRows<Dual> &);
+template void loop_joint_motion(const ModelData &, Workspace<double> &, const LoopConstraintData &,
+                                const RelativeMotion<double> &, JointMotion<double> &);
+template void loop_joint_motion(const ModelData &, Workspace<Pack> &, const LoopConstraintData &,
+                                const RelativeMotion<Pack> &, JointMotion<Pack> &);
+template void loop_joint_motion(const ModelData &, Workspace<Dual> &, const LoopConstraintData &,
+                                const RelativeMotion<Dual> &, JointMotion<Dual> &);
+template void evaluate_loop_constraints(const ModelData &, Workspace<double> &, const double *, const double *,
+                                        const LoopConstraintOutputs<double> &);
+template void evaluate_loop_constraints(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *,
+                                        const LoopConstraintOutputs<Pack> &);
+template void evaluate_loop_constraints(const ModelData &, Workspace<Dual> &, const Dual *, const Dual *,
+                                        const LoopConstraintOutputs<Dual> &);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -70,19 +70,22 @@ template <class T> Factored factor_rows(const ModelData &m, LoopWorkspace<T> &wo
     return factor_all(m, work, marks, doubts);
 }
 
-template <class T> Factored factor_loops(const ModelData &m, LoopWorkspace<T> &work, const T *q, const unsigned char *marks) {
+template <class T>
+Factored factor_loops(const ModelData &m, LoopWorkspace<T> &work, const T *q, const unsigned char *marks) {
   factorize<T>(m, work.ws, q, marks);
   return factor_rows(m, work, marks);
 }
 
-template <> void solve_rows(const ModelData &m, LoopWorkspace<double> &work, const Factored &factored, double *a, double *lambda) {
+template <>
+void solve_rows(const ModelData &m, LoopWorkspace<double> &work, const Factored &factored, double *a, double *lambda) {
   if (factored.envelope != Envelope::none)
     correct(m, work, order_of(m, factored), a, lambda);
   else
     correct_orthogonally(m, work, factored.rank, a, lambda);
 }
 
-template <> void solve_rows(const ModelData &m, LoopWorkspace<Pack> &work, const Factored &factored, Pack *a, Pack *lambda) {
+template <>
+void solve_rows(const ModelData &m, LoopWorkspace<Pack> &work, const Factored &factored, Pack *a, Pack *lambda) {
   if (!factored.orthogonal)
     return correct(m, work, order_of(m, factored), a, lambda);
   if (factored.envelope == Envelope::none)
@@ -105,8 +108,8 @@ template <> void solve_rows(const ModelData &m, LoopWorkspace<Pack> &work, const
 Factored factored_last(const LoopWorkspace<double> &work) { return *work.last; }
 
 // x = E d, then the accelerations and multipliers that it calls forth while the rows hold; returns the largest of them
-template <class T>
-static T answer_loan(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored, const unsigned char *given, T *d, T *lambda) {
+template <class T> static T answer_loan(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored,
+                                        const unsigned char *given, T *d, T *lambda) {
   for (int f = 0; f < m.nv; ++f)
     work.x[f] = given && given[f] ? Pack(0.0) : Pack(m.lent[f] * d[f]);
   solve(m, work.ws, work.side, work.x, work.x, 1, m.nb, given);
@@ -128,8 +131,8 @@ static T answer_loan(const ModelData &m, LoopWorkspace<T> &work, const Factored 
   return most;
 }
 
-template <class T>
-void correct_for_regularization(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored, const unsigned char *given, T *a, T *lambda) {
+template <class T> void correct_for_regularization(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored,
+                                                   const unsigned char *given, T *a, T *lambda) {
   constexpr int max_rounds = 12;
   constexpr double settled = 1e-15, lost = 1e-9; // of the accelerations
   if (!m.lent)
@@ -162,7 +165,8 @@ template <class T> static void refuse_rows(const ModelData &m, const LoopWorkspa
     a[f] = a[f] + nothing;
 }
 
-template <> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<double> &work, const unsigned char *given, double *a, double *lambda) {
+template <> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<double> &work, const unsigned char *given,
+                                       double *a, double *lambda) {
   Factored factored = factor_rows(m, work, given);
   for (int i = 0; i < m.nc; ++i)
     lambda[i] = 0.0;
@@ -180,7 +184,8 @@ template <> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<double>
   return 0;
 }
 
-template <> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<Pack> &work, const unsigned char *given, Pack *a, Pack *lambda) {
+template <> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<Pack> &work, const unsigned char *given,
+                                       Pack *a, Pack *lambda) {
   const Factored factored = factor_rows(m, work, given);
   for (int i = 0; i < m.nc; ++i)
     lambda[i] = Pack(0.0);
@@ -229,7 +234,8 @@ void row_pivots(const ModelData &m, LoopWorkspace<double> &work, const double *q
   }
 }
 
-template void correct_for_regularization(const ModelData &, LoopWorkspace<double> &, const Factored &, const unsigned char *, double *, double *);
+template void correct_for_regularization(const ModelData &, LoopWorkspace<double> &, const Factored &,
+                                         const unsigned char *, double *, double *);
 template Factored factor_rows(const ModelData &, LoopWorkspace<double> &, const unsigned char *);
 template Factored factor_loops(const ModelData &, LoopWorkspace<double> &, const double *, const unsigned char *);
 template Factored factor_loops(const ModelData &, LoopWorkspace<Pack> &, const Pack *, const unsigned char *);

@@ -25,8 +25,8 @@ template <class T> inline void couple(const ModelData &m, LoopWorkspace<T> &work
   }
 }
 
-// L d L^T of D in its envelope; rows that add nothing get a reciprocal pivot of zero. Returns the lanes in which a row is
-// doubtful.
+// L d L^T of D in its envelope; rows that add nothing get a reciprocal pivot of zero. Returns the lanes in which a row
+// is doubtful.
 template <class T> inline unsigned factor_envelope(LoopWorkspace<T> &work, const RowElimination &order) {
   unsigned doubts = 0;
   const T nothing(0.0), least = independence(work.opening);
@@ -77,7 +77,8 @@ template <class T> inline void solve_envelope(LoopWorkspace<T> &work, const RowE
 }
 
 // a and lambda from rhs = -(P a + gamma), by (1)
-template <class T> inline void correct(const ModelData &m, LoopWorkspace<T> &work, const RowElimination &order, T *a, T *lambda) {
+template <class T>
+inline void correct(const ModelData &m, LoopWorkspace<T> &work, const RowElimination &order, T *a, T *lambda) {
   for (int i = 0; i < order.count; ++i)
     work.y[i] = work.rhs[order.row[i]];
   solve_envelope(work, order);
@@ -85,7 +86,8 @@ template <class T> inline void correct(const ModelData &m, LoopWorkspace<T> &wor
     const T l = work.y[i];
     const LoopConstraintData &constraint = m.loop_constraints[order.constraint[i]];
     lambda[order.row[i]] = lambda[order.row[i]] + l;
-    const T *Y = work.response + constraint.reach + std::ptrdiff_t(order.row[i] - constraint.row) * reach_size(m, constraint);
+    const T *Y =
+        work.response + constraint.reach + std::ptrdiff_t(order.row[i] - constraint.row) * reach_size(m, constraint);
     for_each_tree(m, constraint, [&](const TreeReach &r) {
       for (int f = r.begin; f < r.end; ++f)
         a[f] = a[f] + l * Y[r.offset + f - r.begin];

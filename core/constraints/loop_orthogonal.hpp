@@ -1,4 +1,5 @@
-// Loops by (2) of constraints/loop_dynamics.hpp: rows made orthogonal in the metric of the mass matrix, which stands there unsquared.
+// Loops by (2) of constraints/loop_dynamics.hpp: rows made orthogonal in the metric of the mass matrix, which stands
+// there unsquared.
 //
 // In packs every lane takes its rows in its own order: rows change places lane by lane, and a lane that has no more
 // independent ones goes on with nothing.
@@ -128,7 +129,8 @@ template <class T> inline int orthogonalize(const ModelData &m, LoopWorkspace<T>
 }
 
 // (2): a and lambda from rhs = -(P a + gamma)
-template <class T> inline void correct_orthogonally(const ModelData &m, LoopWorkspace<T> &work, int rank, T *a, T *lambda) {
+template <class T>
+inline void correct_orthogonally(const ModelData &m, LoopWorkspace<T> &work, int rank, T *a, T *lambda) {
   const std::ptrdiff_t n = m.nc, nv = m.nv;
   const OrthogonalWorkspace<T> &o = work.orthogonal;
   const T nothing(0.0), one(1.0);
@@ -139,7 +141,7 @@ template <class T> inline void correct_orthogonally(const ModelData &m, LoopWork
       sum = sum - o.R[j * n + k] * z[j];
     z[k] = select(less(nothing, o.taken[k]), sum / o.R[k * n + k], nothing);
   }
-  // the step in the tree's factors, then outward; of numbers, one lane of the room for packs
+  // the step in the tree's factors, then outward; of numbers, one lane of the workspace for packs
   for (std::ptrdiff_t f = 0; f < nv; ++f) {
     T sum(0.0);
     for (int k = 0; k < rank; ++k)

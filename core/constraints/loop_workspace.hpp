@@ -1,8 +1,8 @@
-// What the two ways of solving for loops share: room, how a chord's rows spread over its trees, how the trees respond,
-// and by how much the rows are missed. Equation numbers are those of constraints/loop_dynamics.hpp.
+// What the two ways of solving for loops share: workspace, how a loop constraint's rows spread over its trees, how the
+// trees respond, and by how much the rows are missed. Equation numbers are those of constraints/loop_dynamics.hpp.
 //
-// For numbers, W rows of a chord are carried through the trees at once; for packs, each row by itself, with a state in
-// every lane.
+// For numbers, W rows of a loop constraint are carried through the trees at once; for packs, each row by itself, with a
+// state in every lane.
 #pragma once
 
 #include "constraints/loop_constraints.hpp"
@@ -17,7 +17,8 @@ constexpr int max_orthogonal = 512;
 template <class T> constexpr int rows_at_once = W;
 template <> inline constexpr int rows_at_once<Pack> = 1;
 
-// Rows that differ from dependent ones, or from no row at all, by less than the loops are open cannot be told from them.
+// Rows that differ from dependent ones, or from no row at all, by less than the loops are open cannot be distinguished
+// from them.
 template <class T> DALEMBERT_INLINE T independence(const T &opening) {
   const T tolerance = 30.0 * opening, low(1e-10), high(1e-5);
   return select(less(tolerance, low), low, select(less(high, tolerance), high, tolerance));
@@ -54,30 +55,32 @@ template <class T> struct LoopWorkspace {
   Workspace<T> ws;
   Side<Pack> side;
   Pack *x;
-  T *values;        // blocks of P
-  T *response;      // blocks of Y: for each chord, rows by the freedoms of its trees
-  T *gamma;         // nc
-  T *leverage;      // nc: see LoopConstraintOutputs
-  T *drift;         // nc: see LoopConstraintOutputs
-  T *rhs;           // nc: -(P a_0 + gamma)
-  T *D;             // the envelope, then L
-  T *d;             // nc: reciprocal pivots
-  T *y;             // nc
+  T *values;   // blocks of P
+  T *response; // blocks of Y: for each loop constraint, rows by the degrees of freedom of its trees
+  T *gamma;    // nc
+  T *leverage; // nc: see LoopConstraintOutputs
+  T *drift;    // nc: see LoopConstraintOutputs
+  T *rhs;      // nc: -(P a_0 + gamma)
+  T *D;        // the envelope, then L
+  T *d;        // nc: reciprocal pivots
+  T *y;        // nc
   OrthogonalWorkspace<T> orthogonal;
-  T *kept;          // nv + nc: of packs, what lanes in an envelope have got
-  T *change;        // nv, where inertia is lent: what taking it back changes
-  Factored *last;   // how rows were taken last
+  T *kept;        // nv + nc: of packs, what lanes in an envelope have got
+  T *change;      // nv, where inertia is lent: what taking it back changes
+  Factored *last; // how rows were taken last
   T opening;
-  T min_pivot;        // smallest pivot met, as a part of its diagonal, or square of a leverage; to be set back by whoever watches
+  // smallest pivot met, as a part of its diagonal, or square of a leverage; to be set back by the caller
+  T min_pivot;
 };
 
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, LoopWorkspace<T> &work);
 
-// freedoms of one of the trees of a chord, and where they stand in its response
+// degrees of freedom of one of the trees of a loop constraint, and where they stand in its response
 struct TreeReach {
   int begin, end, offset, root;
 };
-template <class F> DALEMBERT_INLINE void for_each_tree(const ModelData &m, const LoopConstraintData &constraint, F &&f) {
+template <class F>
+DALEMBERT_INLINE void for_each_tree(const ModelData &m, const LoopConstraintData &constraint, F &&f) {
   int offset = 0;
   for (int k = constraint.tree; k < constraint.tree + constraint.trees; ++k) {
     const BodyData &root = m.bodies[m.tree[k]];
@@ -91,10 +94,11 @@ DALEMBERT_INLINE int reach_size(const ModelData &m, const LoopConstraintData &co
   return size;
 }
 
-// Takes rows of a chord through its trees, as many at once as go: calls inward(tree) for each of the trees with the rows
-// spread over room.x, then done(tree, lane, row) for each row and tree.
+// Takes rows of a loop constraint through its trees, as many at once as go: calls inward(tree) for each of the trees
+// with the rows spread over work.x, then done(tree, lane, row) for each row and tree.
 template <class T, class Wanted, class Carry, class Done>
-inline void carry_rows(const ModelData &m, LoopWorkspace<T> &work, const LoopConstraintData &constraint, Wanted &&wanted, Carry &&carry, Done &&done) {
+inline void carry_rows(const ModelData &m, LoopWorkspace<T> &work, const LoopConstraintData &constraint,
+                       Wanted &&wanted, Carry &&carry, Done &&done) {
   constexpr int most = rows_at_once<T>;
   const T *block = work.values + constraint.values;
   int rows[W], count = 0;
@@ -137,8 +141,9 @@ template <class T> DALEMBERT_INLINE T carried(const Pack &x, int l) {
     return x[l];
 }
 
-// Y of one chord: of its lean rows, or of all
-template <class T> inline void respond(const ModelData &m, LoopWorkspace<T> &work, const LoopConstraintData &constraint, const unsigned char *given, bool lean) {
+// Y of one loop constraint: of its lean rows, or of all
+template <class T> inline void respond(const ModelData &m, LoopWorkspace<T> &work, const LoopConstraintData &constraint,
+                                       const unsigned char *given, bool lean) {
   const int size = reach_size(m, constraint);
   T *Y = work.response + constraint.reach;
   carry_rows(
@@ -150,9 +155,9 @@ template <class T> inline void respond(const ModelData &m, LoopWorkspace<T> &wor
       });
 }
 
-// row i of P (chord c) times column j of Y (chord e)
-template <class T>
-inline T coupling(const ModelData &m, const T *values, const T *response, const LoopConstraintData &c, int i, const LoopConstraintData &e, int j) {
+// row i of P (loop constraint c) times column j of Y (loop constraint e)
+template <class T> inline T coupling(const ModelData &m, const T *values, const T *response,
+                                     const LoopConstraintData &c, int i, const LoopConstraintData &e, int j) {
   const T *row = values + c.values + i * c.supports, *Y = response + e.reach + j * reach_size(m, e);
   T sum(0.0);
   TreeReach r{0, 0, 0, 0};

@@ -1,7 +1,7 @@
 // What rows of closures are made of: equations between two frames A and B.
 //
-// With R, p the pose of B in A and omega, v its velocity seen from A, in axes of A (Sol 1983, (5.3.5)-(5.3.15), with the
-// term that (5.3.14) omits, erratum: alpha seen from A is alpha_B - alpha_A - omega_A x omega):
+// With R, p the pose of B in A and omega, v its velocity seen from A, in axes of A (Sol 1983, (5.3.5)-(5.3.15), with
+// the term that (5.3.14) omits, erratum: alpha seen from A is alpha_B - alpha_A - omega_A x omega):
 //
 //     residual  phi(R, p)          phi' = g_w . omega + g_v . v          phi'' = g_w . alpha + g_v . a + bias       (1)
 //
@@ -10,8 +10,8 @@
 //     attitude         phi = 2 sgn(q0) vec q              g_w = q0 e + vec q x e      bias = e . (q0' omega + omega x vec q')
 #pragma once
 
-#include "scalar/math.hpp"
 #include "joints/quaternion.hpp"
+#include "scalar/math.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -47,13 +47,16 @@ template <class T> struct RelativeMotion {
 
 template <class T> DALEMBERT_INLINE Vec3<T> unit_axis(int k) { return {T(k == 0), T(k == 1), T(k == 2)}; }
 
-template <class T> DALEMBERT_INLINE const T &component(const Vec3<T> &a, int k) { return k == 0 ? a.x : k == 1 ? a.y : a.z; }
+template <class T> DALEMBERT_INLINE const T &component(const Vec3<T> &a, int k) {
+  return k == 0 ? a.x : k == 1 ? a.y : a.z;
+}
 
 // p has no component along axis k
 template <class T> DALEMBERT_INLINE void row_along(const RelativeMotion<T> &m, int k, LoopConstraintRows<T> &rows) {
   rows.add(component(m.p, k), zero3<T>(), unit_axis<T>(k), T(0.0));
 }
-template <class T> DALEMBERT_INLINE void rows_along(const RelativeMotion<T> &m, bool x, bool y, bool z, LoopConstraintRows<T> &rows) {
+template <class T>
+DALEMBERT_INLINE void rows_along(const RelativeMotion<T> &m, bool x, bool y, bool z, LoopConstraintRows<T> &rows) {
   const bool wanted[3] = {x, y, z};
   for (int k = 0; k < 3; ++k)
     if (wanted[k])
@@ -61,7 +64,8 @@ template <class T> DALEMBERT_INLINE void rows_along(const RelativeMotion<T> &m, 
 }
 
 // column r of R has no component along axis k
-template <class T> DALEMBERT_INLINE void row_tilt(const RelativeMotion<T> &m, const Vec3<T> &r, int k, LoopConstraintRows<T> &rows) {
+template <class T>
+DALEMBERT_INLINE void row_tilt(const RelativeMotion<T> &m, const Vec3<T> &r, int k, LoopConstraintRows<T> &rows) {
   rows.add(component(r, k), cross(r, unit_axis<T>(k)), zero3<T>(), component(cross(m.w, cross(m.w, r)), k));
 }
 
@@ -79,7 +83,8 @@ template <class T> inline void rows_attitude(const RelativeMotion<T> &m, LoopCon
   const T scalar_rate = -0.5 * dot(m.w, e);
   const Vec3<T> bias = scale(scalar_rate, m.w) + scale(0.5, cross(m.w, cross(m.w, e)));
   for (int k = 0; k < 3; ++k)
-    rows.add(2.0 * component(e, k), scale(q[0], unit_axis<T>(k)) + cross(e, unit_axis<T>(k)), zero3<T>(), component(bias, k));
+    rows.add(2.0 * component(e, k), scale(q[0], unit_axis<T>(k)) + cross(e, unit_axis<T>(k)), zero3<T>(),
+             component(bias, k));
 }
 
 } // namespace dalembert::DALEMBERT_ISA

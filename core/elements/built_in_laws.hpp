@@ -6,9 +6,9 @@
 //     dry         |f_i / F_i| <= 1, F_i = friction_i + coefficient load_i       E = 0                                (4)
 //       of one measure    f = -F m, m the mode where it is -1, 0 or 1, else the sign of s'
 //       of several        f_i = -F_i p_i / |p|, p_i = F_i (s'_i + m_i): against the motion, of all that fit the one that takes
-//                         the most power (equal F: a ball). The modes m, a small speed, say where it goes from rest; all
+//                         the most power (equal F: a ball). The modes m, a small velocity, give the direction in which it starts from rest; all
 //                         zero: it sticks. From m_0 = 1.5 on there are none.
-//       where a slip is given, tanh(speed / slip) in place of the jump
+//       where a slip is given, tanh(velocity / slip) in place of the jump
 //     bushing     f = -k_p p - c_p p',  m = -(g + phi x g / 2 + a phi x (phi x g)) - c_r w, g = k_r phi               (5)
 //                 E = 1/2 (p . k_p p + phi . g); a as in tree/chart.hpp, so that m . w = -g . phi' (Bushing in Python)
 //
@@ -21,9 +21,7 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // what a law gives: its force, what it stores, and the rate of that
-template <class T> struct Answer {
-  T force, energy, rate;
-};
+template <class T> struct Answer { T force, energy, rate; };
 
 // (1): stiffness, damping, rest
 template <class T> DALEMBERT_INLINE Answer<T> linear_law(const T *in) {
@@ -31,7 +29,7 @@ template <class T> DALEMBERT_INLINE Answer<T> linear_law(const T *in) {
   return {-(elastic + in[4] * in[2]), 0.5 * (elastic * stretch), elastic * in[2]};
 }
 
-// (2): lower, upper, stiffness, damping; its thresholds are the two limits
+// (2): lower, upper, stiffness, damping; its switching functions are the two limits
 template <class T> DALEMBERT_INLINE Answer<T> limits_law(const T *in, const LawBranches<T> &branches = {}) {
   const T &s = in[1], &rate = in[2], &lower = in[3], &upper = in[4];
   const T zero(0.0);
@@ -41,7 +39,8 @@ template <class T> DALEMBERT_INLINE Answer<T> limits_law(const T *in, const LawB
   const T depth = select(below, lower - s, select(above, upper - s, zero));
   const T damping = select(below, in[6], select(above, in[6], zero));
   const T elastic = in[5] * depth, whole = elastic - damping * rate;
-  const T push = select(below, select(less(whole, zero), zero, whole), select(above, select(less(zero, whole), zero, whole), zero));
+  const T push = select(below, select(less(whole, zero), zero, whole),
+                        select(above, select(less(zero, whole), zero, whole), zero));
   return {push, 0.5 * (elastic * depth), -(elastic * rate)};
 }
 
@@ -57,7 +56,8 @@ template <class T> DALEMBERT_INLINE T dry_one(const T &F, const T &rate, const T
 }
 
 // (4) of several: frictions F
-template <class T> inline void vector_friction_law(int n, const T *F, const T *rate, const T *mode, const T &slip, T *force) {
+template <class T>
+inline void vector_friction_law(int n, const T *F, const T *rate, const T *mode, const T &slip, T *force) {
   const T zero(0.0), one(1.0);
   const auto free = less(mode[0], T(1.5));
   T p[max_ports], square = zero, largest = zero, given = zero;

@@ -1,14 +1,14 @@
 #include "elements/elements.hpp"
 #include "elements/built_in_laws.hpp"
-#include "elements/program.hpp"
 #include "elements/implicit_laws.hpp"
+#include "elements/program.hpp"
 #include "tree/chart.hpp"
 #include <algorithm>
 #include <limits>
 
 namespace dalembert::DALEMBERT_ISA {
 
-// an input that is set from outside; where it is not a number, what its law says
+// an input that is set from outside; where it is not a number, the value of its law
 template <class T> static T set_input(const T &given, const T &by_law) {
   if constexpr (requires { given[0]; })
     return select(less(given, Pack(std::numeric_limits<double>::infinity())), given, by_law);
@@ -17,8 +17,8 @@ template <class T> static T set_input(const T &given, const T &by_law) {
 }
 
 // a further input of a law
-template <class T>
-static T input_value(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const InputData &input, const T *q, const T *v) {
+template <class T> static T input_value(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
+                                        const InputData &input, const T *q, const T *v) {
   switch (input.source) {
   case Source::law: {
     const T by_law = law_at(m, input.place, at.t, at.hosted).value;
@@ -45,9 +45,9 @@ static T input_value(const ModelData &m, Workspace<T> &ws, const EvaluationConte
 enum class Want { forces, all };
 
 // Collects what a law takes, but for its unknowns; returns how many numbers. measured: one for each port.
-template <Want want, class T>
-static int gather(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const ElementData &e, const T *q, const T *v,
-                  Measured<T> *measured, T *in) {
+template <Want want, class T> static int gather(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
+                                                const ElementData &e, const T *q, const T *v, Measured<T> *measured,
+                                                T *in) {
   int n = 0;
   in[n++] = at.t;
   for (int k = 0; k < e.ports; ++k) {
@@ -117,10 +117,11 @@ template <class T> static LawBranches<T> branches_of(const EvaluationContext<T> 
   return branches;
 }
 
-// A program where both branches of some thresholds, from number k on, are mixed: the mixture of what it gives on each side.
-template <class T>
-static void run_mixed(const ModelData &m, const ProgramData &program, const ElementData &e, const LawBranches<T> &branches, int k, double *sides,
-                      const T *in, T *values, T *outputs, ProgramPart last) {
+// A program where both branches of some switching functions, from number k on, are mixed: the mixture of what it gives
+// on each side.
+template <class T> static void run_mixed(const ModelData &m, const ProgramData &program, const ElementData &e,
+                                         const LawBranches<T> &branches, int k, double *sides, const T *in, T *values,
+                                         T *outputs, ProgramPart last) {
   const SwitchingFunctionData *function = m.switching_functions + e.first_switching;
   while (k < e.switching_functions && !is_mixed(function[k], sides[k]))
     ++k;
@@ -139,7 +140,8 @@ static void run_mixed(const ModelData &m, const ProgramData &program, const Elem
 }
 
 // a law that is a program, on the branches that are held
-template <class T> static void run_law(const ModelData &m, const EvaluationContext<T> &at, const ElementData &e, const T *in, T *outputs, ProgramPart last) {
+template <class T> static void run_law(const ModelData &m, const EvaluationContext<T> &at, const ElementData &e,
+                                       const T *in, T *outputs, ProgramPart last) {
   const ProgramData &program = m.programs.programs[e.law];
   const LawBranches<T> branches = branches_of(at, e);
   if constexpr (!std::is_same_v<T, Pack>) { // packs have no mixtures
@@ -156,7 +158,8 @@ template <class T> static void run_law(const ModelData &m, const EvaluationConte
 }
 
 // the law of an element, for n inputs; its unknowns follow them
-template <Want want = Want::all, class T> static void answer(const ModelData &m, const EvaluationContext<T> &at, const ElementData &e, T *in, int n, T *outputs) {
+template <Want want = Want::all, class T>
+static void answer(const ModelData &m, const EvaluationContext<T> &at, const ElementData &e, T *in, int n, T *outputs) {
   constexpr ProgramPart last = want == Want::all ? ProgramPart::stored : ProgramPart::results;
   switch (e.form) {
   case LawForm::program:
@@ -185,7 +188,7 @@ template <Want want = Want::all, class T> static void answer(const ModelData &m,
   }
 }
 
-// keeps what others may want of an element: the rates of its states, its signals
+// stores what other elements may take of an element: the rates of its states, its signals
 template <class T> DALEMBERT_INLINE void keep(const EvaluationContext<T> &at, const ElementData &e, const T *outputs) {
   for (int k = 0; at.dx && k < e.states; ++k)
     at.dx[e.state + k] = outputs[e.measures + k];
@@ -193,9 +196,9 @@ template <class T> DALEMBERT_INLINE void keep(const EvaluationContext<T> &at, co
     at.signals[e.signal + k] = outputs[e.measures + e.states + 1 + k];
 }
 
-// ---- actuators: at a hinge they give together no more than its bound, each in proportion to what it is asked for
+// ---- actuators: at a joint they deliver together no more than its bound, each in proportion to its demand
 
-// what the outside asks for
+// demands of a control
 template <class T> static void start_sums(const ModelData &m, const EvaluationContext<T> &at) {
   for (int k = 0; k < m.actuator_count; ++k) {
     const int dof = m.ports[m.actuators[k].port].dof;
@@ -203,8 +206,9 @@ template <class T> static void start_sums(const ModelData &m, const EvaluationCo
   }
 }
 
-// calls act(actuator, output) for what an element gives at bounded hinges
-template <class T, class Act> static inline void for_actuators(const ModelData &m, const ElementData &e, T *outputs, Act &&act) {
+// calls act(actuator, output) for what an element gives at bounded joints
+template <class T, class Act>
+static inline void for_actuators(const ModelData &m, const ElementData &e, T *outputs, Act &&act) {
   for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure))
     if (const int number = m.ports[e.port + k].actuator; number)
       act(number - 1, *outputs);
@@ -219,8 +223,8 @@ double delivered_fraction(const ActuatorData &actuator, double asked) {
 
 // one element: measures, law; returns the number of inputs
 template <Want want, class T>
-static inline int evaluate(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const ElementData &e, const T *q, const T *v,
-                           Measured<T> *measured, T *in, T *outputs) {
+static inline int evaluate(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const ElementData &e,
+                           const T *q, const T *v, Measured<T> *measured, T *in, T *outputs) {
   const int n = gather<want>(m, ws, at, e, q, v, measured, in);
   answer<want>(m, at, e, in, n, outputs);
   keep(at, e, outputs);
@@ -228,8 +232,9 @@ static inline int evaluate(const ModelData &m, Workspace<T> &ws, const Evaluatio
 }
 
 // calls act(element, measured, inputs, their number, outputs) for one element after the other
-template <Want want, class T, class Act>
-static inline void for_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q, const T *v, bool quiet, Act &&act) {
+template <Want want, class T, class Act> static inline void for_elements(const ModelData &m, Workspace<T> &ws,
+                                                                         const EvaluationContext<T> &at, const T *q,
+                                                                         const T *v, bool quiet, Act &&act) {
   for (int k = 0; k < m.element_count; ++k) {
     const ElementData &e = m.elements[k];
     if (e.quiet && !quiet)
@@ -241,10 +246,10 @@ static inline void for_elements(const ModelData &m, Workspace<T> &ws, const Eval
   }
 }
 
-// an effort at a hinge, of a tree or cut
+// an effort at a joint, of a tree or cut
 template <class T, class ApplyForce>
-static inline void add_effort(const ModelData &m, const Workspace<T> &ws, const PortData &port, const Measured<T> &measured, const T &effort,
-                              T *tau, T *cut, ApplyForce &&apply_force) {
+static inline void add_effort(const ModelData &m, const Workspace<T> &ws, const PortData &port,
+                              const Measured<T> &measured, const T &effort, T *tau, T *cut, ApplyForce &&apply_force) {
   if (port.constraint < 0) {
     tau[port.dof] = tau[port.dof] + effort;
     return;
@@ -253,16 +258,17 @@ static inline void add_effort(const ModelData &m, const Workspace<T> &ws, const 
   const Motion<T> &unit = measured.effort;
   table_entry<T>(m, constraint, [&](const auto &numbers) {
     const Vec3<T> p_B = lift<T>(as_vec(numbers.p_FB));
-    apply_force_pair(ws, constraint.body_a, constraint.body_b, p_B, point_in_world(ws, constraint.body_b, p_B), scale(effort, unit.w), scale(effort, unit.v), apply_force);
+    apply_force_pair(ws, constraint.body_a, constraint.body_b, p_B, point_in_world(ws, constraint.body_b, p_B),
+                     scale(effort, unit.w), scale(effort, unit.v), apply_force);
   });
   if (cut)
     cut[constraint.v + port.part] = cut[constraint.v + port.part] + effort;
 }
 
-// an element's forces: efforts at hinges added to tau and cut, loads on bodies handed to push(body, load in F)
+// an element's forces: efforts at joints added to tau and cut, loads on bodies handed to push(body, load in F)
 template <class T, class ApplyForce>
-static inline void distribute(const ModelData &m, const Workspace<T> &ws, const ElementData &e, const Measured<T> *measured,
-                              const T *outputs, T *tau, T *cut, ApplyForce &&apply_force) {
+static inline void distribute(const ModelData &m, const Workspace<T> &ws, const ElementData &e,
+                              const Measured<T> *measured, const T *outputs, T *tau, T *cut, ApplyForce &&apply_force) {
   for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure)) {
     const PortData &port = m.ports[e.port + k];
     if (port.measure == Measure::joint) {
@@ -271,23 +277,25 @@ static inline void distribute(const ModelData &m, const Workspace<T> &ws, const 
     }
     const Load<T> load = port_load(port, measured[k], outputs);
     table_entry<T>(m, port, [&](const auto &numbers) {
-      apply_force_pair(ws, port.body_a, port.body_b, lift<T>(as_vec(numbers.p_FB)), measured[k].point, load.n, load.f, apply_force);
+      apply_force_pair(ws, port.body_a, port.body_b, lift<T>(as_vec(numbers.p_FB)), measured[k].point, load.n, load.f,
+                       apply_force);
     });
   }
 }
 
-template <class T>
-void apply_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q, const T *v, T *tau, T *cut) {
+template <class T> void apply_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q,
+                                       const T *v, T *tau, T *cut) {
   const auto apply_force = [&](int body, const Load<T> &load) { // never ground
     ws.p_A[body].n -= load.n;
     ws.p_A[body].f -= load.f;
   };
   start_sums(m, at);
-  for_elements<Want::forces>(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<T> *measured, const T *, int, T *outputs) {
-    distribute(m, ws, e, measured, outputs, tau, cut, apply_force);
-    if (e.bounded)
-      for_actuators(m, e, outputs, [&](int k, const T &output) { at.asked[k] = at.asked[k] + output; });
-  });
+  for_elements<Want::forces>(
+      m, ws, at, q, v, false, [&](const ElementData &e, const Measured<T> *measured, const T *, int, T *outputs) {
+        distribute(m, ws, e, measured, outputs, tau, cut, apply_force);
+        if (e.bounded)
+          for_actuators(m, e, outputs, [&](int k, const T &output) { at.asked[k] = at.asked[k] + output; });
+      });
   for (int k = 0; k < m.actuator_count; ++k) { // what is beyond the bound is taken back
     const PortData &port = m.ports[m.actuators[k].port];
     const T beyond = within(at.asked[k], m.actuators[k].bound) - at.asked[k];
@@ -298,8 +306,8 @@ void apply_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContex
   }
 }
 
-template <class T>
-void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const unsigned char *active, const T *q, const T *v, T *y) {
+template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
+                                       const unsigned char *active, const T *q, const T *v, T *y) {
   const WatchedData *next = m.watched, *last = m.watched + m.watched_count;
   for (int k = 0; k < m.element_count && next != last; ++k) {
     const ElementData &e = m.elements[k];
@@ -319,8 +327,8 @@ void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContex
   }
 }
 
-template <class T>
-void evaluate_element(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, int element, const T *q, const T *v, Load<T> *ends) {
+template <class T> void evaluate_element(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
+                                         int element, const T *q, const T *v, Load<T> *ends) {
   const ElementData &e = m.elements[element];
   Measured<T> measured[max_ports];
   T in[max_law_inputs], out[max_law_outputs];
@@ -339,7 +347,8 @@ void evaluate_element(const ModelData &m, Workspace<T> &ws, const EvaluationCont
 
 // ---- energy
 
-// rates of what is measured; that of a rotation vector is phi' = w - 1/2 phi x w + c phi x (phi x w), as in tree/chart.hpp
+// rates of what is measured; that of a rotation vector is phi' = w - 1/2 phi x w + c phi x (phi x w), as in
+// tree/chart.hpp
 static void copy_rates(Measure kind, const Measured<double> &now, double *slopes) {
   for (int i = 0; i < measures_of(kind); ++i)
     slopes[i] = now.rate[i];
@@ -381,9 +390,11 @@ static double energy_rate(const ModelData &m, const EvaluationContext<double> &a
 }
 
 static void record_energy(const ModelData &m, const EvaluationContext<double> &at, Dual *values, const ElementData &e,
-                          const Measured<double> *measured, const double *in, int n, const double *outputs, const ElementRecords &records) {
+                          const Measured<double> *measured, const double *in, int n, const double *outputs,
+                          const ElementRecords &records) {
   const std::ptrdiff_t number = &e - m.elements;
-  double power = energy_rate(m, at, values, e, measured, in, n, outputs); // that goes into the element, and is not got back
+  // that goes into the element, and is not got back
+  double power = energy_rate(m, at, values, e, measured, in, n, outputs);
   for (int k = 0; k < e.measures; ++k)
     power += outputs[k] * in[1 + e.measures + k];
   records.energies[number] = outputs[e.measures + e.states];
@@ -394,7 +405,8 @@ static void record_energy(const ModelData &m, const EvaluationContext<double> &a
 // ---- records
 
 // a load on a place of the list, to the origin of the frame of the user's body that it belongs to, world axes
-static void add_user_load(const ModelData &m, const Workspace<double> &ws, int body, const Load<double> &load, double *loads) {
+static void add_user_load(const ModelData &m, const Workspace<double> &ws, int body, const Load<double> &load,
+                          double *loads) {
   const BodyData &b = m.bodies[body];
   const Mat3<double> &R = ws.X_W[body].R;
   const Vec3<double> f = mul(R, load.f);
@@ -405,7 +417,8 @@ static void add_user_load(const ModelData &m, const Workspace<double> &ws, int b
   out[0] += n.x, out[1] += n.y, out[2] += n.z, out[3] += f.x, out[4] += f.y, out[5] += f.z;
 }
 
-static void record_ends(const ModelData &m, const ElementData &e, const Measured<double> *measured, const double *outputs, double *ends) {
+static void record_ends(const ModelData &m, const ElementData &e, const Measured<double> *measured,
+                        const double *outputs, double *ends) {
   for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure)) {
     const PortData &port = m.ports[e.port + k];
     double *to = ends + 6 * (e.port + k);
@@ -416,15 +429,15 @@ static void record_ends(const ModelData &m, const ElementData &e, const Measured
   }
 }
 
-void record_elements(const ModelData &m, Workspace<double> &ws, const EvaluationContext<double> &at, Dual *duals, const double *q, const double *v,
-                     double *tau, double *cut, const ElementRecords &records) {
+void record_elements(const ModelData &m, Workspace<double> &ws, const EvaluationContext<double> &at, Dual *duals,
+                     const double *q, const double *v, double *tau, double *cut, const ElementRecords &records) {
   for (int f = 0; f < m.nv; ++f)
     tau[f] = 0.0;
   for (int f = 0; f < m.cut_nv; ++f)
     cut[f] = 0.0;
   for (int k = 0; records.loads && k < 6 * m.users; ++k)
     records.loads[k] = 0.0;
-  for (int k = 0; records.ends && k < 6 * m.port_count; ++k) // at hinges, and of sensors, there is none
+  for (int k = 0; records.ends && k < 6 * m.port_count; ++k) // at joints, and of sensors, there is none
     records.ends[k] = 0.0;
   const auto apply_force = [&](int body, const Load<double> &load) {
     if (records.loads)
@@ -432,38 +445,46 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Evaluation
   };
   start_sums(m, at);
   if (m.actuator_count)
-    for_elements<Want::forces>(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<double> *, const double *, int, double *outputs) {
-      for_actuators(m, e, outputs, [&](int k, double output) { at.asked[k] += output; });
-    });
-  for_elements<Want::all>(m, ws, at, q, v, true, [&](const ElementData &e, const Measured<double> *measured, const double *in, int n, double *outputs) {
-    if (e.bounded)
-      for_actuators(m, e, outputs, [&](int k, double &output) { output *= delivered_fraction(m.actuators[k], at.asked[k]); });
-    distribute(m, ws, e, measured, outputs, tau, cut, apply_force);
-    for (int k = 0; k < e.measures; ++k) {
-      if (records.measures)
-        records.measures[e.measured + k] = in[1 + k];
-      if (records.rates)
-        records.rates[e.measured + k] = in[1 + e.measures + k];
-      if (records.forces)
-        records.forces[e.measured + k] = outputs[k];
-    }
-    for (int k = 0; records.taken && k < e.inputs; ++k)
-      records.taken[e.input + k] = in[n - e.inputs + k];
-    if (records.ends)
-      record_ends(m, e, measured, outputs, records.ends);
-    if (records.energies)
-      record_energy(m, at, duals, e, measured, in, n, outputs, records);
-  });
+    for_elements<Want::forces>(
+        m, ws, at, q, v, false,
+        [&](const ElementData &e, const Measured<double> *, const double *, int, double *outputs) {
+          for_actuators(m, e, outputs, [&](int k, double output) { at.asked[k] += output; });
+        });
+  for_elements<Want::all>(
+      m, ws, at, q, v, true,
+      [&](const ElementData &e, const Measured<double> *measured, const double *in, int n, double *outputs) {
+        if (e.bounded)
+          for_actuators(m, e, outputs,
+                        [&](int k, double &output) { output *= delivered_fraction(m.actuators[k], at.asked[k]); });
+        distribute(m, ws, e, measured, outputs, tau, cut, apply_force);
+        for (int k = 0; k < e.measures; ++k) {
+          if (records.measures)
+            records.measures[e.measured + k] = in[1 + k];
+          if (records.rates)
+            records.rates[e.measured + k] = in[1 + e.measures + k];
+          if (records.forces)
+            records.forces[e.measured + k] = outputs[k];
+        }
+        for (int k = 0; records.taken && k < e.inputs; ++k)
+          records.taken[e.input + k] = in[n - e.inputs + k];
+        if (records.ends)
+          record_ends(m, e, measured, outputs, records.ends);
+        if (records.energies)
+          record_energy(m, at, duals, e, measured, in, n, outputs, records);
+      });
 }
 
-template void apply_elements(const ModelData &, Workspace<double> &, const EvaluationContext<double> &, const double *, const double *, double *,
-                             double *);
-template void apply_elements(const ModelData &, Workspace<Pack> &, const EvaluationContext<Pack> &, const Pack *, const Pack *, Pack *, Pack *);
-template void apply_elements(const ModelData &, Workspace<Dual> &, const EvaluationContext<Dual> &, const Dual *, const Dual *, Dual *, Dual *);
-template void gather_watched(const ModelData &, Workspace<double> &, const EvaluationContext<double> &, const unsigned char *, const double *,
-                             const double *, double *);
-template void gather_watched(const ModelData &, Workspace<Pack> &, const EvaluationContext<Pack> &, const unsigned char *, const Pack *, const Pack *,
-                             Pack *);
-template void evaluate_element(const ModelData &, Workspace<Dual> &, const EvaluationContext<Dual> &, int, const Dual *, const Dual *, Load<Dual> *);
+template void apply_elements(const ModelData &, Workspace<double> &, const EvaluationContext<double> &, const double *,
+                             const double *, double *, double *);
+template void apply_elements(const ModelData &, Workspace<Pack> &, const EvaluationContext<Pack> &, const Pack *,
+                             const Pack *, Pack *, Pack *);
+template void apply_elements(const ModelData &, Workspace<Dual> &, const EvaluationContext<Dual> &, const Dual *,
+                             const Dual *, Dual *, Dual *);
+template void gather_watched(const ModelData &, Workspace<double> &, const EvaluationContext<double> &,
+                             const unsigned char *, const double *, const double *, double *);
+template void gather_watched(const ModelData &, Workspace<Pack> &, const EvaluationContext<Pack> &,
+                             const unsigned char *, const Pack *, const Pack *, Pack *);
+template void evaluate_element(const ModelData &, Workspace<Dual> &, const EvaluationContext<Dual> &, int, const Dual *,
+                               const Dual *, Load<Dual> *);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -1,26 +1,27 @@
 // Elements: they measure, their law answers with forces conjugate to the rates of what is measured.
 //
-// An element has one port or several, on bodies or at hinges. With E what it stores, -(force . rate) - E' is lost, or, of
-// active elements, brought. Elements stand in causal order: a signal is computed before the law that takes it.
+// An element has one port or several, on bodies or at joints. With E what it stores, -(force . rate) - E' is lost, or,
+// of active elements, brought. Elements stand in causal order: a signal is computed before the law that takes it.
 #pragma once
 
-#include "elements/measures.hpp"
 #include "elements/evaluation_context.hpp"
+#include "elements/measures.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
-// All elements once, after the frames have been placed and moved, in the world too if ModelData::looks_at_bodies: efforts at
-// hinges of the trees are added to tau (nv), those at cut hinges to `cut` (ModelData::cut_nv; may be null), loads on bodies
-// taken from p_A. Rates of states, signals and what is asked of actuators are left where the surroundings say.
-template <class T>
-void apply_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q, const T *v, T *tau, T *cut);
+// All elements once, after the frames have been placed and moved, in the world too if ModelData::looks_at_bodies:
+// efforts at joints of the trees are added to tau (nv), those at cut joints to `cut` (ModelData::cut_nv; may be null),
+// loads on bodies taken from p_A. Rates of states, signals and demands on actuators are stored as the evaluation
+// context specifies.
+template <class T> void apply_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q,
+                                       const T *v, T *tau, T *cut);
 
-// One of them: of each port the load on its end B, [moment; force] at its origin, world axes; at a hinge of a tree its effort
-// in force.x. Rates of its states and its signals as above.
-template <class T>
-void evaluate_element(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, int element, const T *q, const T *v, Load<T> *ends);
+// One of them: of each port the load on its end B, [moment; force] at its origin, world axes; at a joint of a tree its
+// effort in force.x. Rates of its states and its signals as above.
+template <class T> void evaluate_element(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
+                                         int element, const T *q, const T *v, Load<T> *ends);
 
-// the part of what is asked of the actuators at a hinge that they give
+// the fraction of the demand on the actuators at a joint that they deliver
 double delivered_fraction(const ActuatorData &actuator, double asked);
 
 // What elements measure and do, of all of them in a row; null where it is not wanted.
@@ -29,16 +30,17 @@ struct ElementRecords {
   double *energies = nullptr, *losses = nullptr, *gains = nullptr; // ModelData::element_count each: J, W, W
   double *loads = nullptr; // users x 6: [moment; force] on the user's bodies at the origins of their frames, world axes
   double *taken = nullptr; // ModelData::taken_count: further inputs of laws
-  double *ends = nullptr;  // ModelData::port_count x 6: [moment; force] on the end B of each port, at its origin, world axes
+  // ModelData::port_count x 6: [moment; force] on the end B of each port, at its origin, world axes
+  double *ends = nullptr;
 };
 
-// The same with a record of it all; tau and cut are set, p_A is left alone. duals: room for programs.
-void record_elements(const ModelData &m, Workspace<double> &ws, const EvaluationContext<double> &at, Dual *duals, const double *q, const double *v,
-                     double *tau, double *cut, const ElementRecords &records);
+// The same with a record of it all; tau and cut are set, p_A is left alone. duals: space for programs.
+void record_elements(const ModelData &m, Workspace<double> &ws, const EvaluationContext<double> &at, Dual *duals,
+                     const double *q, const double *v, double *tau, double *cut, const ElementRecords &records);
 
-// What the laws of watched elements take (ModelData::watched), one element after the other, of those that are active (null: all);
-// signals are found on the way.
-template <class T>
-void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const unsigned char *active, const T *q, const T *v, T *y);
+// What the laws of watched elements take (ModelData::watched), one element after the other, of those that are active
+// (null: all); signals are found on the way.
+template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
+                                       const unsigned char *active, const T *q, const T *v, T *y);
 
 } // namespace dalembert::DALEMBERT_ISA

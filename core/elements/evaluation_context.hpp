@@ -1,4 +1,4 @@
-// What the evaluation of elements needs besides positions and speeds.
+// What the evaluation of elements needs besides positions and velocities.
 #pragma once
 
 #include "elements/law_branches.hpp"
@@ -13,16 +13,16 @@ template <class T> struct EvaluationContext {
   std::ptrdiff_t apart = 0;  // of packs: numbers between the parameters of one lane and the next; 0: all have the same
   const T *x = nullptr;      // states of elements
   T *dx = nullptr;           // their rates, where they are wanted
-  T *values = nullptr;       // room for programs
+  T *values = nullptr;       // space for programs
   double *numbers = nullptr; // the same for numbers
   const Functions *functions = nullptr;
-  T *signals = nullptr;      // of elements
+  T *signals = nullptr;        // of elements
   const T *feedback = nullptr; // loads that connections transmit
-  const T *inputs = nullptr; // in place of the laws that they come from; null: those laws
-  const T *control = nullptr; // nv: hinge forces from outside that actuators give; null: none
-  T *asked = nullptr;        // ModelData::actuator_count: what is asked of the actuators at each bounded hinge, all together
-  LawBranches<T> branches{};    // of all elements
-  const T *varied = nullptr; // parameters with slopes, in place of `parameters`; null: these are constant
+  const T *inputs = nullptr;   // in place of the laws that they come from; null: those laws
+  const T *control = nullptr;  // nv: joint forces from outside that actuators give; null: none
+  T *asked = nullptr;          // ModelData::actuator_count: demand on the actuators at each bounded joint, all together
+  LawBranches<T> branches{};   // of all elements
+  const T *varied = nullptr;   // parameters with slopes, in place of `parameters`; null: these are constant
 };
 
 // parameter k; in a pack, that of each lane

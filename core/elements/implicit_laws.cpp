@@ -46,12 +46,14 @@ static double rounding_of(const Instruction *code, int loaded, const double *val
     if (i.operation == Operation::negate)
       return rounding_of(code, loaded, values, i.a, depth - 1);
     if (i.operation == Operation::add || i.operation == Operation::subtract)
-      return own + rounding_of(code, loaded, values, i.a, depth - 1) + rounding_of(code, loaded, values, i.b, depth - 1);
+      return own + rounding_of(code, loaded, values, i.a, depth - 1) +
+             rounding_of(code, loaded, values, i.b, depth - 1);
   }
   return 4.0 * own;
 }
 
-// The equations of a law's unknowns, for numbers. values: the row of a run, in which the unknowns stand behind the n inputs.
+// The equations of a law's unknowns, for numbers. values: the row of a run, in which the unknowns stand behind the n
+// inputs.
 struct Equations {
   const ModelData &m;
   const ElementData &e;
@@ -77,7 +79,7 @@ struct Equations {
     for (int k = 0; k < e.unknowns; ++k)
       r[k] = result(k);
   }
-  // the Jacobian where residuals were asked for
+  // the Jacobian where residuals were evaluated
   bool factor(NewtonMatrix &matrix) {
     run(ProgramPart::slopes, ProgramPart::slopes);
     for (int k = 0; k < e.unknowns * e.unknowns; ++k)
@@ -89,13 +91,14 @@ struct Equations {
     const Instruction *code = m.programs.instructions + program.first;
     const int loaded = program.inputs + program.constants;
     for (int k = 0; k < e.unknowns; ++k)
-      if (!(std::fabs(r[k]) <= rounding_of(code, loaded, values, m.programs.outputs[program.output + first_residual(e) + k])))
+      if (!(std::fabs(r[k]) <=
+            rounding_of(code, loaded, values, m.programs.outputs[program.output + first_residual(e) + k])))
         return false;
     return true;
   }
 };
 
-// Finds the unknowns, in the row; the residuals there are asked for. False if there is no solution within reach.
+// Finds the unknowns, in the row; the residuals there are evaluated. False if there is no solution within reach.
 // exact: the matrix is wanted there, not just near.
 static bool find_unknowns(Equations &equations, const double *in, NewtonMatrix &matrix, bool exact) {
   constexpr int max_rounds = 60, max_halvings = 40;
@@ -147,8 +150,8 @@ static bool find_unknowns(Equations &equations, const double *in, NewtonMatrix &
   return false;
 }
 
-template <class T>
-void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values, double *numbers, T *outputs, ProgramPart last) {
+template <class T> void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values, double *numbers,
+                                  T *outputs, ProgramPart last) {
   const ProgramData &program = m.programs.programs[e.law];
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   NewtonMatrix matrix;
@@ -197,7 +200,8 @@ void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values
     }
     run_parts(m, m.programs, program, ProgramPart::results, last, row);
   }
-  if constexpr (requires { in[0][0]; } || requires { in[0].slope; }) {
+  if constexpr (
+      requires { in[0][0]; } || requires { in[0].slope; }) {
     run_parts(m, m.programs, program, ProgramPart::residuals, ProgramPart::residuals, row);
     run_parts(m, m.programs, program, ProgramPart::results, last, row);
   }
@@ -206,7 +210,8 @@ void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values
     outputs[k] = result_of(m.programs, program, row, k);
 }
 
-template void solve_law(const ModelData &, const ElementData &, double *, int, double *, double *, double *, ProgramPart);
+template void solve_law(const ModelData &, const ElementData &, double *, int, double *, double *, double *,
+                        ProgramPart);
 template void solve_law(const ModelData &, const ElementData &, Pack *, int, Pack *, double *, Pack *, ProgramPart);
 template void solve_law(const ModelData &, const ElementData &, Dual *, int, Dual *, double *, Dual *, ProgramPart);
 

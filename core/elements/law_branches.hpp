@@ -1,9 +1,11 @@
-// Branches of laws that are held: within a step a law stays on the branch on which it began, so that it is smooth there.
+// Branches of laws that are held: within a step a law stays on the branch on which it began, so that it is smooth
+// there.
 //
-// A threshold is a number of a law that decides between branches: by its sign, by the whole number at or below it, or by the
-// piece of a table that it is in. The side that is held is -1 or 1, or that whole number, or the number of the piece. Of signs
-// any other number, between -1 and 1 as a rule, is a mixture of both branches, as on a surface along which a motion slides
-// (Filippov 1988). Not a number: none is held, what is evaluated follows the threshold.
+// A switching function is a number of a law that decides between branches: by its sign, by the whole number at or below
+// it, or by the piece of a table that it is in. The side that is held is -1 or 1, or that whole number, or the number
+// of the piece. Of signs any other number, between -1 and 1 as a rule, is a mixture of both branches, as on a surface
+// along which a motion slides (Filippov 1988). Not a number: none is held, what is evaluated follows the switching
+// function.
 #pragma once
 
 #include "model/model_data.hpp"
@@ -12,16 +14,18 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-constexpr int max_mixed = 64; // thresholds of an element whose branches may be mixed
+constexpr int max_mixed = 64; // switching functions of an element whose branches may be mixed
 
-inline bool is_mixed(const SwitchingFunctionData &function, double side) { return !function.whole && side == side && side != -1.0 && side != 1.0; }
+inline bool is_mixed(const SwitchingFunctionData &function, double side) {
+  return !function.whole && side == side && side != -1.0 && side != 1.0;
+}
 
 template <class T> struct LawBranches {
-  const double *held = nullptr; // of each threshold; null: none are held
-  std::ptrdiff_t stride = 0;      // of packs: numbers between the held of one lane and the next
-  T *margins = nullptr;          // where the numbers that decide are left; null: nobody asks
+  const double *held = nullptr; // of each switching function; null: none are held
+  std::ptrdiff_t stride = 0;    // of packs: numbers between the held of one lane and the next
+  T *margins = nullptr;         // where the numbers that decide are left; null: not wanted
 
-  // the threshold's number, or, where a side is held, that
+  // the switching function's number, or, where a side is held, that
   T switching_value(int k, const T &margin) const {
     if (margins)
       margins[k] = margin;
@@ -37,7 +41,7 @@ template <class T> struct LawBranches {
     }
   }
 
-  // the pieces of a table that are held, from threshold k on one for each variable
+  // the pieces of a table that are held, from switching function k on one for each variable
   const double *pieces(int k, const T *at, int variables) const {
     for (int j = 0; margins && j < variables; ++j)
       margins[k + j] = at[j];

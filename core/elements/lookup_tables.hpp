@@ -20,15 +20,16 @@ inline int cell_of(const double *knots, int cells, double x) {
   return low;
 }
 
-// The breaks of a table along a variable, where its value or its slope jumps, part that variable into pieces. A piece is known by
-// the number of breaks at or below it; where a table repeats itself, of all its turns.
+// The breaks of a table along a variable, where its value or its slope jumps, part that variable into pieces. A piece
+// is known by the number of breaks at or below it; where a table repeats itself, of all its turns.
 struct TableBreaks {
   const double *at;
   int count;
   double period; // 0: it does not repeat itself
 
   TableBreaks(const ModelData &m, const TableData &table, int variable, double low, double high)
-      : at(m.table_breaks + table.breaks[variable]), count(table.break_counts[variable]), period(table.beyond == Extrapolation::repeat ? high - low : 0.0) {}
+      : at(m.table_breaks + table.breaks[variable]), count(table.break_counts[variable]),
+        period(table.beyond == Extrapolation::repeat ? high - low : 0.0) {}
 
   double piece_of(double x) const {
     if (!count)
@@ -62,13 +63,15 @@ struct TablePlace {
 };
 
 // held: the piece whose polynomials count, also beyond its ends; not a number: the piece that x is in
-inline TablePlace place_in(const ModelData &m, const TableData &table, int variable, const double *knots, double x, double held) {
+inline TablePlace place_in(const ModelData &m, const TableData &table, int variable, const double *knots, double x,
+                           double held) {
   const int cells = table.cells[variable];
   const double low = knots[0], high = knots[cells];
   double seen = x; // the number by which a cell is chosen
   if (held == held) {
     const TableBreaks breaks(m, table, variable, low, high);
-    seen = std::max(breaks.begin(held), std::min(x, std::nextafter(breaks.end(held), -std::numeric_limits<double>::infinity())));
+    seen = std::max(breaks.begin(held),
+                    std::min(x, std::nextafter(breaks.end(held), -std::numeric_limits<double>::infinity())));
   }
   double shift = 0.0;
   if (table.beyond == Extrapolation::repeat && !(seen >= low && seen <= high)) {
@@ -84,14 +87,16 @@ inline TablePlace place_in(const ModelData &m, const TableData &table, int varia
 }
 
 // value at x, and slopes; held: null, or the piece that counts along each variable
-inline double interpolate_table(const ModelData &m, const TableData &table, const double *x, const double *held, double *slopes) {
+inline double interpolate_table(const ModelData &m, const TableData &table, const double *x, const double *held,
+                                double *slopes) {
   const double *knots = m.table_numbers + table.first;
   const int order = table.degree + 1;
   double power[3][4] = {{1.0}, {1.0}, {1.0}}, slope[3][4] = {};
   std::ptrdiff_t cell = 0, size = 1;
   double factor = 1.0;
   for (int k = 0; k < table.variables; ++k) {
-    const TablePlace place = place_in(m, table, k, knots, x[k], held ? held[k] : std::numeric_limits<double>::quiet_NaN());
+    const TablePlace place =
+        place_in(m, table, k, knots, x[k], held ? held[k] : std::numeric_limits<double>::quiet_NaN());
     factor = place.nothing ? 0.0 : factor;
     for (int i = 1; i < order; ++i) {
       power[k][i] = power[k][i - 1] * place.u;
@@ -130,7 +135,8 @@ inline Interval interpolate_table(const ModelData &m, const TableData &table, co
   bool outside = false;
   for (int k = 0; k < table.variables; ++k) {
     axis[k] = knots;
-    const double low = knots[0], high = knots[table.cells[k]], mine = held ? held[k] : std::numeric_limits<double>::quiet_NaN();
+    const double low = knots[0], high = knots[table.cells[k]],
+                 mine = held ? held[k] : std::numeric_limits<double>::quiet_NaN();
     Interval at = x[k];
     if (!at.is_finite() || (table.beyond == Extrapolation::repeat && !(at.high - at.low < high - low)))
       return {table.low, table.high};
@@ -138,7 +144,8 @@ inline Interval interpolate_table(const ModelData &m, const TableData &table, co
       outside |= !(at.low >= low && at.high <= high);
       at = {std::min(high, std::max(low, at.low)), std::min(high, std::max(low, at.high))};
     }
-    const TablePlace begin = place_in(m, table, k, knots, at.low, mine), end = place_in(m, table, k, knots, at.high, mine);
+    const TablePlace begin = place_in(m, table, k, knots, at.low, mine),
+                     end = place_in(m, table, k, knots, at.high, mine);
     if (end.cell < begin.cell || begin.u != begin.u || end.u != end.u) // around the ends of one that repeats itself
       return {table.low, table.high};
     first[k] = begin.cell, last[k] = end.cell;
@@ -160,9 +167,11 @@ inline Interval interpolate_table(const ModelData &m, const TableData &table, co
           power[k][0] = 1.0;
           if (k >= table.variables)
             continue;
-          const double from = cell[k] == first[k] ? range[k].low : axis[k][cell[k]], to = cell[k] == last[k] ? range[k].high : axis[k][cell[k] + 1];
+          const double from = cell[k] == first[k] ? range[k].low : axis[k][cell[k]],
+                       to = cell[k] == last[k] ? range[k].high : axis[k][cell[k] + 1];
           for (int p = 1; p < order; ++p)
-            power[k][p] = DALEMBERT_ISA::power(Interval(from - axis[k][cell[k]], to - axis[k][cell[k]]), Interval(double(p)));
+            power[k][p] =
+                DALEMBERT_ISA::power(Interval(from - axis[k][cell[k]], to - axis[k][cell[k]]), Interval(double(p)));
           place = place * table.cells[k] + cell[k];
         }
         const double *c = knots + place * size;
@@ -177,7 +186,8 @@ inline Interval interpolate_table(const ModelData &m, const TableData &table, co
 }
 
 // held: null, or the pieces that count; not in packs
-template <class T> inline T interpolate_table(const ModelData &m, const TableData &table, const T *x, const double *held = nullptr) {
+template <class T>
+inline T interpolate_table(const ModelData &m, const TableData &table, const T *x, const double *held = nullptr) {
   double at[3], slopes[3];
   if constexpr (std::is_same_v<T, Interval>) {
     return interpolate_table(m, table, static_cast<const Interval *>(x), held);

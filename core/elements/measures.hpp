@@ -3,11 +3,11 @@
 //     place       p of B in A            rate: velocity seen from A              force on B
 //     attitude    rotation vector of B   rate: angular velocity seen from A      moment on B
 //     distance    |p|                    its rate                                tension's opposite, along p
-//     hinge       its coordinate         its speed                               effort
+//     joint       its coordinate         its velocity                               effort
 //     load        nothing                velocity of B                           force and moment on B
 //
-// The first three in axes of A, acting at the origin of B, with the opposite on A at the same point. The power of an element
-// on the rest is force times rate. A hinge that closes a loop is seen by its face (joints/joint.hpp).
+// The first three in axes of A, acting at the origin of B, with the opposite on A at the same point. The power of an
+// element on the rest is force times rate. A joint that closes a loop is seen by its face (joints/joint.hpp).
 #pragma once
 
 #include "constraints/loop_constraints.hpp"
@@ -25,20 +25,23 @@ template <class T> struct Measured {
   Mat3<T> R_A;
   Vec3<T> point;     // origin of B in the world
   Vec3<T> direction; // of a distance, axes of the world
-  Motion<T> effort;  // of a cut hinge: [moment; force] on B per unit of effort, axes of the world
+  Motion<T> effort;  // of a cut joint: [moment; force] on B per unit of effort, axes of the world
 };
 
-template <class T> inline void measure_cut_joint(const ModelData &m, Workspace<T> &ws, const PortData &port, Measured<T> &now) {
+template <class T>
+inline void measure_cut_joint(const ModelData &m, Workspace<T> &ws, const PortData &port, Measured<T> &now) {
   const LoopConstraintData &constraint = m.loop_constraints[port.constraint];
   const LoopConstraintPose<T> place = loop_constraint_pose(m, ws, constraint);
   JointMotion<T> joint_motion;
   loop_joint_motion(m, ws, constraint, place.relative, joint_motion);
-  now.s[0] = constraint.nq == constraint.nv ? joint_motion.q[port.part] : T(0.0); // an attitude: its speeds have no coordinates of their own
+  // an attitude: its velocities have no coordinates of their own
+  now.s[0] = constraint.nq == constraint.nv ? joint_motion.q[port.part] : T(0.0);
   now.rate[0] = face_speed(joint_motion, place.relative, port.part);
   now.effort = {mul(place.A.R, joint_motion.D[port.part].w), mul(place.A.R, joint_motion.D[port.part].v)};
 }
 
-template <class T, class P> inline void measure_velocity(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now) {
+template <class T, class P>
+inline void measure_velocity(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now) {
   const Pose<T> &X = ws.X_W[port.body_b];
   const Vec3<T> p_B = lift<T>(as_vec(numbers.p_FB));
   Vec3<T> v = point_velocity(ws, port.body_b, p_B), w = mul(X.R, ws.w[port.body_b]);
@@ -52,8 +55,8 @@ template <class T, class P> inline void measure_velocity(const Workspace<T> &ws,
   now.rate[0] = v.x, now.rate[1] = v.y, now.rate[2] = v.z, now.rate[3] = w.x, now.rate[4] = w.y, now.rate[5] = w.z;
 }
 
-template <class T, class P>
-inline void measure_between(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now, bool turns) {
+template <class T, class P> inline void measure_between(const Workspace<T> &ws, const PortData &port, const P &numbers,
+                                                        Measured<T> &now, bool turns) {
   const Vec3<T> p_A = lift<T>(as_vec(numbers.p_FA)), p_B = lift<T>(as_vec(numbers.p_FB));
   now.point = point_in_world(ws, port.body_b, p_B);
   const bool still = !port.body_a; // A is on ground
@@ -90,8 +93,8 @@ inline void measure_between(const Workspace<T> &ws, const PortData &port, const 
 }
 
 // turns: the rotation vector of a pose is wanted
-template <class T>
-DALEMBERT_INLINE void measure(const ModelData &m, Workspace<T> &ws, const PortData &port, const T *q, const T *v, Measured<T> &now, bool turns) {
+template <class T> DALEMBERT_INLINE void measure(const ModelData &m, Workspace<T> &ws, const PortData &port, const T *q,
+                                                 const T *v, Measured<T> &now, bool turns) {
   if (port.measure != Measure::joint) {
     table_entry<T>(m, port, [&](const auto &numbers) {
       if (port.measure >= Measure::load_world)
@@ -112,11 +115,11 @@ template <class T> DALEMBERT_INLINE Load<T> at_origin(const Vec3<T> &p, const Ve
   return {n + cross(p, f), f};
 }
 
-// [moment n; force f] on body_b at its point p_B, which is there in the world, world axes, and the opposite on body_a at the
-// same point in space: calls push(body, load in F), not for ground
+// [moment n; force f] on body_b at its point p_B, which is there in the world, world axes, and the opposite on body_a
+// at the same point in space: calls push(body, load in F), not for ground
 template <class T, class ApplyForce>
-inline void apply_force_pair(const Workspace<T> &ws, int body_a, int body_b, const Vec3<T> &p_B, const Vec3<T> &point, const Vec3<T> &n,
-                      const Vec3<T> &f, ApplyForce &&apply_force) {
+inline void apply_force_pair(const Workspace<T> &ws, int body_a, int body_b, const Vec3<T> &p_B, const Vec3<T> &point,
+                             const Vec3<T> &n, const Vec3<T> &f, ApplyForce &&apply_force) {
   const Pose<T> &A = ws.X_W[body_a], &B = ws.X_W[body_b];
   if (body_b)
     apply_force(body_b, at_origin(p_B, mul_t(B.R, n), mul_t(B.R, f)));

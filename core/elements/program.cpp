@@ -3,9 +3,8 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T>
-void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData &program, ProgramPart from, ProgramPart to, T *values,
-               const LawBranches<T> &branches) {
+template <class T> void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData &program,
+                                  ProgramPart from, ProgramPart to, T *values, const LawBranches<T> &branches) {
   const Instruction *code = table.instructions + program.first;
   const int first = from == ProgramPart::known ? 0 : program.ends[int(from) - 1], end = program.ends[int(to)];
   T *results = values + program.inputs + program.constants;
@@ -47,7 +46,8 @@ void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData 
       T s, c;
       sincos(values[i.a], s, c);
       results[k] = i.operation == Operation::sine ? s : c;
-      if (i.operation == Operation::sine && k + 1 < program.count && code[k + 1].operation == Operation::cosine && code[k + 1].a == i.a)
+      if (i.operation == Operation::sine && k + 1 < program.count && code[k + 1].operation == Operation::cosine &&
+          code[k + 1].a == i.a)
         results[++k] = c;
       break;
     }
@@ -61,7 +61,9 @@ void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData 
       results[k] = hyperbolic_tangent(values[i.a]);
       break;
     case Operation::absolute:
-      results[k] = branches.held && i.branch ? select(branches.less_of(i, values[i.a], T(0.0)), -values[i.a], values[i.a]) : absolute(values[i.a]);
+      results[k] = branches.held && i.branch
+                       ? select(branches.less_of(i, values[i.a], T(0.0)), -values[i.a], values[i.a])
+                       : absolute(values[i.a]);
       break;
     case Operation::smaller:
       results[k] = select(branches.less_of(i, values[i.a], values[i.b]), values[i.a], values[i.b]);
@@ -75,7 +77,8 @@ void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData 
     case Operation::lookup: {
       const T at[3] = {values[i.b], values[i.c], values[i.d]};
       if (branches.held && i.branch)
-        results[k] = interpolate_table(m, m.tables[i.a], at, branches.pieces(i.branch - 1, at, m.tables[i.a].variables));
+        results[k] =
+            interpolate_table(m, m.tables[i.a], at, branches.pieces(i.branch - 1, at, m.tables[i.a].variables));
       else
         results[k] = interpolate_table(m, m.tables[i.a], at);
       break;
@@ -87,9 +90,13 @@ void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData 
   }
 }
 
-template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, double *, const LawBranches<double> &);
-template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Pack *, const LawBranches<Pack> &);
-template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Dual *, const LawBranches<Dual> &);
-template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Interval *, const LawBranches<Interval> &);
+template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart,
+                        double *, const LawBranches<double> &);
+template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Pack *,
+                        const LawBranches<Pack> &);
+template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Dual *,
+                        const LawBranches<Dual> &);
+template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart,
+                        Interval *, const LawBranches<Interval> &);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -2,15 +2,13 @@
 #pragma once
 
 #include "model/model_data.hpp"
-#include "scalar/math.hpp"
 #include "model/parameter_access.hpp"
+#include "scalar/math.hpp"
 #include <limits>
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T> struct LawValue {
-  T value, rate, second;
-};
+template <class T> struct LawValue { T value, rate, second; };
 
 // Horner, with two derivatives
 template <class T, class S> inline LawValue<T> polynomial(const S *c, int count, const T &t) {
@@ -49,12 +47,17 @@ template <class T> inline LawValue<T> table(const LawData &law, const double *en
 // x - sin x, without loss of digits where both are nearly the same
 template <class T> inline T sine_lag(const T &x, const T &sine) {
   const T square = x * x; // below 1/4 the next term of the series is 1e-17 of the first
-  const T series = square * x / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0 * (1.0 - square / 110.0 * (1.0 - square / 156.0)))));
+  const T series =
+      square * x / 6.0 *
+      (1.0 -
+       square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0 * (1.0 - square / 110.0 * (1.0 - square / 156.0)))));
   return select(less(square, T(0.25)), series, x - sine);
 }
 
-// start + rise (s - sin(2 pi s) / 2 pi): Passerello & Huston 1972, (5.1); by half the angle, since 1 - cos = 2 sin^2 of it
-template <class T, class S> inline LawValue<T> ramp(const S &start, const S &end, const S &duration, const S &begin, const T &t) {
+// start + rise (s - sin(2 pi s) / 2 pi): Passerello & Huston 1972, (5.1); by half the angle, since 1 - cos = 2 sin^2 of
+// it
+template <class T, class S>
+inline LawValue<T> ramp(const S &start, const S &end, const S &duration, const S &begin, const T &t) {
   constexpr double turn = 6.283185307179586;
   const T s = (t - begin) / duration;
   const S rise = end - start;

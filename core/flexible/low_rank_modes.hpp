@@ -1,19 +1,20 @@
 // The modes of a flexible body among themselves, where what they carry is little beside their number.
 //
-// With modes that are orthogonal in mass, what is to be eliminated is a diagonal and, for each node that carries something,
-// six rows (and twelve more where the frame of the body moves with the modes):
+// With modes that are orthogonal in mass, what is to be eliminated is a diagonal and, for each node that carries
+// something, six rows (and twelve more where the frame of the body moves with the modes):
 //
-//     D = diag(g) + W C W^T,    W (n, r): the motion of these nodes per modal speed,  C (r, r): inertias that they carry   (1)
+//     D = diag(g) + W C W^T,    W (n, r): the motion of these nodes per modal velocity,  C (r, r): inertias that they carry   (1)
 //
-// Jain & Rodriguez 1990, (7.7), invert this by the formula of Woodbury, for their model of order zero, with an inverse of C
-// that never exists (erratum). The block of the modes has no part that follows the deformation, so that (1) holds for all
-// orders; and its factors are of the same form, L_rk = w_r . z_k for r > k, by
+// Jain & Rodriguez 1990, (7.7), invert this by the formula of Woodbury, for their model of order zero, with an inverse
+// of C that never exists (erratum). The block of the modes has no part that follows the deformation, so that (1) holds
+// for all orders; and its factors are of the same form, L_rk = w_r . z_k for r > k, by
 //
 //     z_k = C_k w_k / d_k,   d_k = g_k + w_k . C_k w_k,   C_k+1 = C_k - d_k z_k z_k^T                                  (2)
 //
 // which need no inverse. Cost n r^2 to factor, n r to solve, in place of n^3 / 6 and n^2.
 //
-// In: modal_square begins with C, modal_factor with W. Out: modal_factor holds W, then z; pivots as of the dense factor.
+// In: modal_square begins with C, modal_factor with W. Out: modal_factor holds W, then z; pivots as of the dense
+// factor.
 #pragma once
 
 #include "flexible/body.hpp"
@@ -37,7 +38,8 @@ template <class T> inline void put_inertia(const ArticulatedInertia<T> &I, T *to
 }
 
 // columns of W and blocks of C for node i, which hands over inertia I
-template <class T> inline void hand_over_low_rank(const ModelData &m, Workspace<T> &ws, const ArticulatedInertia<T> &I, int i) {
+template <class T>
+inline void hand_over_low_rank(const ModelData &m, Workspace<T> &ws, const ArticulatedInertia<T> &I, int i) {
   const BodyData &b = m.bodies[i];
   if (b.last == i)
     return; // it carries nothing
@@ -63,7 +65,8 @@ template <class T> inline void start_low_rank(const ModelData &m, Workspace<T> &
 }
 
 // the last twelve columns, where the frame moves with the modes: H U^T + U H^T + H I H^T; U becomes U + I H
-template <class T> inline void complete_low_rank(const ModelData &m, Workspace<T> &ws, const ArticulatedInertia<T> &I, int i) {
+template <class T>
+inline void complete_low_rank(const ModelData &m, Workspace<T> &ws, const ArticulatedInertia<T> &I, int i) {
   const BodyData &b = m.bodies[i];
   if (!b.moves)
     return;
@@ -140,8 +143,8 @@ template <class T, class R> inline void reduce_low_rank(int n, int r, const T *W
 }
 
 // a = L^-T D^-1 (y - z A)
-template <class T, class R>
-inline void back_substitute_low_rank(int n, int r, const Pivot<T> *pivot, const T *W, const R *y, const Motion<R> &A, R *a) {
+template <class T, class R> inline void back_substitute_low_rank(int n, int r, const Pivot<T> *pivot, const T *W,
+                                                                 const R *y, const Motion<R> &A, R *a) {
   const T *Z = W + std::ptrdiff_t(n) * r;
   R sum[max_low_rank];
   for (int c = 0; c < r; ++c)

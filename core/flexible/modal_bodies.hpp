@@ -38,7 +38,8 @@ template <class T, class Inertia> inline void hand_over(const ModelData &m, Work
 
 // the lower triangle of modal_square and the loads of modal body i, when its frame moves with the modes too:
 // U_r becomes U_r + I H_r, square_rs + H_r . U_s + U_r . H_s + H_r . I H_s
-template <class T, class Inertia> inline void complete_modal(const ModelData &m, Workspace<T> &ws, const Inertia &I, int i) {
+template <class T, class Inertia>
+inline void complete_modal(const ModelData &m, Workspace<T> &ws, const Inertia &I, int i) {
   const BodyData &b = m.bodies[i];
   if (!b.moves)
     return;
@@ -115,7 +116,8 @@ template <class T> inline T modal_loss(const ModelData &m, const T *v) {
   T sum(0.0);
   for (int i = 1; m.modal_count && i <= m.nb; ++i)
     if (m.bodies[i].form == JointForm::modal)
-      sum = sum + quadratic_form(modal_tables(m, m.modal[m.bodies[i].modal]).damping, v + m.bodies[i].v, m.bodies[i].nv);
+      sum =
+          sum + quadratic_form(modal_tables(m, m.modal[m.bodies[i].modal]).damping, v + m.bodies[i].v, m.bodies[i].nv);
   return sum;
 }
 

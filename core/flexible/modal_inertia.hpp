@@ -16,8 +16,8 @@ template <class V> struct BilinearSums {
 };
 
 // `row` reads a row of the tables at the places r; rate and w only if `moving`
-template <bool moving, class V, class T, class Read>
-DALEMBERT_INLINE void sum_bilinear(const ModalTables &t, const T *eta, const T *rate, const Vec3<T> &w, const Read &row, BilinearSums<V> &o) {
+template <bool moving, class V, class T, class Read> DALEMBERT_INLINE void
+sum_bilinear(const ModalTables &t, const T *eta, const T *rate, const Vec3<T> &w, const Read &row, BilinearSums<V> &o) {
   const Vec3<V> zero{V(0.0), V(0.0), V(0.0)};
   o = {zero, zero, zero, zero, {V(0.0), V(0.0), V(0.0), V(0.0), V(0.0), V(0.0)}, V(0.0)};
   const double *at = t.bilinear;
@@ -32,7 +32,8 @@ DALEMBERT_INLINE void sum_bilinear(const ModalTables &t, const T *eta, const T *
     if constexpr (moving) {
       const V u(rate[s]);
       o.along = {o.along.x + u * x, o.along.y + u * y, o.along.z + u * z};
-      o.gyro = o.gyro + V(rate[s] * w.x) * row(at + 9 * width) + V(rate[s] * w.y) * row(at + 10 * width) + V(rate[s] * w.z) * row(at + 11 * width);
+      o.gyro = o.gyro + V(rate[s] * w.x) * row(at + 9 * width) + V(rate[s] * w.y) * row(at + 10 * width) +
+               V(rate[s] * w.z) * row(at + 11 * width);
     }
     if (t.rows > 12) {
       const auto a = row(at + 12 * width), b = row(at + 13 * width), c = row(at + 14 * width);
@@ -46,34 +47,44 @@ DALEMBERT_INLINE void sum_bilinear(const ModalTables &t, const T *eta, const T *
 }
 
 // the sums of all modes, one by one given to take(r, sums); numbers are taken as many at once as a register holds
-template <bool moving, class T, class Take>
-DALEMBERT_INLINE void each_bilinear(const ModalTables &t, const T *eta, const T *rate, const Vec3<T> &w, const Take &take) {
+template <bool moving, class T, class Take> DALEMBERT_INLINE void
+each_bilinear(const ModalTables &t, const T *eta, const T *rate, const Vec3<T> &w, const Take &take) {
   if constexpr (std::is_same_v<T, double>) {
     BilinearSums<Pack> some;
     for (int begin = 0; begin < t.n; begin += W) {
-      sum_bilinear<moving>(t, eta, rate, w, [begin](const double *row) {
-        Pack found;
-        std::memcpy(&found, row + begin, sizeof(Pack));
-        return found;
-      }, some);
+      sum_bilinear<moving>(
+          t, eta, rate, w,
+          [begin](const double *row) {
+            Pack found;
+            std::memcpy(&found, row + begin, sizeof(Pack));
+            return found;
+          },
+          some);
       for (int k = 0; k < W && begin + k < t.n; ++k) {
         const auto vec = [k](const Vec3<Pack> &a) { return Vec3<double>{a.x[k], a.y[k], a.z[k]}; };
         const Sym3<Pack> &J = some.bend;
-        take(begin + k, BilinearSums<double>{vec(some.turn), vec(some.along), vec(some.shift), vec(some.push), {J.xx[k], J.xy[k], J.xz[k], J.yy[k], J.yz[k], J.zz[k]}, some.gyro[k]});
+        take(begin + k, BilinearSums<double>{vec(some.turn),
+                                             vec(some.along),
+                                             vec(some.shift),
+                                             vec(some.push),
+                                             {J.xx[k], J.xy[k], J.xz[k], J.yy[k], J.yz[k], J.zz[k]},
+                                             some.gyro[k]});
       }
     }
   } else {
     BilinearSums<T> one;
     for (int r = 0; r < t.n; ++r) {
-      sum_bilinear<moving>(t, eta, rate, w, [r](const double *row) { return row[r]; }, one);
+      sum_bilinear<moving>(
+          t, eta, rate, w, [r](const double *row) { return row[r]; }, one);
       take(r, one);
     }
   }
 }
 
-// (2): m, h, J into I_C, [F_r; E_r] into modal_own, J2_rs eta_s into modal_bend; with v, also what modal_bias takes from
-// the tables, into modal_rates
-template <class T> inline void modal_inertia(const ModelData &m, Workspace<T> &ws, const T *q, int i, const T *v = nullptr) {
+// (2): m, h, J into I_C, [F_r; E_r] into modal_own, J2_rs eta_s into modal_bend; with v, also what modal_bias takes
+// from the tables, into modal_rates
+template <class T>
+inline void modal_inertia(const ModelData &m, Workspace<T> &ws, const T *q, int i, const T *v = nullptr) {
   const BodyData &b = m.bodies[i];
   const ModalData &body = m.modal[b.modal];
   const ModalTables t = modal_tables(m, body);
@@ -104,7 +115,8 @@ template <class T> inline void modal_inertia(const ModelData &m, Workspace<T> &w
 }
 
 // load on B by which the body itself opposes [eta''; alpha; acc]; a: eta'', or null
-template <class T> DALEMBERT_INLINE Load<T> modal_load(const ModelData &m, const Workspace<T> &ws, const Motion<T> &A, const T *a, int i) {
+template <class T>
+DALEMBERT_INLINE Load<T> modal_load(const ModelData &m, const Workspace<T> &ws, const Motion<T> &A, const T *a, int i) {
   const ModalData &body = m.modal[m.bodies[i].modal];
   const Load<T> *own = ws.modal_own + body.loads;
   Load<T> F = mul(ws.I_C[i], A.w, A.v);
@@ -116,8 +128,8 @@ template <class T> DALEMBERT_INLINE Load<T> modal_load(const ModelData &m, const
 }
 
 // the terms of (B.28), (B.41), (B.49) of the source, errata corrected
-template <class T>
-inline Load<T> source_bias(const ModalTables &t, const RigidInertia<T> &I, const Vec3<T> &w, const T *eta, const T *rate, T *modal) {
+template <class T> inline Load<T> source_bias(const ModalTables &t, const RigidInertia<T> &I, const Vec3<T> &w,
+                                              const T *eta, const T *rate, T *modal) {
   const int n = t.n;
   Load<T> F{cross(w, mul(I.J, w)), cross(w, cross(w, I.h))};
   Vec3<T> drift = zero3<T>();
@@ -149,7 +161,8 @@ inline Load<T> source_bias(const ModalTables &t, const RigidInertia<T> &I, const
   return F;
 }
 
-// an entry of the stiffness or damping of a flexible body, which stands there in the tables, at that place of the body's
+// an entry of the stiffness or damping of a flexible body, which stands there in the tables, at that place of the
+// body's
 template <class T> DALEMBERT_INLINE auto elastic_of(const ModelData &m, const double *there, int modal, int place) {
   if constexpr (varies<T>) {
     if (!m.varied)
@@ -163,8 +176,8 @@ template <class T> DALEMBERT_INLINE auto elastic_of(const ModelData &m, const do
 }
 
 // (3), with elastic and damping forces: loads on B, and modal forces added to `modal` (n); after modal_inertia with v
-template <class T>
-inline Load<T> modal_bias(const ModelData &m, const Workspace<T> &ws, const Vec3<T> &w, const T *q, const T *v, int i, T *modal) {
+template <class T> inline Load<T> modal_bias(const ModelData &m, const Workspace<T> &ws, const Vec3<T> &w, const T *q,
+                                             const T *v, int i, T *modal) {
   const BodyData &b = m.bodies[i];
   const ModalData &body = m.modal[b.modal];
   const ModalTables t = modal_tables(m, body);
@@ -201,8 +214,7 @@ inline Load<T> modal_bias(const ModelData &m, const Workspace<T> &ws, const Vec3
 }
 
 // inertia of the modes times eta''
-template <class T>
-DALEMBERT_INLINE T modal_product(const ModalTables &t, const T *a, int r) {
+template <class T> DALEMBERT_INLINE T modal_product(const ModalTables &t, const T *a, int r) {
   T sum(0.0);
   for (int s = 0; s < t.n; ++s)
     sum = sum + t.G[r * t.n + s] * a[s];
@@ -210,8 +222,8 @@ DALEMBERT_INLINE T modal_product(const ModalTables &t, const T *a, int r) {
 }
 
 // load on B by which the body opposes its motion, weight included; modal forces into `modal`
-template <class T>
-inline Load<T> flexible_load(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, int i, T *modal) {
+template <class T> inline Load<T> flexible_load(const ModelData &m, Workspace<T> &ws, const T *q, const T *v,
+                                                const T *a, int i, T *modal) {
   const BodyData &b = m.bodies[i];
   const ModalData &body = m.modal[b.modal];
   const ModalTables t = modal_tables(m, body);

@@ -9,13 +9,14 @@ namespace dalembert::DALEMBERT_ISA {
 // the numbers of a flexible body, in the order in which they stand
 struct ModalTables {
   int n;
-  const double *mass, *h0, *J0;                // 1, 3, 6
-  const double *E0, *F0, *J1;                  // n x 3, n x 3, n x 6
-  const double *G, *stiffness, *damping;       // n x n
-  int width, rows;                             // n rounded up to eights; 12, or 15 where there is E1
-  const double *bilinear;                      // n x rows x width: F1_rs, J2_rs, F1_rs - F1_sr, E1_rs as rows over r, by s
-  const double *h1, *N1, *N2, *Q, *C1, *C2;    // of the source: n x 3, n x 6, n x n x 6, n x n x 3, n x 9, n x n x 9
-  const double *T3, *R2, *R3, *L;              // n x n x n, n x n x 3, n x n x n x 3, n x n x 3
+  const double *mass, *h0, *J0;          // 1, 3, 6
+  const double *E0, *F0, *J1;            // n x 3, n x 3, n x 6
+  const double *G, *stiffness, *damping; // n x n
+  int width, rows;                       // n rounded up to eights; 12, or 15 where there is E1
+  // n x rows x width: F1_rs, J2_rs, F1_rs - F1_sr, E1_rs as rows over r, by s
+  const double *bilinear;
+  const double *h1, *N1, *N2, *Q, *C1, *C2; // of the source: n x 3, n x 6, n x n x 6, n x n x 3, n x 9, n x n x 9
+  const double *T3, *R2, *R3, *L;           // n x n x n, n x n x 3, n x n x n x 3, n x n x 3
 };
 
 DALEMBERT_INLINE ModalTables modal_tables(const ModelData &m, const ModalData &body) {
@@ -35,7 +36,8 @@ DALEMBERT_INLINE ModalTables modal_tables(const ModelData &m, const ModalData &b
   t.width = (t.n + 7) / 8 * 8, t.rows = body.second ? 15 : 12;
   t.bilinear = take(n * t.rows * t.width);
   if (body.source) {
-    t.h1 = take(3 * n), t.N1 = take(6 * n), t.N2 = take(6 * n * n), t.Q = take(3 * n * n), t.C1 = take(9 * n), t.C2 = take(9 * n * n);
+    t.h1 = take(3 * n), t.N1 = take(6 * n), t.N2 = take(6 * n * n), t.Q = take(3 * n * n), t.C1 = take(9 * n),
+    t.C2 = take(9 * n * n);
     t.T3 = take(n * n * n), t.R2 = take(3 * n * n), t.R3 = take(3 * n * n * n), t.L = take(3 * n * n);
   }
   return t;

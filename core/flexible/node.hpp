@@ -8,9 +8,7 @@ namespace dalembert::DALEMBERT_ISA {
 // ---- a node in the frame of its body
 
 // (1 - cos x) / x^2 and (x - sin x) / x^3 with their derivatives by s = x^2; to round-off for |x| < pi
-template <class T> struct SlopeSeries {
-  T a, b, a1, b1;
-};
+template <class T> struct SlopeSeries { T a, b, a1, b1; };
 constexpr int slope_terms = 14;
 constexpr auto slope_coefficients = [] {
   struct {
@@ -45,7 +43,7 @@ DALEMBERT_INLINE NodeShapes node_shapes(const ModelData &m, const BodyData &b) {
   return {at, at + 3, body.second ? at + 3 + 6 * body.modes : nullptr};
 }
 
-// (1): pose in B; columns of [omega; v] per unit of each modal speed, axes of B
+// (1): pose in B; columns of [omega; v] per unit of each modal velocity, axes of B
 template <class T> inline Pose<T> node_pose(const ModelData &m, const BodyData &b, const T *eta, Motion<T> *columns) {
   const ModalData &body = m.modal[b.modal];
   const NodeShapes shapes = node_shapes(m, b);
@@ -72,8 +70,8 @@ template <class T> inline Pose<T> node_pose(const ModelData &m, const BodyData &
   const SlopeSeries<T> f = slope_series(square);
   const T sine = 1.0 - square * f.b, one = 1.0 - square * f.a; // sin x / x, cos x
   const Vec3<T> &x = theta;
-  const Mat3<T> R{one + f.a * x.x * x.x,          f.a * x.x * x.y - sine * x.z, f.a * x.x * x.z + sine * x.y,
-                  f.a * x.x * x.y + sine * x.z, one + f.a * x.y * x.y,          f.a * x.y * x.z - sine * x.x,
+  const Mat3<T> R{one + f.a * x.x * x.x,        f.a * x.x * x.y - sine * x.z, f.a * x.x * x.z + sine * x.y,
+                  f.a * x.x * x.y + sine * x.z, one + f.a * x.y * x.y,        f.a * x.y * x.z - sine * x.x,
                   f.a * x.x * x.z - sine * x.y, f.a * x.y * x.z + sine * x.x, one + f.a * x.z * x.z};
   if (!body.source)
     for (int r = 0; r < n; ++r) {
@@ -88,7 +86,8 @@ template <class T> inline Motion<T> node_bias(const ModelData &m, const BodyData
   const ModalData &body = m.modal[b.modal];
   const NodeShapes shapes = node_shapes(m, b);
   const int n = body.modes;
-  Vec3<T> x = zero3<T>(), u = zero3<T>(), du = zero3<T>(), dv = zero3<T>(); // theta, theta', and what eta' leaves of theta'', v'
+  // theta, theta', and what eta' leaves of theta'', v'
+  Vec3<T> x = zero3<T>(), u = zero3<T>(), du = zero3<T>(), dv = zero3<T>();
   for (int r = 0; r < n; ++r) {
     add_scaled(x, eta[r], shapes.mode + 6 * r);
     add_scaled(u, rate[r], shapes.mode + 6 * r);
@@ -116,9 +115,10 @@ template <class T> inline Motion<T> node_bias(const ModelData &m, const BodyData
   return {dw, dv};
 }
 
-// ---- the two pseudo-hinges: pose in the parent, columns in axes of F
+// ---- the two pseudo-joints: pose in the parent, columns in axes of F
 
-template <class T> DALEMBERT_INLINE void node_position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
+template <class T>
+DALEMBERT_INLINE void node_position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
   Motion<T> *H = ws.H + b.H;
   ws.X[i] = node_pose(m, b, q + m.bodies[b.parent].q, H);
   for (int r = 0; r < b.moves; ++r)
@@ -126,7 +126,8 @@ template <class T> DALEMBERT_INLINE void node_position(const ModelData &m, const
 }
 
 // B seen from node d: with C, c the pose of d in B and w, u its velocity there, -w and -(u - w x c) in axes of B
-template <class T> DALEMBERT_INLINE void modal_position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
+template <class T>
+DALEMBERT_INLINE void modal_position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
   Pose<T> &X = ws.X[i];
   if (!b.moves) { // clamped at d
     X.R = lift<T>(as_mat(b.R_PJ));
@@ -142,7 +143,8 @@ template <class T> DALEMBERT_INLINE void modal_position(const ModelData &m, cons
 }
 
 // bias of either, in axes of F: rates seen from the parent at eta'' = 0
-template <class T> inline Motion<T> flexible_bias(const ModelData &m, const BodyData &b, const Workspace<T> &ws, const T *q, const T *v, int i) {
+template <class T> inline Motion<T> flexible_bias(const ModelData &m, const BodyData &b, const Workspace<T> &ws,
+                                                  const T *q, const T *v, int i) {
   const T *eta = q + (b.form == JointForm::node ? m.bodies[b.parent].q : b.q), *rate = v + b.by;
   const Motion<T> seen = node_bias(m, b, eta, rate);
   if (b.form == JointForm::node)

@@ -5,7 +5,7 @@ namespace dalembert::geometry {
 namespace {
 
 constexpr int max_rounds = 200;
-constexpr double exact = 1e-13;  // e of (1)
+constexpr double exact = 1e-13;    // e of (1)
 constexpr double touching = 1e-28; // square of a part of the size of the solids that is no distance
 
 double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
@@ -14,7 +14,8 @@ double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] 
 void support(const Placed &at, const double *d, double *out) {
   const double *R = at.pose, *p = at.pose + 9;
   const Convex &solid = *at.solid;
-  const double own[3] = {R[0] * d[0] + R[3] * d[1] + R[6] * d[2], R[1] * d[0] + R[4] * d[1] + R[7] * d[2], R[2] * d[0] + R[5] * d[1] + R[8] * d[2]};
+  const double own[3] = {R[0] * d[0] + R[3] * d[1] + R[6] * d[2], R[1] * d[0] + R[4] * d[1] + R[7] * d[2],
+                         R[2] * d[0] + R[5] * d[1] + R[8] * d[2]};
   double x[3] = {0.0, 0.0, 0.0};
   if (solid.points) {
     double most = -1e300;

@@ -1,8 +1,8 @@
 // Distance of two convex solids by the method of Gilbert, Johnson and Keerthi (1988).
 //
-// The solids are hulls of points, or cylinders about z, each grown by a radius: spheres and capsules are a point and a segment
-// with one. The difference of two solids is searched for its point v nearest to the origin: its support w in the direction -v
-// joins a simplex whose point nearest to the origin is the next v, until
+// The solids are hulls of points, or cylinders about z, each grown by a radius: spheres and capsules are a point and a
+// segment with one. The difference of two solids is searched for its point v nearest to the origin: its support w in
+// the direction -v joins a simplex whose point nearest to the origin is the next v, until
 //
 //     |v|^2 - v . w  <=  e |v|^2                                                                                        (1)
 //
@@ -16,8 +16,8 @@ namespace dalembert::geometry {
 struct Convex {
   const double *points; // count x 3, or null for a cylinder
   int count;
-  double half, across;  // half length and radius of a cylinder
-  double radius;        // by which it is grown
+  double half, across; // half length and radius of a cylinder
+  double radius;       // by which it is grown
 };
 
 // rotation (9), position (3)
@@ -27,7 +27,7 @@ struct Placed {
 };
 
 struct Nearest {
-  double distance;        // zero where they overlap
+  double distance;            // zero where they overlap
   double first[3], second[3]; // nearest points of either
 };
 

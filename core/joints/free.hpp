@@ -1,5 +1,5 @@
-// Free: six freedoms. Coordinates: quaternion of C, then c, the pose of the user's second marker
-// in the first. Speeds: [omega; u] of the second marker, in its own axes.
+// Free: six degrees of freedom. Coordinates: quaternion of C, then c, the pose of the user's second marker
+// in the first. Velocities: [omega; u] of the second marker, in its own axes.
 //
 //     forward     R = C       p = c           [omega; v] = [omega; u]                        (1)
 //     reversed    R = C^T     p = -C^T c      omega_F = -C omega

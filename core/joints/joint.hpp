@@ -1,17 +1,18 @@
-// The contract of a hinge: one file, one struct, with the faces that trees and loops see.
+// The contract of a joint: one file, one struct, which serves in trees and, as a cut joint, in loops.
 //
-//     name, nq, nv        as the class of Python is called; numbers of coordinates and speeds
-//     form                how the recursions use its motion map H (see Form)
+//     name, nq, nv        as the class of Python is called; numbers of coordinates and velocities
+//     form                how the recursions use its motion map H (see JointForm)
 //     series              how H depends on the coordinates (tree/derivatives.hpp)
 //     position(b, q)      pose X of F in the parent, and the columns of H, in axes of F
 //     bias(v, r, H)       what remains of the rate of H v, seen from J, when v' = 0
 //     rows(parameter, m)  where it closes a loop: the equations between frames A and B (constraints/rows.hpp)
-//     face(parameter, m)  where it closes a loop: its coordinates, and how speeds and efforts go with the motion of B
+//     joint_motion(parameter, m)  where it closes a loop: its coordinates, and velocities and efforts by the motion of B
 //
-// A hinge must not look at other hinges, at names, at loads or at time. Walked from its second end it is the same hinge in
-// frames that the compiler of the model has turned, or, where that does not do, a second struct with `reversed`.
+// A joint must not depend on other joints, on names, on loads or on time. Walked from its second end it is the same joint
+// in frames that the compiler of the model has turned, or, where that does not do, a second struct with `reversed`.
 //
-// Closed face: with D_k the load that does the work of speed k alone, D_k . S_j = 1 if j = k and else 0 for the motion map S,
+// Motion of a cut joint: with D_k the load that does the work of velocity k alone, D_k . S_j = 1 if j = k and else 0 for the
+// motion map S,
 //
 //     v_k = D_k . V          a_k = D_k . (A - bias)          load of efforts tau: sum of tau_k D_k                  (1)
 //
@@ -23,7 +24,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// a hinge that closes a loop, seen by its coordinates
+// a joint that closes a loop, seen by its coordinates
 template <class T> struct JointMotion {
   T q[7];
   Motion<T> D[6];

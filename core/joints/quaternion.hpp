@@ -1,4 +1,4 @@
-// Unit quaternions (w, x, y, z), scalar first, as coordinates of spherical and free hinges.
+// Unit quaternions (w, x, y, z), scalar first, as coordinates of spherical and free joints.
 //
 //     R(q) = 1 + (2/|q|^2) (w q~ + q~ q~)          any length but zero is accepted           (1)
 //     q' = 1/2 q o (0, omega)                      omega in axes of the turned frame         (2)
@@ -12,7 +12,8 @@ template <class T> DALEMBERT_INLINE Mat3<T> rotation_of(const T *q) {
   const T w = q[0], x = q[1], y = q[2], z = q[3];
   const T s = 2.0 / (w * w + x * x + y * y + z * z);
   const T sx = s * x, sy = s * y, sz = s * z;
-  const T wx = w * sx, wy = w * sy, wz = w * sz, xx = x * sx, xy = x * sy, xz = x * sz, yy = y * sy, yz = y * sz, zz = z * sz;
+  const T wx = w * sx, wy = w * sy, wz = w * sz, xx = x * sx, xy = x * sy, xz = x * sz, yy = y * sy, yz = y * sz,
+          zz = z * sz;
   return {1.0 - (yy + zz), xy - wz, xz + wy, xy + wz, 1.0 - (xx + zz), yz - wx, xz - wy, yz + wx, 1.0 - (xx + yy)};
 }
 
@@ -46,7 +47,8 @@ template <class T> DALEMBERT_INLINE Vec3<T> turn_of_quaternion(const T &w, const
   const auto small = less(square, scale_w * 1e-8);
   const T sine = root(select(small, T(1.0), square));
   const T ratio = square / select(small, scale_w, T(1.0));
-  const T k = select(small, 2.0 * (1.0 - ratio / 3.0 + ratio * ratio / 5.0) / select(small, w, T(1.0)), 2.0 * arctan2(sine, w) / sine);
+  const T k = select(small, 2.0 * (1.0 - ratio / 3.0 + ratio * ratio / 5.0) / select(small, w, T(1.0)),
+                     2.0 * arctan2(sine, w) / sine);
   return scale(k, e);
 }
 
@@ -65,7 +67,8 @@ template <class T> DALEMBERT_INLINE Vec3<T> quaternion_difference(const T *q0, c
 
 // the quaternion of R with a scalar that is not negative, from the largest of its squares
 template <class T> inline void quaternion_of(const Mat3<T> &R, T *q) {
-  const T squares[4] = {1.0 + R.xx + R.yy + R.zz, 1.0 + R.xx - R.yy - R.zz, 1.0 - R.xx + R.yy - R.zz, 1.0 - R.xx - R.yy + R.zz};
+  const T squares[4] = {1.0 + R.xx + R.yy + R.zz, 1.0 + R.xx - R.yy - R.zz, 1.0 - R.xx + R.yy - R.zz,
+                        1.0 - R.xx - R.yy + R.zz};
   const T rows[4][4] = {{squares[0], R.zy - R.yz, R.xz - R.zx, R.yx - R.xy},
                         {R.zy - R.yz, squares[1], R.yx + R.xy, R.xz + R.zx},
                         {R.xz - R.zx, R.yx + R.xy, squares[2], R.zy + R.yz},
@@ -86,8 +89,8 @@ template <class T> inline void quaternion_of(const Mat3<T> &R, T *q) {
     q[i] = q[i] * norm;
 }
 
-// Rotation vector of R, |phi| <= pi. At half a turn the difference of R and its transpose vanishes, and with it all that it tells
-// of the axis; the sum, from which quaternions take it there, does not.
+// Rotation vector of R, |phi| <= pi. At half a turn the difference of R and its transpose vanishes, and with it the
+// direction of the axis; the sum, from which quaternions take it there, does not.
 template <class T> inline Vec3<T> rotation_vector(const Mat3<T> &R) {
   T q[4];
   quaternion_of(R, q);

@@ -1,4 +1,4 @@
-// The hinge library, once: the number of a hinge is its place in this list.
+// The joint library, once: the number of a joint is its place in this list.
 #pragma once
 
 #include "joints/cylindrical.hpp"
@@ -14,7 +14,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-using JointLibrary = Types<Fixed, Revolute, Prismatic, Screw, Cylindrical, Universal<false>, Universal<true>, Planar<false>, Planar<true>,
-                           Spherical<false>, Spherical<true>, Free<false>, Free<true>>;
+using JointLibrary = Types<Fixed, Revolute, Prismatic, Screw, Cylindrical, Universal<false>, Universal<true>,
+                           Planar<false>, Planar<true>, Spherical<false>, Spherical<true>, Free<false>, Free<true>>;
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -1,6 +1,7 @@
 // Screw: a turn by q about local z with an advance of pitch q along it. H = [z; pitch z].
 //
-// Where it closes a loop: phi = p_z - pitch theta, modulo a turn, with theta = atan2(s, c), s = R_yx - R_xy, c = R_xx + R_yy.
+// Where it closes a loop: phi = p_z - pitch theta, modulo a turn, with theta = atan2(s, c), s = R_yx - R_xy, c = R_xx +
+// R_yy.
 #pragma once
 
 #include "joints/joint.hpp"
@@ -35,7 +36,8 @@ struct Screw {
     const T s = R.yx - R.xy, c = R.xx + R.yy, n = s * s + c * c;
     const T a = -c * R.zx + s * R.zy, b = -c * R.zy - s * R.zx;
     const T s_rate = w.z * c - w.x * R.zx - w.y * R.zy, c_rate = -w.z * s + w.y * R.zx - w.x * R.zy;
-    const T zx_rate = w.x * R.yx - w.y * R.xx, zy_rate = w.x * R.yy - w.y * R.xy, n_rate = 2.0 * (c * c_rate + s * s_rate);
+    const T zx_rate = w.x * R.yx - w.y * R.xx, zy_rate = w.x * R.yy - w.y * R.xy,
+            n_rate = 2.0 * (c * c_rate + s * s_rate);
     const T a_rate = -c_rate * R.zx - c * zx_rate + s_rate * R.zy + s * zy_rate;
     const T b_rate = -c_rate * R.zy - c * zy_rate - s_rate * R.zx - s * zx_rate;
     const T theta_bias = ((a_rate * n - a * n_rate) * w.x + (b_rate * n - b * n_rate) * w.y) / (n * n);

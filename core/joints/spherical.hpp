@@ -1,4 +1,4 @@
-// Spherical: the attitude C of the user's second marker in the first, by a quaternion; speeds are
+// Spherical: the attitude C of the user's second marker in the first, by a quaternion; velocities are
 // the angular velocity in axes of the second marker.
 //
 //     forward     R = C       omega = v            in F                                      (1)
@@ -36,7 +36,9 @@ template <bool Reversed> struct Spherical {
     return {zero3<T>(), zero3<T>()};
   }
 
-  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) { rows_along(m, true, true, true, rows); }
+  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, LoopConstraintRows<T> &rows) {
+    rows_along(m, true, true, true, rows);
+  }
   template <class T> static void joint_motion(const auto &, const RelativeMotion<T> &m, JointMotion<T> &f) {
     quaternion_of(m.R, f.q);
     for (int k = 0; k < 3; ++k)

@@ -1,4 +1,5 @@
-// Chooses the kernels that the processor can run, among those that were built. DALEMBERT_FORCE_ISA names one, for tests.
+// Chooses the kernels that the processor can run, among those that were built. DALEMBERT_FORCE_ISA names one, for
+// tests.
 #include "kernels/dispatch.hpp"
 #include <cstdlib>
 #include <cstring>
@@ -10,21 +11,21 @@ namespace portable {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 extern const VariationSet variations;
-}
+} // namespace portable
 #endif
 #ifdef DALEMBERT_WITH_avx2
 namespace avx2 {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 extern const VariationSet variations;
-}
+} // namespace avx2
 #endif
 #ifdef DALEMBERT_WITH_avx512
 namespace avx512 {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 extern const VariationSet variations;
-}
+} // namespace avx512
 #endif
 
 namespace {
@@ -43,8 +44,8 @@ Choice choose() {
   __builtin_cpu_init();
 #endif
 #ifdef DALEMBERT_WITH_avx512
-  if (wanted("avx512") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("fma"))
+  if (wanted("avx512") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
     return {&avx512::kernels, &avx512::integrators, &avx512::variations};
 #endif
 #ifdef DALEMBERT_WITH_avx2

@@ -1,5 +1,5 @@
-// What single states and SIMD batches of a kernel share: templates on the scalar that evaluate it, and the entry points of one
-// instruction set, behind kernels/kernels.hpp.
+// What single states and SIMD batches of a kernel share: templates on the scalar that evaluate it, and the entry points
+// of one instruction set, behind kernels/kernels.hpp.
 #pragma once
 
 #include "constraints/loop_constraints.hpp"
@@ -67,7 +67,7 @@ template <class T> inline void evaluate(const ModelData &m, Workspace<T> &ws, co
   case Kernel::coordinate_rates:
     return coordinate_rates<T>(m, q, v, out);
   default:
-    return; // others need more room
+    return; // others need more memory
   }
 }
 
@@ -87,7 +87,8 @@ inline Family family_of(Kernel kernel) {
 }
 
 // rows of closures, their rates and their Jacobian, of any scalar; values: blocks of the Jacobian
-template <class T> inline void evaluate_constraints(const ModelData &m, Workspace<T> &ws, T *values, const Call &call, const Arrays<T> &at) {
+template <class T> inline void evaluate_constraints(const ModelData &m, Workspace<T> &ws, T *values, const Call &call,
+                                                    const Arrays<T> &at) {
   ws.t = at[ArgumentKind::t] ? *at[ArgumentKind::t] : T(0.0);
   const T *q = at[ArgumentKind::q];
   T *out = at.out[0];
@@ -108,7 +109,8 @@ template <class T> inline void evaluate_constraints(const ModelData &m, Workspac
     const LoopConstraintData &constraint = m.loop_constraints[k];
     for (int j = 0; j < constraint.rows; ++j)
       for (int s = 0; s < constraint.supports; ++s)
-        out[std::ptrdiff_t(constraint.row + j) * m.nv + m.support[constraint.support + s]] = values[constraint.values + j * constraint.supports + s];
+        out[std::ptrdiff_t(constraint.row + j) * m.nv + m.support[constraint.support + s]] =
+            values[constraint.values + j * constraint.supports + s];
   }
 }
 
@@ -122,7 +124,13 @@ inline Conditions conditions_of(const Call &call, std::ptrdiff_t state) {
 }
 
 template <class T> inline SystemState<T> state_of(const Arrays<T> &at) {
-  return {at[ArgumentKind::t] ? *at[ArgumentKind::t] : T(0.0), at[ArgumentKind::q], at[ArgumentKind::v], at[ArgumentKind::x], at[ArgumentKind::tau], at[ArgumentKind::loads], at[ArgumentKind::inputs],
+  return {at[ArgumentKind::t] ? *at[ArgumentKind::t] : T(0.0),
+          at[ArgumentKind::q],
+          at[ArgumentKind::v],
+          at[ArgumentKind::x],
+          at[ArgumentKind::tau],
+          at[ArgumentKind::loads],
+          at[ArgumentKind::inputs],
           at[ArgumentKind::a]};
 }
 
@@ -130,11 +138,15 @@ template <class T> inline SystemState<T> state_of(const Arrays<T> &at) {
 inline bool is_plain(const ModelData &m, const Call &call) {
   if (m.nc || m.element_count || call.conditions->callbacks || call.conditions->sampled_forces)
     return false;
-  return call.kernel == Kernel::required_forces || ((call.kernel == Kernel::motion || call.kernel == Kernel::dynamics) && !call.conditions->acceleration_prescribed);
+  return call.kernel == Kernel::required_forces ||
+         ((call.kernel == Kernel::motion || call.kernel == Kernel::dynamics) &&
+          !call.conditions->acceleration_prescribed);
 }
 
-template <class T> inline void evaluate_plain(const ModelData &m, Workspace<T> &ws, const Call &call, const Arrays<T> &at) {
-  const T *q = at[ArgumentKind::q], *v = at[ArgumentKind::v], *tau = at[ArgumentKind::tau], *loads = at[ArgumentKind::loads];
+template <class T>
+inline void evaluate_plain(const ModelData &m, Workspace<T> &ws, const Call &call, const Arrays<T> &at) {
+  const T *q = at[ArgumentKind::q], *v = at[ArgumentKind::v], *tau = at[ArgumentKind::tau],
+          *loads = at[ArgumentKind::loads];
   if (call.kernel == Kernel::required_forces)
     return inverse_dynamics<T>(m, ws, q, v, at[ArgumentKind::a], loads, at.out[0]);
   if (call.kernel == Kernel::dynamics) {
@@ -147,7 +159,7 @@ template <class T> inline void evaluate_plain(const ModelData &m, Workspace<T> &
   forward_dynamics<T>(m, ws, q, v, tau, loads, nullptr, at.out[0], nullptr);
 }
 
-// 0 x is 0 for finite numbers and NaN for others: sums of it tell whether all were finite
+// 0 x is 0 for finite numbers and NaN for others: sums of it show whether all were finite
 inline unsigned finding(double zero, unsigned bit) { return zero == 0.0 ? 0u : bit; }
 
 // ---- entry points
@@ -156,7 +168,8 @@ inline unsigned finding(double zero, unsigned bit) { return zero == 0.0 ? 0u : b
 std::size_t bytes_one(const ModelData &m, const Call &call);
 unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state, bool first);
 unsigned evaluate_state(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state);
-unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin, std::ptrdiff_t end);
+unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin,
+                        std::ptrdiff_t end);
 
 // simd_batch.cpp
 bool has_lanes(const ModelData &m, const Call &call);
@@ -171,7 +184,9 @@ void factor_pivots(const ModelData &m, std::byte *memory, double *pivots);
 
 // self_stress.cpp
 std::size_t bytes_stress(const ModelData &m);
-int stress(const ModelData &m, std::byte *memory, const Conditions &c, double t, const double *q, double *multipliers, double *loads);
-void share(const ModelData &m, std::byte *memory, const Conditions &c, double t, const double *q, double *loads, double *lambda);
+int stress(const ModelData &m, std::byte *memory, const Conditions &c, double t, const double *q, double *multipliers,
+           double *loads);
+void share(const ModelData &m, std::byte *memory, const Conditions &c, double t, const double *q, double *loads,
+           double *lambda);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -1,4 +1,5 @@
-// The kernels of one instruction set, behind the border of kernels/kernels.hpp. Compiled several times; see scalar/isa.hpp.
+// The kernels of one instruction set, behind the border of kernels/kernels.hpp. Compiled several times; see
+// scalar/isa.hpp.
 #include "elements/implicit_laws.hpp"
 #include "kernels/evaluate.hpp"
 #include "kinematics/ik_descent.hpp"
@@ -16,9 +17,26 @@ static void law_equations(const ModelData &m, int element, const double *inputs,
 }
 
 extern const KernelSet kernels;
-const KernelSet kernels{DALEMBERT_ISA_NAME, W,           has_lanes,    bytes_one, simd_batch_bytes,  evaluate_state,
-                        evaluate_range,         lanes_range, bytes_factor, factor,    factor_solve, factor_pivots,
-                        bytes_stress,       stress,      share,        law_equations, bytes_sweep, sweep_model,
-                        bytes_reach,        rows_of_reach, descend};
+const KernelSet kernels{DALEMBERT_ISA_NAME,
+                        W,
+                        has_lanes,
+                        bytes_one,
+                        simd_batch_bytes,
+                        evaluate_state,
+                        evaluate_range,
+                        lanes_range,
+                        bytes_factor,
+                        factor,
+                        factor_solve,
+                        factor_pivots,
+                        bytes_stress,
+                        stress,
+                        share,
+                        law_equations,
+                        bytes_sweep,
+                        sweep_model,
+                        bytes_reach,
+                        rows_of_reach,
+                        descend};
 
 } // namespace dalembert::DALEMBERT_ISA

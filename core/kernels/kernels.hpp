@@ -36,28 +36,30 @@ enum class Kernel {
   d_inverse_by_duals,  // q v a [loads] -> d tau / dq, d tau / dv
   d_forward_dynamics,  // q v tau [loads] -> da/dq, da/dv, M^-1
   // closures
-  constraint_residual, // q [t] -> residuals of the chords
+  constraint_residual, // q [t] -> residuals of the loop constraints
   constraint_jacobian, // q [t] -> P
   constraint_bias,     // q v [t] -> P' v and what time adds
   constraint_drift,    // q [t] -> rates of the rows while nothing moves
-  cut_motion,          // q v a -> coordinates, speeds and accelerations of hinges that close loops
-  row_pivots,          // q -> pivot of each row as a part of its diagonal, chord by chord
+  cut_motion,          // q v a -> coordinates, velocities and accelerations of joints that close loops
+  row_pivots,          // q -> pivot of each row as a part of its diagonal, constraint by constraint
   // the system as described, under conditions; t, x, tau, loads and inputs may be left out
-  motion,              // q v -> a
-  dynamics,            // q v -> a, tau (those of drives too), lambda (of least norm), x'
-  required_forces,            // q v a [lambda] -> tau beside what elements give
-  d_supplied,          // q v a -> its derivatives by q and v, and M
-  loads_of_motion,     // q v a [lambda] -> loads of all connections
-  report,              // q v -> whatever has an array: see ReportPart
-  d_dynamics,          // q v -> derivatives: see DerivativePart
-  newton_step,         // q v, r1 (a), r2 (tau), r3 (other), mu (lambda) -> dxi, dv, dx of (2) of steppers/methods/radau.hpp, by fronts
+  motion,          // q v -> a
+  dynamics,        // q v -> a, tau (those of drives too), lambda (of least norm), x'
+  required_forces, // q v a [lambda] -> tau beside what elements give
+  d_supplied,      // q v a -> its derivatives by q and v, and M
+  loads_of_motion, // q v a [lambda] -> loads of all connections
+  report,          // q v -> whatever has an array: see ReportPart
+  d_dynamics,      // q v -> derivatives: see DerivativePart
+  // q v, r1 (a), r2 (tau), r3 (other), mu (lambda) -> dxi, dv, dx of (2) of steppers/methods/radau.hpp, by fronts
+  newton_step,
 };
 
 // arrays that kernels take
 enum class ArgumentKind { t, q, v, x, a, tau, loads, inputs, lambda, other, count };
 constexpr int take_count = int(ArgumentKind::count);
 
-// what a report has room for, in the order of Call::out
+// parts of a report, in the order of Call::out
+// clang-format off
 enum class ReportPart {
   a, dx, tau, lambda, loads, unique, cut_q, cut_v, cut_a, cut_effort, held, residual, rate,
   measures, rates, forces, energies, losses, gains, ends, body_loads, signals, taken, applied, energy, asked, margins, count
@@ -66,8 +68,9 @@ constexpr const char *report_names[] = {
   "a", "dx", "tau", "lam", "loads", "unique", "cut_q", "cut_v", "cut_a", "cut_effort", "held", "residual", "rate",
   "measures", "rates", "forces", "energies", "losses", "gains", "ends", "body_loads", "signals", "taken", "applied", "energy", "asked", "margins"
 };
+// clang-format on
 static_assert(sizeof report_names / sizeof *report_names == std::size_t(ReportPart::count));
-// and what derivatives have room for: of accelerations, rates of states and multipliers by each kind of direction
+// and what derivatives have space for: of accelerations, rates of states and multipliers by each kind of direction
 enum class DerivativePart { a, dx, lambda, count };
 constexpr int max_outputs = 27;
 
@@ -89,7 +92,8 @@ struct Call {
   PointsData points{};
   const Conditions *conditions = nullptr; // of the system as described
   std::ptrdiff_t parameters_apart = 0;    // numbers between the parameters of one state and the next
-  const double *directions = nullptr;     // of derivatives by parameters: direction_count rows (system/derivatives/derivatives.hpp)
+  // of derivatives by parameters: direction_count rows (system/derivatives/derivatives.hpp)
+  const double *directions = nullptr;
   int direction_count = 0;
   Call() {
     for (Input &input : in)
@@ -110,8 +114,10 @@ struct KernelSet {
   std::size_t (*bytes_one)(const ModelData &, const Call &);
   std::size_t (*simd_batch_bytes)(const ModelData &, const Call &);
   unsigned (*evaluate_state)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t state);
-  unsigned (*evaluate_range)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t begin, std::ptrdiff_t end);
-  unsigned (*lanes_range)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t begin, std::ptrdiff_t end);
+  unsigned (*evaluate_range)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t begin,
+                             std::ptrdiff_t end);
+  unsigned (*lanes_range)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t begin,
+                          std::ptrdiff_t end);
   // a factorisation kept for many right-hand sides
   std::size_t (*bytes_factor)(const ModelData &);
   void (*factor)(const ModelData &, std::byte *workspace, const double *q);
@@ -119,17 +125,22 @@ struct KernelSet {
   void (*factor_pivots)(const ModelData &, std::byte *workspace, double *pivots);
   // states of self-stress at a configuration: multipliers (nc) and loads of connections (x 6) of each; returns how many
   std::size_t (*bytes_stress)(const ModelData &);
-  int (*stress)(const ModelData &, std::byte *workspace, const Conditions &, double t, const double *q, double *multipliers, double *loads);
+  int (*stress)(const ModelData &, std::byte *workspace, const Conditions &, double t, const double *q,
+                double *multipliers, double *loads);
   // loads of all connections and multipliers of a motion at a configuration become those of least norm
-  void (*share)(const ModelData &, std::byte *workspace, const Conditions &, double t, const double *q, double *loads, double *lambda);
-  // residuals of the unknowns of an element's law and their slopes, row by row, at inputs and unknowns; values: room for programs
+  void (*share)(const ModelData &, std::byte *workspace, const Conditions &, double t, const double *q, double *loads,
+                double *lambda);
+  // residuals of the unknowns of an element's law and their slopes, row by row, at inputs and unknowns; values:
+  // workspace of programs
   void (*law_equations)(const ModelData &, int element, const double *inputs, double *values, double *equations);
   // kinematic motion: kinematics/sweep.hpp
   std::size_t (*bytes_sweep)(const ModelData &, const Conditions &, bool jerk);
-  SweepStatus (*sweep)(const ModelData &, std::byte *workspace, const Conditions &, const double *row_scale, double floor, SweepCall &);
+  SweepStatus (*sweep)(const ModelData &, std::byte *workspace, const Conditions &, const double *row_scale,
+                       double floor, SweepCall &);
   // inverse kinematics: kinematics/ik_problem.hpp
   std::size_t (*bytes_reach)(const ModelData &, const IkProblem &);
-  void (*reach_rows)(const ModelData &, std::byte *workspace, const IkProblem &, const IkRows &, std::ptrdiff_t begin, std::ptrdiff_t end);
+  void (*reach_rows)(const ModelData &, std::byte *workspace, const IkProblem &, const IkRows &, std::ptrdiff_t begin,
+                     std::ptrdiff_t end);
   void (*descend)(const ModelData &, std::byte *workspace, const IkProblem &, const DescentCall &);
 };
 

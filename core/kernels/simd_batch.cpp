@@ -33,23 +33,27 @@ std::size_t lay_out_lanes(const ModelData &m, std::byte *base, const Call &call,
 }
 
 // the system in lanes; returns those that have to be done by themselves
-unsigned system_of_lanes(const ModelData &m, LaneMemory &l, const Call &call, const Arrays<Pack> &at, std::ptrdiff_t state) {
+unsigned system_of_lanes(const ModelData &m, LaneMemory &l, const Call &call, const Arrays<Pack> &at,
+                         std::ptrdiff_t state) {
   const Conditions c = conditions_of(call, state);
   const SystemState<Pack> s = state_of(at);
   SystemWorkspace<Pack> &system = l.system;
   if (call.kernel == Kernel::required_forces) {
     for (int i = 0; i < m.nc; ++i)
       system.lambda[i] = at[ArgumentKind::lambda] ? at[ArgumentKind::lambda][i] : Pack(0.0);
-    motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, at[ArgumentKind::a], system.lambda, static_cast<Pack *>(nullptr));
+    motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, at[ArgumentKind::a],
+                     system.lambda, static_cast<Pack *>(nullptr));
     for (int f = 0; f < m.nv; ++f)
       at.out[0][f] = system.passed[f] - system.tau[f];
     return 0;
   }
-  const unsigned alone = solve_accelerations(m, c, system, s, at.out[0], call.kernel == Kernel::dynamics ? at.out[3] : system.unused);
+  const unsigned alone =
+      solve_accelerations(m, c, system, s, at.out[0], call.kernel == Kernel::dynamics ? at.out[3] : system.unused);
   if (call.kernel == Kernel::motion)
     return alone;
   if (c.acceleration_prescribed)
-    motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, at.out[0], system.lambda, static_cast<Pack *>(nullptr));
+    motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, at.out[0], system.lambda,
+                     static_cast<Pack *>(nullptr));
   for (int f = 0; f < m.nv; ++f)
     at.out[1][f] = c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] : system.tau[f];
   for (int i = 0; i < m.nc; ++i)
@@ -57,7 +61,8 @@ unsigned system_of_lanes(const ModelData &m, LaneMemory &l, const Call &call, co
   return m.nc ? alone | system.loops.last->orthogonal : alone; // dependent rows have multipliers to share
 }
 
-unsigned evaluate_lanes(const ModelData &m, LaneMemory &l, const Call &call, const Arrays<Pack> &at, std::ptrdiff_t state) {
+unsigned evaluate_lanes(const ModelData &m, LaneMemory &l, const Call &call, const Arrays<Pack> &at,
+                        std::ptrdiff_t state) {
   if (family_of(call.kernel) == Family::closure) {
     evaluate_constraints<Pack>(m, l.ws, l.values, call, at);
     return 0;
@@ -110,9 +115,11 @@ bool has_lanes(const ModelData &m, const Call &call) {
     return call.kernel != Kernel::cut_motion && call.kernel != Kernel::row_pivots;
   if (family != Family::system)
     return family == Family::tree;
-  if (m.feedback_count || call.conditions->callbacks || call.conditions->sampled_forces || call.conditions->law_branches)
+  if (m.feedback_count || call.conditions->callbacks || call.conditions->sampled_forces ||
+      call.conditions->law_branches)
     return false;
-  return call.kernel == Kernel::motion || call.kernel == Kernel::required_forces || (call.kernel == Kernel::dynamics && !m.spare_rows);
+  return call.kernel == Kernel::motion || call.kernel == Kernel::required_forces ||
+         (call.kernel == Kernel::dynamics && !m.spare_rows);
 }
 
 std::size_t simd_batch_bytes(const ModelData &m, const Call &call) {
@@ -120,7 +127,8 @@ std::size_t simd_batch_bytes(const ModelData &m, const Call &call) {
   return lay_out_lanes(m, nullptr, call, l);
 }
 
-unsigned lanes_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
+unsigned lanes_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin,
+                     std::ptrdiff_t end) {
   LaneMemory l;
   lay_out_lanes(m, memory, call, l);
   Arrays<Pack> at;

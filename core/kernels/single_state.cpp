@@ -1,6 +1,6 @@
 // A kernel at one state, or at one state after another.
-#include "kernels/evaluate.hpp"
 #include "constraints/loop_dynamics.hpp"
+#include "kernels/evaluate.hpp"
 #include "system/inverse_dynamics.hpp"
 #include "system/newton/newton.hpp"
 #include "system/report.hpp"
@@ -14,8 +14,11 @@ namespace {
 
 // ---- derivatives of trees, one state
 
-// the recursions of tree/derivatives.hpp are for rigid bodies and hinges of the library; other models go by dual numbers
-bool by_duals(const ModelData &m, Kernel kernel) { return kernel == Kernel::d_inverse_by_duals || m.modal_count || m.custom_joints; }
+// the recursions of tree/derivatives.hpp are for rigid bodies and joints of the library; other models go by dual
+// numbers
+bool by_duals(const ModelData &m, Kernel kernel) {
+  return kernel == Kernel::d_inverse_by_duals || m.modal_count || m.custom_joints;
+}
 
 struct DerivativeMemory {
   Workspace<double> ws;
@@ -44,8 +47,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, Kernel kernel, Derivati
   return arena.used;
 }
 
-void d_inverse(const ModelData &m, DerivativeMemory &d, const double *q, const double *v, const double *a, const double *loads, double *by_q,
-               double *by_v, double *M) {
+void d_inverse(const ModelData &m, DerivativeMemory &d, const double *q, const double *v, const double *a,
+               const double *loads, double *by_q, double *by_v, double *M) {
   if (!m.custom_joints && !m.modal_count)
     return d_inverse_dynamics(m, d.ws, d.work, q, v, a, loads, by_q, by_v, M);
   d_inverse_dynamics_by_duals(m, d.duals, q, v, a, loads, by_q, by_v);
@@ -98,11 +101,14 @@ void constraints_of_one(const ModelData &m, std::byte *memory, const Call &call,
 
 // ---- the system as described
 
-PrescribedMotion motion_of(const Arrays<double> &at) { return {state_of(at), at[ArgumentKind::a], at[ArgumentKind::lambda]}; }
+PrescribedMotion motion_of(const Arrays<double> &at) {
+  return {state_of(at), at[ArgumentKind::a], at[ArgumentKind::lambda]};
+}
 
 bool needs_loads(const ModelData &m, const Call &call) { return m.nc && call.kernel == Kernel::dynamics; }
 
-unsigned system_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at, std::ptrdiff_t state) {
+unsigned system_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at,
+                       std::ptrdiff_t state) {
   MotionWorkspace work;
   DALEMBERT_ISA::lay_out(m, memory, work, needs_loads(m, call));
   const Conditions c = conditions_of(call, state);
@@ -119,7 +125,8 @@ unsigned system_of_one(const ModelData &m, std::byte *memory, const Call &call, 
   if (m.nc) // multipliers of least norm
     connection_loads(m, c, system, work.loads, s, at.out[0]);
   else if (c.acceleration_prescribed)
-    motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, at.out[0], system.lambda, static_cast<double *>(nullptr));
+    motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, at.out[0], system.lambda,
+                     static_cast<double *>(nullptr));
   for (int f = 0; f < m.nv; ++f)
     at.out[1][f] = c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] : system.tau[f];
   if (m.nc)
@@ -127,20 +134,23 @@ unsigned system_of_one(const ModelData &m, std::byte *memory, const Call &call, 
   return 0;
 }
 
-unsigned report_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at, std::ptrdiff_t state) {
+unsigned report_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at,
+                       std::ptrdiff_t state) {
   ReportWorkspace work;
   DALEMBERT_ISA::lay_out(m, memory, work);
   const auto part = [&](ReportPart which) { return at.out[int(which)]; };
   Report out;
-  out.a = part(ReportPart::a), out.dx = part(ReportPart::dx), out.tau = part(ReportPart::tau), out.lambda = part(ReportPart::lambda);
+  out.a = part(ReportPart::a), out.dx = part(ReportPart::dx), out.tau = part(ReportPart::tau),
+  out.lambda = part(ReportPart::lambda);
   out.loads = part(ReportPart::loads), out.unique = part(ReportPart::unique);
   out.cut_q = part(ReportPart::cut_q), out.cut_v = part(ReportPart::cut_v), out.cut_a = part(ReportPart::cut_a);
   out.cut_effort = part(ReportPart::cut_effort), out.held = part(ReportPart::held);
   out.residual = part(ReportPart::residual), out.rate = part(ReportPart::rate);
-  out.elements = {part(ReportPart::measures), part(ReportPart::rates),  part(ReportPart::forces),     part(ReportPart::energies),
-                  part(ReportPart::losses),   part(ReportPart::gains), part(ReportPart::body_loads), part(ReportPart::taken),
-                  part(ReportPart::ends)};
-  out.signals = part(ReportPart::signals), out.applied = part(ReportPart::applied), out.energy = part(ReportPart::energy);
+  out.elements = {part(ReportPart::measures),   part(ReportPart::rates),  part(ReportPart::forces),
+                  part(ReportPart::energies),   part(ReportPart::losses), part(ReportPart::gains),
+                  part(ReportPart::body_loads), part(ReportPart::taken),  part(ReportPart::ends)};
+  out.signals = part(ReportPart::signals), out.applied = part(ReportPart::applied),
+  out.energy = part(ReportPart::energy);
   out.asked = part(ReportPart::asked), out.margins = part(ReportPart::margins);
   return report(m, conditions_of(call, state), work, state_of(at), out) ? 0u : unsigned(host_failed);
 }
@@ -168,7 +178,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, const Call &call, Syste
 }
 
 // not a number where there are no fronts, or a front is singular
-unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d, const Arrays<double> &at) {
+unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d,
+                            const Arrays<double> &at) {
   const double mu = *at[ArgumentKind::lambda];
   SystemState<double> s = state_of(at);
   s.tau = s.prescribed = nullptr;
@@ -177,11 +188,13 @@ unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDeriv
   const StepRates<double> rates{mu, mu * mu, s.v};
   bool solved = use_frontal_solver(m, c, true);
   if (solved) {
-    linearize(m, c, d.motion, d.derivatives, d.newton, s, d.a, d.motion.system.lambda, LoopConstraintRate::second, true);
+    linearize(m, c, d.motion, d.derivatives, d.newton, s, d.a, d.motion.system.lambda, LoopConstraintRate::second,
+              true);
     solved = factor_fronts(m, d.newton, rates, d.fronts);
   }
   if (solved)
-    solve_radau(m, d.newton, rates, d.fronts, d.given, at[ArgumentKind::a], at[ArgumentKind::tau], at[ArgumentKind::other], at.out[0], at.out[1], at.out[2]);
+    solve_radau(m, d.newton, rates, d.fronts, d.given, at[ArgumentKind::a], at[ArgumentKind::tau],
+                at[ArgumentKind::other], at.out[0], at.out[1], at.out[2]);
   else
     for (double *out : {at.out[0], at.out[1]})
       std::fill_n(out, m.nv, std::numeric_limits<double>::quiet_NaN());
@@ -189,13 +202,16 @@ unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDeriv
 }
 
 // first: of states that follow each other in one memory
-unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at, std::ptrdiff_t state, bool first) {
+unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at,
+                                   std::ptrdiff_t state, bool first) {
   SystemDerivativeMemory d;
   lay_out(m, memory, call, d);
   if (call.kernel == Kernel::newton_step)
     return newton_step_of_one(m, conditions_of(call, state), d, at);
   if (call.kernel == Kernel::d_supplied)
-    return d_supplied(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out) ? 0u : unsigned(host_failed);
+    return d_supplied(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out)
+               ? 0u
+               : unsigned(host_failed);
   d.derivatives.along = {call.directions, call.direction_count};
   if (first)
     clear_directions(d.derivatives);
@@ -204,7 +220,9 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
     double *const *of = at.out + int(DerivativePart::count) * k;
     blocks.of[k] = {of[int(DerivativePart::a)], of[int(DerivativePart::dx)], of[int(DerivativePart::lambda)]};
   }
-  return derivatives(m, conditions_of(call, state), d.motion, d.derivatives, state_of(at), d.a, blocks) ? 0u : unsigned(host_failed);
+  return derivatives(m, conditions_of(call, state), d.motion, d.derivatives, state_of(at), d.a, blocks)
+             ? 0u
+             : unsigned(host_failed);
 }
 
 } // namespace
@@ -279,9 +297,12 @@ unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &call, s
   return 0;
 }
 
-unsigned evaluate_state(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state) { return evaluate_one(m, memory, call, state, true); }
+unsigned evaluate_state(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state) {
+  return evaluate_one(m, memory, call, state, true);
+}
 
-unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
+unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin,
+                        std::ptrdiff_t end) {
   double seen_in = 0.0, seen_out = 0.0;
   unsigned found = 0;
   for (std::ptrdiff_t state = begin; state < end && !(found & host_failed); ++state) {

@@ -10,12 +10,12 @@ constexpr int max_failures = 8;
 
 struct DescentWorkspace {
   IkWorkspace<Pack> rows;
-  Pack *q, *trial;               // nq
-  Pack *r, *J, *r_trial, *J_trial; // m, m x n
-  Pack *shift;                     // m
+  Pack *q, *trial;                    // nq
+  Pack *r, *J, *r_trial, *J_trial;    // m, m x n
+  Pack *shift;                        // m
   Pack *g, *x, *least, *most, *bound; // n; bound: one where a coordinate has no part in a step
-  Pack *H, *A, *y;               // n x n, n x n, n
-  Pack *step;                    // nv
+  Pack *H, *A, *y;                    // n x n, n x n, n
+  Pack *step;                         // nv
 };
 
 std::size_t lay_out(const ModelData &m, const IkProblem &problem, std::byte *start, DescentWorkspace &work) {
@@ -71,8 +71,8 @@ Pack half_square(const IkProblem &problem, const DescentWorkspace &work, const P
   return 0.5 * sum;
 }
 
-// A x = -g for coordinates that are not bound, x of the others being kept: L D L^T without pivoting. Where A is not positive
-// x is zero; returns the lanes in which it is.
+// A x = -g for coordinates that are not bound, x of the others being kept: L D L^T without pivoting. Where A is not
+// positive x is zero; returns the lanes in which it is.
 Pack solve_free(int n, DescentWorkspace &work, const Pack &mu) {
   Pack *A = work.A, *x = work.y, sound(1.0);
   for (int i = 0; i < n; ++i) {
@@ -136,7 +136,8 @@ Pack bounded_step(int n, DescentWorkspace &work, const Pack &mu) {
     if (!bits(less(Pack(0.5), again)))
       break;
     for (int k = 0; k < n; ++k) {
-      const Pack held = select(less(work.x[k], work.least[k]), work.least[k], select(less(work.most[k], work.x[k]), work.most[k], work.x[k]));
+      const Pack held = select(less(work.x[k], work.least[k]), work.least[k],
+                               select(less(work.most[k], work.x[k]), work.most[k], work.x[k]));
       work.x[k] = select(less(Pack(0.5), again), held, work.x[k]);
     }
     const Pack fine = solve_free(n, work, mu);
@@ -145,7 +146,8 @@ Pack bounded_step(int n, DescentWorkspace &work, const Pack &mu) {
     sound = select(less(Pack(0.5), again), sound * fine, sound);
   }
   for (int k = 0; k < n; ++k)
-    work.x[k] = select(less(work.x[k], work.least[k]), work.least[k], select(less(work.most[k], work.x[k]), work.most[k], work.x[k]));
+    work.x[k] = select(less(work.x[k], work.least[k]), work.least[k],
+                       select(less(work.most[k], work.x[k]), work.most[k], work.x[k]));
   return sound;
 }
 
@@ -300,7 +302,8 @@ std::size_t bytes_reach(const ModelData &m, const IkProblem &problem) {
   return lay_out(m, problem, nullptr, work);
 }
 
-void rows_of_reach(const ModelData &m, std::byte *memory, const IkProblem &problem, const IkRows &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
+void rows_of_reach(const ModelData &m, std::byte *memory, const IkProblem &problem, const IkRows &call,
+                   std::ptrdiff_t begin, std::ptrdiff_t end) {
   DescentWorkspace work;
   lay_out(m, problem, memory, work);
   const std::ptrdiff_t rows = problem.rows(), block = rows * problem.columns;
@@ -374,7 +377,7 @@ void descend(const ModelData &m, std::byte *memory, const IkProblem &problem, co
     }
     sound = bounded_step(n, work, damping * select(less(2.0 * f, largest), 2.0 * f, largest) + 1e-13 * largest);
     make_step(m, problem, work);
-    for (int l = 0; l < W; ++l) // what has ended makes room
+    for (int l = 0; l < W; ++l) // what has ended makes workspace
       if (lanes.lane[l].number < 0 && more) {
         more = lanes.begin(l);
         live = live || more;

@@ -1,20 +1,20 @@
-// Targets of markers, with loops closed and coordinates within limits: rows of an inverse kinematics problem, and descents
-// to their zeros, many at once.
+// Targets of markers, with loops closed and coordinates within limits: rows of an inverse kinematics problem, and
+// descents to their zeros, many at once.
 //
-//     r(q) = [closures; limits at cut hinges; targets],  dimensionless,     dq = D x                                   (1)
+//     r(q) = [closures; limits at cut joints; targets],  dimensionless,     dq = D x                                   (1)
 //
 //     position    r = p - p*                                        J = J_v                                            (2)
 //     rotation    r = log(R R*^T), the turn that is too much        J = J_w                                            (3)
 //     angles      r = angles - angles*, each within half a turn     J = E^(-1) J_w,  w = E (angles)'                   (4)
 //     direction   r = -phi n, by which a = R axis misses d          J = (1 - a a^T) J_w,  n = a x d / |a x d|          (5)
 //
-// in axes of the frame that a target refers to. J^T r is the gradient of |r|^2 / 2 however large r is. A limit at a hinge
-// where a loop was cut is a row that counts where it is positive; limits of hinges of the trees bound x.
+// in axes of the frame that a target refers to. J^T r is the gradient of |r|^2 / 2 however large r is. A limit at a
+// joint where a loop was cut is a row that counts where it is positive; limits of joints of the trees bound x.
 //
-// A descent makes sum_i [r_i + s_i]^2 / 2 small by steps of Levenberg and Marquardt, damped in proportion to |r|^2 while that
-// is small (Sugihara 2011), so that convergence is quadratic where r vanishes, also where J loses rank. Coordinates at a bound
-// that would be pushed beyond it have no part in a step; those that a step takes to a bound are put there and the rest is
-// solved again. Descents run in lanes; one that has ended makes room for the next.
+// A descent makes sum_i [r_i + s_i]^2 / 2 small by steps of Levenberg and Marquardt, damped in proportion to |r|^2
+// while that is small (Sugihara 2011), so that convergence is quadratic where r vanishes, also where J loses rank.
+// Coordinates at a bound that would be pushed beyond it have no part in a step; those that a step takes to a bound are
+// put there and the rest is solved again. Descents run in lanes; one that has ended makes space for the next.
 #pragma once
 
 #include "model/model_data.hpp"
@@ -34,12 +34,13 @@ struct IkTarget {
   std::int32_t letters[3]; // axes of three turns, each about the axes that those before have turned
   bool backwards;          // angles come in the opposite order: about fixed axes
   double axis[3], scale;
-  const double *wanted, *meant; // numbers() and three per target, or the same for all; meant: one where a row is not free
+  // numbers() and three per target, or the same for all; meant: one where a row is not free
+  const double *wanted, *meant;
   std::ptrdiff_t wanted_stride, meant_stride;
   int numbers() const { return kind == GoalKind::rotation ? 9 : 3; }
 };
 
-// a limit at a cut hinge: sign (coordinate - bound) <= 0
+// a limit at a cut joint: sign (coordinate - bound) <= 0
 struct CutJointLimit {
   std::int32_t constraint, velocity;
   double sign, bound, scale;
@@ -53,11 +54,12 @@ struct IkProblem {
   const CutJointLimit *cut;
   const IkTarget *goal;
   const IkContext *view;
-  const std::int32_t *column, *place; // speeds that may move; where their coordinates stand, -1 where they have none
-  const double *metric;               // D
-  const double *lower, *upper;        // of columns
-  const double *per_unit;             // of columns: rad, or characteristic lengths, in a unit of x
-  const double *tolerance;            // of rows
+  // velocities that may move; where their coordinates stand, -1 where they have none
+  const std::int32_t *column, *place;
+  const double *metric;        // D
+  const double *lower, *upper; // of columns
+  const double *per_unit;      // of columns: rad, or characteristic lengths, in a unit of x
+  const double *tolerance;     // of rows
   int rows() const { return closures + limits + 3 * goals; }
   int hard() const { return closures + limits; }
 };
@@ -75,7 +77,7 @@ struct DescentCall {
   const double *shift;
   std::ptrdiff_t shift_stride;
   std::int32_t iterations, patience; // one that does not come nearer by a fifth within as many steps is left
-  double *q, *r, *gradient;              // nq: starts, then ends; m; columns: gradient by x of what is made small
+  double *q, *r, *gradient;          // nq: starts, then ends; m; columns: gradient by x of what is made small
   unsigned char *done;
   std::int64_t *steps;
   std::ptrdiff_t (*next)(void *self); // number of the next start, or -1

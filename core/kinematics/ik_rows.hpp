@@ -19,7 +19,8 @@ template <class T> struct IkWorkspace {
   T *target;            // of each goal: what is wanted (9), what is meant (3)
 };
 
-template <class T> std::size_t lay_out(const ModelData &m, const IkProblem &problem, std::byte *start, IkWorkspace<T> &work) {
+template <class T>
+std::size_t lay_out(const ModelData &m, const IkProblem &problem, std::byte *start, IkWorkspace<T> &work) {
   using DALEMBERT_ISA::lay_out;
   Arena arena{start};
   arena.skip(lay_out(m, start, work.ws));
@@ -38,7 +39,9 @@ template <class T> std::size_t lay_out(const ModelData &m, const IkProblem &prob
 // ---- turns
 
 template <class T> DALEMBERT_INLINE Vec3<T> three(const T *a) { return {a[0], a[1], a[2]}; }
-template <class T> DALEMBERT_INLINE Mat3<T> nine(const T *a) { return {a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]}; }
+template <class T> DALEMBERT_INLINE Mat3<T> nine(const T *a) {
+  return {a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]};
+}
 template <class T> DALEMBERT_INLINE T length(const Vec3<T> &a) { return root(dot(a, a)); }
 
 // the shortest turn that takes the unit vector a to d; any axis across leads to what is opposed
@@ -60,7 +63,9 @@ template <class T> inline Vec3<T> turn_between(const Vec3<T> &a, const Vec3<T> &
 }
 
 template <class T> DALEMBERT_INLINE const T &entry(const Mat3<T> &R, int i, int j) { return (&R.xx)[3 * i + j]; }
-template <class T> DALEMBERT_INLINE Vec3<T> column_of(const Mat3<T> &R, int j) { return {entry(R, 0, j), entry(R, 1, j), entry(R, 2, j)}; }
+template <class T> DALEMBERT_INLINE Vec3<T> column_of(const Mat3<T> &R, int j) {
+  return {entry(R, 0, j), entry(R, 1, j), entry(R, 2, j)};
+}
 
 // three turns about the axes of letters
 template <class T> inline Vec3<T> angles_of(const Mat3<T> &R, const std::int32_t *letters) {
@@ -69,11 +74,13 @@ template <class T> inline Vec3<T> angles_of(const Mat3<T> &R, const std::int32_t
   if (letters[0] == letters[2]) {
     const int k = 3 - i - j;
     const T across = root(entry(R, i, j) * entry(R, i, j) + entry(R, i, k) * entry(R, i, k));
-    return {arctan2(entry(R, j, i), -sign * entry(R, k, i)), arctan2(across, entry(R, i, i)), arctan2(entry(R, i, j), sign * entry(R, i, k))};
+    return {arctan2(entry(R, j, i), -sign * entry(R, k, i)), arctan2(across, entry(R, i, i)),
+            arctan2(entry(R, i, j), sign * entry(R, i, k))};
   }
   const int k = letters[2];
   const T across = root(entry(R, i, i) * entry(R, i, i) + entry(R, i, j) * entry(R, i, j));
-  return {arctan2(-sign * entry(R, j, k), entry(R, k, k)), arctan2(sign * entry(R, i, k), across), arctan2(-sign * entry(R, i, j), entry(R, i, i))};
+  return {arctan2(-sign * entry(R, j, k), entry(R, k, k)), arctan2(sign * entry(R, i, k), across),
+          arctan2(-sign * entry(R, i, j), entry(R, i, i))};
 }
 
 // a turn about a coordinate axis
@@ -103,14 +110,16 @@ template <class T> inline Mat3<T> rates_of_angles(Vec3<T> angles, const std::int
   const auto near = less(absolute(axes(e)), T(1e-6));
   angles.y = select(near, angles.y + 1e-5, angles.y);
   const T inverse = 1.0 / axes(e);
-  const Vec3<T> a = scale(inverse, cross(e[1], e[2])), b = scale(inverse, cross(e[2], e[0])), c = scale(inverse, cross(e[0], e[1]));
+  const Vec3<T> a = scale(inverse, cross(e[1], e[2])), b = scale(inverse, cross(e[2], e[0])),
+                c = scale(inverse, cross(e[0], e[1]));
   return {a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z};
 }
 
 // ---- what is seen
 
 // pose and, unless null, J of a point in the world
-template <class T> inline void evaluate_target(const ModelData &m, IkWorkspace<T> &work, const PointsData &point, const T *q, T *pose, T *J) {
+template <class T> inline void evaluate_target(const ModelData &m, IkWorkspace<T> &work, const PointsData &point,
+                                               const T *q, T *pose, T *J) {
   if (J)
     point_jacobians(m, work.ws, point, q, J);
   if (!J || point.nodes)
@@ -123,7 +132,8 @@ template <class T> inline void evaluate_target(const ModelData &m, IkWorkspace<T
 }
 
 // pose and, if wanted, J of a marker, in its frame of reference
-template <class T> inline void marker_pose_and_jacobian(const ModelData &m, IkWorkspace<T> &work, const IkContext &view, const T *q, bool moving) {
+template <class T> inline void marker_pose_and_jacobian(const ModelData &m, IkWorkspace<T> &work, const IkContext &view,
+                                                        const T *q, bool moving) {
   evaluate_target(m, work, view.marker, q, work.pose, moving ? work.moved : nullptr);
   if (!view.relative)
     return;
@@ -138,8 +148,11 @@ template <class T> inline void marker_pose_and_jacobian(const ModelData &m, IkWo
   T *J = work.moved;
   const T *J_0 = work.carried;
   for (int f = 0; f < m.nv; ++f) {
-    const auto of = [&](const T *from, int at) { return Vec3<T>{from[at * m.nv + f], from[(at + 1) * m.nv + f], from[(at + 2) * m.nv + f]}; };
-    const Vec3<T> w_0 = of(J_0, 0), w = mul_t(base, of(J, 0) - w_0), u = mul_t(base, of(J, 3) - of(J_0, 3) - cross(w_0, d));
+    const auto of = [&](const T *from, int at) {
+      return Vec3<T>{from[at * m.nv + f], from[(at + 1) * m.nv + f], from[(at + 2) * m.nv + f]};
+    };
+    const Vec3<T> w_0 = of(J_0, 0), w = mul_t(base, of(J, 0) - w_0),
+                  u = mul_t(base, of(J, 3) - of(J_0, 3) - cross(w_0, d));
     J[f] = w.x, J[m.nv + f] = w.y, J[2 * m.nv + f] = w.z;
     J[3 * m.nv + f] = u.x, J[4 * m.nv + f] = u.y, J[5 * m.nv + f] = u.z;
   }
@@ -148,13 +161,15 @@ template <class T> inline void marker_pose_and_jacobian(const ModelData &m, IkWo
 // ---- rows
 
 // three rows of a goal, its view having been seen
-template <class T> inline void goal_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, int number, T *r, T *J) {
+template <class T>
+inline void goal_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, int number, T *r, T *J) {
   const IkTarget &goal = problem.goal[number];
   const T *wanted = work.target + 12 * number, *meant = wanted + 9;
   const Mat3<T> R = nine(work.pose);
   const Vec3<double> own{goal.axis[0], goal.axis[1], goal.axis[2]};
   Vec3<T> away;
-  Mat3<T> map{T(1.0), T(0.0), T(0.0), T(0.0), T(1.0), T(0.0), T(0.0), T(0.0), T(1.0)}; // of three rows of the marker's J
+  // of three rows of the marker's J
+  Mat3<T> map{T(1.0), T(0.0), T(0.0), T(0.0), T(1.0), T(0.0), T(0.0), T(0.0), T(1.0)};
   switch (goal.kind) {
   case GoalKind::position:
     away = three(work.pose + 9) - three(wanted);
@@ -178,7 +193,8 @@ template <class T> inline void goal_rows(const ModelData &m, const IkProblem &pr
   case GoalKind::direction: {
     const Vec3<T> a = mul(R, own);
     away = -turn_between(a, three(wanted));
-    map = {1.0 - a.x * a.x, -a.x * a.y, -a.x * a.z, -a.x * a.y, 1.0 - a.y * a.y, -a.y * a.z, -a.x * a.z, -a.y * a.z, 1.0 - a.z * a.z};
+    map = {1.0 - a.x * a.x, -a.x * a.y, -a.x * a.z, -a.x * a.y,     1.0 - a.y * a.y,
+           -a.y * a.z,      -a.x * a.z, -a.y * a.z, 1.0 - a.z * a.z};
     break;
   }
   }
@@ -199,8 +215,10 @@ template <class T> inline void goal_rows(const ModelData &m, const IkProblem &pr
   }
 }
 
-template <class T> inline void hard_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, const T *q, T *r, T *J) {
-  evaluate_loop_constraints<T>(m, work.ws, q, nullptr, {.residual = work.residual, .values = J ? work.values : nullptr});
+template <class T>
+inline void hard_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, const T *q, T *r, T *J) {
+  evaluate_loop_constraints<T>(m, work.ws, q, nullptr,
+                               {.residual = work.residual, .values = J ? work.values : nullptr});
   int row = 0;
   for (; row < problem.closures; ++row)
     r[row] = problem.row_scale[row] * work.residual[problem.closing[row]];
@@ -209,19 +227,22 @@ template <class T> inline void hard_rows(const ModelData &m, const IkProblem &pr
   for (int k = 0, at = 0; J && k < m.loop_constraint_count; ++k) { // closing rows come in order
     const LoopConstraintData &constraint = m.loop_constraints[k];
     for (; at < problem.closures && problem.closing[at] < constraint.row + constraint.rows; ++at) {
-      const T *block = work.values + constraint.values + std::ptrdiff_t(problem.closing[at] - constraint.row) * constraint.supports;
+      const T *block =
+          work.values + constraint.values + std::ptrdiff_t(problem.closing[at] - constraint.row) * constraint.supports;
       for (int f = 0; f < m.nv; ++f)
         work.line[f] = T(0.0);
       for (int s = 0; s < constraint.supports; ++s)
         work.line[m.support[constraint.support + s]] = block[s];
       for (int c = 0; c < problem.columns; ++c)
-        J[std::ptrdiff_t(at) * problem.columns + c] = problem.row_scale[at] * problem.metric[c] * work.line[problem.column[c]];
+        J[std::ptrdiff_t(at) * problem.columns + c] =
+            problem.row_scale[at] * problem.metric[c] * work.line[problem.column[c]];
     }
   }
   for (int k = 0; k < problem.limits; ++k, ++row) {
     const CutJointLimit &limit = problem.cut[k];
     T coordinate;
-    cut_coordinate(m, work.ws, m.loop_constraints[limit.constraint], limit.velocity, coordinate, J ? work.line : nullptr);
+    cut_coordinate(m, work.ws, m.loop_constraints[limit.constraint], limit.velocity, coordinate,
+                   J ? work.line : nullptr);
     const double factor = limit.sign * limit.scale;
     r[row] = factor * (coordinate - limit.bound);
     for (int c = 0; J && c < problem.columns; ++c)
@@ -229,8 +250,9 @@ template <class T> inline void hard_rows(const ModelData &m, const IkProblem &pr
   }
 }
 
-// r (m) and, unless null, J (m x columns) at q; targets stand in the room
-template <class T> inline void reach_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, const T *q, T *r, T *J) {
+// r (m) and, unless null, J (m x columns) at q; targets stand in the workspace
+template <class T>
+inline void reach_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, const T *q, T *r, T *J) {
   work.ws.t = T(problem.t);
   if (problem.hard())
     hard_rows(m, problem, work, q, r, J);

@@ -18,22 +18,25 @@ struct RelativeForm {
 
   RelativeForm(const ModelData &model, const Conditions &conditions, const double *scales)
       : m(model), c(conditions), nq(m.nq), nv(m.nv), rows(m.nc), row_scale(scales), column_scale(m.column_scale),
-        oriented(std::none_of(m.loop_constraints, m.loop_constraints + m.loop_constraint_count, [](const LoopConstraintData &constraint) { return constraint.form == LoopConstraintForm::chain; })) {}
+        oriented(std::none_of(
+            m.loop_constraints, m.loop_constraints + m.loop_constraint_count,
+            [](const LoopConstraintData &constraint) { return constraint.form == LoopConstraintForm::chain; })) {}
 
-  // room
+  // workspace
   Workspace<double> ws;
-  double *values;  // blocks of J
-  double *drift;   // nc: rates of the rows while nothing moves
-  double *targets; // 3 x nc
+  double *values;                            // blocks of J
+  double *drift;                             // nc: rates of the rows while nothing moves
+  double *targets;                           // 3 x nc
   double *hosted, *laws_ahead, *laws_behind; // 3 per hosted law
-  double *unused;  // nv + users x 6: forces of a host that is asked for laws alone
-  double *still;   // nq + nv: what it is told
-  double *x;       // nx
+  double *unused;                            // nv + users x 6: forces of callbacks of which only laws are used
+  double *still;                             // nq + nv: state that callbacks receive
+  double *x;                                 // nx
   Workspace<Dual> dual_ws;
   Dual *dual_q, *dual_v, *dual_values, *dual_bias, *dual_targets, *dual_a;
 
   bool ask(double time, double *laws) const {
-    return !c.callbacks || c.callbacks->evaluate(c.callbacks->self, time, still, still + nq, x, laws, unused, unused + nv);
+    return !c.callbacks ||
+           c.callbacks->evaluate(c.callbacks->self, time, still, still + nq, x, laws, unused, unused + nv);
   }
   bool look(double time) {
     t = time;
@@ -53,11 +56,17 @@ struct RelativeForm {
       const LoopConstraintData &constraint = m.loop_constraints[k];
       for (int j = 0; j < constraint.rows; ++j)
         for (int s = 0; s < constraint.supports; ++s)
-          J[std::ptrdiff_t(constraint.row + j) * nv + m.support[constraint.support + s]] = blocks[constraint.values + j * constraint.supports + s];
+          J[std::ptrdiff_t(constraint.row + j) * nv + m.support[constraint.support + s]] =
+              blocks[constraint.values + j * constraint.supports + s];
     }
   }
   void positions(const double *q, double *r, double *J) {
-    evaluate_loop_constraints<double>(m, ws, q, nullptr, {.residual = r, .values = values, .drift = drift, .active = c.constraint_active, .held = c.cut_velocity_locked});
+    evaluate_loop_constraints<double>(m, ws, q, nullptr,
+                                      {.residual = r,
+                                       .values = values,
+                                       .drift = drift,
+                                       .active = c.constraint_active,
+                                       .held = c.cut_velocity_locked});
     for (int i = 0; i < rows; ++i)
       r[i] -= targets[i];
     wrap_driven_angles(m, r);
@@ -68,14 +77,19 @@ struct RelativeForm {
       b[i] = targets[rows + i] - drift[i];
   }
   void bends(const double *q, const double *v, double *d) {
-    evaluate_loop_constraints<double>(m, ws, q, v, {.bias = d, .active = c.constraint_active, .held = c.cut_velocity_locked});
+    evaluate_loop_constraints<double>(m, ws, q, v,
+                                      {.bias = d, .active = c.constraint_active, .held = c.cut_velocity_locked});
     for (int i = 0; i < rows; ++i)
       d[i] = targets[2 * rows + i] - d[i];
   }
   // d/dt (J a + bias) while a stays, along q' = v, v' = a, t' = 1, in the first lane of dual numbers
   bool thirds(const double *q, const double *v, const double *a, double *d, double *j);
-  void integrate(const double *q, const double *step, double *out) { DALEMBERT_ISA::integrate<double>(m, q, step, out); }
-  void difference(const double *q0, const double *q1, double *out) { DALEMBERT_ISA::difference<double>(m, q0, q1, out); }
+  void integrate(const double *q, const double *step, double *out) {
+    DALEMBERT_ISA::integrate<double>(m, q, step, out);
+  }
+  void difference(const double *q0, const double *q1, double *out) {
+    DALEMBERT_ISA::difference<double>(m, q0, q1, out);
+  }
 };
 
 Pack along(double slope) {
@@ -94,7 +108,9 @@ bool RelativeForm::thirds(const double *q, const double *v, const double *a, dou
     dual_v[f] = Dual(v[f], along(a[f]));
   const Dual time(t, along(1.0));
   dual_ws.t = time;
-  evaluate_loop_constraints<Dual>(m, dual_ws, dual_q, dual_v, {.bias = dual_bias, .values = dual_values, .active = c.constraint_active, .held = c.cut_velocity_locked});
+  evaluate_loop_constraints<Dual>(
+      m, dual_ws, dual_q, dual_v,
+      {.bias = dual_bias, .values = dual_values, .active = c.constraint_active, .held = c.cut_velocity_locked});
   set_targets<Dual>(m, time, hosted, dual_targets);
   prescribe<Dual>(m, c.acceleration_prescribed, time, hosted, dual_a);
   for (int i = 0; i < rows; ++i)
@@ -103,7 +119,8 @@ bool RelativeForm::thirds(const double *q, const double *v, const double *a, dou
     const LoopConstraintData &constraint = m.loop_constraints[k];
     for (int r = 0; r < constraint.rows; ++r)
       for (int s = 0; s < constraint.supports; ++s)
-        d[constraint.row + r] -= dual_values[constraint.values + r * constraint.supports + s].slope[0] * a[m.support[constraint.support + s]];
+        d[constraint.row + r] -= dual_values[constraint.values + r * constraint.supports + s].slope[0] *
+                                 a[m.support[constraint.support + s]];
   }
   for (int f = 0; f < nv; ++f)
     j[f] = known[f] && c.acceleration_prescribed[f] ? dual_a[f].slope[0] : 0.0;
@@ -114,12 +131,15 @@ bool RelativeForm::thirds(const double *q, const double *v, const double *a, dou
   if (!ask(t + e, laws_ahead) || !ask(t - e, laws_behind))
     return false;
   const auto third = [&](const DriveData &drive) {
-    return (drive_demand<double>(m, drive, t + e, laws_ahead).second - drive_demand<double>(m, drive, t - e, laws_behind).second) / (2 * e);
+    return (drive_demand<double>(m, drive, t + e, laws_ahead).second -
+            drive_demand<double>(m, drive, t - e, laws_behind).second) /
+           (2 * e);
   };
   for (int k = 0; k < m.drive_count; ++k) {
     const DriveData &drive = m.drives[k];
     if (drive.turns) {
-      const DrivenJoint<double> ahead = driven_joint<double>(m, drive, t + e, laws_ahead), behind = driven_joint<double>(m, drive, t - e, laws_behind);
+      const DrivenJoint<double> ahead = driven_joint<double>(m, drive, t + e, laws_ahead),
+                                behind = driven_joint<double>(m, drive, t - e, laws_behind);
       for (int f = 0; f < 3 + drive.moves; ++f)
         j[drive.dof + f] = (ahead.a[f] - behind.a[f]) / (2 * e);
     } else if (drive.row < 0) {
@@ -182,7 +202,8 @@ std::size_t bytes_sweep(const ModelData &m, const Conditions &c, bool jerk) {
   return lay_out(nullptr, jerk, false, form, memory);
 }
 
-SweepStatus sweep_model(const ModelData &m, std::byte *base, const Conditions &c, const double *row_scale, double floor, SweepCall &call) {
+SweepStatus sweep_model(const ModelData &m, std::byte *base, const Conditions &c, const double *row_scale, double floor,
+                        SweepCall &call) {
   RelativeForm form(m, c, row_scale);
   SweepMemory memory;
   lay_out(base, call.jerk != nullptr, call.placed, form, memory);

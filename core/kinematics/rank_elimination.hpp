@@ -2,9 +2,9 @@
 //
 //     P A Q = L U                                                                                                      (1)
 //
-// Full pivoting finds as many independent rows and columns as there are, and so the rank; the other rows are left to those
-// that were chosen (Garcia de Jalon and Bayo 1994, 3.5 and (3.43)-(3.46)). Along a motion the choice hardly changes: it is
-// kept as long as its pivots are, within reason, what a new search would find.
+// Full pivoting finds as many independent rows and columns as there are, and so the rank; the other rows are left to
+// those that were chosen (Garcia de Jalon and Bayo 1994, 3.5 and (3.43)-(3.46)). Along a motion the choice hardly
+// changes: it is kept as long as its pivots are, within reason, what a new search would find.
 #pragma once
 
 #include "scalar/arena.hpp"
@@ -21,14 +21,14 @@ constexpr double tired_pivot = 0.1;
 
 struct Elimination {
   int rows, columns;
-  double *LU;                 // rows x columns, in the order in which they are taken
-  double *kept;               // columns: pivots, as parts of the largest, when they were searched for
-  double *y;                  // columns
-  std::int32_t *row, *column; // rows, columns: the order in which they are taken
+  double *LU;                    // rows x columns, in the order in which they are taken
+  double *kept;                  // columns: pivots, as parts of the largest, when they were searched for
+  double *y;                     // columns
+  std::int32_t *row, *column;    // rows, columns: the order in which they are taken
   double least = rounding_pivot; // part of the largest below which a pivot counts for nothing
   int rank = 0;
-  int choice = 0;             // number of the search that chose rows and columns
-  double slack = 0.0;         // smallest pivot as a part of the largest; zero if columns depend on each other
+  int choice = 0;     // number of the search that chose rows and columns
+  double slack = 0.0; // smallest pivot as a part of the largest; zero if columns depend on each other
 
   double *line(int k) const { return LU + std::ptrdiff_t(k) * columns; }
 };
@@ -97,7 +97,8 @@ inline void search(Elimination &e, const double *A) {
 inline bool repeat(Elimination &e, const double *A) {
   if (e.rank < e.columns)
     return false;
-  double largest = 0.0, least = 1e300; // the largest entry, which a search would begin with: the first pivot may tire too
+  // the largest entry, which a search would begin with: the first pivot may tire too
+  double largest = 0.0, least = 1e300;
   for (int i = 0; i < e.columns; ++i) {
     const double *from = A + std::ptrdiff_t(e.row[i]) * e.columns;
     for (int j = 0; j < e.columns; ++j) {
@@ -117,8 +118,9 @@ inline bool repeat(Elimination &e, const double *A) {
   return true;
 }
 
-// Signs of the pivots of A, on the rows and columns that were chosen last, into `negative` (columns); false if one vanishes.
-// The factors that stand in e are lost. Where no pivot comes near zero between two positions, all keep their signs.
+// Signs of the pivots of A, on the rows and columns that were chosen last, into `negative` (columns); false if one
+// vanishes. The factors that stand in e are lost. Where no pivot comes near zero between two positions, all keep their
+// signs.
 inline bool signs_of(Elimination &e, const double *A, unsigned char *negative) {
   for (int i = 0; i < e.columns; ++i)
     for (int j = 0; j < e.columns; ++j)

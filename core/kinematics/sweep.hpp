@@ -1,4 +1,5 @@
-// Kinematic motion: positions, speeds, accelerations and jerks at given times, when drives leave no freedom.
+// Kinematic motion: positions, velocities, accelerations and jerks at given times, when drives leave no degree of
+// freedom.
 //
 // The closure equations Phi(q, t) = 0 of any form of coordinates, J = Phi_q, are solved level by level with one matrix:
 //
@@ -13,17 +14,18 @@
 //     e = q_1 (-) q_0 - h/2 (v_0 + v_1) - h^2/12 (a_0 - a_1)                                                           (3)
 //
 // Where Newton does not converge, corrects by more than a part of the way, or (3) is more than a part of it, the way is
-// taken in halves; so it is where a pivot of J changes its sign: it would have to vanish in between, as it does on the way
-// from one branch to another that comes close. If there is no way of any length, the branch ends. Coordinates that drives give are known: their columns stand on the right-hand sides.
+// taken in halves; so it is where a pivot of J changes its sign: it would have to vanish in between, as it does on the
+// way from one branch to another that comes close. If there is no way of any length, the branch ends. Coordinates that
+// drives give are known: their columns stand on the right-hand sides.
 //
 // Where branches cross, J loses rank, and close by rounding decides what it solves for. There the parts of (1) that are
 // left open are those that (2) predicts, from so near that they are good: the motion passes straight through.
 //
 // A Form has:
 //     oriented                       whether rows are continuous in their sign too
-//     nq, nv, rows; row_scale (0 where a row binds speeds alone), column_scale; known (nv)
+//     nq, nv, rows; row_scale (0 where a row binds velocities alone), column_scale; known (nv)
 //     bool look(t)                   laws at t; false if one fails
-//     place(q), pace(v), press(a)    known coordinates, speeds, accelerations at that time in their places
+//     place(q), pace(v), press(a)    known coordinates, velocities, accelerations at that time in their places
 //     positions(q, r, J)             Phi (rows), J (rows x nv)
 //     rates(b), bends(q, v, c)       right-hand sides of (1), the first where positions were looked at last
 //     bool thirds(q, v, a, d, j)     the last one, and known jerks in their places; false if a law fails
@@ -40,36 +42,37 @@ enum class SweepStatus : std::int32_t {
   finished,
   ended,        // no way of any length leads on
   open,         // the first position does not close
-  undetermined, // drives leave freedoms
+  undetermined, // drives leave degrees of freedom
   contradicted, // rows cannot have the rates that drives ask for
   host,         // a law failed
   far,          // more steps from one time to the next than are taken
-  stopped       // because it was asked to
+  stopped       // on request
 };
 
 struct SweepCall {
   const double *times;
   std::ptrdiff_t count;
-  double *q, *v, *a, *jerk; // count rows; q holds the first position on entry (all of them if they are `placed`); jerk may be null
-  double *slack;            // count: smallest pivot as a part of the largest; zero at singular positions
-  bool placed;              // positions are given: rates only
+  // count rows; q holds the first position on entry (all of them if they are `placed`); jerk may be null
+  double *q, *v, *a, *jerk;
+  double *slack; // count: smallest pivot as a part of the largest; zero at singular positions
+  bool placed;   // positions are given: rates only
   // last position that was reached, and its time; steps between times, and corrections
   double t_last;
   double *q_last, *v_last;
   std::int64_t steps = 0, corrections = 0, crossings = 0;
-  std::int64_t most;           // steps from one time to the next
-  std::ptrdiff_t done = 0;     // rows
+  std::int64_t most;       // steps from one time to the next
+  std::ptrdiff_t done = 0; // rows
   Stop stop{};
 };
 
 namespace kinematics {
 
 constexpr int max_corrections = 20;
-constexpr double settled = 1e-17;  // what is left after a correction, about its square by the slack, that is rounding
+constexpr double settled = 1e-17; // what is left after a correction, about its square by the slack, that is rounding
 constexpr double part_of_way = 0.2, part_of_error = 0.05; // that a correction, and (3), may be of the way
-constexpr double crossing = 1e-5;  // slack, as a part of the largest, below which branches cross
-constexpr double near = 1e-3;      // way into a crossing that a prediction may lead
-constexpr double shortest = 1e-12; // part of the way from one time to the next
+constexpr double crossing = 1e-5;                         // slack, as a part of the largest, below which branches cross
+constexpr double near = 1e-3;                             // way into a crossing that a prediction may lead
+constexpr double shortest = 1e-12;                        // part of the way from one time to the next
 
 struct Point {
   double t;
@@ -84,9 +87,10 @@ struct SweepWorkspace {
   std::int32_t *unknown;
   int count; // of unknown
   Point here, next, before;
-  bool known_before, regular;    // whether `before` leads smoothly to `here`; whether `here` is no crossing
-  unsigned char *signs, *others; // count: of pivots at `here`, for the choice of rows that `choice` numbers; room for others
-  int choice;                    // 0: none is known, as in a crossing
+  bool known_before, regular; // whether `before` leads smoothly to `here`; whether `here` is no crossing
+  // count: of pivots at `here`, for the choice of rows that `choice` numbers; space for others
+  unsigned char *signs, *others;
+  int choice; // 0: none is known, as in a crossing
 };
 
 template <class Form> std::size_t lay_out(Form &form, std::byte *base, SweepWorkspace &work) {
@@ -117,12 +121,13 @@ template <class Form> std::size_t lay_out(Form &form, std::byte *base, SweepWork
   return arena.used;
 }
 
-// unknown columns of J, scaled; rows that bind speeds alone count only if `all`
+// unknown columns of J, scaled; rows that bind velocities alone count only if `all`
 template <class Form> void scale_matrix(Form &form, SweepWorkspace &work, bool all) {
   for (int i = 0; i < form.rows; ++i) {
     const double scale = form.row_scale[i] != 0.0 ? form.row_scale[i] : all ? 1.0 : 0.0;
     for (int k = 0; k < work.count; ++k)
-      work.A[std::ptrdiff_t(i) * work.count + k] = scale * form.column_scale[work.unknown[k]] * work.J[std::ptrdiff_t(i) * form.nv + work.unknown[k]];
+      work.A[std::ptrdiff_t(i) * work.count + k] =
+          scale * form.column_scale[work.unknown[k]] * work.J[std::ptrdiff_t(i) * form.nv + work.unknown[k]];
   }
 }
 template <class Form> void take_matrix(Form &form, SweepWorkspace &work, bool all) {
@@ -141,7 +146,8 @@ template <class Form> double length(Form &form, const double *step) {
 }
 
 // Newton's corrections of q, laws having been looked at; corrected: how far they led. Leaves J and its factors at q.
-template <class Form> bool correct(Form &form, SweepWorkspace &work, double *q, double floor, double &corrected, std::int64_t &count) {
+template <class Form>
+bool correct(Form &form, SweepWorkspace &work, double *q, double floor, double &corrected, std::int64_t &count) {
   corrected = 0.0;
   double before = 1e300;
   bool last = false;
@@ -175,8 +181,8 @@ template <class Form> bool correct(Form &form, SweepWorkspace &work, double *q, 
   return false;
 }
 
-// x (nv), with known ones in their places: J x = b; a guess stands in what the rank leaves open. False if rows contradict.
-// noise: how large motions are whose rounding may be taken for one of the rows
+// x (nv), with known ones in their places: J x = b; a guess stands in what the rank leaves open. False if rows
+// contradict. noise: how large motions are whose rounding may be taken for one of the rows
 template <class Form> bool rates(Form &form, SweepWorkspace &work, const double *b, double noise, double *x) {
   double size = 0.0, missed = 0.0, asked = 0.0;
   for (int round = 0; round < 2; ++round) { // the second looks at what is left, and removes the rounding of the first
@@ -189,7 +195,7 @@ template <class Form> bool rates(Form &form, SweepWorkspace &work, const double 
         if (line[f] != 0.0)
           sum -= line[f] * x[f], terms += std::fabs(line[f] * x[f]);
       work.rhs[i] = scale * sum;
-      if (round == 0) { // what is asked of the unknowns
+      if (round == 0) { // demands on the unknowns
         double known = b[i];
         for (int f = 0; f < form.nv; ++f)
           if (form.known[f])
@@ -205,12 +211,13 @@ template <class Form> bool rates(Form &form, SweepWorkspace &work, const double 
       x[work.unknown[k]] += form.column_scale[work.unknown[k]] * work.x[k];
   }
   const double rounding = 1e-8 * size + 1e-12 * (noise + length(form, x)) + 1e-300;
-  // in a crossing, rows that were left out are obeyed as well as the prediction is good; at a dead point they are not. Nothing
-  // may be asked of the unknowns there (`asked` is zero): then what is missed is compared with the terms of the rows
+  // in a crossing, rows that were left out are obeyed as well as the prediction is good; at a dead point they are not.
+  // Nothing may be demanded of the unknowns there (`asked` is zero): then what is missed is compared with the terms of
+  // the rows
   return missed <= rounding || (work.factors.rank < work.count && missed <= near * (asked + noise));
 }
 
-// speeds and accelerations at a position, its matrix and factors being there; what they were is the guess
+// velocities and accelerations at a position, its matrix and factors being there; what they were is the guess
 template <class Form> bool move(Form &form, SweepWorkspace &work, Point &at) {
   form.pace(at.v);
   form.rates(work.r);
@@ -230,7 +237,7 @@ template <class Form> void copy(Form &form, const Point &from, Point &to) {
     to.v[f] = from.v[f], to.a[f] = from.a[f];
 }
 
-// (3), and whether it is small; the way stands in room.back
+// (3), and whether it is small; the way stands in work.back
 template <class Form> bool is_same_branch(Form &form, SweepWorkspace &work, double h) {
   const Point &from = work.here, &to = work.next;
   form.difference(from.q, to.q, work.back);
@@ -240,8 +247,8 @@ template <class Form> bool is_same_branch(Form &form, SweepWorkspace &work, doub
   return length(form, work.step) <= part_of_error * outcome + 1e-9;
 }
 
-// Keeps the signs of the pivots at the position whose factors are there, none in a crossing; and how small pivots have to be
-// for one: compared with the largest on the way, or, where it begins close to a crossing, with what is usual.
+// Keeps the signs of the pivots at the position whose factors are there, none in a crossing; and how small pivots have
+// to be for one: compared with the largest on the way, or, where it begins close to a crossing, with what is usual.
 inline void keep_signs(SweepWorkspace &work) {
   const double slack = work.factors.slack, usual = 1e-3 * slack < 1e-6 ? 1e-3 * slack : 1e-6;
   for (const double least : {crossing * slack, usual})
@@ -252,8 +259,8 @@ inline void keep_signs(SweepWorkspace &work) {
     work.signs[k] = work.factors.line(k)[k] < 0.0;
 }
 
-// Whether all pivots have at `next`, whose factors are there, the signs that they have at `here`; rows that were chosen since
-// are looked at there too. Where one of the positions is a crossing, nothing can be said.
+// Whether all pivots have at `next`, whose factors are there, the signs that they have at `here`; rows that were chosen
+// since are looked at there too. Where one of the positions is a crossing, the branch cannot be determined.
 template <class Form> bool same_signs(Form &form, SweepWorkspace &work) {
   if (!form.oriented || !work.choice || work.factors.rank < work.count)
     return true;
@@ -282,8 +289,8 @@ template <class Form> bool same_signs(Form &form, SweepWorkspace &work) {
   return true;
 }
 
-// Adds to a step from `here`, of v and a, what the way from `before` tells of higher rates: the polynomial of degree five
-// that has position, speed and acceleration of both.
+// Adds to a step from `here`, of v and a, higher rates estimated from the step from `before`: the polynomial of degree
+// five that has position, velocity and acceleration of both.
 template <class Form> void extrapolate(Form &form, SweepWorkspace &work, double h) {
   const Point &from = work.before, &at = work.here;
   const double H = at.t - from.t, s = h / H;
@@ -335,7 +342,8 @@ inline void advance(SweepWorkspace &work, bool first) {
   std::swap(work.here, work.next);
 }
 
-template <class Form> void record(Form &form, SweepWorkspace &work, const Point &at, SweepCall &call, std::ptrdiff_t row) {
+template <class Form>
+void record(Form &form, SweepWorkspace &work, const Point &at, SweepCall &call, std::ptrdiff_t row) {
   for (int k = 0; k < form.nq; ++k)
     call.q[row * form.nq + k] = call.q_last[k] = at.q[k];
   for (int f = 0; f < form.nv; ++f) {
@@ -357,7 +365,8 @@ template <class Form> bool jerk(Form &form, SweepWorkspace &work, const Point &a
 }
 
 // the first position of a sweep, or one that is given
-template <class Form> SweepStatus begin(Form &form, SweepWorkspace &work, double t, const double *q, double floor, SweepCall &call) {
+template <class Form>
+SweepStatus begin(Form &form, SweepWorkspace &work, double t, const double *q, double floor, SweepCall &call) {
   Point &at = work.next;
   at.t = t;
   if (!form.look(t))
@@ -433,7 +442,9 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::SweepWorkspace &
       }
       part *= 0.5;
       if (part < shortest || !(std::fabs(part * whole) > 1e-15 * std::fabs(call.times[row])))
-        return outcome == SweepOutcome::contradicted ? SweepStatus::contradicted : outcome == SweepOutcome::too_long ? SweepStatus::far : SweepStatus::ended;
+        return outcome == SweepOutcome::contradicted ? SweepStatus::contradicted
+               : outcome == SweepOutcome::too_long   ? SweepStatus::far
+                                                     : SweepStatus::ended;
     }
     if (!finish(row))
       return SweepStatus::host;

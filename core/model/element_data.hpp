@@ -5,26 +5,26 @@
 
 namespace dalembert {
 
-// What an element measures and acts along: the coordinate of a hinge; the distance of two points; the place of B in A (3);
-// place and attitude, as a rotation vector (6). Rates go with them; those of an attitude are angular velocity. A load
-// measures nothing but the velocity of B, in axes of the world or in its own (6).
+// What an element measures and acts along: the coordinate of a joint; the distance of two points; the place of B in A
+// (3); place and attitude, as a rotation vector (6). Rates go with them; those of an attitude are angular velocity. A
+// load measures nothing but the velocity of B, in axes of the world or in its own (6).
 enum class Measure : std::int32_t { joint, distance, place, pose, load_world, load_body };
 
-// where an element measures and acts: between frames A and B, or at a hinge, of a tree or cut
+// where an element measures and acts: between frames A and B, or at a joint, of a tree or cut
 struct PortData {
   double R_FA[9], p_FA[3], R_FB[9], p_FB[3];
   Measure measure;
   std::int32_t body_a, body_b;
-  std::int32_t dof, coordinate; // of a hinge of a tree; a freedom of an attitude has no coordinate (-1)
-  std::int32_t constraint, part;         // of a cut hinge: the chord, and which of its speeds; else -1
-  std::int32_t actuator;            // at a hinge: from 1, whose bound what it gives counts to; 0: none
-  std::int32_t turns;               // of a pose: the law of its element takes the rotation vector
+  std::int32_t dof, coordinate;  // of a joint of a tree; a degree of freedom of an attitude has no coordinate (-1)
+  std::int32_t constraint, part; // of a cut joint: the loop constraint, and which of its velocities; else -1
+  std::int32_t actuator;         // at a joint: from 1, whose bound what it gives counts to; 0: none
+  std::int32_t turns;            // of a pose: the law of its element takes the rotation vector
 };
 
-// what actuators can give together at a speed of a hinge
+// what actuators can give together at a velocity of a joint
 struct ActuatorData {
   double bound;
-  std::int32_t port; // at that hinge
+  std::int32_t port; // at that joint
 };
 
 // where a further input of a law comes from
@@ -40,10 +40,10 @@ struct InputData {
   std::int32_t place, part;
 };
 
-// A load that a hinge or chord transmits to its second marker M, at its origin and in its axes. It depends on the forces that
-// depend on it; system/load_feedback.hpp finds both.
+// A load that a joint or loop constraint transmits to its second marker M, at its origin and in its axes. It depends on
+// the forces that depend on it; system/load_feedback.hpp finds both.
 struct FeedbackData {
-  std::int32_t connection; // hinges of the trees by the user's numbers of their bodies, from 0; then chords
+  std::int32_t connection; // joints of the trees by the user's numbers of their bodies, from 0; then loop constraints
   std::int32_t part;       // of [moment; force]
 };
 
@@ -58,36 +58,40 @@ enum class LawForm : std::int32_t {
   bushing,  // of a pose: six stiffnesses and six dampings; `law` has a bit for each that is among the parameters
 };
 
-// An element. Its law takes t, the measures of its ports, their rates, its states, its parameters, its further inputs, its
-// unknowns. It gives a force for every measure, on B, conjugate to the rate; the rates of its states; what it stores; its
-// signals; and, for its unknowns, the residuals that they must make vanish, the derivatives of the residuals by them, row by
-// row, and where to begin.
+// An element. Its law takes t, the measures of its ports, their rates, its states, its parameters, its further inputs,
+// its unknowns. It gives a force for every measure, on B, conjugate to the rate; the rates of its states; what it
+// stores; its signals; and, for its unknowns, the residuals that they must make vanish, the derivatives of the
+// residuals by them, row by row, and where to begin.
 struct ElementData {
   std::int32_t port, ports, measures;
   LawForm form;
-  std::int32_t law;                 // number of its program or function
+  std::int32_t law; // number of its program or function
   std::int32_t parameter, parameters;
   std::int32_t state, states;
   std::int32_t input, inputs;
   std::int32_t signal, signals;
   std::int32_t unknowns;
-  std::int32_t active;              // what it does not store counts as brought from outside, not as lost
-  std::int32_t measured;            // where its measures stand among those of all elements
-  std::int32_t quiet;               // gives signals that nothing else takes: evaluated for the record only
-  std::int32_t bounded;             // some port is that of an actuator
-  std::int32_t first_switching, switching_functions; // where its law changes branches: places in ModelData::thresholds
+  std::int32_t active;   // what it does not store counts as brought from outside, not as lost
+  std::int32_t measured; // where its measures stand among those of all elements
+  std::int32_t quiet;    // gives signals that nothing else takes: evaluated for the record only
+  std::int32_t bounded;  // some port is that of an actuator
+  // where its law changes branches: places in ModelData::switching functions
+  std::int32_t first_switching, switching_functions;
 };
-// A switching function: a number of a law at which that changes branches, where the number passes zero, or any of many levels:
-// whole numbers, or the breaks of a table.
+// A switching function: a number of a law at which that changes branches, where the number passes zero, or any of many
+// levels: whole numbers, or the breaks of a table.
 struct SwitchingFunctionData {
   std::int32_t element;
   std::int32_t whole;       // it has levels
   std::int32_t table, axis; // whose breaks are the levels, and along which variable; table -1: whole numbers
-  std::int32_t followed;    // no branch is held, because it would have no slope at its end; the monitor looks at it all the same
+  // no branch is held, because it would have no slope at its end; the monitor looks at it all the same
+  std::int32_t followed;
 };
-constexpr std::int32_t follow_branch = 1 << 20; // added to the size of Instruction::branch by who describes it: `followed`
+// added to the size of Instruction::branch by the description: `followed`
+constexpr std::int32_t follow_branch = 1 << 20;
 
-// An element that the monitor of switching functions looks at (system/switching.hpp): it has some, or gives signals to one that has.
+// An element that the monitor of switching functions looks at (system/switching.hpp): it has some, or gives signals to
+// one that has.
 struct WatchedData {
   std::int32_t element;
   std::int32_t first, count;      // its inputs among those of all
@@ -95,17 +99,18 @@ struct WatchedData {
 };
 constexpr int max_law_inputs = 192, max_law_outputs = 768, max_ports = 8, max_unknowns = 24; // of a law
 
-// a prescribed coordinate of a hinge, attitude (and place) of a hinge, or constraint row
+// a prescribed coordinate of a joint, attitude (and place) of a joint, or constraint row
 struct DriveData {
   double offset;
-  std::int32_t row;        // constraint row, or -1
-  std::int32_t dof, coordinate; // of a hinge; the first of several
-  std::int32_t law, level; // what the law gives: 0 position, 1 speed, 2 acceleration
-  std::int32_t cosine;     // of a row: its residual is a cosine, less the offset; else the law's value less the offset
-  std::int32_t turns;      // of an attitude: 3 laws of angles, or 4 of a quaternion of any length, from `law` on; else 0
-  std::int32_t axes[3];    // about which angles turn, one after the other
-  std::int32_t moves;      // further 3 laws, of the place of a free hinge, or 0
-  std::int32_t wraps;      // of a row: its residual is an angle, known but for whole turns
+  std::int32_t row;             // constraint row, or -1
+  std::int32_t dof, coordinate; // of a joint; the first of several
+  std::int32_t law, level;      // what the law gives: 0 position, 1 velocity, 2 acceleration
+  std::int32_t cosine; // of a row: its residual is a cosine, less the offset; else the law's value less the offset
+  // of an attitude: 3 laws of angles, or 4 of a quaternion of any length, from `law` on; else 0
+  std::int32_t turns;
+  std::int32_t axes[3]; // about which angles turn, one after the other
+  std::int32_t moves;   // further 3 laws, of the place of a free joint, or 0
+  std::int32_t wraps;   // of a row: its residual is an angle, known but for whole turns
 };
 
 } // namespace dalembert

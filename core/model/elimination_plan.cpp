@@ -19,13 +19,13 @@ template <class T> const T *pointer(const std::vector<T> &v) { return v.empty() 
 struct Planner {
   const ModelData &m;
   Tables::Fronts &out;
-  std::vector<Int> next;                           // front after that of each body
-  std::vector<Int> body_of;                        // freedoms
-  std::vector<Int> port_label, signals_of;         // of ports and of elements; -1
+  std::vector<Int> next;                            // front after that of each body
+  std::vector<Int> body_of;                         // degrees of freedom
+  std::vector<Int> port_label, signals_of;          // of ports and of elements; -1
   std::vector<Int> owner_of_state, owner_of_signal; // elements
   std::map<std::pair<Int, Int>, Int> tap_at, link_at;
-  std::vector<std::set<Int>> touched;              // labels at each body
-  std::vector<Int> anchor;                         // of labels: where what touches them has met; -1: nothing does
+  std::vector<std::set<Int>> touched; // labels at each body
+  std::vector<Int> anchor;            // of labels: where what touches them has met; -1: nothing does
 
   Int add_label(LabelKind kind, Int owner, Int size) {
     out.labels.push_back({kind, owner, size, 0, -1});
@@ -141,8 +141,15 @@ struct Planner {
         seen.insert({Int(ElementDependence::signal), input.place});
     }
     bodies.erase(0);
-    ElementAssembly stamp{k, 0, count_of(out.bodies.size()), count_of(bodies.size()), count_of(out.sources.size()), count_of(seen.size()),
-                       count_of(out.acted.size()), 0, count_of(out.entries.size())};
+    ElementAssembly stamp{k,
+                          0,
+                          count_of(out.bodies.size()),
+                          count_of(bodies.size()),
+                          count_of(out.sources.size()),
+                          count_of(seen.size()),
+                          count_of(out.acted.size()),
+                          0,
+                          count_of(out.entries.size())};
     stamp.alone = bodies.size() <= 1 && seen.empty() && signals_of[std::size_t(k)] < 0;
     out.bodies.insert(out.bodies.end(), bodies.begin(), bodies.end());
     std::vector<Int> rows, columns; // labels
@@ -152,9 +159,11 @@ struct Planner {
       if (sight == ElementDependence::dof)
         label = label_of_dof(place), column = place - m.bodies[body_of[std::size_t(place)]].v;
       else if (sight == ElementDependence::state)
-        label = out.states_of[std::size_t(owner_of_state[std::size_t(place)])], column = place - m.elements[owner_of_state[std::size_t(place)]].state;
+        label = out.states_of[std::size_t(owner_of_state[std::size_t(place)])],
+        column = place - m.elements[owner_of_state[std::size_t(place)]].state;
       else
-        label = signals_of[std::size_t(owner_of_signal[std::size_t(place)])], column = place - m.elements[owner_of_signal[std::size_t(place)]].signal;
+        label = signals_of[std::size_t(owner_of_signal[std::size_t(place)])],
+        column = place - m.elements[owner_of_signal[std::size_t(place)]].signal;
       out.sources.push_back({sight, place, column});
       columns.push_back(label);
     }
@@ -290,7 +299,8 @@ struct Planner {
       for (const bool multipliers : {false, true}) {
         front.multipliers = at;
         for (const Int label : open[std::size_t(i)])
-          if (const LabelData &l = out.labels[std::size_t(label)]; l.home == i && (l.kind == LabelKind::multipliers) == multipliers)
+          if (const LabelData &l = out.labels[std::size_t(label)];
+              l.home == i && (l.kind == LabelKind::multipliers) == multipliers)
             take(label), out.leaving.push_back(label);
       }
       front.multipliers = at - front.multipliers;
@@ -328,7 +338,9 @@ struct Planner {
     };
     const auto [taps, tap_place] = order(out.taps.size(), [&](Int k) { return out.taps[std::size_t(k)].body; });
     const auto [links, link_place] = order(out.links.size(), [&](Int k) { return out.links[std::size_t(k)].front; });
-    const auto move = [](Int &index, const std::vector<Int> &place) { index = index < 0 ? -1 : place[std::size_t(index)]; };
+    const auto move = [](Int &index, const std::vector<Int> &place) {
+      index = index < 0 ? -1 : place[std::size_t(index)];
+    };
     std::vector<LabelAtBodyData> old_taps = out.taps;
     std::vector<LabelLinkData> old_links = out.links;
     for (std::size_t k = 0; k < taps.size(); ++k)
@@ -346,7 +358,9 @@ struct Planner {
         move(s.load[end], tap_place), move(s.rows[end], tap_place);
       move(s.link, link_place);
       const Int n = m.loop_constraints[k].supports;
-      for (Int j = 0; m.loop_constraints[k].form == LoopConstraintForm::coupling && m.loop_constraints[k].rows && j < n * (n + 2); ++j)
+      for (Int j = 0;
+           m.loop_constraints[k].form == LoopConstraintForm::coupling && m.loop_constraints[k].rows && j < n * (n + 2);
+           ++j)
         move(out.entries[std::size_t(s.entry + j)], link_place);
     }
   }
@@ -369,7 +383,8 @@ struct Planner {
       l.row_offset = offsets[std::size_t(l.front)].at(l.row);
       l.column_offset = offsets[std::size_t(l.front)].at(l.column);
       l.numbers = tables.link_numbers;
-      tables.link_numbers += 3 * std::int64_t(out.labels[std::size_t(l.row)].size) * out.labels[std::size_t(l.column)].size;
+      tables.link_numbers +=
+          3 * std::int64_t(out.labels[std::size_t(l.row)].size) * out.labels[std::size_t(l.column)].size;
     }
     for (FrontData &front : out.fronts) {
       const std::int64_t n = front.leaving + front.open, numbers = (n + 6) * (n + 18);
@@ -391,8 +406,8 @@ double cost_of_fronts(const ModelData &m, const FrontTables &tables) {
   return cost;
 }
 
-// The numbers are such that both ways take the same time where they were found to (bench/implicit.py): radau for 32 rigid
-// links, 5 beams of 6 modes, 32 four-bars in a row; generalised alpha for 5 links, 1 beam, 5 four-bars.
+// The numbers are such that both ways take the same time where they were found to (bench/implicit.py): radau for 32
+// rigid links, 5 beams of 6 modes, 32 four-bars in a row; generalised alpha for 5 links, 1 beam, 5 four-bars.
 void choose(const ModelData &m, FrontTables &tables) {
   if (m.feedback_count)
     return;

@@ -20,7 +20,8 @@ struct LawData {
 };
 
 // One operation of a program; its result is the value of that number. Values a, b, c, d are results before it, or for
-// `constant` and `input` a place. A constant with a branch is an own number: its value may change.
+// `constant` and `input` a place. A constant with a branch is a table parameter: its value may change.
+// clang-format off
 enum class Operation : std::int32_t {
   constant, input,
   add, subtract, multiply, divide, negate,
@@ -30,14 +31,17 @@ enum class Operation : std::int32_t {
   lookup, // table a at values b, c, d, as many as it has variables
   floor,  // the whole number at or below
 };
+// clang-format on
 struct Instruction {
   Operation operation;
   std::int32_t a, b, c, d;
-  std::int32_t branch; // of an operation with branches: 0, or its threshold, from 1 in each program; less than 0: seen from the other side
+  // of an operation with branches: 0, or its switching function, from 1 in each program; less than 0: seen from the
+  // other side
+  std::int32_t branch;
 };
 
-// A law as a program: instructions from `first`, whose results `outputs` are what the law gives. As it is run, its numbers
-// stand in a row: what it is given, its constants, its results (model/program_order.hpp).
+// A law as a program: instructions from `first`, whose results `outputs` are what the law gives. As it is run, its
+// numbers stand in a row: what it is given, its constants, its results (model/program_order.hpp).
 enum class ProgramPart : std::int32_t { known, residuals, slopes, results, stored };
 struct ProgramData {
   std::int32_t first, count;
@@ -57,16 +61,18 @@ struct ProgramTable {
 };
 
 // A table of one to three variables: polynomials of degree 1 or 3 in each, cell by cell. Its knots stand in
-// ModelData::table_numbers, axis by axis, then the coefficients of the cells, highest axis running fastest, of powers of the
-// distances from the cell's lower corner.
-enum class Extrapolation : std::int32_t { refuse, hold, zero, repeat }; // the ends: not a number, as at the end, nothing, all again
+// ModelData::table_numbers, axis by axis, then the coefficients of the cells, highest axis running fastest, of powers
+// of the distances from the cell's lower corner.
+// the ends: not a number, as at the end, nothing, all again
+enum class Extrapolation : std::int32_t { refuse, hold, zero, repeat };
 struct TableData {
   std::int32_t variables, degree;
   std::int32_t cells[3];
   std::int32_t first; // of its numbers
   Extrapolation beyond;
-  std::int32_t breaks[3], break_counts[3]; // along each variable, where value or slope jump: places in ModelData::table_breaks
-  double low, high;                        // bounds of its values
+  // along each variable, where value or slope jump: places in ModelData::table_breaks
+  std::int32_t breaks[3], break_counts[3];
+  double low, high; // bounds of its values
 };
 
 // laws that are functions outside: inputs as for ElementData, outputs likewise

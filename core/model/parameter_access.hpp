@@ -1,7 +1,8 @@
 // Table entries as kernels read them, for any scalar.
 //
-// For double they are the tables themselves. For dual numbers and for SIMD batches, ModelData::varied may point to tables in their
-// place: entries with slopes by the parameters, or those of the model of each lane. `table_entry` chooses between the two.
+// For double they are the tables themselves. For dual numbers and for SIMD batches, ModelData::varied may point to
+// tables in their place: entries with slopes by the parameters, or those of the model of each lane. `table_entry`
+// chooses between the two.
 #pragma once
 
 #include "model/model_data.hpp"
@@ -12,18 +13,12 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class S> struct BodyParameters {
-  S R_PJ[9], p_PJ[3], mass, h[3], J[6], R_FB[9], p_FB[3], pitch;
-};
-template <class S> struct EndpointParameters { // of chords and ports
+template <class S> struct BodyParameters { S R_PJ[9], p_PJ[3], mass, h[3], J[6], R_FB[9], p_FB[3], pitch; };
+template <class S> struct EndpointParameters { // of loop constraints and ports
   S R_FA[9], p_FA[3], R_FB[9], p_FB[3];
 };
-template <class S> struct LoopConstraintParameters : EndpointParameters<S> {
-  S R_FM[9], parameter;
-};
-template <class S> struct MarkerParameters {
-  S R_FM[9], p_FM[3];
-};
+template <class S> struct LoopConstraintParameters : EndpointParameters<S> { S R_FM[9], parameter; };
+template <class S> struct MarkerParameters { S R_FM[9], p_FM[3]; };
 
 template <class S> struct ParameterTables {
   BodyParameters<S> *bodies; // nb + 1
@@ -31,9 +26,9 @@ template <class S> struct ParameterTables {
   EndpointParameters<S> *ports;
   MarkerParameters<S> *markers;
   S *armature, *support_factor, *law_numbers, *offsets;
-  S *joint_constants;     // of the programs of joints
-  S *elastic;             // of each flexible body stiffness, then damping, n x n each
-  S *gravity;             // 3
+  S *joint_constants;       // of the programs of joints
+  S *elastic;               // of each flexible body stiffness, then damping, n x n each
+  S *gravity;               // 3
   Pose<S> *marked, *framed; // X_M of all markers, X_FB of all bodies of the user
 };
 
@@ -44,9 +39,7 @@ inline std::size_t elastic_count(const ModelData &m) {
   return count;
 }
 // where the stiffness of a flexible body stands in ModelData::modal_numbers (flexible/body.hpp); its damping follows
-inline std::int64_t elastic_place(const ModalData &body) {
-  return body.elastic;
-}
+inline std::int64_t elastic_place(const ModalData &body) { return body.elastic; }
 
 template <class S> inline std::size_t lay_out(const ModelData &m, std::byte *base, ParameterTables<S> &n) {
   Arena arena{base};
@@ -68,7 +61,9 @@ template <class S> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   return arena.used;
 }
 
-template <class T> inline const ParameterTables<T> *parameters_of(const ModelData &m) { return static_cast<const ParameterTables<T> *>(m.varied); }
+template <class T> inline const ParameterTables<T> *parameters_of(const ModelData &m) {
+  return static_cast<const ParameterTables<T> *>(m.varied);
+}
 template <class T> constexpr bool varies = std::is_same_v<T, Dual> || std::is_same_v<T, Pack>;
 
 // calls f with the numbers of a row: those of the tables, or dual numbers, or those of each lane, in their place
@@ -78,13 +73,15 @@ template <class T, class F> DALEMBERT_INLINE decltype(auto) table_entry(const Mo
       return f(parameters_of<T>(m)->bodies[&b - m.bodies]);
   return f(b);
 }
-template <class T, class F> DALEMBERT_INLINE decltype(auto) table_entry(const ModelData &m, const LoopConstraintData &constraint, F &&f) {
+template <class T, class F>
+DALEMBERT_INLINE decltype(auto) table_entry(const ModelData &m, const LoopConstraintData &constraint, F &&f) {
   if constexpr (varies<T>)
     if (m.varied)
       return f(parameters_of<T>(m)->loop_constraints[&constraint - m.loop_constraints]);
   return f(constraint);
 }
-template <class T, class F> DALEMBERT_INLINE decltype(auto) table_entry(const ModelData &m, const PortData &port, F &&f) {
+template <class T, class F>
+DALEMBERT_INLINE decltype(auto) table_entry(const ModelData &m, const PortData &port, F &&f) {
   if constexpr (varies<T>)
     if (m.varied)
       return f(parameters_of<T>(m)->ports[&port - m.ports]);
@@ -94,7 +91,8 @@ template <class T, class F> DALEMBERT_INLINE decltype(auto) table_entry(const Mo
 // single numbers: of type double unless T varies
 template <class T> DALEMBERT_INLINE auto parameter_of(const ModelData &m, const LoopConstraintData &constraint) {
   if constexpr (varies<T>)
-    return m.varied ? parameters_of<T>(m)->loop_constraints[&constraint - m.loop_constraints].parameter : T(constraint.parameter);
+    return m.varied ? parameters_of<T>(m)->loop_constraints[&constraint - m.loop_constraints].parameter
+                    : T(constraint.parameter);
   else
     return constraint.parameter;
 }

@@ -1,14 +1,16 @@
-// Numbers of the tables that own numbers of the description give: from these, in any scalar, to the entries that follow.
+// Numbers of the tables that table parameters of the description give: from these, in any scalar, to the entries that
+// follow.
 //
-// Frame F of a body k is where the marker M_k is that its hinge carries, turned by constant axes Z_k. With X_M the pose of a
-// marker in the user's frame B of its body,
+// Frame F of a body k is where the marker M_k is that its joint carries, turned by constant axes Z_k. With X_M the pose
+// of a marker in the user's frame B of its body,
 //
 //     X_FB = (X_M Z)^-1        any marker seen from F: X_FB X_M Z                                                     (1)
 //     c_F = X_FB c             h = m c_F           J = R_FB I R_FB^T + m (c_F.c_F 1 - c_F c_F^T)                      (2)
 //
-// Run on numbers these fill the tables of a model with other own numbers; run on dual numbers they stand in place of its
-// tables (ModelData::varied), so that what kernels give has exact slopes by own numbers. Tables of several models, one in
-// each lane, stand there for runs of a SIMD batch that differ in them. Kernels read them by model/parameter_access.hpp.
+// Run on numbers these fill the tables of a model with other table parameters; run on dual numbers they stand in place
+// of its tables (ModelData::varied), so that what kernels give has exact slopes by table parameters. Tables of several
+// models, one in each lane, stand there for runs of a SIMD batch that differ in them. Kernels read them by
+// model/parameter_access.hpp.
 #pragma once
 
 #include "model/parameter_access.hpp"
@@ -32,7 +34,8 @@ template <class S> inline void start_numbers(const ModelData &m, ParameterTables
     to.mass = S(b.mass), to.pitch = S(b.pitch);
   }
   const auto ends = [](const auto &from, EndpointParameters<S> &to) {
-    lift_all(from.R_FA, to.R_FA), lift_all(from.p_FA, to.p_FA), lift_all(from.R_FB, to.R_FB), lift_all(from.p_FB, to.p_FB);
+    lift_all(from.R_FA, to.R_FA), lift_all(from.p_FA, to.p_FA), lift_all(from.R_FB, to.R_FB),
+        lift_all(from.p_FB, to.p_FB);
   };
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     ends(m.loop_constraints[k], n.loop_constraints[k]);
@@ -65,7 +68,8 @@ template <class S> inline void start_numbers(const ModelData &m, ParameterTables
 // ---- in lanes
 
 // what start_numbers has made of the model of one lane
-inline void set_lane_parameters(const ModelData &m, const ParameterTables<double> &from, int lane, ParameterTables<Pack> &to) {
+inline void set_lane_parameters(const ModelData &m, const ParameterTables<double> &from, int lane,
+                                ParameterTables<Pack> &to) {
   const auto put = [&](const auto *these, auto *there, std::size_t rows) {
     const double *numbers = reinterpret_cast<const double *>(these);
     Pack *lanes = reinterpret_cast<Pack *>(there);
@@ -86,7 +90,7 @@ inline void set_lane_parameters(const ModelData &m, const ParameterTables<double
   put(from.gravity, to.gravity, 3);
 }
 
-// ---- what follows from own numbers
+// ---- what follows from table parameters
 
 // exp(r~) = 1 + a r~ + b r~^2
 template <class S> inline Mat3<S> turned_by(const Vec3<S> &r) {
@@ -106,8 +110,9 @@ template <class S> inline Mat3<S> turned_by(const Vec3<S> &r) {
     a = s / x, b = (1.0 - c) / square;
   }
   const S one = 1.0 - b * square;
-  return {one + b * r.x * r.x,       b * r.x * r.y - a * r.z, b * r.x * r.z + a * r.y, b * r.x * r.y + a * r.z, one + b * r.y * r.y,
-          b * r.y * r.z - a * r.x, b * r.x * r.z - a * r.y, b * r.y * r.z + a * r.x, one + b * r.z * r.z};
+  return {one + b * r.x * r.x,     b * r.x * r.y - a * r.z, b * r.x * r.z + a * r.y,
+          b * r.x * r.y + a * r.z, one + b * r.y * r.y,     b * r.y * r.z - a * r.x,
+          b * r.x * r.z - a * r.y, b * r.y * r.z + a * r.x, one + b * r.z * r.z};
 }
 
 template <class S> DALEMBERT_INLINE Mat3<S> mat_from(const double *R) {
@@ -119,7 +124,7 @@ template <class S> DALEMBERT_INLINE void put_mat(const Mat3<S> &R, S *to) {
 }
 template <class S> DALEMBERT_INLINE void put_vec(const Vec3<S> &p, S *to) { to[0] = p.x, to[1] = p.y, to[2] = p.z; }
 
-// described: own numbers that the constant poses of markers belong to
+// described: table parameters that the constant poses of markers belong to
 template <class S> inline void place_marker(const MarkerMap &recipe, const double *described, const S *p, Pose<S> &to) {
   to = {mat_from<S>(recipe.R), {S(recipe.p[0]), S(recipe.p[1]), S(recipe.p[2])}};
   if (recipe.number < 0)
@@ -137,7 +142,8 @@ template <class S> inline void place_inertia(const S *own, const Pose<S> &X, Bod
   const S &mass = own[0];
   const Vec3<S> c = mul(X.R, Vec3<S>{own[1], own[2], own[3]}) + X.p;
   Sym3<S> J = rotate(X.R, Sym3<S>{own[4], own[5], own[6], own[7], own[8], own[9]});
-  J.xx = J.xx + mass * (c.y * c.y + c.z * c.z), J.yy = J.yy + mass * (c.x * c.x + c.z * c.z), J.zz = J.zz + mass * (c.x * c.x + c.y * c.y);
+  J.xx = J.xx + mass * (c.y * c.y + c.z * c.z), J.yy = J.yy + mass * (c.x * c.x + c.z * c.z),
+  J.zz = J.zz + mass * (c.x * c.x + c.y * c.y);
   J.xy = J.xy - mass * (c.x * c.y), J.xz = J.xz - mass * (c.x * c.z), J.yz = J.yz - mass * (c.y * c.z);
   to.mass = mass;
   put_vec(scale(mass, c), to.h);
@@ -202,7 +208,7 @@ template <class S> inline S &scalar_place(const ScalarMap &recipe, ParameterTabl
   return n.gravity[recipe.row];
 }
 
-// all entries that follow from own numbers p; the others stand there
+// all entries that follow from table parameters p; the others stand there
 template <class S> inline void apply_parameter_maps(const ModelData &m, const S *p, ParameterTables<S> &n) {
   const ParameterMaps &all = m.recipes;
   for (int k = 0; k < all.markers; ++k)
@@ -210,7 +216,8 @@ template <class S> inline void apply_parameter_maps(const ModelData &m, const S 
   n.framed[0] = {mat_from<S>(std::initializer_list<double>{1, 0, 0, 0, 1, 0, 0, 0, 1}.begin()), zero3<S>()};
   for (int k = 0; k < m.users; ++k) { // (1)
     const Pose<S> &X = n.marked[all.frame[k].marker];
-    const Mat3<S> R = mul(X.R, mat_from<S>(all.frame[k].axes)), turned{R.xx, R.yx, R.zx, R.xy, R.yy, R.zy, R.xz, R.yz, R.zz};
+    const Mat3<S> R = mul(X.R, mat_from<S>(all.frame[k].axes)),
+                  turned{R.xx, R.yx, R.zx, R.xy, R.yy, R.zy, R.xz, R.yz, R.zz};
     n.framed[k + 1] = {turned, -mul(turned, X.p)};
   }
   for (int k = 0; k < all.inertias; ++k)

@@ -67,7 +67,8 @@ ModelData with_parameters(const ModelData &m, const double *numbers, VariantTabl
   DALEMBERT_ISA::lay_out(m, reinterpret_cast<std::byte *>(memory.data()), n);
   // these stand in the new tables themselves
   n.joint_constants = own.joint_constants.data();
-  n.armature = own.armature.data(), n.support_factor = own.support_factor.data(), n.law_numbers = own.law_numbers.data();
+  n.armature = own.armature.data(), n.support_factor = own.support_factor.data(),
+  n.law_numbers = own.law_numbers.data();
   DALEMBERT_ISA::start_numbers(m, n);
   DALEMBERT_ISA::apply_parameter_maps(m, numbers, n);
   take(m, n, own);

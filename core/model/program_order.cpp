@@ -8,7 +8,7 @@ namespace dalembert {
 namespace {
 
 constexpr std::int32_t nowhere = -1;
-constexpr std::int32_t parts = std::int32_t(ProgramPart::stored) + 1; // also: the part of what nobody wants
+constexpr std::int32_t parts = std::int32_t(ProgramPart::stored) + 1; // also: the part of unused operations
 
 std::int32_t number(ProgramPart part) { return std::int32_t(part); }
 
@@ -74,9 +74,10 @@ bool known_now(Operation operation, double a, double b, double &result) {
 // one program, from its rows to its form
 class Ordering {
 public:
-  Ordering(const ProgramRows &rows, const ProgramData &program, const std::vector<TableData> &tables, const LawShape *law)
-      : rows(rows), program(program), tables(tables), law(law), count(std::size_t(program.count)), part(count, parts), place(count, nowhere),
-        constant(count, nowhere), unsettled(count, false) {}
+  Ordering(const ProgramRows &rows, const ProgramData &program, const std::vector<TableData> &tables,
+           const LawShape *law)
+      : rows(rows), program(program), tables(tables), law(law), count(std::size_t(program.count)), part(count, parts),
+        place(count, nowhere), constant(count, nowhere), unsettled(count, false) {}
 
   ProgramData append_to(ProgramRows &out) {
     look();
@@ -150,7 +151,9 @@ private:
       return ProgramPart::stored;
     if (k < residual)
       return ProgramPart::results;
-    return k < residual + n ? ProgramPart::residuals : k < residual + n + n * n ? ProgramPart::slopes : ProgramPart::known;
+    return k < residual + n           ? ProgramPart::residuals
+           : k < residual + n + n * n ? ProgramPart::slopes
+                                      : ProgramPart::known;
   }
 
   // each where it is first wanted; what is wanted of what is settled, at once
@@ -177,7 +180,8 @@ private:
   // the number of a constant of the new program
   std::int32_t keep(double value, ProgramData &made, ProgramRows &out) const {
     for (std::int32_t k = own; k < made.constants; ++k)
-      if (const double known = out.constants[std::size_t(made.constant + k)]; known == value && std::signbit(known) == std::signbit(value))
+      if (const double known = out.constants[std::size_t(made.constant + k)];
+          known == value && std::signbit(known) == std::signbit(value))
         return k;
     out.constants.push_back(value);
     return made.constants++;
@@ -225,7 +229,8 @@ private:
   const std::vector<TableData> &tables;
   const LawShape *law;
   std::size_t count;
-  std::vector<std::int32_t> part, place, constant; // of each instruction: its part, its place in the row of a run, its place in `values`
+  // of each instruction: its part, its place in the row of a run, its place in `values`
+  std::vector<std::int32_t> part, place, constant;
   std::vector<bool> unsettled;
   std::vector<double> values;
   std::int32_t own = 0; // constants that may change
@@ -248,7 +253,8 @@ void order_programs(ProgramRows &rows, const std::vector<TableData> &tables, con
   rows = std::move(out);
 }
 
-bool takes(const ProgramRows &rows, const std::vector<TableData> &tables, const ProgramData &program, std::int32_t input) {
+bool takes(const ProgramRows &rows, const std::vector<TableData> &tables, const ProgramData &program,
+           std::int32_t input) {
   for (std::int32_t i = 0; i < program.ends[number(ProgramPart::results)]; ++i) {
     const Instruction &step = rows.instructions[std::size_t(program.first + i)];
     for (int k = 0; k < operands(step, tables); ++k)

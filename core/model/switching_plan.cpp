@@ -15,7 +15,8 @@ std::int32_t size_of(const auto &v) { return std::int32_t(v.size()); }
 
 // ---- tables
 
-// One variable of a table, the others flattened: coefficients of all cells by place, cell along the variable and power of it.
+// One variable of a table, the others flattened: coefficients of all cells by place, cell along the variable and power
+// of it.
 struct Axis {
   const TableData &table;
   int variable;
@@ -24,7 +25,8 @@ struct Axis {
   int order;
   double widest[3] = {}; // cells along each variable
 
-  Axis(const TableData &table, const double *numbers, int variable) : table(table), variable(variable), order(table.degree + 1) {
+  Axis(const TableData &table, const double *numbers, int variable)
+      : table(table), variable(variable), order(table.degree + 1) {
     const double *at = numbers + table.first;
     for (int k = 0; k < table.variables; ++k) {
       knots = k == variable ? at : knots;
@@ -36,8 +38,9 @@ struct Axis {
     coefficients = at;
   }
 
-  // Calls act(value, slope) of every polynomial in the other variables, at the beginning or at the end of a cell: coefficients
-  // of its powers, times those of widths, so that all are of the size of values; slopes times the width of the cell.
+  // Calls act(value, slope) of every polynomial in the other variables, at the beginning or at the end of a cell:
+  // coefficients of its powers, times those of widths, so that all are of the size of values; slopes times the width of
+  // the cell.
   template <class Act> void at_side(int cell, bool end, Act &&act) const {
     const double width = knots[cell + 1] - knots[cell];
     const std::ptrdiff_t after = power_of(table.variables - 1 - variable), size = power_of(table.variables);
@@ -78,7 +81,8 @@ struct Axis {
   bool breaks_off(int cell, bool end, double size) const {
     bool found = false;
     at_side(cell, end, [&](double value, double slope) {
-      found |= std::fabs(slope) > 1e-9 * size || (table.beyond == Extrapolation::zero && std::fabs(value) > 1e-9 * size);
+      found |=
+          std::fabs(slope) > 1e-9 * size || (table.beyond == Extrapolation::zero && std::fabs(value) > 1e-9 * size);
     });
     return found;
   }
@@ -158,7 +162,8 @@ void find_switching_functions(Tables &t, ModelData &m) {
       if (std::abs(step.branch) < follow_branch)
         continue;
       step.branch += step.branch > 0 ? -follow_branch : follow_branch;
-      for (std::int32_t j = 0; j < (step.operation == Operation::lookup ? t.tables[std::size_t(step.a)].variables : 1); ++j)
+      for (std::int32_t j = 0; j < (step.operation == Operation::lookup ? t.tables[std::size_t(step.a)].variables : 1);
+           ++j)
         followed[k].insert(std::abs(step.branch) + j);
     }
   }
@@ -168,7 +173,8 @@ void find_switching_functions(Tables &t, ModelData &m) {
     e.first_switching = size_of(t.switching_functions), e.switching_functions = 0;
     const auto add = [&](std::int32_t number) -> SwitchingFunctionData & {
       e.switching_functions = std::max(e.switching_functions, number);
-      t.switching_functions.resize(std::size_t(e.first_switching + e.switching_functions), SwitchingFunctionData{std::int32_t(k), 0, -1, 0, 0});
+      t.switching_functions.resize(std::size_t(e.first_switching + e.switching_functions),
+                                   SwitchingFunctionData{std::int32_t(k), 0, -1, 0, 0});
       return t.switching_functions[std::size_t(e.first_switching + number - 1)];
     };
     if (e.form == LawForm::limits)
@@ -200,10 +206,11 @@ void find_switching_functions(Tables &t, ModelData &m) {
 
 namespace {
 
-// calls act(freedom) for the angles of a hinge; of a custom one every coordinate may be an angle
+// calls act(degree of freedom) for the angles of a joint; of a custom one every coordinate may be an angle
 template <class Act> void for_angles(const BodyData &b, Act &&act) {
   using namespace DALEMBERT_ISA;
-  if (b.form == JointForm::modal || b.form == JointForm::node || b.form == JointForm::none || b.form == JointForm::along_z)
+  if (b.form == JointForm::modal || b.form == JointForm::node || b.form == JointForm::none ||
+      b.form == JointForm::along_z)
     return;
   Motion<double> H[6];
   std::fill_n(H, 6, Motion<double>{{0.0, 0.0, 1.0}, zero3<double>()});
@@ -240,7 +247,8 @@ void find_watched(Tables &t, ModelData &m) {
       const InputData &input = t.inputs[std::size_t(e.input + j)];
       for (std::size_t from = 0; input.source == Source::signal && from < k; ++from) {
         const ElementData &giver = t.elements[from];
-        if (input.place >= giver.signal && input.place < giver.signal + giver.signals && giver.form == LawForm::program && !giver.unknowns)
+        if (input.place >= giver.signal && input.place < giver.signal + giver.signals &&
+            giver.form == LawForm::program && !giver.unknowns)
           marked[from] = true;
       }
     }
@@ -255,7 +263,8 @@ void find_watched(Tables &t, ModelData &m) {
     const auto add_port = [&](const PortData &port) {
       if (port.measure != Measure::joint || port.constraint >= 0) {
         const bool cut = port.constraint >= 0;
-        add_way(m, cut ? m.loop_constraints[port.constraint].body_a : port.body_a, cut ? m.loop_constraints[port.constraint].body_b : port.body_b, angles);
+        add_way(m, cut ? m.loop_constraints[port.constraint].body_a : port.body_a,
+                cut ? m.loop_constraints[port.constraint].body_b : port.body_b, angles);
       }
     };
     for (std::int32_t j = 0; j < e.ports; ++j)

@@ -1,4 +1,4 @@
-// What a model is made from: rows that whoever describes it fills in, and what follows from them. Owns everything that
+// What a model is made from: rows that the description fills in, and what follows from them. Owns everything that
 // ModelData points to.
 #pragma once
 
@@ -17,10 +17,10 @@ struct ProgramRows {
 
 struct Tables {
   // filled in, row by row (model/schema.hpp)
-  std::vector<BodyData> bodies;         // ground is not among them
+  std::vector<BodyData> bodies; // ground is not among them
   std::vector<JointMarkerData> markers;
-  std::vector<double> armature;         // nv; none: all zero
-  std::vector<double> lent;             // nv; none: all zero
+  std::vector<double> armature; // nv; none: all zero
+  std::vector<double> lent;     // nv; none: all zero
   std::vector<ModalData> modal;
   std::vector<double> modal_numbers;
   std::vector<LoopConstraintData> loop_constraints;
@@ -46,10 +46,10 @@ struct Tables {
   std::vector<DriveData> drives;
   std::vector<LawData> laws;
   std::vector<double> law_numbers;
-  std::vector<double> parameters;       // of the elements, as described
-  std::vector<double> gravity;          // 3
-  std::vector<double> length;           // 1: characteristic length of the system
-  std::vector<double> numbers;          // own numbers, as described
+  std::vector<double> parameters; // of the elements, as described
+  std::vector<double> gravity;    // 3
+  std::vector<double> length;     // 1: characteristic length of the system
+  std::vector<double> numbers;    // table parameters, as described
   std::vector<MarkerMap> marker_recipes;
   std::vector<FrameMap> frame_recipes;
   std::vector<InertiaMap> inertia_recipes;
@@ -69,7 +69,8 @@ struct Tables {
     std::vector<LabelAtBodyData> taps;
     std::vector<LabelLinkData> links;
     std::vector<FrontData> fronts;
-    std::vector<std::int32_t> unknowns, into, leaving, bodies, entries, label_of, own_tap, own_link, states_of, multipliers_of;
+    std::vector<std::int32_t> unknowns, into, leaving, bodies, entries, label_of, own_tap, own_link, states_of,
+        multipliers_of;
     std::vector<SourceData> sources;
     std::vector<LoadedBodyData> acted;
     std::vector<ElementAssembly> stamps;
@@ -80,7 +81,7 @@ struct Tables {
 // The part of `complete` that plans the elimination of implicit steps (model/elimination_plan.hpp).
 void complete_fronts(Tables &tables, ModelData &m);
 
-// The tables of a model that own numbers have entries in.
+// The tables of a model that table parameters have entries in.
 struct VariantTables {
   std::vector<double> numbers, armature, support_factor, law_numbers, modal_numbers, joint_constants;
   std::vector<BodyData> bodies;
@@ -90,11 +91,11 @@ struct VariantTables {
   std::vector<DriveData> drives;
 };
 
-// The model with other own numbers (Recipes::numbers of them): tables in `own`, everything else shared.
+// The model with other table parameters (ParameterMaps::numbers of them): tables in `own`, everything else shared.
 ModelData with_parameters(const ModelData &m, const double *numbers, VariantTables &own);
 
-// Works out what follows, and points a model at it all. Throws std::invalid_argument where rows do not fit each other. The
-// tables must not move afterwards.
+// Works out what follows, and points a model at it all. Throws std::invalid_argument where rows do not fit each other.
+// The tables must not move afterwards.
 ModelData complete(Tables &tables);
 
 } // namespace dalembert

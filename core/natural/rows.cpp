@@ -37,7 +37,8 @@ double bilinear(const Term &term, const double *X, const double *Y) {
     return dot(first(term, X, term.part), second(term, Y, term.part));
   const auto [i, j] = pair_of(term.part);
   const std::int32_t *p = term.at;
-  return (X[p[0] + i] - X[p[1] + i]) * (Y[p[2] + j] - Y[p[3] + j]) - (X[p[0] + j] - X[p[1] + j]) * (Y[p[2] + i] - Y[p[3] + i]);
+  return (X[p[0] + i] - X[p[1] + i]) * (Y[p[2] + j] - Y[p[3] + j]) -
+         (X[p[0] + j] - X[p[1] + j]) * (Y[p[2] + i] - Y[p[3] + i]);
 }
 
 // the trilinear form, with E from X, A from Y and B from Z
@@ -150,8 +151,8 @@ double twist(const Term &term, const double *X, const double *V, const double *A
     return 3.0 * term.factor * (bilinear(term, A, V) + bilinear(term, V, A));
   case Kind::triple:
     return 3.0 * term.factor *
-               (trilinear(term, A, V, X) + trilinear(term, A, X, V) + trilinear(term, V, A, X) + trilinear(term, X, A, V) + trilinear(term, V, X, A) +
-                trilinear(term, X, V, A)) +
+               (trilinear(term, A, V, X) + trilinear(term, A, X, V) + trilinear(term, V, A, X) +
+                trilinear(term, X, A, V) + trilinear(term, V, X, A) + trilinear(term, X, V, A)) +
            6.0 * term.factor * trilinear(term, V, V, V);
   case Kind::cosine:
     return term.factor * (std::sin(X[p]) * V[p] * V[p] * V[p] - 3.0 * std::cos(X[p]) * V[p] * A[p]);
@@ -203,7 +204,8 @@ void velocity_terms(const Rows &rows, Scratch &scratch, const double *q, const d
   minus_driven(rows, scratch.X.data(), known + rows.driven, b);
 }
 
-void acceleration_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *known, double *c) {
+void acceleration_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *known,
+                        double *c) {
   fill(scratch.X, rows, q, known);
   fill(scratch.V, rows, v, known + rows.driven);
   for (std::int32_t row = 0; row < rows.count; ++row) {
@@ -215,7 +217,8 @@ void acceleration_terms(const Rows &rows, Scratch &scratch, const double *q, con
   minus_driven(rows, scratch.X.data(), known + 2 * rows.driven, c);
 }
 
-void jerk_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *a, const double *known, double *d) {
+void jerk_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *a,
+                const double *known, double *d) {
   fill(scratch.X, rows, q, known);
   fill(scratch.V, rows, v, known + rows.driven);
   fill(scratch.A, rows, a, known + 2 * rows.driven);

@@ -1,7 +1,8 @@
 // Closure equations in natural coordinates: points, unit vectors, and angles and distances beside them.
 //
-// X holds all coordinates: unknown ones q, driven ones f(t), fixed ones, and three zeros last that stand in for a missing point.
-// A row is a sum of terms in X and nothing else, so that a law of time is a coordinate like the others, one that is known:
+// X holds all coordinates: unknown ones q, driven ones f(t), fixed ones, and three zeros last that stand in for a
+// missing point. A row is a sum of terms in X and nothing else, so that a law of time is a coordinate like the others,
+// one that is known:
 //
 //   Phi(X) = 0                                                                                                (1)
 //   J v = b,  b = -Phi_f f'                                                                                   (2)
@@ -12,8 +13,8 @@
 //
 //   constant k       linear k X[i]       dot k A.B       cross k (A x B)_c       triple k E.(A x B)       cosine, sine k cos X[i]
 //
-// Without angles and triple products, J is affine in X and (4) loses its last part. Garcia de Jalon and Bayo 1994, (3.5)-(3.8);
-// erratum: (3.8) prints 2 Phi_q' q' for 2 Phi_q' q''. Cost: one pass over the terms each.
+// Without angles and triple products, J is affine in X and (4) loses its last part. Garcia de Jalon and Bayo 1994,
+// (3.5)-(3.8); erratum: (3.8) prints 2 Phi_q' q' for 2 Phi_q' q''. Cost: one pass over the terms each.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +51,12 @@ struct Scratch {
 
 // known: (4, driven) values of driven coordinates, their rates, second and third rates
 void residual(const Rows &rows, Scratch &scratch, const double *q, const double *known, double *r);
-void jacobian(const Rows &rows, Scratch &scratch, const double *q, const double *known, double *J); // (count, n), row by row
+// (count, n), row by row
+void jacobian(const Rows &rows, Scratch &scratch, const double *q, const double *known, double *J);
 void velocity_terms(const Rows &rows, Scratch &scratch, const double *q, const double *known, double *b);
-void acceleration_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *known, double *c);
-void jerk_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *a, const double *known, double *d);
+void acceleration_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *known,
+                        double *c);
+void jerk_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *a,
+                const double *known, double *d);
 
 } // namespace dalembert::natural

@@ -15,12 +15,14 @@ struct Form {
   std::vector<unsigned char> none;
   const unsigned char *known;
   Scratch scratch;
-  std::vector<double> driven;   // 4 x driven, at the time that was looked at last
+  std::vector<double> driven;     // 4 x driven, at the time that was looked at last
   const double *q_last = nullptr; // where positions were looked at last
 
-  Form(const Rows &rows, const SweepCall &call, const double *values, const double *row_scale, const double *column_scale)
-      : table(rows), times(call.times), values(values), samples(call.count), nq(rows.n), nv(rows.n), rows(rows.count), row_scale(row_scale),
-        column_scale(column_scale), none(std::size_t(rows.n) + 1, 0), known(none.data()), scratch(rows), driven(4 * std::size_t(rows.driven) + 1) {}
+  Form(const Rows &rows, const SweepCall &call, const double *values, const double *row_scale,
+       const double *column_scale)
+      : table(rows), times(call.times), values(values), samples(call.count), nq(rows.n), nv(rows.n), rows(rows.count),
+        row_scale(row_scale), column_scale(column_scale), none(std::size_t(rows.n) + 1, 0), known(none.data()),
+        scratch(rows), driven(4 * std::size_t(rows.driven) + 1) {}
 
   bool look(double t);
   void place(double *) const {}
@@ -32,7 +34,9 @@ struct Form {
     q_last = q;
   }
   void rates(double *b) { velocity_terms(table, scratch, q_last, driven.data(), b); }
-  void bends(const double *q, const double *v, double *c) { acceleration_terms(table, scratch, q, v, driven.data(), c); }
+  void bends(const double *q, const double *v, double *c) {
+    acceleration_terms(table, scratch, q, v, driven.data(), c);
+  }
   bool thirds(const double *q, const double *v, const double *a, double *d, double *) {
     jerk_terms(table, scratch, q, v, a, driven.data(), d);
     return true;
@@ -51,7 +55,8 @@ bool Form::look(double t) {
   const std::ptrdiff_t m = table.driven;
   // times may fall as well as rise
   const bool rising = times[samples - 1] >= times[0];
-  const double *after = std::lower_bound(times, times + samples, t, [rising](double x, double y) { return rising ? x < y : x > y; });
+  const double *after =
+      std::lower_bound(times, times + samples, t, [rising](double x, double y) { return rising ? x < y : x > y; });
   const std::ptrdiff_t k = std::min<std::ptrdiff_t>(after - times, samples - 1);
   if (k == 0 || times[k] == t) {
     std::copy_n(values + 4 * m * k, 4 * m, driven.data());
@@ -72,7 +77,8 @@ bool Form::look(double t) {
 
 } // namespace
 
-SweepStatus sweep_rows(const Rows &rows, const double *values, const double *row_scale, const double *column_scale, double floor, SweepCall &call) {
+SweepStatus sweep_rows(const Rows &rows, const double *values, const double *row_scale, const double *column_scale,
+                       double floor, SweepCall &call) {
   Form form(rows, call, values, row_scale, column_scale);
   kinematics::SweepWorkspace work;
   std::vector<std::byte> memory(kinematics::lay_out(form, nullptr, work) + 64);

@@ -13,11 +13,12 @@ namespace dalembert {
 
 namespace {
 
-// Runs whose states a batched control receives in one call, and runs in one group. Both depend on nothing but the number of runs,
-// so that the same ensemble makes the same calls on any number of threads.
+// Runs whose states a batched control receives in one call, and runs in one group. Both depend on nothing but the
+// number of runs, so that the same ensemble makes the same calls on any number of threads.
 constexpr std::size_t max_together = 512, max_in_one_group = 1024;
 
-// SIMD batches with a control: all registers together take no more than this, so that the runs of large models are fewer.
+// SIMD batches with a control: all registers together take no more than this, so that the runs of large models are
+// fewer.
 constexpr std::size_t max_bytes = std::size_t(64) << 20;
 
 constexpr std::int64_t steps_between_checks = 4096; // of stagnation
@@ -28,7 +29,9 @@ const double *row_of(const double *array, std::size_t row, std::size_t width) { 
 struct RunVariant {
   VariantTables tables;
   ModelData data;
-  const ModelData &made(const ModelData &described, const double *numbers) { return data = with_parameters(described, numbers, tables); }
+  const ModelData &made(const ModelData &described, const double *numbers) {
+    return data = with_parameters(described, numbers, tables);
+  }
 };
 
 // a run by itself
@@ -42,10 +45,11 @@ struct ScalarRun {
 
 class Batch {
 public:
-  Batch(const IntegratorSet &integrators, const ModelData &m, const ModelData &described, const Run &run, const BatchRequest &request,
-        const BatchResults &to)
-      : integrators(integrators), m(m), described(described), run(run), request(request), to(to), n(request.count), nq(std::size_t(m.nq)),
-        nv(std::size_t(m.nv)), nx(std::size_t(m.nx)), times(std::size_t(request.samples.count)), begun(n, 0) {
+  Batch(const IntegratorSet &integrators, const ModelData &m, const ModelData &described, const Run &run,
+        const BatchRequest &request, const BatchResults &to)
+      : integrators(integrators), m(m), described(described), run(run), request(request), to(to), n(request.count),
+        nq(std::size_t(m.nq)), nv(std::size_t(m.nv)), nx(std::size_t(m.nx)), times(std::size_t(request.samples.count)),
+        begun(n, 0) {
     std::fill_n(to.outcomes, n, double(Outcome::stopped)); // until they have begun
     std::fill_n(to.reached, n, request.begin);
     std::fill_n(to.counts, batch_counts * n, 0.0);
@@ -67,7 +71,9 @@ private:
   // not a number, where it will not get to; by the thread that takes it up
   void clear(std::size_t k);
   int method_called(const char *wanted) const;
-  int workers(std::size_t parts) const { return int(std::min<std::size_t>(std::size_t(std::max(request.threads, 1)), parts)); }
+  int workers(std::size_t parts) const {
+    return int(std::min<std::size_t>(std::size_t(std::max(request.threads, 1)), parts));
+  }
   std::vector<std::unique_ptr<Block>> blocks(int count, std::size_t bytes) const;
   DiscontinuityTimes discontinuities_of(std::size_t k) const;
 
@@ -195,7 +201,8 @@ void Batch::run_simd() {
   std::atomic<std::size_t> next{0};
   const auto part = [&](int worker) {
     Queue queue{*this, next, n};
-    integrators.run_simd_batch(m, run, memory[std::size_t(worker)]->data, request.begin, request.until, request.samples, queue.plain(), 1, nullptr);
+    integrators.run_simd_batch(m, run, memory[std::size_t(worker)]->data, request.begin, request.until, request.samples,
+                               queue.plain(), 1, nullptr);
   };
   ThreadPool::run(parts, part, request.stop);
 }
@@ -203,7 +210,8 @@ void Batch::run_simd() {
 // every thread has many registers full of runs, which advance side by side
 void Batch::run_with_batched_control() {
   const std::size_t width = std::size_t(integrators.lanes), groups = (n + max_in_one_group - 1) / max_in_one_group;
-  const std::size_t largest = (n + groups - 1) / groups, each = integrators.simd_batch_bytes(m, 2) - integrators.simd_batch_bytes(m, 1);
+  const std::size_t largest = (n + groups - 1) / groups,
+                    each = integrators.simd_batch_bytes(m, 2) - integrators.simd_batch_bytes(m, 1);
   const std::size_t wanted = (std::min(largest, max_together) + width - 1) / width;
   const int packs = int(std::clamp<std::size_t>(max_bytes / each, 1, wanted)), parts = workers(groups);
   const auto memory = blocks(parts, integrators.simd_batch_bytes(m, packs));
@@ -212,8 +220,8 @@ void Batch::run_with_batched_control() {
     for (std::size_t group = next_group++; group < groups; group = next_group++) {
       std::atomic<std::size_t> next{group * n / groups};
       Queue queue{*this, next, (group + 1) * n / groups};
-      integrators.run_simd_batch(m, run, memory[std::size_t(worker)]->data, request.begin, request.until, request.samples, queue.plain(), packs,
-                                 request.control);
+      integrators.run_simd_batch(m, run, memory[std::size_t(worker)]->data, request.begin, request.until,
+                                 request.samples, queue.plain(), packs, request.control);
     }
   };
   ThreadPool::run(parts, part, request.stop);
@@ -237,7 +245,8 @@ void Batch::run_sequentially(const std::vector<std::size_t> &which) {
 Outcome Batch::advance_scalar(ScalarRun &one, const Block &work) const {
   Outcome outcome;
   do
-    outcome = integrators.advance(one.m, one.run, work.data, request.until, steps_between_checks, one.left, one.recorder);
+    outcome =
+        integrators.advance(one.m, one.run, work.data, request.until, steps_between_checks, one.left, one.recorder);
   while (outcome == Outcome::paused && !one.stagnation.is_stagnant(one.run.counts.steps, one.run.t, request.until));
   return outcome == Outcome::paused ? Outcome::stagnated : outcome;
 }
@@ -258,7 +267,8 @@ Outcome Batch::continue_implicitly(ScalarRun &one, const Block &work) const {
 
 void Batch::run_scalar(Block &work, std::size_t k) {
   RunVariant own;
-  const ModelData &mine = request.numbers ? own.made(described, row_of(request.numbers, k, std::size_t(m.recipes.numbers))) : m;
+  const ModelData &mine =
+      request.numbers ? own.made(described, row_of(request.numbers, k, std::size_t(m.recipes.numbers))) : m;
   Row row{*this, k, 0};
   const auto record = [](void *self, double, const double *q, const double *v, const double *x, const double *) {
     Row &place = *static_cast<Row *>(self);
@@ -276,8 +286,8 @@ void Batch::run_scalar(Block &work, std::size_t k) {
     return report(k, Outcome::stopped, std::max(to.reached[k], request.begin), one.run.counts);
   work.open();
   std::memset(work.data, 0, work.size);
-  Outcome outcome =
-      integrators.start(mine, one.run, work.data, request.begin, row_of(request.q, k, nq), row_of(request.v, k, nv), row_of(request.x, k, nx));
+  Outcome outcome = integrators.start(mine, one.run, work.data, request.begin, row_of(request.q, k, nq),
+                                      row_of(request.v, k, nv), row_of(request.x, k, nx));
   if (outcome == Outcome::reached && one.left.count && one.left.times[0] <= request.begin) {
     const double *parts[6];
     integrators.state(mine, one.run, work.data, parts);
@@ -297,8 +307,8 @@ void Batch::run_scalar(Block &work, std::size_t k) {
 
 } // namespace
 
-void run_batch(const IntegratorSet &integrators, const ModelData &m, const ModelData &described, const Run &run, const BatchRequest &request,
-               const BatchResults &results) {
+void run_batch(const IntegratorSet &integrators, const ModelData &m, const ModelData &described, const Run &run,
+               const BatchRequest &request, const BatchResults &results) {
   Batch(integrators, m, described, run, request, results).make();
 }
 

@@ -1,7 +1,8 @@
-// Many runs of a model, sampled at times: in SIMD batches where these support the model, else one by one; both on threads.
+// Many runs of a model, sampled at times: in SIMD batches where these support the model, else one by one; both on
+// threads.
 //
-// Runs that a SIMD batch gives up (outcome `stiff`) are run by themselves from their beginning. A run that turns out to be stiff there
-// continues with implicit steps.
+// Runs that a SIMD batch gives up (outcome `stiff`) are run by themselves from their beginning. A run that turns out to
+// be stiff there continues with implicit steps.
 #pragma once
 
 #include "steppers/run.hpp"
@@ -14,13 +15,14 @@ struct BatchRequest {
   std::size_t count; // of runs; arrays have a row for each
   double begin, until;
   Samples samples;
-  const double *q, *v, *x;                       // where they begin
-  const double *parameters = nullptr;            // of the elements; null: all have those of the conditions
-  const double *numbers = nullptr;               // parameters of the tables (model/parameter_maps.hpp); null: all have those of the model
-  const double *discontinuities = nullptr;       // of one run after another; null: all have those of the run,
-  const std::int64_t *spans = nullptr;           // where those of each begin, and the last end
+  const double *q, *v, *x;            // where they begin
+  const double *parameters = nullptr; // of the elements; null: all have those of the conditions
+  // parameters of the tables (model/parameter_maps.hpp); null: all have those of the model
+  const double *numbers = nullptr;
+  const double *discontinuities = nullptr; // of one run after another; null: all have those of the run,
+  const std::int64_t *spans = nullptr;     // where those of each begin, and the last end
   int threads = 1;
-  const BatchedControl *control = nullptr;       // joint forces of many states in one call; null: none
+  const BatchedControl *control = nullptr; // joint forces of many states in one call; null: none
   Stop stop{};
   void *self = nullptr;
   void (*failed)(void *self, std::size_t run) = nullptr; // a callback has failed in a run; null: not reported
@@ -36,7 +38,7 @@ struct BatchResults {
 constexpr std::size_t batch_counts = 5;
 
 // described: the model whose tables the numbers of a run change
-void run_batch(const IntegratorSet &integrators, const ModelData &m, const ModelData &described, const Run &run, const BatchRequest &request,
-               const BatchResults &results);
+void run_batch(const IntegratorSet &integrators, const ModelData &m, const ModelData &described, const Run &run,
+               const BatchRequest &request, const BatchResults &results);
 
 } // namespace dalembert

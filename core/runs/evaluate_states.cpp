@@ -10,8 +10,9 @@ namespace dalembert {
 
 namespace {
 
-constexpr std::size_t max_pack_bytes = std::size_t(256) << 20; // outputs too large for a SIMD batch are evaluated state by state
-constexpr std::chrono::milliseconds max_piece{2};              // time between two polls of `stop`
+// outputs too large for a SIMD batch are evaluated state by state
+constexpr std::size_t max_pack_bytes = std::size_t(256) << 20;
+constexpr std::chrono::milliseconds max_piece{2}; // time between two polls of `stop`
 
 // pieces of a call, of one state or of as many as a register holds
 struct Pieces {
@@ -25,8 +26,8 @@ struct Pieces {
 
   Pieces(const KernelSet &kernels, const ModelData &m, const Call &call, std::ptrdiff_t states)
       : kernels(kernels), m(m), call(call), states(states),
-        simd(kernels.has_lanes(m, call) && kernels.simd_batch_bytes(m, call) < max_pack_bytes), grain(simd ? kernels.lanes : 1),
-        count((states + grain - 1) / grain) {}
+        simd(kernels.has_lanes(m, call) && kernels.simd_batch_bytes(m, call) < max_pack_bytes),
+        grain(simd ? kernels.lanes : 1), count((states + grain - 1) / grain) {}
 
   std::size_t bytes() const { return simd ? kernels.simd_batch_bytes(m, call) : kernels.bytes_one(m, call); }
 
@@ -53,7 +54,8 @@ struct Pieces {
       status |= evaluate(work, first, size);
       const auto now = Clock::now();
       // what is left is shared, so that all end at the same time
-      const std::ptrdiff_t share = std::max<std::ptrdiff_t>((count - next.load(std::memory_order_relaxed)) / (2 * workers), 1);
+      const std::ptrdiff_t share =
+          std::max<std::ptrdiff_t>((count - next.load(std::memory_order_relaxed)) / (2 * workers), 1);
       size = now - then > max_piece ? std::max<std::ptrdiff_t>(size / 2, 1) : std::min(2 * size, share);
       then = now;
     }
@@ -63,8 +65,8 @@ struct Pieces {
 
 } // namespace
 
-unsigned evaluate_states(const KernelSet &kernels, const ModelData &m, const Call &call, std::ptrdiff_t count, int threads,
-                         const KernelMemory &memory, const Stop &stop) {
+unsigned evaluate_states(const KernelSet &kernels, const ModelData &m, const Call &call, std::ptrdiff_t count,
+                         int threads, const KernelMemory &memory, const Stop &stop) {
   Pieces pieces(kernels, m, call, count);
   const std::ptrdiff_t workers = pieces.workers(threads);
   // every block is taken here, so that a lack of memory is met before a thread starts

@@ -12,9 +12,9 @@ struct KernelMemory {
   BlockPool &singles, &packs;
 };
 
-// Returns the KernelStatus of all states. Threads take pieces as they go, few at first, then as many as make the polling of `stop`
-// between them cheap.
-unsigned evaluate_states(const KernelSet &kernels, const ModelData &m, const Call &call, std::ptrdiff_t count, int threads,
-                         const KernelMemory &memory, const Stop &stop);
+// Returns the KernelStatus of all states. Threads take pieces as they go, few at first, then as many as make the
+// polling of `stop` between them cheap.
+unsigned evaluate_states(const KernelSet &kernels, const ModelData &m, const Call &call, std::ptrdiff_t count,
+                         int threads, const KernelMemory &memory, const Stop &stop);
 
 } // namespace dalembert

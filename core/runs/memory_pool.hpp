@@ -14,7 +14,8 @@ namespace dalembert {
 // a block of memory aligned for the widest register
 class Block {
 public:
-  explicit Block(std::size_t bytes) : size(bytes), data(static_cast<std::byte *>(::operator new(bytes, std::align_val_t(64)))) {
+  explicit Block(std::size_t bytes)
+      : size(bytes), data(static_cast<std::byte *>(::operator new(bytes, std::align_val_t(64)))) {
     if constexpr (gap_bytes > 0)
       std::memset(data, 0xff, size); // NaN: what is read before it is written shows
   }
@@ -30,8 +31,8 @@ public:
   std::byte *const data;
 };
 
-// Keeps released blocks for the next call; the most recent one is handed over without a lock. Nobody waits for the lock of
-// the others: in a child that was forked while another thread held it, it is never given back.
+// Keeps released blocks for the next call; the most recent one is handed over without a lock. Nobody waits for the lock
+// of the others: in a child that was forked while another thread held it, it is never given back.
 class BlockPool {
 public:
   BlockPool() { spare.reserve(max_spare); } // so that giving back never allocates

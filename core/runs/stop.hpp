@@ -1,4 +1,4 @@
-// What is asked before every step of long work whether to stop.
+// A stop request, polled before every step of a long call.
 #pragma once
 
 namespace dalembert {

@@ -35,8 +35,9 @@ struct Freed {
   }
 };
 
-// Never destroyed: its threads wait until the process ends. A forked child has none of them and gets a new pool; nothing is
-// locked on the way to it, because a lock that another thread held when the process forked stays locked in the child.
+// Never destroyed: its threads wait until the process ends. A forked child has none of them and gets a new pool;
+// nothing is locked on the way to it, because a lock that another thread held when the process forked stays locked in
+// the child.
 ThreadPool &the_pool() {
   static std::atomic<ThreadPool *> pool{nullptr};
   ThreadPool *now = pool.load(std::memory_order_acquire);
@@ -111,7 +112,8 @@ void ThreadPool::wait_with_signals(const Stop &stop) const {
   using namespace std::chrono;
   const auto began = steady_clock::now();
   while (waiting_for.load(std::memory_order_acquire) > 0 && !stop())
-    std::this_thread::sleep_for(std::clamp(duration_cast<microseconds>((steady_clock::now() - began) / 50), microseconds(1), microseconds(5000)));
+    std::this_thread::sleep_for(std::clamp(duration_cast<microseconds>((steady_clock::now() - began) / 50),
+                                           microseconds(1), microseconds(5000)));
 }
 
 void ThreadPool::grow(int wanted) {

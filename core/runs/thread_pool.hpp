@@ -17,10 +17,10 @@ public:
   explicit ThreadPool(long process) : process(process) {}
   bool is_of(long other) const { return process == other; }
 
-  // runs task(0) ... task(count - 1), task(0) in the calling thread; returns when all are done. A second caller while the
-  // pool is busy, or a lack of threads, makes it run them one after the other. Only as many threads are woken as there are
-  // parts. `stop` is polled while the others finish, so that the caller can handle signals. The first exception of any part
-  // is thrown again once all are done.
+  // runs task(0) ... task(count - 1), task(0) in the calling thread; returns when all are done. A second caller while
+  // the pool is busy, or a lack of threads, makes it run them one after the other. Only as many threads are woken as
+  // there are parts. `stop` is polled while the others finish, so that the caller can handle signals. The first
+  // exception of any part is thrown again once all are done.
   static void run(int count, const std::function<void(int)> &task, const Stop &stop = {});
 
 private:
@@ -36,9 +36,10 @@ private:
   void wait_with_signals(const Stop &stop) const;
 
   const long process;
-  std::atomic<bool> busy{false};                    // no mutex: a callback of the thread that has it may call `run` again
-  std::deque<Worker> workers;                       // keep their addresses
-  std::atomic<int> waiting_for{0};                  // workers still busy
+  // no mutex: a callback of the thread that has it may call `run` again
+  std::atomic<bool> busy{false};
+  std::deque<Worker> workers;      // keep their addresses
+  std::atomic<int> waiting_for{0}; // workers still busy
   const std::function<void(int)> *job = nullptr;
   std::atomic<bool> failed{false};
   std::exception_ptr failure; // written by the thread that set `failed`, read when all are done

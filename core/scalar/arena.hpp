@@ -1,7 +1,7 @@
-// Hands out aligned pieces of a block of memory that somebody else owns; with base = nullptr it only counts.
+// Divides a block of memory, which the caller owns, into aligned pieces; with base = nullptr it only counts.
 //
-// Under AddressSanitizer every piece is followed by a gap that must not be touched, so that a step beyond a piece is seen
-// though the block goes on. A block that is read or written as a whole is opened first.
+// Under AddressSanitizer every piece is followed by a gap that must not be touched, so that a step beyond a piece is
+// seen though the block goes on. A block that is read or written as a whole is opened first.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,9 @@ struct Dual {
 
 DALEMBERT_INLINE Dual operator+(const Dual &a, const Dual &b) { return {a.value + b.value, a.slope + b.slope}; }
 DALEMBERT_INLINE Dual operator-(const Dual &a, const Dual &b) { return {a.value - b.value, a.slope - b.slope}; }
-DALEMBERT_INLINE Dual operator*(const Dual &a, const Dual &b) { return {a.value * b.value, a.value * b.slope + b.value * a.slope}; }
+DALEMBERT_INLINE Dual operator*(const Dual &a, const Dual &b) {
+  return {a.value * b.value, a.value * b.slope + b.value * a.slope};
+}
 DALEMBERT_INLINE Dual operator/(const Dual &a, const Dual &b) {
   const double inverse = 1.0 / b.value, quotient = a.value * inverse;
   return {quotient, (a.slope - quotient * b.slope) * inverse};

@@ -1,9 +1,9 @@
 // Interval arithmetic (Moore 1966): a range that holds every value that an expression takes while its arguments stay in
 // theirs. A program run on intervals bounds a switching function along a step.
 //
-// Rounding is not directed: bounds are good to a few roundings, which who uses them has to allow for. Where an operation is
-// not defined on a part of its argument, as a root of a negative number, that part is left out; where nothing is known, the
-// result is the whole line.
+// Rounding is not directed: bounds are good to a few roundings, for which the caller has to allow. Where an operation
+// is not defined on a part of its argument, as a root of a negative number, that part is left out; where nothing is
+// known, the result is the whole line.
 #pragma once
 
 #include "scalar/isa.hpp"
@@ -25,7 +25,9 @@ struct Interval {
   bool is_finite() const { return std::isfinite(low) && std::isfinite(high); }
 };
 
-inline Interval hull(const Interval &a, const Interval &b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
+inline Interval hull(const Interval &a, const Interval &b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
 
 // bounds that are no numbers, as of infinity less infinity, become the whole line
 inline Interval bounded(double low, double high) { return low <= high ? Interval(low, high) : Interval::line(); }
@@ -46,8 +48,12 @@ inline Interval operator/(const Interval &a, const Interval &b) {
 
 enum class Decision { no, yes, open };
 
-inline Decision less(const Interval &a, const Interval &b) { return a.high < b.low ? Decision::yes : a.low >= b.high ? Decision::no : Decision::open; }
-inline Interval select(Decision c, const Interval &a, const Interval &b) { return c == Decision::yes ? a : c == Decision::no ? b : hull(a, b); }
+inline Decision less(const Interval &a, const Interval &b) {
+  return a.high < b.low ? Decision::yes : a.low >= b.high ? Decision::no : Decision::open;
+}
+inline Interval select(Decision c, const Interval &a, const Interval &b) {
+  return c == Decision::yes ? a : c == Decision::no ? b : hull(a, b);
+}
 
 // ---- functions
 
@@ -82,7 +88,8 @@ inline Interval cosine(const Interval &x, double shift) {
   const double low = x.low + shift * 0.5 * half, high = x.high + shift * 0.5 * half;
   if (!(high - low < 2.0 * half))
     return {-1.0, 1.0};
-  const double first = std::ceil(low / half), last = std::floor(high / half); // extremes: 1 at even halves of a turn, -1 at odd ones
+  // extremes: 1 at even halves of a turn, -1 at odd ones
+  const double first = std::ceil(low / half), last = std::floor(high / half);
   Interval y = hull(Interval(std::cos(low)), Interval(std::cos(high)));
   for (double k = first; k <= last; k += 1.0)
     y = hull(y, Interval(std::fmod(k, 2.0) == 0.0 ? 1.0 : -1.0));
@@ -97,7 +104,8 @@ inline void sincos(const Interval &x, Interval &s, Interval &c) {
 inline Interval arctan2(const Interval &y, const Interval &x) {
   if (x.low <= 0.0 && y.holds(0.0))
     return {-3.14159265358979323846, 3.14159265358979323846};
-  const double corners[4] = {std::atan2(y.low, x.low), std::atan2(y.low, x.high), std::atan2(y.high, x.low), std::atan2(y.high, x.high)};
+  const double corners[4] = {std::atan2(y.low, x.low), std::atan2(y.low, x.high), std::atan2(y.high, x.low),
+                             std::atan2(y.high, x.high)};
   return bounded(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4));
 }
 

@@ -18,7 +18,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-constexpr int W = DALEMBERT_LANES; // numbers in a register
+constexpr int W = DALEMBERT_LANES;              // numbers in a register
 constexpr unsigned every_lane = (1u << W) - 1u; // a bit for each
 
 } // namespace dalembert::DALEMBERT_ISA

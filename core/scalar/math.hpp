@@ -22,9 +22,7 @@ DALEMBERT_INLINE double select(bool c, double a, double b) { return c ? a : b; }
 
 #if defined(__GNUC__)
 DALEMBERT_INLINE auto less(Pack a, Pack b) { return a.r < b.r; }
-template <class Mask> DALEMBERT_INLINE Pack select(Mask c, Pack a, Pack b) {
-  return Pack(c ? a.r : b.r);
-}
+template <class Mask> DALEMBERT_INLINE Pack select(Mask c, Pack a, Pack b) { return Pack(c ? a.r : b.r); }
 #else
 struct Mask {
   bool m[W];
@@ -110,7 +108,7 @@ template <class T> DALEMBERT_INLINE bool any_beyond(const T &x, double bound) {
 // the larger of two
 template <class T> DALEMBERT_INLINE T larger(const T &a, const T &b) { return select(less(a, b), b, a); }
 
-// ---- whole numbers: the nearest one, constant where slopes are asked for
+// ---- whole numbers: the nearest one, constant where slopes are evaluated
 
 DALEMBERT_INLINE double nearest(double x) { return std::nearbyint(x); }
 inline Pack nearest(Pack x) {
@@ -127,19 +125,19 @@ template <class T> DALEMBERT_INLINE void sincos_reduced(const T &x, T &s, T &c) 
   const T k = shifted - round;
   const T r = ((x - k * 1.57079632673412561417e+00) - k * 6.07710050630396597660e-11) - k * 2.02226624879595063154e-21;
   const T z = r * r;
-  const T sine =
-      r + r * z *
-              (-1.66666666666666307295e-1 +
-               z * (8.33333333332211858878e-3 +
-                    z * (-1.98412698295895385996e-4 +
-                         z * (2.75573136213857245213e-6 + z * (-2.50507477628578072866e-8 + z * 1.58962301576546568060e-10)))));
+  const T sine = r + r * z *
+                         (-1.66666666666666307295e-1 +
+                          z * (8.33333333332211858878e-3 +
+                               z * (-1.98412698295895385996e-4 +
+                                    z * (2.75573136213857245213e-6 +
+                                         z * (-2.50507477628578072866e-8 + z * 1.58962301576546568060e-10)))));
   const T cosine =
-      (1.0 - 0.5 * z) +
-      z * z *
-          (4.16666666666665929218e-2 +
-           z * (-1.38888888888730564116e-3 +
-                z * (2.48015872888517045348e-5 +
-                     z * (-2.75573141792967388112e-7 + z * (2.08757008419747316778e-9 - z * 1.13585365213876817300e-11)))));
+      (1.0 - 0.5 * z) + z * z *
+                            (4.16666666666665929218e-2 +
+                             z * (-1.38888888888730564116e-3 +
+                                  z * (2.48015872888517045348e-5 +
+                                       z * (-2.75573141792967388112e-7 +
+                                            z * (2.08757008419747316778e-9 - z * 1.13585365213876817300e-11)))));
   // k mod 4 = 0: (s, c)   1: (c, -s)   2: (-s, -c)   3: (-c, s), found from k/2 and k/4 without integer registers
   const T half = k * 0.5;
   const T odd = half - ((half - 0.25 + round) - round); // 0.5 if k is odd, else 0 (ties cannot occur)
@@ -189,7 +187,8 @@ inline Pack root(Pack x) {
   return by_lane(x, [](double a) { return std::sqrt(a); });
 }
 #endif
-// the slope of a factor that has none, as on the branch max(s, 0) = 0 of what a root is taken of, is none however steep the function
+// the slope of a factor that has none, as on the branch max(s, 0) = 0 of what a root is taken of, is none however steep
+// the function
 DALEMBERT_INLINE Pack times_steep(const Pack &slope, double factor) {
   const Pack zero(0.0);
   return std::isfinite(factor) ? slope * factor : select(less(slope * slope, Pack(1e-300)), zero, slope * factor);
@@ -271,7 +270,8 @@ inline Pack power(Pack x, Pack y) {
 }
 // an exponent that varies needs a positive base
 inline Dual power(const Dual &x, const Dual &y) {
-  const double value = power(x.value, y.value), by_x = y.value == 0.0 ? 0.0 : y.value * std::pow(x.value, y.value - 1.0);
+  const double value = power(x.value, y.value),
+               by_x = y.value == 0.0 ? 0.0 : y.value * std::pow(x.value, y.value - 1.0);
   Pack slope = times_steep(x.slope, by_x);
   if (x.value > 0.0)
     slope = slope + y.slope * (value * std::log(x.value));

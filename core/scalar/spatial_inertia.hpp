@@ -16,9 +16,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T> struct Load {
-  Vec3<T> n, f;
-};
+template <class T> struct Load { Vec3<T> n, f; };
 
 template <class T> struct RigidInertia {
   T m;
@@ -60,9 +58,8 @@ template <class T> DALEMBERT_INLINE Mat3<T> mul_bt(const Mat3<T> &G, const Mat3<
 }
 
 // (3) after rotation, added to the parent's inertia
-template <class T>
-DALEMBERT_INLINE void translate_add(const Vec3<T> &p, const Sym3<T> &J, const Mat3<T> &H, const Sym3<T> &M,
-                                    ArticulatedInertia<T> &to) {
+template <class T> DALEMBERT_INLINE void translate_add(const Vec3<T> &p, const Sym3<T> &J, const Mat3<T> &H,
+                                                       const Sym3<T> &M, ArticulatedInertia<T> &to) {
   // K = H' + p~ M'
   const Mat3<T> K{H.xx + p.y * M.xz - p.z * M.xy, H.xy + p.y * M.yz - p.z * M.yy, H.xz + p.y * M.zz - p.z * M.yz,
                   H.yx + p.z * M.xx - p.x * M.xz, H.yy + p.z * M.xy - p.x * M.yz, H.yz + p.z * M.xz - p.x * M.zz,
@@ -88,9 +85,8 @@ DALEMBERT_INLINE void add_to_parent(const Pose<T> &X, const ArticulatedInertia<T
 
 // the same when the z row of the angular part has been eliminated (a revolute about local z):
 // J has xx, xy, yy only and H its first two rows only
-template <class T>
-DALEMBERT_INLINE void add_to_parent_without_z(const Pose<T> &X, const ArticulatedInertia<T> &A,
-                                              ArticulatedInertia<T> &to) {
+template <class T> DALEMBERT_INLINE void add_to_parent_without_z(const Pose<T> &X, const ArticulatedInertia<T> &A,
+                                                                 ArticulatedInertia<T> &to) {
   const Mat3<T> &R = X.R;
   const Mat3<T> G{R.xx * A.H.xx + R.xy * A.H.yx, R.xx * A.H.xy + R.xy * A.H.yy, R.xx * A.H.xz + R.xy * A.H.yz,
                   R.yx * A.H.xx + R.yy * A.H.yx, R.yx * A.H.xy + R.yy * A.H.yy, R.yx * A.H.xz + R.yy * A.H.yz,
@@ -98,12 +94,14 @@ DALEMBERT_INLINE void add_to_parent_without_z(const Pose<T> &X, const Articulate
   translate_add(X.p, rotate_xy(R, A.J.xx, A.J.xy, A.J.yy), mul_bt(G, R), rotate(R, A.M), to);
 }
 
-template <class T> DALEMBERT_INLINE Load<T> mul(const ArticulatedInertia<T> &A, const Vec3<T> &alpha, const Vec3<T> &a) {
+template <class T>
+DALEMBERT_INLINE Load<T> mul(const ArticulatedInertia<T> &A, const Vec3<T> &alpha, const Vec3<T> &a) {
   return {mul(A.J, alpha) + mul(A.H, a), mul_t(A.H, alpha) + mul(A.M, a)};
 }
 
 // A - d z z^T for z = [n; f]
-template <class T> DALEMBERT_INLINE void subtract_dyad(ArticulatedInertia<T> &A, const T &d, const Vec3<T> &n, const Vec3<T> &f) {
+template <class T>
+DALEMBERT_INLINE void subtract_dyad(ArticulatedInertia<T> &A, const T &d, const Vec3<T> &n, const Vec3<T> &f) {
   const Vec3<T> dn = scale(d, n), df = scale(d, f);
   A.J.xx = A.J.xx - dn.x * n.x, A.J.xy = A.J.xy - dn.x * n.y, A.J.xz = A.J.xz - dn.x * n.z;
   A.J.yy = A.J.yy - dn.y * n.y, A.J.yz = A.J.yz - dn.y * n.z, A.J.zz = A.J.zz - dn.z * n.z;
@@ -118,12 +116,15 @@ template <class T> DALEMBERT_INLINE Load<T> mul(const RigidInertia<T> &I, const 
   return {mul(I.J, alpha) + cross(I.h, a), scale(I.m, a) + cross(alpha, I.h)};
 }
 
-// rigid inertia seen from the parent, added: h_P = R h + m p, J_P = R J R^T + 2 (p.h') 1 - p h'^T - h' p^T + m (p.p 1 - p p^T)
-template <class T> DALEMBERT_INLINE void add_to_parent(const Pose<T> &X, const RigidInertia<T> &I, RigidInertia<T> &to) {
+// rigid inertia seen from the parent, added: h_P = R h + m p, J_P = R J R^T + 2 (p.h') 1 - p h'^T - h' p^T + m (p.p 1 -
+// p p^T)
+template <class T>
+DALEMBERT_INLINE void add_to_parent(const Pose<T> &X, const RigidInertia<T> &I, RigidInertia<T> &to) {
   const Vec3<T> h = mul(X.R, I.h), &p = X.p;
   const Sym3<T> J = rotate(X.R, I.J);
-  const Vec3<T> g = h + scale(I.m, p);                 // first moment about P
-  const Vec3<T> k = h + g;                             // p k^T + k p^T = p h^T + h p^T + (m p p^T + ...) symmetrised below
+  const Vec3<T> g = h + scale(I.m, p); // first moment about P
+  // p k^T + k p^T = p h^T + h p^T + (m p p^T + ...) symmetrised below
+  const Vec3<T> k = h + g;
   const T xx = p.x * k.x, yy = p.y * k.y, zz = p.z * k.z;
   to.m = to.m + I.m;
   to.h += g;

@@ -8,18 +8,12 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T> struct Vec3 {
-  T x, y, z;
-};
+template <class T> struct Vec3 { T x, y, z; };
 
 // row major: xx xy xz / yx yy yz / zx zy zz
-template <class T> struct Mat3 {
-  T xx, xy, xz, yx, yy, yz, zx, zy, zz;
-};
+template <class T> struct Mat3 { T xx, xy, xz, yx, yy, yz, zx, zy, zz; };
 
-template <class T> struct Sym3 {
-  T xx, xy, xz, yy, yz, zz;
-};
+template <class T> struct Sym3 { T xx, xy, xz, yy, yz, zz; };
 
 template <class T> struct Pose {
   Mat3<T> R;
@@ -87,16 +81,16 @@ template <class T> DALEMBERT_INLINE Mat3<T> mul_tb(const Mat3<T> &P, const Mat3<
 
 // R Rz(angle) and Rx(angle), Ry(angle) likewise: a turn about one axis mixes two columns
 template <class A, class T> DALEMBERT_INLINE auto turn_z(const Mat3<A> &R, const T &c, const T &s) {
-  return Mat3<T>{R.xx * c + R.xy * s, R.xy * c - R.xx * s, T(R.xz), R.yx * c + R.yy * s, R.yy * c - R.yx * s,
-                 T(R.yz), R.zx * c + R.zy * s, R.zy * c - R.zx * s, T(R.zz)};
+  return Mat3<T>{R.xx * c + R.xy * s, R.xy * c - R.xx * s, T(R.xz), R.yx * c + R.yy * s, R.yy * c - R.yx * s, T(R.yz),
+                 R.zx * c + R.zy * s, R.zy * c - R.zx * s, T(R.zz)};
 }
 template <class A, class T> DALEMBERT_INLINE auto turn_x(const Mat3<A> &R, const T &c, const T &s) {
-  return Mat3<T>{T(R.xx), R.xy * c + R.xz * s, R.xz * c - R.xy * s, T(R.yx), R.yy * c + R.yz * s,
-                 R.yz * c - R.yy * s, T(R.zx), R.zy * c + R.zz * s, R.zz * c - R.zy * s};
+  return Mat3<T>{T(R.xx), R.xy * c + R.xz * s, R.xz * c - R.xy * s, T(R.yx), R.yy * c + R.yz * s, R.yz * c - R.yy * s,
+                 T(R.zx), R.zy * c + R.zz * s, R.zz * c - R.zy * s};
 }
 template <class A, class T> DALEMBERT_INLINE auto turn_y(const Mat3<A> &R, const T &c, const T &s) {
-  return Mat3<T>{R.xx * c - R.xz * s, T(R.xy), R.xx * s + R.xz * c, R.yx * c - R.yz * s, T(R.yy),
-                 R.yx * s + R.yz * c, R.zx * c - R.zz * s, T(R.zy), R.zx * s + R.zz * c};
+  return Mat3<T>{R.xx * c - R.xz * s, T(R.xy), R.xx * s + R.xz * c, R.yx * c - R.yz * s, T(R.yy), R.yx * s + R.yz * c,
+                 R.zx * c - R.zz * s, T(R.zy), R.zx * s + R.zz * c};
 }
 
 template <class T, class A> DALEMBERT_INLINE Vec3<T> lift(const Vec3<A> &a) { return {T(a.x), T(a.y), T(a.z)}; }

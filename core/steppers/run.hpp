@@ -1,8 +1,8 @@
-// The border between the steppers and everything that calls them.
+// Interface of the steppers.
 //
-// A Run is what one simulation adds to the constants of a model, and where it has got to. `advance` takes steps until a
-// time, a number of steps or trouble; it hands every accepted step, or samples at given times, to a recorder. All memory
-// is one block that the caller owns: a copy of it, and of the Run, is a checkpoint.
+// A Run holds the options and the state of one simulation, besides the constants of its model. `advance` takes steps
+// until a time, a number of steps or a failure; it passes every accepted step, or samples at given times, to a
+// recorder. All memory is one block that the caller owns: a copy of it, and of the Run, is a checkpoint.
 #pragma once
 
 #include "runs/stop.hpp"
@@ -14,16 +14,16 @@
 namespace dalembert {
 
 enum class Outcome : std::int32_t {
-  reached,    // the time asked for
-  paused,     // the number of steps asked for
-  underflow,  // no step is small enough
-  not_finite, // accelerations are not finite, however small the step
-  callback_failed, // what is evaluated outside has failed
-  loops_open, // the loops cannot be closed after a step
-  stiff,      // explicit steps are held back by stability, not by accuracy
-  stopped,    // by the recorder, or because it was asked to
-  newton_failed, // the equations of an implicit step cannot be solved
-  stagnated, // steps have become so short that the end is out of reach
+  reached,         // the requested time: Run::t is equal to it
+  paused,          // after the requested number of steps
+  underflow,       // no step is small enough
+  not_finite,      // accelerations are not finite, however small the step
+  callback_failed, // a callback has failed
+  loops_open,      // the loops cannot be closed after a step
+  stiff,           // explicit steps are held back by stability, not by accuracy
+  stopped,         // by the recorder, or on request
+  newton_failed,   // the equations of an implicit step cannot be solved
+  stagnated,       // steps have become so short that the end is out of reach
 };
 
 struct Counts {
@@ -37,10 +37,10 @@ struct DiscontinuityTimes {
   std::ptrdiff_t count;
 };
 
-// The time from one break to the next. A step that ends at a break sees what is before it, one that begins there what is
-// after it: times are looked at from a few roundings inside.
+// The time from one discontinuity to the next. A step that ends at a discontinuity is evaluated before it, one that
+// begins there after it: times are clamped to a few roundings inside.
 struct SmoothInterval {
-  double from = -std::numeric_limits<double>::infinity(), to = -from, end = -from; // end: the break itself
+  double from = -std::numeric_limits<double>::infinity(), to = -from, end = -from; // end: the discontinuity itself
 
   static SmoothInterval around(const DiscontinuityTimes &breaks, double t) {
     const auto roundings = [](double time) { return std::fmax(2e-15 * std::fabs(time), 1e-300); };
@@ -55,11 +55,11 @@ struct SmoothInterval {
   double clamp(double t) const { return t < from ? from : t > to ? to : t; }
 };
 
-// Looks now and then whether the steps of late say that the rest would take steps without end, or more than they did by
-// far: such runs are given up, for Python to take them again one by one and to look closer.
+// Detects stagnation: recent steps are so short that the rest would take steps without end, or far more than before.
+// Such runs are given up.
 struct StagnationMonitor {
   std::int64_t steps = 0;
-  double t = 0.0, longest = 0.0; // mean length of steps between two looks
+  double t = 0.0, longest = 0.0; // mean length of steps between two checks
 
   bool is_stagnant(std::int64_t taken, double now, double until) {
     constexpr std::int64_t look = 5000;
@@ -76,8 +76,8 @@ struct StagnationMonitor {
   }
 };
 
-// Counts steps in which stability, not accuracy, bounds the length (Hairer, Wanner 1996, section IV.2): equations are stiff after
-// fifteen of them, with fewer than six others in a row between them.
+// Counts steps in which stability, not accuracy, bounds the length (Hairer, Wanner 1996, section IV.2): equations are
+// stiff after fifteen of them, with fewer than six others in a row between them.
 struct StiffnessCounter {
   std::int32_t stiff = 0, calm = 0;
 
@@ -93,39 +93,47 @@ struct StiffnessCounter {
 };
 
 struct Run {
-  std::int32_t method;          // number of the stepper in the table (steppers/methods/registry.hpp)
+  std::int32_t method; // number of the stepper in the table (steppers/methods/registry.hpp)
   double rtol, max_step, fixed_step;
-  const double *atol;           // of increments: nv positions, nv speeds, nx element states
-  double spectral_radius;       // of generalised alpha at infinity
-  bool project;                 // positions and speeds onto the loops after every step
-  bool detect_stiffness;                   // for stiffness
-  bool error_control_off;                  // errors are not looked at: the step was accepted before
+  const double *atol;     // of increments: nv positions, nv velocities, nx element states
+  double spectral_radius; // of generalised alpha at infinity
+  bool project;           // positions and velocities onto the loops after every step
+  bool detect_stiffness;
+  // errors are not evaluated: the step was accepted before, or its length is given
+  bool error_control_off;
   Conditions conditions;
-  DiscontinuityTimes discontinuities;                // steps end there, and what comes after begins afresh
-  // where it has got to
-  SmoothInterval interval;              // between two breaks
-  std::int32_t arrived;         // at a break, whose other side has not been looked at yet
-  double step_to_switch;                   // the length of a step to a threshold that was found in a longer one; 0: none
-  double switch_slope;             // of what is left to the threshold over time there; 0: the length has been improved already
-  std::int32_t consecutive_switches;        // steps that ended at thresholds, one after the other
-  std::int32_t switches_without_step;          // thresholds passed since the last step
-  std::int32_t monitor_known;   // what switching functions take where the run is (steppers/switching/monitor.hpp)
-  std::int32_t lead_in_steps;          // steps in a row that were shortened to lead into a change of a branch that is not held
-  std::int32_t released_function;          // from 1: the first threshold whose branch is not held any more, because it changes too often; 0: none
-  double release_time;           // when that was
-  std::int32_t missed_function; // fixed steps: the first switching function that changed sign and back in one (Counts::missed)
-  double missed_time;           // when it did
-  const double *initial_branches;    // of thresholds, to begin with; null: as the state says
-  const double *fixed_branches;    // of thresholds: mixtures that are held all along, or, 0, to slide along to begin with; null: none
+  DiscontinuityTimes discontinuities; // steps end there, and the method begins afresh
+  // state of the run
+  SmoothInterval interval; // between two discontinuities
+  std::int32_t arrived;    // at a discontinuity, after which nothing has been evaluated yet
+  // the length of a step to a switching function that was located in a longer one; 0: none
+  double step_to_switch;
+  double switch_slope;                // rate of the switching function there; 0: the length has been improved already
+  std::int32_t consecutive_switches;  // steps in a row that ended at a switch
+  std::int32_t switches_without_step; // switches since the last step
+  // inputs of switching functions are known at the state of the run (steppers/switching/monitor.hpp)
+  std::int32_t monitor_known;
+  // steps in a row that were shortened to lead into a change of a branch that is not held
+  std::int32_t lead_in_steps;
+  // from 1: the first switching function whose branch was released because it changes too often; 0: none
+  std::int32_t released_function;
+  double release_time; // when that was
+  // fixed steps: the first switching function that changed sign and back in one (Counts::missed)
+  std::int32_t missed_function;
+  double missed_time;             // when it did
+  const double *initial_branches; // of switching functions, to begin with; null: those that fit the state
+  // of switching functions: mixtures that are held throughout, or 0: a sliding mode to begin with; null: none
+  const double *fixed_branches;
   double t, step, begin, length; // length: of the last step, which began at `begin`
   double old_error;
   StiffnessCounter stiffness;
   std::int32_t rejected_last, started;
-  std::int32_t near_singular_rejections;       // steps in a row that were rejected near a singular position
-  double near_step;              // the first of them
-  double usual_min_pivot;            // of the loops: the best that a step has had
-  double noise[2];               // what rounding alone makes of positions and speeds there: no error below it is seen
-  double worst;                  // largest error in units of the tolerance at the last rejection
+  std::int32_t near_singular_rejections; // steps in a row that were rejected near a singular position
+  double near_step;                      // the first of them
+  double usual_min_pivot;                // of the loops: the largest that a step has had
+  // effect of rounding on positions and velocities near a singular position: no smaller error is resolved
+  double noise[2];
+  double worst; // largest error in units of the tolerance at the last rejection
   std::int32_t worst_dof;
   Counts counts;
 };
@@ -135,8 +143,9 @@ struct Recorder {
   bool (*record)(void *self, double t, const double *q, const double *v, const double *x, const double *a);
   void *self;
   Stop stop{};
-  void (*switched)(void *self, double t, const double *sides, int count) = nullptr; // from a time on; null: nobody asks
-  void (*stepped)(void *self, double t) = nullptr; // where steps end while samples are recorded; null: nobody asks
+  // from a time on; null: not recorded
+  void (*switched)(void *self, double t, const double *sides, int count) = nullptr;
+  void (*stepped)(void *self, double t) = nullptr; // where steps end while samples are recorded; null: not recorded
 };
 
 struct Samples {
@@ -144,18 +153,20 @@ struct Samples {
   std::ptrdiff_t count, next;
 };
 
-// a run that a lane takes up: where it begins and where its samples go
+// a run for a lane: where it begins and where its samples are stored
 struct SimdRunInput {
-  std::ptrdiff_t number = -1;                  // among all
+  std::ptrdiff_t number = -1; // among all
   const double *q = nullptr, *v = nullptr, *x = nullptr;
-  const ModelData *variant = nullptr;              // its model, where runs differ in own numbers; null: all as one
-  const double *parameters = nullptr;          // of its elements, where runs differ in them; null: those of the conditions
+  // its model, where runs differ in table parameters; null: the same for all
+  const ModelData *variant = nullptr;
+  // of its elements, where runs differ in them; null: those of the conditions
+  const double *parameters = nullptr;
   double *samples_q = nullptr, *samples_v = nullptr, *samples_x = nullptr;
   DiscontinuityTimes discontinuities{};
 };
 
-// Runs one after the other, as lanes become free. `next` gives false when there is none left; what it points to is read before
-// the next call.
+// Runs one after the other, as lanes become free. `next` gives false when there is none left; what it points to is read
+// before the next call.
 struct RunQueue {
   void *self;
   bool (*next)(void *self, SimdRunInput &run);
@@ -163,12 +174,12 @@ struct RunQueue {
   Stop stop;
 };
 
-// Hinge forces of a control at many states, a row for each: tau (rows x nv), and marks of those that it could not give. False
-// to stop all runs.
+// Joint forces of a control at many states, a row for each: tau (rows x nv), and marks of states at which it failed.
+// Returns false to stop all runs.
 struct BatchedControl {
   void *self;
-  bool (*evaluate)(void *self, std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v, const double *x,
-              double *tau, unsigned char *failed);
+  bool (*evaluate)(void *self, std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q,
+                   const double *v, const double *x, double *tau, unsigned char *failed);
 };
 
 struct IntegratorSet {
@@ -176,21 +187,23 @@ struct IntegratorSet {
   const char *(*name)(int method);
   std::size_t (*bytes)(const ModelData &, int method);
   // sets the state, evaluates there; with `project` the state is moved onto the loops first
-  Outcome (*start)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v, const double *x);
-  Outcome (*advance)(const ModelData &, Run &, std::byte *memory, double until, std::int64_t max_steps, Samples &, const Recorder &);
-  // the current state: q v x a dx, and the sides of thresholds (null: none are held)
+  Outcome (*start)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v,
+                   const double *x);
+  Outcome (*advance)(const ModelData &, Run &, std::byte *memory, double until, std::int64_t max_steps, Samples &,
+                     const Recorder &);
+  // the current state: q v x a dx, and the sides of switching functions (null: none are held)
   void (*state)(const ModelData &, const Run &, std::byte *memory, const double **parts);
   // dense output of the step of length h from the state set by `start` to q1 v1 x1, at fractions of it
-  Outcome (*dense)(const ModelData &, Run &, std::byte *memory, double h, const double *q1, const double *v1, const double *x1,
-                   const double *fractions, std::ptrdiff_t count, const Recorder &);
-  // Many runs by an explicit method, in `packs` registers of `lanes` runs each; samples are stored, steps are not. Runs that
-  // cannot go on in lanes end with the outcome `stiff`. With a control all registers go side by side, so that it is asked about
-  // the states of all of them at once; without one there is one register.
+  Outcome (*dense)(const ModelData &, Run &, std::byte *memory, double h, const double *q1, const double *v1,
+                   const double *x1, const double *fractions, std::ptrdiff_t count, const Recorder &);
+  // Many runs by an explicit method, in `packs` registers of `lanes` runs each; samples are stored, steps are not. Runs
+  // that cannot go on in lanes end with the outcome `stiff`. With a control all registers go side by side, so that it
+  // receives the states of all of them at once; without one there is one register.
   int lanes;
-  bool (*supports_simd_batch)(const ModelData &, const Run &, bool own); // own: with own numbers in each lane
+  bool (*supports_simd_batch)(const ModelData &, const Run &, bool own); // own: with table parameters in each lane
   std::size_t (*simd_batch_bytes)(const ModelData &, int packs);
-  void (*run_simd_batch)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &, const RunQueue &, int packs,
-                    const BatchedControl *control);
+  void (*run_simd_batch)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &,
+                         const RunQueue &, int packs, const BatchedControl *control);
 };
 
 const IntegratorSet &best_integrators();

@@ -10,7 +10,8 @@ namespace dalembert::DALEMBERT_ISA {
 std::size_t lay_out(const ModelData &m, std::byte *base, RunWorkspace &work) {
   Arena arena{base};
   arena.skip(lay_out(m, base, work.motion, false));
-  const std::size_t nq = std::size_t(m.nq), nv = std::size_t(m.nv), nx = std::size_t(m.nx), n = std::size_t(increments(m));
+  const std::size_t nq = std::size_t(m.nq), nv = std::size_t(m.nv), nx = std::size_t(m.nx),
+                    n = std::size_t(increments(m));
   for (double **each : {&work.q, &work.q1, &work.qs})
     *each = arena.take<double>(nq);
   for (double **each : {&work.v, &work.v1, &work.vs, &work.a, &work.a1, &work.change})
@@ -21,7 +22,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, RunWorkspace &work) {
     *each = arena.take<double>(n);
   work.K = arena.take<double>(max_stages * n);
   work.D = arena.take<double>(7 * n);
-  for (double **each : {&work.branches, &work.slack, &work.least, &work.passed, &work.held, &work.kept, &work.lowest, &work.highest, &work.strayed})
+  for (double **each : {&work.branches, &work.slack, &work.least, &work.passed, &work.held, &work.kept, &work.lowest,
+                        &work.highest, &work.strayed})
     *each = arena.take<double>(std::size_t(m.switching_count));
   arena.skip(lay_out(m, arena.here(), work.switching));
   return arena.used;

@@ -1,5 +1,5 @@
-// The memory of one simulation, and what all steppers share: where the state is, how errors are weighed, how a step is
-// completed, how it is interpolated.
+// Memory of one simulation, and operations that all steppers share: norms of errors, rates, projection onto the
+// constraints.
 //
 // A stepper works on increments z = [xi; dv; dx] in the chart around the beginning of its step: n = 2 nv + nx numbers.
 #pragma once
@@ -14,23 +14,25 @@ constexpr int max_stages = 16;
 
 struct RunWorkspace {
   MotionWorkspace motion;
-  double *q, *v, *x, *a, *dx;      // where the run is; a and dx: rates there
+  double *q, *v, *x, *a, *dx;      // state of the run; a and dx: rates there
   double *q1, *v1, *x1, *a1, *dx1; // where the step leads
   double *qs, *vs, *xs;            // a stage
   double *z, *error, *error3;      // n: increment, error estimates
   double *K;                       // stages x n: rates [xi'; a; x']
   double *change;                  // nv
   double *D;                       // 7 x n: dense output
-  double *branches, *slack, *least, *passed, *held, *kept; // switching_count: see steppers/switching/switch_location.hpp
-  double *lowest, *highest;        // switching_count: switching functions in the evaluations of a step
-  double *strayed;                 // switching_count: how far beyond a branch without a value there a step was evaluated; or none
+  // switching_count: see steppers/switching/switch_location.hpp
+  double *branches, *slack, *least, *passed, *held, *kept;
+  double *lowest, *highest; // switching_count: switching functions in the evaluations of a step
+  // switching_count: how far beyond a branch without a value there a step was evaluated; or none
+  double *strayed;
   SwitchingWorkspace switching;
-  bool near = false;               // stages are put onto the loops before rates are evaluated
+  bool near = false; // stages are put onto the loops before rates are evaluated
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, RunWorkspace &work);
 
-// one simulation at work
+// one simulation: its model, its run and their memory
 struct RunContext {
   const ModelData &m;
   Run &run;
@@ -54,29 +56,31 @@ inline void copy(const double *from, int count, double *to) {
 bool all_finite(const double *x, int count);
 
 // size of increments in units of the tolerance between the two states, root mean square
-double measure(const RunContext &i, const double *z, const double *q1, const double *v1, const double *x1, int *worst = nullptr);
+double measure(const RunContext &i, const double *z, const double *q1, const double *v1, const double *x1,
+               int *worst = nullptr);
 
 // how far inside the branches that are held the state is, at the last evaluation: less than zero beyond their ends
 double exit_of(const RunContext &i, int function);
-// Keeps the least of it. Beyond its end a branch may have no value, as sqrt(max(s, 0)) has none: then rates are those of the
-// branch that fits.
+// Keeps the least of it. Beyond its end a branch may have no value, as sqrt(max(s, 0)) has none: then rates are those
+// of the branch that fits.
 bool record_exits(const RunContext &i, const SystemState<double> &state, double *a, double *dx);
 
-// the equations of motion at a state; false if what is evaluated outside has failed
-inline bool rates(const RunContext &i, double t, const double *q, const double *v, const double *x, double *a, double *dx) {
+// the equations of motion at a state; false if a callback has failed
+inline bool rates(const RunContext &i, double t, const double *q, const double *v, const double *x, double *a,
+                  double *dx) {
   ++i.run.counts.evaluations;
   const SystemState<double> state{i.run.interval.clamp(t), q, v, x};
   const bool done = dynamics(i.m, i.run.conditions, i.work.motion, state, a, dx);
   return done && i.run.conditions.law_branches ? record_exits(i, state, a, dx) : done;
 }
 
-// positions and speeds of driven hinges; outside laws are asked where drives need them before the state is known
+// positions and velocities of driven joints; laws outside are evaluated first where drives need them
 bool impose_drives(const RunContext &i, double t, double *q, double *v, const double *x);
 
 // the state at base (+) z
 bool displaced(const RunContext &i, double t, const double *z, double *q, double *v, double *x);
 
-// positions, then speeds, onto loops and drives
+// positions, then velocities, onto loops and drives
 Outcome project_onto_constraints(const RunContext &i, double t, double *q, double *v);
 
 // rates [xi'; a; x'] of a state whose chart increment is z; `near` the state itself is put onto the loops

@@ -8,7 +8,7 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
-// the states of all packs at which rates are wanted, a row for each, and what a control answers
+// the states of all registers at which rates are requested, a row for each, and the forces of a control
 struct Rows {
   std::ptrdiff_t count = 0;
   std::ptrdiff_t *runs;
@@ -22,7 +22,7 @@ struct LaneMemory {
   Pack *control; // nv, of one pack
 };
 
-// the room of each pack goes to `put`
+// the workspace of each pack goes to `put`
 template <class Put> std::size_t lay_out(const ModelData &m, int packs, std::byte *base, LaneMemory &memory, Put put) {
   Arena arena{base};
   const std::size_t most = std::size_t(packs) * std::size_t(W);
@@ -44,7 +44,8 @@ template <class Put> std::size_t lay_out(const ModelData &m, int packs, std::byt
   return arena.used;
 }
 
-// Lanes about which a control is to be asked: not where a step went so far that there is no state. It is shortened then.
+// Lanes whose states a control receives: not those where a step went so far that there is no state. It is shortened
+// then.
 unsigned with_states(const ModelData &m, const SimdRuns &pack) {
   Pack zero(0.0);
   for (int k = 0; k < m.nq; ++k)
@@ -78,7 +79,7 @@ void gather(const ModelData &m, SimdRuns &pack, Rows &rows) {
   }
 }
 
-// hinge forces of one pack, from its rows; those where the control failed end
+// joint forces of one register, from its rows; runs end where the control failed
 void scatter(const ModelData &m, SimdRuns &pack, const Rows &rows, std::ptrdiff_t &row, Pack *control) {
   for (int f = 0; f < m.nv; ++f)
     control[f] = Pack(std::numeric_limits<double>::quiet_NaN());
@@ -104,7 +105,8 @@ void run_together(const ModelData &m, LaneMemory &memory, int packs, const Batch
     for (SimdRuns *pack = first; pack != last; ++pack)
       if (is_running(*pack))
         gather(m, *pack, rows);
-    if (rows.count && !control.evaluate(control.self, rows.count, rows.runs, rows.t, rows.q, rows.v, rows.x, rows.tau, rows.failed)) {
+    if (rows.count &&
+        !control.evaluate(control.self, rows.count, rows.runs, rows.t, rows.q, rows.v, rows.x, rows.tau, rows.failed)) {
       for (SimdRuns *pack = first; pack != last; ++pack)
         pack->leave_batch(every_lane, Outcome::stopped);
       return;
@@ -123,9 +125,12 @@ void run_together(const ModelData &m, LaneMemory &memory, int packs, const Batch
 
 bool supports_simd_batch(const ModelData &m, const Run &run, bool own) {
   // rows that are searched for lane by lane know the tables alone
-  const bool searched = std::any_of(m.loop_constraints, m.loop_constraints + m.loop_constraint_count, [](const LoopConstraintData &c) { return c.form == LoopConstraintForm::chain || c.curve >= 0; });
-  const bool hosted = run.conditions.callbacks && m.hosted_laws; // a control alone may be asked about many states at once
-  return !m.feedback_count && !hosted && !run.conditions.sampled_forces && !run.conditions.constraint_active && !(own && searched);
+  const bool searched =
+      std::any_of(m.loop_constraints, m.loop_constraints + m.loop_constraint_count,
+                  [](const LoopConstraintData &c) { return c.form == LoopConstraintForm::chain || c.curve >= 0; });
+  const bool hosted = run.conditions.callbacks && m.hosted_laws; // only a control may receive many states at once
+  return !m.feedback_count && !hosted && !run.conditions.sampled_forces && !run.conditions.constraint_active &&
+         !(own && searched);
 }
 
 std::size_t simd_batch_bytes(const ModelData &m, int packs) {
@@ -133,10 +138,12 @@ std::size_t simd_batch_bytes(const ModelData &m, int packs) {
   return lay_out(m, packs, nullptr, memory, [](SimdRuns *, const SimdRunWorkspace &) {});
 }
 
-void run_simd_batch(const ModelData &m, const Run &run, std::byte *memory, double begin, double until, const Samples &samples, const RunQueue &feed,
-               int packs, const BatchedControl *control) {
+void run_simd_batch(const ModelData &m, const Run &run, std::byte *memory, double begin, double until,
+                    const Samples &samples, const RunQueue &feed, int packs, const BatchedControl *control) {
   LaneMemory laid;
-  lay_out(m, packs, memory, laid, [&](SimdRuns *pack, const SimdRunWorkspace &work) { new (pack) SimdRuns(m, run, work, begin, until, samples, feed); });
+  lay_out(m, packs, memory, laid, [&](SimdRuns *pack, const SimdRunWorkspace &work) {
+    new (pack) SimdRuns(m, run, work, begin, until, samples, feed);
+  });
   if (control)
     return run_together(m, laid, packs, *control);
   SimdRuns &pack = *laid.packs;

@@ -41,11 +41,11 @@ std::size_t lay_out_pack(const ModelData &m, std::byte *base, SimdRunWorkspace &
   return arena.used;
 }
 
-SimdRuns::SimdRuns(const ModelData &model, const Run &asked, const SimdRunWorkspace &memory, double begin, double until, const Samples &samples,
-                   const RunQueue &feed)
+SimdRuns::SimdRuns(const ModelData &model, const Run &asked, const SimdRunWorkspace &memory, double begin, double until,
+                   const Samples &samples, const RunQueue &feed)
     : m(model), run(asked), work(memory), from(begin), until(until), samples(samples), feed(feed) {
   std::fill_n(work.sides, m.switching_count, std::numeric_limits<double>::quiet_NaN());
-  run.conditions.law_branches = m.switching_count ? work.sides : nullptr; // so that margins are told
+  run.conditions.law_branches = m.switching_count ? work.sides : nullptr; // so that switching functions are evaluated
   std::fill_n(work.a, m.nv, P(0.0)); // lanes in which no run begins stay where they are
   std::fill_n(work.dx, m.nx, P(0.0));
   for (int lane = 0; lane < W; ++lane)
@@ -54,7 +54,8 @@ SimdRuns::SimdRuns(const ModelData &model, const Run &asked, const SimdRunWorksp
 
 // ---- asking for rates
 
-void SimdRuns::request(RunRequest what, unsigned lanes, const P &time, const P *q, const P *v, const P *x, P *a, P *dx) {
+void SimdRuns::request(RunRequest what, unsigned lanes, const P &time, const P *q, const P *v, const P *x, P *a,
+                       P *dx) {
   request_now = what, requested = lanes & running;
   at_t = time, at_q = q, at_v = v, at_x = x;
   to_a = a, to_dx = dx;
@@ -75,7 +76,8 @@ void SimdRuns::continue_run() {
   case RunRequest::probe:
     return first_step_evaluated();
   case RunRequest::stage:
-    return number + 1 < tableau.stages ? request_stage_rates(RunRequest::stage, running, number + 1) : request_end_rates();
+    return number + 1 < tableau.stages ? request_stage_rates(RunRequest::stage, running, number + 1)
+                                       : request_end_rates();
   case RunRequest::end:
     return accept_or_reject();
   case RunRequest::closed:
@@ -152,7 +154,7 @@ unsigned SimdRuns::load_run() {
   return taken;
 }
 
-// Asks for rates at the states of some lanes as drives, loops and breaks want them.
+// Requests rates at the states of some lanes, after drives and constraints have been imposed.
 void SimdRuns::enter(unsigned lanes, unsigned beginning) {
   fresh = beginning;
   watched &= ~lanes;
@@ -232,7 +234,8 @@ void SimdRuns::first_step_evaluated() {
   for (int lane = 0; lane < W; ++lane) {
     const double left = std::min(until, interval[lane].end) - t[lane];
     if (on(fresh, lane))
-      step[lane] = first_length(trial[lane], slope[lane], std::isfinite(bend[lane]) ? bend[lane] : 0.0, tableau.order, left, run.max_step);
+      step[lane] = first_length(trial[lane], slope[lane], std::isfinite(bend[lane]) ? bend[lane] : 0.0, tableau.order,
+                                left, run.max_step);
   }
   fresh = 0;
   next_step();
@@ -249,7 +252,8 @@ void SimdRuns::choose_lengths() {
     h[lane] = std::min(step[lane], run.max_step);
     ends[lane] = h[lane] * 1.0000001 >= rest;
     h[lane] = ends[lane] ? rest : 2.0 * h[lane] > rest ? 0.5 * rest : h[lane];
-    const bool left = rest > 0.0, splinter = !(h[lane] > 4e-16 * std::max(std::fabs(t[lane]), 1e-12 * std::fabs(until)));
+    const bool left = rest > 0.0,
+               splinter = !(h[lane] > 4e-16 * std::max(std::fabs(t[lane]), 1e-12 * std::fabs(until)));
     const bool slow = stagnation[lane].is_stagnant(counts[lane].steps, t[lane], until);
     if (left && !ends[lane] && splinter)
       end_lane(lane, Outcome::underflow);
@@ -303,7 +307,8 @@ void SimdRuns::accept_or_reject() {
   }
   if (!(m.nc && run.project))
     return finish_step();
-  alone |= project_onto_constraints(at_t, work.q1, work.v1) & passed; // after the error has been judged, as in steppers/methods/explicit_runge_kutta.cpp
+  // after the error has been judged, as in steppers/methods/explicit_runge_kutta.cpp
+  alone |= project_onto_constraints(at_t, work.q1, work.v1) & passed;
   difference<P>(m, work.q, work.q1, work.z);
   chart_rate<P>(m, work.z, work.v1, end());
   request(RunRequest::closed, running, at_t, work.q1, work.v1, work.x1, end() + m.nv, end() + 2 * m.nv);
@@ -411,8 +416,8 @@ Pack SimdRuns::packed(const double *numbers) const {
   return p;
 }
 
-// Lanes in which a law leaves the branch that it was on where the run began: their steps have to end there. Until then the
-// branches that are held are those that fit.
+// Lanes in which a law leaves the branch that it was on where the run began: their steps have to end there. Until then
+// the branches that are held are those that fit.
 void SimdRuns::check_branches(unsigned lanes) {
   for (int k = 0; k < m.switching_count; ++k) {
     const P &now = work.system.margins[k], &then = work.margins[k];
@@ -420,18 +425,22 @@ void SimdRuns::check_branches(unsigned lanes) {
       alone |= lanes & bits(opposite(less(P(0.0), now * then)));
     else
       for (int lane = 0; lane < W; ++lane)
-        alone |= side_of(m, m.switching_functions[k], now[lane]) != side_of(m, m.switching_functions[k], then[lane]) ? lanes & 1u << lane : 0u;
+        alone |= side_of(m, m.switching_functions[k], now[lane]) != side_of(m, m.switching_functions[k], then[lane])
+                     ? lanes & 1u << lane
+                     : 0u;
   }
 }
 
 // what switching functions take at a state and, from that a little later, its rates
-void SimdRuns::look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &later, P *y, P *rate) {
-  look_with_rates<P>(m, run.conditions, work.system, time, q, v, x, a, dx, later, [this](const P &t) { return clamped(t); },
-                     {work.qs, work.vs, work.xs, work.change}, y, rate);
+void SimdRuns::look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &later, P *y,
+                    P *rate) {
+  look_with_rates<P>(
+      m, run.conditions, work.system, time, q, v, x, a, dx, later, [this](const P &t) { return clamped(t); },
+      {work.qs, work.vs, work.xs, work.change}, y, rate);
 }
 
-// Steps that pass are those along which bounds keep switching functions on their sides; others are halved, and a lane that still
-// does not pass goes by itself.
+// Steps that pass are those along which bounds keep switching functions on their sides; others are halved, and a lane
+// that still does not pass goes by itself.
 void SimdRuns::monitor() {
   constexpr double little = 1e-6; // of a step
   constexpr int max_halvings = 6;
@@ -442,7 +451,7 @@ void SimdRuns::monitor() {
     return;
   P length;
   for (int lane = 0; lane < W; ++lane)
-    length.set(lane, on(passed, lane) ? h[lane] : 1.0); // elsewhere nobody looks
+    length.set(lane, on(passed, lane) ? h[lane] : 1.0); // elsewhere it has no effect
   if (passed & ~watched) {
     look(packed(t), work.q, work.v, work.x, work.a, work.dx, little * length, work.end_y, work.end_rate);
     for (int k = 0; k < m.watch_inputs; ++k)
@@ -453,7 +462,8 @@ void SimdRuns::monitor() {
         }
     watched |= passed;
   }
-  look(packed(t1), work.q1, work.v1, work.x1, end() + m.nv, end() + 2 * m.nv, -little * length, work.end_y, work.end_rate);
+  look(packed(t1), work.q1, work.v1, work.x1, end() + m.nv, end() + 2 * m.nv, -little * length, work.end_y,
+       work.end_rate);
   for (int lane = 0; lane < W; ++lane) {
     if (!accepted[lane])
       continue;
@@ -475,7 +485,7 @@ bool SimdRuns::stays_inside(int lane) {
   return max_turn_of(m, turn) <= max_turn && keeps_sides(m, mine, work.sides, h[lane]);
 }
 
-// positions and speeds onto the loops; returns the lanes in which that fails
+// positions and velocities onto the loops; returns the lanes in which that fails
 unsigned SimdRuns::project_onto_constraints(const P &time, P *q, P *v) {
   work.system.loops.ws.t = clamped(time);
   set_targets(m, work.system.loops.ws.t, work.system.hosted, work.system.targets);
@@ -512,7 +522,8 @@ void SimdRuns::judge() {
   const auto size = [this](const P *z, bool) { return measure(z, work.q1, work.v1, work.x1); };
   const P estimate = step_error(tableau, packed(h), work.K, n(), work.e, size), turn = turn_square<P>(m, work.z);
   for (int lane = 0; lane < W; ++lane)
-    error[lane] = finite(lane) ? std::max(estimate[lane], turn_error(turn[lane], tableau.order)) : std::numeric_limits<double>::quiet_NaN();
+    error[lane] = finite(lane) ? std::max(estimate[lane], turn_error(turn[lane], tableau.order))
+                               : std::numeric_limits<double>::quiet_NaN();
 }
 
 // Counts accepted steps that stability bounds.

@@ -1,9 +1,10 @@
-// The time loop, behind the border of steppers/run.hpp: steps taken, judged, sampled and recorded, whatever the stepper.
-#include "steppers/methods/step_size_control.hpp"
+// The time loop, behind the border of steppers/run.hpp: steps taken, judged, sampled and recorded, whatever the
+// stepper.
 #include "steppers/methods/explicit_runge_kutta.hpp"
+#include "steppers/methods/registry.hpp"
+#include "steppers/methods/step_size_control.hpp"
 #include "steppers/simd_batch.hpp"
 #include "steppers/switching/monitor.hpp"
-#include "steppers/methods/registry.hpp"
 #include "steppers/switching/switch_location.hpp"
 #include "tree/chart.hpp"
 #include <algorithm>
@@ -20,7 +21,8 @@ struct TimeLoop {
   RunContext at;
 
   TimeLoop(const ModelData &m, Run &run, std::byte *memory)
-      : stepper(*steppers[run.method]), adaptive(stepper.adaptive && !(run.fixed_step > 0.0)), at{m, run, work, memory + lay_out(m, memory, work)} {
+      : stepper(*steppers[run.method]),
+        adaptive(stepper.adaptive && !(run.fixed_step > 0.0)), at{m, run, work, memory + lay_out(m, memory, work)} {
     run.conditions.law_branches = m.switching_count && adaptive && stepper.holds_branches ? work.branches : nullptr;
   }
   TimeLoop(const TimeLoop &) = delete;
@@ -33,9 +35,9 @@ std::size_t bytes(const ModelData &m, int method) {
   return lay_out(m, nullptr, work) + steppers[method]->bytes(m);
 }
 
-// Near a singular position the loops pass rounding of coordinates on to speeds and accelerations, divided by their slack
-// and its root. A step of a little other length, whose stages lie elsewhere, may do; if none of these does, it is taken
-// with the error that rounding explains.
+// Near a singular position the loops pass rounding of coordinates on to velocities and accelerations, divided by their
+// slack and its root. A step of a little other length, whose stages lie elsewhere, may do; if none of these does, it is
+// taken with the error that rounding explains.
 constexpr int max_near_tries = 6;
 constexpr double retry_lengths[max_near_tries] = {0.87, 1.12, 0.75, 1.25, 0.65, 1.4};
 
@@ -46,7 +48,8 @@ void set_noise(const RunContext &i, double h, double slack) {
       most = std::max(most, std::fabs(x[k]));
     return most;
   };
-  const double size = 1.0 + largest(i.work.q, i.m.nq), velocity = largest(i.work.v, i.m.nv), floor = std::max(slack, 1e-10);
+  const double size = 1.0 + largest(i.work.q, i.m.nq), velocity = largest(i.work.v, i.m.nv),
+               floor = std::max(slack, 1e-10);
   const double rounding = 30.0 * 2.2e-16 * size;
   i.run.noise[1] = rounding * velocity * velocity * h / floor;
   i.run.noise[0] = i.run.noise[1] * h + rounding * velocity * h / std::sqrt(floor);
@@ -157,10 +160,12 @@ void settle(const ModelData &m, std::byte *memory, const RunWorkspace &work) {
 Outcome restart(TimeLoop &loop) {
   loop.stepper.begin(loop.at);
   reset_monitor(loop.at);
-  return all_finite(loop.work.a, loop.at.m.nv) && all_finite(loop.work.dx, loop.at.m.nx) ? Outcome::reached : Outcome::not_finite;
+  return all_finite(loop.work.a, loop.at.m.nv) && all_finite(loop.work.dx, loop.at.m.nx) ? Outcome::reached
+                                                                                         : Outcome::not_finite;
 }
 
-Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v, const double *x) {
+Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v,
+              const double *x) {
   TimeLoop loop(m, run, memory);
   RunWorkspace &work = loop.work;
   for (int f = 0; f < m.nv; ++f)
@@ -186,7 +191,7 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   return restart(loop);
 }
 
-// tells the branches that are held from a time on
+// reports the branches that are held from a time on
 void report_branches(const TimeLoop &loop, const Recorder &recorder, double t) {
   if (loop.at.run.conditions.law_branches && recorder.switched)
     recorder.switched(recorder.self, t, loop.work.branches, loop.at.m.switching_count);
@@ -261,7 +266,8 @@ Outcome choose_length(TimeLoop &loop, double until, Attempt &attempt) {
   return Outcome::reached;
 }
 
-// After a step that was rejected: chooses its next length. Returns the outcome of the step where a shorter one is of no use.
+// After a step that was rejected: chooses its next length. Returns the outcome of the step where a shorter one is of no
+// use.
 Outcome reduce_step(TimeLoop &loop, Outcome step, const Attempt &attempt, double until) {
   Run &run = loop.at.run;
   ++run.counts.rejected;
@@ -281,7 +287,7 @@ Outcome reduce_step(TimeLoop &loop, Outcome step, const Attempt &attempt, double
   return Outcome::reached;
 }
 
-// A step whose error says nothing is tried again at half its length.
+// A step whose error estimate is of no use is tried again at half its length.
 void halve_step(TimeLoop &loop, Attempt &attempt) {
   Run &run = loop.at.run;
   ++run.counts.rejected;
@@ -445,7 +451,8 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
     run.old_error = 1e-4;
     run.started = 1;
   }
-  run.error_control_off = loop.stepper.tableau && loop.stepper.adaptive && !loop.adaptive; // steps of a given length are taken as they are
+  // steps of a given length are taken as they are
+  run.error_control_off = loop.stepper.tableau && loop.stepper.adaptive && !loop.adaptive;
   Outcome outcome = Outcome::reached;
   std::int64_t taken = 0;
   while (outcome == Outcome::reached && taken < max_steps && until > run.t)
@@ -464,8 +471,8 @@ void state(const ModelData &m, const Run &run, std::byte *memory, const double *
   parts[5] = run.conditions.law_branches ? work.branches : nullptr;
 }
 
-Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const double *q1, const double *v1, const double *x1,
-              const double *fractions, std::ptrdiff_t count, const Recorder &recorder) {
+Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const double *q1, const double *v1,
+              const double *x1, const double *fractions, std::ptrdiff_t count, const Recorder &recorder) {
   TimeLoop loop(m, run, memory);
   RunWorkspace &work = loop.work;
   Outcome outcome = Outcome::reached;
@@ -494,6 +501,7 @@ Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const d
 } // namespace
 
 extern const IntegratorSet integrators;
-const IntegratorSet integrators{name, bytes, start, advance, state, dense, W, supports_simd_batch, simd_batch_bytes, run_simd_batch};
+const IntegratorSet integrators{
+    name, bytes, start, advance, state, dense, W, supports_simd_batch, simd_batch_bytes, run_simd_batch};
 
 } // namespace dalembert::DALEMBERT_ISA

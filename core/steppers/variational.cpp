@@ -43,7 +43,8 @@ DALEMBERT_INLINE void sums(const double *weights, int count, const double *rows,
 }
 
 // y = sum of weights times rows that lie `apart` from each other
-DALEMBERT_INLINE void combine(std::ptrdiff_t n, const double *weights, int count, const double *rows, std::ptrdiff_t apart, double *y) {
+DALEMBERT_INLINE void combine(std::ptrdiff_t n, const double *weights, int count, const double *rows,
+                              std::ptrdiff_t apart, double *y) {
   std::ptrdiff_t k = 0;
   for (; k + 8 * W <= n; k += 8 * W)
     sums<8>(weights, count, rows + k, apart, y + k);
@@ -59,10 +60,10 @@ DALEMBERT_INLINE void combine(std::ptrdiff_t n, const double *weights, int count
   }
 }
 
-// Rows x Packs of a product of matrices, C = A Y with A of n columns in rows that lie `apart`, all sums in registers: as many
-// as keep the processor busy while one of them is on its way
-template <int Rows, int Packs>
-DALEMBERT_INLINE void tile(int n, const double *A, std::ptrdiff_t apart, const double *Y, std::ptrdiff_t columns, double *C) {
+// Rows x Packs of a product of matrices, C = A Y with A of n columns in rows that lie `apart`, all sums in registers:
+// as many as keep the processor busy while one of them is on its way
+template <int Rows, int Packs> DALEMBERT_INLINE void tile(int n, const double *A, std::ptrdiff_t apart, const double *Y,
+                                                          std::ptrdiff_t columns, double *C) {
   Pack total[Rows][Packs];
   for (int r = 0; r < Rows; ++r)
     for (int p = 0; p < Packs; ++p)
@@ -79,7 +80,8 @@ DALEMBERT_INLINE void tile(int n, const double *A, std::ptrdiff_t apart, const d
 }
 
 // Rows of the same
-template <int Rows> DALEMBERT_INLINE void band(int n, const double *A, std::ptrdiff_t apart, const double *Y, std::ptrdiff_t columns, double *C) {
+template <int Rows> DALEMBERT_INLINE void band(int n, const double *A, std::ptrdiff_t apart, const double *Y,
+                                               std::ptrdiff_t columns, double *C) {
   std::ptrdiff_t k = 0;
   for (; k + 2 * W <= columns; k += 2 * W)
     tile<Rows, 2>(n, A, apart, Y + k, columns, C + k);
@@ -95,7 +97,8 @@ template <int Rows> DALEMBERT_INLINE void band(int n, const double *A, std::ptrd
 }
 
 // C = A Y: rows x n times n x columns
-void multiply(int rows, int n, const double *A, std::ptrdiff_t apart, const double *Y, std::ptrdiff_t columns, double *C) {
+void multiply(int rows, int n, const double *A, std::ptrdiff_t apart, const double *Y, std::ptrdiff_t columns,
+              double *C) {
   int r = 0;
   for (; r + 4 <= rows; r += 4)
     band<4>(n, A + r * apart, apart, Y, columns, C + r * columns);
@@ -142,7 +145,8 @@ struct Matrices {
   std::vector<double> every;  // stages x rows x columns
 
   Matrices(const Variations &all, bool numbers)
-      : all(all), columns(all.n + (numbers ? all.numbers : 0)), lagrange(all.place, all.places), values(std::size_t(stages * all.places)),
+      : all(all), columns(all.n + (numbers ? all.numbers : 0)), lagrange(all.place, all.places),
+        values(std::size_t(stages * all.places)),
         every(std::size_t(stages) * std::size_t(all.rows) * std::size_t(columns)) {}
 
   double *weights(int stage) { return values.data() + std::ptrdiff_t(stage) * all.places; }
@@ -167,9 +171,9 @@ private:
   }
 };
 
-// How large changes have been lately, and the errors that steps make of them: the two estimates put together as the method does
-// (Hairer, Norsett, Wanner 1993, II.10). Columns are taken together, each with its weight, so that the same steps are taken
-// whether they go along one by one or as one.
+// How large changes have been lately, and the errors that steps make of them: the two estimates put together as the
+// method does (Hairer, Norsett, Wanner 1993, II.10). Columns are taken together, each with its weight, so that the same
+// steps are taken whether they go along one by one or as one.
 class Judge {
 public:
   Judge(const Variations &all, int columns, int judged, const double *weights, const double *y0)
@@ -222,12 +226,13 @@ private:
 };
 
 constexpr int max_parts = 64; // of a step
-constexpr double order = 8.0;  // of errors in a step
+constexpr double order = 8.0; // of errors in a step
 
 class Forward {
 public:
   Forward(const Variations &all, int columns)
-      : all(all), columns(columns), size(std::ptrdiff_t(all.n) * columns), matrices(all, all.numbers > 0), Y(std::size_t(size)), K(std::size_t(stages * size)) {}
+      : all(all), columns(columns), size(std::ptrdiff_t(all.n) * columns), matrices(all, all.numbers > 0),
+        Y(std::size_t(size)), K(std::size_t(stages * size)) {}
   // from y to y1, in a block from a time on for a length
   void step(std::int64_t block, double begin, double h, const double *y, double *y1) {
     const std::ptrdiff_t lead = all.n - all.rows;
@@ -259,7 +264,8 @@ private:
   std::vector<double> Y, K;
 };
 
-void forward(const Variations &all, int columns, const double *y0, int judged, const double *weights, double rtol, double *kept, std::int64_t *parts) {
+void forward(const Variations &all, int columns, const double *y0, int judged, const double *weights, double rtol,
+             double *kept, std::int64_t *parts) {
   const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns;
   Forward forward(all, columns);
   std::vector<double> y(y0, y0 + size), y1(y.size()), begun(y.size());
@@ -289,7 +295,8 @@ void forward(const Variations &all, int columns, const double *y0, int judged, c
 }
 
 void backward(const Variations &all, int columns, const double *seeds, double *l, double *w) {
-  const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns, lead = all.n - all.rows, low = std::ptrdiff_t(all.rows) * columns;
+  const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns, lead = all.n - all.rows,
+                       low = std::ptrdiff_t(all.rows) * columns;
   Matrices matrices(all, false);
   std::vector<double> back(std::size_t(stages) * std::size_t(size));
   std::vector<double> k(back.begin(), back.begin() + size);

@@ -8,7 +8,8 @@ PrescribedDofs prescribed_dofs(const ModelData &m, const std::vector<std::int32_
   PrescribedDofs marks;
   const auto in_tree = [&](std::int32_t f) { return f < m.nv; };
   const auto of_tree = [](const DriveData &drive) { return drive.row < 0; };
-  const bool any = std::any_of(locked.begin(), locked.end(), in_tree) || std::any_of(m.drives, m.drives + m.drive_count, of_tree);
+  const bool any =
+      std::any_of(locked.begin(), locked.end(), in_tree) || std::any_of(m.drives, m.drives + m.drive_count, of_tree);
   for (std::vector<unsigned char> *each : {&marks.acceleration, &marks.velocity, &marks.position})
     each->assign(any ? std::size_t(m.nv) : 0, 0);
   for (const DriveData *drive = m.drives; drive != m.drives + m.drive_count; ++drive) {

@@ -1,4 +1,4 @@
-// What may differ between two evaluations of one model, and the state that is evaluated.
+// Conditions of an evaluation (what may differ between two evaluations of one model), and the state that is evaluated.
 #pragma once
 
 #include "model/model_data.hpp"
@@ -7,49 +7,57 @@
 
 namespace dalembert {
 
-// Laws and forces that are evaluated outside; returns false to stop.
+// Laws and forces that callbacks evaluate; `evaluate` returns false to stop.
 //   laws (3 per hosted law), tau (nv), loads (users x 6: [moment; force] at the origin of each body, world axes)
 struct Callbacks {
-  bool (*evaluate)(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads);
+  bool (*evaluate)(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau,
+                   double *loads);
   void *self;
-  bool gives_forces; // gives tau and loads, not laws only
-  bool depends_on_state;  // laws depend on the state, not on time only
+  bool gives_forces;     // gives tau and loads, not laws only
+  bool depends_on_state; // laws depend on the state, not on time only
 };
 
-// Hinge forces that hold from one time to the next, as a control that is sampled gives them; none before the first.
+// Joint forces that hold from one time to the next, as a sampled control gives them; zero before the first.
 struct SampledForces {
   const double *times, *tau; // increasing; nv each
   std::ptrdiff_t count;
 };
 
 struct Conditions {
-  const double *parameters = nullptr;   // numbers of the elements
-  std::ptrdiff_t parameter_stride = 0;             // numbers between the parameters of one state and the next; 0: all have the same
+  const double *parameters = nullptr; // numbers of the elements
+  // numbers between the parameters of one state and the next; 0: all have the same
+  std::ptrdiff_t parameter_stride = 0;
   Functions functions{};
-  const unsigned char *acceleration_prescribed = nullptr; // freedoms whose acceleration is prescribed, by drives or locks; null if none
-  const unsigned char *velocity_prescribed = nullptr; // whose speed is
+  // degrees of freedom whose acceleration is prescribed, by drives or locks; null if none
+  const unsigned char *acceleration_prescribed = nullptr;
+  const unsigned char *velocity_prescribed = nullptr; // whose velocity is
   const unsigned char *position_prescribed = nullptr; // whose position is
-  const unsigned char *constraint_active = nullptr; // chords that hold; null: all
-  const unsigned char *cut_velocity_locked = nullptr;   // speeds of cut hinges that are held; null: none
+  const unsigned char *constraint_active = nullptr;   // loop constraints that hold; null: all
+  const unsigned char *cut_velocity_locked = nullptr; // velocities of cut joints that are held; null: none
   const Callbacks *callbacks = nullptr;
   const SampledForces *sampled_forces = nullptr;
-  const double *law_branches = nullptr;         // of thresholds: the branches that are held (elements/law_branches.hpp); 0: the motion slides there; null: none
-  std::ptrdiff_t law_branch_stride = 0;        // numbers between the sides of one lane and the next
+  // of switching functions: the branches that are held (elements/law_branches.hpp); 0: the motion slides there; null:
+  // none
+  const double *law_branches = nullptr;
+  std::ptrdiff_t law_branch_stride = 0; // numbers between the branches of one lane and the next
   double stabilization[2] = {0.0, 0.0}; // Baumgarte's 2 alpha and beta^2; zero: none
 };
 
-// A state, and what acts on it beside what the model says; null where there is nothing.
+// A state, and loads besides those of the model; null where there are none.
 template <class T> struct SystemState {
   T t;
   const T *q, *v, *x;
-  const T *tau = nullptr;    // nv: further hinge forces
-  const T *loads = nullptr;  // users x 6: further loads, [moment; force] on each body at its origin, world axes
-  const T *inputs = nullptr; // ModelData::input_count: in place of the laws that inputs come from, where they are numbers
-  const T *prescribed = nullptr; // nv: accelerations of given freedoms, in place of those that drives demand
-  const T *control = nullptr; // nv, of packs: hinge forces of a control, which actuators give; numbers have them from the host
+  const T *tau = nullptr;   // nv: further joint forces
+  const T *loads = nullptr; // users x 6: further loads, [moment; force] on each body at its origin, world axes
+  // ModelData::input_count: in place of the laws that inputs come from, where they are numbers
+  const T *inputs = nullptr;
+  const T *prescribed = nullptr; // nv: accelerations of given degrees of freedom, in place of those that drives demand
+  // nv, of SIMD batches: joint forces of a control, which actuators deliver; single states have them from the callbacks
+  const T *control = nullptr;
 };
 
-// Degrees of freedom whose motion is prescribed: marks of tree joints (nv) and of cut joints (ModelData::cut_nv); empty: none.
+// Degrees of degree of freedom whose motion is prescribed: marks of tree joints (nv) and of cut joints
+// (ModelData::cut_nv); empty: none.
 struct PrescribedDofs {
   std::vector<unsigned char> acceleration, velocity, position; // by drives and locks
   std::vector<unsigned char> cut_velocity;                     // by locks

@@ -11,11 +11,12 @@ std::size_t lay_out(const ModelData &m, std::byte *base, LoadWorkspace &work) {
   return arena.used;
 }
 
-void connection_loads(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, LoadWorkspace &work, const SystemState<double> &s,
-                      const double *a) {
+void connection_loads(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, LoadWorkspace &work,
+                      const SystemState<double> &s, const double *a) {
   for (int i = 0; i < m.nc; ++i)
     work.lambda[i] = system.lambda[i];
-  motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, a, work.lambda, static_cast<double *>(nullptr));
+  motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, a, work.lambda,
+                   static_cast<double *>(nullptr));
   joint_loads(m, system.loops.ws, work.loads);
   loop_constraint_loads(m, c, system, work.lambda, work.loads + 6 * std::ptrdiff_t(m.users));
   if (find_self_stress(m, c, system, work.shares))

@@ -6,9 +6,10 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// position, speed and acceleration of a driven coordinate, or residual and rates of a driven row; only from the drive's
-// level on
-template <class T> inline LawValue<T> drive_demand(const ModelData &m, const DriveData &drive, const T &t, const double *hosted) {
+// position, velocity and acceleration of a driven coordinate, or residual and rates of a driven row; only from the
+// drive's level on
+template <class T>
+inline LawValue<T> drive_demand(const ModelData &m, const DriveData &drive, const T &t, const double *hosted) {
   const LawValue<T> law = law_at(m, drive.law, t, hosted);
   const T nothing(0.0);
   if (drive.level == 1)
@@ -23,9 +24,7 @@ template <class T> inline LawValue<T> drive_demand(const ModelData &m, const Dri
 }
 
 // quaternion (w, x, y, z) and its first two rates
-template <class T> struct Turning {
-  T p[4], rate[4], second[4];
-};
+template <class T> struct Turning { T p[4], rate[4], second[4]; };
 
 template <class T> inline void multiply_quaternions(const T *a, const T *b, double factor, T *sum) {
   sum[0] = sum[0] + factor * (a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]);
@@ -62,26 +61,27 @@ template <class T> inline Turning<T> after(const Turning<T> &a, const Turning<T>
   return e;
 }
 
-// Coordinates, speeds and accelerations of a hinge whose attitude, and place, laws prescribe: with p a quaternion of any
-// length, and place c in axes of the first marker,
+// Coordinates, velocities and accelerations of a joint whose attitude, and place, laws prescribe: with p a quaternion
+// of any length, and place c in axes of the first marker,
 //
 //     omega = 2 Im(p* p') / |p|^2     omega' = 2 Im(p* p'') / |p|^2 - 2 (p . p') / |p|^2 omega                          (1)
 //     u = C^T c'                      u' = C^T c'' - omega x u                                                          (2)
-template <class T> struct DrivenJoint {
-  T q[7], v[6], a[6];
-};
-template <class T> inline DrivenJoint<T> driven_joint(const ModelData &m, const DriveData &drive, const T &t, const double *hosted) {
+template <class T> struct DrivenJoint { T q[7], v[6], a[6]; };
+template <class T>
+inline DrivenJoint<T> driven_joint(const ModelData &m, const DriveData &drive, const T &t, const double *hosted) {
   const auto law = [&](int k) { return law_at(m, drive.law + k, t, hosted); };
   Turning<T> e;
   if (drive.turns == 3) {
-    e = after(after(turning_about(drive.axes[0], law(0)), turning_about(drive.axes[1], law(1))), turning_about(drive.axes[2], law(2)));
+    e = after(after(turning_about(drive.axes[0], law(0)), turning_about(drive.axes[1], law(1))),
+              turning_about(drive.axes[2], law(2)));
   } else {
     for (int k = 0; k < 4; ++k) {
       const LawValue<T> part = law(k);
       e.p[k] = part.value, e.rate[k] = part.rate, e.second[k] = part.second;
     }
   }
-  const T square = e.p[0] * e.p[0] + e.p[1] * e.p[1] + e.p[2] * e.p[2] + e.p[3] * e.p[3], inverse = 1.0 / square, length = root(inverse);
+  const T square = e.p[0] * e.p[0] + e.p[1] * e.p[1] + e.p[2] * e.p[2] + e.p[3] * e.p[3], inverse = 1.0 / square,
+          length = root(inverse);
   const T growth = 2.0 * inverse * (e.p[0] * e.rate[0] + e.p[1] * e.rate[1] + e.p[2] * e.rate[2] + e.p[3] * e.rate[3]);
   const T conjugate[4] = {e.p[0], -e.p[1], -e.p[2], -e.p[3]};
   T turn[4], bend[4];
@@ -108,7 +108,7 @@ template <class T> inline DrivenJoint<T> driven_joint(const ModelData &m, const 
   return joint;
 }
 
-// positions and speeds of driven hinges, as their laws have them; null where not wanted
+// positions and velocities of driven joints, as their laws have them; null where not wanted
 template <class T> inline void impose_drives(const ModelData &m, const T &t, const double *hosted, T *q, T *v) {
   for (int k = 0; k < m.drive_count; ++k) {
     const DriveData &drive = m.drives[k];
@@ -130,8 +130,9 @@ template <class T> inline void impose_drives(const ModelData &m, const T &t, con
   }
 }
 
-// accelerations of driven hinges; zero where a freedom is locked
-template <class T> inline void prescribe(const ModelData &m, const unsigned char *given, const T &t, const double *hosted, T *a) {
+// accelerations of driven joints; zero where a degree of freedom is locked
+template <class T>
+inline void prescribe(const ModelData &m, const unsigned char *given, const T &t, const double *hosted, T *a) {
   for (int f = 0; given && f < m.nv; ++f)
     if (given[f])
       a[f] = T(0.0);

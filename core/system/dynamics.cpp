@@ -32,14 +32,18 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Syst
   return arena.used;
 }
 
-bool evaluate_callbacks(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, const SystemState<double> &s) {
+bool evaluate_callbacks(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work,
+                        const SystemState<double> &s) {
   const bool pushed = c.callbacks && c.callbacks->gives_forces;
   for (int f = 0; !pushed && f < m.nv; ++f)
     work.efforts[f] = 0.0;
-  if (c.callbacks && !c.callbacks->evaluate(c.callbacks->self, s.t, s.q, s.v, s.x, work.hosted, work.efforts, work.loads))
+  if (c.callbacks &&
+      !c.callbacks->evaluate(c.callbacks->self, s.t, s.q, s.v, s.x, work.hosted, work.efforts, work.loads))
     return false;
   if (c.sampled_forces) {
-    const std::ptrdiff_t row = std::upper_bound(c.sampled_forces->times, c.sampled_forces->times + c.sampled_forces->count, s.t) - c.sampled_forces->times - 1;
+    const std::ptrdiff_t row =
+        std::upper_bound(c.sampled_forces->times, c.sampled_forces->times + c.sampled_forces->count, s.t) -
+        c.sampled_forces->times - 1;
     for (int f = 0; row >= 0 && f < m.nv; ++f)
       work.efforts[f] += c.sampled_forces->tau[row * m.nv + f];
   }
@@ -51,9 +55,8 @@ bool evaluate_callbacks(const ModelData &m, const Conditions &c, SystemWorkspace
 }
 
 // loads from outside and from elements; efforts of elements join those from outside in tau
-template <class T>
-static void apply_loads(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const EvaluationContext<T> &at, const SystemState<T> &s,
-                        bool in_world) {
+template <class T> static void apply_loads(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work,
+                                           const EvaluationContext<T> &at, const SystemState<T> &s, bool in_world) {
   Workspace<T> &ws = work.loops.ws;
   if constexpr (std::is_same_v<T, double>) {
     if (c.callbacks && c.callbacks->gives_forces)
@@ -80,7 +83,8 @@ static void apply_loads(const ModelData &m, const Conditions &c, SystemWorkspace
 }
 
 // Baumgarte 1972: gamma += 2 alpha (P v - rate) + beta^2 (phi - target); phi in rhs
-template <class T> static void stabilize(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const T *v) {
+template <class T>
+static void stabilize(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const T *v) {
   LoopWorkspace<T> &loops = work.loops;
   for (int i = 0; i < m.nc; ++i)
     loops.rhs[i] = loops.rhs[i] - work.targets[i];
@@ -91,7 +95,8 @@ template <class T> static void stabilize(const ModelData &m, const Conditions &c
       const int row = constraint.row + j;
       T rate = loops.drift[row] - work.targets[m.nc + row];
       for (int s = 0; s < constraint.supports; ++s)
-        rate = rate + loops.values[constraint.values + j * constraint.supports + s] * v[m.support[constraint.support + s]];
+        rate =
+            rate + loops.values[constraint.values + j * constraint.supports + s] * v[m.support[constraint.support + s]];
       loops.gamma[row] = loops.gamma[row] + c.stabilization[0] * rate;
       if (m.holonomic[row])
         loops.gamma[row] = loops.gamma[row] + c.stabilization[1] * loops.rhs[row];
@@ -100,21 +105,29 @@ template <class T> static void stabilize(const ModelData &m, const Conditions &c
 }
 
 // rows at the state: values, leverage, opening, and P' v less what drives demand in gamma
-template <class T> static void evaluate_rows(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const SystemState<T> &s) {
+template <class T>
+static void evaluate_rows(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const SystemState<T> &s) {
   LoopWorkspace<T> &loops = work.loops;
   const bool stabilized = c.stabilization[0] != 0.0 || c.stabilization[1] != 0.0;
   loops.ws.t = s.t;
   set_targets(m, s.t, work.hosted, work.targets);
   evaluate_loop_constraints<T>(m, loops.ws, s.q, s.v,
-                     {.residual = stabilized ? loops.rhs : nullptr, .bias = loops.gamma, .values = loops.values, .leverage = loops.leverage,
-                      .drift = stabilized ? loops.drift : nullptr, .opening = &loops.opening, .active = c.constraint_active, .held = c.cut_velocity_locked});
+                               {.residual = stabilized ? loops.rhs : nullptr,
+                                .bias = loops.gamma,
+                                .values = loops.values,
+                                .leverage = loops.leverage,
+                                .drift = stabilized ? loops.drift : nullptr,
+                                .opening = &loops.opening,
+                                .active = c.constraint_active,
+                                .held = c.cut_velocity_locked});
   for (int i = 0; i < m.nc; ++i)
-    loops.gamma[i] = loops.gamma[i] - work.targets[2 * m.nc + i]; // P a + gamma is what the law says, not zero
+    loops.gamma[i] = loops.gamma[i] - work.targets[2 * m.nc + i]; // P a + gamma is the value of the law, not zero
   if (stabilized)
     stabilize(m, c, work, s.v);
 }
 
-template <class T> unsigned solve_accelerations(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const SystemState<T> &s, T *a, T *dx) {
+template <class T> unsigned solve_accelerations(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work,
+                                                const SystemState<T> &s, T *a, T *dx) {
   Workspace<T> &ws = work.loops.ws;
   prescribe(m, c.acceleration_prescribed, s.t, work.hosted, a);
   for (int f = 0; s.prescribed && c.acceleration_prescribed && f < m.nv; ++f)
@@ -128,18 +141,21 @@ template <class T> unsigned solve_accelerations(const ModelData &m, const Condit
   return m.nc ? solve_multipliers(m, work.loops, c.acceleration_prescribed, a, work.lambda) : 0u;
 }
 
-void evaluate_switching_functions(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, const SystemState<double> &s) {
+void evaluate_switching_functions(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work,
+                                  const SystemState<double> &s) {
   work.loops.ws.t = s.t;
   start_forward(m, work.loops.ws, s.q, s.v, false);
   apply_loads(m, c, work, evaluation_context(c, work, s, static_cast<double *>(nullptr)), s, false);
 }
 
-static DALEMBERT_INLINE bool holds(const Conditions &c, int constraint) { return !c.constraint_active || c.constraint_active[constraint]; }
+static DALEMBERT_INLINE bool holds(const Conditions &c, int constraint) {
+  return !c.constraint_active || c.constraint_active[constraint];
+}
 
-// couplings act at hinges: what they give need not be supplied
-template <class T>
-static void take_couplings(const ModelData &m, const Conditions &c, Workspace<T> &ws, const SystemState<T> &s, const T *a, const T *lambda, T *passed,
-                           T *seconds) {
+// couplings act at joints: what they give need not be supplied
+template <class T> static void take_couplings(const ModelData &m, const Conditions &c, Workspace<T> &ws,
+                                              const SystemState<T> &s, const T *a, const T *lambda, T *passed,
+                                              T *seconds) {
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     const LoopConstraintData &constraint = m.loop_constraints[k];
     if (constraint.form != LoopConstraintForm::coupling || !holds(c, k))
@@ -158,7 +174,8 @@ static void take_couplings(const ModelData &m, const Conditions &c, Workspace<T>
   }
 }
 
-template <class T> Load<T> loop_constraint_load(const ModelData &m, Workspace<T> &ws, const LoopConstraintData &constraint, const T *lambda, T *seconds) {
+template <class T> Load<T> loop_constraint_load(const ModelData &m, Workspace<T> &ws,
+                                                const LoopConstraintData &constraint, const T *lambda, T *seconds) {
   const LoopConstraintPose<T> place = loop_constraint_pose(m, ws, constraint);
   LoopConstraintRows<T> rows;
   rows.moving = seconds != nullptr;
@@ -177,9 +194,9 @@ template <class T> Load<T> loop_constraint_load(const ModelData &m, Workspace<T>
   return {mul(place.A.R, load.n), mul(place.A.R, load.f)};
 }
 
-// what the rows of chords do to bodies, for known multipliers; on the way second rates of the rows
-template <class T>
-static void apply_constraint_loads(const ModelData &m, const Conditions &c, Workspace<T> &ws, const T *lambda, T *seconds) {
+// what the rows of loop constraints do to bodies, for known multipliers; on the way second rates of the rows
+template <class T> static void apply_constraint_loads(const ModelData &m, const Conditions &c, Workspace<T> &ws,
+                                                      const T *lambda, T *seconds) {
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     const LoopConstraintData &constraint = m.loop_constraints[k];
     if (constraint.form == LoopConstraintForm::coupling || !holds(c, k)) { // of couplings see take_couplings
@@ -194,14 +211,15 @@ static void apply_constraint_loads(const ModelData &m, const Conditions &c, Work
     };
     table_entry<T>(m, constraint, [&](const auto &numbers) {
       const Vec3<T> p_B = lift<T>(as_vec(numbers.p_FB));
-      apply_force_pair(ws, constraint.body_a, constraint.body_b, p_B, point_in_world(ws, constraint.body_b, p_B), load.n, load.f, apply_force);
+      apply_force_pair(ws, constraint.body_a, constraint.body_b, p_B, point_in_world(ws, constraint.body_b, p_B),
+                       load.n, load.f, apply_force);
     });
   }
 }
 
-template <class T>
-void motion_residuals(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const EvaluationContext<T> &at, const SystemState<T> &s, const T *a,
-             const T *lambda, T *seconds, bool in_world) {
+template <class T> void motion_residuals(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work,
+                                         const EvaluationContext<T> &at, const SystemState<T> &s, const T *a,
+                                         const T *lambda, T *seconds, bool in_world) {
   Workspace<T> &ws = work.loops.ws;
   ws.t = s.t;
   ws.held = c.cut_velocity_locked;
@@ -217,7 +235,8 @@ void motion_residuals(const ModelData &m, const Conditions &c, SystemWorkspace<T
   take_couplings(m, c, ws, s, a, lambda, work.passed, seconds);
 }
 
-template <class T> void loop_constraint_loads(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const T *lambda, T *out) {
+template <class T>
+void loop_constraint_loads(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const T *lambda, T *out) {
   Workspace<T> &ws = work.loops.ws;
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     const LoopConstraintData &constraint = m.loop_constraints[k];
@@ -250,18 +269,27 @@ template <class T> void loop_constraint_loads(const ModelData &m, const Conditio
 
 template std::size_t lay_out(const ModelData &, std::byte *, SystemWorkspace<double> &);
 template std::size_t lay_out(const ModelData &, std::byte *, SystemWorkspace<Pack> &);
-template unsigned solve_accelerations(const ModelData &, const Conditions &, SystemWorkspace<double> &, const SystemState<double> &, double *, double *);
-template unsigned solve_accelerations(const ModelData &, const Conditions &, SystemWorkspace<Pack> &, const SystemState<Pack> &, Pack *, Pack *);
-template void motion_residuals(const ModelData &, const Conditions &, SystemWorkspace<double> &, const EvaluationContext<double> &, const SystemState<double> &,
-                      const double *, const double *, double *, bool);
-template void motion_residuals(const ModelData &, const Conditions &, SystemWorkspace<Pack> &, const EvaluationContext<Pack> &, const SystemState<Pack> &, const Pack *,
-                      const Pack *, Pack *, bool);
+template unsigned solve_accelerations(const ModelData &, const Conditions &, SystemWorkspace<double> &,
+                                      const SystemState<double> &, double *, double *);
+template unsigned solve_accelerations(const ModelData &, const Conditions &, SystemWorkspace<Pack> &,
+                                      const SystemState<Pack> &, Pack *, Pack *);
+template void motion_residuals(const ModelData &, const Conditions &, SystemWorkspace<double> &,
+                               const EvaluationContext<double> &, const SystemState<double> &, const double *,
+                               const double *, double *, bool);
+template void motion_residuals(const ModelData &, const Conditions &, SystemWorkspace<Pack> &,
+                               const EvaluationContext<Pack> &, const SystemState<Pack> &, const Pack *, const Pack *,
+                               Pack *, bool);
 template std::size_t lay_out(const ModelData &, std::byte *, SystemWorkspace<Dual> &);
-template void motion_residuals(const ModelData &, const Conditions &, SystemWorkspace<Dual> &, const EvaluationContext<Dual> &, const SystemState<Dual> &, const Dual *,
-                      const Dual *, Dual *, bool);
-template Load<Dual> loop_constraint_load(const ModelData &, Workspace<Dual> &, const LoopConstraintData &, const Dual *, Dual *);
-template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Dual> &, const Dual *, Dual *);
-template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<double> &, const double *, double *);
-template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Pack> &, const Pack *, Pack *);
+template void motion_residuals(const ModelData &, const Conditions &, SystemWorkspace<Dual> &,
+                               const EvaluationContext<Dual> &, const SystemState<Dual> &, const Dual *, const Dual *,
+                               Dual *, bool);
+template Load<Dual> loop_constraint_load(const ModelData &, Workspace<Dual> &, const LoopConstraintData &, const Dual *,
+                                         Dual *);
+template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Dual> &, const Dual *,
+                                    Dual *);
+template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<double> &, const double *,
+                                    double *);
+template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Pack> &, const Pack *,
+                                    Pack *);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -7,8 +7,9 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// loads that elements take in the motion, into room.system.feedback
-static void settle_feedback(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s, const double *a) {
+// loads that elements take in the motion, into work.system.feedback
+static void settle_feedback(const ModelData &m, const Conditions &c, MotionWorkspace &work,
+                            const SystemState<double> &s, const double *a) {
   constexpr int max_rounds = 200;
   constexpr double precise = 1e-14;
   double *z = work.system.feedback, *found = work.feedback.found;
@@ -27,24 +28,28 @@ static void settle_feedback(const ModelData &m, const Conditions &c, MotionWorks
     z[k] = std::numeric_limits<double>::quiet_NaN();
 }
 
-// everything that acts in the motion, into room.system
-static bool balance_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion) {
+// everything that acts in the motion, into work.system
+static bool balance_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work,
+                           const PrescribedMotion &motion) {
   SystemWorkspace<double> &system = work.system;
   SystemState<double> s = motion.s;
   s.prescribed = nullptr;
   if (!evaluate_callbacks(m, c, system, s))
     return false;
-  if (m.feedback_count && !dynamics(m, c, work, s, system.passed, system.unused)) // rows and their factors, and where to begin
+  // rows and their factors, and where to begin
+  if (m.feedback_count && !dynamics(m, c, work, s, system.passed, system.unused))
     return false;
   for (int i = 0; i < m.nc; ++i)
     system.lambda[i] = motion.lambda ? motion.lambda[i] : 0.0;
   if (m.feedback_count)
     settle_feedback(m, c, work, s, motion.a);
-  motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, motion.a, system.lambda, static_cast<double *>(nullptr));
+  motion_residuals(m, c, system, evaluation_context(c, system, s, system.unused), s, motion.a, system.lambda,
+                   static_cast<double *>(nullptr));
   return true;
 }
 
-bool required_forces(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion, double *tau) {
+bool required_forces(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion,
+                     double *tau) {
   if (!balance_motion(m, c, work, motion))
     return false;
   for (int f = 0; f < m.nv; ++f)
@@ -52,7 +57,8 @@ bool required_forces(const ModelData &m, const Conditions &c, MotionWorkspace &w
   return true;
 }
 
-bool loads_of_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion, double *loads) {
+bool loads_of_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion,
+                     double *loads) {
   if (!balance_motion(m, c, work, motion))
     return false;
   joint_loads(m, work.system.loops.ws, loads);
@@ -61,9 +67,10 @@ bool loads_of_motion(const ModelData &m, const Conditions &c, MotionWorkspace &w
 }
 
 // by differences: elements take loads that the motion passes on, or laws that are evaluated outside look at it
-static bool by_differences(const ModelData &m, const Conditions &c, MotionWorkspace &work, DerivativesWorkspace &derivatives, const PrescribedMotion &motion,
-                           double *const by[3]) {
-  double *shifted = derivatives.shifted, *direction = shifted + m.nq, *found[2] = {derivatives.above, derivatives.below};
+static bool by_differences(const ModelData &m, const Conditions &c, MotionWorkspace &work,
+                           DerivativesWorkspace &derivatives, const PrescribedMotion &motion, double *const by[3]) {
+  double *shifted = derivatives.shifted, *direction = shifted + m.nq,
+         *found[2] = {derivatives.above, derivatives.below};
   const double *here[3] = {motion.s.q, motion.s.v, motion.a};
   for (int kind = 0; kind < 3; ++kind)
     for (int f = 0; f < m.nv; ++f) {
@@ -86,8 +93,8 @@ static bool by_differences(const ModelData &m, const Conditions &c, MotionWorksp
   return true;
 }
 
-bool d_supplied(const ModelData &m, const Conditions &c, MotionWorkspace &work, DerivativesWorkspace &derivatives, const PrescribedMotion &motion,
-                double *const by[3]) {
+bool d_supplied(const ModelData &m, const Conditions &c, MotionWorkspace &work, DerivativesWorkspace &derivatives,
+                const PrescribedMotion &motion, double *const by[3]) {
   if (m.feedback_count || (c.callbacks && c.callbacks->depends_on_state))
     return by_differences(m, c, work, derivatives, motion, by);
   SystemWorkspace<double> &system = work.system;

@@ -1,4 +1,4 @@
-// What a given motion needs: hinge forces beside those of elements, and the loads that connections pass on in it.
+// What a given motion needs: joint forces beside those of elements, and the loads that connections pass on in it.
 //
 // Where elements take loads z that connections transmit, these follow from the motion and from the elements themselves,
 // z = T(z); they are found by going round, and are not finite where that does not settle.
@@ -8,18 +8,20 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// accelerations a (nv) and multipliers lambda (nc; null: zero) are given; s.prescribed counts for nothing. All return false
-// if what is evaluated outside has failed.
+// accelerations a (nv) and multipliers lambda (nc; null: zero) are given; s.prescribed counts for nothing. All return
+// false if what is evaluated outside has failed.
 struct PrescribedMotion {
   SystemState<double> s;
   const double *a, *lambda;
 };
 
-bool required_forces(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion, double *tau);
+bool required_forces(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion,
+                     double *tau);
 // of all connections, 6 each
-bool loads_of_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion, double *loads);
-// derivatives of tau by positions, speeds and accelerations, nv x nv each; for open systems
-bool d_supplied(const ModelData &m, const Conditions &c, MotionWorkspace &work, DerivativesWorkspace &derivatives, const PrescribedMotion &motion,
-                double *const by[3]);
+bool loads_of_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion,
+                     double *loads);
+// derivatives of tau by positions, velocities and accelerations, nv x nv each; for open systems
+bool d_supplied(const ModelData &m, const Conditions &c, MotionWorkspace &work, DerivativesWorkspace &derivatives,
+                const PrescribedMotion &motion, double *const by[3]);
 
 } // namespace dalembert::DALEMBERT_ISA

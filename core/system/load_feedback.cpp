@@ -28,7 +28,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, MotionWorkspace &work, 
   return arena.used;
 }
 
-void transmitted_loads(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s, const double *a, double *z) {
+void transmitted_loads(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s,
+                       const double *a, double *z) {
   connection_loads(m, c, work.system, work.loads, s, a);
   use_load_feedback(m, work.system.loops.ws, work.loads.loads, z);
 }
@@ -86,23 +87,26 @@ static bool solve_feedback(LoadEquation &equation) {
   constexpr int max_rounds = 40, fresh = 8;
   constexpr double precise = 1e-13, near = 1e-10, far = 1e8;
   const int n = m.feedback_count;
-  double *z = equation.work.system.feedback, *found = work.found, *r = work.residual, *step = work.step, *J = work.broyden;
+  double *z = equation.work.system.feedback, *found = work.found, *r = work.residual, *step = work.step,
+         *J = work.broyden;
   for (int k = 0; k < n; ++k)
     z[k] = 0.0;
   equation.look();
   for (int k = 0; k < n; ++k)
     z[k] = found[k];
   equation.look();
-  const double usual = size_of(z, n) > size_of(found, n) ? size_of(z, n) : size_of(found, n); // without the forces, and with them
+  // without the forces, and with them
+  const double usual = size_of(z, n) > size_of(found, n) ? size_of(z, n) : size_of(found, n);
   double reach = 0.0, last = std::numeric_limits<double>::infinity(), before = size_of(z, n);
-  int fresh_at = 0; // the round in which a Jacobian is due
+  int fresh_at = 0;    // the round in which a Jacobian is due
   bool follows = true; // found loads follow so little that taking them leads on
   for (int round = 0; round < max_rounds; ++round) {
     const double open = size_of(r, n);
     reach = size_of(z, n) > reach ? size_of(z, n) : reach;
     if (open <= precise * reach || open == 0.0)
       return true;
-    if (open <= near * reach && open > 0.5 * last) // loads of flexible bodies are differences of large ones, and as rough
+    // loads of flexible bodies are differences of large ones, and as rough
+    if (open <= near * reach && open > 0.5 * last)
       return true;
     last = open;
     const double ratio = open / before;
@@ -143,8 +147,9 @@ static bool solve_feedback(LoadEquation &equation) {
   return false;
 }
 
-// for the branches that stand in the room
-static void answer_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s, double *a, double *dx) {
+// for the branches that stand in the workspace
+static void answer_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s,
+                          double *a, double *dx) {
   if (!m.feedback_count) {
     solve_accelerations(m, c, work.system, s, a, dx);
     return;
@@ -155,7 +160,8 @@ static void answer_motion(const ModelData &m, const Conditions &c, MotionWorkspa
       a[f] = std::numeric_limits<double>::quiet_NaN();
 }
 
-bool dynamics(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s, double *a, double *dx) {
+bool dynamics(const ModelData &m, const Conditions &c, MotionWorkspace &work, const SystemState<double> &s, double *a,
+              double *dx) {
   work.system.sliding = false;
   if (!evaluate_callbacks(m, c, work.system, s))
     return false;

@@ -17,15 +17,20 @@ static double largest(const double *x, int n) {
 // contradict them.
 constexpr double contradicting = 1e-6;
 
-bool project_positions(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, double *q, double *change, std::int64_t &rounds) {
+bool project_positions(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, double *q,
+                       double *change, std::int64_t &rounds) {
   LoopWorkspace<double> &loops = work.loops;
   constexpr int max_rounds = 12;
   constexpr double settled = 1e-9; // the next change would be of the order of its square
   double before = 1e300;
   for (int round = 0; round < max_rounds; ++round) {
     evaluate_loop_constraints<double>(m, loops.ws, q, nullptr,
-                            {.residual = loops.rhs, .values = loops.values, .leverage = loops.leverage, .opening = &loops.opening,
-                             .active = c.constraint_active, .held = c.cut_velocity_locked});
+                                      {.residual = loops.rhs,
+                                       .values = loops.values,
+                                       .leverage = loops.leverage,
+                                       .opening = &loops.opening,
+                                       .active = c.constraint_active,
+                                       .held = c.cut_velocity_locked});
     double open = 0.0, widest = 0.0;
     for (int i = 0; i < m.nc; ++i) {
       const bool bound = m.holonomic[i] && !(c.constraint_active && loops.leverage[i] == 0.0);
@@ -55,9 +60,9 @@ bool project_positions(const ModelData &m, const Conditions &c, SystemWorkspace<
   return false;
 }
 
-// Speeds v by the least change that gives the rows their rates: what drives demand, or none at all.
-template <class T>
-static void correct_speeds(const ModelData &m, SystemWorkspace<T> &work, const Factored &factored, bool driven, T *v, T *change) {
+// Velocities v by the least change that gives the rows their rates: what drives demand, or none at all.
+template <class T> static void correct_speeds(const ModelData &m, SystemWorkspace<T> &work, const Factored &factored,
+                                              bool driven, T *v, T *change) {
   LoopWorkspace<T> &loops = work.loops;
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     const LoopConstraintData &constraint = m.loop_constraints[k];
@@ -65,7 +70,8 @@ static void correct_speeds(const ModelData &m, SystemWorkspace<T> &work, const F
       const int row = constraint.row + j;
       T rate = driven ? work.targets[m.nc + row] - loops.drift[row] : T(0.0);
       for (int s = 0; s < constraint.supports; ++s)
-        rate = rate - loops.values[constraint.values + j * constraint.supports + s] * v[m.support[constraint.support + s]];
+        rate =
+            rate - loops.values[constraint.values + j * constraint.supports + s] * v[m.support[constraint.support + s]];
       loops.rhs[row] = rate;
     }
   }
@@ -76,22 +82,30 @@ static void correct_speeds(const ModelData &m, SystemWorkspace<T> &work, const F
     v[f] = v[f] + change[f];
 }
 
-void project_velocities(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, const double *q, double *v, double *change,
-                    const unsigned char *held) {
+void project_velocities(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, const double *q,
+                        double *v, double *change, const unsigned char *held) {
   LoopWorkspace<double> &loops = work.loops;
-  evaluate_loop_constraints<double>(
-      m, loops.ws, q, nullptr,
-      {.values = loops.values, .leverage = loops.leverage, .drift = loops.drift, .opening = &loops.opening, .active = c.constraint_active, .held = c.cut_velocity_locked});
+  evaluate_loop_constraints<double>(m, loops.ws, q, nullptr,
+                                    {.values = loops.values,
+                                     .leverage = loops.leverage,
+                                     .drift = loops.drift,
+                                     .opening = &loops.opening,
+                                     .active = c.constraint_active,
+                                     .held = c.cut_velocity_locked});
   const Factored factored = factor_loops(m, loops, q, held);
   for (int round = 0; round < 2; ++round)
     correct_speeds(m, work, factored, true, v, change);
 }
 
-void project_velocity_changes(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, const double *q, double *velocities, double *change,
-                   const unsigned char *held) {
+void project_velocity_changes(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work, const double *q,
+                              double *velocities, double *change, const unsigned char *held) {
   LoopWorkspace<double> &loops = work.loops;
   evaluate_loop_constraints<double>(m, loops.ws, q, nullptr,
-                          {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = c.constraint_active, .held = c.cut_velocity_locked});
+                                    {.values = loops.values,
+                                     .leverage = loops.leverage,
+                                     .opening = &loops.opening,
+                                     .active = c.constraint_active,
+                                     .held = c.cut_velocity_locked});
   const Factored factored = factor_loops(m, loops, q, held);
   correct_speeds(m, work, factored, false, velocities, change);
 }
@@ -99,15 +113,20 @@ void project_velocity_changes(const ModelData &m, const Conditions &c, SystemWor
 // ---- packs
 
 // Positions: a lane that has settled is left as it is while others go on.
-static unsigned project_lane_positions(const ModelData &m, const Conditions &c, SystemWorkspace<Pack> &work, Pack *q, Pack *change) {
+static unsigned project_lane_positions(const ModelData &m, const Conditions &c, SystemWorkspace<Pack> &work, Pack *q,
+                                       Pack *change) {
   LoopWorkspace<Pack> &loops = work.loops;
   constexpr int max_rounds = 8;
   constexpr double settled = 1e-9;
   unsigned done = 0, alone = 0;
   for (int round = 0; round < max_rounds; ++round) {
     evaluate_loop_constraints<Pack>(m, loops.ws, q, nullptr,
-                          {.residual = loops.rhs, .values = loops.values, .leverage = loops.leverage, .opening = &loops.opening,
-                           .active = c.constraint_active, .held = c.cut_velocity_locked});
+                                    {.residual = loops.rhs,
+                                     .values = loops.values,
+                                     .leverage = loops.leverage,
+                                     .opening = &loops.opening,
+                                     .active = c.constraint_active,
+                                     .held = c.cut_velocity_locked});
     Pack open(0.0), widest(0.0);
     for (int i = 0; i < m.nc; ++i)
       loops.rhs[i] = m.holonomic[i] ? work.targets[i] - loops.rhs[i] : Pack(0.0);
@@ -140,12 +159,17 @@ static unsigned project_lane_positions(const ModelData &m, const Conditions &c, 
   return every_lane & ~done;
 }
 
-unsigned project_simd(const ModelData &m, const Conditions &c, SystemWorkspace<Pack> &work, Pack *q, Pack *v, Pack *change) {
+unsigned project_simd(const ModelData &m, const Conditions &c, SystemWorkspace<Pack> &work, Pack *q, Pack *v,
+                      Pack *change) {
   LoopWorkspace<Pack> &loops = work.loops;
   unsigned alone = project_lane_positions(m, c, work, q, change);
-  evaluate_loop_constraints<Pack>(
-      m, loops.ws, q, nullptr,
-      {.values = loops.values, .leverage = loops.leverage, .drift = loops.drift, .opening = &loops.opening, .active = c.constraint_active, .held = c.cut_velocity_locked});
+  evaluate_loop_constraints<Pack>(m, loops.ws, q, nullptr,
+                                  {.values = loops.values,
+                                   .leverage = loops.leverage,
+                                   .drift = loops.drift,
+                                   .opening = &loops.opening,
+                                   .active = c.constraint_active,
+                                   .held = c.cut_velocity_locked});
   const Factored factored = factor_loops(m, loops, q, c.velocity_prescribed);
   alone |= factored.alone;
   for (int round = 0; round < 2; ++round)

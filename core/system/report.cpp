@@ -1,7 +1,7 @@
 #include "system/report.hpp"
 #include "system/drives.hpp"
-#include "tree/kinematics.hpp"
 #include "tree/joint_maps.hpp"
+#include "tree/kinematics.hpp"
 #include "tree/outputs.hpp"
 #include <cstring>
 #include <initializer_list>
@@ -27,11 +27,17 @@ static void copy(const double *from, int count, double *to) {
 }
 
 // by how much rows and their rates are missed
-static void put_rows(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, const SystemState<double> &s, const Report &out) {
+static void put_rows(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system,
+                     const SystemState<double> &s, const Report &out) {
   LoopWorkspace<double> &loops = system.loops;
   loops.ws.t = s.t;
   set_targets(m, s.t, system.hosted, system.targets);
-  evaluate_loop_constraints<double>(m, loops.ws, s.q, nullptr, {.residual = loops.rhs, .values = loops.values, .drift = loops.drift, .active = c.constraint_active, .held = c.cut_velocity_locked});
+  evaluate_loop_constraints<double>(m, loops.ws, s.q, nullptr,
+                                    {.residual = loops.rhs,
+                                     .values = loops.values,
+                                     .drift = loops.drift,
+                                     .active = c.constraint_active,
+                                     .held = c.cut_velocity_locked});
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     const LoopConstraintData &constraint = m.loop_constraints[k];
     const bool holds = !c.constraint_active || c.constraint_active[k];
@@ -51,12 +57,14 @@ static void put_rows(const ModelData &m, const Conditions &c, SystemWorkspace<do
 }
 
 // rates that rows have by themselves or by drives, into drift; whether there are any
-static bool rows_move(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, const SystemState<double> &s) {
+static bool rows_move(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system,
+                      const SystemState<double> &s) {
   double *drift = system.loops.drift;
   bool any = false;
   system.loops.ws.t = s.t;
   set_targets(m, s.t, system.hosted, system.targets);
-  evaluate_loop_constraints<double>(m, system.loops.ws, s.q, nullptr, {.drift = drift, .active = c.constraint_active, .held = c.cut_velocity_locked});
+  evaluate_loop_constraints<double>(m, system.loops.ws, s.q, nullptr,
+                                    {.drift = drift, .active = c.constraint_active, .held = c.cut_velocity_locked});
   for (int i = 0; i < m.nc; ++i) {
     drift[i] = system.targets[m.nc + i] - drift[i];
     any = any || drift[i] != 0.0;
@@ -64,15 +72,19 @@ static bool rows_move(const ModelData &m, const Conditions &c, SystemWorkspace<d
   return any;
 }
 
-// power that comes from outside: of drives, locks, hinge forces, loads, and rows that move by themselves or are driven
-static double outside_power(const ModelData &m, const Conditions &c, ReportWorkspace &work, const SystemState<double> &s) {
+// power that comes from outside: of drives, locks, joint forces, loads, and rows that move by themselves or are driven
+static double outside_power(const ModelData &m, const Conditions &c, ReportWorkspace &work,
+                            const SystemState<double> &s) {
   SystemWorkspace<double> &system = work.motion.system;
   Workspace<double> &ws = system.loops.ws;
   double power = 0.0;
   for (int f = 0; f < m.nv; ++f)
-    power += (c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] - work.applied[f] : system.efforts[f]) * s.v[f];
+    power += (c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] - work.applied[f]
+                                                                        : system.efforts[f]) *
+             s.v[f];
   for (int k = 0; k < m.actuator_count; ++k) // what actuators could not give
-    if (const int f = m.ports[m.actuators[k].port].dof; f >= 0 && !(c.acceleration_prescribed && c.acceleration_prescribed[f]))
+    if (const int f = m.ports[m.actuators[k].port].dof;
+        f >= 0 && !(c.acceleration_prescribed && c.acceleration_prescribed[f]))
       power -= (1.0 - delivered_fraction(m.actuators[k], system.asked[k])) * system.control[f] * s.v[f];
   const double *pushed = c.callbacks && c.callbacks->gives_forces ? system.loads : nullptr;
   for (const double *loads : {pushed, s.loads})
@@ -100,10 +112,13 @@ struct ReportRequirements {
 
   ReportRequirements(const ModelData &m, const Conditions &c, const Report &out) {
     const ElementRecords &e = out.elements;
-    elements = e.measures || e.rates || e.forces || e.energies || e.losses || e.gains || e.loads || e.taken || e.ends || out.signals || out.asked || out.applied || out.cut_effort ||
-               out.energy;
-    passes = out.loads || out.unique || out.cut_a || (out.lambda && m.nc) || (out.held && (c.acceleration_prescribed || c.cut_velocity_locked)) || ((out.tau || out.energy) && c.acceleration_prescribed);
-    moves = out.a || out.dx || out.tau || out.held || out.margins || passes || (elements && (m.feedback_count || c.law_branches));
+    elements = e.measures || e.rates || e.forces || e.energies || e.losses || e.gains || e.loads || e.taken || e.ends ||
+               out.signals || out.asked || out.applied || out.cut_effort || out.energy;
+    passes = out.loads || out.unique || out.cut_a || (out.lambda && m.nc) ||
+             (out.held && (c.acceleration_prescribed || c.cut_velocity_locked)) ||
+             ((out.tau || out.energy) && c.acceleration_prescribed);
+    moves = out.a || out.dx || out.tau || out.held || out.margins || passes ||
+            (elements && (m.feedback_count || c.law_branches));
     placed = elements || out.cut_q || out.cut_v;
   }
 };
@@ -118,12 +133,14 @@ static void put_held(const ModelData &m, const Conditions &c, const ReportWorksp
     const LoopConstraintData &constraint = m.loop_constraints[k];
     for (int j = 0; j < constraint.nv; ++j) {
       const bool holds = constraint.held && c.cut_velocity_locked && c.cut_velocity_locked[constraint.v + j];
-      held[m.nv + constraint.v + j] = holds ? work.motion.loads.lambda[constraint.row + constraint.rows - constraint.nv + j] : 0.0;
+      held[m.nv + constraint.v + j] =
+          holds ? work.motion.loads.lambda[constraint.row + constraint.rows - constraint.nv + j] : 0.0;
     }
   }
 }
 
-static void put_motion(const ModelData &m, const Conditions &c, ReportWorkspace &work, const ReportRequirements &need, const Report &out) {
+static void put_motion(const ModelData &m, const Conditions &c, ReportWorkspace &work, const ReportRequirements &need,
+                       const Report &out) {
   const SystemWorkspace<double> &system = work.motion.system;
   for (int f = 0; f < m.nv; ++f)
     work.tau[f] = c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] : system.tau[f];
@@ -143,7 +160,8 @@ static void put_motion(const ModelData &m, const Conditions &c, ReportWorkspace 
   mark_determined(m, work.motion.loads.shares, out.unique);
 }
 
-static void put_elements(const ModelData &m, const Conditions &c, ReportWorkspace &work, const SystemState<double> &s, const Report &out) {
+static void put_elements(const ModelData &m, const Conditions &c, ReportWorkspace &work, const SystemState<double> &s,
+                         const Report &out) {
   SystemWorkspace<double> &system = work.motion.system;
   Workspace<double> &ws = system.loops.ws;
   ElementRecords records = out.elements;
@@ -152,7 +170,8 @@ static void put_elements(const ModelData &m, const Conditions &c, ReportWorkspac
     records.losses = records.losses ? records.losses : work.losses;
     records.gains = records.gains ? records.gains : work.gains;
   }
-  record_elements(m, ws, evaluation_context(c, system, s, system.unused), work.duals, s.q, s.v, work.applied, work.cut, records);
+  record_elements(m, ws, evaluation_context(c, system, s, system.unused), work.duals, s.q, s.v, work.applied, work.cut,
+                  records);
   copy(work.applied, m.nv, out.applied);
   copy(work.cut, m.cut_nv, out.cut_effort);
   copy(system.signals, m.signal_count, out.signals);
@@ -167,7 +186,8 @@ static void put_elements(const ModelData &m, const Conditions &c, ReportWorkspac
   energy(m, ws, s.q, s.v, out.energy);
 }
 
-bool report(const ModelData &m, const Conditions &c, ReportWorkspace &work, const SystemState<double> &s, const Report &out) {
+bool report(const ModelData &m, const Conditions &c, ReportWorkspace &work, const SystemState<double> &s,
+            const Report &out) {
   SystemWorkspace<double> &system = work.motion.system;
   ReportRequirements need(m, c, out);
   double *a = out.a ? out.a : work.a;

@@ -12,7 +12,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SelfStressWorkspace &wo
   Arena arena{base};
   const std::int64_t n = m.nc, connections = connection_count(m);
   const bool general = n && n * std::max<std::int64_t>(6 * connections, std::max<std::int64_t>(n, m.nv)) <= max_numbers;
-  // a chord's own states, or states of any rows
+  // a loop constraint's own states, or states of any rows
   work.max_states = general ? m.nc : m.spare_rows;
   work.max_rows = general ? n * n : 6 * std::int64_t(m.spare_rows);
   work.max_loads = general ? n * connections : m.spare_loads;
@@ -54,8 +54,8 @@ static void add_row(SelfStressWorkspace &work, int row, double weight) {
 }
 
 // [moment n; force f] at a point, world axes, to the second marker M of a connection; added to what the state has there
-static void add_load(SelfStressWorkspace &work, int connection, const Vec3<double> &point, const Vec3<double> &marker, double sign, const Vec3<double> &n,
-                     const Vec3<double> &f) {
+static void add_load(SelfStressWorkspace &work, int connection, const Vec3<double> &point, const Vec3<double> &marker,
+                     double sign, const Vec3<double> &n, const Vec3<double> &f) {
   std::int32_t &end = work.load_start[work.states + 1];
   int k = work.load_start[work.states];
   while (k < end && work.connection[k] != connection)
@@ -72,10 +72,10 @@ static void add_load(SelfStressWorkspace &work, int connection, const Vec3<doubl
     to[i] += sign * parts[i];
 }
 
-// A chord presses with [n; f] on B at its origin: its own load, and those of the hinges on the ways to its ends, each of
-// which holds what acts on all that it carries.
-static void press(const ModelData &m, const Workspace<double> &ws, SelfStressWorkspace &work, int k, const Vec3<double> &point, const Vec3<double> &n,
-                  const Vec3<double> &f) {
+// A loop constraint presses with [n; f] on B at its origin: its own load, and those of the joints on the ways to its
+// ends, each of which holds what acts on all that it carries.
+static void press(const ModelData &m, const Workspace<double> &ws, SelfStressWorkspace &work, int k,
+                  const Vec3<double> &point, const Vec3<double> &n, const Vec3<double> &f) {
   const LoopConstraintData &constraint = m.loop_constraints[k];
   add_load(work, m.users + k, point, point, 1.0, n, f);
   int a = constraint.body_a, b = constraint.body_b;
@@ -91,7 +91,7 @@ static void press(const ModelData &m, const Workspace<double> &ws, SelfStressWor
   }
 }
 
-// what the rows of the state that is being made do, chord by chord
+// what the rows of the state that is being made do, constraint by constraint
 static void load_state(const ModelData &m, SystemWorkspace<double> &system, SelfStressWorkspace &work) {
   Workspace<double> &ws = system.loops.ws;
   const int begin = work.row_start[work.states], end = work.row_start[work.states + 1];
@@ -128,7 +128,8 @@ static void load_state(const ModelData &m, SystemWorkspace<double> &system, Self
 
 // ---- states
 
-// the weights of lean rows (count of them, on n freedoms) in another row of their chord: least squares by Cholesky
+// the weights of lean rows (count of them, on n degrees of freedom) in another row of their loop constraint: least
+// squares by Cholesky
 static void weights_of(const double *P, int n, const int *lean, int count, int spare, double *weight) {
   const auto product_of = [&](int i, int j) {
     double sum = 0.0;
@@ -157,10 +158,11 @@ static void weights_of(const double *P, int n, const int *lean, int count, int s
   }
 }
 
-// Begins the state of a row that its chord repeats in every configuration: that row less its parts along the lean ones.
-// False if it holds something by itself, as it may close to a singular position.
-static bool begin_repeat(const ModelData &m, const LoopWorkspace<double> &loops, const LoopConstraintData &constraint, int spare, SelfStressWorkspace &work) {
-  constexpr double nothing = 1e-6;   // of the largest entry of the chord's rows
+// Begins the state of a row that its loop constraint repeats in every configuration: that row less its parts along the
+// lean ones. False if it holds something by itself, as it may close to a singular position.
+static bool begin_repeat(const ModelData &m, const LoopWorkspace<double> &loops, const LoopConstraintData &constraint,
+                         int spare, SelfStressWorkspace &work) {
+  constexpr double nothing = 1e-6;   // of the largest entry of the loop constraint's rows
   constexpr double rounding = 1e-11; // of an entry that demands something, scaled
   const int n = constraint.supports;
   const double *P = loops.values + constraint.values;
@@ -194,7 +196,8 @@ static bool begin_repeat(const ModelData &m, const LoopWorkspace<double> &loops,
   return true;
 }
 
-static void find_repeats(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SelfStressWorkspace &work) {
+static void find_repeats(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system,
+                         SelfStressWorkspace &work) {
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     const LoopConstraintData &constraint = m.loop_constraints[k];
     for (int j = 0; (!c.constraint_active || c.constraint_active[k]) && j < constraint.rows; ++j)
@@ -203,8 +206,9 @@ static void find_repeats(const ModelData &m, const Conditions &c, SystemWorkspac
   }
 }
 
-// P with rows and columns scaled, dense, and the sizes of its rows; returns how many rows hold, in room.order
-static int scale_rows(const ModelData &m, const Conditions &c, const LoopWorkspace<double> &loops, SelfStressWorkspace &work, const unsigned char *still) {
+// P with rows and columns scaled, dense, and the sizes of its rows; returns how many rows hold, in work.order
+static int scale_rows(const ModelData &m, const Conditions &c, const LoopWorkspace<double> &loops,
+                      SelfStressWorkspace &work, const unsigned char *still) {
   const std::ptrdiff_t nv = m.nv;
   for (std::ptrdiff_t k = 0; k < m.nc * nv; ++k)
     work.J[k] = 0.0;
@@ -218,7 +222,8 @@ static int scale_rows(const ModelData &m, const Conditions &c, const LoopWorkspa
         const int f = m.support[constraint.support + s];
         if (still && still[f])
           continue;
-        const double entry = m.row_scale[row] * loops.values[constraint.values + j * constraint.supports + s] * m.column_scale[f];
+        const double entry =
+            m.row_scale[row] * loops.values[constraint.values + j * constraint.supports + s] * m.column_scale[f];
         work.J[row * nv + f] = entry;
         square += entry * entry;
       }
@@ -229,15 +234,17 @@ static int scale_rows(const ModelData &m, const Conditions &c, const LoopWorkspa
   return rows;
 }
 
-// Rows made orthogonal, the one with the largest part left first, until nothing is left; returns how many were taken. Their
-// parts along each other are left in R.
+// Rows made orthogonal, the one with the largest part left first, until nothing is left; returns how many were taken.
+// Their parts along each other are left in R.
 static int take_rows(const ModelData &m, const LoopWorkspace<double> &loops, SelfStressWorkspace &work, int rows) {
   const std::ptrdiff_t n = m.nc, nv = m.nv;
   double *J = work.J, *R = work.R, *left = work.left;
   double largest = 1.0;
   for (int i = 0; i < rows; ++i)
     largest = std::max(largest, left[work.order[i]]);
-  const double opening = 30.0 * loops.opening, tolerance = largest * (opening < 1e-8 ? 1e-8 : opening > 1e-5 ? 1e-5 : opening);
+  const double opening = 30.0 * loops.opening, tolerance = largest * (opening < 1e-8   ? 1e-8
+                                                                      : opening > 1e-5 ? 1e-5
+                                                                                       : opening);
   const auto part_along = [nv](const double *e, double *w) { // takes it away
     double along = 0.0;
     for (std::ptrdiff_t f = 0; f < nv; ++f)
@@ -278,7 +285,8 @@ static int take_rows(const ModelData &m, const LoopWorkspace<double> &loops, Sel
 }
 
 // dependence of all rows: each that is left, as minus a combination of those that were taken
-static void find_dependences(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SelfStressWorkspace &work, const unsigned char *still) {
+static void find_dependences(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system,
+                             SelfStressWorkspace &work, const unsigned char *still) {
   const std::ptrdiff_t n = m.nc;
   const double *R = work.R;
   const int rows = scale_rows(m, c, system.loops, work, still), rank = take_rows(m, system.loops, work, rows);
@@ -303,7 +311,8 @@ static void find_dependences(const ModelData &m, const Conditions &c, SystemWork
   }
 }
 
-int find_self_stress(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SelfStressWorkspace &work, const unsigned char *still) {
+int find_self_stress(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system,
+                     SelfStressWorkspace &work, const unsigned char *still) {
   work.states = 0;
   if (!m.nc)
     return 0;
@@ -366,7 +375,8 @@ static void fill_gram(const ModelData &m, SelfStressWorkspace &work, bool coupli
       for (int k = work.row_start[i]; k < work.row_start[i + 1]; ++k)
         for (int l = work.row_start[j]; l < work.row_start[j + 1]; ++l)
           if (work.row[k] == work.row[l] && is_coupling(m, work.row[k]))
-            G[std::ptrdiff_t(i) * n + j] += work.weight[k] * work.weight[l] / (m.row_scale[work.row[k]] * m.row_scale[work.row[k]]);
+            G[std::ptrdiff_t(i) * n + j] +=
+                work.weight[k] * work.weight[l] / (m.row_scale[work.row[k]] * m.row_scale[work.row[k]]);
 }
 
 // G x = b by Cholesky, in place; the states are independent
@@ -401,9 +411,10 @@ static void add_state(const SelfStressWorkspace &work, int i, double factor, dou
     lambda[work.row[k]] += factor * work.weight[k];
 }
 
-// The largest effort, N m, that states times their factors hold after all: close to a singular position rows that seem to
-// repeat others still demand something, and it must not be lost.
-static double held_effort(const ModelData &m, const LoopWorkspace<double> &loops, SelfStressWorkspace &work, const double *factors) {
+// The largest effort, N m, that states times their factors hold after all: close to a singular position rows that seem
+// to repeat others still demand something, and it must not be lost.
+static double held_effort(const ModelData &m, const LoopWorkspace<double> &loops, SelfStressWorkspace &work,
+                          const double *factors) {
   double *effort = work.effort, largest = 0.0;
   for (int f = 0; f < m.nv; ++f)
     effort[f] = 0.0;
@@ -412,7 +423,8 @@ static double held_effort(const ModelData &m, const LoopWorkspace<double> &loops
       while (work.row[k] >= m.loop_constraints[c].row + m.loop_constraints[c].rows)
         ++c;
       const LoopConstraintData &constraint = m.loop_constraints[c];
-      const double *P = loops.values + constraint.values + std::ptrdiff_t(work.row[k] - constraint.row) * constraint.supports;
+      const double *P =
+          loops.values + constraint.values + std::ptrdiff_t(work.row[k] - constraint.row) * constraint.supports;
       for (int s = 0; s < constraint.supports; ++s)
         effort[m.support[constraint.support + s]] += factors[i] * work.weight[k] * P[s];
     }
@@ -421,12 +433,14 @@ static double held_effort(const ModelData &m, const LoopWorkspace<double> &loops
   return largest;
 }
 
-void minimum_norm_loads(const ModelData &m, const LoopWorkspace<double> &loops, SelfStressWorkspace &work, double *loads, double *lambda) {
+void minimum_norm_loads(const ModelData &m, const LoopWorkspace<double> &loops, SelfStressWorkspace &work,
+                        double *loads, double *lambda) {
   constexpr double rounding = 1e-6; // of the largest load
   const int n = work.states, numbers = 6 * connection_count(m);
   if (!n)
     return;
-  const bool couplings = m.loop_constraints[m.loop_constraint_count - 1].form == LoopConstraintForm::coupling; // they come last
+  // they come last
+  const bool couplings = m.loop_constraints[m.loop_constraint_count - 1].form == LoopConstraintForm::coupling;
   for (int k = 0; k < numbers; ++k)
     work.scattered[k] = loads[k];
   for (int i = 0; i < n; ++i)

@@ -1,10 +1,10 @@
 // Motion along surfaces at which laws change branches (Filippov 1988, section 2.4; Utkin 1992, chapter 2).
 //
-// On both sides of such a surface, margin = 0, forces drive the motion back to it. It stays there with a mixture of what the
-// law gives on the two sides, part (1 - s)/2 of one and (1 + s)/2 of the other, such that the rate of the margin is zero. Rates
-// of margins are affine in the mixtures s of all surfaces together, as far as laws do not take signals of others that slide:
-// one small linear system, from one evaluation more than there are surfaces; a few rounds where they are not affine.
-// The motion leaves where a mixture leaves [-1, 1].
+// On both sides of such a surface, margin = 0, forces drive the motion back to it. It stays there with a mixture of
+// what the law gives on the two sides, part (1 - s)/2 of one and (1 + s)/2 of the other, such that the rate of the
+// margin is zero. Rates of margins are affine in the mixtures s of all surfaces together, as far as laws do not take
+// signals of others that slide: one small linear system, from one evaluation more than there are surfaces; a few rounds
+// where they are not affine. The motion leaves where a mixture leaves [-1, 1].
 #pragma once
 
 #include "scalar/arena.hpp"
@@ -25,7 +25,9 @@ struct SlidingWorkspace {
 
 std::size_t lay_out(const ModelData &m, std::byte *base, SlidingWorkspace &work);
 
-inline bool is_sliding_mode(const ModelData &m, const double *sides, int k) { return sides[k] == 0.0 && !m.switching_functions[k].whole; }
+inline bool is_sliding_mode(const ModelData &m, const double *sides, int k) {
+  return sides[k] == 0.0 && !m.switching_functions[k].whole;
+}
 
 inline bool slides(const ModelData &m, const Conditions &c) {
   for (int k = 0; k < m.switching_count; ++k)
@@ -34,17 +36,17 @@ inline bool slides(const ModelData &m, const Conditions &c) {
   return false;
 }
 
-// Rates of all margins (switching_count) for rates a and dx of the state, by differences; the room is left as by
+// Rates of all margins (switching_count) for rates a and dx of the state, by differences; the workspace is left as by
 // evaluate_switching_functions.
-void margin_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work, const SystemState<double> &s,
-                  const double *a, const double *dx, double *rates);
+void margin_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work,
+                  const SystemState<double> &s, const double *a, const double *dx, double *rates);
 
-// Finds the mixtures of all surfaces along which the motion slides, in system.sides, and the motion that goes with them.
-// motion(a, dx): the equations of motion for the branches that stand in the room. Where no mixtures keep it there, a is not
-// finite.
-template <class Motion>
-void slide(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work, const SystemState<double> &s, double *a,
-           double *dx, Motion &&motion) {
+// Finds the mixtures of all surfaces along which the motion slides, in system.sides, and the motion that goes with
+// them. motion(a, dx): the equations of motion for the branches that stand in the workspace. Where no mixtures keep it
+// there, a is not finite.
+template <class Motion> void slide(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system,
+                                   SlidingWorkspace &work, const SystemState<double> &s, double *a, double *dx,
+                                   Motion &&motion) {
   int which[max_sliding], n = 0;
   std::copy_n(c.law_branches, m.switching_count, system.sides);
   for (int k = 0; k < m.switching_count && n < max_sliding; ++k)

@@ -1,7 +1,7 @@
 #include "system/switching.hpp"
 #include "elements/elements.hpp"
-#include "elements/program.hpp"
 #include "elements/lookup_tables.hpp"
+#include "elements/program.hpp"
 #include "system/dynamics.hpp"
 #include "tree/kinematics.hpp"
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace dalembert::DALEMBERT_ISA {
 std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingWorkspace &work) {
   Arena arena{base};
   const std::size_t inputs = std::size_t(m.watch_inputs), functions = std::size_t(m.switching_count);
-  const std::size_t values = functions ? std::size_t(m.programs.max_values) : 0, signals = functions ? std::size_t(m.signal_count) : 0;
+  const std::size_t values = functions ? std::size_t(m.programs.max_values) : 0,
+                    signals = functions ? std::size_t(m.signal_count) : 0;
   for (SwitchingPoint *each : {&work.begin, &work.end, work.parts, work.parts + 1, work.parts + 2}) {
     each->y = arena.take<double>(inputs);
     each->rate = arena.take<double>(inputs);
@@ -30,8 +31,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingWorkspace &wor
   return arena.used;
 }
 
-template <class T>
-bool look_at_watched(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const SystemState<T> &s, const unsigned char *active, T *y) {
+template <class T> bool look_at_watched(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work,
+                                        const SystemState<T> &s, const unsigned char *active, T *y) {
   Workspace<T> &ws = work.loops.ws;
   if constexpr (std::is_same_v<T, double>)
     if (m.watch_hosted && !evaluate_callbacks(m, c, work, s))
@@ -46,8 +47,8 @@ bool look_at_watched(const ModelData &m, const Conditions &c, SystemWorkspace<T>
 static bool is_known(double x) { return x == x; }
 static bool is_known(const Interval &x) { return x.low <= x.high; }
 
-template <class T>
-void switching_function_values(const ModelData &m, const double *sides, const unsigned char *active, const T *y, T *values, T *signals, T *found) {
+template <class T> void switching_function_values(const ModelData &m, const double *sides, const unsigned char *active,
+                                                  const T *y, T *values, T *signals, T *found) {
   std::fill_n(signals, m.signal_count, T(std::numeric_limits<double>::quiet_NaN()));
   for (int k = 0; k < m.watched_count; ++k) {
     if (active && !active[k])
@@ -66,10 +67,12 @@ void switching_function_values(const ModelData &m, const double *sides, const un
     for (int j = 0; j < program.constants; ++j)
       values[program.inputs + j] = T(m.programs.constants[program.constant + j]);
     for (int j = 0; j < e.inputs; ++j) // bounds of what programs give are those of the programs
-      if (const InputData &input = m.inputs[e.input + j]; input.source == Source::signal && is_known(signals[input.place]))
+      if (const InputData &input = m.inputs[e.input + j];
+          input.source == Source::signal && is_known(signals[input.place]))
         values[watched.count - e.inputs + j] = signals[input.place];
     const LawBranches<T> branches{sides + e.first_switching, 0, found + e.first_switching};
-    run_parts(m, m.programs, program, ProgramPart::known, e.unknowns ? ProgramPart::known : ProgramPart::results, values, branches);
+    run_parts(m, m.programs, program, ProgramPart::known, e.unknowns ? ProgramPart::known : ProgramPart::results,
+              values, branches);
     for (int j = 0; j < e.signals && !e.unknowns; ++j)
       signals[e.signal + j] = result_of(m.programs, program, values, e.measures + e.states + 1 + j);
   }
@@ -89,17 +92,19 @@ void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingP
   }
 }
 
-void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b, double h,
-                   const unsigned char *active, Interval *range) {
+void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b,
+                   double h, const unsigned char *active, Interval *range) {
   for (int watched = 0; watched < m.watched_count; ++watched)
-    for (int k = m.watched[watched].first; active[watched] && k < m.watched[watched].first + m.watched[watched].count; ++k) {
-      const double half = 0.5 * (a.y[k] + b.y[k]) + 0.125 * h * (a.rate[k] - b.rate[k]), more = 1.5 * std::fabs(middle.y[k] - half);
+    for (int k = m.watched[watched].first; active[watched] && k < m.watched[watched].first + m.watched[watched].count;
+         ++k) {
+      const double half = 0.5 * (a.y[k] + b.y[k]) + 0.125 * h * (a.rate[k] - b.rate[k]),
+                   more = 1.5 * std::fabs(middle.y[k] - half);
       const Interval r = hermite_range(a.y[k], a.rate[k], b.y[k], b.rate[k], h);
       range[k] = {r.low - more, r.high + more};
     }
 }
 
-// the ends of a table along the variable that a threshold is of
+// the ends of a table along the variable that a switching function is of
 static Interval ends_of(const ModelData &m, const SwitchingFunctionData &function) {
   const TableData &table = m.tables[function.table];
   const double *knots = m.table_numbers + table.first;
@@ -142,15 +147,20 @@ bool keeps_sides(const ModelData &m, SwitchingWorkspace &work, const double *sid
   for (int k = 0; k < m.switching_count; ++k) {
     const SwitchingFunctionData &function = m.switching_functions[k];
     const Interval &bounds = work.bounds[k];
-    if (!(inside(m, function, side_of(m, function, work.margins[k]), bounds) >= 0.0) || bounds.high - bounds.low > 1.5 * max_move(m, function))
+    if (!(inside(m, function, side_of(m, function, work.margins[k]), bounds) >= 0.0) ||
+        bounds.high - bounds.low > 1.5 * max_move(m, function))
       return false;
   }
   return true;
 }
 
-template bool look_at_watched(const ModelData &, const Conditions &, SystemWorkspace<double> &, const SystemState<double> &, const unsigned char *, double *);
-template bool look_at_watched(const ModelData &, const Conditions &, SystemWorkspace<Pack> &, const SystemState<Pack> &, const unsigned char *, Pack *);
-template void switching_function_values(const ModelData &, const double *, const unsigned char *, const double *, double *, double *, double *);
-template void switching_function_values(const ModelData &, const double *, const unsigned char *, const Interval *, Interval *, Interval *, Interval *);
+template bool look_at_watched(const ModelData &, const Conditions &, SystemWorkspace<double> &,
+                              const SystemState<double> &, const unsigned char *, double *);
+template bool look_at_watched(const ModelData &, const Conditions &, SystemWorkspace<Pack> &, const SystemState<Pack> &,
+                              const unsigned char *, Pack *);
+template void switching_function_values(const ModelData &, const double *, const unsigned char *, const double *,
+                                        double *, double *, double *);
+template void switching_function_values(const ModelData &, const double *, const unsigned char *, const Interval *,
+                                        Interval *, Interval *, Interval *);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -1,4 +1,4 @@
-// Room for evaluations of the whole system, for one thread and one scalar.
+// Workspace of evaluations of the whole system, for one thread and one scalar.
 #pragma once
 
 #include "constraints/loop_dynamics.hpp"
@@ -9,30 +9,30 @@ namespace dalembert::DALEMBERT_ISA {
 
 template <class T> struct SystemWorkspace {
   LoopWorkspace<T> loops;
-  T *tau;             // nv: all hinge forces but those of drives
-  T *efforts;         // nv: those of them that no element gives
-  T *control;         // nv: those of them that actuators give
-  T *asked;           // actuator_count: what is asked of actuators
-  T *cut;             // cut_nv: efforts at cut hinges
-  T *targets;         // 3 x nc: residual, rate and second rate that drives demand of the rows
-  T *lambda;          // nc
-  T *values;          // room for programs
-  T *signals, *unused; // of the elements; nx: rates of states that nobody asks for
-  T *feedback;        // loads that connections transmit
-  T *passed;          // nv: hinge forces that go with a motion
-  T *margins;         // switching_count: the numbers that decide between branches, where sides are held
-  double *sides;      // switching_count: those of the conditions, with the mixtures found
+  T *tau;               // nv: all joint forces but those of drives
+  T *efforts;           // nv: those of them that no element gives
+  T *control;           // nv: those of them that actuators give
+  T *asked;             // actuator_count: demands on actuators
+  T *cut;               // cut_nv: efforts at cut joints
+  T *targets;           // 3 x nc: residual, rate and second rate that drives demand of the rows
+  T *lambda;            // nc
+  T *values;            // space for programs
+  T *signals, *unused;  // of the elements; nx: rates of states that not wanted for
+  T *feedback;          // loads that connections transmit
+  T *passed;            // nv: joint forces that go with a motion
+  T *margins;           // switching_count: the numbers that decide between branches, where sides are held
+  double *sides;        // switching_count: those of the conditions, with the mixtures found
   bool sliding = false; // `sides` count, not those of the conditions
-  double *numbers;    // room for programs
-  double *hosted;     // 3 per hosted law
-  double *loads;      // users x 6: from outside
+  double *numbers;      // space for programs
+  double *hosted;       // 3 per hosted law
+  double *loads;        // users x 6: from outside
 };
 
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, SystemWorkspace<T> &work);
 
-// what the evaluation of elements needs besides positions and speeds
-template <class T>
-inline EvaluationContext<T> evaluation_context(const Conditions &c, const SystemWorkspace<T> &work, const SystemState<T> &s, T *dx) {
+// what the evaluation of elements needs besides positions and velocities
+template <class T> inline EvaluationContext<T> evaluation_context(const Conditions &c, const SystemWorkspace<T> &work,
+                                                                  const SystemState<T> &s, T *dx) {
   EvaluationContext<T> at{s.t, c.parameters, work.hosted, c.parameter_stride};
   at.x = s.x;
   at.dx = dx;
@@ -42,7 +42,7 @@ inline EvaluationContext<T> evaluation_context(const Conditions &c, const System
   at.signals = work.signals;
   at.feedback = work.feedback;
   at.inputs = s.inputs;
-  if constexpr (std::is_same_v<T, Pack>) // packs have no host
+  if constexpr (std::is_same_v<T, Pack>) // SIMD batches have no callbacks
     at.control = s.control;
   else
     at.control = work.control;

@@ -13,9 +13,7 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // (1 - cos x) / x^2, (x - sin x) / x^3 and the c of (1), as functions of the square of x
-template <class T> struct TurnSeries {
-  T a, b, c;
-};
+template <class T> struct TurnSeries { T a, b, c; };
 template <class T> DALEMBERT_INLINE TurnSeries<T> turn_series(const T &square) {
   const auto small = less(square, T(1e-2));
   const T s2 = select(small, square, T(0.0));
@@ -23,9 +21,15 @@ template <class T> DALEMBERT_INLINE TurnSeries<T> turn_series(const T &square) {
   T sine, cosine;
   sincos(x, sine, cosine);
   // series to the twelfth power of the angle: the next terms are below 1e-17
-  const T a = 0.5 - s2 * (1.0 / 24.0 - s2 * (1.0 / 720.0 - s2 * (1.0 / 40320.0 - s2 * (1.0 / 3628800.0 - s2 / 479001600.0))));
-  const T b = 1.0 / 6.0 - s2 * (1.0 / 120.0 - s2 * (1.0 / 5040.0 - s2 * (1.0 / 362880.0 - s2 * (1.0 / 39916800.0 - s2 / 6227020800.0))));
-  const T c = 1.0 / 12.0 + s2 * (1.0 / 720.0 + s2 * (1.0 / 30240.0 + s2 * (1.0 / 1209600.0 + s2 * (1.0 / 47900160.0 + s2 * 5.2841901386874932e-10))));
+  const T a =
+      0.5 - s2 * (1.0 / 24.0 - s2 * (1.0 / 720.0 - s2 * (1.0 / 40320.0 - s2 * (1.0 / 3628800.0 - s2 / 479001600.0))));
+  const T b =
+      1.0 / 6.0 -
+      s2 * (1.0 / 120.0 - s2 * (1.0 / 5040.0 - s2 * (1.0 / 362880.0 - s2 * (1.0 / 39916800.0 - s2 / 6227020800.0))));
+  const T c =
+      1.0 / 12.0 +
+      s2 * (1.0 / 720.0 +
+            s2 * (1.0 / 30240.0 + s2 * (1.0 / 1209600.0 + s2 * (1.0 / 47900160.0 + s2 * 5.2841901386874932e-10))));
   const T one_less_cosine = select(small, T(1.0), 1.0 - cosine);
   const T inverse = 1.0 / (x * x);
   return {select(small, a, one_less_cosine * inverse), select(small, b, (x - sine) * inverse / x),

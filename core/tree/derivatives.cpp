@@ -2,10 +2,10 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// (1), (2) for the freedoms of body i, and its motion about O
-template <class T>
-DALEMBERT_INLINE void dofs(const BodyData &b, const Pose<T> &X, const Motion<T> *H, const T *v, const T *a, const Motion<T> &V_P,
-                               const Motion<T> &A_P, Dof<T> *dof, Motion<T> &V, Motion<T> &A) {
+// (1), (2) for the degrees of freedom of body i, and its motion about O
+template <class T> DALEMBERT_INLINE void dofs(const BodyData &b, const Pose<T> &X, const Motion<T> *H, const T *v,
+                                              const T *a, const Motion<T> &V_P, const Motion<T> &A_P, Dof<T> *dof,
+                                              Motion<T> &V, Motion<T> &A) {
   for (int k = 0; k < b.nv; ++k) {
     const Motion<T> h = column(b, H, k);
     const Vec3<T> w = mul(X.R, h.w);
@@ -32,7 +32,8 @@ DALEMBERT_INLINE void dofs(const BodyData &b, const Pose<T> &X, const Motion<T> 
     d.rate = cross_motion(series == MotionMapDependence::outboard ? V : V_P, d.S);
     A = A + scale(a[k], d.S) + scale(v[k], d.rate);
   }
-  const Motion<T> &V_ref = series == MotionMapDependence::outboard ? V_P : V, &A_ref = series == MotionMapDependence::outboard ? A_P : A;
+  const Motion<T> &V_ref = series == MotionMapDependence::outboard ? V_P : V,
+                  &A_ref = series == MotionMapDependence::outboard ? A_P : A;
   for (int k = 0; k < b.nv; ++k) {
     Dof<T> &d = dof[k];
     d.psi = cross_motion(V_ref, d.S);
@@ -41,7 +42,8 @@ DALEMBERT_INLINE void dofs(const BodyData &b, const Pose<T> &X, const Motion<T> 
 }
 
 // a body's own share of the composite quantities, about O
-template <class T> DALEMBERT_INLINE void own_share(const ModelData &m, const BodyData &b, const Pose<T> &X, const Motion<T> &V, const Motion<T> &A, Carried<T> &c) {
+template <class T> DALEMBERT_INLINE void own_share(const ModelData &m, const BodyData &b, const Pose<T> &X,
+                                                   const Motion<T> &V, const Motion<T> &A, Carried<T> &c) {
   c.I = {T(0.0), zero3<T>(), {T(0.0), T(0.0), T(0.0), T(0.0), T(0.0), T(0.0)}};
   add_to_parent(X, rigid_inertia<T>(m, b), c.I);
   const Load<T> momentum = mul(c.I, V.w, V.v);
@@ -75,7 +77,8 @@ template <class T> DALEMBERT_INLINE void add_carried(const Carried<T> &from, Car
   if (loads) {
     to.given = to.given + from.given;
     const Mat3<T> &a = to.tensor, &b = from.tensor;
-    to.tensor = {a.xx + b.xx, a.xy + b.xy, a.xz + b.xz, a.yx + b.yx, a.yy + b.yy, a.yz + b.yz, a.zx + b.zx, a.zy + b.zy, a.zz + b.zz};
+    to.tensor = {a.xx + b.xx, a.xy + b.xy, a.xz + b.xz, a.yx + b.yx, a.yy + b.yy,
+                 a.yz + b.yz, a.zx + b.zx, a.zy + b.zy, a.zz + b.zz};
   }
 }
 
@@ -90,16 +93,30 @@ template <class T> DALEMBERT_INLINE Vec3<T> moved_moment(const Carried<T> &c, co
   return mul(c.tensor, s.w) - scale(trace, s.w) + cross(s.v, c.given.f);
 }
 
-void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeWorkspace<double> &work, const double *q, const double *v,
-                        const double *a, const double *loads, double *by_q, double *by_v, double *M) {
-  using T = double;
-  const int nv = m.nv;
-  start_at_ground(m, ws, true);
-  compute_poses(m, ws, q);
-  place_in_world(m, ws);
+namespace {
+
+using T = double;
+
+// Loads of each degree of freedom, component by component: rows of nv numbers.
+struct LoadColumns {
+  const int nv;
+  T *const F, *const G, *const D, *const Y, *const Z;
+
+  LoadColumns(T *columns, int nv) : nv(nv), F(columns), G(F + 6 * nv), D(G + 6 * nv), Y(D + 6 * nv), Z(Y + 3 * nv) {}
+  DALEMBERT_INLINE void put(T *to, const Load<T> &L) const {
+    to[0] = L.n.x, to[nv] = L.n.y, to[2 * nv] = L.n.z;
+    to[3 * nv] = L.f.x, to[4 * nv] = L.f.y, to[5 * nv] = L.f.z;
+  }
+  DALEMBERT_INLINE Load<T> at(const T *from) const {
+    return {{from[0], from[nv], from[2 * nv]}, {from[3 * nv], from[4 * nv], from[5 * nv]}};
+  }
+};
+
+// Outward pass: poses about the root, motions, own shares of what bodies carry.
+void carry_outward(const ModelData &m, Workspace<T> &ws, DerivativeWorkspace<T> &work, const T *v, const T *a,
+                   const T *loads) {
   work.V[0] = {zero3<T>(), zero3<T>()};
   work.A[0] = ws.A[0];
-  // outward: poses about O, motions, own shares
   int root = 0;
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
@@ -116,94 +133,129 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeWor
       c.tensor = {p.x * f.x, p.x * f.y, p.x * f.z, p.y * f.x, p.y * f.y, p.y * f.z, p.z * f.x, p.z * f.y, p.z * f.z};
     }
   }
-  for (std::ptrdiff_t k = 0; k < std::ptrdiff_t(nv) * nv; ++k)
-    by_q[k] = by_v[k] = M[k] = T(0.0);
-  T *F = work.columns, *G = F + 6 * nv, *D = G + 6 * nv, *Y = D + 6 * nv, *Z = Y + 3 * nv;
-  const auto put = [nv](T *to, const Load<T> &L) {
-    to[0] = L.n.x, to[nv] = L.n.y, to[2 * nv] = L.n.z;
-    to[3 * nv] = L.f.x, to[4 * nv] = L.f.y, to[5 * nv] = L.f.z;
-  };
-  // inward: (3) and (4)
-  for (int i = m.nb; i > 0; --i) {
-    const BodyData &b = m.bodies[i];
-    const Carried<T> &c = work.carried[i];
-    for (int k = b.v; k < b.v + b.nv; ++k) {
-      const Dof<T> &d = work.dof[k];
-      const Motion<T> sum = d.psi + d.rate;
-      const Load<T> e = twice_B(c, d.psi) + mul(c.I, d.chi.w, d.chi.v);
-      Load<T> g = e + cross_load(d.S, c.f);
-      put(F + k, mul(c.I, d.S.w, d.S.v));
-      put(D + k, twice_B(c, d.S) + mul(c.I, sum.w, sum.v));
-      const Vec3<T> y = mul(c.Q, d.S.w) + cross(c.momentum_n, d.S.w) + scale(2.0, cross(c.momentum_f, d.S.v));
-      Y[k] = y.x, Y[nv + k] = y.y, Y[2 * nv + k] = y.z;
-      if (loads) {
-        g.n -= moved_moment(c, d.S);
-        const T trace = c.tensor.xx + c.tensor.yy + c.tensor.zz;
-        const Load<T> back{mul_t(c.tensor, d.S.w) - scale(trace, d.S.w), cross(c.given.f, d.S.w)};
-        put(Z + k, -(cross_load(d.S, c.given) + back));
-      }
-      put(G + k, g);
-      work.inward[k] = e;
+}
+
+// Columns of the degrees of freedom of one body.
+DALEMBERT_INLINE void fill_columns(const BodyData &b, const Carried<T> &c, const DerivativeWorkspace<T> &work,
+                                   const LoadColumns &of, bool loads) {
+  const int nv = of.nv;
+  for (int k = b.v; k < b.v + b.nv; ++k) {
+    const Dof<T> &d = work.dof[k];
+    const Motion<T> sum = d.psi + d.rate;
+    const Load<T> e = twice_B(c, d.psi) + mul(c.I, d.chi.w, d.chi.v);
+    Load<T> g = e + cross_load(d.S, c.f);
+    of.put(of.F + k, mul(c.I, d.S.w, d.S.v));
+    of.put(of.D + k, twice_B(c, d.S) + mul(c.I, sum.w, sum.v));
+    const Vec3<T> y = mul(c.Q, d.S.w) + cross(c.momentum_n, d.S.w) + scale(2.0, cross(c.momentum_f, d.S.v));
+    of.Y[k] = y.x, of.Y[nv + k] = y.y, of.Y[2 * nv + k] = y.z;
+    if (loads) {
+      g.n -= moved_moment(c, d.S);
+      const T trace = c.tensor.xx + c.tensor.yy + c.tensor.zz;
+      const Load<T> back{mul_t(c.tensor, d.S.w) - scale(trace, d.S.w), cross(c.given.f, d.S.w)};
+      of.put(of.Z + k, -(cross_load(d.S, c.given) + back));
     }
-    const auto load_at = [nv](const T *from) {
-      return Load<T>{{from[0], from[nv], from[2 * nv]}, {from[3 * nv], from[4 * nv], from[5 * nv]}};
-    };
-    // within the hinge: does a displacement along k turn S_j as well?
-    const MotionMapDependence series = b.series;
-    for (int j = b.v; j < b.v + b.nv; ++j)
-      for (int k = b.v; k < b.v + b.nv; ++k) {
-        const Motion<T> &S = work.dof[j].S;
-        const bool turns = series == MotionMapDependence::outboard || (series == MotionMapDependence::forward && k <= j) || (series == MotionMapDependence::backward && k >= j);
-        T value = turns ? dot(S, work.inward[k]) : dot(S, load_at(G + k));
-        if (loads && turns)
-          value = value + dot(work.dof[k].S, load_at(Z + j));
-        by_q[std::ptrdiff_t(j) * nv + k] = value;
-        by_v[std::ptrdiff_t(j) * nv + k] = dot(S, load_at(D + k));
-        if (k >= j)
-          M[std::ptrdiff_t(j) * nv + k] = dot(S, load_at(F + k));
-      }
-    // with everything further out: k runs over a range
-    for (int j = b.v; j < b.v + b.nv; ++j) {
-      const Dof<T> d = work.dof[j];
-      const Motion<T> S = d.S, psi = d.psi, chi = d.chi, sum = d.psi + d.rate;
-      T *upper_q = by_q + std::ptrdiff_t(j) * nv, *upper_v = by_v + std::ptrdiff_t(j) * nv, *row = M + std::ptrdiff_t(j) * nv;
-      T *lower_q = work.lower_q + std::ptrdiff_t(j) * nv, *lower_v = work.lower_v + std::ptrdiff_t(j) * nv;
+    of.put(of.G + k, g);
+    work.inward[k] = e;
+  }
+}
+
+// whether a displacement along k turns S_j of the same joint as well
+DALEMBERT_INLINE bool turns_with(MotionMapDependence series, int j, int k) {
+  return series == MotionMapDependence::outboard || (series == MotionMapDependence::forward && k <= j) ||
+         (series == MotionMapDependence::backward && k >= j);
+}
+
+// (3) and (4) within one joint.
+DALEMBERT_INLINE void derive_within_joint(const BodyData &b, const DerivativeWorkspace<T> &work, const LoadColumns &of,
+                                          bool loads, T *by_q, T *by_v, T *M) {
+  const std::ptrdiff_t nv = of.nv;
+  for (int j = b.v; j < b.v + b.nv; ++j)
+    for (int k = b.v; k < b.v + b.nv; ++k) {
+      const Motion<T> &S = work.dof[j].S;
+      const bool turns = turns_with(b.series, j, k);
+      T value = turns ? dot(S, work.inward[k]) : dot(S, of.at(of.G + k));
+      if (loads && turns)
+        value = value + dot(work.dof[k].S, of.at(of.Z + j));
+      by_q[j * nv + k] = value;
+      by_v[j * nv + k] = dot(S, of.at(of.D + k));
+      if (k >= j)
+        M[j * nv + k] = dot(S, of.at(of.F + k));
+    }
+}
+
+// (3) and (4) between a joint and everything further out: k runs over a range.
+DALEMBERT_INLINE void derive_with_outer(const BodyData &b, const DerivativeWorkspace<T> &work, const LoadColumns &of,
+                                        bool loads, T *by_q, T *by_v, T *M) {
+  const int nv = of.nv;
+  const T *const F = of.F, *const G = of.G, *const D = of.D, *const Y = of.Y;
+  for (int j = b.v; j < b.v + b.nv; ++j) {
+    const Dof<T> d = work.dof[j];
+    const Motion<T> S = d.S, psi = d.psi, chi = d.chi, sum = d.psi + d.rate;
+    T *upper_q = by_q + std::ptrdiff_t(j) * nv, *upper_v = by_v + std::ptrdiff_t(j) * nv,
+      *row = M + std::ptrdiff_t(j) * nv;
+    T *lower_q = work.lower_q + std::ptrdiff_t(j) * nv, *lower_v = work.lower_v + std::ptrdiff_t(j) * nv;
 #if defined(__GNUC__)
 #pragma GCC ivdep // rows of different arrays
 #endif
-      for (int k = b.v + b.nv; k < b.v_end; ++k) {
-        const Load<T> f{{F[k], F[nv + k], F[2 * nv + k]}, {F[3 * nv + k], F[4 * nv + k], F[5 * nv + k]}};
-        const Load<T> g{{G[k], G[nv + k], G[2 * nv + k]}, {G[3 * nv + k], G[4 * nv + k], G[5 * nv + k]}};
-        const Load<T> e{{D[k], D[nv + k], D[2 * nv + k]}, {D[3 * nv + k], D[4 * nv + k], D[5 * nv + k]}};
-        const Vec3<T> y{Y[k], Y[nv + k], Y[2 * nv + k]};
-        row[k] = dot(S, f);
-        upper_q[k] = dot(S, g);
-        upper_v[k] = dot(S, e);
-        lower_q[k] = dot(psi.w, y) + dot(chi, f);
-        lower_v[k] = dot(S.w, y) + dot(sum, f);
-      }
-      if (loads)
-        for (int k = b.v + b.nv; k < b.v_end; ++k)
-          lower_q[k] = lower_q[k] + dot(S, load_at(Z + k));
+    for (int k = b.v + b.nv; k < b.v_end; ++k) {
+      const Load<T> f{{F[k], F[nv + k], F[2 * nv + k]}, {F[3 * nv + k], F[4 * nv + k], F[5 * nv + k]}};
+      const Load<T> g{{G[k], G[nv + k], G[2 * nv + k]}, {G[3 * nv + k], G[4 * nv + k], G[5 * nv + k]}};
+      const Load<T> e{{D[k], D[nv + k], D[2 * nv + k]}, {D[3 * nv + k], D[4 * nv + k], D[5 * nv + k]}};
+      const Vec3<T> y{Y[k], Y[nv + k], Y[2 * nv + k]};
+      row[k] = dot(S, f);
+      upper_q[k] = dot(S, g);
+      upper_v[k] = dot(S, e);
+      lower_q[k] = dot(psi.w, y) + dot(chi, f);
+      lower_v[k] = dot(S.w, y) + dot(sum, f);
     }
+    if (loads)
+      for (int k = b.v + b.nv; k < b.v_end; ++k)
+        lower_q[k] = lower_q[k] + dot(S, of.at(of.Z + k));
+  }
+}
+
+// Below the diagonal: columns that were computed as rows.
+void copy_lower(const ModelData &m, const DerivativeWorkspace<T> &work, T *by_q, T *by_v) {
+  const std::ptrdiff_t nv = m.nv;
+  for (int i = 1; i <= m.nb; ++i) {
+    const BodyData &b = m.bodies[i];
+    for (int k = b.v + b.nv; k < b.v_end; ++k)
+      for (int j = b.v; j < b.v + b.nv; ++j) {
+        by_q[k * nv + j] = work.lower_q[j * nv + k];
+        by_v[k * nv + j] = work.lower_v[j * nv + k];
+      }
+  }
+}
+
+} // namespace
+
+void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeWorkspace<double> &work, const double *q,
+                        const double *v, const double *a, const double *loads, double *by_q, double *by_v, double *M) {
+  const int nv = m.nv;
+  start_at_ground(m, ws, true);
+  compute_poses(m, ws, q);
+  place_in_world(m, ws);
+  carry_outward(m, ws, work, v, a, loads);
+  for (std::ptrdiff_t k = 0; k < std::ptrdiff_t(nv) * nv; ++k)
+    by_q[k] = by_v[k] = M[k] = 0.0;
+  const LoadColumns columns(work.columns, nv);
+  for (int i = m.nb; i > 0; --i) { // inward
+    const BodyData &b = m.bodies[i];
+    const Carried<double> &c = work.carried[i];
+    fill_columns(b, c, work, columns, loads != nullptr);
+    derive_within_joint(b, work, columns, loads != nullptr, by_q, by_v, M);
+    derive_with_outer(b, work, columns, loads != nullptr, by_q, by_v, M);
     if (b.parent)
       add_carried(c, work.carried[b.parent], loads != nullptr);
   }
   for (int k = 0; m.armature && k < nv; ++k)
     M[std::ptrdiff_t(k) * (nv + 1)] += m.armature[k];
-  // below the diagonal: columns that were computed as rows
   mirror(M, nv);
-  for (int i = 1; i <= m.nb; ++i) {
-    const BodyData &b = m.bodies[i];
-    for (int k = b.v + b.nv; k < b.v_end; ++k)
-      for (int j = b.v; j < b.v + b.nv; ++j) {
-        by_q[std::ptrdiff_t(k) * nv + j] = work.lower_q[std::ptrdiff_t(j) * nv + k];
-        by_v[std::ptrdiff_t(k) * nv + j] = work.lower_v[std::ptrdiff_t(j) * nv + k];
-      }
-  }
+  copy_lower(m, work, by_q, by_v);
 }
 
-void solve_columns(const ModelData &m, const Workspace<double> &ws, Side<Pack> &side, Pack *x, double factor, double *X) {
+void solve_columns(const ModelData &m, const Workspace<double> &ws, Side<Pack> &side, Pack *x, double factor,
+                   double *X) {
   const int nv = m.nv;
   for (int first = 0; first < nv; first += W) {
     const int count = nv - first < W ? nv - first : W;

@@ -14,8 +14,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, DualWorkspace &work) {
   return arena.used;
 }
 
-void d_inverse_dynamics_by_duals(const ModelData &m, DualWorkspace &work, const double *q, const double *v, const double *a,
-                                 const double *loads, double *by_q, double *by_v) {
+void d_inverse_dynamics_by_duals(const ModelData &m, DualWorkspace &work, const double *q, const double *v,
+                                 const double *a, const double *loads, double *by_q, double *by_v) {
   const int nv = m.nv;
   for (int k = 0; k < m.nq; ++k)
     work.q[k] = q[k];

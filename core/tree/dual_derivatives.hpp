@@ -15,7 +15,7 @@ struct DualWorkspace {
 std::size_t lay_out(const ModelData &m, std::byte *base, DualWorkspace &work);
 
 // dtau/dq and dtau/dv, each nv x nv
-void d_inverse_dynamics_by_duals(const ModelData &m, DualWorkspace &work, const double *q, const double *v, const double *a,
-                                 const double *loads, double *by_q, double *by_v);
+void d_inverse_dynamics_by_duals(const ModelData &m, DualWorkspace &work, const double *q, const double *v,
+                                 const double *a, const double *loads, double *by_q, double *by_v);
 
 } // namespace dalembert::DALEMBERT_ISA

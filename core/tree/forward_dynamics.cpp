@@ -12,7 +12,8 @@ template <class T, class B> DALEMBERT_INLINE void start_inertia(const B &b, Arti
 }
 
 // inertia of one body by itself; of a flexible one also its modal inertia
-template <class T> DALEMBERT_INLINE void start_body(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, int i) {
+template <class T>
+DALEMBERT_INLINE void start_body(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, int i) {
   const BodyData &b = m.bodies[i];
   ArticulatedInertia<T> &I = ws.I_A[i];
   if (b.form != JointForm::modal)
@@ -29,16 +30,16 @@ template <class T> DALEMBERT_INLINE void start_body(const ModelData &m, Workspac
   I.M = {C.m, zero, zero, C.m, zero, C.m};
 }
 
-// the unit factor of a body's block of freedoms, strictly lower triangle by rows
+// the unit factor of a body's block of degrees of freedom, strictly lower triangle by rows
 template <class T> DALEMBERT_INLINE T *factor_of(const ModelData &m, const Workspace<T> &ws, int i) {
   const BodyData &b = m.bodies[i];
   return b.form == JointForm::modal ? ws.modal_factor + m.modal[b.modal].factors : ws.L + 15 * i;
 }
 
 // D = L diag(d) L^T in place, then Z = L^-1 U; `given` marks rows that stand aside
-template <int N, class T>
-DALEMBERT_INLINE void factor_block(const ModelData &m, const BodyData &b, const Motion<T> *H, const ArticulatedInertia<T> &I, const double *lent,
-                                   const unsigned char *given, Pivot<T> *pivot, T *L) {
+template <int N, class T> DALEMBERT_INLINE void factor_block(const ModelData &m, const BodyData &b, const Motion<T> *H,
+                                                             const ArticulatedInertia<T> &I, const double *lent,
+                                                             const unsigned char *given, Pivot<T> *pivot, T *L) {
   Load<T> U[N];
   T D[N][N];
   for (int k = 0; k < N; ++k)
@@ -85,10 +86,11 @@ DALEMBERT_INLINE void factor_block(const ModelData &m, const BodyData &b, const 
   }
 }
 
-// (1): the pivots of hinge i and the inertia that is left when its freedoms yield
-template <class T>
-DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Motion<T> *H, const ArticulatedInertia<T> &I,
-                                const double *loans, const unsigned char *given, Pivot<T> *pivot, T *L, ArticulatedInertia<T> &left) {
+// (1): the pivots of joint i and the inertia that is left when its degrees of freedom yield
+template <class T> DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Motion<T> *H,
+                                                   const ArticulatedInertia<T> &I, const double *loans,
+                                                   const unsigned char *given, Pivot<T> *pivot, T *L,
+                                                   ArticulatedInertia<T> &left) {
   const double *lent = loans && b.lent ? loans + b.v : nullptr;
   left = I;
   if (b.nv == 1) {
@@ -101,7 +103,8 @@ DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Mot
     else if (b.form == JointForm::along_z)
       pivot->z = {{I.H.xz, I.H.yz, I.H.zz}, {I.M.xz, I.M.yz, I.M.zz}};
     else
-      return factor_block<1>(m, b, H, I, lent, nullptr, pivot, L), subtract_dyad(left, pivot->inverse, pivot->z.n, pivot->z.f);
+      return factor_block<1>(m, b, H, I, lent, nullptr, pivot, L),
+             subtract_dyad(left, pivot->inverse, pivot->z.n, pivot->z.f);
     T inertia = b.form == JointForm::about_z ? I.J.zz : I.M.zz;
     if (b.armature)
       inertia = inertia + armature_of<T>(m, b.v);
@@ -119,7 +122,8 @@ DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Mot
 }
 
 // (1) for a flexible body and its nodes
-template <class T> inline void eliminate_modes(const ModelData &m, Workspace<T> &ws, int i, ArticulatedInertia<T> &left) {
+template <class T>
+inline void eliminate_modes(const ModelData &m, Workspace<T> &ws, int i, ArticulatedInertia<T> &left) {
   const BodyData &b = m.bodies[i];
   left = ws.I_A[i];
   const bool low = m.modal[b.modal].rank;
@@ -141,8 +145,9 @@ template <class T> inline void eliminate_modes(const ModelData &m, Workspace<T> 
 DALEMBERT_INLINE bool is_flexible(const BodyData &b) { return b.form == JointForm::modal || b.form == JointForm::node; }
 
 // (2) for a flexible body: y holds the forces that the modes have met so far
-template <class T, class R>
-DALEMBERT_INLINE void reduce_modal_force(const ModelData &m, const BodyData &b, const Motion<T> *H, const T *L, const Load<R> &p, const R *tau, R *y) {
+template <class T, class R> DALEMBERT_INLINE void reduce_modal_force(const ModelData &m, const BodyData &b,
+                                                                     const Motion<T> *H, const T *L, const Load<R> &p,
+                                                                     const R *tau, R *y) {
   add_modal_force(b, H, p, y);
   if (const int rank = m.modal[b.modal].rank)
     return reduce_low_rank(b.nv, rank, L, tau, y);
@@ -155,9 +160,9 @@ DALEMBERT_INLINE void reduce_modal_force(const ModelData &m, const BodyData &b, 
 }
 
 // (2): y = L^-1 (tau - H^T p), zero where the acceleration is given
-template <class T, class R>
-DALEMBERT_INLINE void reduce_force(const BodyData &b, const Motion<T> *H, const T *L, const unsigned char *given,
-                                   const Load<R> &p, const R *tau, R *y) {
+template <class T, class R> DALEMBERT_INLINE void reduce_force(const BodyData &b, const Motion<T> *H, const T *L,
+                                                               const unsigned char *given, const Load<R> &p,
+                                                               const R *tau, R *y) {
   if (b.form == JointForm::about_z) {
     y[0] = tau[0] - p.n.z;
   } else if (b.form == JointForm::along_z) {
@@ -174,9 +179,10 @@ DALEMBERT_INLINE void reduce_force(const BodyData &b, const Motion<T> *H, const 
   }
 }
 
-// (5): accelerations of hinge i from A', left in a
-template <class T, class R>
-DALEMBERT_INLINE void back_substitute(const ModelData &m, const BodyData &b, const Pivot<T> *pivot, const T *L, const R *y, const Motion<R> &A, R *a) {
+// (5): accelerations of joint i from A', left in a
+template <class T, class R> DALEMBERT_INLINE void back_substitute(const ModelData &m, const BodyData &b,
+                                                                  const Pivot<T> *pivot, const T *L, const R *y,
+                                                                  const Motion<R> &A, R *a) {
   if (b.form == JointForm::modal && m.modal[b.modal].rank)
     return back_substitute_low_rank(b.nv, m.modal[b.modal].rank, pivot, L, y, A, a);
   for (int r = b.nv - 1; r >= 0; --r) {
@@ -202,13 +208,15 @@ template <class T> void start_forward(const ModelData &m, Workspace<T> &ws, cons
         ws.y[k] = T(0.0);
       ws.p_A[i] = modal_bias(m, ws, w, q, v, i, ws.y + b.v);
     } else {
-      ws.p_A[i] = table_entry<T>(m, b, [&](const auto &own) -> Load<T> { return {cross(w, mul(as_sym(own.J), w)), cross(w, cross(w, as_vec(own.h)))}; });
+      ws.p_A[i] = table_entry<T>(m, b, [&](const auto &own) -> Load<T> {
+        return {cross(w, mul(as_sym(own.J), w)), cross(w, cross(w, as_vec(own.h)))};
+      });
     }
   }
 }
 
-// (1)-(4) for a turn about z that is free: the z row and column of I_a vanish, so only what is left is computed, and the
-// moment about z is tau
+// (1)-(4) for a turn about z that is free: the z row and column of I_a vanish, so only what is left is computed, and
+// the moment about z is tau
 template <class T> DALEMBERT_INLINE void eliminate_turn(const BodyData &b, Workspace<T> &ws, const T *tau, int i) {
   const ArticulatedInertia<T> &I = ws.I_A[i];
   const Load<T> &p = ws.p_A[i];
@@ -227,19 +235,25 @@ template <class T> DALEMBERT_INLINE void eliminate_turn(const BodyData &b, Works
   left.H.yx = I.H.yx - dy * zf.x, left.H.yy = I.H.yy - dy * zf.y, left.H.yz = I.H.yz - dy * zf.z;
   left.M.xx = I.M.xx - df.x * zf.x, left.M.xy = I.M.xy - df.x * zf.y, left.M.xz = I.M.xz - df.x * zf.z;
   left.M.yy = I.M.yy - df.y * zf.y, left.M.yz = I.M.yz - df.y * zf.z, left.M.zz = I.M.zz - df.z * zf.z;
-  const Load<T> p_a{{p.n.x + dx * y + (left.J.xx * c.w.x + left.J.xy * c.w.y + left.H.xx * c.v.x + left.H.xy * c.v.y + left.H.xz * c.v.z),
-                     p.n.y + dy * y + (left.J.xy * c.w.x + left.J.yy * c.w.y + left.H.yx * c.v.x + left.H.yy * c.v.y + left.H.yz * c.v.z),
-                     tau[b.v]},
-                    {p.f.x + df.x * y + (left.H.xx * c.w.x + left.H.yx * c.w.y + left.M.xx * c.v.x + left.M.xy * c.v.y + left.M.xz * c.v.z),
-                     p.f.y + df.y * y + (left.H.xy * c.w.x + left.H.yy * c.w.y + left.M.xy * c.v.x + left.M.yy * c.v.y + left.M.yz * c.v.z),
-                     p.f.z + df.z * y + (left.H.xz * c.w.x + left.H.yz * c.w.y + left.M.xz * c.v.x + left.M.yz * c.v.y + left.M.zz * c.v.z)}};
+  const Load<T> p_a{
+      {p.n.x + dx * y +
+           (left.J.xx * c.w.x + left.J.xy * c.w.y + left.H.xx * c.v.x + left.H.xy * c.v.y + left.H.xz * c.v.z),
+       p.n.y + dy * y +
+           (left.J.xy * c.w.x + left.J.yy * c.w.y + left.H.yx * c.v.x + left.H.yy * c.v.y + left.H.yz * c.v.z),
+       tau[b.v]},
+      {p.f.x + df.x * y +
+           (left.H.xx * c.w.x + left.H.yx * c.w.y + left.M.xx * c.v.x + left.M.xy * c.v.y + left.M.xz * c.v.z),
+       p.f.y + df.y * y +
+           (left.H.xy * c.w.x + left.H.yy * c.w.y + left.M.xy * c.v.x + left.M.yy * c.v.y + left.M.yz * c.v.z),
+       p.f.z + df.z * y +
+           (left.H.xz * c.w.x + left.H.yz * c.w.y + left.M.xz * c.v.x + left.M.yz * c.v.y + left.M.zz * c.v.z)}};
   add_to_parent_without_z(ws.X[i], left, ws.I_A[b.parent]);
   add_to_parent(ws.X[i], p_a, ws.p_A[b.parent]);
 }
 
 // given accelerations are part of the bias
-template <class T>
-DALEMBERT_INLINE void add_given(const BodyData &b, const Motion<T> *H, const unsigned char *given, const T *a, Motion<T> &c) {
+template <class T> DALEMBERT_INLINE void add_given(const BodyData &b, const Motion<T> *H, const unsigned char *given,
+                                                   const T *a, Motion<T> &c) {
   for (int k = 0; k < b.nv; ++k) {
     if (!given[k])
       continue;
@@ -252,10 +266,9 @@ DALEMBERT_INLINE void add_given(const BodyData &b, const Motion<T> *H, const uns
   }
 }
 
-// (1)-(4) for any hinge
-template <class T>
-DALEMBERT_INLINE void eliminate_joint(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *tau, const unsigned char *given,
-                                      const T *a, int i) {
+// (1)-(4) for any joint
+template <class T> DALEMBERT_INLINE void eliminate_joint(const ModelData &m, const BodyData &b, Workspace<T> &ws,
+                                                         const T *tau, const unsigned char *given, const T *a, int i) {
   const ArticulatedInertia<T> &I = ws.I_A[i];
   const Load<T> &p = ws.p_A[i];
   Motion<T> &c = ws.c[i];
@@ -291,8 +304,8 @@ DALEMBERT_INLINE void eliminate_joint(const ModelData &m, const BodyData &b, Wor
 }
 
 // (5) for one body
-template <class T>
-DALEMBERT_INLINE void accelerate(const ModelData &m, const BodyData &b, Workspace<T> &ws, const unsigned char *given, T *a, int i) {
+template <class T> DALEMBERT_INLINE void accelerate(const ModelData &m, const BodyData &b, Workspace<T> &ws,
+                                                    const unsigned char *given, T *a, int i) {
   const Pose<T> &X = ws.X[i];
   const Motion<T> &P = ws.A[b.parent], &c = ws.c[i];
   Motion<T> A{mul_t(X.R, P.w) + c.w, mul_t(X.R, P.v + cross(P.w, X.p)) + c.v};
@@ -321,8 +334,8 @@ DALEMBERT_INLINE void accelerate(const ModelData &m, const BodyData &b, Workspac
 }
 
 // what drives supply where accelerations are given, tau elsewhere
-template <class T>
-inline void supplied_forces(const ModelData &m, const Workspace<T> &ws, const T *tau, const unsigned char *given, const T *a, T *tau_out) {
+template <class T> inline void supplied_forces(const ModelData &m, const Workspace<T> &ws, const T *tau,
+                                               const unsigned char *given, const T *a, T *tau_out) {
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
     if (b.form == JointForm::modal)
@@ -359,9 +372,8 @@ void finish_forward(const ModelData &m, Workspace<T> &ws, const T *tau, const un
     tau_out[k] = tau[k];
 }
 
-template <class T>
-void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *tau, const T *loads,
-                      const unsigned char *given, T *a, T *tau_out) {
+template <class T> void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *tau,
+                                         const T *loads, const unsigned char *given, T *a, T *tau_out) {
   start_forward(m, ws, q, v);
   if (loads)
     subtract_loads(m, ws, loads);
@@ -378,15 +390,15 @@ template <class T> void factorize(const ModelData &m, Workspace<T> &ws, const T 
     if (is_flexible(b))
       eliminate_modes(m, ws, i, left);
     else
-      eliminate(m, b, ws.H + b.H, ws.I_A[i], ws.lent, given ? given + b.v : nullptr, ws.pivot + b.v, ws.L + 15 * i, left);
+      eliminate(m, b, ws.H + b.H, ws.I_A[i], ws.lent, given ? given + b.v : nullptr, ws.pivot + b.v, ws.L + 15 * i,
+                left);
     if (b.parent)
       add_to_parent(ws.X[i], left, ws.I_A[b.parent]);
   }
 }
 
-template <class T, class R>
-void solve_inward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, int first, int last,
-                         const unsigned char *given) {
+template <class T, class R> void solve_inward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x,
+                                              int first, int last, const unsigned char *given) {
   for (int i = first; i <= last; ++i) {
     side.p[i] = {zero3<R>(), zero3<R>()};
     const BodyData &b = m.bodies[i];
@@ -433,17 +445,21 @@ void solve_outward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, R 
 
 template void start_forward(const ModelData &, Workspace<double> &, const double *, const double *, bool);
 template void start_forward(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, bool);
-template void finish_forward(const ModelData &, Workspace<double> &, const double *, const unsigned char *, double *, double *);
+template void finish_forward(const ModelData &, Workspace<double> &, const double *, const unsigned char *, double *,
+                             double *);
 template void finish_forward(const ModelData &, Workspace<Pack> &, const Pack *, const unsigned char *, Pack *, Pack *);
-template void forward_dynamics(const ModelData &, Workspace<double> &, const double *, const double *, const double *, const double *,
-                               const unsigned char *, double *, double *);
-template void forward_dynamics(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, const Pack *, const Pack *,
-                               const unsigned char *, Pack *, Pack *);
+template void forward_dynamics(const ModelData &, Workspace<double> &, const double *, const double *, const double *,
+                               const double *, const unsigned char *, double *, double *);
+template void forward_dynamics(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, const Pack *,
+                               const Pack *, const unsigned char *, Pack *, Pack *);
 template void factorize(const ModelData &, Workspace<double> &, const double *, const unsigned char *);
 template void factorize(const ModelData &, Workspace<Pack> &, const Pack *, const unsigned char *);
-template void solve_inward(const ModelData &, const Workspace<double> &, Side<double> &, const double *, int, int, const unsigned char *);
-template void solve_inward(const ModelData &, const Workspace<double> &, Side<Pack> &, const Pack *, int, int, const unsigned char *);
-template void solve_inward(const ModelData &, const Workspace<Pack> &, Side<Pack> &, const Pack *, int, int, const unsigned char *);
+template void solve_inward(const ModelData &, const Workspace<double> &, Side<double> &, const double *, int, int,
+                           const unsigned char *);
+template void solve_inward(const ModelData &, const Workspace<double> &, Side<Pack> &, const Pack *, int, int,
+                           const unsigned char *);
+template void solve_inward(const ModelData &, const Workspace<Pack> &, Side<Pack> &, const Pack *, int, int,
+                           const unsigned char *);
 template void solve_outward(const ModelData &, const Workspace<double> &, Side<double> &, double *, int, int);
 template void solve_outward(const ModelData &, const Workspace<double> &, Side<Pack> &, Pack *, int, int);
 template void solve_outward(const ModelData &, const Workspace<Pack> &, Side<Pack> &, Pack *, int, int);

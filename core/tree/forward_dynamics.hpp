@@ -1,6 +1,6 @@
 // Forward dynamics by the articulated-body recursion, O(nb), and solves with the mass matrix.
 //
-// Inward, each hinge's freedoms are eliminated from the inertia of everything it carries
+// Inward, each joint's degrees of freedom are eliminated from the inertia of everything it carries
 // (Featherstone 1983; Slaats 1991, (3.53), (3.54) with the sign of Q_r corrected, erratum;
 // Jain & Rodriguez 1990, (6.1), (7.2)). With D = H^T I_A H = L diag(d) L^T and Z = L^-1 (I_A H)^T:
 //
@@ -9,15 +9,15 @@
 //     p_a = p_A + I_a c + Z^T diag(1/d) y                                                      (3)
 //     I_A and p_A of the parent += I_a and p_a seen from the parent                            (4)
 //
-// and outward, with A' the acceleration of F while the hinge does not accelerate:
+// and outward, with A' the acceleration of F while the joint does not accelerate:
 //
 //     a = L^-T diag(1/d) (y - Z A')          A = A' + H a                                      (5)
 //
-// Freedoms whose acceleration is given (Slaats 1991, section 4.1; Passerello & Huston 1972,
+// Degrees of freedom whose acceleration is given (Slaats 1991, section 4.1; Passerello & Huston 1972,
 // chapter III) are not eliminated: their part of H a joins c, their row of D is replaced by that of
 // the unit matrix, and tau = H^T (I_A A + p_A) is what the drive has to supply.
 //
-// A freedom with an armature (the inertia of its drive train) has it on the diagonal of D.
+// A degree of freedom with an armature (the inertia of its drive train) has it on the diagonal of D.
 //
 // About 520 multiplications per revolute body.
 #pragma once
@@ -26,25 +26,26 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// Outward: frames, velocities, inertias and, in p_A, gyroscopic loads. placed: frames and velocities stand in the workspace
-// already.
-template <class T> void start_forward(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, bool placed = false);
+// Outward: frames, velocities, inertias and, in p_A, gyroscopic loads. placed: frames and velocities stand in the
+// workspace already.
+template <class T>
+void start_forward(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, bool placed = false);
 
-// Inward, then outward, after loads on the bodies have been taken from p_A. given: null, or one mark per freedom whose
-// acceleration stands in a on entry; tau_out: null, or the hinge forces that go with a.
+// Inward, then outward, after loads on the bodies have been taken from p_A. given: null, or one mark per degree of
+// freedom whose acceleration stands in a on entry; tau_out: null, or the joint forces that go with a.
 template <class T>
 void finish_forward(const ModelData &m, Workspace<T> &ws, const T *tau, const unsigned char *given, T *a, T *tau_out);
 
 // All of it, with loads given on the bodies (users x 6, as subtract_loads takes them) or null.
-template <class T>
-void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *tau, const T *loads,
-                      const unsigned char *given, T *a, T *tau_out);
+template <class T> void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *tau,
+                                         const T *loads, const unsigned char *given, T *a, T *tau_out);
 
 // pivots of the mass matrix at q: M = (1 + H Phi K) D (1 + H Phi K)^T (Jain & Rodriguez 1990, Lemma 6.1)
-// given: null, or marks of freedoms that stand still
-template <class T> void factorize(const ModelData &m, Workspace<T> &ws, const T *q, const unsigned char *given = nullptr);
+// given: null, or marks of degrees of freedom that stand still
+template <class T>
+void factorize(const ModelData &m, Workspace<T> &ws, const T *q, const unsigned char *given = nullptr);
 
-// room for one right-hand side, of a scalar R that may carry several at once
+// space for one right-hand side, of a scalar R that may carry several at once
 template <class R> struct Side {
   Load<R> *p;
   R *y;
@@ -56,20 +57,18 @@ template <class R> inline Side<R> load_right_hand_side(const ModelData &m, Arena
 }
 
 // Inward half of a solve with M, for the bodies [first, last], which must be whole trees: y = L^-1 x in the factors of
-// M = L d L^T over all freedoms, so that x . M^-1 x = sum of y^2 / d. After finish_forward with given accelerations, the
-// same marks make those freedoms stand still.
-template <class T, class R>
-void solve_inward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, int first, int last,
-                  const unsigned char *given = nullptr);
+// M = L d L^T over all degrees of freedom, so that x . M^-1 x = sum of y^2 / d. After finish_forward with given
+// accelerations, the same marks make those degrees of freedom stand still.
+template <class T, class R> void solve_inward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x,
+                                              int first, int last, const unsigned char *given = nullptr);
 
 // outward half: a = L^-T d^-1 y
 template <class T, class R>
 void solve_outward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, R *a, int first, int last);
 
 // M a = x after factorize; x and a may be the same array
-template <class T, class R>
-inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, R *a, int first, int last,
-                  const unsigned char *given = nullptr) {
+template <class T, class R> inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x,
+                                              R *a, int first, int last, const unsigned char *given = nullptr) {
   solve_inward(m, ws, side, x, first, last, given);
   solve_outward(m, ws, side, a, first, last);
 }

@@ -1,6 +1,6 @@
 // Position, velocity and acceleration of one frame F, when those of its parent are known.
 //
-// With X = (R, p) the pose of F in its parent P, H v the hinge's relative motion and bias its
+// With X = (R, p) the pose of F in its parent P, H v the joint's relative motion and bias its
 // remaining rate, in axes of F (Luh, Walker, Paul 1980; Slaats 1991, (3.15), (3.25), (3.35) with
 // the rotation of the joint frame that (3.39) omits, erratum):
 //
@@ -19,7 +19,8 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // (1), (5), (6) for one body, after its position
-template <class T> DALEMBERT_INLINE void velocity(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, const T *v, int i) {
+template <class T>
+DALEMBERT_INLINE void velocity(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, const T *v, int i) {
   const Pose<T> &X = ws.X[i];
   const Vec3<T> w_P = ws.w[b.parent];
   const Vec3<T> w = mul_t(X.R, w_P);
@@ -84,7 +85,7 @@ template <class T> DALEMBERT_INLINE void linear_velocity(const BodyData &b, Work
   ws.u[i] = motion.v;
 }
 
-// (3), (4) for one body while its hinge does not accelerate
+// (3), (4) for one body while its joint does not accelerate
 template <class T> DALEMBERT_INLINE void bias_acceleration(const BodyData &b, Workspace<T> &ws, int i) {
   const Pose<T> &X = ws.X[i];
   const Motion<T> &P = ws.A[b.parent], &c = ws.c[i];

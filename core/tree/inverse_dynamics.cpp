@@ -7,10 +7,12 @@ namespace dalembert::DALEMBERT_ISA {
 template <class T, class B> DALEMBERT_INLINE Load<T> inertia_load(const B &b, const Vec3<T> &w, const Motion<T> &A) {
   const auto &h = as_vec(b.h);
   const auto &J = as_sym(b.J);
-  return {mul(J, A.w) + cross(h, A.v) + cross(w, mul(J, w)), scale(b.mass, A.v) + cross(A.w, h) + cross(w, cross(w, h))};
+  return {mul(J, A.w) + cross(h, A.v) + cross(w, mul(J, w)),
+          scale(b.mass, A.v) + cross(A.w, h) + cross(w, cross(w, h))};
 }
 
-template <class T> void start_inverse(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, T *tau) {
+template <class T>
+void start_inverse(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, T *tau) {
   start_at_ground(m, ws, true);
   compute_poses(m, ws, q);
   compute_velocities(m, ws, q, v);
@@ -37,22 +39,26 @@ template <class T> void finish_inverse(const ModelData &m, Workspace<T> &ws, con
   }
 }
 
-template <class T>
-void inverse_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, const T *loads, T *tau) {
+template <class T> void inverse_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a,
+                                         const T *loads, T *tau) {
   start_inverse(m, ws, q, v, a, tau);
   if (loads)
     subtract_loads(m, ws, loads);
   finish_inverse(m, ws, a, tau);
 }
 
-template void start_inverse(const ModelData &, Workspace<double> &, const double *, const double *, const double *, double *);
+template void start_inverse(const ModelData &, Workspace<double> &, const double *, const double *, const double *,
+                            double *);
 template void start_inverse(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, const Pack *, Pack *);
 template void start_inverse(const ModelData &, Workspace<Dual> &, const Dual *, const Dual *, const Dual *, Dual *);
 template void finish_inverse(const ModelData &, Workspace<double> &, const double *, double *);
 template void finish_inverse(const ModelData &, Workspace<Pack> &, const Pack *, Pack *);
 template void finish_inverse(const ModelData &, Workspace<Dual> &, const Dual *, Dual *);
-template void inverse_dynamics(const ModelData &, Workspace<double> &, const double *, const double *, const double *, const double *, double *);
-template void inverse_dynamics(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, const Pack *, const Pack *, Pack *);
-template void inverse_dynamics(const ModelData &, Workspace<Dual> &, const Dual *, const Dual *, const Dual *, const Dual *, Dual *);
+template void inverse_dynamics(const ModelData &, Workspace<double> &, const double *, const double *, const double *,
+                               const double *, double *);
+template void inverse_dynamics(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, const Pack *,
+                               const Pack *, Pack *);
+template void inverse_dynamics(const ModelData &, Workspace<Dual> &, const Dual *, const Dual *, const Dual *,
+                               const Dual *, Dual *);
 
 } // namespace dalembert::DALEMBERT_ISA

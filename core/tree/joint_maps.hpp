@@ -1,4 +1,4 @@
-// How the recursions use a hinge, whatever its kind: where its frame is, and products with its motion map.
+// How the recursions use a joint, whatever its kind: where its frame is, and products with its motion map.
 #pragma once
 
 #include "flexible/body.hpp"
@@ -7,7 +7,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// calls f with the type of a hinge whose motion map has columns
+// calls f with the type of a joint whose motion map has columns
 template <class F> DALEMBERT_INLINE void visit_general(int kind, F &&f) {
   JointLibrary::visit(kind, [&](auto joint) {
     if constexpr (decltype(joint)::form == JointForm::columns)
@@ -16,9 +16,7 @@ template <class F> DALEMBERT_INLINE void visit_general(int kind, F &&f) {
 }
 
 // calls f with the number of columns as a constant
-template <int N> struct Columns {
-  static constexpr int count = N;
-};
+template <int N> struct Columns { static constexpr int count = N; };
 template <class F> DALEMBERT_INLINE void visit_columns(int nv, F &&f) {
   switch (nv) {
   case 1:
@@ -38,9 +36,9 @@ template <class F> DALEMBERT_INLINE void visit_columns(int nv, F &&f) {
   }
 }
 
-// numbers: where the hinge's frame J is in the parent
-template <class T, class B>
-DALEMBERT_INLINE void position_by(const ModelData &m, const BodyData &b, const B &numbers, Workspace<T> &ws, const T *q, int i) {
+// numbers: where the joint's frame J is in the parent
+template <class T, class B> DALEMBERT_INLINE void position_by(const ModelData &m, const BodyData &b, const B &numbers,
+                                                              Workspace<T> &ws, const T *q, int i) {
   switch (b.form) {
   case JointForm::about_z:
     return Revolute::position(numbers, q + b.q, ws.X[i], ws.H);
@@ -60,14 +58,15 @@ DALEMBERT_INLINE void position_by(const ModelData &m, const BodyData &b, const B
 }
 
 // where every frame stands in its parent: X, and the motion maps that need columns
-template <class T> DALEMBERT_INLINE void position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
+template <class T>
+DALEMBERT_INLINE void position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
   if constexpr (varies<T>)
     if (m.varied)
       return position_by(m, b, parameters_of<T>(m)->bodies[i], ws, q, i);
   position_by(m, b, b, ws, q, i);
 }
 
-// relative velocity H v of a hinge with columns
+// relative velocity H v of a joint with columns
 template <class T> DALEMBERT_INLINE Motion<T> relative(const Motion<T> *H, const T *v, int nv) {
   Motion<T> r{scale(v[0], H[0].w), scale(v[0], H[0].v)};
   for (int k = 1; k < nv; ++k) {
@@ -77,7 +76,7 @@ template <class T> DALEMBERT_INLINE Motion<T> relative(const Motion<T> *H, const
   return r;
 }
 
-// column k of hinge i as a motion in F
+// column k of joint i as a motion in F
 template <class T> DALEMBERT_INLINE Motion<T> column(const BodyData &b, const Motion<T> *H, int k) {
   const Vec3<T> o = zero3<T>(), z{T(0.0), T(0.0), T(1.0)};
   if (b.form == JointForm::about_z)
@@ -87,7 +86,7 @@ template <class T> DALEMBERT_INLINE Motion<T> column(const BodyData &b, const Mo
   return H[k];
 }
 
-// H^T F for any hinge
+// H^T F for any joint
 template <class T> DALEMBERT_INLINE void joint_force(const BodyData &b, const Motion<T> *H, const Load<T> &F, T *tau) {
   if (b.form == JointForm::about_z) {
     tau[0] = F.n.z;
@@ -100,12 +99,13 @@ template <class T> DALEMBERT_INLINE void joint_force(const BodyData &b, const Mo
 }
 
 // the part that a load on a node, or on the frame of a flexible body, has in the forces of the modes
-template <class T, class R> DALEMBERT_INLINE void add_modal_force(const BodyData &b, const Motion<T> *H, const Load<R> &F, R *modal) {
+template <class T, class R>
+DALEMBERT_INLINE void add_modal_force(const BodyData &b, const Motion<T> *H, const Load<R> &F, R *modal) {
   for (int k = 0; k < b.moves; ++k)
     modal[k] = modal[k] + (dot(H[k].w, F.n) + dot(H[k].v, F.f));
 }
 
-// A += H a for any hinge; a: from where its columns count, BodyData::by
+// A += H a for any joint; a: from where its columns count, BodyData::by
 template <class T, class R>
 DALEMBERT_INLINE void add_joint_motion(const BodyData &b, const Motion<T> *H, const R *a, Motion<R> &A) {
   if (b.form == JointForm::about_z) {

@@ -42,7 +42,8 @@ template <class T> void subtract_loads(const ModelData &m, Workspace<T> &ws, con
     const T *g = loads + 6 * (b.user - 1);
     const Vec3<T> f = mul_t(ws.X_W[i].R, Vec3<T>{g[3], g[4], g[5]});
     ws.p_A[i].f -= f;
-    ws.p_A[i].n -= mul_t(ws.X_W[i].R, Vec3<T>{g[0], g[1], g[2]}) + table_entry<T>(m, b, [&](const auto &numbers) { return cross(as_vec(numbers.p_FB), f); });
+    ws.p_A[i].n -= mul_t(ws.X_W[i].R, Vec3<T>{g[0], g[1], g[2]}) +
+                   table_entry<T>(m, b, [&](const auto &numbers) { return cross(as_vec(numbers.p_FB), f); });
   }
 }
 

@@ -1,4 +1,5 @@
-// Position, velocity and acceleration of all frames F, outward from ground; equation numbers are those of tree/frame_motion.hpp.
+// Position, velocity and acceleration of all frames F, outward from ground; equation numbers are those of
+// tree/frame_motion.hpp.
 #pragma once
 
 #include "tree/workspace.hpp"
@@ -29,7 +30,7 @@ template <class T> inline void place_and_move(const ModelData &m, Workspace<T> &
   move_in_world(m, ws, v);
 }
 
-// (3), (4): accelerations, after compute_velocities; a may be null (no hinge accelerates)
+// (3), (4): accelerations, after compute_velocities; a may be null (no joint accelerates)
 template <class T> void compute_accelerations(const ModelData &m, Workspace<T> &ws, const T *a);
 
 // given loads come as moment and force on each body at the origin of the user's frame, in world axes; they leave p_A,

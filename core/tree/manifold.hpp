@@ -1,7 +1,7 @@
 // The configuration manifold: steps along it, differences on it, and q' = N(q) v.
 //
 // Angles and displacements add. Attitudes are unit quaternions: a step turns by the rotation
-// vector in axes of the second marker. A free hinge steps its position by C u and its attitude by
+// vector in axes of the second marker. A free joint steps its position by C u and its attitude by
 // omega, independently; difference is the exact inverse.
 #pragma once
 
@@ -15,10 +15,11 @@ template <class T> void integrate(const ModelData &m, const T *q, const T *v, T 
 template <class T> void difference(const ModelData &m, const T *q0, const T *q1, T *out);
 template <class T> void coordinate_rates(const ModelData &m, const T *q, const T *v, T *out);
 
-// slopes of the coordinates of hinge b in lane l, along its freedom k, or none
+// slopes of the coordinates of joint b in lane l, along its degree of freedom k, or none
 void seed_dof(const BodyData &b, const double *q, int k, int l, Dual *duals, bool on);
 
-// slopes of dual coordinates in lanes [0, count) along the directions [first, first + count) of the tangent space, or none
+// slopes of dual coordinates in lanes [0, count) along the directions [first, first + count) of the tangent space, or
+// none
 void seed_directions(const ModelData &m, const double *q, Dual *duals, int first, int count, bool on);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -25,8 +25,8 @@ template <class T> DALEMBERT_INLINE void put_column(const Load<T> &L, T *column,
 // to[j] += h . F_j
 template <class T> inline void add_row(const Motion<T> &h, const T *F, int nv, int begin, int end, T *to) {
   for (int j = begin; j < end; ++j)
-    to[j] = to[j] + (h.w.x * F[j] + h.w.y * F[nv + j] + h.w.z * F[2 * nv + j] + h.v.x * F[3 * nv + j] + h.v.y * F[4 * nv + j] +
-                     h.v.z * F[5 * nv + j]);
+    to[j] = to[j] + (h.w.x * F[j] + h.w.y * F[nv + j] + h.w.z * F[2 * nv + j] + h.v.x * F[3 * nv + j] +
+                     h.v.y * F[4 * nv + j] + h.v.z * F[5 * nv + j]);
 }
 
 // M: nv x nv, full
@@ -79,8 +79,8 @@ template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const 
       } else {
         const Motion<T> h = H[k];
         for (int j = row; j < b.v_end; ++j)
-          to[j] = h.w.x * F[j] + h.w.y * F[nv + j] + h.w.z * F[2 * nv + j] + h.v.x * F[3 * nv + j] + h.v.y * F[4 * nv + j] +
-                  h.v.z * F[5 * nv + j];
+          to[j] = h.w.x * F[j] + h.w.y * F[nv + j] + h.w.z * F[2 * nv + j] + h.v.x * F[3 * nv + j] +
+                  h.v.y * F[4 * nv + j] + h.v.z * F[5 * nv + j];
       }
     }
     if (b.parent) {
@@ -93,7 +93,7 @@ template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const 
   mirror(M, nv);
 }
 
-// the diagonal of M alone, O(nb): inertia along each freedom with all others locked
+// the diagonal of M alone, O(nb): inertia along each degree of freedom with all others locked
 template <class T> void composite_diagonal(const ModelData &m, Workspace<T> &ws, const T *q, T *out) {
   compute_poses(m, ws, q);
   for (int i = 1; i <= m.nb; ++i)
@@ -111,7 +111,7 @@ template <class T> void composite_diagonal(const ModelData &m, Workspace<T> &ws,
     for (int k = 0; k < b.nv && b.form != JointForm::modal; ++k) {
       const Motion<T> h = column(b, ws.H + b.H, k);
       const Load<T> L = mul(I, h.w, h.v);
-      out[b.v + k] = dot(h.w, L.n) + dot(h.v, L.f) ;
+      out[b.v + k] = dot(h.w, L.n) + dot(h.v, L.f);
       if (b.armature)
         out[b.v + k] = out[b.v + k] + armature_of<T>(m, b.v + k);
     }

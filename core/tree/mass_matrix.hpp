@@ -1,20 +1,22 @@
 // Mass matrix by composite bodies (Walker & Orin 1982; Jain & Rodriguez 1990, (5.2)-(5.5), n_m = 0).
 //
 //     I_C = I + sum over children of I_C, seen from here                                       (1)
-//     F_k = I_C H_k               load that moves everything outboard of freedom k at unit rate (2)
+//     F_k = I_C H_k               load that moves everything outboard of degree of freedom k at unit rate (2)
 //     M_jk = H_j^T F_k            with F_k moved to the frame of j, for j on the path to ground (3)
 //
-// Because subtrees are ranges of freedoms, the loads of a whole subtree are moved to the parent
+// Because subtrees are ranges of degrees of freedom, the loads of a whole subtree are moved to the parent
 // together: component r of F_k stands at columns[r * nv + k]. The inner loops run over k. Armatures join the diagonal.
 #pragma once
 
-#include "tree/kinematics.hpp"
 #include "tree/joint_maps.hpp"
+#include "tree/kinematics.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 template <class T> DALEMBERT_INLINE RigidInertia<T> rigid_inertia(const ModelData &m, const BodyData &b) {
-  return table_entry<T>(m, b, [](const auto &own) -> RigidInertia<T> { return {T(own.mass), lift<T>(as_vec(own.h)), lift<T>(as_sym(own.J))}; });
+  return table_entry<T>(m, b, [](const auto &own) -> RigidInertia<T> {
+    return {T(own.mass), lift<T>(as_vec(own.h)), lift<T>(as_sym(own.J))};
+  });
 }
 
 // inertia of one body by itself, after its position
@@ -40,7 +42,7 @@ template <class T> inline void mirror(T *M, int n) {
 // M: nv x nv, full
 template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const T *q, T *M);
 
-// the diagonal of M alone, O(nb): inertia along each freedom with all others locked
+// the diagonal of M alone, O(nb): inertia along each degree of freedom with all others locked
 template <class T> void composite_diagonal(const ModelData &m, Workspace<T> &ws, const T *q, T *out);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -7,7 +7,8 @@ namespace dalembert::DALEMBERT_ISA {
 
 template <class T> DALEMBERT_INLINE void put(T *to, const Vec3<T> &a) { to[0] = a.x, to[1] = a.y, to[2] = a.z; }
 template <class T> DALEMBERT_INLINE void put(T *to, const Mat3<T> &R) {
-  to[0] = R.xx, to[1] = R.xy, to[2] = R.xz, to[3] = R.yx, to[4] = R.yy, to[5] = R.yz, to[6] = R.zx, to[7] = R.zy, to[8] = R.zz;
+  to[0] = R.xx, to[1] = R.xy, to[2] = R.xz, to[3] = R.yx, to[4] = R.yy, to[5] = R.yz, to[6] = R.zx, to[7] = R.zy,
+  to[8] = R.zz;
 }
 
 DALEMBERT_INLINE const Pose<double> body_in_F(const BodyData &b) { return {as_mat(b.R_FB), as_vec(b.p_FB)}; }
@@ -24,7 +25,8 @@ template <class T> DALEMBERT_INLINE void put_velocity(const Workspace<T> &ws, in
   put(out + 3, mul(ws.X_W[i].R, ws.u[i] + cross(ws.w[i], p)));
 }
 // [alpha; acceleration] of the point p fixed in F, world axes
-template <class T> DALEMBERT_INLINE void put_acceleration(const Workspace<T> &ws, int i, const Vec3<double> &p, T *out) {
+template <class T>
+DALEMBERT_INLINE void put_acceleration(const Workspace<T> &ws, int i, const Vec3<double> &p, T *out) {
   const Motion<T> &A = ws.A[i];
   put(out, mul(ws.X_W[i].R, A.w));
   put(out + 3, mul(ws.X_W[i].R, A.v + cross(A.w, p) + cross(ws.w[i], cross(ws.w[i], p))));
@@ -48,7 +50,8 @@ template <class T> void velocities(const ModelData &m, Workspace<T> &ws, const T
       put_velocity(ws, i, as_vec(m.bodies[i].p_FB), out + 6 * (user - 1));
 }
 
-template <class T> void accelerations(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, T *out) {
+template <class T>
+void accelerations(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, T *out) {
   start_at_ground(m, ws, false);
   compute_poses(m, ws, q);
   place_in_world(m, ws);
@@ -64,8 +67,8 @@ template <class T> void accelerations(const ModelData &m, Workspace<T> &ws, cons
 enum class Stage { position, velocity, acceleration };
 
 // one frame after that of its parent, up to a stage
-template <class T>
-inline void follow(const ModelData &m, const BodyData &b, Workspace<T> &ws, Stage stage, const T *q, const T *v, const T *a, int i) {
+template <class T> inline void follow(const ModelData &m, const BodyData &b, Workspace<T> &ws, Stage stage, const T *q,
+                                      const T *v, const T *a, int i) {
   position(m, b, ws, q, i);
   world_pose(b, ws, i);
   if (stage == Stage::position)
@@ -91,9 +94,8 @@ inline BodyData extra_node(const ModelData &m, int body) {
 }
 
 // calls take(number of the point, the place that carries it, its constant pose there)
-template <class T, class Take>
-inline void for_points(const ModelData &m, Workspace<T> &ws, const PointsData &points, Stage stage, const T *q, const T *v, const T *a,
-                       Take &&take) {
+template <class T, class Take> inline void for_points(const ModelData &m, Workspace<T> &ws, const PointsData &points,
+                                                      Stage stage, const T *q, const T *v, const T *a, Take &&take) {
   int count = 0;
   for (int i = points.body; i; i = m.bodies[i].parent)
     ws.path[count++] = i;
@@ -114,24 +116,28 @@ inline void for_points(const ModelData &m, Workspace<T> &ws, const PointsData &p
   }
 }
 
-template <class T> void point_poses(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, T *out) {
+template <class T>
+void point_poses(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, T *out) {
   const T *none = nullptr;
-  for_points(m, ws, points, Stage::position, q, none, none, [&](int k, int i, const Pose<double> &Y) { put_pose(ws, i, Y, out + 12 * k); });
+  for_points(m, ws, points, Stage::position, q, none, none,
+             [&](int k, int i, const Pose<double> &Y) { put_pose(ws, i, Y, out + 12 * k); });
 }
 
-template <class T> void point_velocities(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, const T *v, T *out) {
+template <class T>
+void point_velocities(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, const T *v, T *out) {
   const T *none = nullptr;
   for_points(m, ws, points, Stage::velocity, q, v, none,
              [&](int k, int i, const Pose<double> &Y) { put_velocity(ws, i, Y.p, out + 6 * k); });
 }
 
-template <class T>
-void point_accelerations(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, const T *v, const T *a, T *out) {
+template <class T> void point_accelerations(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q,
+                                            const T *v, const T *a, T *out) {
   for_points(m, ws, points, Stage::acceleration, q, v, a,
              [&](int k, int i, const Pose<double> &Y) { put_acceleration(ws, i, Y.p, out + 6 * k); });
 }
 
-template <class T> void point_jacobians(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, T *out) {
+template <class T>
+void point_jacobians(const ModelData &m, Workspace<T> &ws, const PointsData &points, const T *q, T *out) {
   const T *none = nullptr;
   for_points(m, ws, points, Stage::position, q, none, none, [&](int point, int place, const Pose<double> &Y) {
     T *J = out + std::ptrdiff_t(6) * m.nv * point;
@@ -168,8 +174,10 @@ template <class T> void energy(const ModelData &m, Workspace<T> &ws, const T *q,
     if (b.form == JointForm::modal) {
       modal_inertia(m, ws, q, i);
       const RigidInertia<T> &I = ws.I_C[i];
-      kinetic = kinetic + 0.5 * (dot(w, mul(I.J, w)) + I.m * dot(u, u)) + dot(u, cross(w, I.h)) + modal_kinetic(m, ws, v, i);
-      potential = potential + strain_energy(m, q, i) - dot(as_vec(m.gravity), mul(ws.X_W[i].R, I.h) + scale(I.m, ws.X_W[i].p));
+      kinetic =
+          kinetic + 0.5 * (dot(w, mul(I.J, w)) + I.m * dot(u, u)) + dot(u, cross(w, I.h)) + modal_kinetic(m, ws, v, i);
+      potential =
+          potential + strain_energy(m, q, i) - dot(as_vec(m.gravity), mul(ws.X_W[i].R, I.h) + scale(I.m, ws.X_W[i].p));
       continue;
     }
     kinetic = kinetic + 0.5 * (dot(w, mul(as_sym(b.J), w)) + b.mass * dot(u, u)) + dot(u, cross(w, as_vec(b.h)));
@@ -260,14 +268,19 @@ template void poses(const ModelData &, Workspace<double> &, const double *, doub
 template void poses(const ModelData &, Workspace<Pack> &, const Pack *, Pack *);
 template void velocities(const ModelData &, Workspace<double> &, const double *, const double *, double *);
 template void velocities(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, Pack *);
-template void accelerations(const ModelData &, Workspace<double> &, const double *, const double *, const double *, double *);
+template void accelerations(const ModelData &, Workspace<double> &, const double *, const double *, const double *,
+                            double *);
 template void accelerations(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, const Pack *, Pack *);
 template void point_poses(const ModelData &, Workspace<double> &, const PointsData &, const double *, double *);
 template void point_poses(const ModelData &, Workspace<Pack> &, const PointsData &, const Pack *, Pack *);
-template void point_velocities(const ModelData &, Workspace<double> &, const PointsData &, const double *, const double *, double *);
-template void point_velocities(const ModelData &, Workspace<Pack> &, const PointsData &, const Pack *, const Pack *, Pack *);
-template void point_accelerations(const ModelData &, Workspace<double> &, const PointsData &, const double *, const double *, const double *, double *);
-template void point_accelerations(const ModelData &, Workspace<Pack> &, const PointsData &, const Pack *, const Pack *, const Pack *, Pack *);
+template void point_velocities(const ModelData &, Workspace<double> &, const PointsData &, const double *,
+                               const double *, double *);
+template void point_velocities(const ModelData &, Workspace<Pack> &, const PointsData &, const Pack *, const Pack *,
+                               Pack *);
+template void point_accelerations(const ModelData &, Workspace<double> &, const PointsData &, const double *,
+                                  const double *, const double *, double *);
+template void point_accelerations(const ModelData &, Workspace<Pack> &, const PointsData &, const Pack *, const Pack *,
+                                  const Pack *, Pack *);
 template void point_jacobians(const ModelData &, Workspace<double> &, const PointsData &, const double *, double *);
 template void point_jacobians(const ModelData &, Workspace<Pack> &, const PointsData &, const Pack *, Pack *);
 template void energy(const ModelData &, Workspace<double> &, const double *, const double *, double *);

@@ -5,19 +5,17 @@
 #pragma once
 
 #include "model/model_data.hpp"
+#include "model/parameter_access.hpp"
 #include "scalar/arena.hpp"
 #include "scalar/math.hpp"
 #include "scalar/spatial_inertia.hpp"
-#include "model/parameter_access.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 // a relative motion in axes of F: angular and linear part
-template <class T> struct Motion {
-  Vec3<T> w, v;
-};
+template <class T> struct Motion { Vec3<T> w, v; };
 
-// one eliminated freedom: [n; f] row of the gain and the reciprocal pivot
+// one eliminated degree of freedom: [n; f] row of the gain and the reciprocal pivot
 template <class T> struct Pivot {
   Load<T> z;
   T inverse;
@@ -30,31 +28,31 @@ template <class T> struct ModalRate {
 };
 
 template <class T> struct Workspace {
-  std::int32_t *path;  // bodies from ground to one body, for kernels that need only these
+  std::int32_t *path; // bodies from ground to one body, for kernels that need only these
   // position stage
-  Pose<T> *X;          // frame F in the parent's F                                     computed by position
-  Pose<T> *X_W;        // frame F in the world                                          world_poses
-  Motion<T> *H;        // columns of the motion maps of hinges with several freedoms    position
+  Pose<T> *X;   // frame F in the parent's F                                     computed by position
+  Pose<T> *X_W; // frame F in the world                                          world_poses
+  Motion<T> *H; // columns of the motion maps of joints with several degrees of freedom    position
   // velocity stage
-  Vec3<T> *w;          // angular velocity of F                                         velocity
-  Vec3<T> *u;          // velocity of the origin of F (only where a kernel needs it)    velocity
-  Motion<T> *c;        // acceleration of F that is left when a_parent = 0 and v' = 0   velocity
+  Vec3<T> *w;   // angular velocity of F                                         velocity
+  Vec3<T> *u;   // velocity of the origin of F (only where a kernel needs it)    velocity
+  Motion<T> *c; // acceleration of F that is left when a_parent = 0 and v' = 0   velocity
   // dynamics stage
-  ArticulatedInertia<T> *I_A; // articulated inertia, before elimination of hinge i     factorize
-  Load<T> *p_A;        // articulated bias load                                         inward
-  RigidInertia<T> *I_C; // composite inertia                                            composite
-  Pivot<T> *pivot;     // one per freedom: z = L^-1 (I_A H)^T, 1 / d                    factorize
-  T *L;                // 15 per body: strictly lower triangle of the unit factor       factorize
-  T *y;                // one per freedom: L^-1 (tau - H^T p_A)                         inward
+  ArticulatedInertia<T> *I_A; // articulated inertia, before elimination of joint i     factorize
+  Load<T> *p_A;               // articulated bias load                                         inward
+  RigidInertia<T> *I_C;       // composite inertia                                            composite
+  Pivot<T> *pivot;            // one per degree of freedom: z = L^-1 (I_A H)^T, 1 / d                    factorize
+  T *L;                       // 15 per body: strictly lower triangle of the unit factor       factorize
+  T *y;                       // one per degree of freedom: L^-1 (tau - H^T p_A)                         inward
   // acceleration stage
-  Motion<T> *A;        // angular acceleration and acceleration of the origin of F      outward
-  T *columns;          // 6 nv: loads or motions per freedom                            mass_matrix
+  Motion<T> *A; // angular acceleration and acceleration of the origin of F      outward
+  T *columns;   // 6 nv: loads or motions per degree of freedom                            mass_matrix
   // programs of joints
-  T *joint_values;     // results of one program's instructions
-  T *joint_q;          // nv: coordinates of custom hinges, for their bias                position
-  T t;                 // time, s: for rows that depend on it
-  const unsigned char *held; // of each speed of cut hinges: it is held; null if none is
-  const double *lent;  // of each freedom: inertia that stands in its pivot for a while; null if there is none
+  T *joint_values;           // results of one program's instructions
+  T *joint_q;                // nv: coordinates of custom joints, for their bias                position
+  T t;                       // time, s: for rows that depend on it
+  const unsigned char *held; // of each velocity of cut joints: it is held; null if none is
+  const double *lent; // of each degree of freedom: inertia that stands in its pivot for a while; null if there is none
   // flexible bodies: loads per unit acceleration of each mode, of the body itself, then with all it carries;
   // inertia of the modes among themselves with all the body carries; the factor of what is left to eliminate
   Load<T> *modal_own, *modal_load;
@@ -65,7 +63,8 @@ template <class T> struct Workspace {
 
 template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *base, Workspace<T> &ws) {
   Arena arena{base};
-  const std::size_t n = std::size_t(m.nb) + 2, nv = std::size_t(m.nv); // a place for a point that is no frame of the model
+  // a place for a point that is no frame of the model
+  const std::size_t n = std::size_t(m.nb) + 2, nv = std::size_t(m.nv);
   ws.path = arena.take<std::int32_t>(std::size_t(m.depth));
   ws.X = arena.take<Pose<T>>(n);
   ws.X_W = arena.take<Pose<T>>(n);

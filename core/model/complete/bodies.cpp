@@ -1,6 +1,6 @@
-#include "model/complete/parts.hpp"
 #include "flexible/low_rank_modes.hpp"
 #include "joints/registry.hpp"
+#include "model/complete/parts.hpp"
 #include <algorithm>
 
 namespace dalembert {
@@ -8,9 +8,12 @@ namespace dalembert {
 void complete_modal(Tables &t, ModelData &m) {
   for (ModalData &body : t.modal) {
     const std::int64_t n = body.modes;
-    const std::int64_t needed = 10 + 12 * n + n * n + n * (body.second ? 15 : 12) * ((n + 7) / 8 * 8) + (body.source ? 18 * n + 24 * n * n + 4 * n * n * n : 0);
-    require(n >= 1 && body.table >= 0 && body.table + needed <= std::int64_t(t.modal_numbers.size()), "the integrals of a flexible body are out of range");
-    require(body.elastic >= 0 && body.elastic + 2 * n * n <= std::int64_t(t.modal_numbers.size()), "the stiffness of a flexible body is out of range");
+    const std::int64_t needed = 10 + 12 * n + n * n + n * (body.second ? 15 : 12) * ((n + 7) / 8 * 8) +
+                                (body.source ? 18 * n + 24 * n * n + 4 * n * n * n : 0);
+    require(n >= 1 && body.table >= 0 && body.table + needed <= std::int64_t(t.modal_numbers.size()),
+            "the integrals of a flexible body are out of range");
+    require(body.elastic >= 0 && body.elastic + 2 * n * n <= std::int64_t(t.modal_numbers.size()),
+            "the stiffness of a flexible body is out of range");
     body.rank = 0;
     body.loads = m.modal_loads, body.squares = m.modal_squares, body.factors = m.modal_factors;
     m.modal_loads += n;
@@ -23,8 +26,8 @@ void complete_modal(Tables &t, ModelData &m) {
   m.modal_numbers = pointer(t.modal_numbers);
 }
 
-// modes that are orthogonal in mass and carry little beside their number are eliminated by flexible/low_rank_modes.hpp, from
-// where it was measured to be ahead
+// modes that are orthogonal in mass and carry little beside their number are eliminated by flexible/low_rank_modes.hpp,
+// from where it was measured to be ahead
 void find_low_ranks(Tables &t, ModelData &m) {
   std::vector<std::int32_t> carrying(t.modal.size(), 0);
   for (std::size_t i = 1; i < t.bodies.size(); ++i) {
@@ -51,12 +54,14 @@ void find_low_ranks(Tables &t, ModelData &m) {
   }
 }
 
-// of a modal body or a node: which flexible body, and where its shapes stand; `moves` says whether its frame moves with them
+// of a modal body or a node: which flexible body, and where its shapes stand; `moves`: whether its frame moves with
+// them
 static void place_flexible(const Tables &t, const ModelData &m, BodyData &b) {
   require(within(b.modal, 0, m.modal_count) && b.parent > 0, "a flexible body is out of range");
   const ModalData &body = t.modal[std::size_t(b.modal)];
   const std::int64_t n = body.modes, needed = 3 + 6 * n + (body.second ? 6 * n * n : 0);
-  require(b.shape >= 0 && b.shape + needed <= std::int64_t(t.modal_numbers.size()), "the shapes of a node are out of range");
+  require(b.shape >= 0 && b.shape + needed <= std::int64_t(t.modal_numbers.size()),
+          "the shapes of a node are out of range");
   b.moves = b.moves ? body.modes : 0;
   if (b.form == JointForm::modal) {
     b.nq = b.nv = body.modes;
@@ -68,14 +73,15 @@ static void place_flexible(const Tables &t, const ModelData &m, BodyData &b) {
   b.by = frame.v;
 }
 
-// sizes, form and series of the hinge that carries a body
+// sizes, form and series of the joint that carries a body
 static void complete_joint(const Tables &t, ModelData &m, BodyData &b) {
   if (b.form == JointForm::modal || b.form == JointForm::node)
     return place_flexible(t, m, b);
   if (b.form == JointForm::custom) {
     b.nq = b.nv;
     b.series = MotionMapDependence::forward;
-    require(within(b.nv, 1, 7) && programs_fit(t.joints, b.program, 12 + 6 * b.nv, 6), "the programs of a custom hinge do not fit");
+    require(within(b.nv, 1, 7) && programs_fit(t.joints, b.program, 12 + 6 * b.nv, 6),
+            "the programs of a custom hinge do not fit");
     ++m.custom_joints;
   } else {
     require(within(b.kind, 0, DALEMBERT_ISA::JointLibrary::count), "a hinge is not in the library");
@@ -94,7 +100,8 @@ void complete_bodies(Tables &t, ModelData &m) {
   for (std::size_t i = 1; i <= n; ++i) {
     BodyData &b = t.bodies[i];
     require(within(b.parent, 0, std::int64_t(i)), "a parent is out of range");
-    require(b.user >= 0 && b.joint >= 0 && b.owner >= 1 && std::max({b.user, b.owner, b.joint}) <= count_of(n), "a body's number is out of range");
+    require(b.user >= 0 && b.joint >= 0 && b.owner >= 1 && std::max({b.user, b.owner, b.joint}) <= count_of(n),
+            "a body's number is out of range");
     m.users = std::max(m.users, b.user);
     b.q = m.nq;
     b.v = b.by = m.nv;

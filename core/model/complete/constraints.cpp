@@ -1,8 +1,8 @@
-#include "model/complete/parts.hpp"
 #include "constraints/coupling_rows.hpp"
 #include "constraints/kinematic_chain.hpp"
 #include "constraints/library.hpp"
 #include "joints/registry.hpp"
+#include "model/complete/parts.hpp"
 #include <algorithm>
 #include <bit>
 
@@ -10,9 +10,10 @@ namespace dalembert {
 
 void complete_curves(const Tables &t, ModelData &m) {
   for (const CurveData &curve : t.curves)
-    require(curve.first >= 0 && curve.count >= 1 && std::size_t(curve.first) + std::size_t(curve.count) <= t.pieces.size() &&
-             within(curve.degree, 1, curve_degree + 1),
-         "a curve's pieces or degree are out of range");
+    require(curve.first >= 0 && curve.count >= 1 &&
+                std::size_t(curve.first) + std::size_t(curve.count) <= t.pieces.size() &&
+                within(curve.degree, 1, curve_degree + 1),
+            "a curve's pieces or degree are out of range");
   m.curves = pointer(t.curves);
   m.pieces = pointer(t.pieces);
 }
@@ -24,7 +25,7 @@ static std::int32_t root_of(const std::vector<BodyData> &bodies, std::int32_t bo
   return body;
 }
 
-// the bodies between each end of a chord and where the two ways to ground meet, outermost first
+// the bodies between each end of a loop constraint and where the two ways to ground meet, outermost first
 struct Ways {
   std::vector<std::int32_t> to_a, to_b;
 };
@@ -38,8 +39,8 @@ Ways ways(const std::vector<BodyData> &bodies, std::int32_t a, std::int32_t b) {
   return found;
 }
 
-// adds what moves a chord's ends against each other: the freedoms on the two ways to ground, as far as they differ, and
-// the modes of a flexible body if they part between its nodes. Returns that body, or 0.
+// adds what moves a loop constraint's ends against each other: the degrees of freedom on the two ways to ground, as far
+// as they differ, and the modes of a flexible body if they part between its nodes. Returns that body, or 0.
 static std::int32_t add_ways(Tables &t, const Ways &found) {
   const auto add = [&t](const std::vector<std::int32_t> &way, double sign) {
     for (const std::int32_t i : way)
@@ -62,21 +63,25 @@ static std::int32_t add_ways(Tables &t, const Ways &found) {
 static void note_constraint(const Tables &t, const ModelData &m, const LoopConstraintData &c) {
   const std::int32_t kinds = c.form == LoopConstraintForm::joint        ? DALEMBERT_ISA::JointLibrary::count
                              : c.form == LoopConstraintForm::constraint ? DALEMBERT_ISA::ConstraintLibrary::count
-                                                               : 1;
-  require(within(std::int32_t(c.form), 0, std::int32_t(LoopConstraintForm::coupling) + 1) && within(c.kind, 0, kinds) && within(c.body_a, 0, m.nb + 1) &&
-           within(c.body_b, 0, m.nb + 1) && within(c.rows, 0, 7) && within(c.nq, 0, 8) && within(c.nv, 0, 7) &&
-           within(c.curve, -1, count_of(t.curves.size())),
-       "a chord's kind, body or size is out of range");
-  require(!c.held || (c.nv > 0 && c.rows >= c.nv && (c.form == LoopConstraintForm::joint || c.form == LoopConstraintForm::chain || (c.form == LoopConstraintForm::constraint && c.rows == 1))),
-       "only a hinge or a rope can be held");
-  require(c.form != LoopConstraintForm::custom || programs_fit(t.joints, c.program, 8 * c.rows, c.rows), "the programs of a custom constraint do not fit");
-  require(c.form != LoopConstraintForm::chain || (within(c.inner, 0, DALEMBERT_ISA::max_inner + 1) && c.start >= 0 && c.starts >= 1 &&
-                                      std::size_t(c.start) + std::size_t(c.starts) * std::size_t(c.inner) <= t.inner_starts.size() &&
-                                      programs_fit(t.joints, c.program, 12 + 6 * c.inner, 6)),
-       "the programs of a chain do not fit");
+                                                                        : 1;
+  require(within(std::int32_t(c.form), 0, std::int32_t(LoopConstraintForm::coupling) + 1) && within(c.kind, 0, kinds) &&
+              within(c.body_a, 0, m.nb + 1) && within(c.body_b, 0, m.nb + 1) && within(c.rows, 0, 7) &&
+              within(c.nq, 0, 8) && within(c.nv, 0, 7) && within(c.curve, -1, count_of(t.curves.size())),
+          "a chord's kind, body or size is out of range");
+  require(!c.held || (c.nv > 0 && c.rows >= c.nv &&
+                      (c.form == LoopConstraintForm::joint || c.form == LoopConstraintForm::chain ||
+                       (c.form == LoopConstraintForm::constraint && c.rows == 1))),
+          "only a hinge or a rope can be held");
+  require(c.form != LoopConstraintForm::custom || programs_fit(t.joints, c.program, 8 * c.rows, c.rows),
+          "the programs of a custom constraint do not fit");
+  require(c.form != LoopConstraintForm::chain ||
+              (within(c.inner, 0, DALEMBERT_ISA::max_inner + 1) && c.start >= 0 && c.starts >= 1 &&
+               std::size_t(c.start) + std::size_t(c.starts) * std::size_t(c.inner) <= t.inner_starts.size() &&
+               programs_fit(t.joints, c.program, 12 + 6 * c.inner, 6)),
+          "the programs of a chain do not fit");
 }
 
-// the trees that a chord touches, and how many freedoms they have
+// the trees that a loop constraint touches, and how many degrees of freedom they have
 static std::int64_t add_trees(Tables &t, LoopConstraintData &constraint, const std::vector<std::int32_t> &ends) {
   std::int64_t reach = 0;
   for (const std::int32_t end : ends) {
@@ -112,15 +117,15 @@ void complete_loop_constraints(Tables &t, ModelData &m, std::vector<std::int64_t
           continue;
         t.coupled_place[j] = count_of(t.support.size());
         require(within(part.dof, 0, m.nv) && (constraint.program >= 0 || t.coordinate[std::size_t(part.dof)] >= 0),
-             "a coupled freedom has no coordinate of its own");
+                "a coupled freedom has no coordinate of its own");
         t.support.push_back(part.dof);
         t.support_factor.push_back(part.factor);
         ends.push_back(body_of[std::size_t(part.dof)]);
       }
       const std::int32_t coupled = count_of(t.support.size()) - constraint.support;
       require(constraint.program < 0 || (constraint.rows == 1 && within(coupled, 1, DALEMBERT_ISA::max_coupled + 1) &&
-                                 programs_fit(t.joints, constraint.program, coupled + 2, 1)),
-           "the programs of a coupling do not fit");
+                                         programs_fit(t.joints, constraint.program, coupled + 2, 1)),
+              "the programs of a coupling do not fit");
     } else {
       const Ways found = ways(t.bodies, constraint.body_a, constraint.body_b);
       constraint.meet = add_ways(t, found);
@@ -143,7 +148,8 @@ void complete_loop_constraints(Tables &t, ModelData &m, std::vector<std::int64_t
 }
 
 // an order of elimination of constraint rows, and the envelope that goes with it
-static RowElimination order_rows(const Tables &t, const ModelData &m, const std::vector<std::int32_t> &rows, Tables::Order &order) {
+static RowElimination order_rows(const Tables &t, const ModelData &m, const std::vector<std::int32_t> &rows,
+                                 Tables::Order &order) {
   std::vector<std::int32_t> constraint_of(std::size_t(m.nc));
   for (std::int32_t k = 0; k < m.loop_constraint_count; ++k)
     for (std::int32_t j = 0; j < t.loop_constraints[std::size_t(k)].rows; ++j)
@@ -166,7 +172,8 @@ static RowElimination order_rows(const Tables &t, const ModelData &m, const std:
     order.first.push_back(first);
     order.start.push_back(order.start.back() + std::int64_t(i) - first + 1);
   }
-  return {count_of(order.row.size()), order.row.data(), order.constraint.data(), order.first.data(), order.start.data()};
+  return {count_of(order.row.size()), order.row.data(), order.constraint.data(), order.first.data(),
+          order.start.data()};
 }
 
 void complete_rows(Tables &t, ModelData &m, const std::vector<std::int64_t> &way_lengths) {
@@ -185,7 +192,8 @@ void complete_rows(Tables &t, ModelData &m, const std::vector<std::int64_t> &way
   m.lean = pointer(t.is_lean);
   m.spare_rows = m.nc - count_of(t.lean_rows.size());
   for (std::int32_t k = 0; k < m.loop_constraint_count; ++k)
-    for (std::int32_t j = t.loop_constraints[std::size_t(k)].row; j < t.loop_constraints[std::size_t(k)].row + t.loop_constraints[std::size_t(k)].rows; ++j)
+    for (std::int32_t j = t.loop_constraints[std::size_t(k)].row;
+         j < t.loop_constraints[std::size_t(k)].row + t.loop_constraints[std::size_t(k)].rows; ++j)
       m.spare_loads += t.is_lean[std::size_t(j)] ? 0 : 1 + way_lengths[std::size_t(k)];
   require(t.holonomic.empty() || t.holonomic.size() == nc, "the marks of rows do not fit");
   t.is_holonomic.assign(nc, 1);

@@ -65,7 +65,9 @@ void complete_parameter_maps(Tables &t, ModelData &m) {
   for (const FrameMap &recipe : t.frame_recipes)
     require(within(recipe.marker, 0, markers), wrong);
   for (const InertiaMap &recipe : t.inertia_recipes)
-    require(within(recipe.body, 1, m.nb + 1) && within(recipe.user, 1, m.users + 1) && within(recipe.number, 0, numbers - 9), wrong);
+    require(within(recipe.body, 1, m.nb + 1) && within(recipe.user, 1, m.users + 1) &&
+                within(recipe.number, 0, numbers - 9),
+            wrong);
   for (const PoseMap &recipe : t.pose_recipes) {
     require(within(recipe.marker, -1, markers) && within(recipe.base, -1, m.users + 1), wrong);
     note_row(t, m, recipe);
@@ -76,13 +78,25 @@ void complete_parameter_maps(Tables &t, ModelData &m) {
       recipe.row = t.coupled_place[std::size_t(recipe.row)];
     }
     if (recipe.target == ScalarTarget::joint) { // constants have moved since programs were put in order
-      require(within(recipe.row, 0, count_of(t.joints.moved.size())) && t.joints.moved[std::size_t(recipe.row)] >= 0, wrong);
+      require(within(recipe.row, 0, count_of(t.joints.moved.size())) && t.joints.moved[std::size_t(recipe.row)] >= 0,
+              wrong);
       recipe.row = t.joints.moved[std::size_t(recipe.row)];
     }
-    require(within(recipe.number, 0, numbers) && within(recipe.second, -1, numbers) && within(recipe.row, 0, rows_of(m, recipe.target)), wrong);
+    require(within(recipe.number, 0, numbers) && within(recipe.second, -1, numbers) &&
+                within(recipe.row, 0, rows_of(m, recipe.target)),
+            wrong);
   }
-  m.recipes = {numbers, markers, count_of(t.inertia_recipes.size()), count_of(t.pose_recipes.size()), count_of(t.scalar_recipes.size()),
-               t.numbers.data(), t.numbers.data(), pointer(t.marker_recipes), pointer(t.frame_recipes), pointer(t.inertia_recipes), pointer(t.pose_recipes),
+  m.recipes = {numbers,
+               markers,
+               count_of(t.inertia_recipes.size()),
+               count_of(t.pose_recipes.size()),
+               count_of(t.scalar_recipes.size()),
+               t.numbers.data(),
+               t.numbers.data(),
+               pointer(t.marker_recipes),
+               pointer(t.frame_recipes),
+               pointer(t.inertia_recipes),
+               pointer(t.pose_recipes),
                pointer(t.scalar_recipes)};
 }
 

@@ -20,7 +20,8 @@ inline bool within(std::int64_t value, std::int64_t low, std::int64_t high) { re
 template <class T> const T *pointer(const std::vector<T> &v) { return v.empty() ? nullptr : v.data(); }
 
 // programs.cpp
-ProgramTable complete_programs(ProgramRows &rows, std::int32_t inputs, const std::vector<TableData> &tables, const std::vector<LawShape> &laws);
+ProgramTable complete_programs(ProgramRows &rows, std::int32_t inputs, const std::vector<TableData> &tables,
+                               const std::vector<LawShape> &laws);
 // programs `at` and `at + 1` give as many results as they should
 bool programs_fit(const ProgramRows &rows, std::int32_t at, std::int32_t first, std::int32_t second);
 

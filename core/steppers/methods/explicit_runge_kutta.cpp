@@ -1,6 +1,6 @@
 #include "steppers/methods/explicit_runge_kutta.hpp"
-#include "steppers/methods/step_size_control.hpp"
 #include "steppers/methods/hermite.hpp"
+#include "steppers/methods/step_size_control.hpp"
 #include "tree/chart.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -23,13 +23,16 @@ static Outcome stage(const RunContext &i, const Tableau &tableau, int number, do
 // the error of a step in units of the tolerance
 static double judge(const RunContext &i, const Tableau &tableau, double h) {
   RunWorkspace &work = i.work;
-  const auto size = [&](const double *z, bool first) { return measure(i, z, work.q1, work.v1, work.x1, first ? &i.run.worst_dof : nullptr); };
+  const auto size = [&](const double *z, bool first) {
+    return measure(i, z, work.q1, work.v1, work.x1, first ? &i.run.worst_dof : nullptr);
+  };
   return step_error(tableau, h, work.K, increments(i.m), work.error, size);
 }
 
 bool detects_stiffness(const RunContext &i, const Tableau &tableau, double h) {
   RunWorkspace &work = i.work;
-  const StiffnessEstimate<double> found = estimate_stiffness(tableau, h, work.K, increments(i.m), work.error3, work.error);
+  const StiffnessEstimate<double> found =
+      estimate_stiffness(tableau, h, work.K, increments(i.m), work.error3, work.error);
   i.run.stiffness.add(is_stiff(tableau, h, found.rates, found.states));
   return i.run.stiffness.detected();
 }
@@ -113,7 +116,8 @@ const Stepper dop853_stepper{
     .bytes = nothing_more,
     .begin = nothing_to_begin,
     .step = [](const RunContext &i, double h, double &error) { return explicit_step(i, dop853_tableau, h, error); },
-    .accept = [](const RunContext &i, double h, double error) { return explicit_accept(i, dop853_tableau.order, h, error); },
+    .accept = [](const RunContext &i, double h,
+                 double error) { return explicit_accept(i, dop853_tableau.order, h, error); },
     .advance_state = nothing_to_begin,
     .dense_from_stages = true,
     .prepare = prepare_dense,
@@ -128,7 +132,8 @@ const Stepper dopri5_stepper{
     .bytes = nothing_more,
     .begin = nothing_to_begin,
     .step = [](const RunContext &i, double h, double &error) { return explicit_step(i, dopri5_tableau, h, error); },
-    .accept = [](const RunContext &i, double h, double error) { return explicit_accept(i, dopri5_tableau.order, h, error); },
+    .accept = [](const RunContext &i, double h,
+                 double error) { return explicit_accept(i, dopri5_tableau.order, h, error); },
     .advance_state = nothing_to_begin,
     .prepare = prepare_hermite,
     .at = hermite_at,

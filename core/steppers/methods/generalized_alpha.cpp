@@ -1,10 +1,10 @@
 #include "steppers/methods/generalized_alpha.hpp"
 #include "scalar/dense_lu.hpp"
-#include "steppers/methods/step_size_control.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/hermite.hpp"
-#include "system/newton/newton.hpp"
+#include "steppers/methods/step_size_control.hpp"
 #include "system/drives.hpp"
+#include "system/newton/newton.hpp"
 #include "system/projection.hpp"
 #include "tree/chart.hpp"
 #include "tree/manifold.hpp"
@@ -16,24 +16,24 @@ namespace dalembert::DALEMBERT_ISA {
 
 struct AlphaWorkspace {
   DerivativesWorkspace derivatives;
-  double *A, *A1;          // nv: acceleration-like variables
-  double *B;               // nv: A as a step of this length would have left it (6)
-  double *jerk, *x_jerk;   // nv, nx: rates of A and of dx in the last step
-  double *e;               // 2 nv + nx: error of a step
-  double *matrix, *b;      // (nv + nc)^2, nv + nc
+  double *A, *A1;        // nv: acceleration-like variables
+  double *B;             // nv: A as a step of this length would have left it (6)
+  double *jerk, *x_jerk; // nv, nx: rates of A and of dx in the last step
+  double *e;             // 2 nv + nx: error of a step
+  double *matrix, *b;    // (nv + nc)^2, nv + nc
   std::int32_t *exchange;
-  double *mass;            // nv x nv
-  double *residual;        // nv
-  double *lambda;          // nc: at the end of the step
-  double *lambda0;         // nc: at its beginning
-  double *grip;            // nc: P M^-1 P^T of the row by itself, about; 0 for rows that can move nothing
+  double *mass;     // nv x nv
+  double *residual; // nv
+  double *lambda;   // nc: at the end of the step
+  double *lambda0;  // nc: at its beginning
+  double *grip;     // nc: P M^-1 P^T of the row by itself, about; 0 for rows that can move nothing
   // the same by fronts (system/newton/newton.hpp)
   NewtonWorkspace newton;
   NewtonFactors<double> fronts;
   struct Kept {
-    double length, tried;  // of the last step, 0: none; of the one under way
+    double length, tried;            // of the last step, 0: none; of the one under way
     std::int32_t use_frontal_solver; // where the factors are
-  } *kept;
+  } * kept;
 };
 
 static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaWorkspace &work) {
@@ -69,7 +69,7 @@ static AlphaCoefficients alpha_numbers(double rho) {
   return {alpha_m, alpha_f, 0.25 * (gamma + 0.5) * (gamma + 0.5), gamma};
 }
 
-// R - P^T lambda at the end of the step; rows and their Jacobian are left in the room of the loops
+// R - P^T lambda at the end of the step; rows and their Jacobian are left in the workspace of the loops
 static bool motion_residual(const RunContext &i, AlphaWorkspace &mine, double t) {
   const ModelData &m = i.m;
   const Conditions &c = i.run.conditions;
@@ -79,19 +79,24 @@ static bool motion_residual(const RunContext &i, AlphaWorkspace &mine, double t)
   ++i.run.counts.evaluations;
   if (!evaluate_callbacks(m, c, system, end))
     return false;
-  motion_residuals(m, c, system, evaluation_context(c, system, end, work.dx1), end, work.a1, mine.lambda, static_cast<double *>(nullptr));
+  motion_residuals(m, c, system, evaluation_context(c, system, end, work.dx1), end, work.a1, mine.lambda,
+                   static_cast<double *>(nullptr));
   for (int f = 0; f < m.nv; ++f)
     mine.residual[f] = system.passed[f] - system.tau[f];
   if (m.nc)
     evaluate_loop_constraints<double>(m, system.loops.ws, work.q1, nullptr,
-                            {.residual = system.loops.rhs, .values = system.loops.values, .drift = system.loops.drift, .active = c.constraint_active, .held = c.cut_velocity_locked});
+                                      {.residual = system.loops.rhs,
+                                       .values = system.loops.values,
+                                       .drift = system.loops.drift,
+                                       .active = c.constraint_active,
+                                       .held = c.cut_velocity_locked});
   return true;
 }
 
-// A row of (4) with its eps. One that can move nothing is left out, whatever it is missed by: it demands nothing that hinges
-// and drives do not demand already.
-static void bind_row(const ModelData &m, AlphaWorkspace &mine, const LoopConstraintData &constraint, int j, const LoopWorkspace<double> &loops,
-                     const unsigned char *given) {
+// A row of (4) with its eps. One that can move nothing is left out, whatever it is missed by: it demands nothing that
+// joints and drives do not demand already.
+static void bind_row(const ModelData &m, AlphaWorkspace &mine, const LoopConstraintData &constraint, int j,
+                     const LoopWorkspace<double> &loops, const unsigned char *given) {
   const std::ptrdiff_t nv = m.nv, size = nv + m.nc, row = nv + constraint.row + j;
   const double *entries = loops.values + constraint.values + std::ptrdiff_t(j) * constraint.supports;
   double *E = mine.matrix, &grip = mine.grip[constraint.row + j];
@@ -130,9 +135,14 @@ static bool factor_alpha_by_fronts(const RunContext &i, AlphaWorkspace &mine, do
   const Conditions &c = i.run.conditions;
   if (m.nc)
     evaluate_loop_constraints<double>(m, loops.ws, work.q1, nullptr,
-                            {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = c.constraint_active, .held = c.cut_velocity_locked});
+                                      {.values = loops.values,
+                                       .leverage = loops.leverage,
+                                       .opening = &loops.opening,
+                                       .active = c.constraint_active,
+                                       .held = c.cut_velocity_locked});
   const SystemState<double> end{t, work.q1, work.v1, work.x1};
-  linearize(m, c, work.motion, mine.derivatives, mine.newton, end, work.a1, mine.lambda, LoopConstraintRate::position, false);
+  linearize(m, c, work.motion, mine.derivatives, mine.newton, end, work.a1, mine.lambda, LoopConstraintRate::position,
+            false);
   if (!factor_fronts(m, mine.newton, StepRates<double>{rate, second}, mine.fronts))
     return false;
   for_multipliers(m, [&](int row, int unknown) {
@@ -167,7 +177,8 @@ static bool factor_alpha(const RunContext &i, AlphaWorkspace &mine, double t, do
   double *E = mine.matrix;
   ++run.counts.jacobians;
   ++run.counts.factorizations;
-  mine.kept->use_frontal_solver = use_frontal_solver(m, run.conditions, false) && factor_alpha_by_fronts(i, mine, t, rate, second);
+  mine.kept->use_frontal_solver =
+      use_frontal_solver(m, run.conditions, false) && factor_alpha_by_fronts(i, mine, t, rate, second);
   if (mine.kept->use_frontal_solver)
     return true;
   mass_matrix<double>(m, loops.ws, work.q1, mine.mass);
@@ -178,7 +189,8 @@ static bool factor_alpha(const RunContext &i, AlphaWorkspace &mine, double t, do
       E[row * size + j] = mine.mass[row * nv + j];
   const SystemState<double> end{t, work.q1, work.v1, work.x1};
   hold_state(m, run.conditions, work.motion, mine.derivatives, end, work.a1, mine.lambda);
-  for (const Direction direction : {Direction::position, Direction::velocity}) { // element states follow by the trapezoidal rule
+  // element states follow by the trapezoidal rule
+  for (const Direction direction : {Direction::position, Direction::velocity}) {
     const double weight = (direction == Direction::velocity ? rate : 1.0) / second;
     for (int first = 0; first < m.nv; first += W) {
       const int count = m.nv - first < W ? m.nv - first : W;
@@ -189,8 +201,11 @@ static bool factor_alpha(const RunContext &i, AlphaWorkspace &mine, double t, do
     }
   }
   evaluate_loop_constraints<double>(m, loops.ws, work.q1, nullptr,
-                          {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = run.conditions.constraint_active,
-                           .held = run.conditions.cut_velocity_locked});
+                                    {.values = loops.values,
+                                     .leverage = loops.leverage,
+                                     .opening = &loops.opening,
+                                     .active = run.conditions.constraint_active,
+                                     .held = run.conditions.cut_velocity_locked});
   for (int k = 0; k < m.loop_constraint_count; ++k)
     for (int j = 0; j < m.loop_constraints[k].rows; ++j)
       bind_row(m, mine, m.loop_constraints[k], j, loops, run.conditions.acceleration_prescribed);
@@ -203,105 +218,164 @@ static bool factor_alpha(const RunContext &i, AlphaWorkspace &mine, double t, do
   return factor_lu(E, mine.exchange, int(size));
 }
 
-// Newton's method for one step of length h, from where A1 = A leads or, `afresh`, from where the step begins. On return q1,
-// v1, x1, a1 hold its end.
-static Outcome alpha_newton(const RunContext &i, AlphaWorkspace &mine, double h, bool afresh) {
-  const ModelData &m = i.m;
-  Run &run = i.run;
-  RunWorkspace &work = i.work;
-  SystemWorkspace<double> &system = work.motion.system;
-  const int nv = m.nv, size = nv + m.nc;
-  const AlphaCoefficients number = alpha_numbers(run.spectral_radius);
-  const double rate = number.gamma / (number.beta * h);
-  const double second = (1.0 - number.alpha_m) / (h * h * number.beta * (1.0 - number.alpha_f));
-  const double t1 = run.interval.clamp(run.t + h);
+namespace {
+
+// One step of length h, for Newton's method.
+struct AlphaStep {
+  const RunContext &i;
+  AlphaWorkspace &mine;
+  const AlphaCoefficients number;
+  const double h, t1;        // length and end
+  const double rate, second; // derivatives of velocities and accelerations by positions
+
+  AlphaStep(const RunContext &i, AlphaWorkspace &mine, double h)
+      : i(i), mine(mine), number(alpha_numbers(i.run.spectral_radius)), h(h), t1(i.run.interval.clamp(i.run.t + h)),
+        rate(number.gamma / (number.beta * h)),
+        second((1.0 - number.alpha_m) / (h * h * number.beta * (1.0 - number.alpha_f))) {}
+};
+
+// (1), (2): from A1 to increments and accelerations, and to the state at the end.
+bool place_end(const AlphaStep &step) {
+  const AlphaCoefficients &number = step.number;
+  const AlphaWorkspace &mine = step.mine;
+  const ModelData &m = step.i.m;
+  RunWorkspace &work = step.i.work;
+  const int nv = m.nv;
+  const double h = step.h;
   double *z = work.z;
-  // (1), (2) from A1 to increments and accelerations
-  const auto place = [&]() {
-    for (int f = 0; f < nv; ++f) {
-      z[f] = h * work.v[f] + h * h * ((0.5 - number.beta) * mine.B[f] + number.beta * mine.A1[f]);
-      z[nv + f] = h * ((1.0 - number.gamma) * mine.B[f] + number.gamma * mine.A1[f]);
-      work.a1[f] = ((1.0 - number.alpha_m) * mine.A1[f] + number.alpha_m * mine.B[f] - number.alpha_f * work.a[f]) / (1.0 - number.alpha_f);
-    }
-    for (int body = 1; body <= m.nb; ++body) { // places of free bodies: xi'' = u' + omega x u at the beginning of the step
-      const BodyData &b = m.bodies[body];
-      if (!has_quaternion(b) || b.nv != 6)
-        continue;
-      const double *w = work.v + b.v, *u = w + 3;
-      const Vec3<double> turning = cross(Vec3<double>{w[0], w[1], w[2]}, Vec3<double>{u[0], u[1], u[2]});
-      z[b.v + 3] += 0.5 * h * h * turning.x, z[b.v + 4] += 0.5 * h * h * turning.y, z[b.v + 5] += 0.5 * h * h * turning.z;
-    }
-    for (int k = 0; k < m.nx; ++k) // trapezoidal rule
-      z[2 * nv + k] = 0.5 * h * (work.dx[k] + work.dx1[k]);
-    return displaced(i, t1, z, work.q1, work.v1, work.x1);
-  };
-  for (int f = 0; f < nv; ++f)
-    mine.A1[f] = afresh ? ((number.beta - 0.5) * mine.B[f] - work.v[f] / h) / number.beta : mine.B[f];
+  for (int f = 0; f < nv; ++f) {
+    z[f] = h * work.v[f] + h * h * ((0.5 - number.beta) * mine.B[f] + number.beta * mine.A1[f]);
+    z[nv + f] = h * ((1.0 - number.gamma) * mine.B[f] + number.gamma * mine.A1[f]);
+    work.a1[f] = ((1.0 - number.alpha_m) * mine.A1[f] + number.alpha_m * mine.B[f] - number.alpha_f * work.a[f]) /
+                 (1.0 - number.alpha_f);
+  }
+  // positions of free bodies: xi'' = u' + omega x u at the beginning of the step
+  for (int body = 1; body <= m.nb; ++body) {
+    const BodyData &b = m.bodies[body];
+    if (!has_quaternion(b) || b.nv != 6)
+      continue;
+    const double *w = work.v + b.v, *u = w + 3;
+    const Vec3<double> turning = cross(Vec3<double>{w[0], w[1], w[2]}, Vec3<double>{u[0], u[1], u[2]});
+    z[b.v + 3] += 0.5 * h * h * turning.x, z[b.v + 4] += 0.5 * h * h * turning.y, z[b.v + 5] += 0.5 * h * h * turning.z;
+  }
+  for (int k = 0; k < m.nx; ++k) // trapezoidal rule
+    z[2 * nv + k] = 0.5 * h * (work.dx[k] + work.dx1[k]);
+  return displaced(step.i, step.t1, z, work.q1, work.v1, work.x1);
+}
+
+// A1 to begin with: as B or, `afresh`, from where the step begins; of prescribed accelerations as their laws give them.
+Outcome start_newton(const AlphaStep &step, bool afresh) {
+  const AlphaCoefficients &number = step.number;
+  AlphaWorkspace &mine = step.mine;
+  const ModelData &m = step.i.m;
+  RunWorkspace &work = step.i.work;
+  const Conditions &c = step.i.run.conditions;
+  SystemWorkspace<double> &system = work.motion.system;
+  for (int f = 0; f < m.nv; ++f)
+    mine.A1[f] = afresh ? ((number.beta - 0.5) * mine.B[f] - work.v[f] / step.h) / number.beta : mine.B[f];
   copy(work.dx, m.nx, work.dx1);
-  if (m.hosted_laws && m.drive_count && !evaluate_callbacks(m, run.conditions, system, {t1, work.q, work.v, work.x}))
+  if (m.hosted_laws && m.drive_count && !evaluate_callbacks(m, c, system, {step.t1, work.q, work.v, work.x}))
     return Outcome::callback_failed;
-  system.loops.ws.t = t1;
+  system.loops.ws.t = step.t1;
   if (m.nc)
-    set_targets(m, t1, system.hosted, system.targets);
-  if (run.conditions.acceleration_prescribed) {
+    set_targets(m, step.t1, system.hosted, system.targets);
+  if (c.acceleration_prescribed) {
     double *wanted = mine.b;
-    prescribe(m, run.conditions.acceleration_prescribed, t1, system.hosted, wanted);
-    for (int f = 0; f < nv; ++f)
-      if (run.conditions.acceleration_prescribed[f])
-        mine.A1[f] = ((1.0 - number.alpha_f) * wanted[f] + number.alpha_f * work.a[f] - number.alpha_m * mine.B[f]) / (1.0 - number.alpha_m);
+    prescribe(m, c.acceleration_prescribed, step.t1, system.hosted, wanted);
+    for (int f = 0; f < m.nv; ++f)
+      if (c.acceleration_prescribed[f])
+        mine.A1[f] = ((1.0 - number.alpha_f) * wanted[f] + number.alpha_f * work.a[f] - number.alpha_m * mine.B[f]) /
+                     (1.0 - number.alpha_m);
   }
   copy(mine.lambda0, m.nc, mine.lambda);
+  return Outcome::reached;
+}
+
+// what a row of the loops is missed by, as (4) takes it
+double row_residual(const AlphaStep &step, const LoopConstraintData &constraint, int j) {
+  const ModelData &m = step.i.m;
+  const RunWorkspace &work = step.i.work;
+  const SystemWorkspace<double> &system = work.motion.system;
+  const int row = constraint.row + j;
+  if (step.mine.grip[row] == 0.0)
+    return 0.0;
+  if (m.holonomic[row]) // whole turns are taken out later
+    return system.targets[row] - system.loops.rhs[row];
+  double slip = system.targets[m.nc + row] - system.loops.drift[row]; // (5)
+  const double *entries = system.loops.values + constraint.values + std::ptrdiff_t(j) * constraint.supports;
+  for (int s = 0; s < constraint.supports; ++s)
+    slip -= entries[s] * work.v1[m.support[constraint.support + s]];
+  return slip / step.rate;
+}
+
+// the right-hand side of (4), in b
+void set_right_hand_side(const AlphaStep &step) {
+  const ModelData &m = step.i.m;
+  AlphaWorkspace &mine = step.mine;
+  const unsigned char *prescribed = step.i.run.conditions.acceleration_prescribed;
+  for (int f = 0; f < m.nv; ++f)
+    mine.b[f] = prescribed && prescribed[f] ? 0.0 : -mine.residual[f] / step.second;
+  for (int k = 0; k < m.loop_constraint_count; ++k)
+    for (int j = 0; j < m.loop_constraints[k].rows; ++j)
+      mine.b[m.nv + m.loop_constraints[k].row + j] = row_residual(step, m.loop_constraints[k], j);
+  wrap_driven_angles(m, mine.b + m.nv);
+}
+
+// Adds the solution of (4) to A1 and the multipliers; returns its size in units of the tolerance.
+double apply_change(const AlphaStep &step) {
+  const ModelData &m = step.i.m;
+  const Run &run = step.i.run;
+  AlphaWorkspace &mine = step.mine;
+  double square = 0.0;
+  for (int f = 0; f < m.nv; ++f) {
+    const double part = mine.b[f] / (run.atol[f] + run.rtol * position_size(m, step.i.work.q1, f));
+    square += part * part;
+    mine.A1[f] += mine.b[f] / (step.h * step.h * step.number.beta);
+  }
+  for (int row = 0; row < m.nc; ++row)
+    mine.lambda[row] += step.second * mine.b[m.nv + row];
+  return m.nv ? std::sqrt(square / m.nv) : 0.0;
+}
+
+// the end of the step, once A1 has converged
+Outcome finish_newton(const AlphaStep &step) {
+  const ModelData &m = step.i.m;
+  const Conditions &c = step.i.run.conditions;
+  RunWorkspace &work = step.i.work;
+  if (!place_end(step))
+    return Outcome::callback_failed;
+  if (m.nc && step.i.run.project)
+    project_velocities(m, c, work.motion.system, work.q1, work.v1, work.change, c.acceleration_prescribed);
+  return all_finite(work.a1, m.nv) ? Outcome::reached : Outcome::not_finite;
+}
+
+} // namespace
+
+// Newton's method for one step of length h, from where A1 = A leads or, `afresh`, from where the step begins. On return
+// q1, v1, x1, a1 hold its end.
+static Outcome alpha_newton(const RunContext &i, AlphaWorkspace &mine, double h, bool afresh) {
+  const AlphaStep step(i, mine, h);
+  const Outcome started = start_newton(step, afresh);
+  if (started != Outcome::reached)
+    return started;
   const int max_rounds = afresh ? 30 : 15;
   double before = 0.0;
   for (int round = 0; round < max_rounds; ++round) {
-    if (!place())
+    if (!place_end(step))
       return Outcome::callback_failed;
-    if ((round == 0 || afresh) && !factor_alpha(i, mine, t1, rate, second))
+    if ((round == 0 || afresh) && !factor_alpha(i, mine, step.t1, step.rate, step.second))
       return Outcome::newton_failed;
-    if (!motion_residual(i, mine, t1))
+    if (!motion_residual(i, mine, step.t1))
       return Outcome::callback_failed;
-    for (int f = 0; f < nv; ++f)
-      mine.b[f] = run.conditions.acceleration_prescribed && run.conditions.acceleration_prescribed[f] ? 0.0 : -mine.residual[f] / second;
-    for (int k = 0; k < m.loop_constraint_count; ++k) {
-      const LoopConstraintData &constraint = m.loop_constraints[k];
-      for (int j = 0; j < constraint.rows; ++j) {
-        const int row = constraint.row + j;
-        if (mine.grip[row] == 0.0) {
-          mine.b[nv + row] = 0.0;
-          continue;
-        }
-        if (m.holonomic[row]) {
-          mine.b[nv + row] = system.targets[row] - system.loops.rhs[row];
-          continue; // whole turns below
-        }
-        double slip = system.targets[m.nc + row] - system.loops.drift[row]; // (5)
-        for (int s = 0; s < constraint.supports; ++s)
-          slip -= system.loops.values[constraint.values + std::ptrdiff_t(j) * constraint.supports + s] * work.v1[m.support[constraint.support + s]];
-        mine.b[nv + row] = slip / rate;
-      }
-    }
-    wrap_driven_angles(m, mine.b + nv);
-    if (!all_finite(mine.b, size))
+    set_right_hand_side(step);
+    if (!all_finite(mine.b, i.m.nv + i.m.nc))
       return Outcome::not_finite;
-    solve_alpha(m, mine, rate, second);
-    double square = 0.0;
-    for (int f = 0; f < nv; ++f) {
-      const double part = mine.b[f] / (run.atol[f] + run.rtol * position_size(m, work.q1, f));
-      square += part * part;
-      mine.A1[f] += mine.b[f] / (h * h * number.beta);
-    }
-    for (int row = 0; row < m.nc; ++row)
-      mine.lambda[row] += second * mine.b[nv + row];
-    const double change = nv ? std::sqrt(square / nv) : 0.0;
+    solve_alpha(i.m, mine, step.rate, step.second);
+    const double change = apply_change(step);
     if (!std::isfinite(change) || (!afresh && round > 3 && change > before && change > 1.0))
       return Outcome::newton_failed;
-    if (change < 1e-3 || (round && change >= 0.5 * before && change < 1.0)) { // converged, or as far as rounding lets it
-      if (!place())
-        return Outcome::callback_failed;
-      if (m.nc && run.project)
-        project_velocities(m, run.conditions, system, work.q1, work.v1, work.change, run.conditions.acceleration_prescribed);
-      return all_finite(work.a1, nv) ? Outcome::reached : Outcome::not_finite;
-    }
+    if (change < 1e-3 || (round && change >= 0.5 * before && change < 1.0)) // converged, or as far as rounding lets it
+      return finish_newton(step);
     before = change;
   }
   return Outcome::newton_failed;
@@ -347,7 +421,8 @@ static Outcome alpha_step(const RunContext &i, double h, double &error) {
     mine.kept->tried = 0.0;
     return outcome;
   }
-  const double later = mine.kept->length > 0.0 ? alpha_numbers(i.run.spectral_radius).shift() * (h - mine.kept->length) : 0.0;
+  const double later =
+      mine.kept->length > 0.0 ? alpha_numbers(i.run.spectral_radius).shift() * (h - mine.kept->length) : 0.0;
   for (int f = 0; f < i.m.nv; ++f)
     mine.B[f] = mine.A[f] + later * mine.jerk[f];
   Outcome outcome = alpha_newton(i, mine, h, false);

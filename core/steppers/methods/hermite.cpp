@@ -7,7 +7,8 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // xi'' where the chart increment is xi: the rate of chart_rate along (xi', a), by dual numbers
-static void chart_acceleration(const ModelData &m, const double *xi, const double *rate, const double *v, const double *a, double *out) {
+static void chart_acceleration(const ModelData &m, const double *xi, const double *rate, const double *v,
+                               const double *a, double *out) {
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
     if (!has_quaternion(b)) {
@@ -21,24 +22,27 @@ static void chart_acceleration(const ModelData &m, const double *xi, const doubl
       d.slope.set(0, slope[0]);
       return d;
     };
-    const Vec3<D> x{along(xi + b.v, rate + b.v), along(xi + b.v + 1, rate + b.v + 1), along(xi + b.v + 2, rate + b.v + 2)};
+    const Vec3<D> x{along(xi + b.v, rate + b.v), along(xi + b.v + 1, rate + b.v + 1),
+                    along(xi + b.v + 2, rate + b.v + 2)};
     const Vec3<D> w{along(v + b.v, a + b.v), along(v + b.v + 1, a + b.v + 1), along(v + b.v + 2, a + b.v + 2)};
     const Vec3<D> once = cross(x, w);
     const Vec3<D> r = w + scale(0.5, once) + scale(turn_series(dot(x, x)).c, cross(x, once));
     out[b.v] = r.x.slope[0], out[b.v + 1] = r.y.slope[0], out[b.v + 2] = r.z.slope[0];
     if (b.nv == 6) {
       const int k = b.v + 3;
-      const Vec3<D> u = turned(x, Vec3<D>{along(v + k, a + k), along(v + k + 1, a + k + 1), along(v + k + 2, a + k + 2)});
+      const Vec3<D> u =
+          turned(x, Vec3<D>{along(v + k, a + k), along(v + k + 1, a + k + 1), along(v + k + 2, a + k + 2)});
       out[k] = u.x.slope[0], out[k + 1] = u.y.slope[0], out[k + 2] = u.z.slope[0];
     }
   }
 }
 
-// xi1 is known up to the rounding of coordinates; in a very short step that is more than what it adds to the rates of both
-// ends, and speeds, which follow from xi1 / h, would be noise. Then it is taken from the rates:
+// xi1 is known up to the rounding of coordinates; in a very short step that is more than what it adds to the rates of
+// both ends, and velocities, which follow from xi1 / h, would be noise. Then it is taken from the rates:
 //   xi1 = h (xi0' + xi1') / 2 + h^2 (xi0'' - xi1'') / 12 + O(h^5)
-// What loops put in its place has the rounding of their lengths over their leverage, many times that of its own size. Whether
-// so little is rounding is told by the rates: a motion is away from them by less than they change in the step.
+// What loops put in its place has the rounding of their lengths over their leverage, many times that of its own size.
+// Whether so little is rounding follows from the rates: a motion is away from them by less than they change in the
+// step.
 constexpr double by_loops = 1e3; // roundings: leverage of a thousandth
 
 static void smooth_rounding(const ModelData &m, const double *q, const double *q1, double *const *D) {
@@ -116,7 +120,7 @@ void hermite_at(const RunContext &i, double h, double s, double *z) {
   const double cubic[3] = {3 * s2 - 2 * s3, s - 2 * s2 + s3, s3 - s2};
   for (int k = 2 * nv; k < n; ++k)
     z[k] = cubic[0] * D[k] + cubic[1] * D[n + k] + cubic[2] * D[2 * n + k];
-  // speeds from the rates of xi
+  // velocities from the rates of xi
   double *rate = z + nv;
   chart_speed<double>(m, z, rate, work.change);
   for (int f = 0; f < nv; ++f)

@@ -1,6 +1,6 @@
 // Interpolation within a step from both its ends, for methods without a continuous extension of their own: the
 // polynomial of degree 5 that has xi, xi' and xi'' of both ends; element states by degree 3. Errors are O(h^6) in
-// positions and O(h^5) in speeds.
+// positions and O(h^5) in velocities.
 #pragma once
 
 #include "steppers/run_workspace.hpp"

@@ -33,7 +33,8 @@ struct HermitePolynomial {
           const double apart = unit / (node[j] - node[k]);
           slope += apart, lagrange *= away[k] * apart;
         }
-      const double by_value = (1.0 - 2.0 * slope * away[j]) * lagrange * lagrange, by_rate = away[j] * lagrange * lagrange * unit;
+      const double by_value = (1.0 - 2.0 * slope * away[j]) * lagrange * lagrange,
+                   by_rate = away[j] * lagrange * lagrange * unit;
       const double *value = values + (first + j) * columns, *rate = rates + (first + j) * columns;
       for (std::ptrdiff_t c = 0; c < columns; ++c)
         out[c] += by_value * value[c] + by_rate * rate[c];

@@ -1,8 +1,8 @@
 #include "steppers/methods/radau.hpp"
 #include "scalar/dense_lu.hpp"
-#include "steppers/methods/step_size_control.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/hermite.hpp"
+#include "steppers/methods/step_size_control.hpp"
 #include "steppers/switching/switch_location.hpp"
 #include "system/newton/newton.hpp"
 #include "tree/chart.hpp"
@@ -29,31 +29,31 @@ constexpr int max_rounds = 7;
 
 struct RadauWorkspace {
   DerivativesWorkspace derivatives;
-  double *A_q, *A_v, *A_x;   // nv x nv, nv x nv, nv x nx: derivatives of accelerations
-  double *X_q, *X_v, *X_x;   // nx x nv, nx x nv, nx x nx: of rates of element states
-  double *Z, *Zw, *F;        // 3 x n: increments, transformed, rates
-  double *Z_old;             // of the last step
-  double *real;              // (nv + nx)^2: factors of (2)
+  double *A_q, *A_v, *A_x; // nv x nv, nv x nv, nv x nx: derivatives of accelerations
+  double *X_q, *X_v, *X_x; // nx x nv, nx x nv, nx x nx: of rates of element states
+  double *Z, *Zw, *F;      // 3 x n: increments, transformed, rates
+  double *Z_old;           // of the last step
+  double *real;            // (nv + nx)^2: factors of (2)
   Complex *complex;
   std::int32_t *real_exchange, *complex_exchange;
-  Complex *r, *scratch;         // n, nv + nx
-  double *e, *real_work;     // n, nv + nx
-  double *turning;           // nv: speeds that B was taken at
+  Complex *r, *scratch;  // n, nv + nx
+  double *e, *real_work; // n, nv + nx
+  double *turning;       // nv: velocities that B was taken at
   // the same by fronts (system/newton/newton.hpp)
   NewtonWorkspace newton;
   NewtonFactors<double> real_fronts;
   NewtonFactors<Complex> complex_fronts;
-  double *real_given;        // 2 nv: v0, a0
+  double *real_given; // 2 nv: v0, a0
   Complex *complex_given;
   // what is kept between steps; in the block, so that a copy of it is a checkpoint
   struct Kept {
-    double factored_for;     // step length of the factors; 0: none
-    double old_length;       // step of Z_old; 0: none
+    double factored_for; // step length of the factors; 0: none
+    double old_length;   // step of Z_old; 0: none
     double old_error;
     double rate;
     std::int32_t rounds, jacobian_old, jacobian_known;
-    std::int32_t use_frontal_solver;  // what is known of the Jacobian is in `newton`
-  } *kept;
+    std::int32_t use_frontal_solver; // what is known of the Jacobian is in `newton`
+  } * kept;
 };
 
 static std::size_t lay_out(const ModelData &m, std::byte *base, RadauWorkspace &work) {
@@ -95,7 +95,8 @@ template <class F> static inline void for_chart_slopes(const ModelData &m, const
 }
 
 // the matrix of (2), factored
-template <class T> static bool factor_step(const ModelData &m, const RadauWorkspace &work, T mu, T *matrix, std::int32_t *exchange) {
+template <class T>
+static bool factor_step(const ModelData &m, const RadauWorkspace &work, T mu, T *matrix, std::int32_t *exchange) {
   const RadauWorkspace &J = work;
   const std::ptrdiff_t nv = m.nv, nx = m.nx, size = nv + nx;
   for (std::ptrdiff_t i = 0; i < nv; ++i) {
@@ -123,8 +124,8 @@ template <class T> static bool factor_step(const ModelData &m, const RadauWorksp
 }
 
 // (2): r = [r1; r2; r3] becomes [dxi; dv; dx]; w: nv + nx
-template <class T>
-static void solve_step(const ModelData &m, const RadauWorkspace &work, T mu, const T *matrix, const std::int32_t *exchange, T *r, T *w) {
+template <class T> static void solve_step(const ModelData &m, const RadauWorkspace &work, T mu, const T *matrix,
+                                          const std::int32_t *exchange, T *r, T *w) {
   const RadauWorkspace &J = work;
   const int nv = m.nv, nx = m.nx;
   T *r1 = r, *r2 = r + nv, *r3 = r + 2 * nv;
@@ -148,7 +149,9 @@ static void solve_step(const ModelData &m, const RadauWorkspace &work, T mu, con
     r3[i] = w[nv + i];
 }
 
-template <class T> static StepRates<T> rates_of(const RadauWorkspace &work, T mu) { return {mu, mu * mu, work.turning}; }
+template <class T> static StepRates<T> rates_of(const RadauWorkspace &work, T mu) {
+  return {mu, mu * mu, work.turning};
+}
 
 static void solve_real(const ModelData &m, RadauWorkspace &work, double mu, double *r) {
   double *r2 = r + m.nv, *r3 = r2 + m.nv;
@@ -159,7 +162,8 @@ static void solve_real(const ModelData &m, RadauWorkspace &work, double mu, doub
 static void solve_complex(const ModelData &m, RadauWorkspace &work, Complex mu, Complex *r) {
   Complex *r2 = r + m.nv, *r3 = r2 + m.nv;
   if (work.kept->use_frontal_solver)
-    return solve_radau(m, work.newton, rates_of(work, mu), work.complex_fronts, work.complex_given, r, r2, r3, r, r2, r3);
+    return solve_radau(m, work.newton, rates_of(work, mu), work.complex_fronts, work.complex_given, r, r2, r3, r, r2,
+                       r3);
   solve_step(m, work, mu, work.complex, work.complex_exchange, r, work.scratch);
 }
 
@@ -184,11 +188,12 @@ static void predict(const ModelData &m, RadauWorkspace &work, double h) {
           weight[a] *= (s - nodes[b]) / (nodes[a] - nodes[b]);
     }
     for (int k = 0; k < n; ++k)
-      work.Z[i * n + k] = weight[1] * work.Z_old[k] + weight[2] * work.Z_old[n + k] + (weight[3] - 1.0) * work.Z_old[2 * n + k];
+      work.Z[i * n + k] =
+          weight[1] * work.Z_old[k] + weight[2] * work.Z_old[n + k] + (weight[3] - 1.0) * work.Z_old[2 * n + k];
   }
 }
 
-// Newton's method on (1); tells how it went in kept->rounds and kept->rate.
+// Newton's method on (1); its convergence is left in kept->rounds and kept->rate.
 static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, double h, double tolerance) {
   const ModelData &m = i.m;
   const Run &run = i.run;
@@ -199,9 +204,11 @@ static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, dou
   const Complex complex(radau::mu_re / h, radau::mu_im / h);
   for (int stage = 0; stage < 3; ++stage)
     for (int k = 0; k < n; ++k)
-      Zw[stage * n + k] = radau::TI[stage][0] * Z[k] + radau::TI[stage][1] * Z[n + k] + radau::TI[stage][2] * Z[2 * n + k];
+      Zw[stage * n + k] =
+          radau::TI[stage][0] * Z[k] + radau::TI[stage][1] * Z[n + k] + radau::TI[stage][2] * Z[2 * n + k];
   double before = 0.0;
-  const bool mixed = run.conditions.law_branches && slides(m, run.conditions); // mixtures of branches come from differences: as rough
+  // mixtures of branches come from differences: as rough
+  const bool mixed = run.conditions.law_branches && slides(m, run.conditions);
   radau_work.kept->rate = 0.0;
   for (int round = 0; round < radau::max_rounds; ++round) {
     radau_work.kept->rounds = round + 1;
@@ -230,7 +237,8 @@ static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, dou
     double square = 0.0;
     for (int k = 0; k < n; ++k) {
       const Complex &d = radau_work.r[k];
-      const double extent = k < nv ? position_size(m, work.q, k) : std::fabs(k < 2 * nv ? work.v[k - nv] : work.x[k - 2 * nv]);
+      const double extent =
+          k < nv ? position_size(m, work.q, k) : std::fabs(k < 2 * nv ? work.v[k - nv] : work.x[k - 2 * nv]);
       const double scale = run.atol[k] + run.rtol * extent;
       Zw[k] += r[k];
       Zw[n + k] += d.real();
@@ -249,7 +257,8 @@ static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, dou
     }
     for (int stage = 0; stage < 3; ++stage)
       for (int k = 0; k < n; ++k)
-        Z[stage * n + k] = radau::T[stage][0] * Zw[k] + radau::T[stage][1] * Zw[n + k] + radau::T[stage][2] * Zw[2 * n + k];
+        Z[stage * n + k] =
+            radau::T[stage][0] * Zw[k] + radau::T[stage][1] * Zw[n + k] + radau::T[stage][2] * Zw[2 * n + k];
     if (size == 0.0 || all_rounding || (round && rate / (1.0 - rate) * size < tolerance))
       return Outcome::reached;
     before = size;
@@ -260,14 +269,14 @@ static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, dou
 // whether derivatives of accelerations and rates of element states exist
 static bool slopes_exist(const ModelData &m, const RadauWorkspace &mine) {
   const int nv = m.nv, nx = m.nx;
-  return all_finite(mine.A_q, nv * nv) && all_finite(mine.A_v, nv * nv) && all_finite(mine.A_x, nv * nx) && all_finite(mine.X_q, nx * nv) &&
-         all_finite(mine.X_v, nx * nv) && all_finite(mine.X_x, nx * nx);
+  return all_finite(mine.A_q, nv * nv) && all_finite(mine.A_v, nv * nv) && all_finite(mine.A_x, nv * nx) &&
+         all_finite(mine.X_q, nx * nv) && all_finite(mine.X_v, nx * nv) && all_finite(mine.X_x, nx * nx);
 }
 
 // Derivatives at the beginning of the step: of accelerations and rates of element states, or of what they follow from.
-// Where a law has no slope there: those of the branch that the state is on, if the law is held on another, which does not
-// exist there (the power of a depth below zero, as a contact opens); else, as of a root at zero, those ahead by the length of
-// the step, where Newton's method needs them.
+// Where a law has no slope there: those of the branch that the state is on, if the law is held on another, which does
+// not exist there (the power of a depth below zero, as a contact opens); else, as of a root at zero, those ahead by the
+// length of the step, where Newton's method needs them.
 static bool find_derivatives(const RunContext &i, RadauWorkspace &mine, bool use_frontal_solver, double h) {
   const ModelData &m = i.m;
   const Conditions &c = i.run.conditions;
@@ -284,7 +293,8 @@ static bool find_derivatives(const RunContext &i, RadauWorkspace &mine, bool use
       return derivatives(m, c, i.work.motion, mine.derivatives, s, a, blocks);
     if (!dynamics(m, c, i.work.motion, s, a, i.work.motion.system.unused))
       return false;
-    linearize(m, c, i.work.motion, mine.derivatives, mine.newton, s, a, i.work.motion.system.lambda, LoopConstraintRate::second, true);
+    linearize(m, c, i.work.motion, mine.derivatives, mine.newton, s, a, i.work.motion.system.lambda,
+              LoopConstraintRate::second, true);
     return true;
   };
   const auto exist = [&] { return all_finite(a, m.nv) && (use_frontal_solver || slopes_exist(m, mine)); };
@@ -293,7 +303,8 @@ static bool find_derivatives(const RunContext &i, RadauWorkspace &mine, bool use
   if (exist())
     return true;
   if (c.law_branches) {
-    if (!dynamics(m, c, i.work.motion, s, a, i.work.motion.system.unused)) // whose margins tell what has been left
+    // its switching functions show which branches are left
+    if (!dynamics(m, c, i.work.motion, s, a, i.work.motion.system.unused))
       return false;
     release_branches(i);
     const bool done = find();
@@ -320,7 +331,8 @@ static bool factor_systems(const ModelData &m, RadauWorkspace &mine, double h) {
   if (mine.kept->use_frontal_solver)
     return factor_fronts(m, mine.newton, rates_of(mine, real), mine.real_fronts) &&
            factor_fronts(m, mine.newton, rates_of(mine, complex), mine.complex_fronts);
-  return factor_step(m, mine, real, mine.real, mine.real_exchange) && factor_step(m, mine, complex, mine.complex, mine.complex_exchange);
+  return factor_step(m, mine, real, mine.real, mine.real_exchange) &&
+         factor_step(m, mine, complex, mine.complex, mine.complex_exchange);
 }
 
 // Tries a step of length h, as explicit_step does.
@@ -376,8 +388,9 @@ static Outcome radau_step(const RunContext &i, RadauWorkspace &mine, double h, d
   solve_real(m, mine, mu, e);
   error = measure(i, e, work.q1, work.v1, work.x1, &run.worst_dof);
   if (error > 1.0 && (run.rejected_last || !run.started || run.counts.steps == 0)) {
-    // The estimate once more through (1 - J / mu)^-1, which takes out what is stiff. Hairer and Wanner (IV.8.20) evaluate rates at
-    // the state that it leads to instead, the same to first order; but where forces jump that state may lie beyond.
+    // The estimate once more through (1 - J / mu)^-1, which takes out what is stiff. Hairer and Wanner (IV.8.20)
+    // evaluate rates at the state that it leads to instead, the same to first order; but where forces jump that state
+    // may lie beyond.
     for (int k = 0; k < n; ++k)
       e[k] *= mu;
     solve_real(m, mine, mu, e);
@@ -414,8 +427,8 @@ static double radau_accept(const RunContext &i, RadauWorkspace &mine, double h, 
   return after_step(run.step, h, factor, run.rejected_last);
 }
 
-// Derivatives off the loops are of no use where stages are put onto them first: steps are explicit there, of an order that
-// interpolation from both ends keeps up with.
+// Derivatives off the loops are of no use where stages are put onto them first: steps are explicit there, of an order
+// that interpolation from both ends keeps up with.
 
 static RadauWorkspace workspace_of(const RunContext &i) {
   RadauWorkspace work;

@@ -1,13 +1,15 @@
-// Explicit Runge-Kutta methods for any scalar: a single run in numbers, or a SIMD batch with a step of its own in each lane.
+// Explicit Runge-Kutta methods for any scalar: a single run in numbers, or a SIMD batch with a step of its own in each
+// lane.
 //
-// Increments z = [xi; dv; dx] are those of the chart around the beginning of the step, K_j = [xi'; a; x'] the rates of stage j:
+// Increments z = [xi; dv; dx] are those of the chart around the beginning of the step, K_j = [xi'; a; x'] the rates of
+// stage j:
 //
 //     z_i = h sum_j a_ij K_j          z = h sum_j b_j K_j          error = h sum_j e_j K_j                        (1)
 //     |z| = sqrt(sum_k (z_k / s_k)^2 / n)          s_k = atol_k + rtol max(|y_k| at both ends of the step)        (2)
 //
-// y_k are the coordinate of a degree of freedom (1 for attitudes and positions of free bodies), its velocity, an element state.
-// Sources: Hairer, Norsett, Wanner 1993, sections II.4 (error, first step), II.6 (dense output); Hairer, Wanner 1996, section
-// IV.2 (stiffness).
+// y_k are the coordinate of a degree of freedom (1 for attitudes and positions of free bodies), its velocity, an
+// element state. Sources: Hairer, Norsett, Wanner 1993, sections II.4 (error, first step), II.6 (dense output); Hairer,
+// Wanner 1996, section IV.2 (stiffness).
 #pragma once
 
 #include "scalar/math.hpp"
@@ -19,9 +21,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T> struct StatePointers {
-  const T *q, *v, *x;
-};
+template <class T> struct StatePointers { const T *q, *v, *x; };
 
 // f(a, b) of numbers, lane by lane
 template <class T, class F> inline T by_lane(const T &a, const T &b, F f) {
@@ -71,10 +71,11 @@ template <class T> inline T position_size(const ModelData &m, const T *q, int f)
   return m.coordinate[f] < 0 ? T(1.0) : absolute(q[m.coordinate[f]]);
 }
 
-// Calls visit(z_k, atol_k, |y_k|, noise, k) for all increments: k is the degree of freedom, or nv and the number of the element
-// state.
-template <class T, class Visit>
-inline void for_increments(const ModelData &m, const Run &run, const StatePointers<T> &y0, const StatePointers<T> &y1, const T *z, Visit &&visit) {
+// Calls visit(z_k, atol_k, |y_k|, noise, k) for all increments: k is the degree of freedom, or nv and the number of the
+// element state.
+template <class T, class Visit> inline void for_increments(const ModelData &m, const Run &run,
+                                                           const StatePointers<T> &y0, const StatePointers<T> &y1,
+                                                           const T *z, Visit &&visit) {
   for (int f = 0; f < m.nv; ++f)
     visit(z[f], run.atol[f], larger(position_size(m, y0.q, f), position_size(m, y1.q, f)), run.noise[0], f);
   for (int f = 0; f < m.nv; ++f)
@@ -84,28 +85,28 @@ inline void for_increments(const ModelData &m, const Run &run, const StatePointe
 }
 
 // (2); worst: the number of the largest part, of single runs
-template <class T>
-inline T norm(const ModelData &m, const Run &run, const StatePointers<T> &y0, const StatePointers<T> &y1, const T *z,
-              [[maybe_unused]] int *worst = nullptr) {
+template <class T> inline T norm(const ModelData &m, const Run &run, const StatePointers<T> &y0,
+                                 const StatePointers<T> &y1, const T *z, [[maybe_unused]] int *worst = nullptr) {
   const int n = 2 * m.nv + m.nx;
   T sum(0.0);
   [[maybe_unused]] double most = 0.0;
   [[maybe_unused]] int largest = 0;
-  for_increments(m, run, y0, y1, z, [&](const T &value, double atol, const T &size, double noise, [[maybe_unused]] int place) {
-    const T part = value / (atol + run.rtol * size + noise), square = part * part;
-    sum = sum + square;
-    if constexpr (requires { double(square); }) {
-      largest = square <= most ? largest : place;
-      most = square <= most ? most : square;
-    }
-  });
+  for_increments(m, run, y0, y1, z,
+                 [&](const T &value, double atol, const T &size, double noise, [[maybe_unused]] int place) {
+                   const T part = value / (atol + run.rtol * size + noise), square = part * part;
+                   sum = sum + square;
+                   if constexpr (requires { double(square); }) {
+                     largest = square <= most ? largest : place;
+                     most = square <= most ? most : square;
+                   }
+                 });
   if (worst)
     *worst = largest;
   return n ? root(sum / double(n)) : T(0.0);
 }
 
-// The error of a step in units of the tolerance, by one estimate or by two; measure(z, first) is the norm of the first or of the
-// second of them, `estimate` a workspace of n numbers.
+// The error of a step in units of the tolerance, by one estimate or by two; measure(z, first) is the norm of the first
+// or of the second of them, `estimate` a workspace of n numbers.
 template <class T, class Measure>
 inline T step_error(const Tableau &tableau, const T &h, const T *K, int n, T *estimate, Measure &&measure) {
   combine(tableau.e, tableau.estimated, h, K, n, estimate);
@@ -113,7 +114,8 @@ inline T step_error(const Tableau &tableau, const T &h, const T *K, int n, T *es
   if (!tableau.e3)
     return fine;
   combine(tableau.e3, tableau.estimated, h, K, n, estimate);
-  return by_lane(fine, measure(estimate, false), [](double first, double second) { return combined_error(first, second); });
+  return by_lane(fine, measure(estimate, false),
+                 [](double first, double second) { return combined_error(first, second); });
 }
 
 // ---- the first step
@@ -124,7 +126,8 @@ template <class T> inline T state_size(const ModelData &m, const Run &run, const
   T sum(0.0);
   for (int f = 0; f < m.nv; ++f) {
     const T place = position_size(m, y.q, f);
-    const T p = place / (run.atol[f] + run.rtol * place), w = y.v[f] / (run.atol[m.nv + f] + run.rtol * absolute(y.v[f]));
+    const T p = place / (run.atol[f] + run.rtol * place),
+            w = y.v[f] / (run.atol[m.nv + f] + run.rtol * absolute(y.v[f]));
     sum = sum + (p * p + w * w);
   }
   for (int k = 0; k < m.nx; ++k) {
@@ -142,12 +145,11 @@ inline double trial_length(double size, double slope, double left, double max_st
 
 // ---- stiffness
 
-// Squares of the changes of rates and of states between the last stage and the end of the step: the root of their ratio is an
-// estimate of the largest eigenvalue. `last` and `end`: workspaces of n numbers each.
-template <class T> struct StiffnessEstimate {
-  T rates, states;
-};
-template <class T> inline StiffnessEstimate<T> estimate_stiffness(const Tableau &tableau, const T &h, const T *K, int n, T *last, T *end) {
+// Squares of the changes of rates and of states between the last stage and the end of the step: the root of their ratio
+// is an estimate of the largest eigenvalue. `last` and `end`: workspaces of n numbers each.
+template <class T> struct StiffnessEstimate { T rates, states; };
+template <class T>
+inline StiffnessEstimate<T> estimate_stiffness(const Tableau &tableau, const T &h, const T *K, int n, T *last, T *end) {
   const int stage = tableau.stages - 1;
   const T *before = K + std::ptrdiff_t(stage) * n, *after = K + std::ptrdiff_t(tableau.stages) * n;
   combine_stage(tableau, stage, h, K, n, last);
@@ -167,7 +169,8 @@ inline bool is_stiff(const Tableau &tableau, double h, double rates, double stat
 // ---- dense output of dop853: a polynomial of order 7 with coefficients D, 7 x n
 
 // Needs the stages 13 to 15.
-template <class T> inline void prepare_dop853(const ModelData &m, const StatePointers<T> &y0, const StatePointers<T> &y1, const T &h, const T *K, T *D) {
+template <class T> inline void prepare_dop853(const ModelData &m, const StatePointers<T> &y0,
+                                              const StatePointers<T> &y1, const T &h, const T *K, T *D) {
   const int nv = m.nv, n = 2 * nv + m.nx;
   T *F0 = D, *F1 = F0 + n, *F2 = F1 + n;
   difference<T>(m, y0.q, y1.q, F0);

@@ -1,4 +1,4 @@
-// How long the next step should be.
+// Step-size control.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@ inline double growth(double error, double old_error, int order) {
   return std::min(most, std::max(0.2, 0.9 * std::pow(error, -alpha) * std::pow(old_error, beta)));
 }
 
-// Predictive control of implicit steps (Gustafsson 1994; Hairer, Wanner 1996, section IV.8): the factor for the next step, from the
-// errors and lengths of the last two. What it predicts has bounds: across a jump of the forces steps and errors change by orders
-// of magnitude, and two of them foretell nothing.
+// Predictive control of implicit steps (Gustafsson 1994; Hairer, Wanner 1996, section IV.8): the factor for the next
+// step, from the errors and lengths of the last two. What it predicts has bounds: across a jump of the forces steps and
+// errors change by orders of magnitude, and two of them predict nothing.
 inline double predicted_growth(double h, double error, double old_length, double old_error, double safety) {
   constexpr double least = 0.2, most = 10.0, least_old = 1e-2;
   if (error == 0.0)
@@ -31,8 +31,8 @@ inline double predicted_growth(double h, double error, double old_length, double
 // the factor after an error above the tolerance
 inline double reduced_step(double error, int order) { return std::max(0.2, 0.9 * std::pow(error, -1.0 / order)); }
 
-// The length after an accepted step of length h, by the factor that its error gives; a step that was cut short to end on time
-// says little about the next.
+// The length after an accepted step of length h, by the factor that its error gives; a step that was cut short to end
+// on time is no measure of the next.
 inline double after_step(double wanted, double h, double factor, bool rejected) {
   if (rejected)
     factor = std::min(1.0, factor);
@@ -48,7 +48,7 @@ inline double combined_error(double fine, double coarse) {
   return both > 0.0 ? fine * fine / std::sqrt(both) : 0.0;
 }
 
-// In a step attitudes turn by less than half a turn, so that its two ends tell which way they went: the square of the
+// In a step attitudes turn by less than half a turn, so that its two ends determine the direction: the square of the
 // largest angle, in units of this, counts as an error.
 inline double turn_error(double square, int order) {
   constexpr double most = 2.0; // rad

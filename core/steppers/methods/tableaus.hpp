@@ -9,15 +9,16 @@
 namespace dalembert {
 
 struct Tableau {
-  int stages;       // that make the step
-  int estimated;    // stages that the error estimate needs; one more than `stages` if it looks at the end of the step
+  int stages;    // that make the step
+  int estimated; // stages that the error estimate needs; one more than `stages` if it looks at the end of the step
   int order, estimate_order;
   const double *c, *a, *b; // a: rows of `width` numbers; row `stages` is b
   const double *e, *e3;    // error estimates; null if there are none
   int width;
-  double stability;        // h lambda at which the method is at its limit of stability
+  double stability; // h lambda at which the method is at its limit of stability
 };
 
+// clang-format off
 namespace dopri5 {
 inline constexpr double c[7] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
 inline constexpr double a[7][7] = {
@@ -89,9 +90,11 @@ inline constexpr double dense[4][16] = {
      -39.17726167561544, -149.72683625798564},
 };
 } // namespace dop853
+// clang-format on
 
 inline constexpr Tableau dopri5_tableau{6, 7, 5, 4, dopri5::c, dopri5::a[0], dopri5::a[6], dopri5::e, nullptr, 7, 3.25};
-inline constexpr Tableau dop853_tableau{12, 12, 8, 7, dop853::c, dop853::a[0], dop853::a[12], dop853::e, dop853::e3, 16, 6.1};
+inline constexpr Tableau dop853_tableau{12,        12,         8,  7,  dop853::c, dop853::a[0], dop853::a[12],
+                                        dop853::e, dop853::e3, 16, 6.1};
 inline constexpr Tableau rk4_tableau{4, 4, 4, 0, rk4::c, rk4::a[0], rk4::a[4], nullptr, nullptr, 5, 2.78};
 
 } // namespace dalembert

@@ -9,27 +9,35 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
-constexpr double beside = 1e-6;       // of a step: distance of two points whose difference is a rate
-constexpr double shortest = 1e-7;     // of a step: parts that are not halved any more
+constexpr double beside = 1e-6;             // of a step: distance of two points whose difference is a rate
+constexpr double shortest = 1e-7;           // of a step: parts that are not halved any more
 constexpr double small_part = 1.0 / 1024.0; // of a step: parts in which functions count as cubics
-constexpr double unseen = 1.0;        // tolerances: what a step may miss after a change of a branch that is not held
-constexpr int max_pieces = 8;        // between such changes in a step
-constexpr double first_parts = 1.0 / 32.0; // of the part in which a departure is found: how closely it is known that it is the first
-constexpr int max_parts = 200;       // of a step, before the functions themselves count as cubics
-constexpr double widest = 8.0;        // times what is seen of a function: bounds that say that it is known between points
-constexpr double rounding = 1e-12;    // of the size of a function at the ends of a step: less beyond the end of a branch is none
-constexpr double touching = 1e-6;     // of its size in the part: a function that begins so near to the end of its branch
+constexpr double unseen = 1.0; // tolerances: what a step may miss after a change of a branch that is not held
+constexpr int max_pieces = 8;  // between such changes in a step
+// of the part in which a departure is found: how closely it is known that it is the first
+constexpr double first_parts = 1.0 / 32.0;
+constexpr int max_parts = 200; // of a step, before the functions themselves count as cubics
+// times what is seen of a function: wider bounds do not count as known between points
+constexpr double widest = 8.0;
+// of the size of a function at the ends of a step: less beyond the end of a branch is none
+constexpr double rounding = 1e-12;
+// of its size in the part: a function that begins so near to the end of its branch
+constexpr double touching = 1e-6;
 
 SwitchingWorkspace &workspace_of(const RunContext &i) { return i.work.switching; }
 
-const double *sides_of(const RunContext &i) { return i.run.conditions.law_branches ? i.work.branches : workspace_of(i).base; }
+const double *sides_of(const RunContext &i) {
+  return i.run.conditions.law_branches ? i.work.branches : workspace_of(i).base;
+}
 
 // what watched elements take at a state, and its rates; later: a little time, backwards at the end of a step
-bool look(const RunContext &i, double t, const double *q, const double *v, const double *x, const double *a, const double *dx, double later,
-          const SwitchingPoint &point) {
+bool look(const RunContext &i, double t, const double *q, const double *v, const double *x, const double *a,
+          const double *dx, double later, const SwitchingPoint &point) {
   RunWorkspace &work = i.work;
-  return look_with_rates<double>(i.m, i.run.conditions, work.motion.system, t, q, v, x, a, dx, later, [&](double at) { return i.run.interval.clamp(at); },
-                                 {work.qs, work.vs, work.xs, work.change}, point.y, point.rate);
+  return look_with_rates<double>(
+      i.m, i.run.conditions, work.motion.system, t, q, v, x, a, dx, later,
+      [&](double at) { return i.run.interval.clamp(at); }, {work.qs, work.vs, work.xs, work.change}, point.y,
+      point.rate);
 }
 
 bool look_at_begin(const RunContext &i, double h) {
@@ -53,8 +61,9 @@ Outcome look_within(const Stepper &stepper, const RunContext &i, double h, doubl
     const double at = second ? s + further : s, t = i.run.t + at * h;
     stepper.at(i, h, at, work.z);
     if (!displaced(i, t, work.z, work.qs, work.vs, work.xs) ||
-        !look_at_watched(i.m, i.run.conditions, work.motion.system, {i.run.interval.clamp(t), work.qs, work.vs, work.xs},
-                         workspace_of(i).active, second ? workspace_of(i).beside : point.y))
+        !look_at_watched(i.m, i.run.conditions, work.motion.system,
+                         {i.run.interval.clamp(t), work.qs, work.vs, work.xs}, workspace_of(i).active,
+                         second ? workspace_of(i).beside : point.y))
       return Outcome::callback_failed;
   }
   for (int k = 0; k < i.m.watch_inputs; ++k)
@@ -97,10 +106,10 @@ void narrow(const RunContext &i) {
   }
 }
 
-// Whether a function keeps inside its branch as a cubic between two points, misses it in the middle by less than it is away, and has
-// no bounds much wider than what is seen of it.
-bool keeps_inside(const RunContext &i, int k, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b, double h,
-                  const Interval &bounds) {
+// Whether a function keeps inside its branch as a cubic between two points, misses it in the middle by less than it is
+// away, and has no bounds much wider than what is seen of it.
+bool keeps_inside(const RunContext &i, int k, const SwitchingPoint &a, const SwitchingPoint &middle,
+                  const SwitchingPoint &b, double h, const Interval &bounds) {
   SwitchingWorkspace &work = workspace_of(i);
   const double little = beside * h;
   double e[3], slope[3];
@@ -119,16 +128,18 @@ bool keeps_inside(const RunContext &i, int k, const SwitchingPoint &a, const Swi
          std::fabs(e[1] - half) <= std::max(noise, 0.5 * std::fabs(e[1]));
 }
 
-// whether no function leaves its side between two points; middle: null where it is not known; small: as cubics functions count only in
-// small parts
-bool is_clear(const RunContext &i, const SwitchingPoint &a, const SwitchingPoint *middle, const SwitchingPoint &b, double h, bool small, bool tired) {
+// whether no function leaves its side between two points; middle: null where it is not known; small: as cubics
+// functions count only in small parts
+bool is_clear(const RunContext &i, const SwitchingPoint &a, const SwitchingPoint *middle, const SwitchingPoint &b,
+              double h, bool small, bool tired) {
   const ModelData &m = i.m;
   SwitchingWorkspace &work = workspace_of(i);
   if (middle)
     range_between(m, a, *middle, b, h, work.active, work.range);
   else
     range_between(m, a, b, h, work.range);
-  switching_function_values<Interval>(m, sides_of(i), middle ? work.active : nullptr, work.range, work.values, work.signals, work.bounds);
+  switching_function_values<Interval>(m, sides_of(i), middle ? work.active : nullptr, work.range, work.values,
+                                      work.signals, work.bounds);
   for (int k = 0; k < m.switching_count; ++k) {
     if (work.base[k] != work.base[k] || inside_of(i, k, work.bounds[k]) >= 0.0)
       continue;
@@ -138,7 +149,8 @@ bool is_clear(const RunContext &i, const SwitchingPoint &a, const SwitchingPoint
     bool touches = tired || !bounded;
     if (!touches) {
       evaluate(i, a, 0.0, work.margins);
-      touches = inside_of(i, k, Interval(work.margins[k])) <= touching * std::max(std::fabs(work.bounds[k].low), std::fabs(work.bounds[k].high));
+      touches = inside_of(i, k, Interval(work.margins[k])) <=
+                touching * std::max(std::fabs(work.bounds[k].low), std::fabs(work.bounds[k].high));
     }
     if (!touches || !keeps_inside(i, k, a, *middle, b, h, tired ? Interval::line() : work.bounds[k]))
       return false;
@@ -164,8 +176,8 @@ Departure::Kind beyond(const RunContext &i, const SwitchingPoint &point, int &wh
   return kind;
 }
 
-// Whether functions that are beyond their ends at the end of a part, as `beyond` has found them, went there by one level, and bounds of
-// the part, as `is_clear` has found them, keep all others on their sides.
+// Whether functions that are beyond their ends at the end of a part, as `beyond` has found them, went there by one
+// level, and bounds of the part, as `is_clear` has found them, keep all others on their sides.
 bool is_single(const RunContext &i) {
   const ModelData &m = i.m;
   const SwitchingWorkspace &work = workspace_of(i);
@@ -174,7 +186,8 @@ bool is_single(const RunContext &i) {
       continue;
     if (inside_of(i, k, Interval(work.margins[k])) >= 0.0)
       return false;
-    if (m.switching_functions[k].whole && std::fabs(side_of(m, m.switching_functions[k], work.margins[k]) - work.base[k]) > 1.0)
+    if (m.switching_functions[k].whole &&
+        std::fabs(side_of(m, m.switching_functions[k], work.margins[k]) - work.base[k]) > 1.0)
       return false;
   }
   return true;
@@ -192,7 +205,8 @@ bool watch_sides(const RunContext &i, double h) {
   bool follows = !known;
   for (int k = 0; k < m.switching_count; ++k) {
     const double side = known ? work.branches[k] : none;
-    mine.base[k] = side == 0.0 || is_mixed(m.switching_functions[k], side) ? (m.switching_functions[k].whole ? side : none) : side;
+    mine.base[k] =
+        side == 0.0 || is_mixed(m.switching_functions[k], side) ? (m.switching_functions[k].whole ? side : none) : side;
     follows |= side != side;
   }
   if (!look_at_begin(i, h))
@@ -228,7 +242,8 @@ bool stays_inside(const RunContext &i, double h, Outcome &outcome) {
 }
 
 static Outcome find_first(const Stepper &stepper, const RunContext &i, double h, double from, Departure &found) {
-  const double longest = 1.0 / std::max(1.0, std::ceil(turn_of(i, h) / max_turn)), least = std::max(shortest, 4e-16 * std::fabs(i.run.t) / h);
+  const double longest = 1.0 / std::max(1.0, std::ceil(turn_of(i, h) / max_turn)),
+               least = std::max(shortest, 4e-16 * std::fabs(i.run.t) / h);
   const SwitchingWorkspace &work = workspace_of(i);
   SwitchingPoint begin = work.parts[0], middle = work.parts[1], end = work.parts[2];
   if (from > 0.0) {
@@ -262,7 +277,8 @@ static Outcome find_first(const Stepper &stepper, const RunContext &i, double h,
     if (!passes) {
       int which = -1;
       const Departure::Kind kind = beyond(i, end, which);
-      if (kind != Departure::Kind::none && ((b - a <= first_parts * longest && is_single(i)) || tired || b - a <= least)) {
+      if (kind != Departure::Kind::none &&
+          ((b - a <= first_parts * longest && is_single(i)) || tired || b - a <= least)) {
         found = {kind, a, b, which};
         return Outcome::reached;
       }

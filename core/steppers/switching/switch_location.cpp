@@ -7,16 +7,18 @@ namespace dalembert::DALEMBERT_ISA {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double slight = 0.1;     // tolerances: a change of branch that matters less is not stepped up to
-constexpr int looks = 8;           // parts of a step in which a motion that slides is looked at
-constexpr double seen_before = 0.3; // of a step: a branch that is held for so long is seen by stages; of others the middle is looked at
+constexpr double slight = 0.1; // tolerances: a change of branch that matters less is not stepped up to
+constexpr int looks = 8;       // parts of a step in which a motion that slides is looked at
+// of a step: a branch that is held for so long is seen by stages; of others the middle is looked at
+constexpr double seen_before = 0.3;
 constexpr double far_beyond = 1e-3; // of the way that a step is inside a branch
-constexpr double together = 1e-9; // of a step: thresholds no further apart are passed together
-constexpr double precise = 1e-10;  // of a step: to which the place is found, before a last step puts it right
-constexpr int max_in_a_row = 20;  // steps that end at thresholds: after that kinks are left to the control of errors
-constexpr int max_exits = 16;     // in a step that stands as it is
+constexpr double together = 1e-9;   // of a step: switching functions no further apart are passed together
+constexpr double precise = 1e-10;   // of a step: to which the place is found, before a last step puts it right
+// steps that end at switching functions: after that kinks are left to the control of errors
+constexpr int max_in_a_row = 20;
+constexpr int max_exits = 16;        // in a step that stands as it is
 constexpr double max_levels = 100.0; // of whole numbers in a step: what passes more is left to the control of errors
-constexpr int max_rounds = 12;    // of branches that change each other
+constexpr int max_rounds = 12;       // of branches that change each other
 
 bool evaluate(const RunContext &i) {
   RunWorkspace &work = i.work;
@@ -25,18 +27,20 @@ bool evaluate(const RunContext &i) {
 
 bool left(const RunContext &i, int k) { return exit_of(i, k) < -i.work.slack[k]; }
 
-// the side beyond a threshold where its margin is, or, of one along which the motion slides, the side on which it leaves
+// the side beyond a switching function where its margin is, or, of one along which the motion slides, the side on which
+// it leaves
 double other_side(const RunContext &i, int k, double margin) {
   const double side = i.work.branches[k];
   if (i.m.switching_functions[k].whole) { // the nearer end
     const double to_next = inside(i.m, i.m.switching_functions[k], side, {std::numeric_limits<double>::max(), margin});
-    const double to_last = inside(i.m, i.m.switching_functions[k], side, {margin, std::numeric_limits<double>::lowest()});
+    const double to_last =
+        inside(i.m, i.m.switching_functions[k], side, {margin, std::numeric_limits<double>::lowest()});
     return to_last < to_next ? side - 1.0 : side + 1.0;
   }
   return side != 0.0 ? -side : i.work.motion.system.sides[k] < 0.0 ? -1.0 : 1.0;
 }
 
-// From here on a law follows a threshold that changes too often to be stepped up to.
+// From here on a law follows a switching function that changes too often to be stepped up to.
 void let_go(const RunContext &i, int k) {
   i.work.branches[k] = std::numeric_limits<double>::quiet_NaN();
   if (!i.run.released_function)
@@ -58,14 +62,15 @@ Outcome least_at(const Stepper &stepper, const RunContext &i, double h, double s
   const Outcome outcome = end ? Outcome::reached : interpolate(stepper, i, h, s);
   if (outcome != Outcome::reached)
     return outcome;
-  if (!rates(i, i.run.t + s * h, end ? work.q1 : work.qs, end ? work.v1 : work.vs, end ? work.x1 : work.xs, work.error, work.error + i.m.nv))
+  if (!rates(i, i.run.t + s * h, end ? work.q1 : work.qs, end ? work.v1 : work.vs, end ? work.x1 : work.xs, work.error,
+             work.error + i.m.nv))
     return Outcome::callback_failed;
   least = least_exit(i);
   return Outcome::reached;
 }
 
-// Whether it makes no difference that the step went on, from a fraction of it, on branches that it has left at its end. If so,
-// those that fit are taken.
+// Whether it makes no difference that the step went on, from a fraction of it, on branches that it has left at its end.
+// If so, those that fit are taken.
 Outcome changes_slightly(const RunContext &i, double h, double from, bool &slightly) {
   const ModelData &m = i.m;
   RunWorkspace &work = i.work;
@@ -191,7 +196,7 @@ Outcome next_exit(const Stepper &stepper, const RunContext &i, double h, double 
   return outcome;
 }
 
-constexpr int sliding = -2; // in place of a threshold
+constexpr int sliding = -2; // in place of a switching function
 
 // Of a motion that slides: the part of the step, before another exit, in which it leaves, if it does.
 Outcome find_slide_end(const Stepper &stepper, const RunContext &i, double h, Exit &exit) {
@@ -209,8 +214,8 @@ Outcome find_slide_end(const Stepper &stepper, const RunContext &i, double h, Ex
   return outcome;
 }
 
-// What it makes of the motion, in tolerances, that laws do not follow branches that are left at a fraction of the step, from another
-// fraction on.
+// What it makes of the motion, in tolerances, that laws do not follow branches that are left at a fraction of the step,
+// from another fraction on.
 Outcome jump_at(const Stepper &stepper, const RunContext &i, double h, double s, double from, double &jump) {
   const ModelData &m = i.m;
   RunWorkspace &work = i.work;
@@ -233,7 +238,8 @@ Outcome jump_at(const Stepper &stepper, const RunContext &i, double h, double s,
   return Outcome::reached;
 }
 
-// Where branches have been left, at the last evaluation: they are marked, and the monitor looks for the ends of those after them.
+// Where branches have been left, at the last evaluation: they are marked, and the monitor looks for the ends of those
+// after them.
 void follow_base(const RunContext &i) {
   RunWorkspace &work = i.work;
   for (int k = 0; k < i.m.switching_count; ++k) {
@@ -243,7 +249,8 @@ void follow_base(const RunContext &i) {
   }
 }
 
-// The first exit of the step just made, and whether all branches that are left stay left until its end, to little effect.
+// The first exit of the step just made, and whether all branches that are left stay left until its end, to little
+// effect.
 Outcome find_exit(const Stepper &stepper, const RunContext &i, double h, bool seen, Exit &first, bool &for_good) {
   first = {};
   for_good = false;
@@ -291,7 +298,8 @@ Outcome find_exit(const Stepper &stepper, const RunContext &i, double h, bool se
       outcome = next_exit(stepper, i, h, begin, next);
     for_good &= next.part.kind != Departure::Kind::followed;
     if (outcome == Outcome::reached && for_good)
-      outcome = jump_at(stepper, i, h, 0.5 * (begin + (next.part.kind == Departure::Kind::none ? 1.0 : next.part.low)), first.part.low, jump);
+      outcome = jump_at(stepper, i, h, 0.5 * (begin + (next.part.kind == Departure::Kind::none ? 1.0 : next.part.low)),
+                        first.part.low, jump);
     if (outcome != Outcome::reached)
       return outcome;
     for_good &= jump < slight;
@@ -299,79 +307,57 @@ Outcome find_exit(const Stepper &stepper, const RunContext &i, double h, bool se
   return first.part.low > 0.0 ? least_at(stepper, i, h, first.part.low, first.above) : outcome;
 }
 
-} // namespace
-
-Outcome locate_switch(const Stepper &stepper, const RunContext &i, double h, SwitchLocation &passage) {
+// Switching functions with levels that pass by too fast to be stepped up to are released; whether there are any.
+bool release_fast_levels(const RunContext &i) {
   const ModelData &m = i.m;
-  RunWorkspace &work = i.work;
-  passage = SwitchLocation::none;
-  const bool astray = strays(i);
+  const RunWorkspace &work = i.work;
   bool any = false;
-  for (int k = 0; k < m.switching_count; ++k)
-    any |= work.least[k] < -work.slack[k];
-  for (int k = 0; k < m.switching_count; ++k)
-    work.kept[k] = exit_of(i, k);
-  for (int k = 0; k < m.switching_count; ++k)
-    if (m.switching_functions[k].whole && std::fabs(side_of(m, m.switching_functions[k], work.motion.system.margins[k]) - work.branches[k]) > max_levels) {
+  for (int k = 0; k < m.switching_count; ++k) {
+    const SwitchingFunctionData &function = m.switching_functions[k];
+    if (function.whole &&
+        std::fabs(side_of(m, function, work.motion.system.margins[k]) - work.branches[k]) > max_levels) {
       let_go(i, k);
-      passage = SwitchLocation::again;
+      any = true;
     }
-  if (passage == SwitchLocation::again)
-    return Outcome::reached;
-  double reach = 1.0; // of the step, in which tables are seen
-  for (int k = 0; k < m.switching_count; ++k)
-    if (const double most = max_move(m, m.switching_functions[k]); work.highest[k] - work.lowest[k] > 1.5 * most)
-      reach = std::min(reach, most / (work.highest[k] - work.lowest[k]));
-  if (reach < 1.0) {
-    i.run.step = reach * h;
-    passage = SwitchLocation::unseen;
-    return Outcome::reached;
   }
-  // which part of the step
-  Exit exit;
-  bool for_good = false;
-  Outcome outcome = find_exit(stepper, i, h, any, exit, for_good);
-  if (outcome != Outcome::reached)
-    return outcome;
-  if (exit.part.kind == Departure::Kind::none) {
-    for (int k = 0; k < m.switching_count && !any; ++k) // at its end
-      work.slack[k] = work.kept[k] > 0.0 ? 0.0 : work.slack[k];
-    passage = astray ? SwitchLocation::astray : SwitchLocation::none;
-    return outcome;
+  return any;
+}
+
+// the part of the step in which no table is passed over
+double visible_part(const RunContext &i) {
+  double part = 1.0;
+  for (int k = 0; k < i.m.switching_count; ++k) {
+    const double most = max_move(i.m, i.m.switching_functions[k]), range = i.work.highest[k] - i.work.lowest[k];
+    if (range > 1.5 * most)
+      part = std::min(part, most / range);
   }
-  if (exit.part.kind == Departure::Kind::followed) {
-    const bool enough = i.run.lead_in_steps++ >= max_led_in; // what is left is for the control of errors
-    i.run.step = enough ? i.run.step : exit.part.high * h;
-    passage = !enough ? SwitchLocation::unseen : astray ? SwitchLocation::astray : SwitchLocation::none;
-    return outcome;
-  }
-  double low = exit.part.low, high = exit.part.high, above = exit.above, below = exit.below;
-  // whether it matters
-  bool slightly = false;
-  if (for_good && !astray) {
-    double end;
-    outcome = least_at(stepper, i, h, 1.0, end);
-    if (outcome == Outcome::reached)
-      outcome = changes_slightly(i, h, low, slightly);
-  }
-  if (slightly)
-    passage = SwitchLocation::slight;
-  if (outcome != Outcome::reached || slightly)
-    return outcome;
-  // where: inverse quadratic interpolation with halving (Chandrupatla 1997); a, b: around it, b the newer, c the one before
-  double a = low, at_a = above, b = high, at_b = below, c = low, at_c = above;
-  double left_there = below;
-  for (int round = 0; round < 60 && high - low > precise; ++round) {
+  return part;
+}
+
+// A fraction of a step at which branches are left, between two others, and the least of exits there: they are negative
+// from it on.
+struct Bracket {
+  double low, high;    // fractions
+  double above, below; // exits at them
+};
+
+// Narrows a bracket by inverse quadratic interpolation with bisection (Chandrupatla 1997). a and b are points around
+// the root, a the newer one, c the one before.
+Outcome narrow(const Stepper &stepper, const RunContext &i, double h, Bracket &bracket) {
+  double a = bracket.low, at_a = bracket.above, b = bracket.high, at_b = bracket.below, c = bracket.low,
+         at_c = bracket.above;
+  for (int round = 0; round < 60 && bracket.high - bracket.low > precise; ++round) {
     double part = 0.5;
     const double xi = (a - b) / (c - b), phi = (at_a - at_b) / (at_c - at_b);
     if (round && c != a && c != b && phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi)
-      part = at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b);
-    else if (!round && above > 0.0)
+      part =
+          at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b);
+    else if (!round && bracket.above > 0.0)
       part = at_a / (at_a - at_b);
     const double least = 0.5 * precise / std::fabs(b - a);
     const double s = a + std::min(1.0 - least, std::max(least, part)) * (b - a);
     double value;
-    outcome = least_at(stepper, i, h, s, value);
+    const Outcome outcome = least_at(stepper, i, h, s, value);
     if (outcome != Outcome::reached)
       return outcome;
     if ((value < 0.0) == (at_a < 0.0)) {
@@ -382,26 +368,94 @@ Outcome locate_switch(const Stepper &stepper, const RunContext &i, double h, Swi
     }
     a = s, at_a = value;
     if (value < 0.0)
-      high = s, left_there = value;
+      bracket.high = s, bracket.below = value;
     else
-      low = s;
+      bracket.low = s;
   }
-  double value;
-  outcome = least_at(stepper, i, h, std::min(1.0, high + together), value);
-  if (outcome != Outcome::reached)
-    return outcome;
-  for (int k = 0; k < m.switching_count; ++k)
-    work.passed[k] = left(i, k) ? 1.0 : 0.0;
-  const double after = std::min(1.0, high + together) - high;
-  i.run.switch_slope = after > 0.5 * together ? (value - left_there) / (after * h) : 0.0;
-  const double shortest = 4e-16 * std::fabs(i.run.t);
-  passage = high * h <= shortest ? SwitchLocation::here : high >= 1.0 - together ? SwitchLocation::end : SwitchLocation::inside;
-  i.run.step_to_switch = passage == SwitchLocation::inside ? high * h : 0.0;
   return Outcome::reached;
 }
 
-// What other branches at marked thresholds, seen from a state, make of motion in a time, in tolerances; after an evaluation of
-// the state with those that are held, whose rates stand in a1 and dx1.
+// Locates the switch in a part of the step and marks the branches that are left there.
+Outcome locate_in(const Stepper &stepper, const RunContext &i, double h, Bracket &bracket, SwitchLocation &location) {
+  Outcome outcome = narrow(stepper, i, h, bracket);
+  double value;
+  const double beyond = std::min(1.0, bracket.high + together), after = beyond - bracket.high;
+  if (outcome == Outcome::reached)
+    outcome = least_at(stepper, i, h, beyond, value);
+  if (outcome != Outcome::reached)
+    return outcome;
+  for (int k = 0; k < i.m.switching_count; ++k)
+    i.work.passed[k] = left(i, k) ? 1.0 : 0.0;
+  i.run.switch_slope = after > 0.5 * together ? (value - bracket.below) / (after * h) : 0.0;
+  const double shortest = 4e-16 * std::fabs(i.run.t);
+  if (bracket.high * h <= shortest)
+    location = SwitchLocation::here;
+  else
+    location = bracket.high >= 1.0 - together ? SwitchLocation::end : SwitchLocation::inside;
+  i.run.step_to_switch = location == SwitchLocation::inside ? bracket.high * h : 0.0;
+  return Outcome::reached;
+}
+
+// A branch that is not held changes to and fro: a few shorter steps lead into it; what is left is for the error
+// control.
+SwitchLocation lead_in(const RunContext &i, double length, SwitchLocation otherwise) {
+  if (i.run.lead_in_steps++ >= max_led_in)
+    return otherwise;
+  i.run.step = length;
+  return SwitchLocation::unseen;
+}
+
+} // namespace
+
+Outcome locate_switch(const Stepper &stepper, const RunContext &i, double h, SwitchLocation &location) {
+  const ModelData &m = i.m;
+  RunWorkspace &work = i.work;
+  const bool astray = strays(i);
+  location = astray ? SwitchLocation::astray : SwitchLocation::none;
+  bool any = false;
+  for (int k = 0; k < m.switching_count; ++k) {
+    any |= work.least[k] < -work.slack[k];
+    work.kept[k] = exit_of(i, k);
+  }
+  if (release_fast_levels(i)) {
+    location = SwitchLocation::again;
+    return Outcome::reached;
+  }
+  if (const double part = visible_part(i); part < 1.0) {
+    i.run.step = part * h;
+    location = SwitchLocation::unseen;
+    return Outcome::reached;
+  }
+  Exit exit; // the part of the step in which a branch is left
+  bool for_good = false, slightly = false;
+  Outcome outcome = find_exit(stepper, i, h, any, exit, for_good);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (exit.part.kind == Departure::Kind::none) {
+    for (int k = 0; k < m.switching_count && !any; ++k) // at its end
+      work.slack[k] = work.kept[k] > 0.0 ? 0.0 : work.slack[k];
+    return outcome;
+  }
+  if (exit.part.kind == Departure::Kind::followed) {
+    location = lead_in(i, exit.part.high * h, location);
+    return outcome;
+  }
+  if (for_good && !astray) { // whether it matters
+    double end;
+    outcome = least_at(stepper, i, h, 1.0, end);
+    if (outcome == Outcome::reached)
+      outcome = changes_slightly(i, h, exit.part.low, slightly);
+  }
+  if (slightly)
+    location = SwitchLocation::slight;
+  if (outcome != Outcome::reached || slightly)
+    return outcome;
+  Bracket bracket{exit.part.low, exit.part.high, exit.above, exit.below};
+  return locate_in(stepper, i, h, bracket, location);
+}
+
+// What other branches at marked switching functions, seen from a state, make of motion in a time, in tolerances; after
+// an evaluation of the state with those that are held, whose rates stand in a1 and dx1.
 static double jumps(const RunContext &i, double t, const double *q, const double *v, const double *x, double time) {
   const ModelData &m = i.m;
   RunWorkspace &work = i.work;
@@ -449,7 +503,8 @@ bool initialize_branches(const RunContext &i) {
   bool ties = false;
   for (int k = 0; k < m.switching_count; ++k) {
     const double margin = work.motion.system.margins[k];
-    work.branches[k] = m.switching_functions[k].followed ? std::numeric_limits<double>::quiet_NaN() : side_of(m, m.switching_functions[k], margin);
+    work.branches[k] = m.switching_functions[k].followed ? std::numeric_limits<double>::quiet_NaN()
+                                                         : side_of(m, m.switching_functions[k], margin);
     if (m.switching_functions[k].followed)
       continue;
     if (const double *fixed = i.run.fixed_branches; fixed && is_mixed(m.switching_functions[k], fixed[k])) {
@@ -471,7 +526,9 @@ bool update_branches(const RunContext &i) {
       if (!left(i, k))
         continue;
       const double mixture = work.motion.system.sides[k];
-      work.branches[k] = is_sliding_mode(m, work.branches, k) ? (mixture < 0.0 ? -1.0 : 1.0) : side_of(m, m.switching_functions[k], work.motion.system.margins[k]);
+      work.branches[k] = is_sliding_mode(m, work.branches, k)
+                             ? (mixture < 0.0 ? -1.0 : 1.0)
+                             : side_of(m, m.switching_functions[k], work.motion.system.margins[k]);
       changed = true;
     }
     if (!changed)
@@ -491,14 +548,14 @@ bool rate_on(const RunContext &i, int k, double side, double &rate) {
   work.branches[k] = side;
   if (!evaluate(i))
     return false;
-  margin_rates(i.m, i.run.conditions, work.motion.system, work.motion.sliding, {i.run.interval.clamp(i.run.t), work.q, work.v, work.x}, work.a,
-               work.dx, work.motion.sliding.above);
+  margin_rates(i.m, i.run.conditions, work.motion.system, work.motion.sliding,
+               {i.run.interval.clamp(i.run.t), work.q, work.v, work.x}, work.a, work.dx, work.motion.sliding.above);
   rate = work.motion.sliding.above[k];
   work.branches[k] = kept;
   return true;
 }
 
-// by how much the rates of the state differ from those in room.error, in tolerances, for a step of the usual length
+// by how much the rates of the state differ from those in work.error, in tolerances, for a step of the usual length
 double jump_of(const RunContext &i) {
   const ModelData &m = i.m;
   RunWorkspace &work = i.work;
@@ -551,7 +608,7 @@ bool switch_branches(const RunContext &i) {
       continue;
     }
     const double size = 1e-9 * (std::fabs(here) + std::fabs(beyond));
-    const bool returns = -old * beyond < -size, leaves = -old * here > size;
+    const bool returns = -old * beyond<-size, leaves = -old * here> size;
     if (returns && leaves && may_slide(m, work.branches, k))
       work.branches[k] = 0.0;
     else if (leaves || work.kept[k] != 0.0 || -old * beyond > size) // at the start, from zero, it may as well stay

@@ -38,9 +38,10 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, CachedDirections
   return arena.used;
 }
 
-// Whether recursions vary positions and speeds: elements see none of the bodies, and nothing else is hung on them.
+// Whether recursions vary positions and velocities: elements see none of the bodies, and nothing else is hung on them.
 bool by_recursions(const ModelData &m) {
-  return !m.loop_constraint_count && !m.modal_count && !m.custom_joints && !m.feedback_count && !m.looks_at_bodies && !m.lent;
+  return !m.loop_constraint_count && !m.modal_count && !m.custom_joints && !m.feedback_count && !m.looks_at_bodies &&
+         !m.lent;
 }
 
 void clear_directions(DerivativesWorkspace &work) { std::fill_n(work.kept.holds, work.kept.slots, -1); }
@@ -88,8 +89,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesWorkspace &w
   return arena.used;
 }
 
-bool derivatives(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, double *a,
-                 const DerivativeBlocks &out) {
+bool derivatives(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                 const SystemState<double> &s, double *a, const DerivativeBlocks &out) {
   if (!dynamics(m, c, motion, s, a, motion.system.unused))
     return false;
   hold_state(m, c, motion, work, s, a, motion.system.lambda);
@@ -98,7 +99,8 @@ bool derivatives(const ModelData &m, const Conditions &c, MotionWorkspace &motio
   if (m.feedback_count) // transmitted loads that are not unique are shared, which dual numbers do not know
     exact = !motion.loads.shares.states && vary_by_feedback(m, c, motion, work, s, factored);
   const bool of_state = out.of[int(Direction::position)].wanted() || out.of[int(Direction::velocity)].wanted();
-  const bool recursions = of_state && by_recursions(m) && !c.acceleration_prescribed && !s.loads && !(c.callbacks && c.callbacks->gives_forces);
+  const bool recursions = of_state && by_recursions(m) && !c.acceleration_prescribed && !s.loads &&
+                          !(c.callbacks && c.callbacks->gives_forces);
   if (recursions)
     walk_tree(m, c, motion, work, s, a);
   for (int kind = 0; kind < direction_kinds; ++kind) {

@@ -1,5 +1,5 @@
-#include "system/derivatives/parts.hpp"
 #include "model/tables.hpp"
+#include "system/derivatives/parts.hpp"
 #include "tree/manifold.hpp"
 #include <algorithm>
 #include <cstring>
@@ -13,14 +13,15 @@ bool needs_differences(const ModelData &m, const Conditions &c, Direction direct
     return true;
   if (!c.callbacks || !m.hosted_laws)
     return false;
-  const bool of_state = direction == Direction::position || direction == Direction::velocity || direction == Direction::state;
+  const bool of_state =
+      direction == Direction::position || direction == Direction::velocity || direction == Direction::state;
   return direction == Direction::time || (of_state && c.callbacks->depends_on_state);
 }
 
-// a step along a direction of parameters: the model and its parameters there. Own numbers need tables of their own, which
-// are made here, in the one kernel that asks for memory: it serves where nothing else does.
-static double step_along(const ModelData &m, const Conditions &c, const DerivativesWorkspace &work, int number, double part, double *parameters,
-                         VariantTables &own, ModelData &model) {
+// a step along a direction of parameters: the model and its parameters there. Table parameters need tables of their
+// own, which are made here, in the one kernel that allocates memory: it serves where nothing else does.
+static double step_along(const ModelData &m, const Conditions &c, const DerivativesWorkspace &work, int number,
+                         double part, double *parameters, VariantTables &own, ModelData &model) {
   const std::ptrdiff_t width = m.parameter_count + m.recipes.numbers;
   const double *direction = work.along.rows + number * width;
   std::vector<double> all(c.parameters, c.parameters + m.parameter_count);
@@ -38,11 +39,14 @@ static double step_along(const ModelData &m, const Conditions &c, const Derivati
   return step;
 }
 
-// accelerations, rates of element states and multipliers `part` of a step along a direction; false if the host has failed
-static bool stepped(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                    Direction direction, int number, double part, bool multipliers, double &step, double *found) {
+// accelerations, rates of element states and multipliers `part` of a step along a direction; false if the callbacks has
+// failed
+static bool stepped(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                    const SystemState<double> &s, Direction direction, int number, double part, bool multipliers,
+                    double &step, double *found) {
   const int nv = m.nv, nx = m.nx, nc = m.nc;
-  double *q = work.shifted, *v = q + m.nq, *tau = v + nv, *x = tau + nv, *inputs = x + nx, *parameters = inputs + m.input_count;
+  double *q = work.shifted, *v = q + m.nq, *tau = v + nv, *x = tau + nv, *inputs = x + nx,
+         *parameters = inputs + m.input_count;
   Conditions changed = c;
   SystemState<double> state = s;
   VariantTables own;
@@ -87,10 +91,10 @@ static bool stepped(const ModelData &m, const Conditions &c, MotionWorkspace &mo
   return true;
 }
 
-// All derivatives of a kind by differences of the equations of motion: central ones; at the end of a table, beyond which there
-// are no values, f' = (-3 f(0) + 4 f(h) - f(2h)) / 2h on the side that has some.
-bool difference_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                        Direction direction, const DerivativeBlock &out) {
+// All derivatives of a kind by differences of the equations of motion: central ones; at the end of a table, beyond
+// which there are no values, f' = (-3 f(0) + 4 f(h) - f(2h)) / 2h on the side that has some.
+bool difference_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                        const SystemState<double> &s, Direction direction, const DerivativeBlock &out) {
   const int n = directions_of(m, work, direction), nv = m.nv, nx = m.nx, nc = m.nc;
   const int size = nv + nx + (nc && out.lambda ? nc : 0);
   for (int number = 0; number < n; ++number) {
@@ -98,7 +102,9 @@ bool difference_columns(const ModelData &m, const Conditions &c, MotionWorkspace
     const auto take = [&](double part, double *found) {
       return stepped(m, c, motion, work, s, direction, number, part, out.lambda != nullptr, step, found);
     };
-    const auto finite = [&](const double *found) { return std::all_of(found, found + size, [](double x) { return std::isfinite(x); }); };
+    const auto finite = [&](const double *found) {
+      return std::all_of(found, found + size, [](double x) { return std::isfinite(x); });
+    };
     if (!take(1.0, work.above) || !take(-1.0, work.below))
       return false;
     if (const bool up = finite(work.above); up != finite(work.below)) {

@@ -1,8 +1,8 @@
-#include "system/derivatives/parts.hpp"
 #include "elements/elements.hpp"
-#include "scalar/dense_lu.hpp"
-#include "system/drives.hpp"
 #include "model/parameter_maps.hpp"
+#include "scalar/dense_lu.hpp"
+#include "system/derivatives/parts.hpp"
+#include "system/drives.hpp"
 #include "tree/manifold.hpp"
 #include "tree/outputs.hpp"
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-void hold_state(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, const double *a,
-                const double *lambda) {
+void hold_state(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                const SystemState<double> &s, const double *a, const double *lambda) {
   for (int k = 0; k < m.nq; ++k)
     work.q[k] = s.q[k];
   for (int f = 0; f < m.nv; ++f) {
@@ -80,8 +80,10 @@ static int slot_of(const ModelData &m, DerivativesWorkspace &work, int first, in
   return slot;
 }
 
-// The model as directions [first, first + count) vary it: with numbers in place of its tables where own numbers vary.
-static const ModelData &varied_model(const ModelData &m, DerivativesWorkspace &work, Direction direction, int first, int count) {
+// The model as directions [first, first + count) vary it: with numbers in place of its tables where table parameters
+// vary.
+static const ModelData &varied_model(const ModelData &m, DerivativesWorkspace &work, Direction direction, int first,
+                                     int count) {
   if (direction != Direction::parameter || !m.recipes.numbers)
     return m;
   const int slot = slot_of(m, work, first, count);
@@ -100,7 +102,8 @@ static void seed_parameters(const ModelData &m, DerivativesWorkspace &work, int 
 }
 
 // slopes of what is varied, in lanes [0, count); or none any more
-void seed(const ModelData &m, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction, int first, int count, bool on) {
+void seed(const ModelData &m, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction, int first,
+          int count, bool on) {
   const auto set = [&](Dual *numbers) {
     for (int l = 0; l < count; ++l) {
       numbers[first + l].slope = Pack(0.0);
@@ -125,7 +128,8 @@ void seed(const ModelData &m, DerivativesWorkspace &work, const SystemState<doub
 }
 
 // the state as it is varied
-SystemState<Dual> varied_state(const Conditions &c, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction) {
+SystemState<Dual> varied_state(const Conditions &c, DerivativesWorkspace &work, const SystemState<double> &s,
+                               Direction direction) {
   SystemState<Dual> state{Dual(s.t), work.q, work.v, work.x};
   if (s.loads || (c.callbacks && c.callbacks->gives_forces)) // they keep their direction, and act at points that move
     state.loads = work.body_loads;
@@ -136,8 +140,8 @@ SystemState<Dual> varied_state(const Conditions &c, DerivativesWorkspace &work, 
   return state;
 }
 
-EvaluationContext<Dual> dual_context(const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<Dual> &state,
-                                              Direction direction) {
+EvaluationContext<Dual> dual_context(const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                                     const SystemState<Dual> &state, Direction direction) {
   EvaluationContext<Dual> at = evaluation_context(c, work.duals, state, work.dx);
   at.numbers = motion.system.numbers;
   if (direction == Direction::parameter)
@@ -145,11 +149,14 @@ EvaluationContext<Dual> dual_context(const Conditions &c, MotionWorkspace &motio
   return at;
 }
 
-// What the host gives beside the state, in hinge forces: a difference, as nothing else is known of it.
-static void vary_host(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                      Direction direction, int number, int lane) {
+// What the callbacks gives beside the state, in joint forces: a difference, as nothing else is known of it.
+static void vary_host(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                      const SystemState<double> &s, Direction direction, int number, int lane) {
   double *q = work.shifted, *v = q + m.nq, *x = v + m.nv;
-  const double at = direction == Direction::velocity ? s.v[number] : direction == Direction::state ? s.x[number] : 0.0, step = step_at(at);
+  const double at = direction == Direction::velocity ? s.v[number]
+                    : direction == Direction::state  ? s.x[number]
+                                                     : 0.0,
+               step = step_at(at);
   for (int side = 0; side < 2; ++side) {
     const double shift = side ? -step : step;
     for (int f = 0; f < m.nv; ++f)
@@ -163,10 +170,12 @@ static void vary_host(const ModelData &m, const Conditions &c, MotionWorkspace &
     for (int k = 0; k < m.nx; ++k)
       x[k] = s.x[k] + (direction == Direction::state && k == number ? shift : 0.0);
     const double t = direction == Direction::time ? s.t + shift : s.t;
-    c.callbacks->evaluate(c.callbacks->self, t, q, v, x, motion.system.hosted, side ? work.below : work.above, motion.system.loads);
+    c.callbacks->evaluate(c.callbacks->self, t, q, v, x, motion.system.hosted, side ? work.below : work.above,
+                          motion.system.loads);
   }
   for (int k = 0; k < m.actuator_count; ++k) // what is clipped does not vary
-    if (const int f = m.ports[m.actuators[k].port].dof; f >= 0 && delivered_fraction(m.actuators[k], motion.system.asked[k]) < 1.0)
+    if (const int f = m.ports[m.actuators[k].port].dof;
+        f >= 0 && delivered_fraction(m.actuators[k], motion.system.asked[k]) < 1.0)
       work.above[f] = work.below[f] = 0.0;
   for (int f = 0; f < m.nv; ++f)
     work.column[f].set(lane, work.column[f][lane] + (work.above[f] - work.below[f]) / (2.0 * step));
@@ -175,19 +184,20 @@ static void vary_host(const ModelData &m, const Conditions &c, MotionWorkspace &
 
 static bool host_varies(const Conditions &c, Direction direction) {
   return c.callbacks && c.callbacks->gives_forces &&
-         (direction == Direction::position || direction == Direction::velocity || direction == Direction::state || direction == Direction::time);
+         (direction == Direction::position || direction == Direction::velocity || direction == Direction::state ||
+          direction == Direction::time);
 }
 
-// -dR of (1) in room.column, and what else `vary` gives, of what has been seeded
-static void vary_seeded(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                        Direction direction, int first, int count) {
+// -dR of (1) in work.column, and what else `vary` gives, of what has been seeded
+static void vary_seeded(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                        const SystemState<double> &s, Direction direction, int first, int count) {
   const ModelData &model = varied_model(m, work, direction, first, count);
   const bool moves = &model != &m || direction == Direction::time;
   const SystemState<Dual> state = varied_state(c, work, s, direction);
   if (moves && !s.prescribed)
     prescribe(model, c.acceleration_prescribed, state.t, work.duals.hosted, work.a);
-  motion_residuals(model, c, work.duals, dual_context(c, motion, work, state, direction), state, work.a, work.lambda, m.nc ? work.seconds : nullptr,
-          false);
+  motion_residuals(model, c, work.duals, dual_context(c, motion, work, state, direction), state, work.a, work.lambda,
+                   m.nc ? work.seconds : nullptr, false);
   for (int f = 0; f < m.nv; ++f)
     work.column[f] = work.duals.tau[f].slope - work.duals.passed[f].slope;
   if (moves && m.nc) {
@@ -197,8 +207,8 @@ static void vary_seeded(const ModelData &m, const Conditions &c, MotionWorkspace
   }
 }
 
-void vary(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction,
-          int first, int count) {
+void vary(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+          const SystemState<double> &s, Direction direction, int first, int count) {
   seed(m, work, s, direction, first, count, true);
   vary_seeded(m, c, motion, work, s, direction, first, count);
   for (int l = 0; host_varies(c, direction) && l < count; ++l)
@@ -209,7 +219,8 @@ void vary(const ModelData &m, const Conditions &c, MotionWorkspace &motion, Deri
 // ---- (1)
 
 // columns of da, dlambda and ddx for what has been varied
-static void solve_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const Factored &factored, int count) {
+static void solve_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                          const Factored &factored, int count) {
   LoopWorkspace<double> &loops = motion.system.loops;
   solve(m, loops.ws, work.side, work.column, work.column, 1, m.nb, c.acceleration_prescribed);
   for (int l = 0; l < count; ++l) {
@@ -241,7 +252,7 @@ static void solve_columns(const ModelData &m, const Conditions &c, MotionWorkspa
     work.a[f].slope = Pack(0.0);
 }
 
-// unit hinge forces: nothing has to be varied
+// unit joint forces: nothing has to be varied
 static void push_directions(const ModelData &m, DerivativesWorkspace &work, int first, int count) {
   for (int f = 0; f < m.nv; ++f) {
     work.column[f] = Pack(0.0);
@@ -256,9 +267,10 @@ static void push_directions(const ModelData &m, DerivativesWorkspace &work, int 
 
 // ---- (2)
 
-// slopes of the transmitted loads along the columns of (1): dT in room.dz
-static void vary_transmitted(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                             Direction direction, int first, int count) {
+// slopes of the transmitted loads along the columns of (1): dT in work.dz
+static void vary_transmitted(const ModelData &m, const Conditions &c, MotionWorkspace &motion,
+                             DerivativesWorkspace &work, const SystemState<double> &s, Direction direction, int first,
+                             int count) {
   seed(m, work, s, direction, first, count, true);
   for (int l = 0; l < count; ++l) {
     for (int f = 0; f < m.nv; ++f)
@@ -268,7 +280,8 @@ static void vary_transmitted(const ModelData &m, const Conditions &c, MotionWork
   }
   const ModelData &model = varied_model(m, work, direction, first, count);
   const SystemState<Dual> state = varied_state(c, work, s, direction);
-  motion_residuals(model, c, work.duals, dual_context(c, motion, work, state, direction), state, work.a, work.lambda, static_cast<Dual *>(nullptr));
+  motion_residuals(model, c, work.duals, dual_context(c, motion, work, state, direction), state, work.a, work.lambda,
+                   static_cast<Dual *>(nullptr));
   joint_loads(model, work.duals.loops.ws, work.loads);
   loop_constraint_loads(model, c, work.duals, work.lambda, work.loads + 6 * std::ptrdiff_t(m.users));
   use_load_feedback(model, work.duals.loops.ws, work.loads, work.z);
@@ -283,8 +296,8 @@ static void vary_transmitted(const ModelData &m, const Conditions &c, MotionWork
 }
 
 // columns by z itself, and 1 - dT/dz with its factors
-bool vary_by_feedback(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                             const Factored &factored) {
+bool vary_by_feedback(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                      const SystemState<double> &s, const Factored &factored) {
   const int n = m.feedback_count;
   for (int first = 0; first < n; first += W) {
     const int count = n - first < W ? n - first : W;
@@ -299,9 +312,12 @@ bool vary_by_feedback(const ModelData &m, const Conditions &c, MotionWorkspace &
     mark(false);
     for (int l = 0; l < count; ++l) {
       const int j = first + l;
-      std::memcpy(work.z_a + std::ptrdiff_t(j) * m.nv, work.da + std::ptrdiff_t(l) * m.nv, std::size_t(m.nv) * sizeof(double));
-      std::memcpy(work.z_lambda + std::ptrdiff_t(j) * m.nc, work.dlambda + std::ptrdiff_t(l) * m.nc, std::size_t(m.nc) * sizeof(double));
-      std::memcpy(work.z_dx + std::ptrdiff_t(j) * m.nx, work.ddx + std::ptrdiff_t(l) * m.nx, std::size_t(m.nx) * sizeof(double));
+      std::memcpy(work.z_a + std::ptrdiff_t(j) * m.nv, work.da + std::ptrdiff_t(l) * m.nv,
+                  std::size_t(m.nv) * sizeof(double));
+      std::memcpy(work.z_lambda + std::ptrdiff_t(j) * m.nc, work.dlambda + std::ptrdiff_t(l) * m.nc,
+                  std::size_t(m.nc) * sizeof(double));
+      std::memcpy(work.z_dx + std::ptrdiff_t(j) * m.nx, work.ddx + std::ptrdiff_t(l) * m.nx,
+                  std::size_t(m.nx) * sizeof(double));
       for (int i = 0; i < n; ++i)
         work.z_matrix[std::ptrdiff_t(i) * n + j] = (i == j ? 1.0 : 0.0) - work.dz[std::ptrdiff_t(l) * n + i];
     }
@@ -328,7 +344,8 @@ static void add_feedback(const ModelData &m, DerivativesWorkspace &work, int cou
 // ---- columns
 
 // columns of `count` lanes, from lane `from` on
-static void put_columns(const ModelData &m, const DerivativesWorkspace &work, const DerivativeBlock &out, int n, int first, int count, int from = 0) {
+static void put_columns(const ModelData &m, const DerivativesWorkspace &work, const DerivativeBlock &out, int n,
+                        int first, int count, int from = 0) {
   const auto put = [&](double *to, const double *columns, int rows) {
     for (int r = 0; to && r < rows; ++r)
       for (int l = 0; l < count; ++l)
@@ -340,8 +357,9 @@ static void put_columns(const ModelData &m, const DerivativesWorkspace &work, co
 }
 
 // all columns of a kind by (1) and (2)
-void exact_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                          const Factored &factored, Direction direction, const DerivativeBlock &block) {
+void exact_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                   const SystemState<double> &s, const Factored &factored, Direction direction,
+                   const DerivativeBlock &block) {
   const int n = directions_of(m, work, direction);
   for (int first = 0; first < n; first += W) {
     const int count = n - first < W ? n - first : W;
@@ -358,15 +376,15 @@ void exact_columns(const ModelData &m, const Conditions &c, MotionWorkspace &mot
   }
 }
 
-// whether positions and speeds have lanes enough to be varied together
+// whether positions and velocities have lanes enough to be varied together
 bool can_vary_together(const ModelData &m, const Conditions &c, const DerivativeBlocks &out) {
-  return 2 * m.nv <= W && !m.feedback_count && !host_varies(c, Direction::position) && out.of[int(Direction::position)].wanted() &&
-         out.of[int(Direction::velocity)].wanted();
+  return 2 * m.nv <= W && !m.feedback_count && !host_varies(c, Direction::position) &&
+         out.of[int(Direction::position)].wanted() && out.of[int(Direction::velocity)].wanted();
 }
 
-// columns by all positions, then by all speeds, at once
-void motion_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                           const Factored &factored, const DerivativeBlocks &out) {
+// columns by all positions, then by all velocities, at once
+void motion_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                    const SystemState<double> &s, const Factored &factored, const DerivativeBlocks &out) {
   const auto mark = [&](bool on) {
     seed(m, work, s, Direction::position, 0, m.nv, on);
     for (int f = 0; f < m.nv; ++f)

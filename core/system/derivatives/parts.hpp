@@ -1,12 +1,13 @@
-// Parts of the derivatives of the equations of motion (system/derivatives/derivatives.hpp): by dual numbers, by differences, and by the
-// recursions of trees.
+// Parts of the derivatives of the equations of motion (system/derivatives/derivatives.hpp): by dual numbers, by
+// differences, and by the recursions of trees.
 #pragma once
 
 #include "system/derivatives/derivatives.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
-// freedoms up to which M^-1 is multiplied with: it loses digits by the condition of M, which is large for long chains
+// degrees of freedom up to which M^-1 is multiplied with: it loses digits by the condition of M, which is large for
+// long chains
 constexpr int max_inverted = 16;
 
 // how many directions there are of a kind
@@ -17,38 +18,42 @@ bool by_recursions(const ModelData &m);
 // ---- dual numbers
 
 // slopes of what is varied, in lanes [0, count); or none any more
-void seed(const ModelData &m, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction, int first, int count, bool on);
+void seed(const ModelData &m, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction, int first,
+          int count, bool on);
 // the state as it is varied
-SystemState<Dual> varied_state(const Conditions &c, DerivativesWorkspace &work, const SystemState<double> &s, Direction direction);
-EvaluationContext<Dual> dual_context(const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<Dual> &state,
-                                              Direction direction);
+SystemState<Dual> varied_state(const Conditions &c, DerivativesWorkspace &work, const SystemState<double> &s,
+                               Direction direction);
+EvaluationContext<Dual> dual_context(const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                                     const SystemState<Dual> &state, Direction direction);
 // columns by z itself, and 1 - dT/dz with its factors
-bool vary_by_feedback(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                             const Factored &factored);
+bool vary_by_feedback(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                      const SystemState<double> &s, const Factored &factored);
 // all columns of a kind by (1) and (2)
-void exact_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                          const Factored &factored, Direction direction, const DerivativeBlock &block);
+void exact_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                   const SystemState<double> &s, const Factored &factored, Direction direction,
+                   const DerivativeBlock &block);
 // whether positions and velocities have lanes enough to be varied together
 bool can_vary_together(const ModelData &m, const Conditions &c, const DerivativeBlocks &out);
 // columns by all positions, then by all velocities, at once
-void motion_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                           const Factored &factored, const DerivativeBlocks &out);
+void motion_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                    const SystemState<double> &s, const Factored &factored, const DerivativeBlocks &out);
 
 // ---- differences
 
 // Whether dual numbers do not know all of it: laws that are evaluated outside have no third rate, and may look at the
 // state; stabilisation adds to the rows.
 bool needs_differences(const ModelData &m, const Conditions &c, Direction direction);
-// All derivatives of a kind by differences of the equations of motion: central ones; at the end of a table, beyond which there
-// are no values, f' = (-3 f(0) + 4 f(h) - f(2h)) / 2h on the side that has some.
-bool difference_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                        Direction direction, const DerivativeBlock &out);
+// All derivatives of a kind by differences of the equations of motion: central ones; at the end of a table, beyond
+// which there are no values, f' = (-3 f(0) + 4 f(h) - f(2h)) / 2h on the side that has some.
+bool difference_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                        const SystemState<double> &s, Direction direction, const DerivativeBlock &out);
 
 // ---- recursions of trees
 
-// dR by positions and speeds, as far as elements are apart, and M^-1
-void walk_tree(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, const double *a);
-void tree_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                         Direction direction, const DerivativeBlock &block);
+// dR by positions and velocities, as far as elements are apart, and M^-1
+void walk_tree(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+               const SystemState<double> &s, const double *a);
+void tree_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                  const SystemState<double> &s, Direction direction, const DerivativeBlock &block);
 
 } // namespace dalembert::DALEMBERT_ISA

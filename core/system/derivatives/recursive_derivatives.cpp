@@ -1,20 +1,21 @@
-#include "system/derivatives/parts.hpp"
 #include "elements/elements.hpp"
+#include "system/derivatives/parts.hpp"
 #include <algorithm>
 
 namespace dalembert::DALEMBERT_ISA {
 
-// slopes of what elements give at hinges in room.duals.tau, of rates of their states in room.dx
-static void apply_varied_elements(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                                  Direction direction) {
+// slopes of what elements give at joints in work.duals.tau, of rates of their states in work.dx
+static void apply_varied_elements(const ModelData &m, const Conditions &c, MotionWorkspace &motion,
+                                  DerivativesWorkspace &work, const SystemState<double> &s, Direction direction) {
   const SystemState<Dual> state = varied_state(c, work, s, direction);
   Workspace<Dual> &ws = work.duals.loops.ws;
   ws.t = state.t;
   std::fill_n(work.duals.tau, m.nv, Dual(0.0));
-  apply_elements(m, ws, dual_context(c, motion, work, state, direction), state.q, state.v, work.duals.tau, work.duals.cut);
+  apply_elements(m, ws, dual_context(c, motion, work, state, direction), state.q, state.v, work.duals.tau,
+                 work.duals.cut);
 }
 
-// whether what elements give at a freedom depends on nothing of the state but that freedom
+// whether what elements give at a degree of freedom depends on nothing of the state but that degree of freedom
 static bool elements_apart(const ModelData &m) {
   if (W < 2 || m.nx || m.actuator_count)
     return false;
@@ -30,8 +31,9 @@ static bool elements_apart(const ModelData &m) {
   return true;
 }
 
-// takes from dR what such elements give: all positions are varied in one lane, all speeds in another
-static void vary_elements_apart(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s) {
+// takes from dR what such elements give: all positions are varied in one lane, all velocities in another
+static void vary_elements_apart(const ModelData &m, const Conditions &c, MotionWorkspace &motion,
+                                DerivativesWorkspace &work, const SystemState<double> &s) {
   const auto mark = [&](double slope) {
     for (int f = 0; f < m.nv; ++f) {
       if (m.coordinate[f] >= 0)
@@ -48,10 +50,12 @@ static void vary_elements_apart(const ModelData &m, const Conditions &c, MotionW
   }
 }
 
-// dR by positions and speeds, as far as elements are apart, and M^-1
-void walk_tree(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s, const double *a) {
+// dR by positions and velocities, as far as elements are apart, and M^-1
+void walk_tree(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+               const SystemState<double> &s, const double *a) {
   Workspace<double> &ws = motion.system.loops.ws;
-  d_inverse_dynamics(m, ws, work.tree, s.q, s.v, a, nullptr, work.by_q, work.by_v, work.inverse); // leaves the factors of M alone
+  // leaves the factors of M alone
+  d_inverse_dynamics(m, ws, work.tree, s.q, s.v, a, nullptr, work.by_q, work.by_v, work.inverse);
   std::fill_n(work.inverse, std::ptrdiff_t(m.nv) * m.nv, 0.0);
   for (int f = 0; f < m.nv; ++f)
     work.inverse[std::ptrdiff_t(f) * (m.nv + 1)] = 1.0;
@@ -61,9 +65,9 @@ void walk_tree(const ModelData &m, const Conditions &c, MotionWorkspace &motion,
     vary_elements_apart(m, c, motion, work, s);
 }
 
-// takes what elements give at hinges from dR, nv x nv, and puts rates of their states
-static void vary_elements(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                          Direction direction, double *by, double *dx) {
+// takes what elements give at joints from dR, nv x nv, and puts rates of their states
+static void vary_elements(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                          const SystemState<double> &s, Direction direction, double *by, double *dx) {
   for (int first = 0; first < m.nv; first += W) {
     const int count = m.nv - first < W ? m.nv - first : W;
     seed(m, work, s, direction, first, count, true);
@@ -79,8 +83,8 @@ static void vary_elements(const ModelData &m, const Conditions &c, MotionWorkspa
   }
 }
 
-void tree_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work, const SystemState<double> &s,
-                         Direction direction, const DerivativeBlock &block) {
+void tree_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                  const SystemState<double> &s, Direction direction, const DerivativeBlock &block) {
   double *by = direction == Direction::position ? work.by_q : work.by_v;
   std::fill_n(block.dx, block.dx ? std::ptrdiff_t(m.nx) * m.nv : 0, 0.0);
   if (!elements_apart(m))

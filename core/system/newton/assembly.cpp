@@ -21,7 +21,9 @@ void put(double *to, const Vec &w, const Vec &v) { put(to, w), put(to + 3, v); }
 Vec slope_of(const Vec3<Dual> &x, int l) { return {x.x.slope[l], x.y.slope[l], x.z.slope[l]}; }
 Vec value_of(const Vec3<Dual> &x) { return {x.x.value, x.y.value, x.z.value}; }
 Vec unit(int k) { return {k == 0 ? 1.0 : 0.0, k == 1 ? 1.0 : 0.0, k == 2 ? 1.0 : 0.0}; }
-void set_slope(Vec3<Dual> &x, int l, const Vec &d) { x.x.slope.set(l, d.x), x.y.slope.set(l, d.y), x.z.slope.set(l, d.z); }
+void set_slope(Vec3<Dual> &x, int l, const Vec &d) {
+  x.x.slope.set(l, d.x), x.y.slope.set(l, d.y), x.z.slope.set(l, d.z);
+}
 
 struct NewtonAssembler {
   const ModelData &m;
@@ -31,8 +33,8 @@ struct NewtonAssembler {
   DerivativesWorkspace &duals;
   NewtonWorkspace &work;
   const SystemState<double> &s;
-  const Workspace<double> &ws;  // at the state
-  Workspace<Dual> &moving;      // body by body, with slopes
+  const Workspace<double> &ws; // at the state
+  Workspace<Dual> &moving;     // body by body, with slopes
 
   double *G(int body) const { return work.own + std::ptrdiff_t(body) * 108; }
   Vec w_of(int body) const { return mul(ws.X_W[body].R, ws.w[body]); }
@@ -49,7 +51,7 @@ struct NewtonAssembler {
 
   double *column_at(int i, int k) const { return work.columns + 24 * (std::ptrdiff_t(fronts.fronts[i].column) + k); }
 
-  // a hinge about or along a constant axis
+  // a joint about or along a constant axis
   void simple_column(int i) {
     const BodyData &b = m.bodies[i];
     const Mat &R = ws.X_W[i].R;
@@ -64,7 +66,7 @@ struct NewtonAssembler {
     put(to + 18, scale(2.0, once.w), scale(2.0, once.v));
   }
 
-  // any hinge: its own functions on dual numbers, while its parent stands as it is
+  // any joint: its own functions on dual numbers, while its parent stands as it is
   void columns(int i) {
     const BodyData &b = m.bodies[i], &mover = b.form == JointForm::node ? m.bodies[b.parent] : b;
     const int n = fronts.fronts[i].moves;
@@ -93,7 +95,8 @@ struct NewtonAssembler {
         acceleration(b, moving, static_cast<const Dual *>(duals.a), i);
         for (int l = 0; l < count; ++l) {
           const Vec dw = slope_of(moving.w[i], l), du = slope_of(moving.u[i], l);
-          const Vec alpha_w = slope_of(moving.A[i].w, l) + cross(w, dw), alpha_v = slope_of(moving.A[i].v, l) + scale(2.0, cross(u, dw));
+          const Vec alpha_w = slope_of(moving.A[i].w, l) + cross(w, dw),
+                    alpha_v = slope_of(moving.A[i].v, l) + scale(2.0, cross(u, dw));
           double *to = column_at(i, first + l);
           put(to + (by_velocity ? 18 : 12), mul(R, alpha_w), mul(R, alpha_v));
           if (by_velocity)
@@ -109,13 +112,16 @@ struct NewtonAssembler {
   }
 
   // G of an inertia m, h, J in axes of the world, but for what velocities leave
-  void inertia(double *to, double mass, const Vec &h, const Sym3<double> &J, const Vec &w, const Vec &u, const Vec &momentum) {
+  void inertia(double *to, double mass, const Vec &h, const Sym3<double> &J, const Vec &w, const Vec &u,
+               const Vec &momentum) {
     const auto add = [&](int row, int column, double value) { to[row * 18 + column] += value; };
     for (int k = 0; k < 3; ++k) {
       const Vec e = unit(k), Je = mul(J, e);
       const Vec n = cross(w, Je) - cross(momentum, e) - mul(J, cross(w, e)) - scale(2.0, cross(h, cross(u, e)));
       const Vec f = scale(-2.0, cross(scale(mass, u) + cross(w, h), e)), he = cross(h, e);
-      const double rows[3][6] = {{Je.x, Je.y, Je.z, -he.x, -he.y, -he.z}, {he.x, he.y, he.z, mass * e.x, mass * e.y, mass * e.z}, {n.x, n.y, n.z, f.x, f.y, f.z}};
+      const double rows[3][6] = {{Je.x, Je.y, Je.z, -he.x, -he.y, -he.z},
+                                 {he.x, he.y, he.z, mass * e.x, mass * e.y, mass * e.z},
+                                 {n.x, n.y, n.z, f.x, f.y, f.z}};
       for (int r = 0; r < 6; ++r) {
         add(r, at_alpha + k, rows[0][r]);
         add(r, at_alpha + 3 + k, rows[1][r]);
@@ -149,7 +155,16 @@ struct NewtonAssembler {
     double *E = work.links + fronts.links[fronts.own_link[i]].numbers;
     // what is linear in accelerations
     for (int k = 0; k < 3; ++k) {
-      const Vec e{k == 0 ? R.xx : k == 1 ? R.yx : R.zx, k == 0 ? R.xy : k == 1 ? R.yy : R.zy, k == 0 ? R.xz : k == 1 ? R.yz : R.zz}; // axis of the world in B
+      // axis of the world in B
+      const Vec e{k == 0   ? R.xx
+                  : k == 1 ? R.yx
+                           : R.zx,
+                  k == 0   ? R.xy
+                  : k == 1 ? R.yy
+                           : R.zy,
+                  k == 0   ? R.xz
+                  : k == 1 ? R.yz
+                           : R.zz};
       const Vec o{0.0, 0.0, 0.0};
       const auto load = [&](const Vec &alpha, const Vec &acc) {
         const Load<double> F = mul(I, alpha, acc);
@@ -241,8 +256,8 @@ struct NewtonAssembler {
 
   // ---- loads between bodies
 
-  // Load W = [moment; force] about the point O, on one end of what passes it on (sign 1) or the other (-1): what the body
-  // demands less changes with the body, and with W if there is a tap.
+  // Load W = [moment; force] about the point O, on one end of what passes it on (sign 1) or the other (-1): what the
+  // body demands less changes with the body, and with W if there is a tap.
   void load_end(int body, double sign, const Vec &O, const Load<double> &load, double *B) {
     if (!body)
       return;
@@ -250,7 +265,8 @@ struct NewtonAssembler {
     double *to = G(body);
     for (int k = 0; k < 3; ++k) {
       const Vec e = unit(k), by_turn = cross(n, e), by_shift = cross(load.f, e), lever = cross(r, e);
-      const double turn[3] = {by_turn.x, by_turn.y, by_turn.z}, shift[3] = {by_shift.x, by_shift.y, by_shift.z}, arm[3] = {lever.x, lever.y, lever.z};
+      const double turn[3] = {by_turn.x, by_turn.y, by_turn.z}, shift[3] = {by_shift.x, by_shift.y, by_shift.z},
+                   arm[3] = {lever.x, lever.y, lever.z};
       for (int j = 0; j < 3; ++j) {
         to[j * 18 + at_xi + k] -= sign * turn[j];
         to[j * 18 + at_xi + 3 + k] -= sign * shift[j];
@@ -321,9 +337,7 @@ struct NewtonAssembler {
   void element(const ElementAssembly &stamp, const EvaluationContext<Dual> &at) {
     const ElementData &e = m.elements[stamp.element];
     Load<Dual> ends[max_ports];
-    const auto evaluate = [&] {
-      evaluate_element<Dual>(m, moving, at, stamp.element, duals.q, duals.v, ends);
-    };
+    const auto evaluate = [&] { evaluate_element<Dual>(m, moving, at, stamp.element, duals.q, duals.v, ends); };
     evaluate();
     for (int r = 0; r < stamp.rows; ++r) {
       const LoadedBodyData &acted = fronts.acted[stamp.row + r];
@@ -335,7 +349,7 @@ struct NewtonAssembler {
       for (const auto &[body, sign] : {std::pair{pair.b, 1.0}, std::pair{pair.a, -1.0}})
         load_end(body, sign, O, load, stamp.alone || !body ? nullptr : load_columns(stamp, r, body));
     }
-    // directions: of each body nu and xi, of each freedom its coordinate and speed, of others themselves
+    // directions: of each body nu and xi, of each degree of freedom its coordinate and velocity, of others themselves
     const int by_body = 12 * stamp.bodies, all = by_body + 2 * stamp.sources;
     for (int first = 0; first < all; first += W) {
       const int count = std::min(all - first, W);
@@ -379,7 +393,8 @@ struct NewtonAssembler {
   }
 
   // slopes along direction d, in lane l, of what an element does in its row r
-  void enter(const ElementAssembly &stamp, const ElementData &e, int r, int d, int l, const Load<Dual> *ends, const EvaluationContext<Dual> &at) {
+  void enter(const ElementAssembly &stamp, const ElementData &e, int r, int d, int l, const Load<Dual> *ends,
+             const EvaluationContext<Dual> &at) {
     const LoadedBodyData &acted = fronts.acted[stamp.row + r];
     double slopes[6];
     int count = 1;
@@ -418,7 +433,8 @@ struct NewtonAssembler {
     const SourceData &source = fronts.sources[stamp.source + number / 2];
     if (number % 2 && source.kind != ElementDependence::dof)
       return;
-    const LabelLinkData &link = fronts.links[fronts.entries[stamp.entry + stamp.rows * stamp.bodies + r * stamp.sources + number / 2]];
+    const LabelLinkData &link =
+        fronts.links[fronts.entries[stamp.entry + stamp.rows * stamp.bodies + r * stamp.sources + number / 2]];
     const int rows = fronts.labels[link.row].size, columns = fronts.labels[link.column].size;
     double *E = work.links + link.numbers + (number % 2 ? std::ptrdiff_t(rows) * columns : 0);
     for (int k = 0; k < count; ++k)
@@ -433,7 +449,7 @@ struct NewtonAssembler {
       element(fronts.stamps[k], at);
   }
 
-  // ---- chords
+  // ---- loop constraints
 
   void fix_row(int constraint, int j) { work.fixed[fronts.labels[fronts.multipliers_of[constraint]].first + j] = 1; }
 
@@ -452,7 +468,7 @@ struct NewtonAssembler {
     const Pair pair{constraint.body_a, constraint.body_b, constraint.p_FB};
     const Vec O = point_in_world(ws, pair.b, as_vec(pair.p_FB));
     const int n = constraint.rows, body[2] = {constraint.body_a, constraint.body_b};
-    double g[6][6]; // load of each row
+    double g[6][6];                              // load of each row
     for (int first = 0; first < n; first += W) { // by its multipliers
       const int count = std::min(n - first, W);
       for (int l = 0; l < count; ++l)
@@ -465,7 +481,8 @@ struct NewtonAssembler {
       if (first == 0) {
         const Load<double> now{value_of(load.n), value_of(load.f)};
         for (int end = 0; end < 2; ++end)
-          load_end(body[end], end ? 1.0 : -1.0, O, now, stamp.load[end] < 0 ? nullptr : work.taps + fronts.taps[stamp.load[end]].numbers + 18 * 6);
+          load_end(body[end], end ? 1.0 : -1.0, O, now,
+                   stamp.load[end] < 0 ? nullptr : work.taps + fronts.taps[stamp.load[end]].numbers + 18 * 6);
       }
     }
     double *E = work.links + fronts.links[stamp.link].numbers;
@@ -474,19 +491,21 @@ struct NewtonAssembler {
         E[k * n + j] = -g[j][k];
     for (int end = 0; end < 2; ++end)
       if (body[end])
-        constraint_end(constraint, pair, body[end], end ? 1.0 : -1.0, O, g, work.taps + fronts.taps[stamp.load[end]].numbers,
-                  work.taps + fronts.taps[stamp.rows[end]].numbers, rate);
+        constraint_end(constraint, pair, body[end], end ? 1.0 : -1.0, O, g,
+                       work.taps + fronts.taps[stamp.load[end]].numbers,
+                       work.taps + fronts.taps[stamp.rows[end]].numbers, rate);
   }
 
-  // rows of the load of a chord and of its multipliers, by the motion of one of its ends
-  void constraint_end(const LoopConstraintData &constraint, const Pair &pair, int body, double sign, const Vec &O, const double (*g)[6], double *P_load, double *P_rows,
-                 LoopConstraintRate rate) {
+  // rows of the load of a loop constraint and of its multipliers, by the motion of one of its ends
+  void constraint_end(const LoopConstraintData &constraint, const Pair &pair, int body, double sign, const Vec &O,
+                      const double (*g)[6], double *P_load, double *P_rows, LoopConstraintRate rate) {
     const int begin = rate == LoopConstraintRate::second ? 0 : at_xi;
     for (int first = begin; first < 18; first += W) {
       const int count = std::min(18 - first, W);
       for (int l = 0; l < count; ++l)
         seed_body(body, first + l, l, true);
-      const Load<Dual> load = loop_constraint_load<Dual>(m, moving, constraint, duals.lambda, rate == LoopConstraintRate::second ? duals.seconds : nullptr);
+      const Load<Dual> load = loop_constraint_load<Dual>(m, moving, constraint, duals.lambda,
+                                                         rate == LoopConstraintRate::second ? duals.seconds : nullptr);
       for (int l = 0; l < count; ++l) {
         Vec n, f;
         slopes_of_load(pair, load, l, n, f);
@@ -511,7 +530,8 @@ struct NewtonAssembler {
 
   void coupling(int number, LoopConstraintRate rate) {
     const LoopConstraintData &constraint = m.loop_constraints[number];
-    const std::int32_t *entries = fronts.entries + fronts.loop_constraints[number].entry, *dof = m.support + constraint.support;
+    const std::int32_t *entries = fronts.entries + fronts.loop_constraints[number].entry,
+                       *dof = m.support + constraint.support;
     const int n = constraint.supports;
     const double lambda = duals.lambda[constraint.row].value;
     // where an entry stands among the numbers of its link
@@ -559,10 +579,12 @@ struct NewtonAssembler {
 
 } // namespace
 
-void linearize(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &derivatives, NewtonWorkspace &work,
-               const SystemState<double> &s, const double *a, const double *lambda, LoopConstraintRate loop_constraints, bool states) {
+void linearize(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &derivatives,
+               NewtonWorkspace &work, const SystemState<double> &s, const double *a, const double *lambda,
+               LoopConstraintRate loop_constraints, bool states) {
   const FrontTables &fronts = m.fronts;
-  motion_residuals(m, c, motion.system, evaluation_context(c, motion.system, s, motion.system.unused), s, a, lambda, static_cast<double *>(nullptr));
+  motion_residuals(m, c, motion.system, evaluation_context(c, motion.system, s, motion.system.unused), s, a, lambda,
+                   static_cast<double *>(nullptr));
   hold_state(m, c, motion, derivatives, s, a, lambda);
   std::fill_n(work.own, 108 * (std::size_t(m.nb) + 1), 0.0);
   std::fill_n(work.bent, std::size_t(fronts.column_count) * std::size_t(work.max_moves), 0.0);

@@ -24,7 +24,8 @@ DALEMBERT_INLINE void add(int n, double a, const double *DALEMBERT_RESTRICT x, d
   for (int k = 0; k < n; ++k)
     y[k] += a * x[k];
 }
-DALEMBERT_INLINE void add(int n, const Complex &a, const Complex *DALEMBERT_RESTRICT xc, Complex *DALEMBERT_RESTRICT yc) {
+DALEMBERT_INLINE void add(int n, const Complex &a, const Complex *DALEMBERT_RESTRICT xc,
+                          Complex *DALEMBERT_RESTRICT yc) {
   const double re = a.real(), im = a.imag();
   const double *x = reinterpret_cast<const double *>(xc);
   double *y = reinterpret_cast<double *>(yc);
@@ -46,7 +47,7 @@ template <class T> DALEMBERT_INLINE T inner(int n, const T *x, const T *y) {
 
 // ---- (1)
 
-// g1 and g2 of the freedoms of one body
+// g1 and g2 of the degrees of freedom of one body
 template <class T> struct Tied {
   T g1[6][6], g2[6][6];
   bool mixed; // else the numbers of the rates
@@ -80,7 +81,8 @@ template <class T> struct Front {
   int leaving, open, width;
 
   Front(const FrontData &front, T *matrix)
-      : data(front), F(matrix + front.matrix), leaving(front.leaving), open(front.open), width(front.leaving + front.open + 18) {}
+      : data(front), F(matrix + front.matrix), leaving(front.leaving), open(front.open),
+        width(front.leaving + front.open + 18) {}
   int rows() const { return leaving + open + 6; }
   int row_of(int offset) const { return offset < leaving ? offset : offset + 6; }
   int column_of(int offset) const { return offset < leaving ? offset : offset + 18; }

@@ -43,11 +43,13 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Newt
 }
 
 bool use_frontal_solver(const ModelData &m, const Conditions &c, bool kept) {
-  return (kept ? m.fronts.pays_kept : m.fronts.pays_fresh) && c.stabilization[0] == 0.0 && c.stabilization[1] == 0.0 && !(c.callbacks && (c.callbacks->gives_forces || c.callbacks->depends_on_state));
+  return (kept ? m.fronts.pays_kept : m.fronts.pays_fresh) && c.stabilization[0] == 0.0 && c.stabilization[1] == 0.0 &&
+         !(c.callbacks && (c.callbacks->gives_forces || c.callbacks->depends_on_state));
 }
 
 // what is stamped at a body: the body itself, taps, links, ones
-template <class T> static void stamp_front(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, const Front<T> &front, int body) {
+template <class T> static void stamp_front(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates,
+                                           const Front<T> &front, int body) {
   const FrontTables &fronts = m.fronts;
   const double *own = work.own + std::ptrdiff_t(body) * 108;
   for (int r = 0; body && r < 6; ++r)
@@ -64,12 +66,15 @@ template <class T> static void stamp_front(const ModelData &m, const NewtonWorks
     const bool moving = label.kind == LabelKind::dofs;
     for (int r = 0; r < 6; ++r)
       for (int k = 0; k < n; ++k)
-        front.load(r)[column + k] += moving ? B[r * n + k] + rates.rate * B[6 * n + r * n + k] + rates.second * B[12 * n + r * n + k] : T(B[r * n + k]);
+        front.load(r)[column + k] +=
+            moving ? B[r * n + k] + rates.rate * B[6 * n + r * n + k] + rates.second * B[12 * n + r * n + k]
+                   : T(B[r * n + k]);
   }
   for (int l = front.data.link; l < front.data.link + front.data.links; ++l) {
     const LabelLinkData &link = fronts.links[l];
     const LabelData &row_label = fronts.labels[link.row], &label = fronts.labels[link.column];
-    const int rows = row_label.size, n = label.size, row = front.row_of(link.row_offset), column = front.column_of(link.column_offset);
+    const int rows = row_label.size, n = label.size, row = front.row_of(link.row_offset),
+              column = front.column_of(link.column_offset);
     const double *E = work.links + link.numbers;
     const std::ptrdiff_t block = std::ptrdiff_t(rows) * n;
     if (label.kind != LabelKind::dofs) {
@@ -100,9 +105,9 @@ template <class T> static void stamp_front(const ModelData &m, const NewtonWorks
   }
 }
 
-// (2), (4): the column and row of the freedoms that move the body
-template <class T>
-static void joint_front(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, const Front<T> &front, int body, T *s) {
+// (2), (4): the column and row of the degrees of freedom that move the body
+template <class T> static void joint_front(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates,
+                                           const Front<T> &front, int body, T *s) {
   const int n = front.data.moves;
   if (!n)
     return;
@@ -154,7 +159,8 @@ static void joint_front(const ModelData &m, const NewtonWorkspace &work, const S
 }
 
 // rows that are replaced
-template <class T> static void fix_rows(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, const Front<T> &front) {
+template <class T> static void fix_rows(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates,
+                                        const Front<T> &front) {
   const FrontTables &fronts = m.fronts;
   const std::int32_t *unknown = fronts.unknowns + front.data.unknown;
   for (int k = 0, at = 0; k < front.data.labels; at += fronts.labels[fronts.leaving[front.data.label + k]].size, ++k) {
@@ -175,7 +181,8 @@ template <class T> static void fix_rows(const ModelData &m, const NewtonWorkspac
 }
 
 // unknowns [begin, end) of those that leave, with exchanges among them
-template <class T> static bool eliminate(const Front<T> &front, int begin, int end, std::int32_t *exchange, double *size) {
+template <class T>
+static bool eliminate(const Front<T> &front, int begin, int end, std::int32_t *exchange, double *size) {
   constexpr double singular = 1e-20;
   for (int r = begin; r < end; ++r) {
     size[r] = 0.0;
@@ -209,8 +216,8 @@ template <class T> static bool eliminate(const Front<T> &front, int begin, int e
   return true;
 }
 
-// Rows of multipliers, after all else that leaves: their pivots by themselves are known now, and a part of these makes rows
-// that repeat others harmless. One that nothing moves is left out.
+// Rows of multipliers, after all else that leaves: their pivots by themselves are known now, and a part of these makes
+// rows that repeat others harmless. One that nothing moves is left out.
 template <class T> static void part_rows(const ModelData &m, const NewtonWorkspace &work, const Front<T> &front) {
   const std::int32_t *unknown = m.fronts.unknowns + front.data.unknown;
   for (int r = front.leaving - front.data.multipliers; r < front.leaving; ++r) {
@@ -226,7 +233,8 @@ template <class T> static void part_rows(const ModelData &m, const NewtonWorkspa
 }
 
 // what is left, moved to the origin of the parent and added there
-template <class T> static void hand_on(const ModelData &m, const NewtonWorkspace &work, const Front<T> &front, const Front<T> &parent, int body) {
+template <class T> static void hand_on(const ModelData &m, const NewtonWorkspace &work, const Front<T> &front,
+                                       const Front<T> &parent, int body) {
   const double *p = work.apart + 3 * std::ptrdiff_t(body);
   const bool ground = !m.bodies[body].parent;
   const int first = front.leaving, width = front.width - first;
@@ -252,8 +260,8 @@ template <class T> static void hand_on(const ModelData &m, const NewtonWorkspace
   }
 }
 
-template <class T>
-bool factor_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors) {
+template <class T> bool factor_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates,
+                                      NewtonFactors<T> &factors) {
   const FrontTables &fronts = m.fronts;
   std::fill_n(factors.matrix, fronts.matrix_numbers, T(0.0));
   std::int32_t *exchange = factors.exchange;
@@ -277,7 +285,9 @@ bool factor_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRa
 
 template std::size_t lay_out(const ModelData &, std::byte *, NewtonFactors<double> &);
 template std::size_t lay_out(const ModelData &, std::byte *, NewtonFactors<Complex> &);
-template bool factor_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<double> &, NewtonFactors<double> &);
-template bool factor_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<Complex> &, NewtonFactors<Complex> &);
+template bool factor_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<double> &,
+                            NewtonFactors<double> &);
+template bool factor_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<Complex> &,
+                            NewtonFactors<Complex> &);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -14,8 +14,9 @@ template <class T> static void carry_motion(const NewtonWorkspace &work, int bod
   }
 }
 
-// y += s_q dq + s_v dv + s_a da for one freedom
-template <class T> static DALEMBERT_INLINE void add_column(const double *column, const T &dq, const T &dv, const T &da, T *y) {
+// y += s_q dq + s_v dv + s_a da for one degree of freedom
+template <class T>
+static DALEMBERT_INLINE void add_column(const double *column, const T &dq, const T &dv, const T &da, T *y) {
   for (int a = 0; a < 6; ++a) {
     y[a] += column[12 + a] * dq + column[18 + a] * dv + column[a] * da;
     y[6 + a] += column[6 + a] * dq + column[a] * dv;
@@ -24,8 +25,8 @@ template <class T> static DALEMBERT_INLINE void add_column(const double *column,
 }
 
 // What v0 and a0 make of loads and rows, to their other side.
-template <class T>
-static void take_given(const ModelData &m, const NewtonWorkspace &work, NewtonFactors<T> &factors, const T *v0, const T *a0) {
+template <class T> static void take_given(const ModelData &m, const NewtonWorkspace &work, NewtonFactors<T> &factors,
+                                          const T *v0, const T *a0) {
   const FrontTables &fronts = m.fronts;
   std::fill_n(factors.y0, 18, T(0.0));
   for (int i = 1; i <= m.nb; ++i) {
@@ -61,11 +62,13 @@ static void take_given(const ModelData &m, const NewtonWorkspace &work, NewtonFa
     const double *E = work.links + link.numbers;
     for (int i = 0; i < row.size; ++i)
       for (int k = 0; k < n; ++k)
-        factors.x[row.first + i] -= E[block + i * n + k] * v0[label.first + k] + E[2 * block + i * n + k] * a0[label.first + k];
+        factors.x[row.first + i] -=
+            E[block + i * n + k] * v0[label.first + k] + E[2 * block + i * n + k] * a0[label.first + k];
   }
 }
 
-template <class T> static void solve_inward(const ModelData &m, const NewtonWorkspace &work, NewtonFactors<T> &factors, const T *a0) {
+template <class T>
+static void solve_inward(const ModelData &m, const NewtonWorkspace &work, NewtonFactors<T> &factors, const T *a0) {
   const FrontTables &fronts = m.fronts;
   const std::int32_t *exchange = factors.exchange;
   for (int i = m.nb; i >= 0; --i) {
@@ -102,7 +105,8 @@ template <class T> static void solve_inward(const ModelData &m, const NewtonWork
   }
 }
 
-template <class T> static void solve_outward(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors) {
+template <class T> static void solve_outward(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates,
+                                             NewtonFactors<T> &factors) {
   const FrontTables &fronts = m.fronts;
   std::fill_n(factors.y, 18, T(0.0));
   for (int i = 0; i <= m.nb; ++i) {
@@ -137,8 +141,8 @@ template <class T> static void solve_outward(const ModelData &m, const NewtonWor
   }
 }
 
-template <class T>
-void solve_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors, const T *v0, const T *a0) {
+template <class T> void solve_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates,
+                                     NewtonFactors<T> &factors, const T *v0, const T *a0) {
   std::fill_n(factors.h, 6 * (std::size_t(m.nb) + 1), T(0.0));
   if (v0)
     take_given(m, work, factors, v0, a0);
@@ -146,9 +150,9 @@ void solve_fronts(const ModelData &m, const NewtonWorkspace &work, const StepRat
   solve_outward(m, work, rates, factors);
 }
 
-template <class T>
-void solve_radau(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates, NewtonFactors<T> &factors, T *given, const T *r1, const T *r2,
-                 const T *r3, T *dxi, T *dv, T *dx) {
+template <class T> void solve_radau(const ModelData &m, const NewtonWorkspace &work, const StepRates<T> &rates,
+                                    NewtonFactors<T> &factors, T *given, const T *r1, const T *r2, const T *r3, T *dxi,
+                                    T *dv, T *dx) {
   T *v0 = given, *a0 = given + m.nv, *x = factors.x;
   std::fill_n(x, m.fronts.unknown_count, T(0.0));
   for (int f = 0; f < m.nv; ++f) {
@@ -166,18 +170,23 @@ void solve_radau(const ModelData &m, const NewtonWorkspace &work, const StepRate
   }
   for (int i = 1; rates.turning && i <= m.nb; ++i)
     if (has_quaternion(m.bodies[i]))
-      for_chart_slopes(m.bodies[i], rates.turning, [&](int row, int column, double entry) { dv[row] -= entry * x[column]; });
+      for_chart_slopes(m.bodies[i], rates.turning,
+                       [&](int row, int column, double entry) { dv[row] -= entry * x[column]; });
   for (int k = 0; k < m.element_count; ++k)
     if (m.elements[k].states)
       std::copy_n(states(k), m.elements[k].states, dx + m.elements[k].state);
 }
 
-template void solve_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<double> &, NewtonFactors<double> &, const double *, const double *);
-template void solve_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<Complex> &, NewtonFactors<Complex> &, const Complex *, const Complex *);
+template void solve_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<double> &,
+                           NewtonFactors<double> &, const double *, const double *);
+template void solve_fronts(const ModelData &, const NewtonWorkspace &, const StepRates<Complex> &,
+                           NewtonFactors<Complex> &, const Complex *, const Complex *);
 
-template void solve_radau(const ModelData &, const NewtonWorkspace &, const StepRates<double> &, NewtonFactors<double> &, double *, const double *,
-                          const double *, const double *, double *, double *, double *);
-template void solve_radau(const ModelData &, const NewtonWorkspace &, const StepRates<Complex> &, NewtonFactors<Complex> &, Complex *, const Complex *,
-                          const Complex *, const Complex *, Complex *, Complex *, Complex *);
+template void solve_radau(const ModelData &, const NewtonWorkspace &, const StepRates<double> &,
+                          NewtonFactors<double> &, double *, const double *, const double *, const double *, double *,
+                          double *, double *);
+template void solve_radau(const ModelData &, const NewtonWorkspace &, const StepRates<Complex> &,
+                          NewtonFactors<Complex> &, Complex *, const Complex *, const Complex *, const Complex *,
+                          Complex *, Complex *, Complex *);
 
 } // namespace dalembert::DALEMBERT_ISA
