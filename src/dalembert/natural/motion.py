@@ -15,7 +15,9 @@ from ..closure import find_position
 from ..closure.position_rates import speed_scales
 from ..errors import ModelError
 from ..model import State
+from ..model.interpolation import Quintic
 from ..motion import FollowedMotion, follow_branch
+from ..numerics.rank import STEP_RANK_TOL, minimum_norm_solution
 from ..result import TIME, Axis, Labels, Output, Result, Stats
 from .equations import NaturalEquations
 from .outputs import find_output, output_names
@@ -194,27 +196,19 @@ class NaturalMotion(Result):
 
     def _interpolated(self, times: Array) -> FollowedMotion:
         """Return states by Hermite's quintic between rows, closed again; accelerations are those of the quintic."""
-        from scipy.interpolate import BPoly
-
         e, f = self.equations, self.followed
-        if len(self.t) == 1:
-            curve: Any = None
-        else:
-            curve = BPoly.from_derivatives(f.t, np.stack([f.q, f.v, f.a], axis=1))
-        q = np.empty((len(times), e.nq))
-        v, a = np.empty_like(q), np.empty_like(q)
-        for k, t in enumerate(times):
-            row = int(np.clip(np.searchsorted(f.t, t), 0, len(f.t) - 1))
-            if f.t[row] == t or curve is None:
-                q[k], v[k], a[k] = f.q[row], f.v[row], f.a[row]
-                continue
-            q[k] = find_position(e, curve(t), float(t)).q
-            J = e.jacobian(q[k], float(t))
+        rows = np.clip(np.searchsorted(f.t, times), 0, len(f.t) - 1)
+        q, v, a = f.q[rows], f.v[rows], f.a[rows]
+        between = np.flatnonzero((f.t[rows] != times) & (len(f.t) > 1))
+        curve = Quintic(f.t, f.q, f.v, f.a)
+        for k in between:
+            t = float(times[k])
+            near, rate, a[k] = (curve(times[[k]], order)[0] for order in range(3))
+            q[k] = find_position(e, near, t).q
+            J = e.jacobian(q[k], t)
             S, D = speed_scales(e, J), e.column_scales
-            near = curve.derivative()(t)
-            gap = S * (e.velocity_terms(q[k], float(t)) - J @ near)
-            v[k] = near + D * np.linalg.lstsq(S[:, None] * J * D, gap, rcond=1e-10)[0]
-            a[k] = curve.derivative(2)(t)
+            gap = S * (e.velocity_terms(q[k], t) - J @ rate)
+            v[k] = rate + D * minimum_norm_solution(S[:, None] * J * D, gap, STEP_RANK_TOL, 0.0)
         return replace(f, t=times, q=q, v=v, a=a, j=None)
 
     # -- pictures
