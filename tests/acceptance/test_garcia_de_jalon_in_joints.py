@@ -82,9 +82,9 @@ def test_jacobians_of_loops_agree_with_differences() -> None:
     random = np.random.default_rng(2)
     for s in (marked_four_bar(), bar_chain(FIVE, closed=True), rscr()):
         e = RelativeEquations(s.compile())
-        q = e.integrate(da.assemble(s).q, 0.3 * random.standard_normal(e.nv))
+        q = e.retract(da.assemble(s).q, 0.3 * random.standard_normal(e.nv))
         h = 1e-6
-        sides = [[e.residual(e.integrate(q, k * h * x), 0.0) for x in np.eye(e.nv)] for k in (1, -1)]
+        sides = [[e.residual(e.retract(q, k * h * x), 0.0) for x in np.eye(e.nv)] for k in (1, -1)]
         assert (np.array(sides[0]) - np.array(sides[1])).T / (2 * h) == pytest.approx(e.jacobian(q, 0.0), abs=1e-8)
 
 
@@ -194,7 +194,7 @@ def test_gram_and_schmidt_s_basis_of_joints_can_be_differentiated() -> None:
     v = first.velocity([0.7, -0.4])
     space = da.motion_space(s, q=first.q, method="gram-schmidt", v=v)
     h = 1e-6
-    ahead, behind = (space.at(e.integrate(first.q, k * h * v), v=v).R for k in (1, -1))
+    ahead, behind = (space.at(e.retract(first.q, k * h * v), v=v).R for k in (1, -1))
     assert space.R_rate == pytest.approx((ahead - behind) / (2 * h), abs=5e-9)
     J, c = e.jacobian(first.q, 0.0), e.acceleration_terms(first.q, v, 0.0)
     assert J @ space.R_rate @ space.coordinates(v) == pytest.approx(c, abs=1e-8)

@@ -21,7 +21,7 @@ def test_rates_follow_from_positions(build) -> None:
     assert np.allclose(e.jacobian(q, 0.0) @ v, e.velocity_terms(q, 0.0), atol=1e-9)
     assert np.allclose(e.jacobian(q, 0.0) @ a, e.acceleration_terms(q, v, 0.0), atol=1e-6)
     h = 1e-4
-    ahead, behind = (e.residual(e.integrate(q, s * h * v + 0.5 * h * h * a), s * h) for s in (1.0, -1.0))
+    ahead, behind = (e.residual(e.retract(q, s * h * v + 0.5 * h * h * a), s * h) for s in (1.0, -1.0))
     assert np.abs(ahead).max() < 1e-6 and np.abs(behind).max() < 1e-6
 
 

@@ -326,7 +326,7 @@ class FourBarInPoints:
     def acceleration_terms(self, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
         return -np.array([v[:2] @ v[:2], (v[2:] - v[:2]) @ (v[2:] - v[:2]), v[2:] @ v[2:], v[2:] @ v[2:]])
 
-    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+    def retract(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         return q + step
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:

@@ -37,11 +37,11 @@ class _ClosureRows:
         everything = np.ones(self.nv, dtype=bool)
         return self.closure.jacobian(q, everything) / self.closure.metric
 
-    def moved(self, q: Array, x: Array) -> Array:
+    def retract(self, q: Array, x: Array) -> Array:
         moved: Array = self.closure.model.integrate(q, x * self.closure.scales.columns)
         return moved
 
-    def between(self, q0: Array, q1: Array) -> Array:
+    def difference(self, q0: Array, q1: Array) -> Array:
         nothing = np.zeros(self.nv, dtype=bool)
         away: Array = self.closure.model.difference(q0, self.closure.unwrap_angles(q1, q0, nothing))
         return away / self.closure.scales.columns

@@ -1,8 +1,6 @@
 """All isolated closed configurations, from many starts at once.
 
-A batch of starts goes down |r|^2 together, each by steps of Levenberg and Marquardt with its own mu,
-
-    (J^T J + mu 1) x = -J^T r,      r and J scaled (see `scales`)                                                    (1)
+A batch of starts is solved together by `numerics.least_squares`.
 
 Loops that can be closed before others are closed before them: rows are grouped by connection, and a group (or a few
 together) whose rows have the rank of the columns that are still open is a block. A dyad of a linkage is one: two
@@ -23,6 +21,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.least_squares import LeastSquaresProblem, levenberg_marquardt
+
 __all__ = [
     "EquationBlock",
     "ScaledRows",
@@ -30,8 +30,6 @@ __all__ = [
     "block_solutions",
     "blocks_of",
     "distinct_configurations",
-    "levenberg_marquardt",
-    "solve_small_systems",
     "spread_starts",
 ]
 
@@ -48,7 +46,7 @@ MAX_ISOLATED_SINGLES = 40  # if most of more than so many ways were found once o
 MAX_BATCH_SIZE = 20000  # states in a batch
 
 
-class ScaledRows(Protocol):
+class ScaledRows(LeastSquaresProblem, Protocol):
     """Closure equations made dimensionless, for batches of configurations.
 
     Attributes
@@ -58,26 +56,12 @@ class ScaledRows(Protocol):
         Rows that belong together: those of a connection.
     """
 
-    nv: int
-
     @property
     def groups(self) -> Sequence[IndexArray]:
         """Rows that belong together."""
         ...
 
-    def residual(self, q: Array) -> Array:
-        """Return r (B, rows) at q (B, nq)."""
-        ...
-
-    def jacobian(self, q: Array) -> Array:
-        """Return J (B, rows, nv)."""
-        ...
-
-    def moved(self, q: Array, x: Array) -> Array:
-        """Return where scaled steps x (B, nv) lead, (B, nq)."""
-        ...
-
-    def between(self, q0: Array, q1: Array) -> Array:
+    def difference(self, q0: Array, q1: Array) -> Array:
         """Return the scaled steps (B, nv) from q0 to q1, by the shorter way around."""
         ...
 
@@ -101,105 +85,6 @@ class EquationBlock:
     determined: bool = True
 
 
-def levenberg_marquardt(
-    system: ScaledRows,
-    q: Array,
-    blocks: Sequence[tuple[IndexArray, IndexArray]],
-    *,
-    tolerance: float = 1e-10,
-    iterations: int = 60,
-) -> tuple[Array, Array]:
-    """Return where starts q (B, nq) lead by (1), and the largest residual (B, blocks) of each block.
-
-    Starts that come to rest where nothing closes better are given up.
-
-    Parameters
-    ----------
-    blocks : sequence of (rows, columns)
-        What moves to close what; blocks that do not depend on each other go side by side, each with its own steps.
-    """
-    q = q.copy()
-    B, nb = len(q), len(blocks)
-    r = system.residual(q)
-    worst = np.zeros((B, nb))
-    norm, mu, idle = np.zeros((B, nb)), np.zeros((B, nb)), np.zeros((B, nb), dtype=np.intp)
-    for k, (rows, columns) in enumerate(blocks):
-        mine = r[:, rows]
-        worst[:, k], norm[:, k] = np.abs(mine).max(1, initial=0.0), np.sqrt((mine * mine).sum(1))
-        if not len(columns):
-            idle[:, k] = 9
-    going = (worst > tolerance) & (idle < 2)
-    left = np.flatnonzero(going.any(1))
-    for _ in range(iterations):
-        if not len(left):
-            break
-        J = system.jacobian(q[left])
-        here = r[left]
-        step = np.zeros((len(left), system.nv))
-        promised, flat = np.zeros((len(left), nb)), np.zeros((len(left), nb), dtype=bool)
-        for k, (rows, columns) in enumerate(blocks):
-            if len(columns):
-                part, mine = J[:, rows[:, None], columns], here[:, rows]
-                x, promised[:, k], flat[:, k] = _marquardt(part, mine, mu[left, k], norm[left, k])
-                step[:, columns] = x * going[left, k, None]
-        trial = system.moved(q[left], step)
-        r_trial = system.residual(trial)
-        good = np.zeros((len(left), nb), dtype=bool)
-        for k, (rows, columns) in enumerate(blocks):
-            mine = r_trial[:, rows]
-            after = np.sqrt((mine * mine).sum(1))
-            gained, hoped = norm[left, k] - after, norm[left, k] - promised[:, k]
-            better = going[left, k] & (gained > 1e-3 * np.maximum(hoped, 0.0))
-            good[:, k] = better
-            taken = left[better]
-            norm[taken, k], worst[taken, k] = after[better], np.abs(mine[better]).max(1, initial=0.0)
-            size = mu[left, k]
-            size = np.where(better & (gained > 0.75 * hoped), np.where(size < 1e-3, 0.0, 0.1 * size), size)
-            mu[left, k] = np.where(better & (gained >= 0.25 * hoped), size, np.maximum(4 * size, 1e-4))
-            still = flat[:, k] | ~np.isfinite(after) | (np.abs(step[:, columns]).max(1, initial=0.0) < 1e-13)
-            idle[left, k] = np.where(still, idle[left, k] + 1, 0)
-            r[np.ix_(taken, rows)] = mine[better]
-        whole = (good | ~going[left]).all(1)
-        q[left[whole]] = trial[whole]
-        mixed = np.flatnonzero(~whole & good.any(1))
-        if len(mixed):
-            for k, (_, columns) in enumerate(blocks):
-                step[np.ix_(mixed, columns)] *= good[mixed, k, None]
-            q[left[mixed]] = system.moved(q[left[mixed]], step[mixed])
-        going[left] = (worst[left] > tolerance) & (idle[left] < 2) & (mu[left] < 1e8)
-        left = left[going[left].any(1)]
-    return q, worst
-
-
-def _marquardt(J: Array, r: Array, mu: Array, norm: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return the steps (B, n) of (1), the norms (B,) of r that they promise, and where the gradient vanishes."""
-    n = J.shape[2]
-    Jt = J.transpose(0, 2, 1)
-    H = Jt @ J
-    size = np.trace(H, axis1=1, axis2=2)
-    H[:, range(n), range(n)] += ((mu + 1e-13) * size + 1e-30)[:, None]
-    gradient = Jt @ r[:, :, None]
-    x = -solve_small_systems(H, gradient)[:, :, 0]
-    x /= np.maximum(1.0, np.abs(x).max(1))[:, None]
-    left = r + (J @ x[:, :, None])[:, :, 0]
-    return x, np.sqrt((left * left).sum(1)), (gradient[:, :, 0] ** 2).sum(1) < 1e-16 * size * norm**2
-
-
-def solve_small_systems(H: Array, b: Array) -> Array:
-    """Return the solutions (B, n, k) of H (B, n, n), with short formulas for one and two unknowns."""
-    n = H.shape[1]
-    if n == 1:
-        return b / H
-    if n == 2:
-        p, s, u, w = H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1]
-        det = (p * w - s * u)[:, None]
-        return (
-            np.stack([w[:, None] * b[:, 0] - s[:, None] * b[:, 1], p[:, None] * b[:, 1] - u[:, None] * b[:, 0]], 1)
-            / (det[:, None])
-        )
-    return np.asarray(np.linalg.solve(H, b))
-
-
 def distinct_configurations(
     system: ScaledRows, q: Array, columns: IndexArray | None = None
 ) -> tuple[IndexArray, IndexArray]:
@@ -211,7 +96,7 @@ def distinct_configurations(
         if like[k] >= 0:
             continue
         others = np.flatnonzero(like < 0)
-        away = np.abs(system.between(np.broadcast_to(q[k], (len(others), q.shape[1])), q[others])[:, chosen])
+        away = np.abs(system.difference(np.broadcast_to(q[k], (len(others), q.shape[1])), q[others])[:, chosen])
         same = others[away.max(1, initial=0.0) < DUPLICATE_TOL]
         like[same] = len(first)
         first.append(k)
@@ -224,8 +109,8 @@ def blocks_of(system: ScaledRows, q: Array, held: BoolArray, random: np.random.G
     Rows that nothing moves are left out. What is not determined stands last, as one block.
     """
     kicks = random.uniform(-np.pi, np.pi, (3, system.nv)) * ~held
-    J = np.abs(system.jacobian(system.moved(np.broadcast_to(q, (3, len(q))), kicks)))
-    signed = system.jacobian(system.moved(np.broadcast_to(q, (3, len(q))), kicks))
+    J = np.abs(system.jacobian(system.retract(np.broadcast_to(q, (3, len(q))), kicks)))
+    signed = system.jacobian(system.retract(np.broadcast_to(q, (3, len(q))), kicks))
     touched = (J > 1e-9).any(0) & ~held
     groups = [rows for group in system.groups if len(rows := group[touched[group].any(1)])]
     solved, blocks = held.copy(), []
@@ -314,7 +199,7 @@ def block_solutions(
         kicks[:, block.columns] = spread_starts(n, each, len(searched), random)
         new = []
         for part in np.array_split(np.arange(len(owner)), 1 + len(owner) // MAX_BATCH_SIZE):
-            begin = system.moved(parents[owner[part]], kicks[part])
+            begin = system.retract(parents[owner[part]], kicks[part])
             q, worst = levenberg_marquardt(system, begin, [(block.rows, block.columns)], tolerance=tolerance)
             closed = worst[:, 0] <= tolerance
             new.append((q[closed], owner[part][closed]))

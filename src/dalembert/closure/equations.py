@@ -6,7 +6,7 @@
     J j = d           d = c' - J' a                                  jerks                (3)
 
 Drives are equations like the others, so that a mechanism whose degrees of freedom are all driven has as many
-independent equations as speeds. q moves on a manifold: `integrate` goes along v for a unit of time, `first_difference`
+independent equations as speeds. q moves on a manifold: `retract` goes along v for a unit of time, `difference`
 finds the way back. Newton's method, rank, subspaces of motion, continuation and branches need nothing but this. Garcia
 de Jalon and Bayo 1994, (3.1)-(3.8); (3.8) is misprinted there.
 """
@@ -64,17 +64,17 @@ class Equations(Protocol):
         """Return c of (2), (rows,)."""
         ...
 
-    def integrate(self, q: Array, step: Array) -> Array:
-        """Return where a step (nv,) from q leads, (nq,)."""
+    def retract(self, q: Array, step: Array) -> Array:
+        """Return where steps (..., nv) from q (..., nq) lead."""
         ...
 
     def difference(self, q0: Array, q1: Array) -> Array:
-        """Return the step (nv,) that leads from q0 to q1."""
+        """Return the steps (..., nv) that lead from q0 to q1 (..., nq)."""
         ...
 
 
 class RelativeEquations:
-    """The equations of a model in joint coordinates: rows of closures, then those of driven joints.
+    """Equations of a model in joint coordinates: rows of loop constraints, then those of driven joints.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class RelativeEquations:
         c = (model.row_motion(t)[2] if self._driven else 0.0) - model.constraint_bias(q, v, t=t)
         return np.concatenate([c * self._closing, model.drive_motion(t)[2][self._places]])
 
-    def integrate(self, q: Array, step: Array) -> Array:
+    def retract(self, q: Array, step: Array) -> Array:
         """Return where a step (nv,) from q leads, (nq,)."""
         moved: Array = self.model.integrate(q, step)
         return moved

@@ -39,7 +39,7 @@ def jacobian_rate(equations: Equations, q: Array, v: Array, t: float) -> Array:
     h = 1e-3 / max(1.0, float(np.abs(v / equations.column_scales).max(initial=0.0)))
 
     def J(s: float) -> Array:
-        return equations.jacobian(equations.integrate(q, s * v), t + s)
+        return equations.jacobian(equations.retract(q, s * v), t + s)
 
     rate: Array = (8 * (J(h) - J(-h)) - (J(2 * h) - J(-2 * h))) / (12 * h)
     return rate

@@ -68,7 +68,7 @@ def jerk_terms(equations: Equations, q: Array, v: Array, a: Array, t: float) -> 
 
     def left(s: float) -> Array:
         """Return c - J a at a time s from now, a being what it is now."""
-        there = equations.integrate(q, s * v + s * s / 2 * a)
+        there = equations.retract(q, s * v + s * s / 2 * a)
         c = equations.acceleration_terms(there, v + s * a, t + s)
         return c - equations.jacobian(there, t + s) @ a
 

@@ -179,7 +179,7 @@ def find_position(
             assert factors is not None
             x = columns * factors.solve(-r)
             for s in STEP_FRACTIONS if damped else (1.0,):
-                trial = equations.integrate(at, s * x)
+                trial = equations.retract(at, s * x)
                 r_trial = rows * equations.residual(trial, t)
                 size = float(np.linalg.norm(r_trial))
                 if size < history[-1]:

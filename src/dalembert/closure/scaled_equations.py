@@ -259,27 +259,18 @@ class ScaledEquations:
                 held.append(0.0)
                 continue
             h = 1e-4
-            held.append(float((m.row(self.moved(q, h * x)) - m.row(self.moved(q, -h * x))) @ v) / (2 * h * m.scale))
+            held.append(float((m.row(self.retract(q, h * x)) - m.row(self.retract(q, -h * x))) @ v) / (2 * h * m.scale))
         return np.concatenate([(c * e.row_scales)[self._rows], held])
 
     # ---- the manifold
 
-    def moved(self, q: Array, x: Array) -> Array:
+    def retract(self, q: Array, x: Array) -> Array:
         """Return where scaled steps x (..., nv) lead."""
-        if q.ndim == 1 or self._batches:
-            return np.asarray(self.equations.integrate(q, x * self.scales))
-        return np.array([self.equations.integrate(a, b * self.scales) for a, b in zip(q, x, strict=True)]).reshape(
-            q.shape
-        )
+        return np.asarray(self.equations.retract(q, x * self.scales))
 
-    def between(self, q0: Array, q1: Array) -> Array:
+    def difference(self, q0: Array, q1: Array) -> Array:
         """Return the scaled steps (..., nv) from q0 to q1, whole turns removed; one may be a single configuration."""
-        q0, q1 = np.broadcast_arrays(q0, q1)
-        if q1.ndim == 1 or self._batches:
-            x = self.equations.difference(q0, q1) / self.scales
-        else:
-            pairs = zip(q0, q1, strict=True)
-            x = np.array([self.equations.difference(a, b) for a, b in pairs]).reshape(len(q1), self.nv) / self.scales
+        x = self.equations.difference(*np.broadcast_arrays(q0, q1)) / self.scales
         turns = self.periods > 0
         x[..., turns] -= TWO_PI * np.round(x[..., turns] / TWO_PI)
         return np.asarray(x)
@@ -299,7 +290,7 @@ class ScaledEquations:
 
     def shift(self, q: Array, near: Array) -> Array:
         """Return the configuration q (nq,) with full turns added so that it is near another."""
-        return self.moved(near, self.between(near, q))
+        return self.retract(near, self.difference(near, q))
 
 
 def held_values(

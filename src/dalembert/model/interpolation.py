@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..rotation import quaternion_product
 
-__all__ = ["Piece", "QuaternionIndices", "attitudes", "hermite", "interpolate"]
+__all__ = ["Piece", "QuaternionIndices", "Quintic", "attitudes", "coefficients", "hermite", "interpolate"]
 
 Array = NDArray[np.float64]
 
@@ -118,6 +119,38 @@ def coefficients(h: Array | float, first: Sequence[Array], last: Sequence[Array]
     # the last three from value and derivatives at the end
     r, r1, r2 = rise - d0 - b0, d1 - d0 - 2 * b0, 2 * b1 - 2 * b0
     return [y0, d0, b0, 10 * r - 4 * r1 + r2 / 2, -15 * r + 7 * r1 - r2, 6 * r - 3 * r1 + r2 / 2]
+
+
+class Quintic:
+    """Hermite polynomials of degree five between samples of value, rate and second rate (n, k) at times (n,) s.
+
+    Where a time occurs twice, the curve jumps.
+    """
+
+    def __init__(self, t: Array, f: Array, df: Array, ddf: Array) -> None:
+        self.t = t
+        self._starts = np.flatnonzero(np.diff(t) > 0)
+        h = np.diff(t)[self._starts][:, None]
+        first, last = ([x[rows] for x in (f, df, ddf)] for rows in (self._starts, self._starts + 1))
+        self._c = np.stack(coefficients(h, first, last))
+        self._h = h
+
+    def __call__(self, times: Array, order: int = 0) -> Array:
+        """Return the curve or its derivative at times (m,) s within, (m, k)."""
+        times = np.asarray(times, dtype=float)
+        k = np.clip(np.searchsorted(self.t[self._starts], times, side="right") - 1, 0, None)
+        h = self._h[k]
+        s = (times - self.t[self._starts[k]])[:, None] / h
+        value = np.zeros((len(times), self._c.shape[2]))
+        for power in range(5, order - 1, -1):
+            value = value * s + factorial(power) / factorial(power - order) * self._c[power][k]
+        return np.asarray(value / h**order)
+
+    def between(self, parts: int) -> Array:
+        """Return the times of all samples and of others between them, each interval in equal parts."""
+        start, h = self.t[self._starts], self._h[:, 0]
+        inner = start[:, None] + h[:, None] * np.arange(parts) / parts
+        return np.append(inner.ravel(), self.t[-1])
 
 
 @dataclass(frozen=True, eq=False)

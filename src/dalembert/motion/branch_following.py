@@ -68,7 +68,7 @@ class FollowedMotion:
 def predict_position(equations: Equations, q: Array, rates: RateResult, h: float, order: int) -> Array:
     """Return the configuration a time h on, (nq,), by (1), (2) or (3)."""
     step = (0.0, h, h)[order] * rates.v + (h * h / 2 if order == 2 else 0.0) * rates.a
-    return equations.integrate(q, step)
+    return equations.retract(q, step)
 
 
 @checked("equations", "predictor")

@@ -182,7 +182,7 @@ class Circuit:
         for number, path in enumerate(self.paths):
             near = self._tracer.on(path, at)
             if near is not None:
-                ahead = float(self._tracer.closed.between(path.q[near], at) @ path.tangents[near])
+                ahead = float(self._tracer.closed.difference(path.q[near], at) @ path.tangents[near])
                 return number, float(path.s[near]) + ahead
         return None
 
@@ -222,7 +222,7 @@ class Circuit:
                 place = self._tracer.refined(path, int(a), _rate(measure, closed.scales))
             if place is None:
                 continue
-            s = float(path.s[a] + np.linalg.norm(closed.between(path.q[a], place.q)))
+            s = float(path.s[a] + np.linalg.norm(closed.difference(path.q[a], place.q)))
             better = best_drives(closed, place.q, tuple(self._measures.values()))
             value = measure.usual(float(measure.values(place.q)))
             found.append(DeadPoint(measure.name, value, bool(sign[a] > 0), place.q, number, s, better))

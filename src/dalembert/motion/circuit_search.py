@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_number, random_generator
 from ..closure.assembly import assemble
-from ..closure.branch_search import all_closed_configurations, distinct_configurations, levenberg_marquardt
+from ..closure.branch_search import all_closed_configurations, distinct_configurations
 from ..closure.continuation.arclength import PathTracer
 from ..closure.continuation.bifurcation import BifurcationPoint, locate_bifurcation
 from ..closure.continuation.solution_path import Path
@@ -25,6 +25,7 @@ from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations, held_
 from ..connections.joints import Revolute
 from ..errors import AssemblyError, ModelError
 from ..model import Model, as_model
+from ..numerics.least_squares import levenberg_marquardt
 from ..system import System
 from .angle_periods import cycle_of
 from .circuit import Circuit, Circuits
@@ -175,7 +176,7 @@ def _seeds(tracer: PathTracer, first: Array, scan: CoordinateMeasure | None, ran
     columns = np.flatnonzero(tracer.free)
     kicks = random.uniform(-np.pi, np.pi, (N_STARTS, closed.nv)) * tracer.free
     kicks[0] = 0.0
-    starts = closed.moved(np.broadcast_to(first, (N_STARTS, len(first))), kicks)
+    starts = closed.retract(np.broadcast_to(first, (N_STARTS, len(first))), kicks)
     found, worst = levenberg_marquardt(closed, starts, [(np.arange(closed.rows), columns)])
     found = found[worst[:, 0] < 1e-9]
     held = ~tracer.free
@@ -184,7 +185,7 @@ def _seeds(tracer: PathTracer, first: Array, scan: CoordinateMeasure | None, ran
     if closed.periods[column] > 0:
         shifts = np.linspace(-np.pi, np.pi, _VALUES, endpoint=False) + 0.37 * np.pi / _VALUES
     elif len(found):
-        place = closed.between(first, found)[:, column]
+        place = closed.difference(first, found)[:, column]
         low, high = np.quantile(place, (0.0, 1.0))
         shifts = low + (high - low) * (np.arange(_VALUES) + 0.5) / _VALUES
     else:
@@ -192,7 +193,7 @@ def _seeds(tracer: PathTracer, first: Array, scan: CoordinateMeasure | None, ran
     if len(shifts):
         away = np.zeros((len(shifts), closed.nv))
         away[:, column] = shifts
-        parents = closed.moved(np.broadcast_to(first, (len(shifts), len(first))), away)
+        parents = closed.retract(np.broadcast_to(first, (len(shifts), len(first))), away)
         found = np.concatenate([found, all_closed_configurations(closed, parents, held, random)])
     exact = [tracer.closest(q) for q in found[closed.genuine(found)]]
     seeds = np.array([q for q in exact if q is not None]).reshape(-1, len(first))
@@ -284,7 +285,7 @@ def _all_paths(
             if len(spot.directions) > _DIRECTIONS:  # part of a set with more degrees of freedom
                 wide += 1
                 continue
-            near = [float(np.abs(closed.between(m.q, spot.q)).max()) < 1e-4 for m in meetings]
+            near = [float(np.abs(closed.difference(m.q, spot.q)).max()) < 1e-4 for m in meetings]
             number = near.index(True) if any(near) else len(meetings)
             if number == len(meetings):
                 meetings.append(spot)
@@ -301,8 +302,8 @@ def _all_paths(
 def _off(tracer: PathTracer, q: Array, way: Array) -> Array | None:
     """Return a closed configuration a little way off a bifurcation, in one of its directions."""
     for h in (0.02, 0.005, 0.001):
-        found = tracer.correct(tracer.closed.moved(q, h * way), way)
-        if found is not None and float(np.linalg.norm(tracer.closed.between(q, found[0]))) < 2 * h:
+        found = tracer.correct(tracer.closed.retract(q, h * way), way)
+        if found is not None and float(np.linalg.norm(tracer.closed.difference(q, found[0]))) < 2 * h:
             return found[0]
     return None
 

@@ -29,10 +29,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, one_of
 from ..closure import PositionResult, find_position
-from ..closure.branch_search import all_closed_configurations, levenberg_marquardt
+from ..closure.branch_search import all_closed_configurations
 from ..closure.position_solver import start_of
+from ..closure.scaled_equations import ScaledEquations
 from ..errors import AssemblyError, ModelError
 from ..numerics.factorization import factor
+from ..numerics.least_squares import levenberg_marquardt
 from .equations import KnownCoordinates, NaturalEquations
 from .mobility import refuse_mobile
 
@@ -51,32 +53,15 @@ Array = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 
-class _Rows:
-    """Dimensionless position rows for batches, in groups by body and joint."""
+class _PositionRows(ScaledEquations):
+    """Scaled position equations, in groups by body and joint; angles differ by less than a turn."""
 
     def __init__(self, equations: NaturalEquations, t: float) -> None:
-        self.e, self.t, self.nv = equations, t, equations.nv
-        self.kept = np.flatnonzero(equations.row_scales > 0.0)
-        self.scales = equations.row_scales[self.kept]
-        owners = [equations.row_names[k].split(":")[0] for k in self.kept]
-        self.groups: Sequence[IndexArray] = [np.flatnonzero(np.array(owners) == name) for name in dict.fromkeys(owners)]
-        self.angles = np.array([c.kind == "angle" for c in equations.coordinates for _ in c.value])[equations._unknown]
-
-    def residual(self, q: Array) -> Array:
-        rows = [self.scales * self.e.residual(x, self.t)[self.kept] for x in q]
-        return np.array(rows).reshape(len(q), len(self.kept))
-
-    def jacobian(self, q: Array) -> Array:
-        D, S = self.e.column_scales, self.scales[:, None]
-        rows = [S * self.e.jacobian(x, self.t)[self.kept] * D for x in q]
-        return np.array(rows).reshape(len(q), len(self.kept), self.nv)
-
-    def moved(self, q: Array, x: Array) -> Array:
-        return np.asarray(q + x * self.e.column_scales)
-
-    def between(self, q0: Array, q1: Array) -> Array:
-        d = (q1 - q0) / self.e.column_scales
-        return np.where(self.angles, d - 2 * np.pi * np.round(d / (2 * np.pi)), d)
+        super().__init__(equations, t=t)
+        owners = np.array([equations.row_names[k].split(":")[0] for k in np.flatnonzero(equations.row_scales)])
+        self.groups = [np.flatnonzero(owners == name) for name in dict.fromkeys(owners.tolist())]
+        angles = np.array([c.kind == "angle" for c in equations.coordinates for _ in c.value])[equations._unknown]
+        self.periods[angles] = 2 * np.pi
 
 
 def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, seed: int = 0) -> list[Array]:
@@ -84,7 +69,7 @@ def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, see
     e = mechanism.equations()
     start = e.start()
     held, random = np.zeros(e.nv, dtype=bool), np.random.default_rng(seed)
-    rows = _Rows(e, t)
+    rows = _PositionRows(e, t)
     begin = find_position(e, start, t, check=False)
     parents = (begin.q if begin.closed else start)[None]
     found: list[Array] = [begin.q] if begin.closed else []
@@ -97,7 +82,7 @@ def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, see
             if _mirrored(mechanism, e, q, t):
                 continue
             if all(
-                float(np.abs(rows.between(q[None], other[None])).max(initial=0.0)) > DUPLICATE_TOL for other in kept
+                float(np.abs(rows.difference(q[None], other[None])).max(initial=0.0)) > DUPLICATE_TOL for other in kept
             ):
                 refuse_mobile(e, q, t)
                 kept.append(q)
@@ -109,14 +94,14 @@ def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, see
         polished = [find_position(e, q, t, check=False) for q in closed]
         keep(one.q for one in polished if one.closed)
     else:
-        everything = [(np.arange(len(rows.kept)), np.arange(e.nv))]
+        everything = [(np.arange(rows.rows), np.arange(e.nv))]
         for number in range(MAX_ROUNDS):
             begin_at = np.array([_random_start(mechanism, e, t, random) for _ in range(max(starts, N_STARTS))])
             q_end, worst = levenberg_marquardt(rows, begin_at, everything, tolerance=CLOSED_TOL)
             polished = [find_position(e, q, t, check=False) for q in q_end[worst[:, 0] <= CLOSED_TOL]]
             if not keep(one.q for one in polished if one.closed) and number:
                 break
-    away = [float(np.linalg.norm(rows.between(start[None], q[None]))) for q in kept]
+    away = [float(np.linalg.norm(rows.difference(start[None], q[None]))) for q in kept]
     return [kept[k] for k in np.argsort(np.round(away, 9), kind="stable")]
 
 

@@ -310,7 +310,7 @@ class NaturalEquations:
         bias = np.concatenate([w.bias_rate(X[p], V[p], A[p]) for w, p in self._wheels()])
         return np.concatenate([d, self._from_driven(q, t, 3) - bias])
 
-    def integrate(self, q: Array, step: Array) -> Array:
+    def retract(self, q: Array, step: Array) -> Array:
         """Return q + step."""
         return np.asarray(q + step, dtype=float)
 

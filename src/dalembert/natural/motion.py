@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_number
 from ..closure import find_position
 from ..errors import ModelError
 from ..model import State
-from ..model.interpolation import coefficients
+from ..model.interpolation import Quintic
 from ..motion import FollowedMotion, follow_branch
 from ..result import TIME, Axis, Labels, Output, Result, Stats
 from .equations import NaturalEquations
@@ -194,19 +193,15 @@ class NaturalMotion(Result):
         return other
 
     def _interpolated(self, times: Array) -> FollowedMotion:
-        """Return states by quintic Hermite interpolation, projected onto the constraints."""
+        """Return states by Hermite's quintic between rows, closed again; accelerations are those of the quintic."""
         e, f = self.equations, self.followed
-        q = np.empty((len(times), e.nq))
-        v, a = np.empty_like(q), np.empty_like(q)
-        for k, t in enumerate(times.tolist()):
-            row = int(np.clip(np.searchsorted(f.t, t), 0, len(f.t) - 1))
-            if f.t[row] == t or len(f.t) == 1:
-                q[k], v[k], a[k] = f.q[row], f.v[row], f.a[row]
-                continue
-            h = float(f.t[row] - f.t[row - 1])
-            ends = [(f.q[i], f.v[i], f.a[i]) for i in (row - 1, row)]
-            curve = np.array(coefficients(h, *ends))
-            near, rate, a[k] = (polyval((t - f.t[row - 1]) / h, polyder(curve, order)) / h**order for order in range(3))
+        rows = np.clip(np.searchsorted(f.t, times), 0, len(f.t) - 1)
+        q, v, a = f.q[rows], f.v[rows], f.a[rows]
+        between = np.flatnonzero((f.t[rows] != times) & (len(f.t) > 1))
+        curve = Quintic(f.t, f.q, f.v, f.a)
+        for k in between:
+            t = float(times[k])
+            near, rate, a[k] = (curve(times[[k]], order)[0] for order in range(3))
             q[k] = find_position(e, near, t).q
             v[k] = e.project_velocities(q[k], rate, t)
         return replace(f, t=times, q=q, v=v, a=a, j=None)

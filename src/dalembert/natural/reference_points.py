@@ -108,7 +108,7 @@ class ReferenceEquations:
         """Return d (rows,)."""
         return np.asarray(-6.0 * self._series(q, t, v, a)[3, 0])
 
-    def integrate(self, q: Array, step: Array) -> Array:
+    def retract(self, q: Array, step: Array) -> Array:
         """Return q + step."""
         return np.asarray(q + step)
 

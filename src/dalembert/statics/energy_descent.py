@@ -85,11 +85,11 @@ def descend(
         look = found.look
         k, E = np.linalg.eigh((look.stiffness + look.stiffness.T) / 2)
         loose = look.B @ E[:, np.abs(k) <= flat(k, look.size)]
-        back = loose @ (loose.T @ balance.closed.between(look.q, q))
+        back = loose @ (loose.T @ balance.closed.difference(look.q, q))
         size = float(np.abs(back).max(initial=0.0))
         if size < 1e-9:
             break
-        trial = look.balance.moved(look.q, back / max(1.0, size / _TURN))
+        trial = look.balance.retract(look.q, back / max(1.0, size / _TURN))
         again = None if trial is None else _descended(balance, trial, look.x, stops, most)
         if again is None or not again.found or again.stops != found.stops:
             break
@@ -182,12 +182,12 @@ class _TrustRegionDescent:
         part, met = self._within_stops(way, *self._room(way))
         part, turned = self._one_way(way, part)
         if turned is not None:
-            q = balance.moved(look.q, part * way) if part > 0.0 else look.q
+            q = balance.retract(look.q, part * way) if part > 0.0 else look.q
             return EquilibriumDescent(look if q is None else self._look(q, look.x), dict(self.on), False, turned=turned)
         if met is not None and part * float(np.abs(way).max()) < 1e-9 and self._meet(*met):
             return None
-        trial = balance.moved(look.q, part * way)
-        middle = balance.moved(look.q, 0.5 * part * way) if trial is not None else None
+        trial = balance.retract(look.q, part * way)
+        middle = balance.retract(look.q, 0.5 * part * way) if trial is not None else None
         if trial is None or middle is None:
             return self._less(s)
         there, half = self._look(trial, look.x), self._look(middle, look.x)
@@ -240,7 +240,7 @@ class _TrustRegionDescent:
         """Return a part of a scaled way after which no stop is passed: distances between bodies go along curves."""
         others = [m for m in self.stops if m not in self.on and m.column < 0]
         for _ in range(MAX_STEP_CUTS if others else 0):
-            q = self.balance.moved(self.look.q, part * way)
+            q = self.balance.retract(self.look.q, part * way)
             if q is None:
                 break
             past = {m: max(float(m.values(q)) - m.upper, m.lower - float(m.values(q))) for m in others}
@@ -298,7 +298,7 @@ class _TrustRegionDescent:
 
 def _work(one: BalanceEvaluation, two: BalanceEvaluation) -> float:
     """Return the work against forces along the straight way from one configuration to another, J, by both ends."""
-    there, back = one.balance.closed.between(one.q, two.q), one.balance.closed.between(two.q, one.q)
+    there, back = one.balance.closed.difference(one.q, two.q), one.balance.closed.difference(two.q, one.q)
     D = one.balance.scales
     return 0.5 * float(there @ (D * one.r) - back @ (D * two.r))
 

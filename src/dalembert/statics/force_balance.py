@@ -109,9 +109,9 @@ class ForceBalance:
         """Return the balance with further coordinates held."""
         return replace(self, held={**self.held, **held})
 
-    def moved(self, q: Array, step: Array) -> Array | None:
+    def retract(self, q: Array, step: Array) -> Array | None:
         """Return the closed configuration that a scaled step (nv,) from q leads to; None if nothing closes there."""
-        return self.retracted(self.closed.moved(q, step))
+        return self.retracted(self.closed.retract(q, step))
 
     def retracted(self, q: Array) -> Array | None:
         """Return the closed configuration next to q by shortest steps; None if nothing closes nearby."""
@@ -127,7 +127,7 @@ class ForceBalance:
             step[free] = np.linalg.lstsq(closed.jacobian(q)[:, free], -r, rcond=1e-9)[0]
             if float(np.abs(step).max()) > 1.0:
                 return None
-            q = closed.moved(q, step)
+            q = closed.retract(q, step)
             r = closed.residual(q)
             if float(np.abs(r).max()) > 0.5 * worst and worst < 1e-9:
                 return q

@@ -204,26 +204,26 @@ class LoadedEquations:
 
     def quadratic(self, Q: Array, x: Array) -> Array:
         """Return the second derivative of r along scaled motions x (nv,), (rows,)."""
-        ahead, behind = (self.jacobian(self.moved(Q, sign * DIFFERENCE_STEP * x)) for sign in (1.0, -1.0))
+        ahead, behind = (self.jacobian(self.retract(Q, sign * DIFFERENCE_STEP * x)) for sign in (1.0, -1.0))
         return np.asarray((ahead - behind) @ x / (2 * DIFFERENCE_STEP))
 
     # ---- the manifold
 
-    def moved(self, Q: Array, x: Array) -> Array:
+    def retract(self, Q: Array, x: Array) -> Array:
         """Return where scaled steps x (..., nv) lead."""
         model = self.balance.model
         step = x * self.scales
         q = model.integrate(np.ascontiguousarray(Q[..., : model.nq]), np.ascontiguousarray(step[..., : model.nv]))
         return np.concatenate([q, Q[..., model.nq :] + step[..., model.nv :]], -1)
 
-    def between(self, Q0: Array, Q1: Array) -> Array:
+    def difference(self, Q0: Array, Q1: Array) -> Array:
         """Return the scaled steps (..., nv) from Q0 to Q1."""
         model = self.balance.model
         Q0, Q1 = np.broadcast_arrays(Q0, Q1)
-        q = self.balance.closed.between(Q0[..., : model.nq], Q1[..., : model.nq])
+        q = self.balance.closed.difference(Q0[..., : model.nq], Q1[..., : model.nq])
         rest = (Q1 - Q0)[..., model.nq :] / self.scales[model.nv :]
         return np.concatenate([q, rest], -1)
 
     def shift(self, Q: Array, near: Array) -> Array:
         """Return a point with full turns added so that it is near another."""
-        return self.moved(near, self.between(near, Q))
+        return self.retract(near, self.difference(near, Q))

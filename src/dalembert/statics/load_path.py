@@ -295,7 +295,7 @@ def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way
             continue  # a limit point: the rank is full there, along the path
         met = locate_bifurcation(tracer, near)
         if met is not None:
-            before = int(np.argmin(np.linalg.norm(loading.between(way.q, met.q), axis=1)))
+            before = int(np.argmin(np.linalg.norm(loading.difference(way.q, met.q), axis=1)))
             special.append((float(way.s[before]), _point("bifurcation", loading, met.q)))
     special.sort(key=lambda item: item[0])
     v = np.array([look.balance.v for look in looks]).reshape(len(way), model.nv)
@@ -342,7 +342,7 @@ def _add_branches(
             assert met is not None
             if abs(abs(float(direction @ near.tangent)) - 1.0) < 1e-3:
                 continue  # the way itself
-            ahead = tracer.correct(loading.moved(met.q, 0.02 * direction), direction)
+            ahead = tracer.correct(loading.retract(met.q, 0.02 * direction), direction)
             if ahead is None:
                 found.notes.append(f"a branch at {float(met.q[-1]):.6g} could not be entered")
                 continue

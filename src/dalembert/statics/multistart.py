@@ -72,7 +72,7 @@ def find_all_equilibria(
             except DalembertError:
                 continue
             beyond = any(not m.lower - 1e-9 <= float(m.values(eq.q)) <= m.upper + 1e-9 for m in request.stops)
-            if beyond or any(_same(request, closed.between(eq.q, other.q), eq, other) for other in found):
+            if beyond or any(_same(request, closed.difference(eq.q, other.q), eq, other) for other in found):
                 continue
             found.append(eq)
             idle = 0

@@ -97,7 +97,7 @@ class Trim:
         """Return where a step z leads."""
         request, look = self.request, self.look
         n, k, nx = look.B.shape[1], len(request.paced), len(look.x)
-        q = look.balance.moved(look.q, look.B @ z[:n])
+        q = look.balance.retract(look.q, look.B @ z[:n])
         if q is None:
             return None
         u = self.u + z[n + k + nx :]

@@ -104,7 +104,7 @@ class PathTracer:
             step = np.zeros(closed.nv)
             step[self.free] = x
             x_all = x_all + step
-            at = closed.moved(at, step)
+            at = closed.retract(at, step)
             r = closed.residual(at)
             after = float(np.abs(r).max(initial=0.0))
             if after < CLOSED_TOL and (worst < CLOSED_TOL or size < 1e-6):
@@ -123,7 +123,7 @@ class PathTracer:
                 break
             step = np.zeros(self.closed.nv)
             step[self.free] = np.linalg.lstsq(self.closed.jacobian(q)[:, self.free], -r, rcond=1e-9)[0]
-            moved = self.closed.moved(q, step)
+            moved = self.closed.retract(q, step)
             if worst < CLOSED_TOL and float(np.abs(self.closed.residual(moved)).max()) >= worst:
                 break
             q = moved
@@ -131,7 +131,7 @@ class PathTracer:
 
     def ahead(self, place: SolutionPoint, h: float) -> SolutionPoint | None:
         """Return the point of the way whose distance along the tangent is h."""
-        found = self.correct(self.closed.moved(place.q, h * place.tangent), place.tangent)
+        found = self.correct(self.closed.retract(place.q, h * place.tangent), place.tangent)
         return None if found is None else self.look(found[0], place.tangent)
 
     # ---- ways
@@ -187,11 +187,11 @@ class PathTracer:
             stop = self._stopped(here, place, h)
             if stop is not None:
                 places.append(stop[0])
-                lengths.append(lengths[-1] + float(np.linalg.norm(self.closed.between(here.q, stop[0].q))))
+                lengths.append(lengths[-1] + float(np.linalg.norm(self.closed.difference(here.q, stop[0].q))))
                 return places, lengths, stop[1], singular
             if len(places) > 2 and self._back(start, here, place, h):
                 last = self.closed.shift(start.q, place.q)
-                lengths.append(lengths[-1] + float(np.linalg.norm(self.closed.between(here.q, last))))
+                lengths.append(lengths[-1] + float(np.linalg.norm(self.closed.difference(here.q, last))))
                 places.append(SolutionPoint(last, start.tangent, start.sigma, start.basis, start.jacobian))
                 crossing = self._crossing(sound, places[-1])
                 singular += [crossing] if crossing is not None else []
@@ -216,11 +216,11 @@ class PathTracer:
 
     def _step(self, here: SolutionPoint, h: float) -> tuple[SolutionPoint, int, float, float] | None:
         """Return the next point, its iterations, by how much the tangent turned, and the arclength; None if too far."""
-        guess = self.closed.moved(here.q, h * here.tangent)
+        guess = self.closed.retract(here.q, h * here.tangent)
         found = self.correct(guess, here.tangent)
         if found is None:
             return None
-        off = float(np.linalg.norm(self.closed.between(guess, found[0])))
+        off = float(np.linalg.norm(self.closed.difference(guess, found[0])))
         if off > 0.2 * h:
             return None
         place = self.look(found[0], here.tangent)
@@ -234,14 +234,14 @@ class PathTracer:
 
     def _back(self, start: SolutionPoint, here: SolutionPoint, place: SolutionPoint, h: float) -> bool:
         """Return whether the step from here to place passes the start, in its direction."""
-        to, beyond = self.closed.between(here.q, start.q), self.closed.between(place.q, start.q)
+        to, beyond = self.closed.difference(here.q, start.q), self.closed.difference(place.q, start.q)
         if float(np.linalg.norm(to)) > 2.0 * h or place.tangent @ start.tangent < 0.7:
             return False
         ahead = float(to @ here.tangent)
         if ahead < -1e-9 or float(beyond @ place.tangent) > 1e-9:
             return False
-        exact = self.correct(self.closed.moved(here.q, ahead * here.tangent), here.tangent)
-        if exact is None or float(np.abs(self.closed.between(exact[0], start.q)).max()) > 1e-6:
+        exact = self.correct(self.closed.retract(here.q, ahead * here.tangent), here.tangent)
+        if exact is None or float(np.abs(self.closed.difference(exact[0], start.q)).max()) > 1e-6:
             return False
         # a formula between angles that have turned need not have come back with them
         there = self.look(self.closed.shift(start.q, exact[0]), here.tangent)
@@ -259,7 +259,7 @@ class PathTracer:
                     continue
                 found = self.located(here, h, lambda p, m=measure, b=bound: float(m.values(p.q)) - b)  # type: ignore[misc]
                 at = place if found is None else found
-                way = float(self.closed.between(here.q, at.q) @ here.tangent)
+                way = float(self.closed.difference(here.q, at.q) @ here.tangent)
                 if first is None or way < first[0]:
                     unit = f" {measure.unit}" if measure.unit else ""
                     first = way, at, f"{measure.name} is at its {word} stop, {bound:.6g}{unit}"
@@ -290,7 +290,7 @@ class PathTracer:
         """Return where the rank drops between two places, or where the way changes if it does not; None if neither."""
         if place.signed(sound, self.free) >= 0:
             return None
-        ahead = float(self.closed.between(sound.q, place.q) @ sound.tangent)
+        ahead = float(self.closed.difference(sound.q, place.q) @ sound.tangent)
         found = self.located(sound, ahead, lambda p: p.signed(sound, self.free) if p.sigma > 1e-12 else 0.0)
         found = place if found is None else found
         return SolutionPoint(found.q, found.tangent, found.sigma, sound.basis, found.jacobian)
@@ -304,7 +304,7 @@ class PathTracer:
             if not (path.sigma[k] < level and path.sigma[k - 1] >= path.sigma[k] <= path.sigma[k + 1]):
                 continue
             reach = 2.0 * (path.s[k + 1] - path.s[k - 1])
-            if any(float(np.linalg.norm(self.closed.between(q, path.q[k]))) < reach for q in known):
+            if any(float(np.linalg.norm(self.closed.difference(q, path.q[k]))) < reach for q in known):
                 continue
             place = self._least(places[k - 1], float(path.s[k + 1] - path.s[k - 1]))
             if place is not None and place.sigma < BRANCH_JUMP_TOL:
@@ -330,10 +330,10 @@ class PathTracer:
     def strewn(self, path: Path, q: Array) -> NDArray[np.bool_]:
         """Return which of many configurations (B, nq) lie on a way, as near as cubics between its points tell."""
         closed, on = self.closed, np.zeros(len(q), dtype=bool)
-        steps = closed.between(path.q[:-1], path.q[1:])
+        steps = closed.difference(path.q[:-1], path.q[1:])
         ds = np.diff(path.s)
         for k, one in enumerate(q):
-            x = closed.between(path.q[:-1], one)
+            x = closed.difference(path.q[:-1], one)
             near = np.flatnonzero(np.linalg.norm(x, axis=1) < 1.5 * ds)
             u = np.clip((x[near] * steps[near]).sum(1) / (steps[near] ** 2).sum(1), -0.1, 1.1)
             for _ in range(4):
@@ -345,7 +345,7 @@ class PathTracer:
 
     def on(self, path: Path, q: Array, *, candidates: int = 4) -> int | None:
         """Return the point of a way next to a configuration that lies on it; None if it does not."""
-        away = self.closed.between(path.q, q)
+        away = self.closed.difference(path.q, q)
         distance = np.linalg.norm(away, axis=1)
         spacing = float(np.diff(path.s).max(initial=self.largest))
         for k in np.argsort(distance)[:candidates]:
@@ -354,13 +354,13 @@ class PathTracer:
             if distance[k] < 1e-7:
                 return int(k)
             tangent = path.tangents[k]
-            found = self.correct(self.closed.moved(path.q[k], float(away[k] @ tangent) * tangent), tangent)
-            if found is not None and float(np.abs(self.closed.between(found[0], q)).max()) < 1e-5:
+            found = self.correct(self.closed.retract(path.q[k], float(away[k] @ tangent) * tangent), tangent)
+            if found is not None and float(np.abs(self.closed.difference(found[0], q)).max()) < 1e-5:
                 return int(k)
         return None
 
     def refined(self, path: Path, k: int, function: Callable[[SolutionPoint], float]) -> SolutionPoint | None:
         """Return the point between the k-th point of a way and the next at which a function of a place vanishes."""
         here = self.look(path.q[k], path.tangents[k])
-        ahead = float(self.closed.between(path.q[k], path.q[k + 1]) @ here.tangent)
+        ahead = float(self.closed.difference(path.q[k], path.q[k + 1]) @ here.tangent)
         return self.located(here, ahead, function)

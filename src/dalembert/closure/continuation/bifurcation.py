@@ -21,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...numerics.least_squares import levenberg_marquardt
 from ...numerics.rank import null_space
-from ..branch_search import distinct_configurations, levenberg_marquardt
+from ..branch_search import distinct_configurations
 from .arclength import PathTracer
 from .solution_path import SolutionPoint
 
@@ -80,7 +81,7 @@ def _polished(tracer: PathTracer, near: SolutionPoint) -> tuple[Array, Array | N
         g, G = B.T @ closed.residual(q), B.T @ closed.jacobian(q)[:, free]
         r = np.concatenate([g + lam * y, G.T @ y, [y @ y - 1.0]])
         sides = np.concatenate([np.eye(closed.nv)[columns] * h, np.eye(closed.nv)[columns] * -h])
-        around = closed.jacobian(closed.moved(np.broadcast_to(q, (2 * n, len(q))), sides))[:, :, free]
+        around = closed.jacobian(closed.retract(np.broadcast_to(q, (2 * n, len(q))), sides))[:, :, free]
         bent = np.einsum("krc,r->kc", around[:n] - around[n:], B @ y).T / (2 * h)
         K = np.zeros((2 * n, 2 * n))
         K[: n - 1, :n], K[: n - 1, n], K[: n - 1, n + 1 :] = G, y, lam * np.eye(n - 1)
@@ -91,12 +92,12 @@ def _polished(tracer: PathTracer, near: SolutionPoint) -> tuple[Array, Array | N
             return near.q, None
         step = np.zeros(closed.nv)
         step[free] = x[:n]
-        q, lam, y = closed.moved(q, step), lam + float(x[n]), y + x[n + 1 :]
+        q, lam, y = closed.retract(q, step), lam + float(x[n]), y + x[n + 1 :]
         if float(np.abs(x).max()) < 1e-11:
             break
     else:
         return near.q, None
-    gone = float(np.abs(closed.between(near.q, q)).max())
+    gone = float(np.abs(closed.difference(near.q, q)).max())
     if gone > 1e-2 or float(np.abs(closed.residual(q)).max()) > 1e-10:
         return near.q, None
     return q, y
@@ -130,19 +131,19 @@ class _SphereEquations:
         self.groups: Sequence[NDArray[np.intp]] = ()
 
     def residual(self, q: Array) -> Array:
-        x = self._closed.between(self._q, q)
+        x = self._closed.difference(self._q, q)
         beyond = (x * x).sum(-1) / self._radius - self._radius
         return np.concatenate([self._closed.residual(q), beyond[..., None]], -1)
 
     def jacobian(self, q: Array) -> Array:
-        x = self._closed.between(self._q, q) / self._radius
+        x = self._closed.difference(self._q, q) / self._radius
         return np.concatenate([self._closed.jacobian(q), 2 * x[..., None, :]], -2)
 
-    def moved(self, q: Array, x: Array) -> Array:
-        return self._closed.moved(q, x)
+    def retract(self, q: Array, x: Array) -> Array:
+        return self._closed.retract(q, x)
 
-    def between(self, q0: Array, q1: Array) -> Array:
-        return self._closed.between(q0, q1)
+    def difference(self, q0: Array, q1: Array) -> Array:
+        return self._closed.difference(q0, q1)
 
 
 def _around(tracer: PathTracer, q: Array, N: Array) -> Array:
@@ -151,10 +152,10 @@ def _around(tracer: PathTracer, q: Array, N: Array) -> Array:
     sphere = _SphereEquations(tracer, q, radius)
     kicks = random.normal(size=(_SAMPLES, N.shape[1]))
     kicks *= radius / np.linalg.norm(kicks, axis=1)[:, None]
-    starts = sphere.moved(np.broadcast_to(q, (_SAMPLES, len(q))), kicks @ N.T)
+    starts = sphere.retract(np.broadcast_to(q, (_SAMPLES, len(q))), kicks @ N.T)
     everything = np.arange(tracer.closed.rows + 1), np.flatnonzero(tracer.free)
     ends, worst = levenberg_marquardt(sphere, starts, [everything], tolerance=1e-10)
     ends = ends[worst[:, 0] < 1e-10]
     ends = ends[distinct_configurations(sphere, ends)[0]]
-    x = sphere.between(q, ends)
+    x = sphere.difference(q, ends)
     return np.asarray(x / np.linalg.norm(x, axis=1)[:, None])

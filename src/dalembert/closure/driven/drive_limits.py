@@ -17,6 +17,7 @@ from ...connections.joints import Joint
 from ...errors import AssemblyError, listed
 from ...model import Model
 from ...numerics.rank import numerical_rank, singular_values
+from ...numerics.roots import bisect
 from ..assembly import close_loops
 from ..loop_solver import LoopSolver
 from ..named_velocities import named_velocities
@@ -93,19 +94,19 @@ def _single(model: Model) -> list[Drive]:
 
 def _farthest(model: Model, t: float, q: Array, place: int, asked: float, held: dict[str, Any]) -> tuple[float, Array]:
     """Return the value nearest to the asked one that loops permit, by halving, and q (nq,) there."""
-    low, high = float(q[place]), asked
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        trial = q.copy()
-        trial[place] = middle
+    farthest = q
+
+    def closes(value: Array) -> bool:
+        nonlocal farthest
+        trial = farthest.copy()
+        trial[place] = value
         try:
-            q = close_loops(LoopSolver(model, 1e-12, 100, t=t), trial, held, {}, [], insist=False).q
-            low = middle
+            farthest = close_loops(LoopSolver(model, 1e-12, 100, t=t), trial, held, {}, [], insist=False).q
         except AssemblyError:
-            high = middle
-    return low, q
+            return False
+        return True
+
+    return float(bisect(closes, float(q[place]), asked)[0]), farthest
 
 
 def _stretched(model: Model, q: Array, given: BoolArray, t: float) -> list[str]:

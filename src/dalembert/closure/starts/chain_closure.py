@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...connections.constraints.chains import KinematicChain
+from ...numerics.least_squares import levenberg_marquardt
 from ..relative_pose import relative
 
 if TYPE_CHECKING:
@@ -46,6 +47,27 @@ class _ExtendedEquations:
     def __init__(self, closure: LoopSolver, chains: list[Any], free: BoolArray, rest: BoolArray) -> None:
         self.closure, self.chains, self.free, self.rest = closure, chains, free, rest
         self.columns = (closure.scales.columns * closure.metric)[free]
+        self.nv = len(self.columns) + sum(len(chain.element.starts[0]) for chain in chains)
+
+    def residual(self, Q: Array) -> Array:
+        """Return r (B, rows) of (1) at Q = [q, gamma of all chains] (B, nq + n)."""
+        return np.array([self.at(*self._split(one))[0] for one in Q])
+
+    def jacobian(self, Q: Array) -> Array:
+        """Return its derivatives (B, rows, nv) by scaled steps."""
+        return np.array([self.at(*self._split(one))[1] for one in Q])
+
+    def retract(self, Q: Array, x: Array) -> Array:
+        """Return where scaled steps x (B, nv) lead."""
+        model, count = self.closure.model, len(self.columns)
+        step = np.zeros((len(Q), model.nv))
+        step[:, self.free] = self.columns * x[:, :count]
+        return np.hstack([model.integrate(Q[:, : model.nq], step), Q[:, model.nq :] + x[:, count:]])
+
+    def _split(self, Q: Array) -> tuple[Array, list[Array]]:
+        nq = self.closure.model.nq
+        ends = nq + np.cumsum([len(chain.element.starts[0]) for chain in self.chains])[:-1]
+        return Q[:nq], np.split(Q[nq:], ends - nq)
 
     def at(self, q: Array, inner: list[Array]) -> tuple[Array, Array]:
         """Return residual and Jacobian by [x of (1) in `closure`; inner coordinates of all chains]."""
@@ -68,30 +90,7 @@ class _ExtendedEquations:
 
     def solved(self, q: Array, inner: list[Array]) -> Array:
         """Return where steps from a guess lead, (nq,)."""
-        r, J = self.at(q, inner)
-        mu = 1e-3
-        for _ in range(MAX_ITERATIONS):
-            A = J.T @ J
-            size = float(np.trace(A)) / len(A)
-            step: Array = np.asarray(-np.linalg.solve(A + mu * size * np.eye(len(A)), J.T @ r), dtype=np.float64)
-            step /= max(1.0, float(np.abs(step).max(initial=0.0)))
-            trial_q, trial = self._moved(q, inner, step)
-            r_trial, J_trial = self.at(trial_q, trial)
-            if r_trial @ r_trial < r @ r:
-                gained = float(r @ r - r_trial @ r_trial)
-                q, inner, r, J, mu = trial_q, trial, r_trial, J_trial, max(0.2 * mu, 1e-10)
-                if r @ r < 1e-16 or gained < 1e-9 * float(r @ r):
-                    break
-            elif mu > 1e8:
-                break
-            else:
-                mu *= 5.0
-        return q
-
-    def _moved(self, q: Array, inner: list[Array], step: Array) -> tuple[Array, list[Array]]:
-        model = self.closure.model
-        move = np.zeros(model.nv)
-        move[self.free] = self.columns * step[: len(self.columns)]
-        ends = np.cumsum([len(gamma) for gamma in inner])[:-1]
-        parts = np.split(step[len(self.columns) :], ends)
-        return model.integrate(q, move), [gamma + part for gamma, part in zip(inner, parts, strict=True)]
+        Q = np.concatenate([q, *inner])[None]
+        everything = np.arange(self.residual(Q).shape[1]), np.arange(self.nv)
+        Q, _ = levenberg_marquardt(self, Q, [everything], tolerance=1e-8, iterations=MAX_ITERATIONS)
+        return np.asarray(Q[0, : len(q)])

@@ -14,6 +14,7 @@ from ..._core import distances
 from ...bodies.convex_hulls import Convex, convex_parts
 from ...checks import checked, finite_number
 from ...errors import ModelError
+from ...numerics.roots import bisect
 from ...result import Result
 from .kinematic_result import KinematicResult
 
@@ -106,17 +107,13 @@ class Clearance(KinematicResult):
 
     def _begin(self, low: float, found: Closest, k: int) -> Closest:
         """Return where two bodies begin to interfere, between a time at which they do not and one at which they do."""
-        high = found.t
-        for _ in range(_STEPS):
-            middle = 0.5 * (low + high)
-            if not low < middle < high:
-                break
-            now = self._at(middle, k)
-            if now.distance < self.at_least or now.distance == 0.0:
-                high, found = middle, now
-            else:
-                low = middle
-        return found
+
+        def apart(t: Array) -> bool:
+            distance = self._at(float(t), k).distance
+            return distance > 0.0 and distance >= self.at_least
+
+        high = float(bisect(apart, low, found.t)[1])
+        return found if high == found.t else self._at(high, k)
 
     def _at(self, t: float, k: int) -> Closest:
         q = np.asarray(self.result.at(t).q)[None]

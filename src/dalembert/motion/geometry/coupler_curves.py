@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from ...bodies.markers import Marker
 from ...connections.joints.joint import frame_with_z
 from ...errors import ModelError
+from ...model.interpolation import Quintic
 from ...result import Result
-from .interpolation import Quintic, differentiate, refine, sign_changes
+from .interpolation import differentiate, refine, sign_changes
 from .kinematic_result import KinematicResult
 from .relative_motion import RelativeFrameMotion, find_frame
 from .self_crossings import crossings, zone_width

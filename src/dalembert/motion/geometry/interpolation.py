@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DalembertError
+from ...model.interpolation import coefficients, hermite
+from ...numerics.roots import bisect
 from ...result import Result
 
-__all__ = ["Extremes", "Quintic", "differentiate", "extremes", "refine", "roots", "sign_changes"]
+__all__ = ["Extremes", "differentiate", "extremes", "refine", "roots", "sign_changes"]
 
 Array = NDArray[np.float64]
 
@@ -99,38 +101,6 @@ def _stretches(t: Array) -> list[NDArray[np.intp]]:
     return np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1)
 
 
-class Quintic:
-    """Curves of fifth degree between rows, through value, rate and second rate (n, k) at times (n,) s."""
-
-    def __init__(self, t: Array, f: Array, df: Array, ddf: Array) -> None:
-        self.t = t
-        self._starts = np.flatnonzero(np.diff(t) > 0)
-        h = np.diff(t)[self._starts][:, None]
-        (f0, f1), (d0, d1), (e0, e1) = ((x[self._starts], x[self._starts + 1]) for x in (f, df, ddf))
-        d0, d1, e0, e1 = d0 * h, d1 * h, e0 * h**2, e1 * h**2
-        c0, c1, c2 = f0, d0, e0 / 2
-        a, b, c = f1 - c0 - c1 - c2, d1 - c1 - 2 * c2, e1 - 2 * c2
-        self._c = np.stack([c0, c1, c2, 10 * a - 4 * b + c / 2, -15 * a + 7 * b - c, 6 * a - 3 * b + c / 2])
-        self._h = h
-
-    def __call__(self, times: Array, order: int = 0) -> Array:
-        """Return the curve or its derivative at times (m,) s within, (m, k)."""
-        times = np.asarray(times, dtype=float)
-        k = np.clip(np.searchsorted(self.t[self._starts], times, side="right") - 1, 0, None)
-        h = self._h[k]
-        s = (times - self.t[self._starts[k]])[:, None] / h
-        value = np.zeros((len(times), self._c.shape[2]))
-        for power in range(5, order - 1, -1):
-            value = value * s + factorial(power) / factorial(power - order) * self._c[power][k]
-        return np.asarray(value / h**order)
-
-    def between(self, parts: int) -> Array:
-        """Return the times of all rows and of others between them, each interval in equal parts."""
-        start, h = self.t[self._starts], self._h[:, 0]
-        inner = start[:, None] + h[:, None] * np.arange(parts) / parts
-        return np.append(inner.ravel(), self.t[-1])
-
-
 @dataclass(frozen=True)
 class Extremes:
     """Least and greatest value over a range, and when.
@@ -159,8 +129,7 @@ def extremes(t: Array, y: Array, dy: Array | None = None) -> Extremes:
         h = np.diff(t)
         with np.errstate(all="ignore"):
             # derivative of the cubic: d0 + 2 c s + 3 d s^2 with s from 0 to 1
-            d0, d1, rise = dy[:-1] * h, dy[1:] * h, np.diff(y)
-            c, d = 3 * rise - 2 * d0 - d1, d0 + d1 - 2 * rise
+            _, d0, c, d = coefficients(h, (y[:-1], dy[:-1]), (y[1:], dy[1:]))
             root = np.sqrt(c**2 - 3 * d * d0)
             for far in (-c + root, -c - root):
                 # the stable one of two forms of the same root
@@ -186,13 +155,9 @@ def extremes(t: Array, y: Array, dy: Array | None = None) -> Extremes:
 def roots(t: Array, y: Array, dy: Array) -> list[float]:
     """Return the times (s) at which y (n,) passes zero, on cubics between rows with slopes dy (n,)."""
     k = np.flatnonzero((y[:-1] * y[1:] < 0) & (np.diff(t) > 0))
-    h, low, high = np.diff(t)[k], np.zeros(len(k)), np.ones(len(k))
-    rise, d0, d1 = y[k + 1] - y[k], dy[k] * h, dy[k + 1] * h
-    c, d = 3 * rise - 2 * d0 - d1, d0 + d1 - 2 * rise
-    for _ in range(60):
-        s = (low + high) / 2
-        before = np.sign(y[k] + s * (d0 + s * (c + s * d))) == np.sign(y[k])
-        low, high = np.where(before, s, low), np.where(before, high, s)
+    h = np.diff(t)[k]
+    ends = (y[k], dy[k]), (y[k + 1], dy[k + 1])
+    low, _ = bisect(lambda s: np.sign(hermite(s, h, *ends)[0]) == np.sign(y[k]), np.zeros(len(k)), np.ones(len(k)))
     met = np.flatnonzero((y == 0) & (dy != 0))
     return sorted({*(t[k] + low * h).tolist(), *t[met].tolist()})
 
@@ -205,9 +170,6 @@ def sign_changes(function: Callable[[Array], Array], t: Array, y: Array) -> tupl
     some = np.flatnonzero(y)
     changes = np.sign(y[some[:-1]]) != np.sign(y[some[1:]])
     first, last = some[:-1][changes], some[1:][changes]
-    low, high, sign = t[first], t[last], np.sign(y[first])
-    for _ in range(60):
-        middle = (low + high) / 2
-        before = np.sign(function(middle)) == sign
-        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    sign = np.sign(y[first])
+    low, high = bisect(lambda times: np.sign(function(times)) == sign, t[first], t[last])
     return ((low + high) / 2).tolist(), (sign < 0).tolist()

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...connections.joints.joint import frame_with_z
-from .interpolation import Quintic
+from ...model.interpolation import Quintic
 
 __all__ = ["crossings", "zone_width"]
 

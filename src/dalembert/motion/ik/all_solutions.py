@@ -112,7 +112,7 @@ def _free(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> NDArra
     away = np.linalg.svd(J)[2][:, -1]
     found = np.zeros(len(q), dtype=bool)
     for sign in (DIFFERENCE_STEP, -DIFFERENCE_STEP):
-        down = solve_bounded(reach, reach.moved(q, sign * away), which, iterations=search.iterations)
+        down = solve_bounded(reach, reach.retract(q, sign * away), which, iterations=search.iterations)
         gone = np.linalg.norm(reach.away(down.q, q), axis=1) if len(q) else np.zeros(0)
         at = np.linalg.svd(reach.jacobian(down.q, which)[:, rows], compute_uv=False)
         n = len(reach.columns)

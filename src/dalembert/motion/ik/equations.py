@@ -155,7 +155,7 @@ class IkEquations:
 
     # -- moving
 
-    def moved(self, q: Array, x: Array) -> Array:
+    def retract(self, q: Array, x: Array) -> Array:
         """Return where steps x (b, n) from q (b, nq) lead; bounds are met exactly."""
         step = np.zeros((len(q), self.model.nv))
         step[:, self.columns] = self.metric * x

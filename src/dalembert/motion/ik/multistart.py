@@ -155,13 +155,13 @@ class MultistartSearch:
         # a window as wide as there is room for, around the start unless limits stand in the way
         low = np.maximum(least, np.minimum(-radius, most - 2 * radius))
         high = np.minimum(most, np.maximum(radius, least + 2 * radius))
-        return reach.moved(q, self.random.uniform(low, high))
+        return reach.retract(q, self.random.uniform(low, high))
 
     def perturbed(self, q: Array, size: float) -> Array:
         """Return random configurations (b, nq) within `size` (rad, or characteristic lengths) of q (b, nq)."""
         scale = self.reach.model.compiled.tables["column_scale"][self.reach.columns] / self.reach.metric
         shape = (len(q), len(self.reach.columns))
-        return self.reach.moved(q, self.random.uniform(-size, size, shape) * scale)
+        return self.reach.retract(q, self.random.uniform(-size, size, shape) * scale)
 
     @cached_property
     def turning(self) -> BoolArray:

@@ -71,7 +71,7 @@ def minimize_on_constraints(
         part = np.clip(part.min(1, initial=1.0), 0.0, 1.0)
         blocked = part < 1e-12  # a limit that was let go: more damping turns the step inward
         x = reach.shortened(x * part[:, None])
-        trial, r_trial, held = project_onto_rows(reach, reach.moved(here, x), target, firm)
+        trial, r_trial, held = project_onto_rows(reach, reach.retract(here, x), target, firm)
         f, f_trial = (
             0.5 * (rows[:, firm:] ** 2).sum(1) + 0.5 * posture * (pull**2).sum(1)
             for rows, pull in ((at, away), (r_trial, reach.away(trial, wish)))
@@ -177,7 +177,7 @@ def project_onto_rows(reach: IkEquations, q: Array, which: IndexArray, firm: int
                 break
             fixed |= beyond
         x = reach.shortened(np.clip(x, least, most))
-        q[live] = reach.moved(q[live], x)
+        q[live] = reach.retract(q[live], x)
         r[live] = reach.residual(q[live], which[live])
     return q, r, held
 

@@ -109,7 +109,7 @@ def _follow(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> tupl
     while way < 1.0:
         part = min(part, 1.0 - way)
         tangent, side = _tangent(search, q, which, r_0 * part)
-        ahead = reach.moved(q, tangent)
+        ahead = reach.retract(q, tangent)
         shift = -(1.0 - way - part) * r_0
         down = solve_bounded(reach, ahead, which, shift=shift, iterations=20, patience=6)
         steps += int(down.iterations[0])

@@ -24,11 +24,10 @@ from ...closure.branch_search import (
     block_solutions,
     blocks_of,
     distinct_configurations,
-    levenberg_marquardt,
-    solve_small_systems,
     spread_starts,
 )
 from ...closure.scaled_equations import CoordinateMeasure, ScaledEquations
+from ...numerics.least_squares import levenberg_marquardt, solve_small_systems
 from .assembly_signature import AssemblySignature
 from .grid_cells import enclosed_cells, neighbour_cells, strides
 from .islands import seed_islands
@@ -175,11 +174,11 @@ class WorkspaceSweep:
         for k, (q, owner, places) in enumerate(found):
             kept = places < slots
             q, owner, places = q[kept], owner[kept], places[kept]
-            away = self.closed.between(parents[owner], q)
+            away = self.closed.difference(parents[owner], q)
             moving = self.pairs[k][1]
             x[owner[:, None], places[:, None], moving] = away[:, moving]
             closed[owner, places, k] = True
-        flat = self.closed.moved(np.repeat(parents, slots, 0), x.reshape(-1, self.closed.nv))
+        flat = self.closed.retract(np.repeat(parents, slots, 0), x.reshape(-1, self.closed.nv))
         return CellSolutions(flat.reshape(len(parents), slots, -1), closed)
 
     def _single(self, k: int, q: Array) -> BoolArray:
@@ -203,7 +202,7 @@ class WorkspaceSweep:
         kicks = np.zeros((len(owner), self.closed.nv))
         for _, columns in self.pairs:
             kicks[:, columns] = spread_starts(len(columns), each, len(parents), self.random)
-        starts = self.closed.moved(parents[owner], kicks)
+        starts = self.closed.retract(parents[owner], kicks)
         q, worst = levenberg_marquardt(self.system, starts, self.pairs, tolerance=_TOLERANCE, iterations=20)
         found = []
         for k, block in enumerate(self.blocks):
@@ -224,8 +223,8 @@ class WorkspaceSweep:
         """Return the places of a block's ways that differ by the pose of some body."""
         x = np.zeros((len(q), self.closed.nv))
         columns = self.pairs[k][1]
-        x[:, columns] = self.closed.between(parents, q)[:, columns]
-        return self._unlike(self.closed.moved(parents, x), owner, self.pattern(k, q)[0])
+        x[:, columns] = self.closed.difference(parents, q)[:, columns]
+        return self._unlike(self.closed.retract(parents, x), owner, self.pattern(k, q)[0])
 
     def _unlike(self, q: Array, owner: NDArray[np.intp], order: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the places of configurations of each owner that differ by where some body is, the lowest of each."""
@@ -270,7 +269,7 @@ class WorkspaceSweep:
         same = np.ones(good.shape, dtype=bool)
         if not self.isolated:
             return same
-        far = (np.abs(self.closed.between(start, q)) > MAX_BRANCH_STEP) | steep[:, None]
+        far = (np.abs(self.closed.difference(start, q)) > MAX_BRANCH_STEP) | steep[:, None]
         for k, block in enumerate(self.blocks):
             suspects = np.flatnonzero(far[:, block.columns].any(1) & good[:, k])
             if len(suspects):
@@ -310,10 +309,10 @@ class WorkspaceSweep:
                     continue
                 origin = source[part]
                 there = self.put(start[origin], poses[part])
-                x = self.closed.between(start[origin], there)[:, self.held]
+                x = self.closed.difference(start[origin], there)[:, self.held]
                 step = np.einsum("bij,bj->bi", G[origin], x)
                 step *= np.minimum(1.0, 0.5 / np.maximum(np.abs(step).max(1), 1e-12))[:, None]
-                q[part, slot], good = self.close(self.closed.moved(there, step), iterations=5)
+                q[part, slot], good = self.close(self.closed.retract(there, step), iterations=5)
                 closed[part, slot] = good & self._unchanged(slot, there, q[part, slot], good, steep[origin])
         return CellSolutions(q, closed)
 
@@ -326,9 +325,9 @@ class WorkspaceSweep:
         base, x = q[chosen], np.zeros((len(chosen), self.closed.nv))
         for block, donor in zip(self.blocks, donors, strict=True):
             there = np.flatnonzero((donor >= 0) & (donor != chosen))
-            away = self.closed.between(base[there], q[donor[there]])
+            away = self.closed.difference(base[there], q[donor[there]])
             x[np.ix_(there, block.columns)] = away[:, block.columns]
-        return self.closed.moved(base, x)
+        return self.closed.retract(base, x)
 
     def _filled(self, ways: CellSolutions, poses: Array, shape: tuple[int, ...]) -> CellSolutions:
         """Try cells that failed once more, from neighbours that did not, as long as that helps."""
@@ -373,10 +372,10 @@ class WorkspaceSweep:
     def _take(self, ways: CellSolutions, slot: int, cells: NDArray[np.intp], q: Array, good: BoolArray) -> None:
         """Put the blocks of q (k, nq) that are good into ways at cells (k,)."""
         before = ways.q[cells, slot]
-        away, x = self.closed.between(before, q), np.zeros((len(q), self.closed.nv))
+        away, x = self.closed.difference(before, q), np.zeros((len(q), self.closed.nv))
         for k, (_, moving) in enumerate(self.pairs):
             x[:, moving] = np.where(good[:, k, None], away[:, moving], x[:, moving])
-        ways.q[cells, slot] = self.closed.moved(before, x)
+        ways.q[cells, slot] = self.closed.retract(before, x)
         ways.closed[cells, slot] |= good
 
     # ---- some states
@@ -432,6 +431,6 @@ def _square(
         return nothing, nothing
     kick = np.zeros(closed.nv)
     kick[block.columns] = random.uniform(-1, 1, len(block.columns))
-    J = closed.jacobian(closed.moved(q, kick))[np.ix_(block.rows, block.columns)]
+    J = closed.jacobian(closed.retract(q, kick))[np.ix_(block.rows, block.columns)]
     order = qr(J.T, mode="r", pivoting=True)[1][: len(block.columns)]
     return block.rows[np.sort(order)], block.columns

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...closure.branch_search import levenberg_marquardt
+from ...numerics.least_squares import levenberg_marquardt
 
 if TYPE_CHECKING:
     from .grid_sweep import CellSolutions, WorkspaceSweep
@@ -42,7 +42,7 @@ def seed_islands(reach: WorkspaceSweep, ways: CellSolutions, poses: Array) -> bo
     kicks = np.zeros((count, closed.nv))
     owned = np.setdiff1d(moving, columns)
     kicks[:, owned] = reach.random.uniform(-np.pi, np.pi, (count, len(owned)))
-    starts = closed.moved(reach.put(reach.q0, poses[cells]), kicks)
+    starts = closed.retract(reach.put(reach.q0, poses[cells]), kicks)
     rows = np.unique(np.concatenate([r for r, _ in reach.pairs]))
     found, worst = levenberg_marquardt(reach.system, starts, [(rows, moving)], tolerance=1e-8, iterations=40)
     found = found[(worst[:, 0] <= 1e-8) & reach.closed.genuine(found)]
@@ -58,7 +58,7 @@ def seed_islands(reach: WorkspaceSweep, ways: CellSolutions, poses: Array) -> bo
 def _columns_of(reach: WorkspaceSweep, poses: Array, axes: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the speeds that move a platform along the grid."""
     ends = poses[[0, -1]].copy()
-    step = reach.closed.between(reach.put(reach.q0, ends[:1]), reach.put(reach.q0, ends[1:]))[0]
+    step = reach.closed.difference(reach.put(reach.q0, ends[:1]), reach.put(reach.q0, ends[1:]))[0]
     found: NDArray[np.intp] = np.flatnonzero(np.abs(step) > 1e-12)
     return found[reach.held[found]]
 
@@ -92,7 +92,7 @@ def freely_turning_cells(reach: WorkspaceSweep, ways: CellSolutions, shape: tupl
             )
             both = (ways.closed[one, slot] & ways.closed[two, slot]).any(1)
             one, two = one[both], two[both]
-            away = np.abs(reach.closed.between(ways.q[one, slot], ways.q[two, slot]))
+            away = np.abs(reach.closed.difference(ways.q[one, slot], ways.q[two, slot]))
             for k, (_, columns) in enumerate(reach.pairs):
                 far = away[:, columns].max(1, initial=0.0) > MAX_CELL_STEP
                 suspect[one[far], k] = suspect[two[far], k] = True
@@ -114,8 +114,8 @@ def _turns_freely(reach: WorkspaceSweep, k: int, q: Array) -> BoolArray:
     for sign in (1.0, -1.0):
         x = np.zeros((len(some), reach.closed.nv))
         x[:, columns] = sign * FREE_TURN_STEP * Vt[some, -1]
-        moved, good = reach.close(reach.closed.moved(q[some], x))
-        away = np.abs(reach.closed.between(q[some], moved)[:, columns]).max(1)
+        moved, good = reach.close(reach.closed.retract(q[some], x))
+        away = np.abs(reach.closed.difference(q[some], moved)[:, columns]).max(1)
         again = np.linalg.svd(reach.closed.jacobian(moved)[:, rows[:, None], columns], compute_uv=False)[:, -1]
         free[some] |= good[:, k] & (away > 0.3 * FREE_TURN_STEP) & (again < SINGULAR_TOL)
     return free

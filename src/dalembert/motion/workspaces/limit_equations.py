@@ -32,11 +32,11 @@ class LimitedEquations:
             rows.append((passed * measure.row(q) * self._closed.scales / measure.scale)[:, None])
         return np.concatenate([self._closed.jacobian(q), *rows], -2)
 
-    def moved(self, q: Array, x: Array) -> Array:
-        return self._closed.moved(q, x)
+    def retract(self, q: Array, x: Array) -> Array:
+        return self._closed.retract(q, x)
 
-    def between(self, q0: Array, q1: Array) -> Array:
-        return self._closed.between(q0, q1)
+    def difference(self, q0: Array, q1: Array) -> Array:
+        return self._closed.difference(q0, q1)
 
 
 def limit_violation(measure: CoordinateMeasure, q: Array) -> Array:

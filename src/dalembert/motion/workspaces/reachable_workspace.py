@@ -23,12 +23,15 @@ from ...closure.scaled_equations import CoordinateMeasure
 from ...errors import ModelError
 from ...model import Model
 from ...numerics.contours import outline
+from ...numerics.roots import bisect
 from .grid_sweep import CellSolutions, WorkspaceSweep
 from .islands import freely_turning_cells
 
 __all__ = ["Workspace"]
 
 Array = NDArray[np.float64]
+
+BOUNDARY_BISECTIONS = 12  # of the distance of two grid points, which leaves 1/4096 of it
 
 
 class Workspace:
@@ -124,8 +127,8 @@ class Workspace:
         if len(set(chosen)) > 1:
             x = np.zeros((len(q), self._reach.closed.nv))
             for block, slot in zip(self._reach.blocks, chosen, strict=True):
-                x[:, block.columns] = self._reach.closed.between(base, q[:, slot])[:, block.columns]
-            base = self._reach.closed.moved(base, x)
+                x[:, block.columns] = self._reach.closed.difference(base, q[:, slot])[:, block.columns]
+            base = self._reach.closed.retract(base, x)
         return base, there
 
     # ---- how well
@@ -213,12 +216,10 @@ class Workspace:
     def _between(self, inside: NDArray[np.intp], outside: NDArray[np.intp]) -> Array:
         """Return which part (k,) of the way from cells inside to cells outside can be reached."""
         reach, slots = self._reach, self._ways.q.shape[1]
-        q, poses = self._ways.q[inside], self._poses
-        q = q.copy()
-        low, high = np.zeros(len(inside)), np.ones(len(inside))
+        q, poses = self._ways.q[inside].copy(), self._poses
         alive = self._ways.closed[inside]
-        for _ in range(12):
-            middle = 0.5 * (low + high)
+
+        def closes(middle: Array) -> NDArray[np.bool_]:
             good = np.zeros(alive.shape, dtype=bool)
             trial = np.empty_like(q)
             for slot in range(slots):
@@ -226,9 +227,11 @@ class Workspace:
                 trial[:, slot], good[:, slot] = reach.close(reach.put(q[:, slot], there))
                 good[:, slot] &= reach.within(trial[:, slot])
             good &= alive
-            number = np.all(np.any(good, axis=1), axis=1)
-            low, high = np.where(number, middle, low), np.where(number, high, middle)
+            number: NDArray[np.bool_] = np.all(np.any(good, axis=1), axis=1)
             q[number], alive[number] = trial[number], good[number]
+            return number
+
+        low, high = bisect(closes, np.zeros(len(inside)), np.ones(len(inside)), BOUNDARY_BISECTIONS)
         return 0.5 * (low + high)
 
     def plot(

@@ -17,6 +17,7 @@ from ...errors import SingularityError
 from ...model import Conditions, Model
 from ...model.cache import cached_per_model
 from ...model.law_inputs import law_inputs
+from ...numerics.roots import bisect
 from ...result import Result
 from ...rotation import from_rotation_vector, rotation_vectors
 from .snap_through import periods_of
@@ -163,13 +164,7 @@ def _load_jumps(result: Result, turning: RotationMeasure, k: int) -> bool:
         return np.asarray(turning.along(result.at(np.array([t])))[0])
 
     before = vector(a)
-    for _ in range(40):
-        middle = (a + b) / 2
-        if before @ vector(middle) > 0:
-            a = middle
-        else:
-            b = middle
-    near = result.at(np.array([a, b]))
+    near = result.at(np.array(bisect(lambda t: bool(before @ vector(float(t)) > 0), a, b, 40)))
     loads = [near.output(f"{turning.force.name}.{load}") for load in _LOADS]
     jumped = np.concatenate([np.diff(load, axis=0).ravel() for load in loads])
     size = max(float(np.abs(result.output(f"{turning.force.name}.{load}")).max()) for load in _LOADS)
