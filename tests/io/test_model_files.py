@@ -18,7 +18,7 @@ from dalembert.io.model_files.registry import same
 from dalembert.io.model_files.text import dumped, parsed
 from dalembert.io.model_files.writer import tree_of
 from dalembert.units import quantity
-from dalembert.view.scene.connection_figures import connection_figures
+from dalembert.view.scene.scene import connection_figures
 
 WHEEL = dalembert.library.Gear(0.002, 24)
 PINION = dalembert.library.Gear(0.002, 18)

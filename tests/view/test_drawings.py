@@ -18,7 +18,7 @@ from dalembert.errors import MissingPackageError, ModelError
 from dalembert.library import chain, humanoid, mechanisms, space_manipulator, windows
 from dalembert.view import animate, animate_configurations, draw, plot, plot_energy, style
 from dalembert.view.drawing.animation import between
-from dalembert.view.drawing.annotations import to_page
+from dalembert.view.drawing.axes import to_page
 from dalembert.view.drawing.labels import Label, place
 from dalembert.view.drawing.system_drawing import configurations
 from dalembert.view.scene import solids
@@ -241,7 +241,7 @@ def test_spatial_systems_fill_their_page_and_keep_their_proportions(system: da.S
     assert np.allclose(spans / spans.max(), ax._box_aspect / ax._box_aspect.max())
     model = system.compile()
     q = da.assemble(model).q if model.nc else model.initial_state().q
-    on_page = to_page(SimpleNamespace(ax=ax, view=None), model.poses(q).position)  # type: ignore[arg-type]
+    on_page = to_page(SimpleNamespace(ax=ax, view=SimpleNamespace(flat=False)), model.poses(q).position)
     width, height = ax.figure.get_size_inches() * 72
     assert (on_page > 0).all() and (on_page < [width, height]).all()
 

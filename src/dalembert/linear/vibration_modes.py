@@ -188,13 +188,13 @@ class Modes:
 
     def draw(self, k: int, size: float | None = None, **options: Any) -> Any:
         """Draw the two ends of mode k over the state; `options` as `System.draw`."""
-        from ..view.plots.modes import draw_mode
+        from ..view.plots.linear import draw_mode
 
         return draw_mode(self, self._number(k), size, **options)
 
     def animate(self, k: int, size: float | None = None, *, frames: int = 24, **options: Any) -> Any:
         """Animate one cycle of mode k; `options` as `Result.animate`."""
-        from ..view.plots.modes import animate_mode
+        from ..view.plots.linear import animate_mode
 
         return animate_mode(self, self._number(k), size, frames, **options)
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from numpy.typing import ArrayLike
 
 from ..checks import checked
 from ..model import Model, State
+from ..system.display_options import (
+    AnimationKeywords,
+    AnimationOptions,
+    DrawOptions,
+    PictureKeywords,
+    SceneKeywords,
+    SceneOptions,
+    keywords_of,
+)
 
 if TYPE_CHECKING:
     from .result import Result
@@ -18,14 +27,14 @@ __all__ = ["ResultDisplay"]
 
 
 class ResultDisplay:
-    """Plots and pictures of a motion; all are made in `view`."""
+    """Plots and pictures of a motion, made in `view`."""
 
     def require_model(self) -> Model:
         """Return the model, or raise a `ModelError`."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        """Show a sketch and the ranges of coordinates in a notebook."""
+        """Return a drawing and the ranges of coordinates for notebooks."""
         from ..view.notebook import result_html
 
         return result_html(self)
@@ -44,16 +53,16 @@ class ResultDisplay:
         Parameters
         ----------
         names : str, function of a State, or several of them in a tuple
-            Outputs such as ``"rocker.angle"``; all coordinates if left out. One panel for each unit; where some stand
-            together in a tuple, as in ``plot(("A.position", "B.position"), "A.effort")``, one for each tuple and name,
-            in which a second unit is read off at the right.
+            Outputs such as ``"rocker.angle"``; all coordinates if left out. There is one panel for each unit. With
+            tuples, as in ``plot(("A.position", "B.position"), "A.effort")``, there is one for each tuple and name; a
+            second unit has its axis on the right.
         against : str or function of a State
-            Output to the right in place of the time, a number or a component such as ``"tip.position.x"``:
+            Output on the horizontal axis instead of time, a scalar or a component such as ``"tip.position.x"``:
             ``plot("A.effort", against="A.position")``.
         degrees : bool
-            Angles, and their rates, in degrees.
+            Show angles and their rates in degrees.
         ax : matplotlib axes
-            Where to draw; a new figure if left out, which outputs of several panels need.
+            Axes to draw on, for one panel; those of a new figure if left out.
         path : str or path
             File to write: .png, .pdf, .svg, ...
         """
@@ -62,84 +71,48 @@ class ResultDisplay:
         return plot(cast("Result", self), *names, against=against, degrees=degrees, ax=ax, path=path)
 
     def plot_energy(self, *, ax: Any = None, path: Any = None) -> list[Any]:
-        """Plot energies, work and losses and, below them, their balance (see `view.plot_energy`)."""
+        """Plot energies, work and losses, and below them the energy balance (see `view.plot_energy`)."""
         from ..view.plots.time_series import plot_energy
 
         return plot_energy(cast("Result", self), ax=ax, path=path)
 
-    @checked("velocities", "accelerations", "trace", "ghosts", "forces", "view", "labels", "markers", "inertia")
+    @checked("velocities", "accelerations", "ghosts")
+    @keywords_of(DrawOptions)
     def draw(
         self,
         t: float | None = None,
         *,
         velocities: Iterable[Any] = (),
         accelerations: Iterable[Any] = (),
-        trace: Iterable[Any] = (),
         ghosts: bool = False,
-        forces: Mapping[Any, ArrayLike] | None = None,
-        view: str = "auto",
-        ax: Any = None,
-        labels: bool | None = None,
-        markers: bool | Iterable[Any] = (),
-        inertia: bool = False,
-        exaggerate: float = 1.0,
-        path: Any = None,
+        **options: Unpack[PictureKeywords],
     ) -> Any:
-        """Draw the system at a time, the last if left out, and return the axes (see `view.draw`).
+        """Draw the system at a time and return the axes (see `view.draw`).
 
         Parameters
         ----------
         t : float, s
+            The last time if left out.
         velocities, accelerations : points
-            That get an arrow: bodies, markers, or names such as ``"coupler.at(0.2, 0, 0)"``.
-        trace : points
-            That leave their paths over the motion up to that time.
+            Points with an arrow: bodies, markers, or names such as ``"coupler.at(0.2, 0, 0)"``.
         ghosts : bool
             Draw a few of the earlier positions faintly.
-        forces, view, ax, labels, markers, inertia, exaggerate, path
-            As of `view.draw`.
+        {options}
         """
         from ..view.drawing.system_drawing import draw_motion
 
-        return draw_motion(
-            self, t, velocities, accelerations, trace=trace, ghosts=ghosts, forces=forces, view=view, ax=ax,
-            labels=labels, markers=markers, inertia=inertia, exaggerate=exaggerate, path=path,
-        )  # fmt: skip
+        return draw_motion(self, t, velocities, accelerations, ghosts=ghosts, **options)
 
-    @checked("view", "trace", "inertia")
-    def animate(
-        self,
-        path: Any = None,
-        *,
-        view: str = "auto",
-        fps: float = 30.0,
-        speed: float = 1.0,
-        trace: Iterable[Any] = (),
-        size: tuple[float, float] | None = None,
-        inertia: bool = False,
-        exaggerate: float = 1.0,
-    ) -> Any:
-        """Show the motion: as a ``.gif``, ``.mp4`` or ``.html`` file, or without a path where a notebook stands.
+    @keywords_of(AnimationOptions)
+    def animate(self, path: Any = None, **options: Unpack[AnimationKeywords]) -> Any:
+        """Animate the motion: as a ``.gif``, ``.mp4`` or ``.html`` file, or without a path for a notebook.
 
         Parameters
         ----------
         path : str or Path
-            File to write, ``.gif``, ``.mp4`` (by ffmpeg) or ``.html``; if left out, a matplotlib animation is returned,
-            as notebooks show it.
-        view : str
-            As for `draw`.
-        fps : float, 1/s
-            Frames a second.
-        speed : float
-            Seconds of motion shown in a second.
-        trace : points
-            Points whose path is drawn while they move: markers, bodies, names such as ``"coupler.at(0.2, 0, 0)"``.
-        size : (2,) inches
-            Width and height; a hundred pixels an inch.
-        inertia : bool
-            As for `draw`.
-        exaggerate : float
-            Factor of all deformations of flexible bodies, as for `draw`.
+            File to write, ``.gif``, ``.mp4`` (by ffmpeg) or ``.html``; if left out, a matplotlib animation is
+            returned, which notebooks show.
+        {options}
 
         Returns
         -------
@@ -148,59 +121,24 @@ class ResultDisplay:
         Raises
         ------
         ModelError
-            If a view, a point, a rate or a file cannot be.
+            If a view, a point, a rate or a file is invalid.
         """
         from ..view.drawing.animation import animate
 
         self.require_model()
-        return animate(
-            self, path, view=view, fps=fps, speed=speed, trace=trace, size=size, inertia=inertia, exaggerate=exaggerate
-        )
+        return animate(self, path, **options)
 
-    def view(
-        self,
-        *,
-        plots: Sequence[str] = (),
-        arrows: Sequence[str] = (),
-        trace: Iterable[Any] = (),
-        beside: Mapping[str, Result] | None = None,
-        view: str = "auto",
-        fps: float = 30.0,
-        speed: float = 1.0,
-        inertia: bool = False,
-        exaggerate: float = 1.0,
-        colors: str = "",
-        open_browser: bool | None = None,
-        port: int = 0,
-    ) -> Any:
-        """Show the motion in a browser, or in a notebook where it stands: turn, play, plot, measure.
+    @keywords_of(SceneOptions)
+    def view(self, *, open_browser: bool | None = None, port: int = 0, **options: Unpack[SceneKeywords]) -> Any:
+        """Show the motion in a browser or a notebook cell, to rotate, play, plot and measure.
 
         Parameters
         ----------
-        plots : names
-            Outputs plotted under the scene, with the time that is shown.
-        arrows : names
-            Vectors shown where they act: ``"D.force"``, ``"D.moment"``, ``"coupler.velocity"``.
-        trace : points
-            Whose paths are drawn: markers, bodies, names such as ``"coupler.at(0.2, 0, 0)"``.
-        beside : dict of name to Result
-            Further motions of systems with the same bodies and joints, shown faintly.
-        view : str
-            As for `view.draw`.
-        fps : float, 1/s
-            Poses kept for each second that is shown.
-        speed : float
-            Seconds of motion shown in a second.
-        inertia : bool
-            Show bodies without a shape as boxes of their mass and inertia.
-        exaggerate : float
-            Factor of all deformations of flexible bodies.
-        colors : str
-            What flexible bodies are coloured by: ``"stress"`` (von Mises) or ``"displacement"``.
         open_browser : bool
-            False: only serve, at the `address` of what is returned. True: a browser even in a notebook.
+            False: only serve, at the `address` of the returned viewer. True: open a browser even in a notebook.
         port : int
-            Of the server, on this machine only; any that is free if left out.
+            Of the server, on this machine only; any free one if left out.
+        {options}
 
         Returns
         -------
@@ -210,35 +148,24 @@ class ResultDisplay:
         from ..view.web import SceneOptions, view_result
 
         self.require_model()
-        options = SceneOptions(view, fps, speed, trace, plots, arrows, beside or {}, inertia, exaggerate, colors)
-        return view_result(self, options, open_browser=open_browser, port=port)
+        return view_result(self, SceneOptions(**options), open_browser=open_browser, port=port)
 
-    @checked("plots", "arrows", "trace", "beside", "view", "inertia", "colors", "by")
-    def export(
-        self,
-        path: Any,
-        *,
-        plots: Sequence[str] = (),
-        arrows: Sequence[str] = (),
-        trace: Iterable[Any] = (),
-        beside: Mapping[str, Result] | None = None,
-        view: str = "auto",
-        fps: float = 30.0,
-        speed: float = 1.0,
-        inertia: bool = False,
-        exaggerate: float = 1.0,
-        colors: str = "",
-        by: str = "auto",
-    ) -> Path:
-        """Write the motion: ``.html``, a page that plays without a network, ``.glb`` for Blender and slides, or a film.
+    @checked("by")
+    @keywords_of(SceneOptions)
+    def export(self, path: Any, *, by: str = "auto", **options: Unpack[SceneKeywords]) -> Path:
+        """Write the motion: ``.html``, a page that plays offline, ``.glb`` for Blender and slides, or a video.
 
-        Parameters are those of `view`; a ``.glb`` has bodies, elements and their motion alone. What makes ``.png`` (the
-        last position), ``.gif`` and ``.mp4`` (by ffmpeg) is said by `by`: ``"drawing"``, as `draw` and `animate` do,
-        without plots, arrows, colours and further motions; ``"scene"``, the page as Chromium shows it, by Playwright;
-        ``"auto"``, the drawing unless something is asked for that only the scene has.
+        Parameters
+        ----------
+        path : str or Path
+            A ``.glb`` has bodies, elements and their motion only.
+        by : str
+            Renderer of ``.png`` (the last position), ``.gif`` and ``.mp4`` (by ffmpeg). ``"drawing"``: as `draw` and
+            `animate`, without plots, arrows, colours and further motions. ``"scene"``: the page in Chromium, by
+            Playwright. ``"auto"``: the drawing unless an option needs the scene.
+        {options}
         """
         from ..view.web import SceneOptions, export
 
         self.require_model()
-        options = SceneOptions(view, fps, speed, trace, plots, arrows, beside or {}, inertia, exaggerate, colors)
-        return export(self, path, options, by)
+        return export(self, path, SceneOptions(**options), by)

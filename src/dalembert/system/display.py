@@ -1,13 +1,14 @@
-"""What a system shows of itself: drawings, scenes, runs in real time."""
+"""Drawings, scenes and real-time runs of a system."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from numpy.typing import ArrayLike
 
 from ..checks import checked
+from .display_options import DrawKeywords, DrawOptions, SceneOptions, keywords_of
 
 if TYPE_CHECKING:
     from .system import System
@@ -16,32 +17,25 @@ __all__ = ["SystemDisplay"]
 
 
 class SystemDisplay:
-    """Pictures of a system; all are made in `view`."""
+    """Pictures of a system, made in `view`."""
 
     def _repr_html_(self) -> str:
-        """Show a sketch and a table in a notebook."""
+        """Return a drawing and a table for notebooks."""
         from ..view.notebook import system_html
 
         return system_html(self)
 
-    @checked("q", "view", "labels", "markers", "trace", "forces", "velocities", "accelerations", "inertia")
-    def draw(
-        self,
-        q: ArrayLike | None = None,
-        *,
-        view: str = "auto",
-        ax: Any = None,
-        labels: bool | None = None,
-        markers: bool | Iterable[Any] = (),
-        trace: Iterable[Any] = (),
-        forces: Mapping[Any, ArrayLike] | None = None,
-        velocities: Mapping[Any, ArrayLike] | None = None,
-        accelerations: Mapping[Any, ArrayLike] | None = None,
-        inertia: bool = False,
-        exaggerate: float = 1.0,
-        path: Any = None,
-    ) -> Any:
-        """Draw the system at q (nq,), or as it starts, and return the matplotlib axes; all options are of `view.draw`.
+    @checked("q")
+    @keywords_of(DrawOptions)
+    def draw(self, q: ArrayLike | None = None, **options: Unpack[DrawKeywords]) -> Any:
+        """Draw the system and return the matplotlib axes (see `view.draw`).
+
+        Parameters
+        ----------
+        q : (nq,) or (n, nq) rad or m
+            Configuration; the initial one, with drives, if left out. Of several, the last is drawn in full and a few
+            of the others faintly.
+        {options}
 
         Examples
         --------
@@ -54,10 +48,7 @@ class SystemDisplay:
         """
         from ..view.drawing.system_drawing import draw
 
-        return draw(
-            cast("System", self), q, view=view, ax=ax, labels=labels, markers=markers, trace=trace, forces=forces,
-            velocities=velocities, accelerations=accelerations, inertia=inertia, exaggerate=exaggerate, path=path,
-        )  # fmt: skip
+        return draw(cast("System", self), q, **options)
 
     def view(
         self,
@@ -70,29 +61,29 @@ class SystemDisplay:
         open_browser: bool | None = None,
         port: int = 0,
     ) -> Any:
-        """Show the system in a browser, or in a notebook where it stands, to be turned and pulled about.
+        """Show the system in a browser, or in a notebook cell, where bodies can be dragged.
 
-        Bodies follow the pointer as far as loops and limits let them; every coordinate has a slider. The page tells
-        degrees of freedom, energy and balance as it moves, and finds the equilibrium that is downhill.
+        Bodies follow the pointer as far as loops and limits allow; every coordinate has a slider. The page shows
+        degrees of freedom, energy and forces of balance, and finds the next equilibrium of lower energy.
 
         Parameters
         ----------
         q : (nq,) rad or m
-            Where it begins; as it starts if left out.
+            First configuration; the initial one if left out.
         parameters : dict of str to (low, high)
-            Numbers of the system that get sliders: ``{"crank.tip.x": (0.05, 0.15)}``; `parameters` lists them.
+            Parameters with sliders: ``{"crank.tip.x": (0.05, 0.15)}``; `parameters` lists their names.
         view, inertia, exaggerate, open_browser, port
-            As of `Result.view`.
+            As for `Result.view`.
 
         Returns
         -------
         Viewer, or in a notebook a widget
         """
-        from ..view.web import SceneOptions, view_system
+        from ..view.web import view_system
 
-        wanted = SceneOptions(view=view, inertia=inertia, exaggerate=exaggerate)
+        options = SceneOptions(view=view, inertia=inertia, exaggerate=exaggerate)
         return view_system(
-            cast("System", self), q, wanted=wanted, parameters=parameters, open_browser=open_browser, port=port
+            cast("System", self), q, options=options, parameters=parameters, open_browser=open_browser, port=port
         )
 
     def play(
@@ -106,19 +97,19 @@ class SystemDisplay:
         port: int = 0,
         **run: Any,
     ) -> Any:
-        """Run the system in real time while a browser shows it, to be pulled by a spring and steered by sliders.
+        """Simulate the system in real time in a browser, with bodies dragged by a spring and inputs on sliders.
 
         Parameters
         ----------
         inputs : dict of str to (low, high)
-            Numbers with their ranges: ``{"motor.u": (-12.0, 12.0)}``; any of `parameters`.
+            Parameters with their ranges: ``{"motor.u": (-12.0, 12.0)}``; any of `parameters`.
         keys : dict of str to (str, str)
-            Keys that hold an input at its lowest and its highest value while they are pressed, as in
-            ``{"motor.u": ("a", "d")}``. Left out, arrows do so for the first two inputs.
+            Keys that set an input to its lowest and its highest value while they are pressed, as in
+            ``{"motor.u": ("a", "d")}``. If left out, the arrow keys do so for the first two inputs.
         speed : float
-            Seconds of motion in a second; where the machine cannot keep pace the page says so.
+            Seconds of motion in a second; the page shows if the machine is too slow.
         view, open_browser, port
-            As of `Result.view`.
+            As for `Result.view`.
         run
             Further arguments of `Live`: ``state``, ``rtol``, ``method``, ...
 
@@ -127,8 +118,10 @@ class SystemDisplay:
         Viewer
             Its `close` ends the run.
         """
-        from ..view.web import SceneOptions, play_system
+        from ..view.web import play_system
 
-        wanted = SceneOptions(view=view, speed=speed)
+        options = SceneOptions(view=view, speed=speed)
         system = cast("System", self)
-        return play_system(system, inputs or {}, wanted=wanted, keys=keys, open_browser=open_browser, port=port, **run)
+        return play_system(
+            system, inputs or {}, options=options, keys=keys, open_browser=open_browser, port=port, **run
+        )

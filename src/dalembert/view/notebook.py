@@ -1,4 +1,4 @@
-"""What notebooks show of systems, results and answers: a sketch, and a table or the report."""
+"""HTML of systems, results and analyses for notebooks: a drawing, and a table or the report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MODES = 4  # that are drawn
 
 
 def system_html(system: Any) -> str:
-    """Return a sketch of a system beside a table of its parts."""
+    """Return a drawing of a system beside a table of its parts."""
     rows = [
         ("body", b.name, f"{b.mass:.4g} kg{', flexible' if b.flexible is not None else ''}")
         for b in system.bodies.values()
@@ -39,7 +39,7 @@ def system_html(system: Any) -> str:
 
 
 def result_html(result: Any) -> str:
-    """Return a sketch of the last position of a motion beside the ranges of its coordinates."""
+    """Return a drawing of the last position of a motion beside the ranges of its coordinates."""
     labels = result.labels
     rows = [
         (name, f"{np.min(column):.5g}", f"{np.max(column):.5g}", f"{column[-1]:.5g}", unit)
@@ -52,12 +52,12 @@ def result_html(result: Any) -> str:
 
 
 def report_html(answer: Any) -> str:
-    """Return a sketch of where something was found, a mobility or an equilibrium, beside its report."""
+    """Return a drawing of the configuration of a mobility analysis or an equilibrium beside its report."""
     return _page("", _sketch(answer.model, answer.q), _words(str(answer)))
 
 
 def assembly_html(assembly: Any) -> str:
-    """Return a sketch of a closed configuration beside its coordinates."""
+    """Return a drawing of a closed configuration beside its coordinates."""
     model, names = assembly.model, assembly.model.compiled.names
     rows = [
         (name, f"{value:.6g}", unit, f"{np.degrees(value):.4g}°" if unit == "rad" else "")
@@ -67,7 +67,7 @@ def assembly_html(assembly: Any) -> str:
 
 
 def modes_html(modes: Any) -> str:
-    """Return the report of modes, and sketches of the lowest."""
+    """Return the report of modes, and drawings of the lowest."""
 
     def sketch(k: int) -> str:
         return _svg(lambda path: modes.draw(k, path=path), width="18em")
@@ -97,12 +97,12 @@ def _table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
 
 
 def _sketch(system: Any, q: Any = None) -> str:
-    """Return a drawing as SVG; nothing where there is no matplotlib, or what is described cannot be assembled."""
+    """Return a drawing as SVG, or a message without matplotlib or if the system cannot be assembled."""
     return _svg(lambda path: draw(as_model(system), q, path=path))
 
 
 def _svg(drawn: Callable[[Path], Any], width: str = "32em") -> str:
-    """Return what a function draws into a file as SVG, or why there is none."""
+    """Return the SVG that a function draws into a file, or the error message."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             name = Path(folder) / "sketch.svg"

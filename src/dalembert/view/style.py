@@ -1,4 +1,4 @@
-"""How our pictures look, and how they reach a file."""
+"""Style of pictures, and how they are written to files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from ..files.safe_files import replacing
 
 __all__ = [
     *("FAINT", "INK", "PALETTE", "PAPER"),
-    *("axes_for", "figure", "legible", "plain_log", "save", "styled", "tint", "written"),
+    *("add_grid", "axes_for", "figure", "legend_beside", "legible", "panel", "plain_log", "save", "styled", "tint"),
+    "written",
 ]
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Colours that stay apart for colour-blind readers (Okabe and Ito), in the order of use."""
+"""Colours that colour-blind readers can distinguish (Okabe and Ito), in the order of use."""
 
 INK, FAINT, PAPER = "#222222", "#8C8C8C", "#FFFFFF"
-_LIGHT = 0.72  # of white: a line that is lighter is not seen on paper
+MAX_LUMINANCE = 0.72  # of white: lighter lines are invisible on paper
 
 _RULES = {
     "font.size": 9.0,
@@ -45,13 +46,13 @@ _RULES = {
     "grid.linewidth": 0.5,
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
-    "text.parse_math": False,  # names of users are no formulas, whatever signs they have
+    "text.parse_math": False,  # names given by users are no formulas
 }
-_blocks: list[list[Any]] = []  # figures drawn in blocks of our style that are under way
+_blocks: list[list[Any]] = []  # figures of the open `styled` blocks
 
 
 def matplotlib() -> Any:
-    """Return matplotlib, or say what to install.
+    """Return matplotlib.
 
     Raises
     ------
@@ -65,10 +66,10 @@ def matplotlib() -> Any:
 
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
-    """Draw in our style inside this block; the user's values of the settings it changes are back after it.
+    """Draw in the style of the package inside this block; restore the user's settings after it.
 
-    All other settings stay as they are: a backend that is loaded inside the block keeps those it makes. The backend of
-    a notebook makes pyplot interactive, and without that no figure appears below a cell.
+    Other settings are left alone, also those that a backend makes when it is loaded inside the block: the backend of a
+    notebook makes pyplot interactive, without which no figure appears below a cell.
     """
     _load_notebook_backend()
     settings = matplotlib().rcParams
@@ -89,14 +90,14 @@ def styled() -> Iterator[None]:
 
 
 def _noted(picture: Any) -> Any:
-    """Return a figure, noted as one of the block under way."""
+    """Return a figure, stored as one of the open block."""
     if _blocks and picture not in _blocks[-1]:
         _blocks[-1].append(picture)
     return picture
 
 
 def _give_back_formulas(picture: Any) -> None:
-    """Let texts hold formulas again that have none now, such as a title that the user sets later."""
+    """Allow formulas again in texts without one, such as a title that the user sets later."""
     from matplotlib.text import Text
 
     if matplotlib().rcParams["text.parse_math"]:
@@ -114,7 +115,7 @@ def plain_log(axis: Any) -> None:
 
 
 def _load_notebook_backend() -> None:
-    """Load the backend of an IPython session now: it reads and changes settings that must be the user's."""
+    """Load the backend of an IPython session, which reads and changes the user's settings."""
     shell = sys.modules.get("IPython")
     if shell is not None and shell.get_ipython() is not None:
         with contextlib.suppress(ImportError):  # a backend that cannot be loaded is reported where a figure is shown
@@ -127,8 +128,8 @@ def figure(width: float, height: float, *, shown: bool = False) -> Any:
     Parameters
     ----------
     shown : bool
-        True for one that ``pyplot.show()`` or a notebook shows; False for one that only goes to a file and leaves the
-        user's pyplot state alone.
+        True for a figure of ``pyplot.show()`` or a notebook; False for one that is only written to a file and does not
+        change the state of pyplot.
     """
     matplotlib()
     if shown:
@@ -143,6 +144,28 @@ def figure(width: float, height: float, *, shown: bool = False) -> Any:
     return picture
 
 
+@contextlib.contextmanager
+def panel(ax: Any, path: Any, width: float, height: float, *, solid: bool = False) -> Iterator[Any]:
+    """Yield the user's axes, or those of a new figure (inches), in the style of the package; save them afterwards."""
+    matplotlib()
+    with styled():
+        axes = axes_for(ax, path, width, height, solid=solid)
+        yield axes
+        if path is not None:
+            save(axes.figure, path)
+
+
+def add_grid(axes: Any) -> None:
+    """Draw a grid behind the curves."""
+    axes.grid(True)
+    axes.set_axisbelow(True)
+
+
+def legend_beside(axes: Any) -> None:
+    """Add a legend on the right of the axes."""
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+
+
 def axes_for(ax: Any, path: Any, width: float, height: float, *, solid: bool = False) -> Any:
     """Return the user's axes, or those of a new figure of that size; with a z-axis if `solid`."""
     if ax is None:
@@ -151,7 +174,7 @@ def axes_for(ax: Any, path: Any, width: float, height: float, *, solid: bool = F
             left, below, right, above = 0.6, 0.45, 0.15, 0.2  # inches
             inner = (width - left - right) / width, (height - below - above) / height
             return picture.add_axes((left / width, below / height, *inner))
-        # 3-D axes are square: one that covers the page lets the system fill it
+        # 3-D axes are square: they cover the page, so that the system can fill it
         side = max(width, height)
         square = ((1 - side / width) / 2, (1 - side / height) / 2, side / width, side / height)
         return picture.add_axes(square, projection="3d", gid="page", facecolor="none")
@@ -169,21 +192,21 @@ def tint(color: str, share: float) -> tuple[float, float, float]:
 
 
 def legible(color: str) -> str:
-    """Return a colour ``"#rrggbb"``, darkened as far as lines on white paper need."""
+    """Return a colour ``"#rrggbb"``, darkened enough for lines on white paper."""
     channels = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
     light = sum(share * c for share, c in zip((0.2126, 0.7152, 0.0722), channels, strict=True))
-    if light <= _LIGHT:
+    if light <= MAX_LUMINANCE:
         return color
-    return "#" + "".join(f"{round(255 * c * _LIGHT / light):02X}" for c in channels)
+    return "#" + "".join(f"{round(255 * c * MAX_LUMINANCE / light):02X}" for c in channels)
 
 
 def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Path], None]) -> Path:
-    """Write a file whole or not at all: `write` fills a temporary one beside it, which then takes its place.
+    """Write a file atomically: `write` fills a temporary file, which then replaces it.
 
     Raises
     ------
     ModelError
-        If the name has another ending than those allowed, or the folder is not there.
+        If the suffix is not allowed, or the folder does not exist.
     """
     try:
         target = Path(path)
@@ -192,9 +215,9 @@ def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Pa
     if target.suffix.lower() not in suffixes:
         raise ModelError(item, "path", str(path), f"use a name that ends in {' or '.join(suffixes)}")
     with replacing(target) as new:
-        fresh = new.with_name(new.name + target.suffix)  # writers look at the ending
+        fresh = new.with_name(new.name + target.suffix)  # writers read the suffix
         try:
-            if new.exists():  # with the permissions that it is to have meanwhile
+            if new.exists():  # it has the permissions of the target
                 new.rename(fresh)
             write(fresh)
             fresh.rename(new)

@@ -1,4 +1,4 @@
-"""Films as they leave Python: GIF, MP4, a page that plays by itself, an element of a notebook."""
+"""Files of animations: GIF, MP4, an offline page, an element of a notebook."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COMMON = 96  # colours kept exactly
 
 
 def images(film: Any) -> Iterator[Any]:
-    """Yield the frames as PIL images of one palette: small files, no flicker."""
+    """Yield the frames as PIL images with a common palette, for small files without flicker."""
     from PIL import Image
 
     film.prepare()
@@ -40,7 +40,7 @@ def images(film: Any) -> Iterator[Any]:
 
 
 def _palette(frames: list[NDArray[np.uint32]]) -> NDArray[np.uint8]:
-    """Return up to 255 colours (k, 3): those that fill most of the frames, and a spread of the rest."""
+    """Return up to 255 colours (k, 3): the most frequent ones, and a selection of the rest."""
     from PIL import Image
 
     joined = Image.fromarray(np.concatenate([frame[..., None].view(np.uint8)[..., :3] for frame in frames]))
@@ -51,7 +51,7 @@ def _palette(frames: list[NDArray[np.uint32]]) -> NDArray[np.uint8]:
 
 
 def _nearest(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the number of the nearest colour (64 * 64 * 64,) to red, green and blue in steps of four."""
+    """Return the index (64 * 64 * 64,) of the nearest colour, for red, green and blue in steps of four."""
     from scipy.spatial import cKDTree
 
     middle = 4.0 * np.arange(64) + 2.0
@@ -73,7 +73,7 @@ def write_gif(name: Path, film: Any, fps: float) -> None:
 
 
 def page_of_film(film: Any, fps: float) -> str:
-    """Return a page with all frames of a film in it."""
+    """Return a page with all frames of an animation."""
     pictures = []
     for image in images(film):
         buffer = io.BytesIO()
@@ -97,12 +97,12 @@ def page_of_film(film: Any, fps: float) -> str:
 
 
 def write_html(name: Path, film: Any, fps: float) -> None:
-    """Write a film as a page."""
+    """Write an animation as a page."""
     name.write_text(page_of_film(film, fps), encoding="utf-8")
 
 
 def framed(film: Any, fps: float) -> str:
-    """Return a film as an element of a notebook, which keeps it when it is saved."""
+    """Return an animation as an element of a notebook, which is saved with it."""
     width, height = film.figure.get_size_inches() * film.figure.dpi
     page = html.escape(page_of_film(film, fps), quote=True)
     look = f'width="{width + 40:.0f}" height="{height + 110:.0f}" style="border: 0; max-width: 100%"'
@@ -110,7 +110,7 @@ def framed(film: Any, fps: float) -> str:
 
 
 def write_mp4(name: Path, film: Any, fps: float) -> None:
-    """Write a film as MP4, by ffmpeg.
+    """Write an animation as MP4, by ffmpeg.
 
     Raises
     ------

@@ -1,4 +1,8 @@
-"""The page of an animation: frames inside, a few lines of script, nothing fetched."""
+"""HTML template of an animation: embedded frames and a small player, without external files.
+
+The frames share one palette, so that a page is about a third as large as that of matplotlib's ``to_jshtml``; it also
+has the name and unit of the parameter of the motion.
+"""
 
 __all__ = ["PAGE"]
 

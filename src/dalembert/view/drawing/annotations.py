@@ -1,4 +1,4 @@
-"""What is written and drawn on top of a system: names, marked points, paths, forces."""
+"""Annotations of a drawing: names, marked points, paths, arrows."""
 
 from __future__ import annotations
 
@@ -10,22 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from ...bodies.markers import Marker
 from ...checks import finite_array
 from ..scene import solids
-from ..scene.projection import Placement
+from ..scene.projection import Placement, View
 from ..scene.scene import BodyFigure
 from ..style import INK, PALETTE
-from .labels import Label, place, sampled
+from .axes import seen, to_page
+from .labels import Label, write_labels
 from .planar_picture import PlanarPicture
-from .spatial_picture import SpatialPicture, project
+from .spatial_picture import SpatialPicture
 
 __all__ = [
-    "ARROWS",
-    "add_arrows",
-    "add_names",
-    "add_points",
-    "add_scale",
-    "add_trace",
-    "drawn",
-    "to_page",
+    *("add_arrow", "add_arrows", "add_names", "add_points", "add_trace", "add_vectors", "drawn", "set_line"),
     "trace_color",
 ]
 
@@ -33,90 +27,86 @@ Array = NDArray[np.float64]
 Picture = PlanarPicture | SpatialPicture
 
 ARROWS = {"forces": ("#B00020", "N"), "velocities": ("#00705A", "m/s"), "accelerations": ("#B85000", "m/s2")}
-_MAX_LENGTH = 0.22  # arrow, of the picture's reach
+_MAX_ARROW = 0.22  # length of the longest arrow, of the size of the system
 
 
 def trace_color(number: int) -> str:
-    """Return the colour of a path: the palette from its far end, away from the first bodies' colours."""
+    """Return the colour of a path: the palette from its end, unlike the colours of the first bodies."""
     return PALETTE[-1 - (number + 1) % len(PALETTE)]
 
 
-def add_trace(picture: Picture, line: Array, number: int = 0) -> Any:
-    """Draw the path (n, 3) of a point and return the line."""
+def add_trace(picture: Any, line: Array, number: int = 0) -> Any:
+    """Draw the path (n, 3) m of a point and return the line."""
     return picture.ax.plot(
-        *_seen(picture, line), color=trace_color(number), linewidth=1.2, zorder=2.5, gid="trace", solid_capstyle="round"
-    )[0]
+        *seen(picture.view, line), color=trace_color(number), linewidth=1.2, zorder=2.5, gid="trace",
+        solid_capstyle="round",
+    )[0]  # fmt: skip
+
+
+def set_line(line: Any, view: View, points: Array) -> None:
+    """Move a line of a picture to points (n, 3) m."""
+    (line.set_data if view.flat else line.set_data_3d)(*seen(view, points))
 
 
 def add_points(picture: Picture, placement: Placement, markers: list[Marker]) -> Any:
-    """Mark points by dots and return the line that carries them."""
-    where = _where(picture, placement, markers)
+    """Mark points by dots and return the line that has them."""
     return picture.ax.plot(
-        *_seen(picture, where),
-        linestyle="none",
-        marker="o",
-        markersize=3.2,
-        markerfacecolor=INK,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
-        zorder=6,
-        gid="points",
-    )[0]
+        *seen(picture.view, _positions(picture, placement, markers)), linestyle="none", marker="o", markersize=3.2,
+        markerfacecolor=INK, markeredgecolor="white", markeredgewidth=0.6, zorder=6, gid="points",
+    )[0]  # fmt: skip
 
 
-def add_arrows(
-    picture: Picture, placement: Placement, vectors: dict[Marker, ArrayLike], kind: str = "forces"
-) -> list[Array]:
-    """Draw arrows at points, the largest of a set length, and return them as lines (2, 3) m.
+def add_arrow(picture: Any, start: Array, end: Array, color: Any, *, width: float = 1.4, gid: str = "arrow") -> None:
+    """Draw an arrow from one point (3,) m to another."""
+    if not picture.view.flat:
+        picture.ax.quiver(
+            *start, *(end - start), color=color, linewidth=width, arrow_length_ratio=0.2, zorder=7, gid=gid
+        )
+        return
+    look = {"arrowstyle": "-|>,head_width=0.25,head_length=0.5", "color": color, "linewidth": width}
+    tail, tip = picture.view.project(np.array([start, end]))
+    arrow = {**look, "shrinkA": 0, "shrinkB": 0}
+    picture.ax.annotate("", tip, tail, arrowprops=arrow, zorder=7, gid=gid, annotation_clip=False)
 
-    `kind` is ``"forces"``, ``"velocities"`` or ``"accelerations"``: it says the colour, and for the latter two the
-    length of the longest arrow is written into the picture.
+
+def add_vectors(picture: Any, starts: Array, vectors: Array, reach: float, kind: str) -> list[Array]:
+    """Draw vectors (k, 3) at points (k, 3) m and return the arrows as lines (2, 3) m.
+
+    `kind` is ``"forces"``, ``"velocities"`` or ``"accelerations"``; it selects the colour. The longest arrow has a set
+    share of `reach` (m); its value is written into the picture, except for forces.
     """
-    color, _ = ARROWS[kind]
-    arrows = {m: finite_array(f, (3,), item="picture", field=kind) for m, f in vectors.items()}
-    most = max((float(np.linalg.norm(f)) for f in arrows.values()), default=0.0)
-    if most == 0:
+    largest = float(np.linalg.norm(vectors, axis=1).max(initial=0.0))
+    if largest == 0:
         return []
-    low, high = picture.scene.reach([placement])
-    scale = _MAX_LENGTH * (float((high - low).max()) or 1.0) / most
-    lines = []
-    for marker, vector in arrows.items():
-        start = _where(picture, placement, [marker])[0]
-        end = start + scale * vector
-        lines.append(np.array([start, end]))
-        if isinstance(picture, PlanarPicture):
-            style = {"arrowstyle": "-|>,head_width=0.25,head_length=0.5", "color": color, "linewidth": 1.4}
-            tail, tip = picture.view.project(np.array([start, end]))
-            arrow = {**style, "shrinkA": 0, "shrinkB": 0}
-            picture.ax.annotate("", tip, tail, arrowprops=arrow, zorder=7, gid=kind, annotation_clip=False)
-        else:
-            picture.ax.quiver(*start, *(end - start), color=color, linewidth=1.4, arrow_length_ratio=0.2, gid=kind)
+    color, unit = ARROWS[kind]
+    lines = [np.array([p, p + _MAX_ARROW * reach / largest * v]) for p, v in zip(starts, vectors, strict=True)]
+    for start, end in lines:
+        add_arrow(picture, start, end, color, gid=kind)
     if kind != "forces":
-        add_scale(picture.ax, kind, most)
+        ax = picture.ax
+        above = sum(text.get_gid() == "scale" for text in ax.texts)
+        getattr(ax, "text2D", ax.text)(
+            1.0, 1.01 + 0.05 * above, f"{kind}, longest {largest:.3g} {unit}", transform=ax.transAxes, ha="right",
+            va="bottom", fontsize=7.5, color=color, gid="scale",
+        )  # fmt: skip
     return lines
 
 
-def add_scale(ax: Any, kind: str, most: float) -> None:
-    """Write how long the longest arrow of a kind is, above what is written already."""
-    color, unit = ARROWS[kind]
-    above = sum(text.get_gid() == "scale" for text in ax.texts)
-    write = getattr(ax, "text2D", ax.text)
-    write(
-        1.0, 1.01 + 0.05 * above, f"{kind}, longest {most:.3g} {unit}", transform=ax.transAxes, ha="right",
-        va="bottom", fontsize=7.5, color=color, gid="scale",
-    )  # fmt: skip
+def add_arrows(picture: Picture, placement: Placement, vectors: dict[Marker, ArrayLike], kind: str) -> list[Array]:
+    """Draw arrows at markers; see `add_vectors`."""
+    found = [finite_array(f, (3,), item="picture", field=kind) for f in vectors.values()]
+    low, high = picture.scene.reach([placement])
+    starts = _positions(picture, placement, list(vectors))
+    return add_vectors(picture, starts, np.array(found).reshape(-1, 3), float((high - low).max()) or 1.0, kind)
 
 
 def add_names(picture: Picture, placement: Placement, markers: list[Marker], lines: list[Array]) -> None:
-    """Write the names of joints, marked points and bodies where they hide least, also of further lines (k, 3) m."""
-    from matplotlib.patheffects import withStroke
-    from matplotlib.transforms import offset_copy
-
-    ax = picture.ax
-    ax.figure.draw_without_rendering()  # settles the aspect, and with it what a point of the page is
+    """Write the names of joints, marked points and bodies; `lines` (k, 3) m are further obstacles."""
+    picture.ax.figure.draw_without_rendering()  # settles the aspect, which determines the size of a point of the page
+    joints = {joint.name for joint in picture.scene.joints}
     items = [
         *_joint_names(picture, placement),
-        *((_short(m), _where(picture, placement, [m]), INK, 5.0) for m in markers),
+        *((_short(m), _positions(picture, placement, [m]), INK, 5.0) for m in markers),
         *((b.name, _along_body(b, placement), b.ink, 4.0) for b in picture.scene.bodies),
         *(
             (
@@ -126,42 +116,16 @@ def add_names(picture: Picture, placement: Placement, markers: list[Marker], lin
                 14.0 if s.look == "both" else 9.0,
             )
             for s in picture.scene.lines
-            if s.name not in {joint.name for joint in picture.scene.joints} and s.look != "link"
+            if s.name not in joints and s.look != "link"
         ),
     ]
-    wanted = [Label(name, to_page(picture, where), color, clear) for name, where, color, clear in items]
-    obstacles = np.concatenate([sampled(line) for line in drawn(picture, placement, lines)])
-    box = ax.get_window_extent()
-    scale = 72 / ax.figure.dpi
-    frame = (np.array([box.x0, box.y0]) * scale, np.array([box.x1, box.y1]) * scale)
-    centers = place(wanted, obstacles, frame)
-    for (name, where, color, _), label, center in zip(items, wanted, centers, strict=True):
-        dx, dy = center - label.anchors[0]
-        shifted = offset_copy(ax.transData, ax.figure, dx, dy, units="points")
-        ax.text(
-            *_seen(picture, where[0]),
-            name,
-            transform=shifted,
-            ha="center",
-            va="center",
-            color=_darker(color),
-            fontsize=label.size,
-            zorder=8,
-            path_effects=[withStroke(linewidth=1.8, foreground=(1, 1, 1, 0.85))],
-            gid=f"name {name}",
-        )
-
-
-def to_page(picture: Picture, points: Array) -> Array:
-    """Return where points (k, 3) of the world are on the page, (k, 2) pt."""
-    ax = picture.ax
-    flat = picture.view.project(points) if isinstance(picture, PlanarPicture) else project(ax, points)
-    result: Array = np.asarray(ax.transData.transform(flat)) * 72 / ax.figure.dpi
-    return result
+    labels = [Label(name, to_page(picture, at), _darker(color), clear) for name, at, color, clear in items]
+    points = [seen(picture.view, at[0]) for _, at, _, _ in items]
+    write_labels(picture.ax, labels, points, drawn(picture, placement, lines))
 
 
 def _joint_names(picture: Picture, placement: Placement) -> list[tuple[str, Array, str, float]]:
-    """Return the names of joints with their places (1, 3), those at one place of the page together."""
+    """Return names of joints with their positions (1, 3) m; joints at one point of the page are named together."""
     groups: list[tuple[list[str], Array, Array]] = []
     for joint in picture.scene.joints:
         where = joint.mover.point(placement)[None]
@@ -177,7 +141,7 @@ def _joint_names(picture: Picture, placement: Placement) -> list[tuple[str, Arra
 
 
 def drawn(picture: Picture, placement: Placement, further: list[Array]) -> list[Array]:
-    """Return what names should not cover as lines (k, 2) pt of the page."""
+    """Return the lines (k, 2) pt of the page that names should not cover; `further` are lines (k, 3) m."""
     lines = list(further)
     for body in picture.scene.bodies:
         lines += [placement.points(body.number, np.array(pair)) for pair in (*body.bars, *body.ties)]
@@ -210,12 +174,12 @@ def drawn(picture: Picture, placement: Placement, further: list[Array]) -> list[
 
 
 def _along(start: Array, end: Array) -> Array:
-    """Return points (3, 3) between two of the world, the middle first."""
+    """Return points (3, 3) m between two of the world, the middle first."""
     return start + np.array([[0.5], [0.3], [0.7]]) * (end - start)
 
 
 def _along_body(body: BodyFigure, placement: Placement) -> Array:
-    """Return points (k, 3) of the world beside which a body's name may stand: its middle first."""
+    """Return points (k, 3) m beside which the name of a body may be placed, its middle first."""
     if body.bars and not body.solids:
         start, end = body.bars[0]
         return placement.points(body.number, start + np.array([0.5, 0.35, 0.65])[:, None] * (end - start))
@@ -230,15 +194,10 @@ def _along_body(body: BodyFigure, placement: Placement) -> Array:
     return placement.points(body.number, (points.min(axis=0, keepdims=True) + points.max(axis=0, keepdims=True)) / 2)
 
 
-def _where(picture: Picture, placement: Placement, markers: list[Marker]) -> Array:
+def _positions(picture: Picture, placement: Placement, markers: list[Marker]) -> Array:
+    """Return the positions (k, 3) m of markers."""
     number = picture.scene.model.forest.number
-    where = [placement.marker(number[m.body.name], m)[1] for m in markers]
-    return np.array(where).reshape(-1, 3)
-
-
-def _seen(picture: Picture, points: Array) -> tuple[Array, ...]:
-    """Return the coordinates that the axes of the picture take."""
-    return tuple((picture.view.project(points) if picture.view.flat else points).T)
+    return np.array([placement.marker(number[m.body.name], m)[1] for m in markers]).reshape(-1, 3)
 
 
 def _short(marker: Marker) -> str:

@@ -1,4 +1,4 @@
-"""A mechanism at one row of a motion, for something to be drawn on."""
+"""Drawing of a mechanism at one row of a motion, as background of a plot."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from .. import style
 from ..scene.projection import Placement, choose_view
 from ..scene.scene import Scene
 from . import annotations as notes
-from .labels import Label, place, sampled
+from .axes import page_size, seen, spread, to_page
+from .labels import Label, write_labels
 from .planar_picture import PlanarPicture
 from .spatial_picture import SpatialPicture
-from .system_drawing import new_picture, page_size, spread
+from .system_drawing import new_picture
 
 __all__ = ["MechanismCanvas", "clipped", "panel_below", "reach_of", "to_world"]
 
 Array = NDArray[np.float64]
 
-MAX_LISTED = 40  # rows that have to fit
-_MIN_VALUE = 4.4  # inches that a panel beside a drawing is high
-_NAMED = 10  # bodies up to which names are written
+MAX_FITTED = 40  # rows that determine the limits
+MIN_HEIGHT = 4.4  # inches, of a panel beside a drawing
+MAX_NAMED_BODIES = 10
 
 
 def to_world(result: Result, base: Marker | None, row: int, points: Array) -> Array:
-    """Return points (n, 3) m given in the axes of a marker where they are in the world at a row."""
+    """Return points (n, 3) m, given in the axes of a marker, in the world at a row."""
     if base is None:
         return points
     R, p = result.require_model().pose(base, result.q[row])
@@ -37,35 +38,35 @@ def to_world(result: Result, base: Marker | None, row: int, points: Array) -> Ar
 
 
 def reach_of(result: Result, row: int | None = None) -> tuple[Array, Array]:
-    """Return the lowest and highest coordinates (3,) m of a mechanism at a row, or in all of its motion."""
-    model = result.require_model()
-    rows = spread(len(result), MAX_LISTED) if row is None else [row]
+    """Return the lowest and highest coordinates (3,) m of a mechanism at a row, or in all its motion."""
+    model = result._model()
+    rows = spread(len(result), MAX_FITTED) if row is None else [row]
     return Scene(model).reach([Placement.of(model, np.asarray(result.q[k])) for k in rows])
 
 
 def clipped(points: Array, low: Array, high: Array, share: float) -> Array:
-    """Return points (n, 3) with NaN for those farther outside of a box than a share of its size."""
+    """Return points (n, 3), NaN if they are farther outside of a box than a share of its size."""
     room = share * float((high - low).max())
     inside = ((points >= low - room) & (points <= high + room)).all(axis=1, keepdims=True)
     return np.where(inside, points, np.nan)
 
 
 class MechanismCanvas:
-    """A drawing of a mechanism at one row, on axes that further lines fit on too.
+    """Drawing of a mechanism at one row, on axes that fit further lines.
 
     Parameters
     ----------
     result : Result
     row : int
     lines : list of (n, 3) m
-        What has to fit, in world axes; NaN parts lines.
+        Lines to fit, in world axes; NaN separates them.
     ax, path
         As for pictures.
     view : str
     below : float, inches
-        Room for a panel under a new figure; `lower` is its axes.
+        Height of a panel below the drawing, in a new figure; `lower` is its axes.
     beside : float, inches
-        Room for one to the right.
+        Width of a panel on the right.
     still : bool
         Fit this row alone, not the whole motion.
     """
@@ -85,8 +86,8 @@ class MechanismCanvas:
         names: bool = True,
         points: Sequence[Marker] = (),
     ) -> None:
-        model = result.require_model()
-        rows = [] if still else [k for k in spread(len(result), MAX_LISTED) if k != row]
+        model = result._model()
+        rows = [] if still else [k for k in spread(len(result), MAX_FITTED) if k != row]
         self.placements = [Placement.of(model, np.asarray(result.q[k])) for k in (row, *rows)]
         self.view = choose_view(model, self.placements[0], view)
         finite = [line[np.isfinite(line).all(axis=1)] for line in lines]
@@ -101,19 +102,19 @@ class MechanismCanvas:
         self.ax = self.picture.ax
         if marks:
             notes.add_points(self.picture, self.placements[0], marks)
-        self._names = names and len(self.picture.scene.bodies) <= _NAMED
+        self._names = names and len(self.picture.scene.bodies) <= MAX_NAMED_BODIES
         self._marks = marks
         self._lines = [line for line in finite if len(line) > 1]
         self._labels: list[tuple[str, Array, str]] = []
 
     def _split(self, model: Any, lines: list[Array], path: Any, below: float, beside: float) -> Any:
-        """Make a figure with the drawing and a panel under it or beside it, and return the axes of the drawing."""
+        """Make a figure for the drawing with a panel below or beside it; return the axes of the drawing."""
         scene = Scene(model)
         low, high = scene.reach(self.placements)
         for line in lines:
             low, high = np.minimum(low, line.min(axis=0)), np.maximum(high, line.max(axis=0))
         width, height = page_size(self.view, low, high)
-        whole, tall = width + beside, max(height + below, _MIN_VALUE if beside else 0.0)
+        whole, tall = width + beside, max(height + below, MIN_HEIGHT if beside else 0.0)
         figure = style.figure(whole, tall, shown=path is None)
         left, foot, right, top = (0.6, 0.45, 0.15, 0.2) if self.view.flat else (0.1, 0.1, 0.1, 0.1)
         height = tall - below
@@ -128,44 +129,33 @@ class MechanismCanvas:
             return figure.add_axes(main)
         return figure.add_axes(main, projection="3d", facecolor="none")
 
-    # ---- drawing on it
-
-    def seen(self, points: Array) -> Array:
-        """Return points (n, 3) as the axes take them, (2 or 3, n)."""
-        return np.asarray((self.view.project(points) if self.view.flat else points).T)
+    # ---- drawing
 
     def line(self, points: Array, color: Any, **options: Any) -> Any:
         """Draw a line through points (n, 3) m."""
         look = {"linewidth": 1.3, "zorder": 2.6, "solid_capstyle": "round", **options}
-        return self.ax.plot(*self.seen(points), color=color, **look)[0]
+        return self.ax.plot(*seen(self.view, points), color=color, **look)[0]
 
     def dots(self, points: Array, color: Any, marker: str = "o", **options: Any) -> Any:
         """Mark points (n, 3) m."""
         look = {"markersize": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.6, "zorder": 6.5, **options}
         return self.ax.plot(
-            *self.seen(points), linestyle="none", marker=marker, markerfacecolor=color, color=color, **look
+            *seen(self.view, points), linestyle="none", marker=marker, markerfacecolor=color, color=color, **look
         )[0]
 
-    def arrow(self, start: Array, end: Array, color: Any, **options: Any) -> None:
+    def arrow(self, start: Array, end: Array, color: Any) -> None:
         """Draw an arrow from one point (3,) m to another."""
-        if not self.view.flat:
-            self.ax.quiver(*start, *(end - start), color=color, linewidth=1.6, arrow_length_ratio=0.18, zorder=7)
-            return
-        look = {"arrowstyle": "-|>,head_width=0.22,head_length=0.45", "color": color, "linewidth": 1.5, **options}
-        tail, tip = self.view.project(np.array([start, end]))
-        self.ax.annotate(
-            "", tip, tail, arrowprops={**look, "shrinkA": 0, "shrinkB": 0}, zorder=7, annotation_clip=False
-        )
+        notes.add_arrow(self, start, end, color, width=1.5)
 
     def label(self, text: str, point: Array, color: Any = style.INK) -> None:
-        """Write something beside a point (3,) m, where it hides least; done by `finish`."""
+        """Add a label beside a point (3,) m; `finish` writes it."""
         if np.isfinite(point).all():
             self._labels.append((text, point, color))
 
     def finish(self, *, legend: str = "above") -> Any:
         """Write names, labels and a legend, ``"above"``, ``"right"`` or ``"none"``, and return the axes.
 
-        In space the legend is in the upper left corner, because there the axes fill the page.
+        In space the legend is in the upper left corner, because the axes fill the page.
         """
         if legend != "none" and self.ax.get_legend_handles_labels()[0]:
             places: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.02, 0.98), "ncols": 1}
@@ -183,42 +173,21 @@ class MechanismCanvas:
         return self.ax
 
     def _write(self) -> None:
-        from matplotlib.patheffects import withStroke
-
+        """Write the labels; names that were written before are obstacles too."""
         ax = self.ax
         ax.figure.draw_without_rendering()
-        anchors = [notes.to_page(self.picture, point[None]) for _, point, _ in self._labels]
-        wanted = [
-            Label(text, anchor, color, 5.0) for (text, _, color), anchor in zip(self._labels, anchors, strict=True)
-        ]
-        drawn = notes.drawn(self.picture, self.placements[0], self._lines)
-        # names that stand already are in the way as well
-        scale = 72 / ax.figure.dpi
+        anchors = [to_page(self, point[None]) for _, point, _ in self._labels]
+        labels = [Label(text, at, color, 5.0) for (text, _, color), at in zip(self._labels, anchors, strict=True)]
+        obstacles = notes.drawn(self.picture, self.placements[0], self._lines) + anchors
         for text in ax.texts:
             box = text.get_window_extent()
             x, y = np.meshgrid(np.arange(box.x0, box.x1, 3), np.arange(box.y0, box.y1, 3))
-            drawn.append(np.column_stack([x.ravel(), y.ravel()]) * scale)
-        obstacles = np.concatenate([sampled(line) for line in drawn if len(line)] + [np.concatenate(anchors)])
-        frame = ax.get_window_extent()
-        corners = (np.array([frame.x0, frame.y0]) * scale, np.array([frame.x1, frame.y1]) * scale)
-        centers = place(wanted, obstacles, corners)
-        for (text, point, color), label, center in zip(self._labels, wanted, centers, strict=True):
-            ax.annotate(
-                text,
-                ax.transData.inverted().transform(label.anchors[0] / scale) if not self.view.flat else self.seen(point),
-                xytext=center - label.anchors[0],
-                textcoords="offset points",
-                ha="center",
-                va="center",
-                fontsize=8.0,
-                color=color,
-                zorder=9,
-                path_effects=[withStroke(linewidth=1.8, foreground=(1, 1, 1, 0.85))],
-            )
+            obstacles.append(np.column_stack([x.ravel(), y.ravel()]) * 72 / ax.figure.dpi)
+        write_labels(ax, labels, [seen(self.view, point) for _, point, _ in self._labels], obstacles)
 
 
 def panel_below(panel: Any, quantity: str, unit: str, over: str) -> None:
-    """Give a panel under a drawing its labels and grid."""
+    """Set labels and grid of a panel beside or below a drawing."""
     panel.set_xlabel(over)
     panel.set_ylabel(f"{quantity} [{unit}]" if unit else quantity)
     panel.grid(True)

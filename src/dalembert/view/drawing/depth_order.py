@@ -1,4 +1,4 @@
-"""Faces and lines of 3-D axes that are drawn before or after all else."""
+"""Collections of 3-D axes that are drawn before or after all others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class BackgroundFaces(Poly3DCollection):  # type: ignore[misc]
     """Faces that are drawn before those of all other collections."""
 
     def do_3d_projection(self) -> float:
-        """Project, and tell that nothing is farther from the reader."""
+        """Project, and return the largest depth."""
         super().do_3d_projection()
         return float("inf")
 
@@ -20,7 +20,7 @@ class ForegroundFaces(Poly3DCollection):  # type: ignore[misc]
     """Faces that are drawn after those of all other collections."""
 
     def do_3d_projection(self) -> float:
-        """Project, and tell that nothing is nearer to the reader."""
+        """Project, and return the smallest depth."""
         super().do_3d_projection()
         return float("-inf")
 
@@ -29,6 +29,6 @@ class ForegroundLines(Line3DCollection):  # type: ignore[misc]
     """Lines that are drawn after all other collections."""
 
     def do_3d_projection(self) -> float:
-        """Project, and tell that nothing is nearer to the reader."""
+        """Project, and return the smallest depth."""
         super().do_3d_projection()
         return float("-inf")

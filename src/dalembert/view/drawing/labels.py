@@ -1,7 +1,8 @@
-"""Names beside what they name: each goes where it hides least."""
+"""Placement of labels where they cover least of a drawing."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -9,17 +10,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Label", "place", "sampled"]
+__all__ = ["Label", "place", "sampled", "write_labels"]
 
 Array = NDArray[np.float64]
 
-_AIR = 3.0  # pt that a label keeps from lines
+_LINE_DISTANCE = 3.0  # pt between a label and lines
 _DIRECTIONS = np.array([(np.cos(a), np.sin(a)) for a in np.pi / 180 * np.array([45, 135, 315, 225, 0, 90, 180, 270])])
 
 
 @dataclass(frozen=True, eq=False)
 class Label:
-    """A name, the points (k, 2) pt beside which it may stand, best first, and the distance pt it keeps from them."""
+    """Text with possible anchors.
+
+    Attributes
+    ----------
+    text : str
+    anchors : (k, 2) pt
+        Points of the page beside which it may be placed, the best first.
+    color : matplotlib color
+    clearance : float, pt
+        Distance from the anchor.
+    size : float, pt
+        Of the font.
+    """
 
     text: str
     anchors: Array
@@ -29,7 +42,7 @@ class Label:
 
     @property
     def half(self) -> Array:
-        """Half the width and height of the text, pt, by rule of thumb."""
+        """Approximate half width and half height of the text (2,) pt."""
         return np.array([0.3 * len(self.text) + 0.1, 0.55]) * self.size
 
 
@@ -39,11 +52,11 @@ def place(labels: list[Label], obstacles: Array, frame: tuple[Array, Array]) -> 
     Parameters
     ----------
     labels : list of Label
-        The first ones choose first.
+        In the order of placement.
     obstacles : (k, 2) pt
-        Points of what is drawn, about 3 pt apart.
+        Points of the drawing, about 3 pt apart.
     frame : ((2,), (2,)) pt
-        Corners that the labels should stay within.
+        Corners of the axes.
     """
     placed: list[tuple[Array, Array]] = []
     for label in labels:
@@ -66,9 +79,9 @@ def place(labels: list[Label], obstacles: Array, frame: tuple[Array, Array]) -> 
 
 
 def _hidden(center: Array, half: Array, obstacles: Array, placed: list[tuple[Array, Array]]) -> float:
-    """Return how much a label would cover, of what is drawn and of other labels."""
+    """Return the cost of the parts of the drawing and of other labels that a label would cover."""
     gaps = np.maximum(np.abs(obstacles - center) - half, 0.0).max(axis=1, initial=0.0)
-    cost = float(0.5 * (gaps == 0).sum() + 0.25 * (gaps < _AIR).sum())
+    cost = float(0.5 * (gaps == 0).sum() + 0.25 * (gaps < _LINE_DISTANCE).sum())
     for other, other_half in placed:
         gap = half + other_half + 1.0 - np.abs(center - other)
         if (gap > 0).all():
@@ -83,3 +96,35 @@ def sampled(line: Array, step: float = 3.0) -> Array:
         count = max(int(np.ceil(np.hypot(*(b - a)) / step)), 1)
         parts.append(a + (np.arange(1, count + 1) / count)[:, None] * (b - a))
     return np.concatenate(parts)
+
+
+def write_labels(ax: Any, labels: Sequence[Label], points: Sequence[Any], obstacles: Sequence[Array]) -> list[Any]:
+    """Write labels beside points where they cover least, and return the texts.
+
+    Parameters
+    ----------
+    ax : matplotlib axes
+    labels : list of Label
+    points : list of (2,) or (3,)
+        Position of the first anchor of each label, in coordinates of the axes.
+    obstacles : list of (k, 2) pt
+        Lines of the page that labels should not cover.
+    """
+    from matplotlib.patheffects import withStroke
+    from matplotlib.transforms import offset_copy
+
+    scale = 72 / ax.figure.dpi
+    box = ax.get_window_extent()
+    frame = (np.array([box.x0, box.y0]) * scale, np.array([box.x1, box.y1]) * scale)
+    taken = np.concatenate([np.zeros((0, 2)), *(sampled(line) for line in obstacles if len(line))])
+    texts = []
+    for label, point, center in zip(labels, points, place(list(labels), taken, frame), strict=True):
+        dx, dy = center - label.anchors[0]
+        texts.append(
+            ax.text(
+                *(float(x) for x in point), label.text, color=label.color, fontsize=label.size, ha="center",
+                va="center", zorder=8, transform=offset_copy(ax.transData, ax.figure, dx, dy, units="points"),
+                path_effects=[withStroke(linewidth=1.8, foreground=(1, 1, 1, 0.85))], gid=f"name {label.text}",
+            )
+        )  # fmt: skip
+    return texts

@@ -1,4 +1,4 @@
-"""Mechanisms in natural coordinates as drawings and moving pictures: points, links, plates, wheels and tracks."""
+"""Drawings and animations of mechanisms in natural coordinates."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...checks import finite_number
 from ...errors import ModelError
 from ...motion import FollowedMotion
 from ...natural import Mechanism, NaturalMotion
+from ...system.display_options import AnimationOptions
 from .. import style
 from . import annotations as notes
-from .animation import Animation, frame_times, projected
-from .natural_annotations import add_arrows, add_names
+from .animation import Animation, frame_times, produce
+from .axes import seen, spread, to_page
+from .labels import Label, write_labels
 from .natural_picture import NaturalPicture, padded
-from .system_drawing import spread
 
 __all__ = ["animate_points", "draw_points"]
 
-Array = NDArray[np.float64]
-
-_GHOSTS = 5
-_MANY = 24  # names: with more of them they would hide the picture
+N_GHOSTS = 5
+MAX_NAMES = 24  # more names would hide the picture
 
 
 def draw_points(
@@ -40,21 +38,21 @@ def draw_points(
     ghosts: bool = False,
     path: Any = None,
 ) -> Any:
-    """Draw a mechanism in natural coordinates, and return the matplotlib axes.
+    """Draw a mechanism in natural coordinates and return the matplotlib axes.
 
     Parameters
     ----------
     what : Mechanism or NaturalMotion
-        A mechanism is drawn as it is assembled; a motion at t s, its last time if left out.
+        A mechanism is assembled and drawn; a motion is drawn at t s, its last time if left out.
     view : str
         ``"auto"``, ``"3d"``, or in space a plane such as ``"xz"``.
     ax : matplotlib axes
     labels : bool
-        Write names; if left out, where there are not too many.
+        Write names; if left out, unless there are too many.
     trace : names of points
-        Also ``"coupler.at(2, 0.5)"``; their paths over the motion are drawn.
+        Points whose paths over the motion are drawn, also ``"coupler.at(2, 0.5)"``.
     velocities, accelerations : names of points, or True
-        Arrows at these, or at all points that move; each kind to a common scale, which is written down.
+        Points with arrows, or all moving points; each kind has a common scale, which is written down.
     ghosts : bool
         Draw a few of the earlier positions faintly.
     path : str or Path
@@ -62,25 +60,28 @@ def draw_points(
     """
     style.matplotlib()
     motion = _as_motion(what, t)
-    here = motion if len(motion.t) == 1 else motion.at([float(motion.t[-1]) if t is None else t])
-    trace = _named(motion, trace, "trace")
-    shown = motion if trace or ghosts else here
+    now = motion if len(motion.t) == 1 else motion.at([float(motion.t[-1]) if t is None else t])
+    traced = _point_names(motion, trace, "trace")
+    if isinstance(what, Mechanism) and (velocities or accelerations):
+        raise ModelError("draw", "velocities", velocities, "a mechanism at rest has none: draw its motion")
     with style.styled():
-        picture = NaturalPicture(here, 0, view, ax, path, [shown, here], trace)
+        picture = NaturalPicture(now, view, ax, path, [motion if traced or ghosts else now, now], traced)
         if ghosts:
-            for k in spread(len(motion.t), _GHOSTS):
-                picture.ghost(motion, int(k))
-        for k, name in enumerate(trace):
-            picture.line(padded(motion[name]), color=notes.trace_color(k), linewidth=1.2, zorder=2.5, gid="trace")
-        if not isinstance(what, Mechanism):
-            for kind, quantity, points in (
-                ("velocities", "velocity", velocities), ("accelerations", "acceleration", accelerations)
-            ):  # fmt: skip
-                add_arrows(picture, here, kind, quantity, _named(motion, points, kind))
-        elif velocities or accelerations:
-            raise ModelError("draw", "velocities", velocities, "a mechanism at rest has none: draw its motion")
-        if labels or (labels is None and len(picture.m.coordinates) + len(picture.m.bodies) <= _MANY):
-            add_names(picture, here)
+            for k in spread(len(motion.t), N_GHOSTS):
+                picture.add_ghost(motion, int(k))
+        for k, name in enumerate(traced):
+            notes.add_trace(picture, padded(motion[name]), k)
+        for kind, quantity, points in (
+            ("velocities", "velocity", velocities), ("accelerations", "acceleration", accelerations)
+        ):  # fmt: skip
+            names = _point_names(motion, points, kind)
+            starts, vectors = (
+                np.array([padded(now[f"{name}{part}"])[0] for name in names]).reshape(-1, 3)
+                for part in ("", f".{quantity}")
+            )
+            picture.fit(notes.add_vectors(picture, starts, vectors, picture.size, kind))
+        if labels or (labels is None and len(picture.m.coordinates) + len(picture.m.bodies) <= MAX_NAMES):
+            _add_names(picture, now)
         if path is not None:
             style.save(picture.ax.figure, path)
     return picture.ax
@@ -96,14 +97,22 @@ def animate_points(
     trace: Iterable[str] = (),
     size: tuple[float, float] | None = None,
 ) -> Any:
-    """Show a motion in natural coordinates: as a ``.gif`` or ``.html`` file, or as an animation for a notebook."""
-    times = frame_times(np.sort(motion.t), fps, speed)
+    """Animate a motion in natural coordinates; options are those of `Result.animate`."""
+    chosen = AnimationOptions(view=view, fps=fps, speed=speed, trace=trace, size=size)
+    times = frame_times(np.sort(motion.t), chosen.fps, chosen.speed)
     fine = motion.at(times) if len(motion.t) > 1 else motion
-    names = _named(motion, trace, "trace")
-    return projected(lambda: _PointsFilm(fine, view, path, names, size), path, fps)
+    names = _point_names(motion, chosen.trace, "trace")
+
+    def film() -> Animation:
+        picture = NaturalPicture(fine, chosen.view, None, path, [fine], names, chosen.size)
+        paths = [padded(fine[name]) for name in names]
+        return Animation(fine.mechanism.name, fine.t, fine.axis, picture, lambda k: picture.update(fine, k), paths)
+
+    return produce(film, path, chosen)
 
 
 def _as_motion(what: Any, t: float | None) -> NaturalMotion:
+    """Return a motion; of a mechanism, its assembled position at rest."""
     if isinstance(what, NaturalMotion):
         return what
     at = 0.0 if t is None else finite_number(t, item="draw", field="t")
@@ -111,8 +120,8 @@ def _as_motion(what: Any, t: float | None) -> NaturalMotion:
     return NaturalMotion(what, FollowedMotion(np.array([at]), q, 0 * q, 0 * q, None, 0, 0, 0))
 
 
-def _named(motion: NaturalMotion, points: Any, field: str) -> list[str]:
-    """Return names of points that the motion knows."""
+def _point_names(motion: NaturalMotion, points: Any, field: str) -> list[str]:
+    """Return the checked names of points; True stands for all moving points."""
     if points is True:
         return [c.name for c in motion.mechanism.coordinates.values() if c.kind == "point" and not c.fixed]
     names = [points] if isinstance(points, str) else list(points or ())
@@ -123,29 +132,16 @@ def _named(motion: NaturalMotion, points: Any, field: str) -> list[str]:
     return names
 
 
-class _PointsFilm(Animation):
-    """A mechanism, frame by frame."""
-
-    def __init__(self, motion: NaturalMotion, view: str, path: Any, trace: list[str], size: Any) -> None:
-        if size is not None and (np.shape(size) != (2,) or not (np.asarray(size, dtype=float) > 0).all()):
-            raise ModelError("animation", "size", size, "give width and height in inches")
-        self.motion = motion
-        self.picture = NaturalPicture(motion, 0, view, None, path, [motion], trace, size)
-        self.begin(
-            motion.mechanism.name, motion.t, self.picture.ax.figure, flat=not self.picture.solid, axis=motion.axis
-        )
-        self.paths = [padded(motion[name]) for name in trace]
-        self.tails = [
-            self.picture.line(line[:1], color=notes.trace_color(k), linewidth=1.2, zorder=2.5)
-            for k, line in enumerate(self.paths)
-        ]
-        self.moving = [*self.picture.moving, *self.tails, self.clock]
-
-    def show(self, k: int) -> list[Any]:
-        """Put everything where it is in frame k."""
-        self.picture.update(self.motion, k)
-        self.tell(k)
-        for line, tail in zip(self.paths, self.tails, strict=True):
-            part = self.picture.seen(line[: k + 1])
-            tail.set_data_3d(*part) if self.picture.solid else tail.set_data(*part)
-        return self.moving
+def _add_names(picture: NaturalPicture, motion: NaturalMotion) -> None:
+    """Write the names of points and bodies."""
+    picture.ax.figure.draw_without_rendering()
+    at = {c.name: padded(motion.rate(c.name, 0)[:1]) for c in picture.m.coordinates.values() if c.kind == "point"}
+    items: list[tuple[str, Any, Any]] = [(name, where, style.INK) for name, where in at.items()]
+    lines = []
+    for name, body in picture.m.bodies.items():
+        points = np.concatenate([at[p] for p in body.points]) if body.points else np.zeros((0, 3))
+        if len(points) > 1:
+            lines.append(to_page(picture, points))
+            items.append((name, points.mean(axis=0)[None], picture.colors[name]))
+    labels = [Label(name, to_page(picture, where), color, 6.0) for name, where, color in items]
+    write_labels(picture.ax, labels, [seen(picture.view, where[0]) for _, where, _ in items], lines)

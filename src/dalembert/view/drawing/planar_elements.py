@@ -1,4 +1,4 @@
-"""Elements in a plane drawing: what is stretched between points, patches as outlines and strokes, loads as arrows."""
+"""Force elements in a plane drawing: line symbols, patches as outlines and strokes, loads as arrows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EDGE_ON = 0.05  # sine below which a plane is seen as a line
 
 
 class PlanarElements:
-    """The artists of all elements; `update` moves them.
+    """Artists of all force elements; `update` moves them.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class PlanarElements:
             ax.add_collection(artist, autolim=False)
 
     def update(self, placement: Placement) -> None:
-        """Move everything to where the bodies are."""
+        """Move all artists to a placement."""
         areas: dict[bool, list[tuple[Array, Any, str]]] = {True: [], False: []}
         strokes, inks, ground = [], [], []
         for patch, look in zip(self.scene.patches, self._looks, strict=True):
@@ -89,14 +89,14 @@ class PlanarElements:
         self._arrows.set_verts(self._loads(placement))
 
     def _outline(self, solid: solids.Solid, R: Array, p: Array) -> Array:
-        """Return what is seen of a solid: the outline of a wheel from the front, else its convex hull."""
+        """Return the projected outline of a solid: of a wheel from the front exactly, else its convex hull."""
         if solid.outline is not None and abs(R[self.view.normal, 2]) > 1 - 1e-9:
             return self.view.project(solid.outline @ R.T + p)
         seen = self.view.project(solid.corners @ R.T + p)
         return seen[solids.silhouette(seen)]
 
     def _plane(self, patch: PatchFigure, normal: Array, p: Array) -> list[Array]:
-        """Return the hatched line of a plane that is seen from its side; none from the front."""
+        """Return the hatched line of a plane seen edge-on; nothing from the front."""
         seen = self.view.project(normal)
         size = float(np.hypot(*seen))
         if size < _EDGE_ON:
@@ -120,7 +120,7 @@ class PlanarElements:
         self._lines.set(segments=lines, color=colors)
 
     def _loads(self, placement: Placement) -> list[Array]:
-        """Return the outlines of arrows that end where loads act, the largest of a kind of a set length."""
+        """Return the outlines of arrows that end at the points of action of loads; the largest has a set length."""
         vectors: list[tuple[str, Array, Array]] = []
         for arrow in self.scene.arrows:
             vectors.append((arrow.kind, arrow.end.point(placement), arrow.seen(placement)))
@@ -140,7 +140,7 @@ class PlanarElements:
 
 
 def _turn(middle: Array, way: float, size: float, width: float) -> Array:
-    """Return the outline (k, 2) of three quarters of a turn with a head, counterclockwise if way is positive."""
+    """Return the outline (k, 2) m of a circular arrow, counterclockwise if `way` is positive."""
     ends, neck = np.radians([-150.0, 110.0]), np.radians(65.0)
     angle = np.linspace(ends[0], neck, 30)
     rim = [(size + side * 0.35 * width, turn) for side, turns in ((1, angle), (-1, angle[::-1])) for turn in turns]

@@ -1,4 +1,4 @@
-"""A system in a plane: outlines, links and the joint symbols of textbooks."""
+"""Picture of a system in a plane: outlines, links and textbook symbols of joints."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from ..scene.attachments import Attachment
 from ..scene.projection import Placement, View
 from ..scene.scene import BodyFigure, JointFigure, Scene
 from ..style import FAINT, INK, PAPER, legible, tint
+from .axes import SYMBOL_SIZE, set_plane_limits
 from .planar_elements import PlanarElements
 
 __all__ = ["PlanarPicture"]
 
 Array = NDArray[np.float64]
 
-_SYMBOL = 6.5  # pt, diameter of a joint where there is room
-_SMALLEST = 2.0
-_MARGIN = 0.04  # of the picture around the reach of the bodies
+_MIN_SYMBOL_SIZE = 2.0  # pt
 _DOWN, _UP, _LEFT, _RIGHT = (np.array(d, dtype=float) for d in ((0, -1), (0, 1), (-1, 0), (1, 0)))
-# what a joint looks like from the front: marker, its size and face relative to a pin; a second mark on top
+# symbol of a joint from the front: marker, its size relative to a pin, its face; a second marker on top
 _MARKS: dict[str, tuple[str, float, str, str]] = {
     "Revolute": ("o", 1.0, PAPER, ""),
     "Screw": ("o", 1.0, PAPER, "+"),
@@ -41,12 +40,12 @@ _MARKS: dict[str, tuple[str, float, str, str]] = {
     "Rope": ("o", 0.45, INK, ""),
     "PointOnPoint": ("o", 1.0, PAPER, "."),
 }
-_BARE = ("CustomConstraint", "PfaffianConstraint", "PointOnPlane", "PointOnLine")  # that stand on no bearing
+_BARE = ("CustomConstraint", "PfaffianConstraint", "PointOnPlane", "PointOnLine")  # without a bearing
 _SIDEWAYS = {"Prismatic": (2.7, 1.7), "Cylindrical": (2.7, 1.5), "Screw": (2.4, 1.3), "Revolute": (1.6, 0.8)}
 
 
 class PlanarPicture:
-    """The artists of a system in a plane; `update` moves them.
+    """Artists of a system in a plane; `update` moves them.
 
     Parameters
     ----------
@@ -76,24 +75,10 @@ class PlanarPicture:
     # ---- sizes
 
     def _set_limits(self, low: Array, high: Array) -> None:
-        ax = self.ax
-        low, high = self.view.project(low), self.view.project(high)
-        span = np.maximum(high - low, 0.1 * float((high - low).max()) or 1.0)
-        middle = (low + high) / 2
-        box = ax.get_position()
-        width, height = ax.figure.get_size_inches() * 72 * np.array([box.width, box.height])
-        room = np.maximum(np.array([width, height]) - 5 * _SYMBOL, 0.5 * np.array([width, height]))
-        self.point = float((span * (1 + 2 * _MARGIN) / room).max())  # m for a point of the page
-        half = span * (0.5 + _MARGIN) + 2.5 * _SYMBOL * self.point
-        ax.set(xlim=(middle[0] - half[0], middle[0] + half[0]), ylim=(middle[1] - half[1], middle[1] + half[1]))
-        ax.set_aspect("equal", adjustable="box")
-        ax.set(xlabel=f"{'xyz'[self.view.right]} [m]", ylabel=f"{'xyz'[self.view.up]} [m]")
-        ax.grid(True, color="#EDEDED", linewidth=0.5)
-        ax.set_axisbelow(True)
-        ax.tick_params(length=2.5, color=FAINT)
+        self.point = set_plane_limits(self.ax, self.view, low, high)
         spacing = self.scene.spacing() / self.point
-        self.symbol = float(np.clip(0.3 * spacing, _SMALLEST, _SYMBOL)) if spacing else _SYMBOL
-        self.line = 0.6 + 0.4 * self.symbol / _SYMBOL  # factor for line widths
+        self.symbol = float(np.clip(0.3 * spacing, _MIN_SYMBOL_SIZE, SYMBOL_SIZE)) if spacing else SYMBOL_SIZE
+        self.line = 0.6 + 0.4 * self.symbol / SYMBOL_SIZE  # factor for line widths
 
     # ---- what stands still
 
@@ -137,7 +122,7 @@ class PlanarPicture:
         )
 
     def _bearing_direction(self, joint: JointFigure, point: Array, placements: list[Placement]) -> Array:
-        """Return the side on which a bearing stands least in the way: below, above, left or right."""
+        """Return the side on which a bearing covers least: below, above, left or right."""
         figure = self._figure(joint.mover)
         local = figure.points() if figure is not None else np.zeros((0, 3))
         if not len(local):
@@ -244,7 +229,7 @@ class PlanarPicture:
         self.moving.append(self._masses)
 
     def _nearness(self, placement: Placement, body: BodyFigure) -> float:
-        """Return how near to the reader the middle of a body is, m: what is farther is drawn before."""
+        """Return the depth of the middle of a body, towards the reader, for the order of drawing."""
         points = body.points()
         if body.mesh is not None:
             points = np.zeros((1, 3))
@@ -253,7 +238,7 @@ class PlanarPicture:
         return round(float(self.view.towards @ middle) / (0.01 * self.point))
 
     def _add_flexible(self, placement: Placement) -> None:
-        """Add the nodes of flexible bodies without known elements, and thin grey lines where nothing is deformed."""
+        """Add the nodes of flexible bodies without known elements, and thin grey lines of undeformed bodies."""
         from matplotlib.collections import LineCollection
 
         self._nodes: list[tuple[Any, NDArray[np.int64]]] = []
@@ -269,12 +254,12 @@ class PlanarPicture:
             self._add(self._reference, "undeformed")
 
     def _bar_lines(self, placement: Placement) -> list[Array]:
-        """Return the lines (k, 2) that are drawn thick: bars, and beams as they are bent."""
+        """Return the thick lines (k, 2) m: bars and deformed beams."""
         straight = [self.view.project(placement.points(number, pair)) for number, pair in self._bars]
         return straight + [self.view.project(placement.position[frames]) for frames in self._bent]
 
     def _spokes(self, placement: Placement, body: BodyFigure) -> list[tuple[Array, Array]]:
-        """Return a radius of every round solid seen along its axis, so that its turning shows."""
+        """Return a radius of every round solid seen along its axis, which shows its rotation."""
         found = []
         for solid in body.solids:
             if solid.round_about is None:
@@ -329,7 +314,7 @@ class PlanarPicture:
                 self.moving.append(inner)
 
     def update(self, placement: Placement) -> None:
-        """Move everything to where the bodies are."""
+        """Move all artists to a placement."""
         project = self.view.project
         self._polygons.set_verts([self._polygon(placement, *piece) for piece in self._pieces])
         bars = self._bar_lines(placement)
@@ -352,7 +337,7 @@ class PlanarPicture:
             line.set_data(*project(np.array([end.point(placement) for end in ends])).T)
 
     def add_ghost(self, placement: Placement) -> None:
-        """Draw the bodies once more, faintly, where they were or will be."""
+        """Draw the bodies faintly at another placement."""
         from matplotlib.collections import LineCollection, PolyCollection
 
         outlines = [self._polygon(placement, *piece) for piece in self._pieces]
@@ -384,7 +369,7 @@ class PlanarPicture:
         return figure is not None and bool(figure.solids)
 
     def _in_plane(self, joint: JointFigure, placement: Placement) -> Array | None:
-        """Return the direction (2,) of a joint's axis as seen, or None if it points at the reader."""
+        """Return the projected direction (2,) of a joint's axis, or None if it points at the reader."""
         axis = joint.axis(placement)
         seen = None if axis is None else self.view.project(axis)
         if seen is None or np.hypot(*seen) < 0.5:
@@ -393,13 +378,13 @@ class PlanarPicture:
         return result
 
     def _outline(self, placement: Placement, number: int, points: Array) -> Array:
-        """Return those points that make the outline; all of them if it changes its form while turning."""
+        """Return the points of the outline; all points if the outline changes with the orientation."""
         if not self.view.steady:
             return points
         return points[solids.silhouette(self.view.project(placement.points(number, points)))]
 
     def _seen(self, placement: Placement, number: int, solid: solids.Solid) -> tuple[Array, bool]:
-        """Return the outline of a solid, and whether it is to be drawn as it is: that of a prism from the front."""
+        """Return the outline of a solid, and whether it is exact: that of a prism from the front."""
         if solid.outline is not None:
             across = self.view.project(placement.points(number, solid.corners[[0, len(solid.outline)]]))
             if np.hypot(*(across[1] - across[0])) < 1e-6 * np.linalg.norm(solid.corners[0] - solid.outline[0]):
@@ -420,7 +405,7 @@ class PlanarPicture:
         return symbols.frame_block(self.view.project(joint.mover.point(placement)), along, *self._block_size(joint))
 
     def _shaft(self, joint: JointFigure, placement: Placement) -> list[Array]:
-        """Return what tells a screw, by its thread, and a cylinder, by the shaft that comes out, from a block."""
+        """Return the thread of a screw or the shaft of a cylindrical joint, as lines."""
         along = self._in_plane(joint, placement)
         if along is None or joint.kind not in ("Screw", "Cylindrical"):
             return []

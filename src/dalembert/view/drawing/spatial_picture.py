@@ -1,4 +1,4 @@
-"""A system in space: shaded solids, barrels and balls for joints, coil springs."""
+"""Picture of a system in space: shaded solids, barrels and balls for joints, coil springs."""
 
 from __future__ import annotations
 
@@ -15,102 +15,34 @@ from ..scene.scene import Scene
 from ..scene.solid_parts import STANDING, SolidPart, joint_radius, parts_of
 from ..scene.symbol_shapes import PATCHES
 from ..style import FAINT, INK, matplotlib
+from .axes import project, set_space_limits
 
-__all__ = ["SpatialPicture", "page_of", "project"]
+__all__ = ["SpatialPicture"]
 
 Array = NDArray[np.float64]
 
 _LIGHT = np.array([0.35, -0.55, 0.76])
-_ELEVATION, _AZIMUTH = 20.0, -58.0  # degrees
 _WIDE = 0.8  # planes stay on the page
 _SHINE = 0.45  # how much of a joint is seen through bodies
-_FIGURES = np.array([(16.0, 46.0), (60.0, 6.0)])  # pt for figures and names: left and below, right and above the box
-
-
-def box_of(low: Array, high: Array) -> Array:
-    """Return the edges (3,) m of the box that is shown: never too flat."""
-    reach = float((high - low).max()) or 1.0
-    result: Array = np.maximum(high - low, 0.2 * reach) + 0.1 * reach
-    return result
-
-
-def page_of(view: View, low: Array, high: Array) -> tuple[float, float]:
-    """Return width and height (inches) of a figure that suits a box seen from our side."""
-    x, y, z = np.roll(box_of(low, high), 2 - view.up)
-    azimuth, elevation = np.radians([_AZIMUTH, _ELEVATION])
-    width = abs(x * np.sin(azimuth)) + abs(y * np.cos(azimuth))
-    height = z * np.cos(elevation) + (abs(x * np.cos(azimuth)) + abs(y * np.sin(azimuth))) * np.sin(elevation)
-    ratio = float(np.clip(height / width, 0.35, 2.0))
-    return (6.4, 5.6 * ratio + 0.8) if ratio < 0.9 else (5.2 / ratio + 0.8, 6.0)
-
-
-def project(ax: Any, points: Array) -> Array:
-    """Return where points (k, 3) of the world are in the plane that 3-D axes draw on, (k, 2)."""
-    from mpl_toolkits.mplot3d import proj3d
-
-    x, y, _ = proj3d.proj_transform(*points.T, ax.get_proj())
-    return np.column_stack([x, y])
 
 
 class SpatialPicture:
-    """The artists of a system in space; `update` moves them. Parameters as for `PlanarPicture`."""
+    """Artists of a system in space; `update` moves them. Parameters are those of `PlanarPicture`."""
 
     def __init__(self, ax: Any, scene: Scene, view: View, placements: list[Placement], low: Array, high: Array) -> None:
         self.ax, self.scene, self.view = ax, scene, view
         self.moving: list[Any] = []
         self.fixed_eye = False  # set where nobody can turn the picture: faces that look away are then left out
         self.feet: list[Array] = []
-        self._set_limits(low, high)
+        self.reach = float((high - low).max()) or 1.0
+        self.radius = joint_radius(scene, self.reach)
+        set_space_limits(ax, view, low, high)
         self._collect(low, high)
         self._add_artists(placements[0])
         self.update(placements[0])
 
-    # ---- sizes
-
-    def _set_limits(self, low: Array, high: Array) -> None:
-        ax = self.ax
-        self.reach = float((high - low).max()) or 1.0
-        self.radius = joint_radius(self.scene, self.reach)
-        span = box_of(low, high)
-        middle = (low + high) / 2
-        ax.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
-        for name, c, s in zip("xyz", middle, span, strict=True):
-            getattr(ax, f"set_{name}lim")(c - s / 2, c + s / 2, auto=False)
-            axis = getattr(ax, f"{name}axis")
-            ticks = 2 if s < 0.45 * span.max() else 4
-            axis.set_major_locator(matplotlib().ticker.MaxNLocator(ticks, steps=[1, 2, 5, 10]))
-            axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
-            axis.line.set_color("#BBBBBB")
-            axis._axinfo["grid"].update({"color": "#E6E6E6", "linewidth": 0.5})
-            axis.set_tick_params(pad=0)
-            axis.labelpad = 8
-        ax.set_proj_type("persp", focal_length=1.6)
-        ax.view_init(elev=_ELEVATION, azim=_AZIMUTH, vertical_axis="xyz"[self.view.up])
-        self._fill(span)
-
-    def _fill(self, span: Array) -> None:
-        """Make the box as large as the page allows with room for its figures, and put it in the middle."""
-        ax = self.ax
-        zoom = 1.0
-        corners = np.array([(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)])
-        limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
-        corners = limits[:, 0] + corners * (limits[:, 1] - limits[:, 0])
-        page = ax.figure.get_size_inches() * ax.figure.dpi
-        window = ax.get_window_extent()
-        room = np.minimum(page, [window.width, window.height])
-        before, after = np.minimum(_FIGURES * ax.figure.dpi / 72, 0.2 * room)
-        room -= before + after
-        for _ in range(3):
-            ax.set_box_aspect(tuple(span), zoom=zoom)
-            seen = ax.transData.transform(project(ax, corners))
-            zoom *= float((room / np.ptp(seen, axis=0)).min())
-        if ax.get_gid() == "page":
-            off = ((before + page - after) / 2 - (seen.min(axis=0) + seen.max(axis=0)) / 2) / page
-            box = ax.get_position()
-            ax.set_position((box.x0 + off[0], box.y0 + off[1], box.width, box.height))
-
     def _collect(self, low: Array, high: Array) -> None:
-        """Gather the faces of all bodies and joints, each with the number of the frame that carries it."""
+        """Collect the faces of all bodies and joints with the numbers of their frames."""
         parts = parts_of(self.scene, low, high, _WIDE)
         if not parts:
             dot = solids.ball(self.radius)
@@ -124,7 +56,7 @@ class SpatialPicture:
         colors = [[(*to_rgb(part.color), part.opacity)] * len(part.solid.faces) for part in parts]
         self._colors = np.array([color for faces in colors for color in faces])
         self._planes = np.concatenate([np.full(len(part.solid.faces), part.beneath) for part in parts])
-        self._small = np.concatenate([np.full(len(part.solid.faces), part.shines) for part in parts])
+        self._small = np.concatenate([np.full(len(part.solid.faces), part.drawn_last) for part in parts])
 
     # ---- artists
 
@@ -174,7 +106,7 @@ class SpatialPicture:
             self.moving.append(self._shine)
 
     def update(self, placement: Placement) -> None:
-        """Move everything to where the bodies are."""
+        """Move all artists to a placement."""
         R, p = placement.rotation[self._owner], placement.position[self._owner]
         world = np.einsum("nij,nj->ni", R, self._local) + p
         quads = world[self._faces]
@@ -209,14 +141,14 @@ class SpatialPicture:
             self._lines.set_color(inks)
 
     def _towards_the_eye(self, world: Array) -> NDArray[np.bool_]:
-        """Return which faces show their outer side, and all that can be seen through."""
+        """Return which faces show their outer side, with all transparent ones."""
         flat = project(self.ax, world)[self._faces]
         one, other = flat[:, 2] - flat[:, 0], flat[:, 3] - flat[:, 1]
         towards: NDArray[np.bool_] = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0] > 0
         return towards | (self._colors[:, 3] < 1)
 
     def add_ghost(self, placement: Placement) -> None:
-        """Draw the bodies once more, faintly, where they were or will be."""
+        """Draw the bodies faintly at another placement."""
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
         world = np.einsum("nij,nj->ni", placement.rotation[self._owner], self._local) + placement.position[self._owner]
@@ -254,7 +186,7 @@ class SpatialPicture:
 
 
 def _arrow(end: Array, shift: Array, head: float, *, double: bool) -> list[Array]:
-    """Return the lines of an arrow that ends at a point: the shaft, and the head from two sides; two for a moment."""
+    """Return the lines of an arrow that ends at a point: shaft and head; two heads for a moment."""
     frame = solids.turned_z(shift / np.linalg.norm(shift))
     lines = [np.array([end - shift, end])]
     for tip in (end, end - head * frame[:, 2])[: 1 + double]:

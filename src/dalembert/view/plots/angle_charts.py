@@ -1,4 +1,4 @@
-"""Configuration charts of sequences of angles as pictures."""
+"""Plot of configuration charts of angle sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of screw axes: the axodes as ruled surfaces, and the pitch."""
+"""Plots of screw axes: the axodes as ruled surfaces, and the pitch."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ...motion.geometry.relative_motion import row_of
 from ...motion.geometry.screw_axes import ScrewAxes
 from .. import style
+from ..drawing.axes import spread
 from ..drawing.background import MechanismCanvas, panel_below, reach_of, to_world
-from ..drawing.system_drawing import spread
 
 __all__ = ["plot_axodes"]
 
@@ -30,7 +30,7 @@ def plot_axodes(
     length: float | None = None,
     pitch: bool = True,
 ) -> Any:
-    """Draw fixed and moving axode with the mechanism at one row, and the pitch over time below.
+    """Draw fixed and moving axode with the mechanism at one row, and the pitch over time.
 
     Parameters
     ----------
@@ -93,6 +93,6 @@ def plot_axodes(
 
 
 def _lines(point: Array, direction: Array, half: float, origin: Array) -> Array:
-    """Return pieces (n, 2, 3) of lines, around their points nearest to where a body is."""
+    """Return segments (n, 2, 3) m of lines, centred at the points nearest to `origin`."""
     middle = point + ((origin - point) * direction).sum(axis=1, keepdims=True) * direction
     return np.stack([middle - half * direction, middle + half * direction], axis=1)

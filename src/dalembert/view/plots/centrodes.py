@@ -1,4 +1,4 @@
-"""Pictures of instant centres: polodes, centres of all pairs, inflection circles."""
+"""Plots of instant centres: polodes, centres of all pairs, inflection circles."""
 
 from __future__ import annotations
 
@@ -180,22 +180,22 @@ def plot_inflection(
 
 
 def _near(result: Any, points: Array) -> int:
-    """Return the row at which a point (n, 3) m is nearest to the middle of the mechanism; the first if it never is."""
-    model = result.require_model()
+    """Return the row at which a point (n, 3) m is nearest to the middle of the mechanism; 0 if it is never finite."""
+    model = result._model()
     middle = np.mean(model.poses(np.asarray(result.q)).position, axis=1)
     gap = np.linalg.norm(points - middle, axis=1)
     return int(np.nanargmin(gap)) if np.isfinite(gap).any() else 0
 
 
 def _parted(line: Array, low: Array, high: Array) -> Array:
-    """Return a line with NaN where it jumps from one side to the other, as through infinity."""
+    """Return a line with NaN where it passes through infinity."""
     step = np.linalg.norm(np.diff(line, axis=0), axis=1)
     jumps = np.append(step > 0.5 * float((high - low).max()), False)
     return np.where(jumps[:, None], np.nan, line)
 
 
 def _farthest(points: Array) -> Array:
-    """Return the two of a few points that are farthest apart."""
+    """Return the two points that are farthest apart."""
     pairs = list(combinations(range(len(points)), 2))
     gaps = [np.linalg.norm(points[i] - points[j]) for i, j in pairs]
     return np.asarray(points[list(pairs[int(np.argmax(gaps))])])

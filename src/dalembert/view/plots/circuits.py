@@ -1,4 +1,4 @@
-"""Circuits of a mechanism: an output over the input, with dead points and bifurcations."""
+"""Plot of circuits: an output over the input, with dead points and bifurcations."""
 
 from __future__ import annotations
 
@@ -34,12 +34,10 @@ def plot_circuits(found: Circuits, output: str | None = None, *, ax: Any = None,
     path : str or Path
         File to write: .png, .pdf, .svg, ...
     """
-    style.matplotlib()
     if output is None:
         others = [name for name in found[0].coordinates if name != found.input]
         output = others[-1] if others else found.input
-    with style.styled():
-        axes = style.axes_for(ax, path, _WIDTH, _HEIGHT)
+    with style.panel(ax, path, _WIDTH, _HEIGHT) as axes:
         for number, circuit in enumerate(found):
             color = style.PALETTE[number % len(style.PALETTE)]
             _draw(axes, circuit, output, color, f"circuit {number}")
@@ -72,11 +70,8 @@ def plot_circuits(found: Circuits, output: str | None = None, *, ax: Any = None,
                 (axes.set_xlim if ticks is axes.xaxis else axes.set_ylim)(low, high)
                 if high - low > 150:
                     ticks.set_major_locator(style.matplotlib().ticker.MultipleLocator(90 if high - low > 400 else 45))
-        axes.grid(True)
-        axes.set_axisbelow(True)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
-        if path is not None:
-            style.save(axes.figure, path)
+        style.add_grid(axes)
+        style.legend_beside(axes)
     return axes
 
 
@@ -93,7 +88,7 @@ def _unit(circuit: Circuit, name: str) -> str:
 
 
 def _values(circuit: Circuit, name: str, path: int) -> tuple[Array, bool]:
-    """Return an output along a way, in the units of the picture, and whether it turns."""
+    """Return an output along a path, and whether it is an angle."""
     if name in circuit.coordinates:
         return circuit.values(name, path), circuit.coordinates[name] == "rad"
     values = np.asarray(circuit.result(path)[name], dtype=float)
@@ -127,7 +122,7 @@ def _draw(axes: Any, circuit: Circuit, output: str, color: str, label: str) -> N
 
 
 def _spots(circuit: Circuit, output: str, label: str) -> list[tuple[float, float]]:
-    """Return special points of a circuit in the units of the picture."""
+    """Return special points of a circuit, in the units of the plot."""
     if label == "bifurcation":
         places = [b.q for b in circuit.bifurcations]
     else:

@@ -1,4 +1,4 @@
-"""Pictures of coupler curves: the path on the mechanism, its curvature below."""
+"""Plots of coupler curves: the path on the mechanism, and its curvature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equilibria over what varies: stable pieces drawn through, unstable ones dashed; limit points and bifurcations."""
+"""Plot of equilibrium paths: stable parts solid, unstable parts dashed; limit points and bifurcations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDTH, _HEIGHT = 6.0, 3.8  # inches
 
 
 def plot_path(found: EquilibriumPath, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
-    """Plot what varies over an output of its equilibria, and return the axes.
+    """Plot the path parameter over an output of the equilibria, and return the axes.
 
     Parameters
     ----------
@@ -33,12 +33,10 @@ def plot_path(found: EquilibriumPath, output: str | None = None, *, ax: Any = No
     path : str or Path
         File to write: .png, .pdf, .svg, ...
     """
-    style.matplotlib()
     everything = [found, *found.branches]
     output = output or _widest(everything)
     unit = Output.of(found.model, output).unit
-    with style.styled():
-        axes = style.axes_for(ax, path, _WIDTH, _HEIGHT)
+    with style.panel(ax, path, _WIDTH, _HEIGHT) as axes:
         for number, one in enumerate(everything):
             _draw(axes, one, output, style.PALETTE[min(number, 1)], unit, "branch" if number else "path")
         for kind, marker in (("limit", "o"), ("bifurcation", "D")):
@@ -54,11 +52,8 @@ def plot_path(found: EquilibriumPath, output: str | None = None, *, ax: Any = No
                 axes.plot(x, y, marker, color=style.INK, markersize=4.5, label=label, zorder=4, clip_on=False)
         axes.set_xlabel(f"{output} [{'°' if unit == 'rad' else unit}]" if unit else output)
         axes.set_ylabel(found.name)
-        axes.grid(True)
-        axes.set_axisbelow(True)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
-        if path is not None:
-            style.save(axes.figure, path)
+        style.add_grid(axes)
+        style.legend_beside(axes)
     return axes
 
 
@@ -83,7 +78,7 @@ def _at(found: EquilibriumPath, output: str, state: Any, unit: str) -> float:
 
 
 def _draw(axes: Any, found: EquilibriumPath, output: str, color: str, unit: str, label: str) -> None:
-    """Draw one path; pieces between points belong to the verdict of both their ends, or are unstable."""
+    """Draw one path; a segment is stable if both its ends are."""
     x, y = _values(found, output, unit), found.values
     known = axes.get_legend_handles_labels()[1]
     both = found.stable[:-1] & found.stable[1:]
@@ -96,6 +91,6 @@ def _draw(axes: Any, found: EquilibriumPath, output: str, color: str, unit: str,
 
 
 def _runs(marks: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
-    """Return runs of marked places."""
+    """Return the indices of each run of True."""
     places = np.flatnonzero(marks)
     return [run for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(run)]

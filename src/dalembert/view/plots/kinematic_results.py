@@ -1,4 +1,4 @@
-"""Pictures of what is read off a motion: which function draws what."""
+"""Plots of kinematic results: selection of the plot by the class of the result."""
 
 from __future__ import annotations
 
@@ -17,46 +17,37 @@ from ...motion.geometry.transmission import TransmissionAngle
 from ...motion.geometry.velocity_ratios import Ratio
 from ...motion.tolerance_analysis import Tolerances
 from .. import style
-from . import (
-    axodes,
-    centrodes as poles,
-    clearances as gaps,
-    coupler_curves as curves,
-    mobility as mobilities,
-    polygons,
-    tolerances as errors_of,
-    transmission as ratios,
-)
+from . import axodes, centrodes, coupler_curves, kinematic_curves, polygons, tolerances
 
 __all__ = ["plot_reading"]
 
 _PLOTS: dict[type[KinematicResult], Any] = {
-    Clearance: gaps.plot_clearance,
-    CouplerCurve: curves.plot_curve,
-    Centrodes: poles.plot_centrodes,
-    InstantCentres: poles.plot_centres,
-    InflectionCircles: poles.plot_inflection,
+    Clearance: kinematic_curves.plot_clearance,
+    CouplerCurve: coupler_curves.plot_curve,
+    Centrodes: centrodes.plot_centrodes,
+    InstantCentres: centrodes.plot_centres,
+    InflectionCircles: centrodes.plot_inflection,
     ScrewAxes: axodes.plot_axodes,
-    MobilityRange: mobilities.plot_mobility,
+    MobilityRange: kinematic_curves.plot_mobility,
     Polygon: polygons.plot_polygon,
-    Ratio: ratios.plot_ratio,
-    TransmissionAngle: ratios.plot_transmission,
-    Tolerances: errors_of.plot_tolerances,
+    Ratio: kinematic_curves.plot_ratio,
+    TransmissionAngle: kinematic_curves.plot_transmission,
+    Tolerances: tolerances.plot_tolerances,
 }
 
 
 def plot_reading(reading: KinematicResult, *, ax: Any = None, path: Any = None, **options: Any) -> Any:
-    """Draw something that was read off a motion and return the matplotlib axes.
+    """Plot a kinematic result and return the matplotlib axes.
 
     Parameters
     ----------
-    reading : Reading
+    reading : KinematicResult
     ax : matplotlib axes
-        Where to draw; a new figure if left out.
+        Axes to draw on; those of a new figure if left out.
     path : str or Path
         File to write.
     options
-        Of the picture: see the functions in `curves`, `poles`, `axodes`, `polygons`, `ratios`, `gaps` and `errors_of`.
+        Further options of the plot: keyword arguments of the function for the class of the result.
     """
     style.matplotlib()
     draw = _PLOTS[type(reading)]

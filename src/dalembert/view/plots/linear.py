@@ -1,4 +1,4 @@
-"""Pictures of linear systems: Bode and Nyquist plots, root loci, Campbell diagrams."""
+"""Plots of linear systems: Bode and Nyquist plots, root loci, Campbell diagrams, vibration modes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import style
+from ..drawing.animation import animate_configurations
+from ..drawing.system_drawing import draw
 
 if TYPE_CHECKING:
     from ...linear.eigenvalue_loci import Campbell, RootLocus
     from ...linear.frequency_response import FrequencyResponse
+    from ...linear.vibration_modes import Modes
 
-__all__ = ["plot_bode", "plot_campbell", "plot_locus", "plot_nyquist", "plot_over"]
+__all__ = ["animate_mode", "draw_mode", "plot_bode", "plot_campbell", "plot_locus", "plot_nyquist", "plot_over"]
 
-_MAX_COUNT = 8  # curves with a name
-_NEAR = 0.1  # responses below this are far from -1, which would hide them
+MAX_NAMED_CURVES = 8
+MIN_RESPONSE = 0.1  # smaller responses are far from -1, which would hide them
 
 
 def _pairs(response: FrequencyResponse) -> list[tuple[int, int, str]]:
@@ -26,11 +29,6 @@ def _pairs(response: FrequencyResponse) -> list[tuple[int, int, str]]:
         for i, name in enumerate(response.inputs)
         for o, output in enumerate(response.outputs)
     ]
-
-
-def _finish(panel: Any, path: Any) -> None:
-    if path is not None:
-        style.save(panel.figure, path)
 
 
 def plot_bode(response: FrequencyResponse, *, path: Any = None) -> Any:
@@ -54,39 +52,37 @@ def plot_bode(response: FrequencyResponse, *, path: Any = None) -> Any:
             panel.grid(True, which="major", linewidth=0.4, color=style.FAINT)
         if len(response.inputs) == 1:
             upper.set_title(f"by {response.inputs[0]}", fontsize=9)
-        if len(_pairs(response)) <= _MAX_COUNT:
+        if len(_pairs(response)) <= MAX_NAMED_CURVES:
             upper.legend(frameon=False, fontsize=8)
-        _finish(upper, path)
+        if path is not None:
+            style.save(figure, path)
     return np.array([upper, lower])
 
 
 def plot_nyquist(response: FrequencyResponse, *, ax: Any = None, path: Any = None) -> Any:
-    """Draw responses in the complex plane, with -1 where they come near it."""
-    with style.styled():
-        panel = style.axes_for(ax, path, 5.0, 4.8)
+    """Draw responses in the complex plane, with -1 if they are near it."""
+    with style.panel(ax, path, 5.0, 4.8) as panel:
         for k, (o, i, label) in enumerate(_pairs(response)):
             values = response.values[:, o, i]
             values = np.where(np.isfinite(values), values, np.nan)
             color = style.PALETTE[k % len(style.PALETTE)]
             panel.plot(values.real, values.imag, color=color, label=label)
             panel.plot(values.real, -values.imag, color=color, linewidth=0.7, linestyle=(0, (4, 2)))
-        if np.nanmax(np.where(np.isfinite(response.magnitude), response.magnitude, 0.0), initial=0.0) > _NEAR:
+        if np.nanmax(np.where(np.isfinite(response.magnitude), response.magnitude, 0.0), initial=0.0) > MIN_RESPONSE:
             panel.plot(-1.0, 0.0, "+", color=style.INK, markersize=8)
         panel.axhline(0.0, color=style.FAINT, linewidth=0.6, zorder=1)
         panel.axvline(0.0, color=style.FAINT, linewidth=0.6, zorder=1)
         panel.set_xlabel("real part")
         panel.set_ylabel("imaginary part")
         panel.set_aspect("equal", adjustable="datalim")
-        if len(_pairs(response)) <= _MAX_COUNT:
+        if len(_pairs(response)) <= MAX_NAMED_CURVES:
             panel.legend(frameon=False, fontsize=8)
-        _finish(panel, path)
     return panel
 
 
 def plot_locus(locus: RootLocus, *, ax: Any = None, path: Any = None) -> Any:
     """Draw eigenvalues in the complex plane, a curve for each mode, from dots to crosses."""
-    with style.styled():
-        panel = style.axes_for(ax, path, 5.6, 4.6)
+    with style.panel(ax, path, 5.6, 4.6) as panel:
         for k in range(locus.eigenvalues.shape[1]):
             values, color = locus.eigenvalues[:, k], style.PALETTE[k % len(style.PALETTE)]
             panel.plot(values.real, values.imag, color=color, linewidth=1.0)
@@ -98,7 +94,6 @@ def plot_locus(locus: RootLocus, *, ax: Any = None, path: Any = None) -> Any:
         panel.set_ylabel("imaginary part (rad/s)")
         first, last = locus.values[0], locus.values[-1]
         panel.set_title(f"{locus.parameter} from {first:.4g} (o) to {last:.4g} (x)", fontsize=9)
-        _finish(panel, path)
     return panel
 
 
@@ -117,21 +112,21 @@ def plot_over(locus: RootLocus, *, path: Any = None) -> Any:
         upper.set_ylabel("real part (1/s)")
         lower.set_ylabel("frequency (Hz)")
         lower.set_xlabel(locus.parameter)
-        _finish(upper, path)
+        if path is not None:
+            style.save(figure, path)
     return np.array([upper, lower])
 
 
 def _campbell_top(diagram: Campbell, orders: Sequence[float]) -> float:
-    """Return up to which frequency (Hz) a diagram is drawn: lines of excitation and the lowest modes, not all."""
+    """Return the highest frequency (Hz) of a diagram, for excitation lines and the lowest modes."""
     lines = max((float(np.abs(order * diagram.values).max(initial=0.0)) / (2 * np.pi) for order in orders), default=0.0)
     lowest = np.sort(diagram.frequencies[:, diagram.vibrating], axis=1)[:, :4]
     return max(1.3 * lines, 1.1 * float(lowest.max(initial=0.0)), 1e-9)
 
 
 def plot_campbell(diagram: Campbell, orders: Sequence[float], *, ax: Any = None, path: Any = None) -> Any:
-    """Draw frequencies over speed: forward whirl full, backward dashed, flat orbits dotted; lines of excitation."""
-    with style.styled():
-        panel = style.axes_for(ax, path, 6.4, 4.2)
+    """Draw frequencies over speed: forward whirl solid, backward dashed, flat orbits dotted; excitation lines."""
+    with style.panel(ax, path, 6.4, 4.2) as panel:
         speed = diagram.values * 60 / (2 * np.pi)
         kinds = {"forward": "-", "backward": (0, (5, 2)), "flat": (0, (1, 1.5))}
         named = set()
@@ -157,5 +152,27 @@ def plot_campbell(diagram: Campbell, orders: Sequence[float], *, ax: Any = None,
         panel.set_xlabel("speed (1/min)")
         panel.set_ylabel("frequency (Hz)")
         panel.legend(frameon=False, fontsize=8)
-        _finish(panel, path)
     return panel
+
+
+def draw_mode(modes: Modes, k: int, size: float | None = None, **options: Any) -> Any:
+    """Draw mode k at both extremes over the state; `size` is the amplitude, m or rad; others as `draw`."""
+    ends = [state.q for state in modes.states(k, np.array([0.0, np.pi]), size)]
+    path = options.pop("path", None)
+    axes = draw(modes.space.model, np.array([*ends, modes.state.q]), **options)
+    if hasattr(axes, "set_title"):
+        axes.set_title(modes.told(k), fontsize=9)
+    if path is not None:
+        style.save(axes.figure, path)
+        if options.get("ax") is None:  # a notebook would show it once more
+            from matplotlib import pyplot
+
+            pyplot.close(axes.figure)
+    return axes
+
+
+def animate_mode(modes: Modes, k: int, size: float | None, frames: int, path: Any = None, **options: Any) -> Any:
+    """Animate one cycle of mode k in one second; others as `animate`."""
+    phases = np.linspace(0.0, 2 * np.pi, frames + 1)
+    q = np.array([state.q for state in modes.states(k, phases, size)])
+    return animate_configurations(modes.space.model, phases / (2 * np.pi), q, path, **{"fps": float(frames), **options})

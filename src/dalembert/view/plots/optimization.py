@@ -1,4 +1,4 @@
-"""Pictures of searches: how the objective came down, and linkages that go through points."""
+"""Plots of optimizations: history of the objective, synthesized linkages, optimal motions."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ _WIDTH, _HEIGHT = 6.0, 3.6  # inches
 
 
 def plot_optimum(found: Optimum, *, ax: Any = None, path: Any = None) -> Any:
-    """Plot the objective at every point that was looked at, searches one after the other, and return the axes.
+    """Plot the objective at every evaluated point, search by search, and return the axes.
 
     Points that keep the constraints are filled, others hollow, those that failed stand on the lower edge; the line is
     the best of each search so far.
     """
-    style.matplotlib()
     records = found.records
-    with style.styled():
-        axes = style.axes_for(ax, path, _WIDTH, _HEIGHT)
+    with style.panel(ax, path, _WIDTH, _HEIGHT) as axes:
         count = np.arange(len(records))
         value = np.array([r.objective for r in records])
         search = np.array([r.trial for r in records])
@@ -54,16 +52,13 @@ def plot_optimum(found: Optimum, *, ax: Any = None, path: Any = None) -> Any:
             style.plain_log(axes.yaxis)
         axes.set_xlabel("point")
         axes.set_ylabel(found.goal.label)
-        axes.grid(True)
-        axes.set_axisbelow(True)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
-        if path is not None:
-            style.save(axes.figure, path)
+        style.add_grid(axes)
+        style.legend_beside(axes)
     return axes
 
 
 def plot_linkage(linkage: Linkage, *, ax: Any = None, path: Any = None) -> Any:
-    """Draw a linkage at its first position with the points that it goes through and the paths of its markers."""
+    """Draw a linkage at its first position with its precision points and the paths of its markers."""
     model, q = linkage.model, linkage.q
     plane = "".join("xyz"[k] for k in linkage.plane)
     points = [w for w in linkage.wanted if w.kind == "point"]
@@ -106,9 +101,8 @@ def plot_motion(found: OptimalMotion, *, path: Any = None) -> Any:
         below.set_ylabel("efforts [N m, N]")
         below.set_xlabel("t [s]")
         for axes in (above, below):
-            axes.grid(True)
-            axes.set_axisbelow(True)
-            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+            style.add_grid(axes)
+            style.legend_beside(axes)
         if path is not None:
             style.save(picture, path)
     return above, below

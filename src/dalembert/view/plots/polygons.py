@@ -1,4 +1,4 @@
-"""Pictures of velocity and acceleration polygons, beside the mechanism that they belong to."""
+"""Plots of velocity and acceleration polygons, beside their mechanism."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...errors import ModelError
 from ...motion.geometry.polygons import Polygon
 from .. import style
 from ..drawing.background import MechanismCanvas
-from ..drawing.labels import Label, place, sampled
+from ..drawing.labels import Label, write_labels
 
 __all__ = ["plot_polygon"]
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 def plot_polygon(
     polygon: Polygon, *, ax: Any = None, path: Any = None, view: str = "auto", mechanism: bool = True
 ) -> Any:
-    """Draw a polygon: pole o, what points have from there, what they have relative to each other.
+    """Draw a polygon: absolute vectors of points from the pole o, and relative vectors between them.
 
     Points are written small: b is the image of B. Relative arrows have the colours of their bodies; those of an
     acceleration are the sum of a normal part, dotted, and a tangential one, dashed.
@@ -106,9 +106,7 @@ def _frame(panel: Any, lines: list[Array], polygon: Polygon, canvas: MechanismCa
 def _names(
     panel: Any, tips: dict[str, Array], polygon: Polygon, colors: dict[str, Any], lines: list[Array], size: float
 ) -> None:
-    """Write the images of points, those at one place together, and what the relative arrows are."""
-    from matplotlib.patheffects import withStroke
-
+    """Write the names of the images of points, coincident ones together, and of relative arrows."""
     groups: list[tuple[list[str], Array]] = [(["o"], np.zeros(2))]
     frame_of = f"({polygon.base.body.name})"
     for name, tip in tips.items():
@@ -129,24 +127,16 @@ def _names(
             text = f"${letter}_{{{short}}}$" if short.isalnum() else f"{letter} {short}"
             items.append((text, (start + end) / 2, colors.get(edge.body, style.FAINT), 8.0))
     panel.figure.draw_without_rendering()
-    scale = 72 / panel.figure.dpi
 
     def page(points: Array) -> Array:
-        return np.asarray(scale * np.asarray(panel.transData.transform(points), dtype=float))
+        return np.asarray(72 / panel.figure.dpi * np.asarray(panel.transData.transform(points), dtype=float))
 
-    wanted = [Label(text, page(point[None]), color, 5.0, points) for text, point, color, points in items]
-    obstacles = np.concatenate([sampled(page(line)) for line in lines] + [np.zeros((1, 2)) - 1e4])
-    box = panel.get_window_extent()
-    frame = (np.array([box.x0, box.y0]) * scale, np.array([box.x1, box.y1]) * scale)
-    for (text, point, color, points), label, center in zip(items, wanted, place(wanted, obstacles, frame), strict=True):
-        panel.annotate(
-            text, point, xytext=center - label.anchors[0], textcoords="offset points", ha="center", va="center",
-            color=color, fontsize=points, fontstyle="italic", zorder=9, parse_math=text.startswith(f"${letter}_{{"),
-            path_effects=[withStroke(linewidth=1.8, foreground=(1, 1, 1, 0.85))],
-        )  # fmt: skip
+    labels = [Label(text, page(point[None]), color, 5.0, points) for text, point, color, points in items]
+    for text in write_labels(panel, labels, [item[1] for item in items], [page(line) for line in lines]):
+        text.set(fontstyle="italic", parse_math=text.get_text().startswith(f"${letter}_{{"))
     panel.plot(0, 0, "o", color=style.INK, markersize=4, zorder=8)
 
 
 def _small(name: str) -> str:
-    """Return the name of an image: that of the point, written small."""
+    """Return the name of an image: that of the point, with a small first letter."""
     return name[0].lower() + name[1:]

@@ -1,4 +1,4 @@
-"""Outputs over time, with their units on the axes."""
+"""Plots of outputs over time, with their units on the axes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
 
 
 class _Curve:
-    """One line: its name, its unit, what is measured, and values (n,), or (B, n) of many runs."""
+    """Curve: name, unit, quantity, and values (n,), or (B, n) for many runs."""
 
     def __init__(self, label: str, unit: str, quantity: str, values: Array) -> None:
         self.label, self.unit, self.quantity, self.values = label, unit, quantity, values
 
     def to_degrees(self) -> None:
-        """Count angles, and their rates, in degrees."""
+        """Convert angles and their rates to degrees."""
         if self.unit in ("rad", "rad/s", "rad/s2"):
             self.unit, self.values = self.unit.replace("rad", "deg"), np.degrees(self.values)
 
@@ -46,7 +46,7 @@ def plot(
     ax: Any = None,
     path: Any = None,
 ) -> list[Any]:
-    """Plot outputs over time or against another output, and return the axes; `Result.plot` tells what is asked for.
+    """Plot outputs over time or against another output, and return the axes; see `Result.plot`.
 
     Where a result has dense output, curves are drawn through more times than it stores.
 
@@ -75,7 +75,7 @@ def plot(
 
 
 def _across(result: Result, what: Any) -> _Curve:
-    """Return the one line of an output, or of a component of it, to plot others against."""
+    """Return the curve of a scalar output or component for the horizontal axis."""
     found = _curves(result, what)
     if len(found) != 1:
         names = ", ".join(curve.label for curve in found[:6])
@@ -84,7 +84,7 @@ def _across(result: Result, what: Any) -> _Curve:
 
 
 def _by_unit(curves: list[_Curve]) -> list[list[_Curve]]:
-    """Return curves together with those of the same unit."""
+    """Return curves grouped by unit."""
     units = dict.fromkeys(curve.unit for curve in curves)
     return [[curve for curve in curves if curve.unit == unit] for unit in units]
 
@@ -121,7 +121,7 @@ def _drawn(
 def _fill(
     panel: Any, t: Array, together: list[_Curve], draw: Callable[[Any, Array, _Curve, dict[str, Any]], None]
 ) -> None:
-    """Draw the curves of a panel: those of a second unit are read off at the right."""
+    """Draw the curves of a panel; a second unit has its axis on the right."""
     halves = _by_unit(together)
     if len(halves) > 2:
         units = ", ".join(half[0].unit or "none" for half in halves)
@@ -207,7 +207,7 @@ def _draw_bands(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> No
 
 
 def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Any]:
-    """Plot kinetic, potential and total energy and what was put in or lost, and below them the balance.
+    """Plot kinetic, potential and total energy, input and losses, and below them the energy balance.
 
     The balance is total energy less its start value, less the work put in, plus what was dissipated: zero but for the
     errors of the method. It is drawn on an axis of its own.
@@ -254,7 +254,7 @@ def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Any
 
 
 def _panels(count: int, path: Any, ratios: tuple[float, ...] | None = None) -> list[Any]:
-    """Return axes above each other that share their times."""
+    """Return axes above each other with a common time axis."""
     height = _PANEL * (count if ratios is None else sum(ratios) / 2 * 1.1) + 0.5
     picture = style.figure(_WIDTH, height, shown=path is None)
     picture.set_layout_engine("constrained")
@@ -264,7 +264,7 @@ def _panels(count: int, path: Any, ratios: tuple[float, ...] | None = None) -> l
 
 
 def _line(k: int) -> dict[str, Any]:
-    """Return the look of the k-th line: colours in turn, then dashes too, so that no two are alike."""
+    """Return colour and dashes of the k-th line, different for each k."""
     return {
         "color": style.PALETTE[k % len(style.PALETTE)],
         "linestyle": _DASHES[k // len(style.PALETTE) % len(_DASHES)],
@@ -284,18 +284,18 @@ def _finish(panel: Any, quantity: str, unit: str, *, legend: bool = True) -> Non
 
 
 def _part(name: str, label: str) -> str:
-    """Return what a component is called beside an axis that tells its unit."""
+    """Return the label of a component, without its unit."""
     return without_unit(part_name(name, label))
 
 
 def _quantity(name: str) -> str:
-    """Return what is measured: ``"force"`` of ``"B.force in crank [lbf]"``."""
+    """Return the quantity of an output: ``"force"`` of ``"B.force in crank [lbf]"``."""
     plain = without_unit(name).partition(" in ")[0]
     return plain.rpartition(".")[2] if "." in plain else ""
 
 
 def _curves(result: Result, what: Any) -> list[_Curve]:
-    """Return the lines of one output: itself, or its components."""
+    """Return the curves of one output: itself, or its components."""
     name = getattr(what, "__name__", "output") if callable(what) else what
     array = np.asarray(result.output(what) if callable(what) else result[what], dtype=np.float64)
     n = len(result.t)
@@ -311,7 +311,7 @@ def _curves(result: Result, what: Any) -> list[_Curve]:
 
 
 def _shared(result: Result, what: Any, count: int) -> list[str]:
-    """Return what to add to the labels of components that the motion does not determine, looked at here and there."""
+    """Return additions to the labels of components that the motion does not determine, at a few times."""
     if result.model is None or callable(what) or Output.of(result.model, what).unique is None:
         return [""] * count
     rows = np.unique(np.linspace(0, len(result) - 1, _LOOKS).astype(int))
@@ -340,7 +340,7 @@ def _described(result: Result, what: Any, count: int) -> tuple[list[str], list[s
 
 
 def _coordinates(result: Result) -> list[_Curve]:
-    """Return the coordinates of all joints, angles and displacements apart."""
+    """Return the curves of all joint coordinates."""
     labels = result.labels
     columns = zip(labels.coordinates, labels.coordinate_units, result.q.T, strict=True)
     curves = [_Curve(name, unit, _QUANTITIES[unit], column) for name, unit, column in columns]
@@ -352,7 +352,7 @@ def _coordinates(result: Result) -> list[_Curve]:
 
 
 def _refined(result: Result) -> Result:
-    """Return the result with more times among its own, so that curves are smooth whatever the steps were."""
+    """Return the result at further times, so that curves are smooth for any step size."""
     if result.dense is None or not 1 < len(result) < _FINE:
         return result
     return result.refined(np.linspace(result.t[0], result.t[-1], _FINE))

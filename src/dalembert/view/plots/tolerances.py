@@ -1,4 +1,4 @@
-"""Pictures of tolerances: who contributes how much to the error of an output."""
+"""Plots of tolerances: contributions to the error of an output."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..drawing.background import panel_below
 
 __all__ = ["plot_tolerances"]
 
-_MANY = 8  # deviations that have a colour of their own
+MAX_NAMED_DEVIATIONS = 8  # with a colour and a name
 
 
 def plot_tolerances(report: Tolerances, *, ax: Any = None, path: Any = None, outputs: Any = None) -> Any:
-    """Draw the contributions to the error of each output: as bars at one position, stacked over time along a motion.
+    """Draw the contributions to the error of each output: bars at one position, stacked areas along a motion.
 
     Parameters
     ----------
     outputs : names
-        Which ones; those that are off at all if left out.
+        Outputs to plot; those with an error if left out.
     """
     wanted = [outputs] if isinstance(outputs, str) else outputs
     if wanted is None:
@@ -72,7 +72,7 @@ def _bars(panel: Any, report: Tolerances, m: int, factor: float, unit: str) -> N
 def _bands(panel: Any, report: Tolerances, m: int, factor: float, unit: str) -> None:
     shares = factor * report.contributions[:, m].T
     order = np.argsort(-shares.max(axis=1))
-    shown = [k for k in order[:_MANY] if shares[k].max() > 0]
+    shown = [k for k in order[:MAX_NAMED_DEVIATIONS] if shares[k].max() > 0]
     rest = [k for k in order if k not in shown]
     layers = [shares[k] for k in shown] + ([shares[rest].sum(axis=0)] if shares[rest].any() else [])
     names = [report.deviations[k] for k in shown] + ["others"] * bool(shares[rest].any())
@@ -84,7 +84,7 @@ def _bands(panel: Any, report: Tolerances, m: int, factor: float, unit: str) -> 
         report.t, factor * report.rss[:, m], color=style.INK, linestyle=(0, (4, 1.5)), label="root of squares", zorder=5
     )
     panel.set_ylim(0, 1.08 * factor * float(report.worst[:, m].max()) or 1.0)
-    panel.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+    style.legend_beside(panel)
     panel_below(panel, f"error of {report.outputs[m]}", unit, report.axis.label)
 
 

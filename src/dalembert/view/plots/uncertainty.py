@@ -1,4 +1,4 @@
-"""Pictures of what is not known exactly: distributions of outputs, where variances come from, regions of estimates."""
+"""Plots of uncertainties: distributions of outputs, contributions to variances, confidence regions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["plot_regions", "plot_uncertainty"]
 
 
 def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> Any:
-    """Plot a histogram of an output with its quantiles and, beside it, parts of its variance; return both axes."""
+    """Plot a histogram of an output with its quantiles, beside shares of its variance; return both axes."""
     if output not in found.mean or np.ndim(found.mean[output]):
         raise ModelError("plot", "output", output, "give one that is a single number: reduce it over time")
     style.matplotlib()
@@ -44,7 +44,7 @@ def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> An
         right.set_yticks(rows + 0.125 * (len(shown) - 1), found.names)
         right.set_xlabel("part of variance")
         if shown:
-            right.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+            style.legend_beside(right)
         picture.subplots_adjust(wspace=0.6)
         if path is not None:
             style.save(picture, path)
@@ -52,19 +52,14 @@ def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> An
 
 
 def plot_regions(found: ParameterFit, first: str, second: str, *, ax: Any = None, path: Any = None) -> Any:
-    """Draw the ellipses in which two estimates lie with 68 and 95 percent, and return the axes."""
-    style.matplotlib()
-    with style.styled():
-        axes = style.axes_for(ax, path, 4.6, 3.8)
+    """Draw the confidence ellipses (68 and 95 percent) of two estimates, and return the axes."""
+    with style.panel(ax, path, 4.6, 3.8) as axes:
         for share, wide in ((0.6827, 1.6), (0.95, 1.0)):
             edge = found.region(first, second, share)
             axes.plot(*edge.T, color=style.PALETTE[0], linewidth=wide, label=f"{100 * share:.0f} %")
         axes.plot(found[first], found[second], "o", color=style.INK, markersize=4, label="estimate")
         axes.set_xlabel(first)
         axes.set_ylabel(second)
-        axes.grid(True)
-        axes.set_axisbelow(True)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
-        if path is not None:
-            style.save(axes.figure, path)
+        style.add_grid(axes)
+        style.legend_beside(axes)
     return axes

@@ -1,4 +1,4 @@
-"""Workspaces: what can be reached, in how many ways, and how well."""
+"""Plots of workspaces: reach, number of assemblies, condition number."""
 
 from __future__ import annotations
 
@@ -40,14 +40,12 @@ def plot_workspace(
     path : str or Path
         File to write: .png, .pdf, .svg, ...
     """
-    style.matplotlib()
     if what not in ("reachable", "ways", "condition"):
         raise ModelError("plot", "what", what, "use 'reachable', 'ways' or 'condition'")
     solid = len(found.grid) == 3
     if solid and what != "reachable":
         raise ModelError("plot", "what", what, "on a grid in space only 'reachable' can be drawn")
-    with style.styled():
-        axes = style.axes_for(ax, path, _WIDTH, _HEIGHT, solid=solid)
+    with style.panel(ax, path, _WIDTH, _HEIGHT, solid=solid) as axes:
         if solid:
             _cloud(axes, found)
         else:
@@ -60,8 +58,6 @@ def plot_workspace(
             axes.set_title(f"{found.target}: {_title(what)}", loc="left")
         axes.set_xlabel(f"{found.axes[0]} [m]")
         axes.set_ylabel(f"{found.axes[1]} [m]")
-        if path is not None:
-            style.save(axes.figure, path)
     return axes
 
 
@@ -101,7 +97,7 @@ def _map(axes: Any, found: Workspace, what: str, mode: Sequence[int] | None) -> 
 
 
 def _yielding(axes: Any, found: Workspace, mode: Sequence[int] | None) -> None:
-    """Draw where the platform yields though the actuators are locked."""
+    """Draw the curves on which the platform can move with locked actuators."""
     try:
         determinant = found.determinant(mode)
     except ModelError:

@@ -1,1 +1,1 @@
-"""Scene: what is drawn of a system, without a view."""
+"""Scenes: figures of a system without a view."""

@@ -1,4 +1,4 @@
-"""Places at which things are attached: markers by the frames that carry what is drawn there, and what lies between."""
+"""Attachments of figures: markers by the frames that carry them, and midpoints of several."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Attachment:
-    """A marker by the number of its body, and by the frame that carries what is drawn there.
+    """Marker with the number of its body and the frame that carries the figure.
 
     That frame is the body's own or, on a flexible body, that of the nearest node; `offset` (3,) m is the place in it.
     """
@@ -31,7 +31,7 @@ class Attachment:
 
     @classmethod
     def of(cls, model: Model, marker: Marker) -> Attachment:
-        """Return the end at a marker of a model."""
+        """Return the attachment at a marker of a model."""
         name = marker.body.name
         number = model.forest.number[name]
         flexible = marker.body.flexible
@@ -46,29 +46,29 @@ class Attachment:
         return (self.marker,)
 
     def point(self, placement: Placement) -> Array:
-        """Return where it is in the world, (3,) m."""
+        """Return the position in the world, (3,) m."""
         return placement.marker(self.number, self.marker)[1]
 
     def direction(self, placement: Placement, local: Array) -> Array:
-        """Return a direction given in marker axes in the world."""
+        """Return a direction (3,), given in marker axes, in the world."""
         result: Array = placement.marker(self.number, self.marker)[0] @ local
         return result
 
 
 @dataclass(frozen=True, eq=False)
 class AttachmentMidpoint:
-    """The point in the middle of several ends: where a picture puts something whose place only the motion knows."""
+    """Midpoint of several attachments, for figures without a marker."""
 
     ends: tuple[Attachment, ...]
     number: int = -1
 
     @property
     def markers(self) -> tuple[Marker, ...]:
-        """Those between which it lies."""
+        """The attachments around it."""
         return tuple(end.marker for end in self.ends)
 
     def point(self, placement: Placement) -> Array:
-        """Return where it is in the world, (3,) m."""
+        """Return the position in the world, (3,) m."""
         result: Array = np.mean([end.point(placement) for end in self.ends], axis=0)
         return result
 

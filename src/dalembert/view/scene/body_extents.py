@@ -1,4 +1,4 @@
-"""How far bodies reach from a marker, and along which axis a joint moves: where symbols have to stand to be seen."""
+"""Extents of bodies about markers and axes of joints, which determine where symbols are visible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def thickness(first: Any, second: Any, axis: Any) -> float:
-    """Return how far the bodies of two markers reach from them along an axis, m: where something on a pin is seen."""
+    """Return the extent of the bodies of two markers along an axis, m, beyond which a symbol on the pin is visible."""
     found = [0.0]
     for marker in (first, second):
         along = marker.rotation @ np.asarray(axis, dtype=float)
@@ -30,18 +30,18 @@ def thickness(first: Any, second: Any, axis: Any) -> float:
 
 
 def extent(marker: Any) -> float:
-    """Return how far a body's own shape reaches from a marker, m."""
+    """Return the extent of a body's shape from a marker, m."""
     solids = () if marker.body.name == "ground" else of_body(marker.body, around=8)
     return max((float(np.linalg.norm(s.corners - marker.position, axis=1).max()) for s in solids), default=0.0)
 
 
 def covered(marker: Any, radius: float) -> bool:
-    """Return whether a body's own shape shows what would be drawn about a marker with a radius, m."""
+    """Return whether a body's shape already shows a circle of a radius (m) about a marker."""
     return 0 < 0.8 * radius < extent(marker) < 1.5 * radius
 
 
 def axis_of(element: Any, coordinate: int) -> tuple[Array, bool]:
-    """Return the axis of a coordinate of a joint, in marker axes, and whether it is turned about."""
+    """Return the axis of a joint coordinate, in marker axes, and whether it is an angle."""
     units = element.coordinate_units
     turning = coordinate >= len(units) or units[coordinate] != "m"
     if element.kind == "Universal":

@@ -1,4 +1,4 @@
-"""Constraints, and the limits of joints, as figures."""
+"""Figures of constraints and of joint limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _POINTS = ("PointOnPoint", "PointOnPlane", "PointOnLine")  # whose second end is
 
 
 def add_limits(sketch: FigureBuilder, connection: Any) -> None:
-    """Show the limits that a joint of one coordinate has by itself."""
+    """Add the limits of a joint with one coordinate."""
     element = connection.element
     limits = [getattr(element, bound, None) for bound in ("lower", "upper")]
     numbers = [np.asarray(limit, dtype=float).ravel() for limit in limits if limit is not None]
@@ -92,13 +92,13 @@ def _profile(sketch: FigureBuilder, name: str, marker: Any, outline: Array, look
 
 
 def _left_about(outline: Array) -> Array:
-    """Return a closed outline counterclockwise."""
+    """Return a closed outline, counterclockwise."""
     x, y = outline.T
     return outline if (x * np.roll(y, -1) - np.roll(x, -1) * y).sum() > 0 else outline[::-1]
 
 
 def _upright(side: Array) -> Array:
-    """Return the axes (3, 3) of a blade that stands on its edge: along it, up and aside."""
+    """Return the axes (3, 3) of a blade on its edge: along it, up and sideways."""
     up = np.eye(3)[2 if abs(side[2]) < 0.9 else 0]
     along = np.cross(up, side)
     along /= np.linalg.norm(along)

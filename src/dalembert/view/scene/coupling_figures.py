@@ -1,4 +1,4 @@
-"""Couplings as figures: wheels with teeth, belts, racks, or a thin line between what moves together."""
+"""Figures of couplings: gear wheels, belts, racks, or thin lines between coupled joints."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_coupling(sketch: FigureBuilder, coupling: Any) -> None:
 
 
 def tie(sketch: FigureBuilder, name: str, joints: list[Any]) -> None:
-    """Tie joints whose motions are bound to each other by thin lines, with a mark at each."""
+    """Connect coupled joints by thin lines, with a mark at each."""
     for joint in joints:
         sketch.patch(name, "law", joint.second, axis_of(joint.element, 0)[0])
     for one, other in pairwise(joints):
@@ -39,7 +39,7 @@ def tie(sketch: FigureBuilder, name: str, joints: list[Any]) -> None:
 
 
 def _wheels(sketch: FigureBuilder, coupling: Any, joints: list[Any]) -> None:
-    """Show two wheels, a belt on two pulleys, or a pinion on its rack."""
+    """Add two gear wheels, a belt on two pulleys, or a pinion on its rack."""
     made = constructor_call(coupling.element)
     maker, given = ("", {}) if made is None else (made.maker, made.arguments)
     kinds = [joint.element.kind for joint in joints]
@@ -73,7 +73,7 @@ def _wheel(sketch: FigureBuilder, name: str, joint: Any, radius: float, teeth: f
 
 
 def _pitch(sketch: FigureBuilder, joints: list[Any], ratio: float) -> list[float]:
-    """Return the pitch radii, m, of two wheels with parallel axes that one body carries; none for others."""
+    """Return the pitch radii, m, of two wheels with parallel axes on one body; none for others."""
     total = 1 + abs(ratio) if ratio < 0 else abs(1 - ratio)
     shared = _carrier(sketch, joints)
     if shared is None or total == 0 or ratio == 0:

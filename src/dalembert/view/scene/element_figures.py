@@ -1,4 +1,4 @@
-"""Force elements as figures."""
+"""Figures of force elements."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def add_force(sketch: FigureBuilder, force: ForceConnection) -> None:
 
 
 def _film(sketch: FigureBuilder, force: ForceConnection) -> None:
-    """Show the two rollers between which a film is, or the cam's profile and its roller."""
+    """Add the two rollers of a film, or the profile of a cam and its roller."""
     made = constructor_call(force.element)
     given = {} if made is None else made.arguments
     profile, radius, length = (given.get(key, 0.0) for key in ("profile", "radius", "length"))
@@ -90,7 +90,7 @@ def _film(sketch: FigureBuilder, force: ForceConnection) -> None:
 
 
 def _compound(sketch: FigureBuilder, force: ForceConnection) -> None:
-    """Show the members of a compound; its nodes stand between the ends to which they are tied."""
+    """Add the members of a compound; its nodes are midpoints of the ends they are connected to."""
     made = constructor_call(force.element)
     names = [] if made is None else list(made.arguments["ends"])
     ends = dict(zip(names, (sketch.end(marker) for marker in force.ends), strict=False))
@@ -131,7 +131,7 @@ def _at_joints(sketch: FigureBuilder, force: ForceConnection) -> None:
 
 
 def _rest_of(element: Any) -> float:
-    """Return the position at which a spring is relaxed, rad or m; zero where that is no number of its own."""
+    """Return the relaxed position of a spring, rad or m; zero if it is no parameter."""
     rest = getattr(element, "rest", getattr(element, "parameters", {}).get("rest", 0.0))
     return float(rest) if isinstance(rest, int | float) else 0.0
 
@@ -142,7 +142,7 @@ def _zero(law: Any) -> bool:
 
 
 def _line_look(force: ForceConnection) -> str:
-    """Return what an element between markers looks like."""
+    """Return the line symbol of an element between markers."""
     element = force.element
     look = LINES.get(element.kind, "spring" if force.places else "line")
     if element.kind not in ("SpringDamper", "JointSpring", "TorsionSpring"):

@@ -1,4 +1,4 @@
-"""A sketch of everything but bodies and joints, and what all that is put on it share."""
+"""Builder of figures of constraints, force elements, couplings and drives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class FigureBuilder:
-    """Figures of a model, as they are found.
+    """Figures of a model.
 
     Attributes
     ----------
@@ -35,30 +35,30 @@ class FigureBuilder:
         self.arrows: list[ArrowFigure] = []
 
     def end(self, marker: Any) -> Attachment:
-        """Return a marker as an end."""
+        """Return the attachment of a marker."""
         return Attachment.of(self._model, marker)
 
     def patch(
         self, name: str, look: str, marker: Any, axis: Any = "z", size: tuple[float, float] = (0.0, 0.0), **more: Any
     ) -> None:
-        """Put a patch at a marker, its z along an axis of that."""
+        """Add a patch at a marker, with z along an axis of the marker."""
         axes = marker.rotation @ turned_z(unit_vector(axis, item=name))
         self.patches.append(PatchFigure(name, look, self.end(marker), axes, size, **more))
 
     def ball(self, name: str, look: str, marker: Any, axis: Any, size: tuple[float, float]) -> None:
-        """Put what touches about a marker; a ring alone where the body's own shape is as large."""
+        """Add a contact body at a marker; a ring alone if the body's shape is as large."""
         self.patch(name, "pitch" if covered(marker, size[0]) else look, marker, axis, size)
 
     def on_joint(self, name: str, look: str, joint: Any, axis: Any) -> None:
-        """Put a patch on the pin of a joint, where that comes out of its bodies."""
+        """Add a patch on the pin of a joint, outside of its bodies."""
         self.patch(name, look, joint.first, axis, lift=thickness(joint.first, joint.second, axis))
 
     def line(self, name: str, look: str, first: Any, second: Any) -> None:
-        """Stretch something between two markers."""
+        """Add a line symbol between two markers."""
         self.lines.append(LineFigure(name, look, self.end(first), self.end(second)))
 
     def stops(self, name: str, joint: Any, coordinate: int, low: float, high: float) -> None:
-        """Show between where and where a joint may be, by the direction in which its body points."""
+        """Add the range of a joint, by the direction of its body."""
         axis, turning = axis_of(joint.element, coordinate)
         pointer = joint.second.rotation.T @ (joint.second.body.com - joint.second.position)
         pointer = pointer - (pointer @ axis) * axis

@@ -1,4 +1,4 @@
-"""What a picture shows of elements, constraints, couplings and drives: lines, patches at a place, curves, arrows.
+"""Figures of force elements, constraints, couplings and drives: lines, patches, curves, arrows.
 
 `sketching.sketch_of` makes them. Joints have joints of their own (`scene.JointFigure`).
 """
@@ -23,7 +23,7 @@ ARROW = 0.16  # length of a load, of the picture's reach
 
 @dataclass(frozen=True, eq=False)
 class LineFigure:
-    """Something stretched between two places.
+    """Line symbol between two attachments.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class LineFigure:
 
 @dataclass(frozen=True, eq=False)
 class PatchFigure:
-    """Something at one place; `looks` has what each look is made of.
+    """Patch symbol at one attachment; `symbol_shapes` has the shape of each look.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class PatchFigure:
 
 @dataclass(frozen=True, eq=False)
 class CurveFigure:
-    """A curve (k, 3) m in the frame of an end."""
+    """Curve (k, 3) m in the frame of an attachment."""
 
     name: str
     end: Attachment
@@ -82,7 +82,7 @@ class CurveFigure:
 
 @dataclass(frozen=True, eq=False)
 class ArrowFigure:
-    """A load on a marker: ``"force"`` or ``"moment"``, by laws of time, in axes of the world or of its marker."""
+    """Load on a marker, ``"force"`` or ``"moment"``, by time laws, in axes of the world or of its marker."""
 
     name: str
     kind: str
@@ -91,13 +91,13 @@ class ArrowFigure:
     turning: bool
 
     def vector(self, t: float) -> Array:
-        """Return it at a time (3,), in axes of the world, or of the body that carries it if it turns with that."""
+        """Return the load (3,) at a time, in axes of the world, or of its body if it turns with the body."""
         local = np.array([law(t)[0] for law in self.laws], dtype=float)
         result: Array = self.end.marker.rotation @ local if self.turning else local
         return result
 
     def seen(self, placement: Placement) -> Array:
-        """Return it at the time of a placement, in axes of the world."""
+        """Return the load (3,) at the time of a placement, in axes of the world."""
         vector = self.vector(placement.t)
         result: Array = placement.rotation[self.end.number] @ vector if self.turning else vector
         return result

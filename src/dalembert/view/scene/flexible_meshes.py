@@ -1,4 +1,4 @@
-"""Flexible bodies as drawn: lines, faces or points through their nodes, in node numbers."""
+"""Meshes of flexible bodies for drawing: lines, faces or points, by node numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class NodeMesh:
-    """What joins the nodes of a flexible body; all numbers are places in its `nodes`.
+    """Mesh of a flexible body; all numbers are indices of its `nodes`.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class NodeMesh:
 
     @cached_property
     def outline(self) -> list[Numbers]:
-        """Return the lines that show where the body is: beams, the rim of a sheet, all edges of a surface."""
+        """Return the lines of the body: beams, the rim of a sheet, all edges of a surface."""
         rim = [np.array(pair) for pair, times in self._sides.items() if times == 1]
         return [*self.lines, *(rim if self.sheet else self.edges)]
 
@@ -77,7 +77,7 @@ def mesh_of(body: FlexibleBody) -> NodeMesh:
 
 
 def _chained(ends: Numbers) -> list[Numbers]:
-    """Return elements (ne, 2) as lines of nodes: an element goes on where the one before it ends."""
+    """Return elements (ne, 2) as polylines of consecutive nodes."""
     lines: list[list[int]] = []
     for start, end in ends.tolist():
         if lines and lines[-1][-1] == start:
@@ -126,7 +126,7 @@ def _surface(elements: SolidElements) -> Numbers:
 
 
 def _in_a_row(nodes: Array) -> Numbers | None:
-    """Return the order of nodes along the line on which they lie, or None."""
+    """Return the order of collinear nodes along their line; None if they are not collinear."""
     off = nodes - nodes.mean(axis=0)
     _, sizes, axes = np.linalg.svd(off, full_matrices=False)
     if len(nodes) < 2 or sizes[0] == 0 or sizes[1:].max(initial=0.0) > 1e-6 * sizes[0]:

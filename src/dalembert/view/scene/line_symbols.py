@@ -1,4 +1,4 @@
-"""What lies between two points, as lines of the plane or of space: springs, cylinders, cables, muscles, bars."""
+"""Line symbols between two points, in the plane and in space: springs, cylinders, cables, muscles, bars."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDE = {"bar": 0.35, "beam": 0.5, "cylinder": 1.0, "bumper": 1.1, "muscle": 1.1
 
 
 def color_of(look: str) -> str:
-    """Return the colour of a line's look."""
+    """Return the colour of a line symbol."""
     return COLORS.get(look, INK)
 
 
@@ -31,7 +31,7 @@ def in_plane(look: str, start: Array, end: Array, width: float) -> list[Array]:
     across = np.array([-along[1], along[0]]) / length
 
     def at(share: float | Array, side: float | Array) -> Array:
-        """Return points by their share of the way and how far they are aside, in widths."""
+        """Return points by their share of the length and their lateral offset in widths."""
         return np.asarray(start + np.multiply.outer(share, along) + width * np.multiply.outer(side, across))
 
     if look == "spring":

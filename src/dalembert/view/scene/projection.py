@@ -1,4 +1,4 @@
-"""From which side a system is looked at: a plane if all motion is in it, else space."""
+"""Placement of bodies at a configuration, and the view: the plane of motion, or space."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ...model import Model
 from ...model.cache import cached_per_model
 
 __all__ = [
+    "PLANES",
     "ModeExaggeration",
     "Placement",
     "View",
@@ -30,7 +31,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-FLAT_TOL = ("xy", "xz", "yz", "yx", "zx", "zy")
+PLANES = ("xy", "xz", "yz", "yx", "zx", "zy")
 # axes are parallel within this sine: far above round-off of an assembled loop, far below any intended tilt
 _PARALLEL = 1e-6
 # a flexible body bends out of a plane if more than this share of its displacement is across
@@ -38,7 +39,7 @@ _ACROSS = 0.02
 
 
 def node_frames(model: Model) -> dict[str, int]:
-    """Return the number of the frame of each flexible body's first node: they follow those of the bodies."""
+    """Return the frame number of the first node of each flexible body; node frames follow those of the bodies."""
     first, found = model.nb + 1, {}
     for name in model.flexible_names:
         found[name] = first
@@ -55,7 +56,7 @@ def exaggerated(model: Model, q: Array, factor: float) -> Array:
 
 
 def paths_of(model: Model, q: Array, markers: list[Marker], exaggerate: float = 1.0) -> list[Array]:
-    """Return the path (n, 3) m of each marker along configurations (n, nq), as it is drawn."""
+    """Return the drawn path (n, 3) m of each marker along configurations (n, nq)."""
     if exaggerate == 1 or not model.forest.loop_constraints:
         return [model.pose(marker, exaggerated(model, q, exaggerate)).position for marker in markers]
     placements = [Placement.of(model, row, exaggerate) for row in q] if markers else []
@@ -65,7 +66,7 @@ def paths_of(model: Model, q: Array, markers: list[Marker], exaggerate: float = 
 
 @dataclass(frozen=True, eq=False)
 class ModeExaggeration:
-    """Shapes multiplied by a factor, except for the rigid motion (6, nm) of the body's joints that they contain."""
+    """Mode shapes multiplied by a factor, except for their rigid motion (6, nm) of the body's joints."""
 
     factor: float
     rigid: Array
@@ -78,7 +79,7 @@ class ModeExaggeration:
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Where everything is at one configuration.
+    """Poses of all frames at one configuration.
 
     Attributes
     ----------
@@ -109,7 +110,7 @@ class Placement:
 
     @classmethod
     def of(cls, model: Model, q: Array, exaggerate: float = 1.0, *, t: float = 0.0) -> Placement:
-        """Place the bodies at one configuration q (nq,), deformations multiplied.
+        """Place the bodies at one configuration q (nq,), with exaggerated deformations.
 
         In a tree all modal coordinates are multiplied, and everything beyond a flexible body moves along. Where there
         are loops bodies stay in place, and what is multiplied is the deformation between the joints of each body.
@@ -142,7 +143,7 @@ class Placement:
         return cls(model, drawn, np.concatenate(rotations), np.concatenate(positions), etas, reference, growth, t)
 
     def marker(self, number: int, marker: Marker) -> tuple[Array, Array]:
-        """Return attitude (3, 3) and position (3,) m of a marker on a body in the world."""
+        """Return rotation (3, 3) and position (3,) m of a marker on a body in the world."""
         if number not in self.eta or marker.motion is None:
             return self.rotation[number] @ marker.rotation, self.points(number, marker.position)
         R, p = self.model.pose(marker, self.q)
@@ -166,7 +167,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class View:
-    """What lies to the right, what up and, for a plane, what towards the reader.
+    """View by the world axes that point right, up and towards the reader.
 
     Attributes
     ----------
@@ -186,29 +187,31 @@ class View:
 
     @property
     def flat(self) -> bool:
-        """True for a plane."""
+        """Whether the view is a plane."""
         return self.name != "3d"
 
     @property
     def towards(self) -> Array:
-        """The direction (3,) from a plane to its reader."""
+        """Direction (3,) from the plane to the reader."""
         result: Array = np.cross(np.eye(3)[self.right], np.eye(3)[self.up])
         return result
 
     def project(self, points: Array) -> Array:
-        """Return (..., 2) of points (..., 3)."""
+        """Project points (..., 3) m onto the plane, (..., 2)."""
         result: Array = points[..., [self.right, self.up]]
         return result
 
 
 def choose_view(model: Model, placement: Placement, view: str = "auto") -> View:
-    """Return the view of that name; ``"auto"`` takes the plane of motion if there is one.
+    """Return the view of that name; ``"auto"`` is the plane of motion if there is one.
 
     Raises
     ------
     ModelError
         If there is no view of that name.
     """
+    if not isinstance(view, str) or view not in ("auto", "3d", *PLANES):
+        raise ModelError("picture", "view", view, "use 'auto', 'xy', 'xz', 'yz' or '3d'")
     gravity = np.abs(model.system.gravity)
     down = int(gravity.argmax()) if gravity.any() else 2
     normal = plane_normal(model, placement)
@@ -220,15 +223,13 @@ def choose_view(model: Model, placement: Placement, view: str = "auto") -> View:
         return View("xyz"[right] + "xyz"[up], right, up, normal, steady=True)
     if view == "3d":
         return View("3d", (down + 1) % 3, down, (down + 2) % 3)
-    if not isinstance(view, str) or view not in FLAT_TOL:
-        raise ModelError("picture", "view", view, "use 'auto', 'xy', 'xz', 'yz' or '3d'")
     right, up = ("xyz".index(letter) for letter in view)
     across = 3 - right - up
     return View(view, right, up, across, steady=normal == across)
 
 
 def plane_normal(model: Model, placement: Placement) -> int | None:
-    """Return the world axis about which everything turns and across which nothing slides, or None.
+    """Return the world axis normal to the plane of motion, or None.
 
     Where several would do, as for a single slide, the plane in which gravity acts comes first, then the xy-plane.
     """
@@ -260,7 +261,7 @@ def _joints(model: Model) -> Iterator[tuple[Joint, Marker]]:
 
 
 def _bends_across(model: Model, placement: Placement, normal: int) -> bool:
-    """Return whether a flexible body is bent visibly out of the plane across an axis of the world."""
+    """Return whether a flexible body is bent visibly out of the plane with that normal."""
     for name, first in node_frames(model).items():
         body, number = _flexible(model, name), model.forest.number[name]
         moved = np.abs(placement.position[first : first + body.n] - placement.points(number, body.nodes)).max(axis=0)
@@ -277,7 +278,7 @@ def _flexible(model: Model, name: str) -> FlexibleBody:
 
 @cached_per_model
 def held_motions(model: Model) -> dict[int, Array]:
-    """Return the rigid motion (6, nm) that the joints of each flexible body make by its modes, by its number."""
+    """Return the rigid motion (6, nm) of the joints of each flexible body by its modes, by body number."""
     ends = [marker for c in model.system.connections.values() for marker in (c.first, c.second)]
     return {
         model.forest.number[name]: _mean_motion([m for m in ends if m.body.name == name], _flexible(model, name).nm)

@@ -1,4 +1,4 @@
-"""What a picture shows of a system: bodies, joints, springs and points, in body axes and without a view."""
+"""Scene of a system: bodies, joints, springs and points in body axes, without a view."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ from ...system import System
 from ..style import PALETTE, legible
 from . import solids
 from .attachments import Attachment
-from .body_extents import thickness
-from .connection_figures import connection_figures
+from .body_extents import axis_of, thickness
+from .constraint_figures import add_constraint, add_limits
+from .coupling_figures import add_coupling, tie
+from .element_figures import add_force
+from .figure_builder import FigureBuilder
 from .figures import ARROW, CurveFigure
 from .flexible_meshes import NodeMesh, mesh_of
 from .projection import Placement, node_frames
 from .solids import Solid
 
-__all__ = ["BodyFigure", "JointFigure", "Scene", "find_marker"]
+__all__ = ["BodyFigure", "JointFigure", "Scene", "connection_figures", "find_marker"]
 
 Array = NDArray[np.float64]
 
@@ -50,7 +53,7 @@ _AT = re.compile(r"^(?P<body>.+)\.at\((?P<numbers>[^()]*)\)$")
 
 @dataclass(eq=False)
 class BodyFigure:
-    """A body as drawn, in its own axes.
+    """Figure of a body in its own axes.
 
     Attributes
     ----------
@@ -89,7 +92,7 @@ class BodyFigure:
 
     @property
     def ink(self) -> str:
-        """Its colour for lines and words on paper: darker, where it is too light to be read."""
+        """Colour for lines and text, dark enough to be legible."""
         return legible(self.color)
 
     def looks_of(self, solid: Solid) -> tuple[str, float]:
@@ -99,18 +102,18 @@ class BodyFigure:
         return color_text(solid.color), solid.color[3]
 
     def deformed(self, placement: Placement) -> Array:
-        """Return where the nodes of a flexible body are in the world, (n, 3) m."""
+        """Return the positions (n, 3) m of the nodes of a flexible body in the world."""
         return placement.position[self.first : self.first + len(self.nodes)]
 
     def undeformed(self, placement: Placement) -> list[Array]:
-        """Return lines (k, 3) m of the world that show a flexible body without deformation, if it is exaggerated."""
+        """Return lines (k, 3) m of the undeformed flexible body in the world, if its deformation is exaggerated."""
         nodes = placement.reference.get(self.number)
         if nodes is None or self.mesh is None:
             return []
         return [nodes[line] for line in self.mesh.outline]
 
     def points(self) -> Array:
-        """Return all points (k, 3) that tell how far it reaches."""
+        """Return the points (k, 3) m that determine its extent."""
         parts = [solid.corners for solid in self.solids]
         parts += [np.array(pair) for pair in (*self.bars, *self.ties)]
         if self.panel is not None:
@@ -124,7 +127,7 @@ class BodyFigure:
 
 @dataclass(frozen=True, eq=False)
 class JointFigure:
-    """A connection as drawn: `kind` names its element; `mover` is the end that shows where it is."""
+    """Figure of a connection: `kind` names its element; `mover` is the attachment that determines its position."""
 
     name: str
     kind: str
@@ -134,13 +137,13 @@ class JointFigure:
 
     @cached_property
     def thickness(self) -> float:
-        """How far its bodies reach along its axis, m."""
+        """Extent of its bodies along its axis, m."""
         axis = getattr(self.element, "axis", None)
         return 0.0 if axis is None else thickness(self.first.marker, self.second.marker, axis)
 
     @property
     def grounded(self) -> bool:
-        """True if one end is on ground."""
+        """Whether one end is on ground."""
         return 0 in (self.first.number, self.second.number)
 
     @property
@@ -206,7 +209,7 @@ class Scene:
             warn_user(OmissionWarning(f"not drawn:\n  {listed}", tuple(self._lacks)))
 
     def reach(self, placements: list[Placement]) -> tuple[Array, Array]:
-        """Return the lowest and highest coordinates (3,) m of everything drawn in any of the placements."""
+        """Return the lowest and highest coordinates (3,) m of all figures in all placements."""
         clouds = []
         for placement in placements:
             clouds += [
@@ -235,7 +238,7 @@ class Scene:
         return np.min([low, *tails], axis=0), np.max([high, *tails], axis=0)
 
     def _slide_ends(self, placement: Placement, reach: float) -> list[Array]:
-        """Return where sliding joints end, (3,) m, unless that is twice as far away as all else is large."""
+        """Return the ends (3,) m of sliding joints, unless they are farther away than twice the size of the rest."""
         found = []
         for patch in self.patches:
             if patch.look == "ends":
@@ -245,7 +248,7 @@ class Scene:
         return found
 
     def _tails(self, placement: Placement, reach: float) -> list[Array]:
-        """Return where the arrows of loads begin, (3,) m."""
+        """Return the tails (3,) m of the arrows of loads."""
         found = []
         for arrow in self.arrows:
             vector = arrow.seen(placement)
@@ -255,7 +258,7 @@ class Scene:
         return found
 
     def spacing(self) -> float:
-        """Return a typical distance, m, of joints that share a body: what symbols must stay smaller than."""
+        """Return a typical distance, m, of joints on one body, which limits the size of symbols."""
         lengths = [
             float(np.linalg.norm(pair[1] - pair[0])) for body in self.bodies for pair in (*body.bars, *body.ties)
         ]
@@ -271,14 +274,14 @@ class Scene:
         return [j for j in self.joints if j.kind == "Distance"]
 
     def _ends(self) -> list[Attachment]:
-        """Return all places at which something is attached."""
+        """Return all attachments."""
         ends = [end for joint in self.joints for end in (joint.first, joint.second)]
         ends += [end for line in self.lines for end in (line.first, line.second) if isinstance(end, Attachment)]
         ends += [arrow.end for arrow in self.arrows]
         return ends + [Attachment.of(self.model, marker) for marker in self._points]
 
     def _joint_points(self, number: int) -> list[Array]:
-        """Return the distinct points (3,) of a body at which something is attached, in body axes."""
+        """Return the distinct points (3,) m of attachments on a body, in body axes."""
         points: list[Array] = []
         for end in self._ends():
             position = end.marker.position
@@ -374,7 +377,7 @@ def _foot(point: Array, start: Array, end: Array) -> Array:
 
 
 def _on_one_line(points: list[Array]) -> tuple[Array, Array] | None:
-    """Return the two outermost of two or more points in a row, or None."""
+    """Return the two outermost of collinear points; None if they are not collinear."""
     if len(points) < 2:
         return None
     cloud = np.array(points)
@@ -403,7 +406,7 @@ def _carried(placement: Placement, curve: CurveFigure) -> Array:
 
 
 def find_marker(system: System, spec: Any, *, item: str, field: str) -> Marker:
-    """Return the marker meant by a marker, a body, a name, or ``"coupler.at(0.2, 0, 0)"``.
+    """Return the marker of a marker, a body, a name, or ``"coupler.at(0.2, 0, 0)"``.
 
     Raises
     ------
@@ -432,7 +435,30 @@ def find_marker(system: System, spec: Any, *, item: str, field: str) -> Marker:
 
 
 def _look(element: Joint | Constraint) -> str:
-    """Return the kind that a connection is drawn as: its own, or that of any joint, or constraint."""
+    """Return the kind of symbol of a connection: its own, or that of a general joint or constraint."""
     if element.kind in LOOKS:
         return element.kind
     return "CustomJoint" if isinstance(element, Joint) else "CustomConstraint"
+
+
+def connection_figures(model: Model) -> FigureBuilder:
+    """Return the figures of constraints, force elements, couplings and drives of a model."""
+    sketch, system = FigureBuilder(model), model.system
+    driven = [drive.connection for drive in system.drives.values()]
+    for connection in system.connections.values():
+        if isinstance(connection.element, Joint):
+            add_limits(sketch, connection)
+        elif not is_chain_limit(connection, system.connections):
+            add_constraint(sketch, connection, connection in driven)
+    for force in system.forces.values():
+        add_force(sketch, force)
+    for coupling in system.couplings.values():
+        add_coupling(sketch, coupling)
+    for follower, rule in getattr(system, "mimics", {}).items():
+        if follower in system.connections and rule.joint in system.connections:
+            tie(sketch, f"{follower}.mimic", [system.connections[name] for name in (rule.joint, follower)])
+    for drive in system.drives.values():
+        if drive.of_joint:
+            axis, turning = axis_of(drive.connection.element, getattr(drive, "coordinate", 0))
+            sketch.on_joint(drive.name, "drive" if turning else "push", drive.connection, axis)
+    return sketch

@@ -1,4 +1,4 @@
-"""The solids that show a system in space: of bodies, of joints and of elements, each with what carries it."""
+"""Solids of bodies, joints and force elements in space, each with the frames that carry it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FAINTLY, _SHEET = 0.35, 0.85  # how much panels and plates hide
 
 @dataclass(frozen=True, eq=False)
 class SolidPart:
-    """A solid and what carries it.
+    """Solid with the frames that carry it.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class SolidPart:
     opacity : float
     kind : str
         What the owner is: ``"body"``, ``"joint"`` or ``"element"``.
-    shines : bool
+    drawn_last : bool
         Whether it is seen through bodies that hide it: joints and small symbols are.
     beneath : bool
         Whether it is a plane, which pictures put behind all else.
@@ -58,12 +58,12 @@ class SolidPart:
     color: str
     opacity: float = 1.0
     kind: str = "body"
-    shines: bool = False
+    drawn_last: bool = False
     beneath: bool = False
 
 
 def joint_radius(scene: Scene, reach: float) -> float:
-    """Return the radius of a joint, m, in a picture of that reach, m."""
+    """Return the radius of a joint, m, in a picture of that size, m."""
     spacing = scene.spacing()
     return min(_JOINT * reach, _OF_SPACING * spacing if spacing else np.inf)
 
@@ -97,7 +97,7 @@ def _body_parts(scene: Scene, reach: float) -> Iterator[SolidPart]:
 
 
 def _of_body(body: BodyFigure, reach: float, radius: float) -> Iterator[tuple[Any, solids.Solid, float]]:
-    """Yield the solids of a body with their frames, and how much each hides."""
+    """Yield the solids of a body with their frames and opacities."""
 
     def thickness(pair: tuple[Array, Array]) -> float:
         return min(_LINK * reach, 0.12 * float(np.linalg.norm(pair[1] - pair[0])))
@@ -177,7 +177,7 @@ def _around(body: BodyFigure) -> Numbers | None:
 def _joint_parts(scene: Scene, radius: float) -> Iterator[SolidPart]:
     for joint in scene.joints:
         for frame, solid in _of_joint(joint, radius):
-            yield SolidPart(joint.name, np.full(len(solid.corners), frame), solid, _PIN, kind="joint", shines=True)
+            yield SolidPart(joint.name, np.full(len(solid.corners), frame), solid, _PIN, kind="joint", drawn_last=True)
 
 
 def _of_joint(joint: JointFigure, r: float) -> list[tuple[int, solids.Solid]]:
@@ -253,8 +253,8 @@ def _element_parts(scene: Scene, radius: float, reach: float, middle: Array) -> 
         pieces += [stroke(line @ patch.axes.T + at, _STROKE * radius) for line in look.strokes]
         for solid in pieces:
             frames = np.full(len(solid.corners), patch.end.frame)
-            shines = patch.look not in SIZED
-            yield SolidPart(patch.name, frames, solid, color, opacity, "element", shines, patch.look == "plane")
+            drawn_last = patch.look not in SIZED
+            yield SolidPart(patch.name, frames, solid, color, opacity, "element", drawn_last, patch.look == "plane")
     for curve in scene.curves:
         solid = stroke(curve.points, _STROKE * radius)
         yield SolidPart(curve.name, np.full(len(solid.corners), curve.end.frame), solid, _CURVE, 1.0, "element")

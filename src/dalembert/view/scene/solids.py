@@ -1,4 +1,4 @@
-"""Bodies as solids: corners and faces in body axes, from shapes, from model files, or from inertia."""
+"""Solids of bodies: corners and faces in body axes, from shapes, model files or inertia."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TRIANGLES = 2400  # of a mesh in a drawing
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """A solid by its surface.
+    """Solid as a surface of polygons.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Solid:
     color: Color | None = None
 
     def moved(self, rotation: Array, position: Array) -> Solid:
-        """Return it turned, then shifted."""
+        """Return the solid rotated, then translated."""
         about = None if self.round_about is None else rotation @ self.round_about
         outline = None if self.outline is None else self.outline @ rotation.T + position
         return Solid(self.corners @ rotation.T + position, self.faces, self.edged, about, outline, self.color)
@@ -122,7 +122,7 @@ def ball(radius: float, *, stretch: float = 0.0, around: int = 16, rings: int = 
 
 
 def bar(start: Array, end: Array, radius: float, *, around: int = 8, pieces: int = 4) -> Solid:
-    """Return a thin round bar between two points, in pieces short enough to be sorted by depth."""
+    """Return a thin round bar between two points (3,) m, in pieces short enough for sorting by depth."""
     along = end - start
     length = float(np.linalg.norm(along))
     if length == 0:
@@ -177,7 +177,7 @@ def prism(outline: Array, thickness: float) -> Solid:
 
 
 def wheel(outline: Array, thickness: float) -> Solid:
-    """Return a plate whose outline (k, 2) m runs about the origin and is seen from there, as of a toothed wheel."""
+    """Return a plate whose outline (k, 2) m is star-shaped about the origin, such as a gear wheel."""
     k = len(outline)
     low, high = (np.column_stack([outline, np.full(k, z)]) for z in (-thickness / 2, thickness / 2))
     middles = np.array([[0, 0, -thickness / 2], [0, 0, thickness / 2]])
@@ -304,7 +304,7 @@ def _simple(kind: str, size: dict[str, float], around: int, outline: Array | Non
 
 
 def _along_axis(solid: Solid, size: dict[str, float]) -> Solid:
-    """Turn a solid made along z to the body axis that its size names."""
+    """Rotate a solid along z to the body axis given by its size."""
     return solid.moved(np.roll(np.eye(3), int(size.get("axis", 2.0)) + 1, axis=0), np.zeros(3))
 
 

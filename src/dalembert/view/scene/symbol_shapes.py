@@ -1,4 +1,4 @@
-"""What patches look like: solids and strokes about a place, z their axis, in multiples of a joint's radius."""
+"""Shapes of patch symbols: solids and strokes about the z axis, in multiples of the joint radius."""
 
 from __future__ import annotations
 

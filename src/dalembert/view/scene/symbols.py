@@ -1,4 +1,4 @@
-"""The symbols of mechanism drawings: points of lines, in the plane or in space, of any size.
+"""Symbols of mechanism drawings, as points of lines in the plane or in space, of any size.
 
 Functions of the plane take and return (k, 2), those of space (k, 3); lengths are in m. Paths for markers have their
 origin at the joint.

@@ -1,4 +1,4 @@
-"""Scenes in three dimensions: in a browser, in a notebook, as a page or a model file that plays by itself.
+"""Scenes in space: in a browser, in a notebook, as an offline page or a model file.
 
 `document` says what is seen and how it moves, `bundle` makes bytes of it, which one small page (``web/`` of the
 sources, bundled with three.js when the package is built) shows wherever it stands.

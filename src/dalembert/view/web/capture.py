@@ -1,4 +1,4 @@
-"""Scenes as pictures and films: a browser without a window shows the page, and what it shows is kept."""
+"""Pictures and videos of scenes, rendered by a headless browser."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _SIZE = 1280, 720  # pixels
 
 
 def _browser() -> str | None:
-    """Return the path of a browser, or None."""
+    """Return the path of a Chromium browser, or None."""
     return next((path for name in _BROWSERS if (path := shutil.which(name))), None)
 
 
 def can_film() -> bool:
-    """Return whether Playwright and Chromium are here."""
+    """Return whether Playwright and Chromium are installed."""
     return _browser() is not None and importlib.util.find_spec("playwright") is not None
 
 
 class _SceneFilm:
-    """Frames of a page, as `films` takes them.
+    """Frames of a page, for `animation_files`.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class _SceneFilm:
         self._shown, self.times = shown, times
 
     def prepare(self) -> None:
-        """Leave nothing on the page but the scene and its plots."""
+        """Hide everything on the page but the scene and its plots."""
         self._shown.evaluate("viewer.bare()")
 
     def picture(self, k: int) -> bytes:
@@ -88,7 +88,7 @@ def write_scene(name: Path, page: str, times: NDArray[np.float64], fps: float) -
 
 
 def _in_browser(page: str, act: Callable[[Any], None]) -> None:
-    """Show a page and act on it, in a thread of its own: notebooks have loops of events that Playwright refuses."""
+    """Open a page and act on it in a separate thread, because Playwright refuses the event loop of notebooks."""
     failed: list[BaseException] = []
 
     def work() -> None:

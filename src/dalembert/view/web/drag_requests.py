@@ -1,4 +1,4 @@
-"""What a page asks of a mechanism that is moved by hand, and what it is told: poses, degrees of freedom, balance."""
+"""Requests of a page that drags a mechanism, and the responses: poses, degrees of freedom, balance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IN_BALANCE = 1e-6  # rad/s2 or m/s2: what is let go does not begin to move
 
 
 class DragSession:
-    """Answers what a page asks of a mechanism that is moved by hand.
+    """Session of a page that drags a mechanism.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class DragSession:
         self._names = [each["name"] for each in puppet.coordinates(stage.reach)]
 
     def controls(self) -> dict[str, Any]:
-        """Return what the page offers."""
+        """Return the controls of the page."""
         rows = [
             {"name": name, "low": low, "high": high, "value": self.numbers[name]}
             for name, (low, high) in self.parameters.items()
@@ -83,7 +83,7 @@ class DragSession:
         return {"say": said, "values": values, **more, **self.stage.poses(puppet.q)}
 
     def _renew(self, name: str, value: Any) -> tuple[str, dict[str, Any]]:
-        """Give the mechanism another number; it stays as it is where its loops do not close with that."""
+        """Set a parameter; the mechanism is unchanged if its loops do not close with the new value."""
         low, high = self.parameters[name]
         wanted = self.numbers | {name: float(np.clip(finite_number(value, item="view", field=name), low, high))}
         try:
@@ -96,7 +96,7 @@ class DragSession:
         return "", {"scene": scene}
 
     def _rest(self) -> str:
-        """Go to an equilibrium that the mechanism finds from where it is."""
+        """Move to an equilibrium near the present configuration."""
         model, q = self.puppet.model, self.puppet.q
         try:
             found = equilibrium(model, state=State(q=q, v=np.zeros(model.nv)))
@@ -106,7 +106,7 @@ class DragSession:
         return "in equilibrium"
 
     def facts(self) -> str:
-        """Return degrees of freedom, energy and balance of the configuration, in words."""
+        """Return a text on degrees of freedom, energy and balance of the configuration."""
         model, q = self.puppet.model, self.puppet.q
         basis, rank = self.puppet.motions()
         dofs = basis.shape[1]
@@ -136,7 +136,7 @@ def frame_of(number: Any, bodies: int) -> int:
 
 
 def slider_ranges(model: Model, given: Mapping[str, Any], item: str) -> dict[str, tuple[float, float]]:
-    """Return the ranges of numbers that get sliders, if they can be."""
+    """Return the checked ranges of parameters with sliders."""
     found = {}
     for name, span in given.items():
         if name not in model.system.parameters:

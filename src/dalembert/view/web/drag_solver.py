@@ -1,4 +1,4 @@
-"""A mechanism that is moved by hand: its bodies are pulled, its coordinates set, its loops stay closed."""
+"""Dragging of a mechanism: bodies are pulled and coordinates set while its loops stay closed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SLACK = 1e-3  # how much coordinates resist a pull, of what moves the point
 
 
 class DragSolver:
-    """A configuration of a model, moved by hand.
+    """Configuration of a model that the user drags.
 
     Joint drives let go, because a hand that turns a crank is a drive of its own; drives of constraints, loops,
     couplings and limits of joints hold.
@@ -61,13 +61,13 @@ class DragSolver:
         self.low, self.high = _limits(model)
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Return to the initial configuration."""
         self.q = self.start.copy()
 
     # ---- by a point
 
     def pull(self, body: str, local: ArrayLike, target: ArrayLike) -> float:
-        """Bring a point of a body as near to a target as the mechanism lets it; return how far it stays away, m.
+        """Move a point of a body as near to a target as the mechanism allows; return the remaining distance, m.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class DragSolver:
         return float(np.linalg.norm(gap))
 
     def _towards(self, marker: Any, gap: Array) -> Array | None:
-        """Return a closed configuration in which a point has gone some way along a gap, or None."""
+        """Return a closed configuration with the point moved along a gap, or None."""
         model = self.model
         free = self._all.copy()
         J = model.jacobian(marker, self.q)[3:]
@@ -132,7 +132,7 @@ class DragSolver:
         return step
 
     def _leaving(self, step: Array) -> NDArray[np.bool_]:
-        """Return which speeds lead out of limits that have been reached."""
+        """Return which velocities violate limits that have been reached."""
         values = self._values(self.q)
         slack = 1e-9 * (1 + np.abs(values))
         return ((values <= self.low + slack) & (step < 0)) | ((values >= self.high - slack) & (step > 0))
@@ -145,7 +145,7 @@ class DragSolver:
         return not bool((outside & worse).any())
 
     def _values(self, q: Array) -> Array:
-        """Return the coordinate of each speed that is the rate of one, zero for others, (nv,)."""
+        """Return the coordinate of each velocity that is its rate, zero for others, (nv,)."""
         values = np.zeros(self.model.nv)
         for speed, place in _places(self.model).items():
             values[speed] = q[place]
@@ -162,7 +162,7 @@ class DragSolver:
     # ---- by a coordinate
 
     def set(self, coordinate: str, value: float) -> bool:
-        """Bring a coordinate to a value, or as near as the loops let it; return whether it got there.
+        """Set a coordinate to a value, or as near as the loops allow; return whether it was reached.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class DragSolver:
         return bool(self.q[place] == wanted)
 
     def coordinates(self, reach: float) -> list[dict[str, Any]]:
-        """Return name, range and value of the coordinates that can be set; slides without limits go `reach` (m) far."""
+        """Return name, range and value of the coordinates; displacements without limits have the range `reach` (m)."""
         model = self.model
         kinds, found = model.compiled.names.coordinate_units, []
         for speed, place in _places(model).items():
@@ -211,14 +211,14 @@ class DragSolver:
 
 
 def _places(model: Model) -> dict[int, int]:
-    """Return the coordinate of every speed that is the rate of one coordinate of a joint."""
+    """Return the coordinate index of every velocity that is the rate of a joint coordinate."""
     names = {name: k for k, name in enumerate(model.coordinate_names)}
     flexible = {k for name in model.flexible_names for k in range(*model.v_slice(name).indices(model.nv))}
     return {k: names[name] for k, name in enumerate(model.speed_names) if name in names and k not in flexible}
 
 
 def _limits(model: Model) -> tuple[Array, Array]:
-    """Return the limits of joints for each speed, (nv,) rad or m; none: infinite."""
+    """Return the joint limits for each velocity, (nv,) rad or m; infinite without a limit."""
     low, high = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
     for name in model.joint_names:
         element = model.system.connections[name].element if name in model.system.connections else None

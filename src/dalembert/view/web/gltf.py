@@ -27,7 +27,7 @@ _LINE = 0.13  # width of anything else, in radii of joints
 
 
 class _Writer:
-    """Gathers buffers, accessors and what refers to them."""
+    """Collection of glTF buffers, accessors and nodes."""
 
     def __init__(self) -> None:
         self.blocks: list[bytes] = []
@@ -103,7 +103,7 @@ class _Writer:
         return len(self.nodes) - 1
 
     def animate(self, node: int, path: str, times: int, values: Any) -> None:
-        """Let something of a node follow values, one row for each time."""
+        """Animate a property of a node, with one row of values for each time."""
         rows = np.asarray(values, dtype=float)
         self.samplers.append({"input": times, "output": self.accessor(rows), "interpolation": "LINEAR"})
         self.channels.append({"sampler": len(self.samplers) - 1, "target": {"node": node, "path": path}})
@@ -186,7 +186,7 @@ def _add_rigid(out: _Writer, description: dict[str, Any], children: dict[int, li
 def _add_flexible(
     out: _Writer, description: dict[str, Any], children: dict[int, list[int]]
 ) -> list[tuple[int, int, int]]:
-    """Add what bends; return its nodes, and where its modal coordinates stand."""
+    """Add flexible bodies; return their nodes and the slices of their modal coordinates."""
     found = []
     for part in description["flexible"]:
         mesh = out.mesh(part["corners"], part["triangles"], part["color"], part["opacity"], part["modes"])
@@ -197,7 +197,7 @@ def _add_flexible(
 
 
 def _add_lines(out: _Writer, description: dict[str, Any]) -> list[tuple[int, dict[str, Array]]]:
-    """Add what is stretched between places; return its nodes, and where they are at all times."""
+    """Add line symbols between points; return their nodes and poses at all times."""
     made: dict[str, int] = {}
     found = []
     for line in description["lines"]:
@@ -223,7 +223,7 @@ def _stretched(look: str) -> solids.Solid:
 
 
 def _path(description: dict[str, Any], place: dict[str, Any]) -> Array:
-    """Return where a place, or the middle of several, is at all times, (n, 3) m."""
+    """Return the position (n, 3) m of a point, or of the middle of several, at all times."""
     if "middle" in place:
         middle: Array = np.mean([_path(description, each) for each in place["middle"]], axis=0)
         return middle
@@ -260,7 +260,7 @@ def _between(start: Array, end: Array, width: float) -> dict[str, Array]:
 
 
 def _steady(turns: Array) -> Array:
-    """Return quaternions (n, 4), the scalar last, of which neighbours are on the same side, as players need it."""
+    """Return quaternions (n, 4), scalar last, with continuous signs for interpolation."""
     turns = turns / np.linalg.norm(turns, axis=1, keepdims=True)
     signs = np.sign((turns[1:] * turns[:-1]).sum(axis=1))
     steady: Array = turns * np.concatenate([[1.0], np.cumprod(np.where(signs == 0, 1.0, signs))])[:, None]
@@ -268,5 +268,5 @@ def _steady(turns: Array) -> Array:
 
 
 def _linear(share: float) -> float:
-    """Return how much light a colour's share, 0 to 1, stands for (sRGB)."""
+    """Return the linear intensity of an sRGB component, 0 to 1."""
     return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)

@@ -1,4 +1,4 @@
-"""The page that shows a scene: by itself, with everything in it, or served."""
+"""HTML pages of a scene: complete in one file, or served."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _packed_code() -> str:
 
 
 def standing_page(title: str, scene: bytes) -> str:
-    """Return a page with program and scene in it, which plays from a disk without a network."""
+    """Return a page with program and scene, which plays offline."""
     data = base64.b64encode(gzip.compress(scene, 6, mtime=0)).decode("ascii")
     head = _HEAD.format(policy=_POLICY, title=html.escape(title), live="")
     parts = f'<script type="text/plain" id="scene">{data}</script>\n'
@@ -77,6 +77,6 @@ def standing_page(title: str, scene: bytes) -> str:
 
 
 def served_page(title: str, *, live: bool = False) -> str:
-    """Return a page that asks its server for the scene."""
+    """Return a page that loads the scene from its server."""
     head = _HEAD.format(policy=_POLICY, title=html.escape(title), live=' data-live="1"' if live else "")
     return head + f'<script type="text/plain" id="code">{_packed_code()}</script>\n' + _START

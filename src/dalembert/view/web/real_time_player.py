@@ -1,4 +1,4 @@
-"""A system that runs in real time while it is watched: inputs by sliders, bodies pulled by a spring."""
+"""Simulation in real time in a browser: inputs by sliders, bodies pulled by a spring."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SOFT = 0.25  # s: a pulled system answers within about this time
 
 
 class RealTimePlayer:
-    """A `Live` run in a thread of its own, at the pace of the clock as far as the machine can keep it.
+    """`Live` run in a separate thread, synchronized with the clock as far as the machine allows.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class RealTimePlayer:
         self._thread = threading.Thread(target=self._go, name="live", daemon=True)
 
     def start(self) -> None:
-        """Begin to run."""
+        """Start the run."""
         self._thread.start()
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ class RealTimePlayer:
             self._thread.join()
 
     def controls(self) -> dict[str, Any]:
-        """Return what the page offers."""
+        """Return the controls of the page."""
         numbers = self.model.system.parameters
         rows = [
             {"name": name, "low": low, "high": high, "value": float(np.clip(numbers[name].value, low, high))}
@@ -94,7 +94,7 @@ class RealTimePlayer:
         return Live(self.model, control=self._pulled, **self._more)
 
     def _pulled(self, state: State) -> Array:
-        """Return the joint forces of the spring between the hand and what it holds."""
+        """Return the joint forces of the spring between the pointer and the dragged body."""
         grip = self._grip
         if grip is None:
             return np.zeros(self.model.nv)
@@ -108,7 +108,7 @@ class RealTimePlayer:
     # ---- what the page asks
 
     def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
-        """Take note of a question: it is obeyed before the run goes on."""
+        """Store a request; it is handled before the next step."""
         kind = question.get("kind")
         if kind == "pull":
             frame = frame_of(question.get("frame"), self.model.nb)
@@ -155,7 +155,7 @@ class RealTimePlayer:
                 begin, shown = time.monotonic(), 0
 
     def _obey(self) -> None:
-        """Do what was asked for since the last step."""
+        """Handle the requests since the last step."""
         self._grip = self._next_grip
         while self._changes:
             name, value = self._changes.pop(0)
@@ -171,7 +171,7 @@ class RealTimePlayer:
             self._fresh.notify_all()
 
     def frames(self) -> Iterator[dict[str, Any]]:
-        """Yield the poses of the run as it goes on."""
+        """Yield the poses of the run while it proceeds."""
         seen = -1
         while not self._closed:
             with self._fresh:

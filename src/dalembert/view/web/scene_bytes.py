@@ -1,4 +1,4 @@
-"""Scenes as bytes: a description in JSON and blocks of numbers, which a page reads as they are.
+"""Binary form of scenes: a description in JSON and blocks of numbers, which a page reads directly.
 
     8 bytes   "dalscene"
     4 bytes   length n of the description, little-endian

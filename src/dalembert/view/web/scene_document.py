@@ -1,4 +1,4 @@
-"""The scene of a system as a neutral document: meshes, what carries them, lines between places, and how all that moves.
+"""Scene of a system as a document: meshes with their frames, lines between points, and motions.
 
 It knows nothing of browsers. Frames are numbered as the bodies of a model: ground is 0. A place is a point of a frame
 that, on a flexible body, moves with its modes: ``at + sum_k eta[k] shifts[k]``.
@@ -18,7 +18,7 @@ from ...errors import ModelError
 from ...model import Model
 from ...rotation import quaternions
 from ...structures.stress_recovery import nodal_mises
-from ..drawing.system_drawing import spread
+from ..drawing.axes import spread
 from ..scene.projection import ModeExaggeration, Placement, choose_view, exaggerated, held_motions, node_frames
 from ..scene.scene import Scene
 from ..scene.solid_parts import STANDING, SolidPart, joint_radius, parts_of
@@ -33,7 +33,7 @@ _FIELDS = {"stress": ("von Mises stress", "Pa"), "displacement": ("displacement 
 
 
 class SceneBuilder:
-    """A model ready to be shown.
+    """Builder of the document of a model.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class SceneBuilder:
     # ---- what is there
 
     def description(self) -> dict[str, Any]:
-        """Return everything that does not move by itself."""
+        """Return the parts of the document that are independent of the motion."""
         rigid, flexible, meshes = self._solids()
         return {
             "format": 1,
@@ -107,7 +107,7 @@ class SceneBuilder:
         }
 
     def place(self, marker: Marker) -> dict[str, Any]:
-        """Return a marker's origin as a place."""
+        """Return the origin of a marker as a point of the document."""
         number = self.model.forest.number[marker.body.name]
         found: dict[str, Any] = {"frame": number, "at": marker.position}
         if number in self._etas and marker.motion is not None:
@@ -116,7 +116,7 @@ class SceneBuilder:
         return found
 
     def _end(self, markers: Sequence[Marker]) -> dict[str, Any]:
-        """Return a place, or the middle of several."""
+        """Return a point of the document, or the middle of several."""
         places = [self.place(marker) for marker in markers]
         return places[0] if len(places) == 1 else {"middle": places}
 
@@ -164,7 +164,7 @@ class SceneBuilder:
         rigid, flexible = [], []
         for part in parts_of(self.scene, self.low, self.high):
             look = {"owner": part.owner, "color": part.color, "opacity": part.opacity, "kind": part.kind}
-            if part.shines:
+            if part.drawn_last:
                 look["shines"] = True
             if (part.frames > self.model.nb).any():
                 flexible.append(self._flexible(part) | look)
@@ -179,7 +179,7 @@ class SceneBuilder:
         return rigid, flexible, listed
 
     def _flexible(self, part: SolidPart) -> dict[str, Any]:
-        """Return a part that bends: corners in axes of its body, and what each mode adds to them, (modes, k, 3) m."""
+        """Return a flexible part: corners in axes of its body, and displacements by each mode, (modes, k, 3) m."""
         starts = node_frames(self.model)
         name = max((n for n in starts if starts[n] <= part.frames.min()), key=lambda n: starts[n])
         body = self._flexible_body(name)
@@ -203,7 +203,7 @@ class SceneBuilder:
         return {"times": times, **self.poses(drawn), **({"field": self._field(q)} if self.colors else {})}
 
     def _field(self, q: Array) -> dict[str, Any]:
-        """Return what colours the nodes of all flexible bodies, (n, nodes), at configurations (n, nq)."""
+        """Return the values (n, nodes) that colour the nodes of flexible bodies, at configurations (n, nq)."""
         values = []
         for name in self.model.flexible_names:
             body, eta = self._flexible_body(name), q[:, self.model.q_slice(name)]

@@ -1,4 +1,4 @@
-"""A server for one viewer, on this machine only."""
+"""HTTP server for one viewer, on this machine only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Viewer:
-    """A scene that a browser on this machine shows, until it is closed.
+    """Scene served to a browser on this machine until it is closed.
 
     Parameters
     ----------
@@ -86,15 +86,15 @@ class Viewer:
 
     @property
     def address(self) -> str:
-        """What a browser opens."""
+        """URL of the page."""
         return f"http://{_HOST}:{self.port}/?token={self.token}"
 
     def at_close(self, end: Callable[[], None]) -> None:
-        """Call something when the viewer is closed."""
+        """Call a function when the viewer is closed."""
         self._ends.append(end)
 
     def close(self) -> None:
-        """Stop serving, and what runs for it."""
+        """Stop the server and its threads."""
         if not self.closed.is_set():
             self.closed.set()
             for end in self._ends:
@@ -121,13 +121,13 @@ _open: set[Viewer] = set()
 
 @atexit.register
 def _close_all() -> None:
-    """Let go of models while Python can still do so."""
+    """Release models before the interpreter shuts down."""
     for viewer in tuple(_open):
         viewer.close()
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers a page: itself, its scene, its questions, and frames as they come."""
+    """Handler of requests: the page, its scene, its messages, and frames of a run."""
 
     shown: Viewer
     timeout = _PATIENCE
@@ -135,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def _allowed(self) -> bool:
-        """Return whether the request comes from our page: by its token, under the name of this machine."""
+        """Return whether a request comes from the page: by its token and the host name of this machine."""
         host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
         token = parse_qs(urlsplit(self.path).query).get("token", [""])[0]
         if host in (_HOST, "localhost") and hmac.compare_digest(token.encode(), self.shown.token.encode()):
@@ -205,4 +205,4 @@ class _Handler(BaseHTTPRequestHandler):
             return
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing: a viewer is no log."""
+        """Suppress the log of requests."""

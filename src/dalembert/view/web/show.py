@@ -1,4 +1,4 @@
-"""Showing: in a browser, in a notebook, as a file."""
+"""Display of scenes in a browser or a notebook, and export to files."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .server import Viewer
 
 __all__ = ["export", "play_system", "view_modes", "view_result", "view_system"]
 
-_MODES = 12  # that are shown if none are named
+MAX_MODES = 12  # shown if none are selected
 _PICTURES = (".gif", ".mp4", ".png")
 
 
-def view_result(result: Any, wanted: SceneOptions, *, open_browser: bool | None = None, port: int = 0) -> Any:
+def view_result(result: Any, options: SceneOptions, *, open_browser: bool | None = None, port: int = 0) -> Any:
     """Show a motion; return the `Viewer`, or in a notebook the widget."""
-    description = scene_of_result(result, wanted)
+    description = scene_of_result(result, options)
     return _shown(result.model.system.name, description, None, open_browser, port)
 
 
@@ -40,17 +40,17 @@ def view_modes(
     modes: Any,
     which: Any,
     size: float | None,
-    wanted: SceneOptions,
+    options: SceneOptions,
     *,
     path: Any = None,
     open_browser: bool | None = None,
     port: int = 0,
 ) -> Any:
     """Show modes of vibration, or write them to a page; return the `Viewer`, the widget or the path."""
-    numbers = list(range(min(len(modes), _MODES))) if which is None else [int(k) for k in np.atleast_1d(which)]
+    numbers = list(range(min(len(modes), MAX_MODES))) if which is None else [int(k) for k in np.atleast_1d(which)]
     if not numbers:
         raise ModelError("modes", "which", which, "there is no mode to show")
-    description = scene_of_modes(modes, numbers, size, wanted)
+    description = scene_of_modes(modes, numbers, size, options)
     title = f"modes of {modes.space.model.system.name}"
     if path is None:
         return _shown(title, description, None, open_browser, port)
@@ -65,16 +65,16 @@ def view_system(
     system: System | Model,
     q: Any = None,
     *,
-    wanted: SceneOptions,
+    options: SceneOptions,
     parameters: Mapping[str, tuple[float, float]] | None = None,
     open_browser: bool | None = None,
     port: int = 0,
 ) -> Any:
-    """Show a system that can be pulled about; return the `Viewer`, or in a notebook the widget."""
+    """Show a system whose bodies can be dragged; return the `Viewer`, or in a notebook the widget."""
     model = as_model(system)
     puppet = DragSolver(model, None if q is None else np.asarray(q, dtype=float))
-    stage, description = scene_of_system(model, puppet.q, wanted=wanted)
-    hand = DragSession(puppet, stage, parameters or {}, lambda other, at: scene_of_system(other, at, wanted=wanted))
+    stage, description = scene_of_system(model, puppet.q, options=options)
+    hand = DragSession(puppet, stage, parameters or {}, lambda other, at: scene_of_system(other, at, options=options))
     description["controls"] = hand.controls()
     return _shown(model.system.name, description, hand, open_browser, port)
 
@@ -83,16 +83,16 @@ def play_system(
     system: System | Model,
     inputs: Mapping[str, tuple[float, float]],
     *,
-    wanted: SceneOptions,
+    options: SceneOptions,
     keys: Mapping[str, tuple[str, str]] | None = None,
     open_browser: bool | None = None,
     port: int = 0,
     **run: Any,
 ) -> Viewer:
-    """Run a system in real time while a browser shows it; return the `Viewer`, whose `close` ends the run."""
+    """Simulate a system in real time in a browser; return the `Viewer`, whose `close` ends the run."""
     model = as_model(system)
-    stage, description = scene_of_system(model, wanted=wanted)
-    player = RealTimePlayer(model, stage, inputs, wanted.speed, keys=keys or {}, **run)
+    stage, description = scene_of_system(model, options=options)
+    player = RealTimePlayer(model, stage, inputs, options.speed, keys=keys or {}, **run)
     description["controls"] = player.controls()
     viewer = Viewer(model.system.name, pack(description), answer=player, frames=player.frames, port=port)
     viewer.at_close(player.close)
@@ -117,7 +117,7 @@ def _opened(viewer: Viewer, open_browser: bool | None) -> Viewer:
 
 
 def in_notebook() -> bool:
-    """Return whether a Jupyter kernel runs this."""
+    """Return whether this runs in a Jupyter kernel."""
     try:
         from IPython import get_ipython
     except ImportError:
@@ -126,27 +126,32 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def export(result: Any, path: Any, wanted: SceneOptions, by: str = "auto") -> Path:
-    """Write a motion as a file: ``.html``, a page that plays by itself, ``.glb``, or pictures of scene or drawing."""
+def export(result: Any, path: Any, options: SceneOptions, by: str = "auto") -> Path:
+    """Write a motion to a file: ``.html``, a page that plays offline, ``.glb``, or pictures of scene or drawing."""
     suffix = Path(str(path)).suffix.lower()
-    extra = [name for name in ("plots", "arrows", "beside", "colors") if getattr(wanted, name)]
+    extra = [name for name in ("plots", "arrows", "beside", "colors") if getattr(options, name)]
     one_of("export", "by", by, ("auto", "scene", "drawing"))
     if suffix in _PICTURES and (by == "scene" or (by == "auto" and extra)):
-        description = scene_of_result(result, wanted)
+        description = scene_of_result(result, options)
         page = standing_page(result.model.system.name, pack(description))
         times = np.asarray(description["motion"]["times"], dtype=float)
-        return written(path, _PICTURES, "export", lambda name: write_scene(name, page, times, wanted.fps))
+        return written(path, _PICTURES, "export", lambda name: write_scene(name, page, times, options.fps))
     if suffix in _PICTURES:
         if extra:
-            remedy = f"a drawing has none: leave it out, write .html, or {suffix} by='scene'"
-            raise ModelError("export", extra[0], getattr(wanted, extra[0]), remedy)
-        look = {"view": wanted.view, "trace": wanted.trace, "inertia": wanted.inertia, "exaggerate": wanted.exaggerate}
+            remedy = f"a drawing does not show it: leave it out, write .html, or {suffix} by='scene'"
+            raise ModelError("export", extra[0], getattr(options, extra[0]), remedy)
+        look = {
+            "view": options.view,
+            "trace": options.trace,
+            "inertia": options.inertia,
+            "exaggerate": options.exaggerate,
+        }
         if suffix == ".png":
             result.draw(path=path, **look)
             return Path(str(path))
-        film: Path = result.animate(path, fps=wanted.fps, speed=wanted.speed, **look)
+        film: Path = result.animate(path, fps=options.fps, speed=options.speed, **look)
         return film
-    description = scene_of_result(result, wanted)
+    description = scene_of_result(result, options)
     title = result.model.system.name
 
     def write(name: Path) -> None:

@@ -1,4 +1,4 @@
-"""A scene in a notebook, by anywidget; messages go through the kernel's own channel, without a port."""
+"""Scene in a notebook, by anywidget; messages use the channel of the kernel, without a port."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEIGHT = 480  # pixels
 
 
 def widget(title: str, scene: bytes, answer: Callable[[dict[str, Any]], dict[str, Any]] | None) -> Any:
-    """Return a widget that shows a scene and answers its questions.
+    """Return a widget that shows a scene and handles its messages.
 
     Saved notebooks keep a copy that plays without a kernel.
 
@@ -35,7 +35,7 @@ def widget(title: str, scene: bytes, answer: Callable[[dict[str, Any]], dict[str
 
 
 def standing_frame(title: str, scene: bytes) -> str:
-    """Return a page with the scene as an element of another page."""
+    """Return a page of the scene as an element of another page."""
     page = html.escape(standing_page(title, scene), quote=True)
     look = f'style="width: 100%; height: {_HEIGHT}px; border: 0"'
     return f'<div><iframe srcdoc="{page}" {look} sandbox="allow-scripts"></iframe></div>'
@@ -62,7 +62,7 @@ def _widget_class() -> Any:
         still = ""
 
         def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-            """Show the widget where it lives, and a page that stands by itself anywhere else."""
+            """Return the widget, and a complete page for saved notebooks."""
             found = super()._repr_mimebundle_(**kwargs)
             data, metadata = found if isinstance(found, tuple) else (found or {}, {})
             return {**data, "text/html": self.still}, metadata
