@@ -32,7 +32,7 @@ __all__ = ["Ellipsoid", "Manipulability", "OperationalSpace", "manipulability", 
 Array = NDArray[np.float64]
 
 _ROWS = {"pose": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
-RANK_TOL = 1e-10
+RANK_TOL = 1e-10  # of the largest singular value
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ __all__ = ["ModelAtState", "setting"]
 
 Array = NDArray[np.float64]
 
-RANK_TOL = 1e-9
+RANK_TOL = 1e-9  # of the largest singular value of the scaled rows
 """Singular values below this share of the largest are those of rows that repeat others."""
 
 

@@ -12,7 +12,7 @@ from ..system import System
 
 __all__ = ["Packages", "relative_path", "resolve_mesh_paths"]
 
-MAX_LISTED = 4
+MAX_LISTED = 4  # missing files named in a message
 
 
 def resolve_mesh_paths(system: System, folder: Path | None, packages: Packages) -> None:

@@ -35,7 +35,7 @@ __all__ = ["InputEffect", "changes_of", "input_names", "present_inputs"]
 Array = NDArray[np.float64]
 
 LEVELS = ("position", "speed", "acceleration")
-_MOVE = 1e-5  # part of a number: central differences of rows by it
+DIFFERENCE_STEP = 1e-5  # relative change of a parameter for central differences of rows
 _PARTS = {"moment": 0, "force": 3}
 
 
@@ -191,7 +191,7 @@ def _number(space: Tangent, name: str) -> InputEffect:
     P = model.constraint_jacobian(s.q, t=s.t)
     base = model.conditions() if space.conditions is None else space.conditions
     now = parameter_value(model, name, base.parameters)
-    h = _MOVE * (abs(now) or model.length)
+    h = DIFFERENCE_STEP * (abs(now) or model.length)
     near = [base.with_parameter(name, now + step, item="linearize").model for step in (h, -h)]
     phi = np.subtract(*(each.constraint_residual(s.q, t=s.t) - each.row_motion(s.t)[0] for each in near)) / (2 * h)
     if phi[rows.placing].any():

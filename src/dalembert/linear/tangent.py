@@ -46,7 +46,7 @@ BoolArray = NDArray[np.bool_]
 
 RANK_TOL = 1e-9  # of scaled rows at a closed position: below it is rounding
 CLOSED_SINGULAR_TOL = 2e-6  # of scaled rows: closing loops to 1e-12 leaves up to this of a singular value that is zero
-_DRIVEN = 1e-5  # weight of coordinates with driven speeds: independent wherever they determine the position
+DRIVEN_WEIGHT = 1e-5  # weight of driven coordinates: independent wherever they determine the position
 DIFFERENCE_STEP = 1e-3  # of central differences of fourth order, whose error is 1e-13 of the rows'
 
 
@@ -266,7 +266,7 @@ def tangent_space(
     at_once = bool((rows.held == rows.placing).all() and (rows.paced == rows.placed).all())
     weight = np.ones(model.nv)
     weight[_named(model, prefer, item, "free")] = 1e-3  # pivots last
-    weight[rows.paced & ~rows.placed] = _DRIVEN
+    weight[rows.paced & ~rows.placed] = DRIVEN_WEIGHT
     positions, Q = _split(model, J[rows.placing], D, free, wanted, weight, item)
     if len(positions) > _expected(model, rows, len(free)):
         _check_singular(model, state, rows, positions, Q)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ParameterRow", "ParameterTable"]
 
-_MAX_COUNT = 60  # rows that are printed
+MAX_ROWS = 60  # rows printed
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class ParameterTable(Mapping[str, ParameterRow]):
 
     def __repr__(self) -> str:
         rows = list(self._rows.values())
-        shown = rows[:_MAX_COUNT]
+        shown = rows[:MAX_ROWS]
         width = max((len(row.name) for row in shown), default=0)
         lines = [f"{len(rows)} numbers of {self.title!r}"]
         for row in shown:
             follows = f"  = {row.follows}" if row.follows else ""
             lines.append(f"  {row.name:<{width}}  {row.value:>12.6g} {row.unit}{follows}".rstrip())
-        if len(rows) > _MAX_COUNT:
-            lines.append(f"  and {len(rows) - _MAX_COUNT} more: look them up by name")
+        if len(rows) > MAX_ROWS:
+            lines.append(f"  and {len(rows) - MAX_ROWS} more: look them up by name")
         return "\n".join(lines)

@@ -19,7 +19,7 @@ __all__ = ["undetermined_efforts", "undetermined_multipliers"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-NONE = 1e-9  # of the largest singular value: below is rounding
+RANK_TOL = 1e-9  # of the largest singular value; smaller ones are round-off
 
 
 def undetermined_efforts(model: Model, q: Array, t: float) -> BoolArray:
@@ -29,7 +29,7 @@ def undetermined_efforts(model: Model, q: Array, t: float) -> BoolArray:
     if model.nc and driven.any():
         P, idle = _idle(model, q, t, driven)
         size = float(np.abs(P).max(initial=0.0))
-        marks[driven] = np.abs(P[:, driven].T @ idle).max(axis=1, initial=0.0) > NONE * size
+        marks[driven] = np.abs(P[:, driven].T @ idle).max(axis=1, initial=0.0) > RANK_TOL * size
     return marks
 
 
@@ -38,12 +38,12 @@ def undetermined_multipliers(model: Model, q: Array, t: float) -> BoolArray:
     if not model.nc:
         return np.zeros(0, dtype=bool)
     _, idle = _idle(model, q, t, np.asarray(model.driven_speeds()))
-    return np.asarray(np.abs(idle).max(axis=1, initial=0.0) > NONE)
+    return np.asarray(np.abs(idle).max(axis=1, initial=0.0) > RANK_TOL)
 
 
 def _idle(model: Model, q: Array, t: float, driven: BoolArray) -> tuple[Array, Array]:
     """Return P (nc, nv), and multipliers (nc, k) that press on nothing free to move."""
     P = model.constraint_jacobian(q, t=t)
     U, s, _ = np.linalg.svd(P[:, ~driven]) if not driven.all() else (np.eye(model.nc), np.zeros(0), None)
-    rank = int((s > NONE * max(float(s.max(initial=0.0)), float(np.abs(P).max(initial=0.0)))).sum())
+    rank = int((s > RANK_TOL * max(float(s.max(initial=0.0)), float(np.abs(P).max(initial=0.0)))).sum())
     return P, U[:, rank:]

@@ -29,7 +29,7 @@ __all__ = ["LoadedEquations", "PathLimit", "VariedLoad"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-_MOVE = 1e-5  # part of the range: of differences by a number, which steer the way and not where it ends
+LOAD_STEP = 1e-5  # part of the range: differences by the load, which steer the predictor only
 DIFFERENCE_STEP = 1e-4  # of differences in second derivatives, which choose branches only
 
 
@@ -197,7 +197,7 @@ class LoadedEquations:
 
     def _by_number(self, Q: Array) -> Array:
         """Return the derivative of r by a number that moves loops, (rows,): rows turn with it; central differences."""
-        h = _MOVE * self.scales[-1]
+        h = LOAD_STEP * self.scales[-1]
         near = [Q + shift * np.eye(len(Q))[-1] for shift in (h, -h)]
         ahead, behind = (self.residual(one) for one in near)
         return np.asarray((ahead - behind) / (2 * h))

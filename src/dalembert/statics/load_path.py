@@ -29,7 +29,7 @@ __all__ = ["EquilibriumPath", "PathPoint", "equilibrium_path"]
 
 Array = NDArray[np.float64]
 
-_TURNS = 1e-4  # part of the load in a tangent below which the load turns there
+LIMIT_POINT_TOL = 1e-4  # load component of the unit tangent below which the load has an extremum
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +291,7 @@ def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way
         if place is not None:
             special.append((float(way.s[k]), _point("limit", loading, place.q)))
     for near in way.singular:
-        if abs(near.tangent[-1]) < _TURNS:
+        if abs(near.tangent[-1]) < LIMIT_POINT_TOL:
             continue  # a limit point: the rank is full there, along the path
         met = locate_bifurcation(tracer, near)
         if met is not None:
@@ -337,7 +337,7 @@ def _add_branches(
     """Follow what leaves from bifurcations of a way."""
     loading: LoadedEquations = tracer.closed  # type: ignore[assignment]
     for near in way.singular:
-        met = locate_bifurcation(tracer, near) if abs(near.tangent[-1]) > _TURNS else None
+        met = locate_bifurcation(tracer, near) if abs(near.tangent[-1]) > LIMIT_POINT_TOL else None
         for direction in [] if met is None else met.directions:
             assert met is not None
             if abs(abs(float(direction @ near.tangent)) - 1.0) < 1e-3:

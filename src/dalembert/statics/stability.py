@@ -24,7 +24,7 @@ __all__ = ["Stability", "assess_stability"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-_SURE = 1e3  # times the error of an eigenvalue: beyond, its sign is known
+SIGN_CONFIDENCE = 1e3  # times the error of an eigenvalue beyond which its sign is certain
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ def _by_eigenvalues(
     balanced, T = matrix_balance(A)
     values, left, right = eig(balanced, left=True, right=True)
     overlap = np.abs((left.conj() * right).sum(0))
-    error = _SURE * np.finfo(float).eps * np.linalg.norm(balanced) / np.maximum(overlap, 1e-300)
+    error = SIGN_CONFIDENCE * np.finfo(float).eps * np.linalg.norm(balanced) / np.maximum(overlap, 1e-300)
     error = np.minimum(error, 1e-6 * np.linalg.norm(balanced))
     shapes = np.abs(T @ right)
     grows, stays = values.real > error, np.abs(values.real) <= error

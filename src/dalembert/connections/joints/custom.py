@@ -30,7 +30,7 @@ __all__ = ["CustomJoint"]
 
 Array = NDArray[np.float64]
 
-_MAX_COUNT = 6  # coordinates of a joint, time included
+MAX_COORDINATES = 6  # coordinates of a joint, time included
 
 
 @checked("definitions")
@@ -107,12 +107,12 @@ class CustomJoint(Joint):
         if not uses(programs[0].pose, len(names)):
             programs = posed(item, names, position, rotation, definitions, tables)
             clocked = names
-        if not 1 <= len(clocked) <= _MAX_COUNT:
+        if not 1 <= len(clocked) <= MAX_COORDINATES:
             raise ModelError(
                 item,
                 "coordinates",
                 names,
-                f"give one to {_MAX_COUNT}, or up to {_MAX_COUNT - 1} if the time `t` is used: "
+                f"give one to {MAX_COORDINATES}, or up to {MAX_COORDINATES - 1} if the time `t` is used: "
                 "beyond that let time move a body "
                 "without mass, by a joint without coordinates, and the others move on that",
             )
