@@ -74,8 +74,8 @@ KINDS = (tree, driven, loops, held, flexible)
 def moved(model, rng):
     """All numbers, shifted a little so that they stay those of possible bodies."""
     own, values = model.compiled.numbers, model.parameters.copy()
-    values[: model.element_numbers] *= rng.uniform(1.0, 1.1, model.element_numbers)
-    numbers = values[model.element_numbers :]
+    values[: model.n_element_parameters] *= rng.uniform(1.0, 1.1, model.n_element_parameters)
+    numbers = values[model.n_element_parameters :]
     for group in own.groups:
         span = group.span
         if group.what == "body":
@@ -112,7 +112,7 @@ def test_a_model_with_other_numbers_is_that_of_the_description_which_has_them(ki
     values = moved(model, rng)
     other = model.with_parameters(values)
     fresh = with_elements(other.system, model, values).compile()
-    fresh_damping = fresh.conditions(np.append(values[: model.element_numbers], fresh.own_numbers))
+    fresh_damping = fresh.conditions(np.append(values[: model.n_element_parameters], fresh.mapped_parameters))
     ours, theirs = other.dynamics(0.4, q, v), fresh.dynamics(0.4, q, v, conditions=fresh_damping)
     scale = 1.0 + np.abs(theirs.a).max()
     np.testing.assert_allclose(ours.a, theirs.a, atol=1e-10 * scale)

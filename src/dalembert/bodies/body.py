@@ -265,8 +265,8 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
         remedy = f"give its {shape.kind} mass= or density=, or the body mass="
         raise ModelError(item, "mass", None, remedy)
     if inertia is None:
-        if shape.surface is not None and shape.surface.fault:
-            raise ModelError(item, "inertia", None, f"{shape.surface.fault}: give com= and inertia= by numbers")
+        if shape.surface is not None and shape.surface.error:
+            raise ModelError(item, "inertia", None, f"{shape.surface.error}: give com= and inertia= by numbers")
         if com is not None:
             remedy = (
                 f"about another centre than that of the {shape.kind}, {tuple(shape.com.tolist())}, give inertia= too"

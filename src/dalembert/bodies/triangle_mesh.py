@@ -73,7 +73,7 @@ class Surface:
     # ---- what it encloses
 
     @cached_property
-    def fault(self) -> str:
+    def error(self) -> str:
         """Why it encloses no volume; empty if it does.
 
         Closed means that every edge is passed as often one way as the other, by the triangles on its sides.

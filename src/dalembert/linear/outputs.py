@@ -241,7 +241,7 @@ def _exact(
         where = base if ending == "position" else base.rpartition(".")[0]
         if where in model.connection_names or where in model.system.forces:
             return None
-        if any(c.parameter and model.parameter_names[c.parameter] >= model.element_numbers for c in at.changes):
+        if any(c.parameter and model.parameter_names[c.parameter] >= model.n_element_parameters for c in at.changes):
             return None  # places may follow such numbers
         try:
             J = model.jacobian(where, space.state.q)[3:] @ at.xi.T

@@ -76,7 +76,7 @@ class StateConstraints:
         """Return the scaled Jacobian (nc, nv)."""
         return self.scales.jacobian(model, q)
 
-    def mind(self, model: Model, state: State) -> None:
+    def check(self, model: Model, state: State) -> None:
         """Refuse a state that does not obey."""
         if not model.nc:
             return

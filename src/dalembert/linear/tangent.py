@@ -257,7 +257,7 @@ def tangent_space(
     """
     q, v, t = state.q, state.v, float(state.t)
     rows = StateConstraints.of(model, conditions, t)
-    rows.mind(model, state)
+    rows.check(model, state)
     K = brackets(model, v)
     D = rows.scales.columns
     J = rows.scaled(model, q) if model.nc else np.zeros((0, model.nv))

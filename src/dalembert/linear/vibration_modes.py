@@ -238,7 +238,7 @@ class Modes:
 
     # ---- words
 
-    def told(self, k: int) -> str:
+    def describe(self, k: int) -> str:
         """Return number, frequency and damping of a mode in words."""
         value = self.eigenvalues[self._number(k)]
         if value == 0.0:

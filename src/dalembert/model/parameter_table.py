@@ -1,4 +1,4 @@
-"""The numbers of a system, as a table that reads well when printed."""
+"""Printable table of the parameters of a system: name, value, unit, expression."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ROWS = 60  # rows printed
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """One number: its name, value, unit, and the expression it follows from, if there is one."""
+    """One parameter: name, value, unit, and the expression that gives the value, if there is one."""
 
     name: str
     value: float
@@ -26,7 +26,7 @@ class ParameterRow:
 
 
 class ParameterTable(Mapping[str, ParameterRow]):
-    """All numbers of a system by name; named parameters first.
+    """All parameters of a system by name; those that the user named first.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class ParameterTable(Mapping[str, ParameterRow]):
     @classmethod
     def of(cls, model: Model) -> ParameterTable:
         """Return the numbers of a model."""
-        own, count = model.family.compiled.numbers, model.element_numbers
+        own, count = model.family.compiled.numbers, model.n_element_parameters
         rows: dict[str, ParameterRow] = {}
         angles = {group.first for group in own.groups if group.what == "constraint" and group.key[1] == "angle"}
         names = model.parameter_names

@@ -135,7 +135,7 @@ class LoadedEquations:
         self.free = np.concatenate([~balance.fixed, ~balance.idle if model.nx else np.zeros(0, dtype=bool), [True]])
         self._states = states
         self._known: dict[float, ForceBalance] = {}  # the last one
-        self._moves = any(model.parameter_names[name] >= model.element_numbers for name in load.numbers(model))
+        self._moves = any(model.parameter_names[name] >= model.n_element_parameters for name in load.numbers(model))
         self.rows = balance.closed.rows + model.nv + model.nx
 
     # ---- points

@@ -118,7 +118,9 @@ class EquilibriumPath:
             raise ModelError("equilibrium_path", "output", name, remedy)
         if self.loading is None or not self.loading.load.numbers(self.model):
             return output.evaluate(self.model, self.t, self.q, self.v, self.x)
-        models = [self.loading.under(float(value)).model for value in self.values]  # places follow own numbers
+        models = [
+            self.loading.under(float(value)).model for value in self.values
+        ]  # positions depend on mapped parameters
         rows = zip(models, self.q, self.v, self.x, strict=True)
         return np.concatenate([output.evaluate(m, self.t, q[None], v[None], x[None]) for m, q, v, x in rows])
 

@@ -22,7 +22,7 @@ from ...provenance import record_call, record_makers
 from ..formulas.dependencies import inputs_of, required_instructions
 from ..formulas.differentiation import Rate
 from ..formulas.expressions import Program, is_symbolic
-from ..formulas.named_parameters import (
+from ..formulas.formula_parameters import (
     TIME,
     as_parameters,
     changed,

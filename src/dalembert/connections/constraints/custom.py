@@ -16,7 +16,7 @@ from ...errors import ModelError
 from ...provenance import record_makers
 from ..formulas.differentiation import Rate
 from ..formulas.expressions import Program, is_symbolic
-from ..formulas.named_parameters import (
+from ..formulas.formula_parameters import (
     TIME,
     as_parameters,
     changed,

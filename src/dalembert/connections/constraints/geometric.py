@@ -77,7 +77,7 @@ class Constraint:
         """What a row holds while it is not driven, m or rad: where a drive by speed starts from."""
         return 0.0
 
-    def sheet(self, value: float) -> int:
+    def angle_branch(self, value: float) -> int:
         """Return how often a driven value has passed places at which its row cannot tell before from behind."""
         return 0
 
@@ -301,7 +301,7 @@ class AxisAngle(Constraint):
     def start(self) -> float:
         return self.angle
 
-    def sheet(self, value: float) -> int:
+    def angle_branch(self, value: float) -> int:
         return math.floor(value / math.pi)
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:

@@ -21,7 +21,7 @@ from ...rotation import unit_vector
 from .dependencies import extract_subprogram
 from .differentiation import Rate
 from .expressions import Program, compile_expressions
-from .named_parameters import NO_TABLES
+from .formula_parameters import NO_TABLES
 from .program_algebra import Matrix, ProgramBuilder, Vector, transposed
 from .tables import Table
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ...checks import checked, finite_array, shape_of
 from ...errors import ModelError
 from ..formulas.expressions import is_symbolic
-from ..formulas.kinematic_programs import posed, shifts
-from ..formulas.named_parameters import (
+from ..formulas.formula_parameters import (
     TIME,
     as_parameters,
     changed,
@@ -22,6 +21,7 @@ from ..formulas.named_parameters import (
     checked_tables,
     uses,
 )
+from ..formulas.kinematic_programs import posed, shifts
 from ..formulas.tables import Table
 from ..formulas.traced_functions import traced
 from .joint import Joint

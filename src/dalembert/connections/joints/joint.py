@@ -35,8 +35,8 @@ from ...errors import ModelError
 from ...parameters import Expression, split
 from ...provenance import record_makers
 from ...rotation import unit_vector
+from ..formulas.formula_parameters import TIME
 from ..formulas.kinematic_programs import PosePrograms, posed, shifts, typical_length
-from ..formulas.named_parameters import TIME
 from ..formulas.traced_functions import traced
 from .load_friction import LoadFriction
 

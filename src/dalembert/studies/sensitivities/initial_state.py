@@ -131,9 +131,9 @@ def _beside_rows(model: Model, name: str) -> bool:
     numbers, place = family.compiled.numbers, model.parameter_names[name]
     if place in numbers.follows:
         return False
-    if place < family.element_numbers:
+    if place < family.n_element_parameters:
         return True
-    return numbers.group_of(place - family.element_numbers).what in ("body", "gravity", "modes")
+    return numbers.group_of(place - family.n_element_parameters).what in ("body", "gravity", "modes")
 
 
 def _check_loops(model: Model, start: State, own: Sequence[str], slopes: Array) -> None:

@@ -131,8 +131,8 @@ class KinematicDerivatives:
     def _moves_drives(self, model: Model, name: str, size: float) -> bool:
         """Return whether driven positions may follow a number: laws, offsets of driven rows."""
         own = model.family.compiled.numbers
-        moved = model.conditions().beside(name, DIFFERENCE_STEP * size).model.own_numbers
-        changed = np.flatnonzero(moved != model.own_numbers)
+        moved = model.conditions().beside(name, DIFFERENCE_STEP * size).model.mapped_parameters
+        changed = np.flatnonzero(moved != model.mapped_parameters)
         groups = {own.group_of(int(place)).what for place in changed}
         return bool(model.drives) and not groups <= {*DRIVE_INDEPENDENT_GROUPS, "named"}
 

@@ -42,7 +42,7 @@ class CaseChunks(Iterator[Cases]):
         self.abreast, self.adaptive = abreast, adaptive
         self.sent, self.answered, self.seconds = 0, 0, 0.0
 
-    def heard(self, block: CaseBlock) -> None:
+    def record_duration(self, block: CaseBlock) -> None:
         """Take note of how long a pack took."""
         self.answered += len(block.numbers)
         self.seconds += block.seconds

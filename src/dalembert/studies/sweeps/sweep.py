@@ -236,7 +236,7 @@ def _packed(job: Job, cases: Design, left: list[int], place: Place) -> Iterator[
     """Yield answers that come from a place."""
     packs = CaseChunks(cases, left, place.workers, job.abreast, adaptive=not isinstance(place, LocalExecutor))
     for block in place.run(job, packs):
-        packs.heard(block)
+        packs.record_duration(block)
         yield block
 
 
