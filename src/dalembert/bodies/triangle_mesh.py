@@ -1,4 +1,4 @@
-"""Surfaces of triangles: what they enclose, and the same with fewer triangles."""
+"""Triangle meshes: enclosed volume and inertia, and reduction of triangles."""
 
 from __future__ import annotations
 

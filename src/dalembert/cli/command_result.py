@@ -1,4 +1,4 @@
-"""What a verb answers: words for people, data for programs, and an exit status."""
+"""Result of a command: text, data as JSON, exit status."""
 
 from __future__ import annotations
 

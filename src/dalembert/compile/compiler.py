@@ -1,4 +1,4 @@
-"""From a `System` to everything that a constant model is made of: tables of the core, names, what Python keeps."""
+"""Compilation of a `System`: tables of the core, names, and the data that Python keeps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """What a model is made of.
+    """Compiled description: everything a model is built from.
 
     Attributes
     ----------

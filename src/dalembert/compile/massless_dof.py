@@ -1,4 +1,4 @@
-"""Degrees of freedom that move nothing: where the mass matrix is singular, and which bodies are at fault."""
+"""Degrees of freedom without inertia: where the mass matrix is singular, and which bodies cause it."""
 
 from __future__ import annotations
 

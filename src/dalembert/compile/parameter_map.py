@@ -83,7 +83,7 @@ class ParameterGroup:
 
     @property
     def span(self) -> slice:
-        """Where its numbers stand."""
+        """Indices of the parameters of the group."""
         return slice(self.first, self.first + len(self.names))
 
 
@@ -110,7 +110,7 @@ class ParameterMap:
 
     @cached_property
     def names(self) -> dict[str, int]:
-        """Where each number stands, by name; what came first keeps a name that two have."""
+        """Index of each parameter by name; the first keeps a name that two have."""
         places: dict[str, int] = {}
         for group in self.groups:
             for k, name in enumerate(group.names):
@@ -128,7 +128,7 @@ class ParameterMap:
 
     @cached_property
     def firsts(self) -> NDArray[np.intp]:
-        """Where the groups begin."""
+        """First index of each group."""
         return np.array([group.first for group in self.groups], dtype=np.intp)
 
     def group_of(self, place: int) -> ParameterGroup:

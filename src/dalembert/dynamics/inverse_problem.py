@@ -1,4 +1,4 @@
-"""Inverse dynamics: the efforts that a motion needs, at chosen actuators, of one state, of many, of a whole motion.
+"""Inverse dynamics: efforts of chosen actuators for a state, many states or a motion.
 
 A motion that keeps the loops closed needs generalised forces f = M a + b, b with all that elements do. Actuators supply
 u along some speeds C v, of joints of the tree or of cut ones, the loops any combination of the rows of P:

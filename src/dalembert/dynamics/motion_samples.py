@@ -1,4 +1,4 @@
-"""What is known of a motion: samples or laws of coordinates, smoothed, as positions, rates and second rates."""
+"""Samples or laws of coordinates, smoothed, as positions, velocities and accelerations."""
 
 from __future__ import annotations
 

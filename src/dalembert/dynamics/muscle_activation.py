@@ -1,4 +1,4 @@
-"""How fast activations of muscles may follow each other.
+"""Rate limits of muscle activations.
 
 A muscle's activation obeys a' = (u - a)/tau(u, a), u within 0.01 and 1 (see `HillMuscle`). Over a step h, by the
 midpoint rule with the mean m of both activations,

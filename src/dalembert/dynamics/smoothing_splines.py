@@ -1,4 +1,4 @@
-"""Smooth functions of time from samples: splines of degree five that smooth with a stated cut-off or residual.
+"""Quintic smoothing splines with a given cut-off frequency or residual.
 
     least  sum (y_k - s(t_k))^2 + L  integral s'''^2 dt                                                              (1)
 

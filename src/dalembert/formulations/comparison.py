@@ -1,4 +1,4 @@
-"""Formulations side by side: how many unknowns each has, how long it takes, and that they agree."""
+"""Comparison of formulations: number of unknowns, time, agreement."""
 
 from __future__ import annotations
 

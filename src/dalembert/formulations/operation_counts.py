@@ -1,4 +1,4 @@
-"""How much work forward dynamics is: operation counts of Jain and Rodriguez (1990), chapter 8, and of the kernels.
+"""Operation counts of forward dynamics: Jain and Rodriguez (1990), chapter 8, and the kernels.
 
 Two ways to accelerations: the mass matrix from composite bodies, solved as a dense system, and the articulated-body
 recursion. The counts of the source are for joints with one degree of freedom and bodies whose inertia does not follow

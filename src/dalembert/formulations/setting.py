@@ -1,4 +1,4 @@
-"""A system at one state: what all formulations begin from.
+"""System at one state: the common start of all formulations.
 
 Inertia comes from bodies, joints and modes in readable NumPy (`oracles.kane`), not from the recursions of the core.
 What elements do, and the rows of closed loops in joint speeds,

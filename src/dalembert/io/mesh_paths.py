@@ -1,4 +1,4 @@
-"""Where the meshes lie that a model file names; they are looked for when it is read, and opened when they are drawn."""
+"""Search for mesh files that a model file names; they are opened when they are drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""XML from files that are not trusted.
+"""Safe parsing of untrusted XML files.
 
 Document types and entities are refused, and so are documents that are too large or too deeply
 nested. Nothing here recurses, and what is not a document ends in a named error.

@@ -1,4 +1,4 @@
-"""Drawings that are sketches: the nearest position of the points that has the lengths that were given."""
+"""Nearest positions of sketched points that have the given lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What acts on a linear system, by name: inputs of elements, joint forces, loads, drives, numbers of elements.
+"""Inputs of a linear system by name: element inputs, joint forces, loads, drives, element parameters.
 
 Each input is a direction: what it changes directly, beside the independent states. Of a drive with position u,
 

@@ -1,4 +1,4 @@
-"""What is read off a linear system, by name: rows C by the independent states and D by the inputs.
+"""Outputs of a linear system by name: rows C by the independent states and D by the inputs.
 
 Coordinates, speeds and accelerations of the tree, element states and places of markers have exact rows. Everything else
 that a `Result` knows by name is varied along the tangent space, and along what inputs change, by central differences

@@ -1,4 +1,4 @@
-"""Linear equations of a rotor in axes that do not turn, or all in axes that turn with it.
+"""Linear equations of a rotor in fixed axes, or all in axes that rotate with it.
 
 Coordinates behind the spin (modal coordinates of a shaft that turns) see a whirl of frequency w as w - spin, those
 before it as w. Where both occur, coefficients even change with the angle of spin. If the rotor is symmetric about its

@@ -1,4 +1,4 @@
-"""What a state has to obey: rows of loops that hold, positions and speeds that drives and locks prescribe."""
+"""Constraints on a state: loop rows, and positions and velocities prescribed by drives and locks."""
 
 from __future__ import annotations
 

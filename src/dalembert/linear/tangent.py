@@ -1,4 +1,4 @@
-"""The tangent space of the states that loops, drives and rows on speeds permit, in independent coordinates by name.
+"""Tangent space of the states that loops, drives and velocity constraints permit, in independent coordinates.
 
 A neighbour of the state (q, v, x) has q moved by small motions xi (nv), as `Model.integrate` moves it, speeds v + dv
 and element states x + dx. With P_h the rows that bind positions, P all rows, w the rates P v + drift that rows have,

@@ -1,4 +1,4 @@
-"""What may differ between two evaluations of one model: parameters, locks, closures that do not hold, control."""
+"""Conditions of an evaluation: parameters, locks, open constraints, control."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Conditions(_core.Conditions):
 
     @property
     def as_described(self) -> bool:
-        """Whether they are none but those of the description."""
+        """Whether the conditions are those of the description."""
         laws = self.sliding or self.branches
         plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
         return plain and np.array_equal(self.parameters, self.model.family.parameters)

@@ -1,4 +1,4 @@
-"""What tells one model from another: the numbers and words of its description, as plain data for a file.
+"""Fingerprint of a model: numbers and names of its description as plain data for a file.
 
 Functions of the user's cannot be compared and count as alike.
 """
@@ -24,7 +24,7 @@ FINGERPRINT_RTOL = 1e-9  # round-off differs between machines
 
 
 class Difference(NamedTuple):
-    """Where two models differ: the part, its field, and the values there and here."""
+    """Difference of two models: the item, its field, and the two values."""
 
     item: str
     field: str

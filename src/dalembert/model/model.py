@@ -1,4 +1,4 @@
-"""The constant model: kernels by the names that mechanics gives them."""
+"""Model: kinematic and dynamic kernels of a compiled system."""
 
 from __future__ import annotations
 
@@ -463,7 +463,7 @@ class Model(NamedModel):
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether there is nothing but a tree of bodies."""
+        """Whether the system is a tree, without loops and constraints."""
         return not (self.nc or self.compiled.elements.elements or self.drives)
 
     # ---- loads

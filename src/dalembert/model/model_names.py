@@ -92,7 +92,7 @@ class NamedModel(_core.Model):
 
     @property
     def parameter_names(self) -> dict[str, int]:
-        """Where each number of the system stands in `parameters`, by name: ``"k.stiffness"``, ``"crank.mass"``."""
+        """Index of each parameter in `parameters`, by name: ``"k.stiffness"``, ``"crank.mass"``."""
         return _parameter_names(self.family)
 
     @property

@@ -1,4 +1,4 @@
-"""Efforts of drives that the motion does not determine, because several drives prescribe the same.
+"""Drive efforts that are not unique because several drives prescribe the same motion.
 
 Multipliers lam that press on nothing free to move, P_f' lam = 0, change the efforts of drives by P_d' lam and nothing
 else: where such lam exist with P_d' lam unlike zero, those efforts are not unique.

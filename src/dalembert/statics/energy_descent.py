@@ -1,4 +1,4 @@
-"""From a start downhill to rest: steps within a region of trust, judged by the work that forces do along them.
+"""Descent to an equilibrium by trust-region steps, judged by the work of the forces.
 
 With g the forces out of balance and K their slopes (`balance`), s a step in rad and lengths of the system,
 

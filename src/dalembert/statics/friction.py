@@ -1,4 +1,4 @@
-"""Dry friction of joints at rest: what it holds where it is, what slides, and where that comes to rest.
+"""Equilibria with dry joint friction: sticking and sliding joints.
 
 Friction holds any effort within its bounds, so that rest is a band, and which rest of it is found depends on the start.
 Everything is held where it starts; if efforts within the bounds,

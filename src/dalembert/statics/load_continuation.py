@@ -1,4 +1,4 @@
-"""The equations of rest with one number that varies, in the form that `PathTracer` goes along.
+"""Equilibrium equations with one varying load parameter, for `PathTracer`.
 
 Unknown are the configuration q, element states x and the number p, together Q; residuals are those of loops and of what
 is held, forces out of balance, and rates of states:

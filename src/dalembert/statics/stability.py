@@ -1,4 +1,4 @@
-"""Whether a rest or steady motion is stable, by the eigenvalues of the linearised system.
+"""Stability of an equilibrium or steady motion by the eigenvalues of the linearized system.
 
 Eigenvalues are told from zero by what rounding may make of them: |A| eps times their condition 1 / |l . r|, with l and
 r the left and right eigenvectors of the balanced matrix (Wilkinson 1965). Where none grows and some stay on the

@@ -1,4 +1,4 @@
-"""Simplification that costs little: products multiplied out, squares of sines and of parts of quaternions gone."""
+"""Cheap simplification: expanded products, removed squares of sines and quaternion entries."""
 
 from __future__ import annotations
 

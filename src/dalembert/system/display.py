@@ -1,4 +1,4 @@
-"""What a system shows of itself: drawings, scenes, runs in real time."""
+"""Drawings, scenes and real-time runs of a system."""
 
 from __future__ import annotations
 

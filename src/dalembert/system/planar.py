@@ -1,4 +1,4 @@
-"""Systems that are said to move in a plane: what this demands, and what it changes.
+"""Planar systems: requirements on joints and bodies, and planar loop constraints.
 
 With n the normal of the plane, seen from any body it is one and the same direction for ever, because bodies turn about
 it only. A joint moves in the plane if, with n in axes of its first marker,

@@ -264,7 +264,7 @@ def _drive_velocities(model: Model, t: float) -> dict[str, float]:
 
 
 def _angle_branches(model: Model, t: float) -> list[int]:
-    """Return on which angle_branch of its row each driven constraint is at t."""
+    """Return the angle branch of the row of each driven constraint at t."""
     elements = [(drive, drive.connection.element) for drive in model.drives]
     return [element.angle_branch(drive.law(t)[0]) for drive, element in elements if isinstance(element, Constraint)]
 

@@ -166,7 +166,7 @@ class KinematicChain(Constraint):
 
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
-        """Whether each row binds positions too: all do."""
+        """Whether each row is holonomic: all are."""
         return (True,) * len(self.rows)
 
     @property

@@ -1,4 +1,4 @@
-"""A joint that users write: the pose of its second marker is enough."""
+"""User-written joints, given by the pose of their second marker."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class CustomJoint(Joint):
 
     @property
     def zero(self) -> Array:
-        """Where the joint starts."""
+        """Start coordinates."""
         return np.array(self.reference)
 
     def pose(self, q: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""From an MJCF document to MuJoCo's compiled model, in which defaults, classes, angles and geoms have become numbers.
+"""MuJoCo's compiled model of an MJCF document, with defaults, classes, angles and geoms resolved.
 
 MuJoCo reads the file; before it does, the document and all that it includes pass `guarded_xml`, so that entities,
 bombs, circles and files from elsewhere end in a named error. Textures are never opened. A mesh that is missing is left

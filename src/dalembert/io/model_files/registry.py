@@ -1,4 +1,4 @@
-"""What a model file can name: every element, law, shape and curve by the name that Python has for it."""
+"""Constructors that a model file can name: elements, laws, shapes and curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs and their derivatives at points of a search, each computed once; what fails is recorded."""
+"""Outputs and derivatives at points of a search, computed once; failures are recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search for the best design found."""
+"""Result of a design optimization."""
 
 from __future__ import annotations
 

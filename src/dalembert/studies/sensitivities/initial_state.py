@@ -1,4 +1,4 @@
-"""How the start of a run follows numbers of the model and start values, where loops alone decide it.
+"""Derivatives of the initial state by parameters and start values, through the loop constraints.
 
 With the coordinates h that are given, and met, as inputs, and P the rows of the loops phi at the start,
 

@@ -1,4 +1,4 @@
-"""What switches make of small changes: bounces, stops, friction, thresholds, events of the user's.
+"""Saltation of sensitivities across impacts, stops, friction, switching functions and events.
 
 A change dy of the state before a switch is, after it, the change of a run that began changed: when the switch comes
 earlier or later, and what it does then, is all in that run (the saltation matrix, Leine and Nijmeijer 2004, is its

@@ -1,4 +1,4 @@
-"""Cases of a study: what varies, along which axes, and the values of each."""
+"""Cases of a study: varied names, axes and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many cases are sent at a time.
+"""Number of cases sent to a worker at a time.
 
 Sending a pack costs some milliseconds wherever it goes. Packs are sized by the time that cases were found to take: long
 enough for that not to matter, short enough for all workers to have some up to the end.

@@ -1,4 +1,4 @@
-"""What is done with each case, in whichever process it runs."""
+"""Analysis of one case, in whichever process it runs."""
 
 from __future__ import annotations
 

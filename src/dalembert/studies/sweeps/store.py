@@ -1,4 +1,4 @@
-"""Studies on disk: a Zarr store that grows block by block, so that one that was stopped goes on where it was.
+"""Zarr store of a study that grows block by block, so that a stopped study can be resumed.
 
 Values of all cases stand in arrays of float64, one row for each case. ``log.jsonl`` has a line for each block: its
 cases, their errors, and a seal of its values. A block counts once its line is whole; one whose values are not those
