@@ -1,11 +1,9 @@
-"""Named parameters of a description, and expressions of them that stand where numbers stand.
+"""Parameters that a user names, and expressions of them, which may be given in place of numbers.
 
-An expression that occurs in several others is one object: expressions form an acyclic graph, not a tree, and each is
-evaluated once, however often it occurs.
+Expressions form an acyclic graph: an expression that occurs in several others is one object and is evaluated once.
 
-An `Expression` is kept as it was written: a description holds its value, and the expression beside it, so that a new
-value of a parameter reaches everything that was made from it. What takes plain numbers only refuses an expression: it
-is never turned into a number on the way without a word.
+A description keeps both the value and the `Expression`, so that a new value of a parameter reaches everything that
+depends on it. Functions that take plain numbers only raise an error for an expression; they do not convert it silently.
 """
 
 from __future__ import annotations

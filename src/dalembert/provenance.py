@@ -1,6 +1,6 @@
-"""How descriptions were made: the call that gave an element, a curve, a shape, so that it can be written down again.
+"""Constructor calls of elements, curves and shapes, recorded so that model files and scripts can repeat them.
 
-Dataclasses need none of this: their fields are what they were made from. Others keep the arguments of their makers.
+Dataclasses need no record: their fields are the arguments. Other objects keep the arguments of their constructor.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["ConstructorCall", "constructor_call", "record_call", "record_makers", "recorded_method"]
+__all__ = ["CALL_ATTRIBUTE", "ConstructorCall", "constructor_call", "record_call", "record_makers", "recorded_method"]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
@@ -26,7 +26,7 @@ class ConstructorCall(NamedTuple):
     arguments: Mapping[str, Any]
 
 
-CALL_ATTRIBUTE = "_recipe"  # the attribute in which an object keeps it
+CALL_ATTRIBUTE = "_constructor_call"  # attribute that holds the record
 
 
 def constructor_call(thing: Any) -> ConstructorCall | None:
@@ -35,8 +35,8 @@ def constructor_call(thing: Any) -> ConstructorCall | None:
     return found
 
 
-def _keep(thing: Any, recipe: ConstructorCall) -> None:
-    object.__setattr__(thing, CALL_ATTRIBUTE, recipe)  # descriptions may be frozen
+def _keep(thing: Any, call: ConstructorCall) -> None:
+    object.__setattr__(thing, CALL_ATTRIBUTE, call)  # descriptions may be frozen
 
 
 def record_call(maker: Maker) -> Maker:
@@ -53,7 +53,7 @@ def record_call(maker: Maker) -> Maker:
 
 
 def recorded_method(owner: str) -> Callable[[Maker], Maker]:
-    """Let a method remember what it made of its object, which the recipe calls `owner`, and from what."""
+    """Record the call of a method that returns a description; the call names its object `owner`."""
 
     def of(method: Maker) -> Maker:
         signature = inspect.signature(method)

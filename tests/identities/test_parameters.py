@@ -29,7 +29,7 @@ def test_a_model_with_other_numbers_is_that_of_the_description_which_has_them(ki
     values = shifted_parameters(model, rng)
     other = model.with_parameters(values)
     fresh = with_elements(other.system, model, values).compile()
-    fresh_damping = fresh.conditions(np.append(values[: model.element_numbers], fresh.own_numbers))
+    fresh_damping = fresh.conditions(np.append(values[: model.n_element_parameters], fresh.mapped_parameters))
     ours, theirs = other.dynamics(0.4, q, v), fresh.dynamics(0.4, q, v, conditions=fresh_damping)
     scale = 1.0 + np.abs(theirs.a).max()
     np.testing.assert_allclose(ours.a, theirs.a, atol=1e-10 * scale)

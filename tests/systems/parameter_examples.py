@@ -73,8 +73,8 @@ KINDS = (tree, driven, loops, held, flexible)
 def shifted_parameters(model, rng):
     """All numbers, shifted a little so that they stay those of possible bodies."""
     own, values = model.compiled.numbers, model.parameters.copy()
-    values[: model.element_numbers] *= rng.uniform(1.0, 1.1, model.element_numbers)
-    numbers = values[model.element_numbers :]
+    values[: model.n_element_parameters] *= rng.uniform(1.0, 1.1, model.n_element_parameters)
+    numbers = values[model.n_element_parameters :]
     for group in own.groups:
         span = group.span
         if group.what == "body":

@@ -28,7 +28,7 @@ __all__ = ["Body", "inertia_error"]
 
 # principal moments may miss the triangle inequality by this fraction of the largest: printed data are rounded
 _TRIANGLE_TOLERANCE = 1e-6
-_POINT = 1e-16  # m2: squares of radii of gyration below this are round-off of a point mass
+POINT_MASS_TOL = 1e-16  # m2: squared radii of gyration below this are round-off of a point mass
 
 
 class Body:
@@ -241,7 +241,7 @@ def inertia_error(mass: float, inertia: NDArray[np.float64]) -> str:
     """Return why no rigid body of a mass has an inertia (3, 3), with its principal moments; nothing if one may."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
     a, b, c = np.linalg.eigvalsh(inertia).tolist() if xy or xz or yz else sorted((xx, yy, zz))
-    slack = max(_TRIANGLE_TOLERANCE * max(-a, c), _POINT * mass)
+    slack = max(_TRIANGLE_TOLERANCE * max(-a, c), POINT_MASS_TOL * mass)
     if a >= -slack and a + b >= c - slack:
         return ""
     moments = f"{a:.6g}, {b:.6g}, {c:.6g}"
@@ -265,8 +265,8 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
         remedy = f"give its {shape.kind} mass= or density=, or the body mass="
         raise ModelError(item, "mass", None, remedy)
     if inertia is None:
-        if shape.surface is not None and shape.surface.fault:
-            raise ModelError(item, "inertia", None, f"{shape.surface.fault}: give com= and inertia= by numbers")
+        if shape.surface is not None and shape.surface.error:
+            raise ModelError(item, "inertia", None, f"{shape.surface.error}: give com= and inertia= by numbers")
         if com is not None:
             remedy = (
                 f"about another centre than that of the {shape.kind}, {tuple(shape.com.tolist())}, give inertia= too"

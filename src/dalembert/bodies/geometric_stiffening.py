@@ -1,4 +1,4 @@
-"""Geometric stiffening of flexible bodies: what deformation does to second order."""
+"""Geometric stiffening of flexible bodies: second-order effects of deformation."""
 
 from __future__ import annotations
 

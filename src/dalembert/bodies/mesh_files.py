@@ -20,8 +20,8 @@ __all__ = ["SUFFIXES", "find_surface", "read_surface", "searched_folders"]
 
 SUFFIXES = (".stl", ".obj", ".ply", ".off", ".dae", ".glb")
 MAX_BYTES = 256 * 1024 * 1024  # bytes
-_KEPT = 64  # surfaces that are not read again
-_UP = 8  # folders above that of a model file in which packages are looked for
+CACHE_SIZE = 64  # meshes kept in memory
+MAX_PARENT_FOLDERS = 8  # folders above that of a model file in which packages are searched
 
 # variables of the environment that name folders with packages or models
 _PACKAGES = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH")
@@ -72,7 +72,7 @@ def _places(file: str, folder: Path | None, packages: Packages) -> Iterable[Path
         else:
             for place in packages:
                 yield from (Path(place) / name / way, *((Path(place) / way,) if Path(place).name == name else ()))
-        for above in () if folder is None else [folder, *folder.parents][:_UP]:
+        for above in () if folder is None else [folder, *folder.parents][:MAX_PARENT_FOLDERS]:
             yield above / name / way
             if above.name == name:
                 yield above / way
@@ -103,7 +103,7 @@ def read_surface(path: str | os.PathLike[str], *, item: str = "mesh") -> Surface
     return _read(str(name.resolve()), state.st_mtime_ns, state.st_size, item)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=CACHE_SIZE)
 def _read(path: str, changed: int, size: int, item: str) -> Surface:
     try:
         import trimesh

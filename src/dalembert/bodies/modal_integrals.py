@@ -1,4 +1,4 @@
-"""Modal integrals: what the inertia of a flexible body amounts to in its modal coordinates.
+"""Modal integrals: inertia of a flexible body in modal coordinates.
 
 A point of the undeformed body at x0 is displaced by N eta, in body axes; with geometric stiffening by N eta +
 eta g eta / 2. Then, for the speeds [eta'; omega; v] of modes and body frame (Jain and Rodriguez 1990, (B.8)),

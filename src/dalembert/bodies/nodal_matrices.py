@@ -1,4 +1,4 @@
-"""Matrices over nodes, six DOF each: rigid motions, masses at nodes, and what makes a matrix fit for a body."""
+"""Matrices over nodes with six DOF each: rigid motions, lumped masses, and validity checks."""
 
 from __future__ import annotations
 

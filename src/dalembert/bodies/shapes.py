@@ -267,10 +267,10 @@ def mesh(
     size = dict(zip("xyz", factors.tolist(), strict=True))
     whole = given.scaled(factors.tolist())
     volume, com, inertia = 0.0, np.zeros(3), np.zeros((3, 3))
-    if not whole.fault:
+    if not whole.error:
         volume, com, inertia = whole.solid()
     elif mass is not None or density is not None:
-        remedy = f"{whole.fault}; mend it in a CAD program, or give the body mass=, com= and inertia= by numbers"
+        remedy = f"{whole.error}; mend it in a CAD program, or give the body mass=, com= and inertia= by numbers"
         raise ModelError("mesh", "surface", file or f"{len(given.triangles)} triangles", remedy)
     solid = _solid("mesh", size, _mass("mesh", mass, density, volume), com, inertia)
     return replace(solid, surface=given, file=file)

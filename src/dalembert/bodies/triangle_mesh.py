@@ -1,4 +1,4 @@
-"""Surfaces of triangles: what they enclose, and the same with fewer triangles."""
+"""Triangle meshes: enclosed volume and inertia, and reduction of triangles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["MAX_TRIANGLES", "Surface"]
 Array = NDArray[np.float64]
 
 MAX_TRIANGLES = 5_000_000
-_THIN = 1e-9  # a volume below this part of the box around a surface is round-off of a flat one
+FLAT_VOLUME_TOL = 1e-9  # of the volume of the bounding box: less is round-off of a flat surface
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Surface:
     # ---- what it encloses
 
     @cached_property
-    def fault(self) -> str:
+    def error(self) -> str:
         """Why it encloses no volume; empty if it does.
 
         Closed means that every edge is passed as often one way as the other, by the triangles on its sides.
@@ -89,7 +89,7 @@ class Surface:
             told += [f"at {turned} edges neighbours face opposite ways"] * (turned > 0)
             return "the surface is not closed: " + ", ".join(told)
         size = float(np.prod(np.ptp(self.corners, axis=0)))
-        if abs(self._moments[0]) <= _THIN * size:
+        if abs(self._moments[0]) <= FLAT_VOLUME_TOL * size:
             return "the surface is closed, and encloses next to nothing"
         return ""
 

@@ -56,8 +56,8 @@ def _say(answer: CommandResult, *, quiet: bool, as_json: bool) -> None:
         print(answer.as_json())
     elif not quiet and answer.text:
         print(answer.text)
-    if answer.complaint:
-        print(f"dalembert: {answer.complaint}", file=sys.stderr)
+    if answer.error_text:
+        print(f"dalembert: {answer.error_text}", file=sys.stderr)
 
 
 def _failed(error: BaseException, status: int, with_traceback: bool, as_json: bool) -> int:

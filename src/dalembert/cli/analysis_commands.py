@@ -1,4 +1,4 @@
-"""Verbs that look at a system without running it: check, tree, assemble, equilibrium, modes, linearize."""
+"""Commands that analyse a system without a simulation: check, tree, assemble, equilibrium, modes, linearize."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verb answers: words for people, data for programs, and an exit status."""
+"""Result of a command: text, data as JSON, exit status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CommandResult(NamedTuple):
     text: str
     data: Mapping[str, Any] = {}
     status: int = DONE
-    complaint: str = ""
+    error_text: str = ""
 
     def as_json(self) -> str:
         """Return the data as JSON; numbers that are none, or infinite, are null."""

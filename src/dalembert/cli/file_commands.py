@@ -1,4 +1,4 @@
-"""Verbs that write files: new, convert, schema."""
+"""Commands that write files: new, convert, schema."""
 
 from __future__ import annotations
 

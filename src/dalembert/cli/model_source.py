@@ -1,4 +1,4 @@
-"""The model that a command line means, with other numbers if some were given."""
+"""Model named on the command line, with parameter values given there."""
 
 from __future__ import annotations
 

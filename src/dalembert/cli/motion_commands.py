@@ -1,4 +1,4 @@
-"""Verbs that compute motions, or show them: simulate, kinematics, plot, view."""
+"""Commands that compute or show motions: simulate, kinematics, plot, view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that a motion is written to: looked at before it is computed, written when it is."""
+"""Output files of a motion: checked before the computation, written after it."""
 
 from __future__ import annotations
 

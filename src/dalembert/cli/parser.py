@@ -1,4 +1,4 @@
-"""What can be written on the command line."""
+"""Command-line arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs about the program itself: demo, doctor."""
+"""Commands about the program itself: demo, doctor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where bodies stand in the core's list, and what flexible ones bring to it.
+"""Order of bodies in the core, and the modal coordinates of flexible ones.
 
 A rigid body takes one place. A flexible one takes several (core/flexible/body.hpp): a carrier at the end of its joint,
 the modal body with its frame and mass, and a node frame for each joint and each marker on it, so that everything that

@@ -1,4 +1,4 @@
-"""From bodies and joints of a forest to the rows of the core's list."""
+"""Rows of the core for bodies and tree joints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a `System` to everything that a constant model is made of: tables of the core, names, what Python keeps."""
+"""Compilation of a `System`: tables of the core, names, and the data that Python keeps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .frames import FrameMap
 from .loop_constraints import flatten_loop_constraints, loop_constraint_order, nonredundant_rows, scales
 from .massless_dof import check_massless_dof, has_modes, needs_no_inertia, regularizing_inertia
 from .names import Names, rows_of
-from .parameters import ParameterRegistry, collect_parameters
+from .parameter_map import ParameterMap, collect_parameters
 from .program_tables import ConnectionProgramTables
 from .time_laws import LawTables, flatten_drives
 
@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """What a model is made of.
+    """Compiled description: everything a model is built from.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Compiled:
     hosted: tuple[Any, ...]
     drives: tuple[Drive, ...]
     lean: NDArray[np.bool_]
-    numbers: ParameterRegistry
+    numbers: ParameterMap
 
 
 def _from_starts(system: System) -> System:

@@ -1,4 +1,4 @@
-"""Driven angles between two axes whose bodies can turn about one axis only: turns about that axis.
+"""Driven angles between axes of bodies with one relative rotation: turns about that axis.
 
 From the body of one marker the joints are followed that do not turn, or turn about one and the same axis n; all of them
 leave n where it is in either body. If they lead to the other body, an axis perpendicular to n turns about n by a

@@ -1,4 +1,4 @@
-"""The tables of elements that the core needs, filled row by row, and what Python keeps of them."""
+"""Tables of elements for the core, and the data that Python keeps of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _JOINT = number("measure", "joint")
 
 @dataclass(frozen=True)
 class ElementIndices:
-    """Where what an element measures and does stands among that of all elements.
+    """Index ranges of one element in the tables of all elements.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class ElementIndices:
 
 @dataclass
 class ElementTables:
-    """What the core needs, row by row, and what Python keeps of it.
+    """Tables of elements for the core, row by row, and the data that Python keeps.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""From elements to the rows of the core: ports, laws, inputs, signals."""
+"""Rows of the core for elements: ports, laws, inputs, signals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["CompileContext", "flatten_elements"]
 
 @dataclass(frozen=True, eq=False)
 class CompileContext:
-    """Where elements are: what their ports need to know."""
+    """Location of elements: data of their ports."""
 
     forest: Forest
     frames: FrameMap

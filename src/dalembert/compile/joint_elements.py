@@ -1,4 +1,4 @@
-"""What acts in joints themselves, as elements of the core: viscous dampers, dry friction."""
+"""Viscous dampers and dry friction of joints as elements of the core."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIGN_MODE = 2.0  # the mode of dry friction that goes by the sign of the speed; 
 
 @dataclass(frozen=True)
 class FrictionSlot:
-    """Where the dry friction of a speed stands.
+    """Index of the dry friction of a velocity.
 
     Attributes
     ----------

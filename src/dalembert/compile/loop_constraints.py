@@ -1,4 +1,4 @@
-"""From what closes loops to the rows of the core, and an order in which these are eliminated."""
+"""Rows of the core for loop constraints, and their elimination order."""
 
 from __future__ import annotations
 

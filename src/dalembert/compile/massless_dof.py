@@ -1,4 +1,4 @@
-"""Degrees of freedom that move nothing: where the mass matrix is singular, and which bodies are at fault."""
+"""Degrees of freedom without inertia: where the mass matrix is singular, and which bodies cause it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 ZERO_INERTIA_TOL = (
     1e-13  # of the largest inertia that a degree of freedom could have with the same bodies: round-off of an exact zero
 )
-_ROUNDING = 1e-14  # of the terms that a pivot is made of: 3e-16 were found for exact zeros
+PIVOT_ROUNDOFF = 1e-14  # of the terms of a pivot; exact zeros gave up to 3e-16
 
 REGULARIZATION = 1e-7  # relative to the inertia of the whole system; added to massless DOF in loops and corrected for
 
@@ -284,7 +284,7 @@ def _eliminate(P: Array, N: Array, H: Array, axes: Array, armature: Array, prefe
         pivots = {j: float(H[:, j] @ P @ H[:, j] + armature[j]) for j in open_ones}
         sizes = {j: float(H[:, j] @ N @ H[:, j] + armature[j]) for j in open_ones}
         best = max(open_ones, key=lambda j: pivots[j] / sizes[j] if sizes[j] > 0.0 else -1.0)
-        if not pivots[best] > _ROUNDING * sizes[best]:
+        if not pivots[best] > PIVOT_ROUNDOFF * sizes[best]:
             break
         open_ones.remove(best)
         u = P @ H[:, best]

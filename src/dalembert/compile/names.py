@@ -1,4 +1,4 @@
-"""What everything in a model is called, and where it stands: coordinates, speeds, rows of closures, connections."""
+"""Names and indices of coordinates, velocities, constraint rows and connections."""
 
 from __future__ import annotations
 

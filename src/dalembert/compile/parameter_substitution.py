@@ -1,4 +1,4 @@
-"""A description with other own numbers: what everything that is not in the tables of the core follows from."""
+"""Substitution of parameter values into a copy of a description, from which all but the core's tables follows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..connections.laws import Polynomial, Ramp
 from ..errors import ModelError
 from ..parameters import Parameter
 from ..rotation import from_rotation_vector
-from .parameters import ParameterGroup, ParameterRegistry, law_fields
+from .parameter_map import ParameterGroup, ParameterMap, law_fields
 
 if TYPE_CHECKING:
     from ..system import System
@@ -28,10 +28,8 @@ __all__ = ["check_values", "substitute_parameters"]
 Array = NDArray[np.float64]
 
 
-def substitute_parameters(
-    system: System, numbers: ParameterRegistry, values: Array, *, physical: bool = True
-) -> System:
-    """Return a copy of a description with other own numbers, (n,); `physical`: such that bodies can have them.
+def substitute_parameters(system: System, numbers: ParameterMap, values: Array, *, physical: bool = True) -> System:
+    """Return a copy of a description with other parameter values, (n,); `physical`: such that bodies can have them.
 
     Raises
     ------

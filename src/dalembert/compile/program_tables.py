@@ -105,7 +105,7 @@ class ConnectionProgramTables:
         self._known: dict[tuple[int, str], int] = {}
 
     def _add(self, name: str, *programs: Program) -> int:
-        """Take programs that belong together, once; return the number of the first. Own numbers belong to a name."""
+        """Take programs that belong together, once; return the number of the first. Parameters belong to a name."""
         own = any(program.own for program in programs)
         key = id(programs[0]), name if own else ""  # kept by its joint or constraint as long as the system
         if key not in self._known:

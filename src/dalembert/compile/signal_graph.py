@@ -1,4 +1,4 @@
-"""Signals between elements: what each input is wired to, and an order in which all of them can be computed."""
+"""Signal graph of elements: wiring of inputs and an order of evaluation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class OutputInput:
 
 @dataclass
 class SignalSource:
-    """What an input of an element is connected with.
+    """Source of an input of an element.
 
     Attributes
     ----------

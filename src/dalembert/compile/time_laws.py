@@ -1,4 +1,4 @@
-"""From laws of time and drives to the rows of the core."""
+"""Rows of the core for time laws and drives."""
 
 from __future__ import annotations
 

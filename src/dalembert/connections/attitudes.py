@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 
 
 class Attitude:
-    """What attitudes share.
+    """Base of all attitude laws.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""From what a user asks of a joint to drives: of all its coordinates, of its attitude, of its place."""
+"""Construction of drives for all coordinates, the orientation or the position of a joint."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class AngleConstraint(CustomConstraint):
 
     @property
     def limits(self) -> tuple[float, float]:  # type: ignore[override]
-        """What the angle may be, rad."""
+        """Range of the angle, rad."""
         found: tuple[float, float] = self._limits  # type: ignore[attr-defined]
         return found
 

@@ -1,4 +1,4 @@
-"""Drives: coordinates of a joint, or what a constraint or coupling holds, follow laws of time."""
+"""Drives: joint coordinates, or the quantities of constraints and couplings, as functions of time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Drive:
 
     @property
     def of_joint(self) -> bool:
-        """Whether a joint is driven, not a row."""
+        """Whether the drive prescribes a joint coordinate, not a constraint row."""
         return isinstance(self.connection.element, Joint)
 
     @property

@@ -1,4 +1,4 @@
-"""Laws of time in pieces: straight lines, steps, pulses, values that are held, monotone curves.
+"""Piecewise time laws: straight lines, steps, pulses, held values, monotone curves.
 
 They tell where they break; steps of a simulation end there and begin afresh, so that nothing is stepped over.
 """
@@ -134,7 +134,7 @@ class LinearInterpolation(Piecewise):
 
     @property
     def jumps(self) -> bool:
-        """Whether the value itself jumps somewhere."""
+        """Whether the value has jumps."""
         t, x = np.asarray(self.times), np.asarray(self.values)
         return bool(((np.diff(t) == 0) & (np.diff(x) != 0)).any())
 

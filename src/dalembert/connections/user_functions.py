@@ -1,4 +1,4 @@
-"""Functions of time that users give: their values, derivatives, integrals and jumps, by looking at them."""
+"""User functions of time: values, derivatives, integrals and jumps by sampling."""
 
 from __future__ import annotations
 

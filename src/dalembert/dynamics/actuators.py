@@ -1,4 +1,4 @@
-"""Who may act: efforts at speeds of joints, of the tree or cut, inputs of elements, states of elements."""
+"""Actuators of inverse dynamics: joint efforts, inputs of elements, states of elements."""
 
 from __future__ import annotations
 

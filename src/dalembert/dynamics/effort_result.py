@@ -1,4 +1,4 @@
-"""Efforts that go with a motion, and all that follows from them by name."""
+"""Efforts of a motion, and the outputs that follow from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`check_element`: whether a law that a user wrote is fit to be simulated."""
+"""`check_element`: checks of user-written force laws."""
 
 from __future__ import annotations
 

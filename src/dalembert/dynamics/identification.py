@@ -1,4 +1,4 @@
-"""Parameters from measured efforts: least squares on what a motion can tell, with confidence.
+"""Identification of inertial parameters from measured efforts by least squares, with confidence.
 
 Efforts are linear in inertial parameters, tau = Y theta. Columns of Y that depend on others cannot be told apart: with
 a pivoted QR, Y E = Q [R1 R2], the base parameters are

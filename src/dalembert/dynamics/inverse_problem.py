@@ -1,4 +1,4 @@
-"""Inverse dynamics: the efforts that a motion needs, at chosen actuators, of one state, of many, of a whole motion.
+"""Inverse dynamics: efforts of chosen actuators for a state, many states or a motion.
 
 A motion that keeps the loops closed needs generalised forces f = M a + b, b with all that elements do. Actuators supply
 u along some speeds C v, of joints of the tree or of cut ones, the loops any combination of the rows of P:
@@ -44,7 +44,7 @@ _ITEM = "inverse_dynamics"
 MAX_MISSING_FORCE = 1e-8  # part of the needed force that may be missing
 ROUNDOFF_FORCE = 1e-10  # the same, of the largest in the motion
 CONVERGENCE_TOL = 1e-6  # change of inputs and states, relative, after which one step of Newton leaves rounding
-_STEPS = 40
+MAX_ITERATIONS = 40  # Newton steps
 
 
 @checked("q", "v", "a", "actuators", "activation_dynamics", "missing", "loads", "t", "x", "bare")
@@ -195,7 +195,7 @@ class Problem:
         C = acting.rows(s.q)
         u = np.zeros((len(s), len(acting)))
         u[:, k:] = acting.starts(s, self.low[0], self.high[0]) if guess is None else guess[k:]
-        for _ in range(_STEPS if acting.further else 1):
+        for _ in range(MAX_ITERATIONS if acting.further else 1):
             force = acting.needed(s, u[:, k:])
             slopes = acting.slopes(s, u[:, k:], force, self.low[0], self.high[0]) if acting.further else u[:, None, k:]
             supplied = np.concatenate(

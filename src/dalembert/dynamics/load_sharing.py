@@ -24,10 +24,10 @@ __all__ = ["share_efforts"]
 Array = NDArray[np.float64]
 
 REGULARIZATION = 1e-11  # e of (2), in scaled equations
-_STEPS = 80
-_DONE = 1e-13  # of products in (2), scaled
+MAX_ITERATIONS = 80  # interior-point steps
+COMPLEMENTARITY_TOL = 1e-13  # products in (2), scaled
 INFEASIBLE_MULTIPLIER = 1e6  # multipliers of equations beyond which bounds are in the way
-_MISSED = 1e-9  # of equations, scaled
+EQUATION_TOL = 1e-9  # residual of the equations, scaled
 
 
 def share_efforts(A: Array, b: Array, weights: Array, power: float, lower: Array, upper: Array, rank: float) -> Array:
@@ -77,7 +77,7 @@ def _interior(A: Array, b: Array, weights: Array, power: float, lower: Array, up
     y = np.zeros((n, k))
     count = max(1, int(sum(side.any() for side in bounded)) * m)
     lost = np.zeros(n, dtype=bool)
-    for _ in range(_STEPS):
+    for _ in range(MAX_ITERATIONS):
         gap = [np.where(bounded[0], u - low, 1.0), np.where(bounded[1], high - u, 1.0)]
         gap = [np.maximum(each, 1e-300) for each in gap]
         products = sum((z[side] * gap[side]).sum(axis=1) for side in (0, 1)) / count
@@ -88,7 +88,11 @@ def _interior(A: Array, b: Array, weights: Array, power: float, lower: Array, up
         if not going.any():
             break
         dual, primal = dual * going[:, None], primal * going[:, None]
-        if (products * going).max() < _DONE and np.abs(dual).max() < 1e-11 and np.abs(primal).max(initial=0.0) < 1e-12:
+        if (
+            (products * going).max() < COMPLEMENTARITY_TOL
+            and np.abs(dual).max() < 1e-11
+            and np.abs(primal).max(initial=0.0) < 1e-12
+        ):
             break
         mu = (0.1 * products)[:, None]
         curve = w * (power - 1) * np.maximum(np.abs(u), 1e-6) ** (power - 2)
@@ -110,7 +114,7 @@ def _interior(A: Array, b: Array, weights: Array, power: float, lower: Array, up
         u, y = u + h * du, y + h * dy
         z = [z[side] + h * dz[side] for side in (0, 1)]
     u = np.clip(u, low, high)
-    for j in np.flatnonzero(np.abs(np.einsum("nkm,nm->nk", A, u) - b).max(axis=1, initial=0.0) > _MISSED):
+    for j in np.flatnonzero(np.abs(np.einsum("nkm,nm->nk", A, u) - b).max(axis=1, initial=0.0) > EQUATION_TOL):
         u[j] = _nearest(A[j], b[j], low[j], high[j], u[j])
     return np.clip(u * size, lower, upper)
 

@@ -1,4 +1,4 @@
-"""What closed loops allow and carry, at many states: scaled rows, projectors, multipliers."""
+"""Loop constraints at many states: scaled rows, projectors, multipliers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a motion: samples or laws of coordinates, smoothed, as positions, rates and second rates."""
+"""Samples or laws of coordinates, smoothed, as positions, velocities and accelerations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["MotionSamples"]
 Array = NDArray[np.float64]
 
 _ITEM = "measured_motion"
-_WHITE = 1.5  # third differences by second ones, of noise: 1.83
+NOISE_RATIO = 1.5  # third by second differences; white noise has 1.83
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def _looks_noisy(name: str, t: Array, samples: Array) -> list[str]:
     sizes = [np.sqrt(np.mean(each**2, axis=0)) for each in (second, third)]
     noise = sizes[0] / np.sqrt(6.0)
     worst = int(noise.argmax())
-    if noise[worst] <= 1e-9 * (np.ptp(samples[:, worst]) + 1e-3) or sizes[1][worst] < _WHITE * sizes[0][worst]:
+    if noise[worst] <= 1e-9 * (np.ptp(samples[:, worst]) + 1e-3) or sizes[1][worst] < NOISE_RATIO * sizes[0][worst]:
         return []
     step = float(np.median(np.diff(t)))
     return [

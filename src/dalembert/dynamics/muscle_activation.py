@@ -1,4 +1,4 @@
-"""How fast activations of muscles may follow each other.
+"""Rate limits of muscle activations.
 
 A muscle's activation obeys a' = (u - a)/tau(u, a), u within 0.01 and 1 (see `HillMuscle`). Over a step h, by the
 midpoint rule with the mean m of both activations,
@@ -22,7 +22,7 @@ __all__ = ["ActivationLimits"]
 
 Array = NDArray[np.float64]
 
-_MIN_VALUE = 0.01
+MIN_ACTIVATION = 0.01  # activation stays positive, so that its rate is defined
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class ActivationLimits:
 
     def _fallen(self, a0: Array, h: float) -> Array:
         """Return the a1 of (1) at the least u, likewise."""
-        f, u = self.fall, _MIN_VALUE
+        f, u = self.fall, MIN_ACTIVATION
         return _root(np.full_like(f, 0.375 * h), f + h * (0.25 - 0.75 * u), 2.0 * a0 * f + 0.5 * h * u) - a0
 
     def excitations(self, values: Array) -> dict[str, Array]:
@@ -70,7 +70,7 @@ class ActivationLimits:
         u = a.copy()
         m, rate = 0.5 * (a[1:] + a[:-1]), np.diff(a, axis=0) / np.diff(self.t)[:, None]
         u[1:] = m + rate * np.where(rate > 0.0, self.rise * (0.5 + 1.5 * m), self.fall / (0.5 + 1.5 * m))
-        return {self.acting.names[place]: np.clip(u[:, k], _MIN_VALUE, 1.0) for k, place in enumerate(self.places)}
+        return {self.acting.names[place]: np.clip(u[:, k], MIN_ACTIVATION, 1.0) for k, place in enumerate(self.places)}
 
 
 def _root(a: Array, b: Array, c: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Motions of which a part is given: what is given is driven, the rest follows from the loops or is integrated."""
+"""Motions given in part: given coordinates are driven, the others follow from loops or integration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The equations of motion are linear in the inertial parameters of bodies: the regressor, and what can be identified.
+"""Regressor: equations of motion as linear functions of inertial parameters, and identifiable parameters.
 
 With m, h = m c and J, mass, first moment and inertia about the origin of a body's frame, in its axes, and with omega,
 alpha and a the angular velocity and acceleration of the frame and the acceleration of its origin less gravity, in the

@@ -1,4 +1,4 @@
-"""The states that inverse dynamics is asked for: one, many, or a motion."""
+"""Checks of the states given to inverse dynamics: one, many, or a motion."""
 
 from __future__ import annotations
 

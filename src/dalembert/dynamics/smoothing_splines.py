@@ -1,4 +1,4 @@
-"""Smooth functions of time from samples: splines of degree five that smooth with a stated cut-off or residual.
+"""Quintic smoothing splines with a given cut-off frequency or residual.
 
     least  sum (y_k - s(t_k))^2 + L  integral s'''^2 dt                                                              (1)
 
@@ -25,14 +25,14 @@ __all__ = ["Smoothing", "times_of"]
 Array = NDArray[np.float64]
 
 _DEGREE = 5
-_FEWEST = 8
+MIN_SAMPLES = 8  # samples for a spline of degree five with a penalty
 
 
 def times_of(times: Any, item: str) -> Array:
     """Return times (n,) that increase."""
     found = finite_array(times, (len(np.atleast_1d(np.asarray(times, dtype=object))),), item=item, field="times")
-    if len(found) < _FEWEST:
-        raise ModelError(item, "times", f"{len(found)} of them", f"give at least {_FEWEST} samples")
+    if len(found) < MIN_SAMPLES:
+        raise ModelError(item, "times", f"{len(found)} of them", f"give at least {MIN_SAMPLES} samples")
     steps = np.diff(found)
     if (steps <= 0.0).any():
         k = int(np.argmax(steps <= 0.0))
@@ -91,8 +91,8 @@ class Smoothing:
         known: NDArray[np.bool_] = np.asarray(~np.isnan(values).any(axis=1))
         if np.isinf(values).any():
             raise ModelError(item, what, np.inf, "every number must be finite, or NaN where there is none")
-        if known.sum() < _FEWEST:
-            raise ModelError(item, what, f"{known.sum()} known", f"give at least {_FEWEST}")
+        if known.sum() < MIN_SAMPLES:
+            raise ModelError(item, what, f"{known.sum()} known", f"give at least {MIN_SAMPLES}")
         if not (known[0] and known[-1]):
             place = "first" if not known[0] else "last"
             raise ModelError(item, what, np.nan, f"the {place} is missing: a motion begins and ends with a sample")

@@ -1,4 +1,4 @@
-"""Formulations side by side: how many unknowns each has, how long it takes, and that they agree."""
+"""Comparison of formulations: number of unknowns, time, agreement."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["ComparedFormulation", "Comparison", "compare", "deviations"]
 
 Array = NDArray[np.float64]
 
-_AGREES = 1e-6  # of the largest acceleration: differences of order eight and redundant rows leave less
+AGREEMENT_TOL = 1e-6  # of the largest acceleration: differences of order eight and redundant rows leave less
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,9 @@ def deviations(rows: list[ComparedFormulation]) -> list[str]:
     """Return a note for each formulation that differs by more than rounding."""
     return [
         f"{row.name} differs from the kernels by {row.difference:.1e} of the largest acceleration, more than the "
-        f"{_AGREES:.0e} that rounding explains: the state is nearly singular, or a formulation is wrong there"
+        f"{AGREEMENT_TOL:.0e} that rounding explains: the state is nearly singular, or a formulation is wrong there"
         for row in rows
-        if not row.difference <= _AGREES
+        if not row.difference <= AGREEMENT_TOL
     ]
 
 

@@ -1,4 +1,4 @@
-"""Equations of motion with constraints, dense: any rank of the rows, any rank of the mass matrix that they leave."""
+"""Dense solution of constrained equations of motion, for rows and mass matrices of any rank."""
 
 from __future__ import annotations
 

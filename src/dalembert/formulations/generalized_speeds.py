@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..checks import finite_array, shape_of
 from ..connections.formulas.differentiation import Rate
 from ..connections.formulas.expressions import Program
-from ..connections.formulas.named_parameters import TIME, checked_parameters, compile_into
+from ..connections.formulas.formula_parameters import TIME, checked_parameters, compile_into
 from ..connections.formulas.program_algebra import ProgramBuilder
 from ..connections.formulas.row_programs import row_programs
 from ..errors import ModelError

@@ -1,4 +1,4 @@
-"""How much work forward dynamics is: operation counts of Jain and Rodriguez (1990), chapter 8, and of the kernels.
+"""Operation counts of forward dynamics: Jain and Rodriguez (1990), chapter 8, and the kernels.
 
 Two ways to accelerations: the mass matrix from composite bodies, solved as a dense system, and the articulated-body
 recursion. The counts of the source are for joints with one degree of freedom and bodies whose inertia does not follow
@@ -38,7 +38,7 @@ __all__ = [
     "operation_counts",
 ]
 
-_EXPLICIT = 7  # up to this many modes their block is inverted directly
+MAX_EXPLICIT_MODES = 7  # modes up to which their block is inverted directly
 
 
 class Count(NamedTuple):
@@ -132,7 +132,7 @@ def articulated_count(modes: list[int], tips: list[int] | None = None) -> Count:
 
 def _elimination(n: int) -> Count:
     """Return the count of (7.10) for a body of n modes."""
-    if n <= _EXPLICIT:
+    if n <= MAX_EXPLICIT_MODES:
         return Count(
             5 * n**3 / 6 + 25 * n * n / 2 + 764 * n / 3 + 180, 5 * n**3 / 6 + 21 * n * n / 2 + 548 * n / 3 + 164
         )

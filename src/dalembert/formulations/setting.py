@@ -1,4 +1,4 @@
-"""A system at one state: what all formulations begin from.
+"""System at one state: the common start of all formulations.
 
 Inertia comes from bodies, joints and modes in readable NumPy (`oracles.kane`), not from the recursions of the core.
 What elements do, and the rows of closed loops in joint speeds,
@@ -30,7 +30,7 @@ __all__ = ["ModelAtState", "setting"]
 
 Array = NDArray[np.float64]
 
-RANK_TOL = 1e-9
+RANK_TOL = 1e-9  # of the largest singular value of the scaled rows
 """Singular values below this share of the largest are those of rows that repeat others."""
 
 

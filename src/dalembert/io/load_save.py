@@ -15,7 +15,7 @@ from .mjcf import load_mjcf, save_mjcf
 from .model_files import SUFFIXES, load_model_file, save_model_file
 from .sdf import load_sdf
 from .urdf import load_urdf, save_urdf
-from .xml_files import DEEPEST, parse_document, read_document
+from .xml_files import MAX_BODY_DEPTH, parse_document, read_document
 
 __all__ = ["load", "save"]
 
@@ -186,7 +186,7 @@ def _format_of(name: Path) -> str:
     if ending != ".xml":
         raise ModelError("load", "path", str(name), _SUPPORTED)
     source, data, encoding = read_document(str(name), "XML")
-    tag = parse_document(data, encoding, source, deepest=DEEPEST).tag
+    tag = parse_document(data, encoding, source, deepest=MAX_BODY_DEPTH).tag
     if tag not in _ROOTS:
         raise ModelError(source, "root element", f"<{tag}>", _SUPPORTED)
     return _ROOTS[tag]

@@ -1,4 +1,4 @@
-"""Where the meshes lie that a model file names; they are looked for when it is read, and opened when they are drawn."""
+"""Search for mesh files that a model file names; they are opened when they are drawn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..system import System
 
 __all__ = ["Packages", "relative_path", "resolve_mesh_paths"]
 
-MAX_LISTED = 4
+MAX_LISTED = 4  # missing files named in a message
 
 
 def resolve_mesh_paths(system: System, folder: Path | None, packages: Packages) -> None:

@@ -1,4 +1,4 @@
-"""What a format and a system do not share is left out, and said: once, with a list."""
+"""One warning that lists everything a file format cannot represent."""
 
 from __future__ import annotations
 

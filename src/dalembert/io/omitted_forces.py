@@ -1,4 +1,4 @@
-"""Forces of a system that formats of robots have no word for, and springs at joints that they have."""
+"""Forces that robot formats cannot represent, and joint springs that they can."""
 
 from __future__ import annotations
 

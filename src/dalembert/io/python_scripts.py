@@ -1,4 +1,4 @@
-"""Systems from Python files: what the command line reads besides model files."""
+"""Systems from Python files, for the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of what comes from files: a `System` has one space of names, most formats have several."""
+"""Unique names for items of a file: a `System` has one namespace, most formats have several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is drawn of a body, for files: its shape and its pictures, as one list."""
+"""Visuals of a body for export: its shape and its meshes as one list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""XML from files that are not trusted.
+"""Safe parsing of untrusted XML files.
 
 Document types and entities are refused, and so are documents that are too large or too deeply
 nested. Nothing here recurses, and what is not a document ends in a named error.
@@ -16,7 +16,7 @@ from xml.parsers import expat
 from ..errors import ModelError
 
 __all__ = [
-    "DEEPEST",
+    "MAX_BODY_DEPTH",
     "MAX_BYTES",
     "MAX_DEPTH",
     "MAX_PARTS",
@@ -31,10 +31,10 @@ __all__ = [
 
 MAX_BYTES = 64 * 2**20  # of a file; the largest robots we know have 2 MiB
 MAX_DEPTH = 64  # of nested elements; URDF itself needs 6
-DEEPEST = 1000  # of formats in which bodies stand within bodies
+MAX_BODY_DEPTH = 1000  # nested elements in formats with bodies inside bodies
 MAX_PARTS = 2_000_000  # elements and attributes; a link with its joint takes about 40
 MAX_TAG = 2**20  # bytes of one tag or comment: the parser re-reads an unfinished one with every chunk
-_CHUNK = 2**16
+READ_SIZE = 2**16  # bytes read at a time
 
 
 class Located(Element):
@@ -140,8 +140,8 @@ def parse_document(data: bytes, encoding: str | None, source: str, *, deepest: i
     parser.CharacterDataHandler = text
     parser.StartDoctypeDeclHandler = doctype
     try:
-        for at in range(0, len(document), _CHUNK):
-            chunk = document[at : at + _CHUNK]
+        for at in range(0, len(document), READ_SIZE):
+            chunk = document[at : at + READ_SIZE]
             parser.Parse(chunk, False)
             if at + len(chunk) - parser.CurrentByteIndex > MAX_TAG:
                 raise ModelError(source, "tag", "very long", f"one tag or comment may have at most {MAX_TAG} bytes")

@@ -1,4 +1,4 @@
-"""XML as it is written: numbers that read back to the last bit, elements indented."""
+"""XML output with numbers that read back exactly."""
 
 from __future__ import annotations
 

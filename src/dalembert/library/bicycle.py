@@ -12,7 +12,7 @@ from ..system import System
 __all__ = ["bicycle"]
 
 _TILT, _BASE, _TRAIL = np.pi / 10, 1.02, 0.08  # rad, m, m
-_NOTHING = 1e-9  # kg: frames of the coordinates, beside 94 kg
+NEGLIGIBLE_MASS = 1e-9  # kg: frames of the coordinates, against 94 kg of the whole
 
 
 def bicycle(speed: float = 5.0) -> System:
@@ -46,7 +46,7 @@ def bicycle(speed: float = 5.0) -> System:
         "lean": Revolute("x"),
     }
     for name, joint in joints.items():
-        frame = s.body(f"frame_{name}", mass=_NOTHING, inertia=(_NOTHING,) * 3)
+        frame = s.body(f"frame_{name}", mass=NEGLIGIBLE_MASS, inertia=(NEGLIGIBLE_MASS,) * 3)
         s.connect(name, joint, last, frame)
         last = frame.origin
     rider = s.body("rider", mass=85.0, com=(0.3, 0, 0.9), inertia=((9.2, 0, -2.4), (0, 11, 0), (-2.4, 0, 2.8)))

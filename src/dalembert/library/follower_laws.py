@@ -1,4 +1,4 @@
-"""Laws of followers: how a cam lifts what runs on it, segment by segment, with derivatives by the cam's angle."""
+"""Follower laws of cams, segment by segment, with derivatives by the cam angle."""
 
 from __future__ import annotations
 

@@ -17,11 +17,16 @@ from .gears import Gear
 
 __all__ = ["cardan_gears", "differential", "planetary", "rack_drive", "spur_gears"]
 
-_STEEL = 7850.0  # kg/m3
+STEEL_DENSITY = 7850.0  # kg/m3
 
 
 def spur_gears(
-    first: Gear, second: Gear, *, centre: float | None = None, width: float | None = None, density: float = _STEEL
+    first: Gear,
+    second: Gear,
+    *,
+    centre: float | None = None,
+    width: float | None = None,
+    density: float = STEEL_DENSITY,
 ) -> System:
     """Return two gears in mesh on fixed axes, about z. Mobility 1.
 
@@ -57,7 +62,7 @@ def spur_gears(
 
 
 @checked("teeth")
-def rack_drive(pinion: Gear, teeth: int = 20, *, width: float | None = None, density: float = _STEEL) -> System:
+def rack_drive(pinion: Gear, teeth: int = 20, *, width: float | None = None, density: float = STEEL_DENSITY) -> System:
     """Return a pinion and a rack below it, which slides along x. Mobility 1.
 
     Bodies pinion, at the origin, and rack; joints shaft and slide, coupling mesh.
@@ -89,7 +94,7 @@ def planetary(
     ring: Gear | None = None,
     held: str | None = "ring",
     width: float | None = None,
-    density: float = _STEEL,
+    density: float = STEEL_DENSITY,
 ) -> System:
     """Return a planetary gear set: sun, ring and carrier about z, with planets between them.
 
@@ -207,7 +212,7 @@ def differential(side: int = 16, pinion: int = 10, *, module: float = 0.004, mas
 
 @checked("planet")
 def cardan_gears(
-    planet: Gear | None = None, *, angle: float = 0.0, width: float | None = None, density: float = _STEEL
+    planet: Gear | None = None, *, angle: float = 0.0, width: float | None = None, density: float = STEEL_DENSITY
 ) -> System:
     """Return Cardan's gears: in a ring of twice its teeth, every point of the planet's pitch circle runs straight.
 

@@ -24,7 +24,7 @@ __all__ = ["Gear", "involute", "involute_angle"]
 
 Array = NDArray[np.float64]
 
-_FLANK = 9  # points of a flank
+N_FLANK_POINTS = 9  # points on the flank of a tooth
 
 
 @checked("angle", largest=LARGEST_SIZE)
@@ -212,7 +212,7 @@ class Gear:
         is `rim` modules thick behind its teeth.
         """
         low, high = (self.tip_radius, self.root_radius) if self.internal else (self.root_radius, self.tip_radius)
-        radii = np.linspace(max(low, self.base_radius), high, _FLANK)
+        radii = np.linspace(max(low, self.base_radius), high, N_FLANK_POINTS)
         half = np.array([self._half_angle(float(r)) for r in radii])
         if low < radii[0]:
             radii, half = np.concatenate([[low], radii]), np.concatenate([half[:1], half])

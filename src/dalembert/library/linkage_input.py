@@ -1,4 +1,4 @@
-"""What a drawing of a linkage says, checked: points by name, links between them, what slides, how links are jointed."""
+"""Checked drawing of a linkage: points, links, sliders, connections."""
 
 from __future__ import annotations
 

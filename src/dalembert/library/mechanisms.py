@@ -1,4 +1,4 @@
-"""Closed mechanisms: planar, spherical, and the classic spatial ones that counting calls immobile.
+"""Closed mechanisms: planar, spherical, and classic overconstrained spatial ones.
 
 All joints are spatial ones, as a user would name them; that many closure rows are then redundant is the point. The
 start values close the loops wherever a formula gives them.

@@ -17,7 +17,7 @@ from ..system import System
 __all__ = ["binary_tree", "chain"]
 
 # radius of a link as a fraction of its length: slim, but with inertia about every axis
-_SLIMNESS = 0.05
+WIDTH_RATIO = 0.05  # width of a link divided by its length
 
 
 @checked("n", "axes", "floating", "joints")
@@ -138,7 +138,7 @@ def _count(item: str, n: int) -> int:
 
 def _link(length: float, mass: float) -> Shape:
     length = finite_number(length, item="link", field="length")
-    return rod(length, mass, radius=_SLIMNESS * length)
+    return rod(length, mass, radius=WIDTH_RATIO * length)
 
 
 def _joints(item: str, axes: str | Sequence[str | ArrayLike]) -> list[Joint]:

@@ -1,4 +1,4 @@
-"""Drawings that are sketches: the nearest position of the points that has the lengths that were given."""
+"""Nearest positions of sketched points that have the given lengths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["closed_drawing", "meet", "turned"]
 
 Array = NDArray[np.float64]
 
-MAX_ROUNDS = 200
+MAX_ITERATIONS = 200  # Gauss-Newton steps
 CLOSED_TOL = 1e-12  # of the drawing's size
 
 
@@ -81,7 +81,7 @@ def closed_drawing(
                 J.append(row.ravel())
         return np.array(residual), np.array(J)
 
-    for _ in range(MAX_ROUNDS):
+    for _ in range(MAX_ITERATIONS):
         residual, J = rows()
         if not residual.size or np.abs(residual).max() < CLOSED_TOL * size:
             return x

@@ -1,4 +1,4 @@
-"""Linkages that guide a point along a straight line: exactly, or nearly."""
+"""Exact and approximate straight-line linkages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Legs that walk on a turning crank."""
+"""Crank-driven walking legs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear systems that multibody systems are near a state: tangent spaces, modes, responses, loci, periodic orbits."""
+"""Linearization about a state: tangent spaces, modes, responses, loci, periodic orbits."""
 
 from .eigenvalue_loci import Campbell, RootLocus, campbell, root_locus
 from .frequency_response import FrequencyResponse

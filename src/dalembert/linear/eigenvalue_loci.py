@@ -43,8 +43,8 @@ def _some(count: int) -> list[int]:
     return sorted(set(np.linspace(0, count - 1, min(count, _LINES)).round().astype(int).tolist()))
 
 
-_WHIRLS = 0.5  # share of circular motion from which a mode is said to whirl
-_FLAT = 0.1  # share up to which an orbit is flat and goes neither way
+WHIRL_SHARE = 0.5  # share of circular motion from which a mode whirls
+FLAT_ORBIT_SHARE = 0.1  # share up to which an orbit is flat and has no sense of whirl
 
 
 def _in_order(values: Array, along: Array) -> tuple[Array, Array]:
@@ -53,7 +53,7 @@ def _in_order(values: Array, along: Array) -> tuple[Array, Array]:
 
 
 def _sense(whirl: float) -> str:
-    return "fw" if whirl > _WHIRLS else "bw" if whirl < -_WHIRLS else "-"
+    return "fw" if whirl > WHIRL_SHARE else "bw" if whirl < -WHIRL_SHARE else "-"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,7 +206,11 @@ class Campbell(RootLocus):
                 i = np.flatnonzero(gap[:-1] * gap[1:] < 0)
                 roots = speeds[i] + gap[i] / (gap[i] - gap[i + 1]) * (speeds[i + 1] - speeds[i])
             sense = np.interp(roots, *_in_order(self.values, self.whirl[:, k]))
-            found += [float(r) for r, w in zip(roots, sense, strict=True) if r and (sign is None or sign * w > _FLAT)]
+            found += [
+                float(r)
+                for r, w in zip(roots, sense, strict=True)
+                if r and (sign is None or sign * w > FLAT_ORBIT_SHARE)
+            ]
         return np.array(sorted(found))
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 Names = str | Sequence[str] | None
-_ROOM = 4_000_000  # numbers in a stack of matrices
+MAX_STACK_NUMBERS = 4_000_000  # numbers in a stack of matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ def _solved(A: Array, s: Complex, B: Complex) -> Complex:
     """Return (s - A)^-1 B for each s, in stacks that fit."""
     n = len(A)
     X = np.empty_like(B)
-    stack = max(1, _ROOM // max(1, n * n))
+    stack = max(1, MAX_STACK_NUMBERS // max(1, n * n))
     for k in range(0, len(s), stack):
         part = slice(k, k + stack)
         matrices = s[part, None, None] * np.eye(n) - A

@@ -1,4 +1,4 @@
-"""What acts on a linear system, by name: inputs of elements, joint forces, loads, drives, numbers of elements.
+"""Inputs of a linear system by name: element inputs, joint forces, loads, drives, element parameters.
 
 Each input is a direction: what it changes directly, beside the independent states. Of a drive with position u,
 
@@ -36,7 +36,7 @@ __all__ = ["InputEffect", "changes_of", "input_names", "present_inputs"]
 Array = NDArray[np.float64]
 
 LEVELS = ("position", "speed", "acceleration")
-_MOVE = 1e-5  # part of a number: central differences of rows by it
+DIFFERENCE_STEP = 1e-5  # relative change of a parameter for central differences of rows
 _PARTS = {"moment": 0, "force": 3}
 
 
@@ -192,7 +192,7 @@ def _number(space: Tangent, name: str) -> InputEffect:
     P = model.constraint_jacobian(s.q, t=s.t)
     base = model.conditions() if space.conditions is None else space.conditions
     now = parameter_value(model, name, base.parameters)
-    h = _MOVE * (abs(now) or model.length)
+    h = DIFFERENCE_STEP * (abs(now) or model.length)
     near = [base.with_parameter(name, now + step, item="linearize").model for step in (h, -h)]
     phi = np.subtract(*(each.constraint_residual(s.q, t=s.t) - each.row_motion(s.t)[0] for each in near)) / (2 * h)
     if phi[rows.placing].any():

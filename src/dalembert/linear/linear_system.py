@@ -1,4 +1,4 @@
-"""A linear system: matrices by name, eigenvalues, and what other packages take."""
+"""Linear system: matrices by name, eigenvalues, conversion to SciPy and python-control."""
 
 from __future__ import annotations
 

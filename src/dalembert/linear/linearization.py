@@ -30,9 +30,9 @@ Array = NDArray[np.float64]
 
 _ALONG, _STEADY = 1e-4, 1e-3  # of a turn or length, a step along the motion; a relative change of A per such
 NEARLY_TOL = 1e-4  # a singular value below which what closing leaves open, 1e-12, is 1e-4 of the coefficients
-_SIDE = 1e-6  # rad or lengths: the step to either side that shows a knot
-_KINK = 1e-2  # of the largest slope: change of slope from side to side that no curvature makes in such a step
-_FEW_STATES = 200  # beyond, laws are not evaluated beside the state
+KNOT_STEP = 1e-6  # rad or lengths to either side of the state, which shows a knot
+KINK_TOL = 1e-2  # of the largest slope: change of slope across the step that no curvature explains
+MAX_KINK_STATES = 200  # states up to which laws are evaluated beside the state
 EQUILIBRIUM_TOL = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
 
 
@@ -204,11 +204,11 @@ def _at_knots(space: Tangent) -> list[str]:
     """Return a note if laws have different slopes on both sides of the state: at knots, ends of tables, thresholds."""
     model, s, n = space.model, space.state, space.size
     owners = [name for name, each in model.system.forces.items() if isinstance(each.element, Element)]
-    if not owners or not 0 < n <= _FEW_STATES:
+    if not owners or not 0 < n <= MAX_KINK_STATES:
         return []
     xi, dv, dx = (part.T for part in space.directions)
     sides, still = np.array([1.0, -1.0, 0.0]), np.zeros((1, n))
-    along = _SIDE * np.vstack([sides[0] * np.eye(n), sides[1] * np.eye(n), still])
+    along = KNOT_STEP * np.vstack([sides[0] * np.eye(n), sides[1] * np.eye(n), still])
     shift = along * np.concatenate([_scales(space), np.ones(model.nx)])
     q = model.integrate(np.repeat(s.q[None], len(shift), axis=0), shift @ xi)
     states = {"t": np.full(len(q), float(s.t)), "x": s.x + shift @ dx}
@@ -220,10 +220,10 @@ def _at_knots(space: Tangent) -> list[str]:
     except DalembertError:  # a function in Python that refuses a neighbour
         return []
     up, down, here = forces[:n], forces[n : 2 * n], forces[2 * n]
-    rise, fall = (up - here) / _SIDE, (here - down) / _SIDE
+    rise, fall = (up - here) / KNOT_STEP, (here - down) / KNOT_STEP
     size = max(float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in (rise, fall))
     size = max(size, float(np.abs(here[np.isfinite(here)]).max(initial=0.0)), 1e-300)
-    kinked = (~np.isfinite(rise - fall) | (np.abs(rise - fall) > _KINK * size)).any(axis=0)
+    kinked = (~np.isfinite(rise - fall) | (np.abs(rise - fall) > KINK_TOL * size)).any(axis=0)
     places = model.compiled.elements.places
     names = [name for name in owners if kinked[places[name].measures].any()]
     if not names:

@@ -26,9 +26,9 @@ __all__ = ["LargeSystem", "lowest_damped", "lowest_undamped"]
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-BLOCK = 6
-RESTARTS = 30  # of Arnoldi's method; what settles does so within ten
-CONVERGED = 1e-8  # residual of a Ritz pair relative to its value, which is then right to its square
+BLOCK_SIZE = 6  # modes sought beyond those wanted
+MAX_RESTARTS = 30  # of Arnoldi's method; convergence takes at most ten
+RITZ_TOL = 1e-8  # residual of a Ritz pair relative to its value, which is then accurate to its square
 
 
 class LargeSystem:
@@ -125,9 +125,9 @@ def lowest_undamped(system: LargeSystem, count: int) -> tuple[Array, Array] | No
     They do not where hundreds of modes have the same frequency, as in a system that hardly anything holds.
     """
     n = system.space.ny
-    most = min(n, 10 * count + 20 * BLOCK)
+    most = min(n, 10 * count + 20 * BLOCK_SIZE)
     count = min(count, n)
-    block = min(BLOCK, n)
+    block = min(BLOCK_SIZE, n)
     rng = np.random.default_rng(1)
     V = np.zeros((0, n))
     MV, T = V.copy(), np.zeros((0, 0))
@@ -149,7 +149,7 @@ def lowest_undamped(system: LargeSystem, count: int) -> tuple[Array, Array] | No
         left = images - (part.T @ V)
         # residuals of Ritz pairs live in what the last block leaves
         reach = _size(system, left.T @ W[-len(new) :, order]) if len(V) < n else np.zeros(len(order))
-        if len(V) >= min(n, count + block) and (reach <= CONVERGED * theta[order]).all():
+        if len(V) >= min(n, count + block) and (reach <= RITZ_TOL * theta[order]).all():
             break
         if len(V) >= most and most < n:
             return None
@@ -197,7 +197,7 @@ def lowest_damped(system: LargeSystem, count: int) -> tuple[Complex, Complex] | 
     operator = LinearOperator((size, size), matvec=product, dtype=float)
     start = np.random.default_rng(1).normal(size=size)
     try:
-        values, vectors = eigs(operator, k=min(2 * count, size - 2), which="LM", v0=start, maxiter=RESTARTS)
+        values, vectors = eigs(operator, k=min(2 * count, size - 2), which="LM", v0=start, maxiter=MAX_RESTARTS)
     except ArpackNoConvergence:
         return None
     return system.mu - 1.0 / values, vectors

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["N_VIBRATIONS", "unfit_modes"]
 
 N_VIBRATIONS = 6  # lowest vibrations compared
-_SIZE = 1e-5  # of the length of the system: the displacement in them
-_PART = 0.05  # of that displacement: bodies that are deformed by less take no part
+PROBE_DISPLACEMENT = 1e-5  # of the length of the system: amplitude of the vibrations
+MIN_DEFORMATION = 0.05  # of that amplitude: bodies deformed less are not judged
 
 
 def unfit_modes(found: Modes) -> list[str]:
@@ -35,7 +35,7 @@ def unfit_modes(found: Modes) -> list[str]:
     chosen = [k for k in range(len(found)) if found.eigenvalues[k].imag > 0][:N_VIBRATIONS]
     if not bodies or not chosen:
         return []
-    size = _SIZE * model.length
+    size = PROBE_DISPLACEMENT * model.length
     try:
         states = [space.state, *(found.states(k, np.zeros(1), size)[0] for k in chosen)]
     except DalembertError:  # loops that do not close nearby
@@ -51,7 +51,7 @@ def unfit_modes(found: Modes) -> list[str]:
         if not np.isfinite(shapes).all():
             continue
         each = zip(chosen, *missed_by_modes(flexible, shapes[1:] - shapes[0]), strict=True)
-        k, missed, whole, _ = next((one for one in each if one[3] > _PART * size), (0, 0.0, 0.0, 0.0))
+        k, missed, whole, _ = next((one for one in each if one[3] > MIN_DEFORMATION * size), (0, 0.0, 0.0, 0.0))
         if missed > MISSED * whole:
             notes.append(
                 f"the modes of {body.name!r} ({flexible.nm}) miss {percent(missed / whole)} of how mode {k} at "

@@ -28,7 +28,7 @@ class OperatingPoint:
     Attributes
     ----------
     model : Model
-        With the own numbers of the conditions.
+        With the parameter values of the conditions.
     state : State
         It obeys the loops.
     conditions : Conditions or None

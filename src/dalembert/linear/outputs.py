@@ -1,4 +1,4 @@
-"""What is read off a linear system, by name: rows C by the independent states and D by the inputs.
+"""Outputs of a linear system by name: rows C by the independent states and D by the inputs.
 
 Coordinates, speeds and accelerations of the tree, element states and places of markers have exact rows. Everything else
 that a `Result` knows by name is varied along the tangent space, and along what inputs change, by central differences
@@ -241,7 +241,7 @@ def _exact(
         where = base if ending == "position" else base.rpartition(".")[0]
         if where in model.connection_names or where in model.system.forces:
             return None
-        if any(c.parameter and model.parameter_names[c.parameter] >= model.element_numbers for c in at.changes):
+        if any(c.parameter and model.parameter_names[c.parameter] >= model.n_element_parameters for c in at.changes):
             return None  # places may follow such numbers
         try:
             J = model.jacobian(where, space.state.q)[3:] @ at.xi.T

@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 MAX_DEPENDENCE_RATIO = 30.0  # ratio of dependent to independent scaled motions beyond which others take over
-STEPS, MOST = 32, 4096
+STEPS, MAX_STEPS = 32, 4096
 MONODROMY_TOL = 1e-7  # relative change of the monodromy matrix when steps are halved; the finer is 16 times better
 ORBIT_TOL = 1e-9  # scaled distance from end to start of an orbit that is found
 
@@ -263,7 +263,7 @@ def _carried(space: Tangent, result: Result, period: float) -> Floquet:
         Phi = _product(space, result, period, steps)
         if last is not None:
             change = float(np.abs(Phi - last).max(initial=0.0)) / max(1.0, float(np.abs(Phi).max(initial=0.0)))
-            if change < MONODROMY_TOL or steps >= MOST:
+            if change < MONODROMY_TOL or steps >= MAX_STEPS:
                 # the halved steps are better by 2^4
                 return Floquet(space, period, (16 * Phi - last) / 15, result, change / 15)
         last, steps = Phi, 2 * steps

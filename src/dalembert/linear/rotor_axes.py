@@ -1,4 +1,4 @@
-"""Linear equations of a rotor in axes that do not turn, or all in axes that turn with it.
+"""Linear equations of a rotor in fixed axes, or all in axes that rotate with it.
 
 Coordinates behind the spin (modal coordinates of a shaft that turns) see a whirl of frequency w as w - spin, those
 before it as w. Where both occur, coefficients even change with the angle of spin. If the rotor is symmetric about its
@@ -32,9 +32,9 @@ __all__ = ["in_common_axes"]
 
 Array = NDArray[np.float64]
 
-_STEP = 0.01  # rad, of differences of fourth order: both their errors are near 1e-10
-_PROBE = 0.7  # rad: another angle of spin, at which equations must be the same
-_MAPPED = 1e-6  # relative residual of (1) beyond which no state at angle zero is the same
+DIFFERENCE_STEP = 0.01  # rad; differences of fourth order, truncation and round-off are both near 1e-10
+PROBE_ANGLE = 0.7  # rad: second spin angle at which the equations must agree
+STATE_MAP_TOL = 1e-6  # relative residual of (1) beyond which no state at angle zero corresponds
 _CONSTANT = 1e-5, 1e-3  # relative changes of equations with the angle that are noted, and that forbid the use of (2)
 _PARTS = np.array([[1.0, -8.0, 0.0, 8.0, -1.0], [-1.0, 16.0, -30.0, 16.0, -1.0]]) / 12  # first and second differences
 
@@ -119,7 +119,7 @@ def _turned(spaces: list[Tangent], matrices: Array, spins: Array, view: _View) -
         if last is None or last.model is not space.model or (last.state.q != space.state.q).any():
             parts = _generators(space, spin, view)
         last = space
-        if np.abs(parts).max(initial=0.0) > _MAPPED:
+        if np.abs(parts).max(initial=0.0) > STATE_MAP_TOL:
             found[k] = _with_turn(space, matrices[k], spin, *parts)
     return found
 
@@ -132,9 +132,9 @@ def _change(space: Tangent, A: Array, spin: float, view: _View) -> float:
     """
     n, m = space.ny, space.ny + space.nz
     direction = space.state.v / spin
-    other = _at_angle(space, direction, _PROBE)
+    other = _at_angle(space, direction, PROBE_ANGLE)
     B = _with_turn(other, other.reduce(other.derivatives()), spin, *_generators(other, spin, view))
-    tau = _mapped(space, direction, view, _PROBE, other)
+    tau = _mapped(space, direction, view, PROBE_ANGLE, other)
     paced = np.searchsorted(space.positions, space.speeds)
     P = np.eye(space.size)
     P[:n, :n] = tau
@@ -172,13 +172,13 @@ def _generators(space: Tangent, spin: float, view: _View) -> Array:
     kinematics = space.kinematics()
     maps = []
     for k in (-2, -1, 1, 2):
-        near = _at_angle(space, direction, k * _STEP)
+        near = _at_angle(space, direction, k * DIFFERENCE_STEP)
         both = zip(near.kinematics(), kinematics, strict=True)
         if any(np.abs(a - b).max(initial=0.0) > 1e-9 * (1 + abs(spin)) for a, b in both):
             raise _NoMapError("the rates of independent coordinates depend on the angle of spin")
-        maps.append(_mapped(space, direction, view, k * _STEP, near))
+        maps.append(_mapped(space, direction, view, k * DIFFERENCE_STEP, near))
     maps.insert(2, np.eye(space.ny))
-    weights = _PARTS / np.array([_STEP, _STEP**2])[:, None]
+    weights = _PARTS / np.array([DIFFERENCE_STEP, DIFFERENCE_STEP**2])[:, None]
     return np.tensordot(weights, np.array(maps), 1)
 
 
@@ -188,7 +188,7 @@ def _mapped(space: Tangent, direction: Array, view: _View, angle: float, other: 
     base = _outputs(space, view, middle, turns, 0.0)
     wanted = _outputs(other, view, middle, turns, angle)
     tau = np.asarray(np.linalg.lstsq(base, wanted, rcond=None)[0], dtype=np.float64)
-    if np.abs(base @ tau - wanted).max(initial=0.0) > _MAPPED * np.abs(wanted).max(initial=0.0):
+    if np.abs(base @ tau - wanted).max(initial=0.0) > STATE_MAP_TOL * np.abs(wanted).max(initial=0.0):
         raise _NoMapError(
             "parts that stand still move in directions of their own"
             if view.turning
@@ -273,7 +273,7 @@ def _turn_of_modes(model: Model, name: str, axis: Array, middle: Array) -> Array
         raise _NoMapError(f"too few nodes of {name!r} lie on the axis to tell how its modes turn")
     G: Array = np.linalg.lstsq(rows / size, wanted, rcond=None)[0] / size[:, None]
     off = np.linalg.norm(rows @ G - wanted, axis=0)
-    if (off > _MAPPED * size).any():
+    if (off > STATE_MAP_TOL * size).any():
         raise _NoMapError(
             f"the modes of {name!r} are no pairs that a turn about the axis maps onto each other (one mode more or "
             "less may complete a pair)"

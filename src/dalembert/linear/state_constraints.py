@@ -1,4 +1,4 @@
-"""What a state has to obey: rows of loops that hold, positions and speeds that drives and locks prescribe."""
+"""Constraints on a state: loop rows, and positions and velocities prescribed by drives and locks."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class StateConstraints:
         """Return the scaled Jacobian (nc, nv)."""
         return self.scales.jacobian(model, q)
 
-    def mind(self, model: Model, state: State) -> None:
+    def check(self, model: Model, state: State) -> None:
         """Refuse a state that does not obey."""
         if not model.nc:
             return

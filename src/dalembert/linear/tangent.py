@@ -1,4 +1,4 @@
-"""The tangent space of the states that loops, drives and rows on speeds permit, in independent coordinates by name.
+"""Tangent space of the states that loops, drives and velocity constraints permit, in independent coordinates.
 
 A neighbour of the state (q, v, x) has q moved by small motions xi (nv), as `Model.integrate` moves it, speeds v + dv
 and element states x + dx. With P_h the rows that bind positions, P all rows, w the rates P v + drift that rows have,
@@ -46,7 +46,7 @@ IndexArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 
 CLOSED_SINGULAR_TOL = 2e-6  # of scaled rows: closing loops to 1e-12 leaves up to this of a singular value that is zero
-_DRIVEN = 1e-5  # weight of coordinates with driven speeds: independent wherever they determine the position
+DRIVEN_WEIGHT = 1e-5  # weight of driven coordinates: independent wherever they determine the position
 DIFFERENCE_STEP = 1e-3  # of central differences of fourth order, whose error is 1e-13 of the rows'
 
 
@@ -257,7 +257,7 @@ def tangent_space(
     """
     q, v, t = state.q, state.v, float(state.t)
     rows = StateConstraints.of(model, conditions, t)
-    rows.mind(model, state)
+    rows.check(model, state)
     K = brackets(model, v)
     D = rows.scales.columns
     J = rows.scaled(model, q) if model.nc else np.zeros((0, model.nv))
@@ -266,7 +266,7 @@ def tangent_space(
     at_once = bool((rows.held == rows.placing).all() and (rows.paced == rows.placed).all())
     weight = np.ones(model.nv)
     weight[_named(model, prefer, item, "free")] = 1e-3  # pivots last
-    weight[rows.paced & ~rows.placed] = _DRIVEN
+    weight[rows.paced & ~rows.placed] = DRIVEN_WEIGHT
     positions, Q = _split(model, J[rows.placing], D, free, wanted, weight, item)
     if len(positions) > _expected(model, rows, len(free)):
         _check_singular(model, state, rows, positions, Q)

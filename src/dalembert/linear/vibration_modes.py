@@ -26,11 +26,11 @@ __all__ = ["BodyShape", "Modes", "modes"]
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-DENSE = 300  # independent coordinates up to which matrices are formed, if all modes are wanted or few are
+MAX_DENSE_COORDINATES = 300  # independent coordinates up to which matrices are formed if most modes are wanted
 ZERO_TOL = 1e-7  # of the largest eigenvalue: a double zero splits by the root of rounding
 RIGID_TOL = 1e-11  # of the largest singular value of the state matrix: smaller ones belong to rigid motions
-FEW = 4  # times as many degrees of freedom as independent states: these are then found by solutions over the tree
-SYMMETRIC = 1e-9  # relative size of damping and asymmetry that is rounding
+TREE_SOLVER_RATIO = 4  # DOF per independent state from which on independent states come from solutions over the tree
+SYMMETRY_TOL = 1e-9  # relative size of damping and asymmetry that is round-off
 
 
 class BodyShape(NamedTuple):
@@ -240,7 +240,7 @@ class Modes:
 
     # ---- words
 
-    def told(self, k: int) -> str:
+    def describe(self, k: int) -> str:
         """Return number, frequency and damping of a mode in words."""
         value = self.eigenvalues[self._number(k)]
         if value == 0.0:
@@ -319,11 +319,11 @@ def _modes(system: System | Model, state: Any, count: int | None, t: float | Non
     at = operating_point(system, state, t, under, item="modes")
     space = tangent_space(at.model, at.state, **at.under, item="modes")
     few = count is not None and space.size > 80 and count < space.ny / 8
-    if (space.ny > DENSE or few) and LargeSystem.can(space):
+    if (space.ny > MAX_DENSE_COORDINATES or few) and LargeSystem.can(space):
         found = _large(space, 20 if count is None else int(count), at.notes)
         if found is not None:
             return found
-    if space.model.nv > FEW * max(space.size, 25) and LargeSystem.can(space):
+    if space.model.nv > TREE_SOLVER_RATIO * max(space.size, 25) and LargeSystem.can(space):
         A = LargeSystem(space).matrix()
         return modes_of(space, A, (*at.notes, *note_not_in_equilibrium(space, A)), count)
     lin = linear_at(space, (), notes=at.notes)
@@ -339,7 +339,10 @@ def modes_of(space: Tangent, A: Array, notes: tuple[str, ...] = (), count: int |
         K, C = -M @ A[n:, :n], -M @ A[n:, n:]
         size = float(np.abs(K).max(initial=0.0))
         root = np.sqrt(size * float(np.abs(M).max(initial=0.0)))
-        if np.abs(K - K.T).max(initial=0.0) <= SYMMETRIC * size and np.abs(C).max(initial=0.0) <= SYMMETRIC * root:
+        if (
+            np.abs(K - K.T).max(initial=0.0) <= SYMMETRY_TOL * size
+            and np.abs(C).max(initial=0.0) <= SYMMETRY_TOL * root
+        ):
             from scipy.linalg import eigh
 
             squares, Y = eigh((K + K.T) / 2, M) if n else (np.zeros(0), np.zeros((0, 0)))

@@ -1,4 +1,4 @@
-"""The constant model: what is compiled, the conditions it is evaluated under, states, loads."""
+"""Compiled model: kernels, conditions of their evaluation, states, loads."""
 
 from .conditions import Conditions
 from .connection_loads import ConnectionLoads, SelfStress

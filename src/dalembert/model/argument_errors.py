@@ -1,4 +1,4 @@
-"""Why a kernel cannot be evaluated, in the user's names: slow paths that the core takes only to raise."""
+"""Error messages for kernel arguments, in the user's names; computed only when the core refuses a call."""
 
 from __future__ import annotations
 

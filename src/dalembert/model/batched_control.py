@@ -1,4 +1,4 @@
-"""A control that is asked about the states of many runs at once."""
+"""Control callbacks that receive the states of many runs at once."""
 
 from __future__ import annotations
 

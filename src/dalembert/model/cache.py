@@ -1,4 +1,4 @@
-"""What follows from a model alone is worked out once and kept as long as the model lives."""
+"""Cache of quantities that depend on a model alone."""
 
 from __future__ import annotations
 

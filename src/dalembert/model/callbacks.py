@@ -1,4 +1,4 @@
-"""What Python computes for the core at every evaluation: laws of time, outputs by name, control."""
+"""Callbacks of the core into Python: time laws, outputs by name, control."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class CallbackHost:
 
     @cached_property
     def bounded(self) -> bool:
-        """Whether actuators can give only so much at some degrees of freedom."""
+        """Whether some degrees of freedom have an effort limit."""
         return bool(np.isfinite(effort_bounds(self.model)).any())
 
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:

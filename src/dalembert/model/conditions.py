@@ -1,4 +1,4 @@
-"""What may differ between two evaluations of one model: parameters, locks, closures that do not hold, control."""
+"""Conditions of an evaluation: parameters, locks, open constraints, control."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Conditions(_core.Conditions):
     Attributes
     ----------
     model : Model
-        With the own numbers of the conditions: what knows no conditions is to be asked of it.
+        With the parameter values of the conditions: what knows no conditions is to be asked of it.
     parameters : (n,)
         All numbers of the system, where ``model.parameter_names`` says.
     locked : frozenset of int
@@ -87,13 +87,13 @@ class Conditions(_core.Conditions):
         branches: Mapping[int, float] | None = None,
     ) -> None:
         parameters = np.atleast_1d(np.ascontiguousarray(parameters, dtype=float))
-        count = model.element_numbers
+        count = model.n_element_parameters
         if parameters.shape not in ((count,), (len(model.parameters),)):
             remedy = f"give {count} of elements, or {len(model.parameters)} with those of bodies and joints"
             raise ModelError("conditions", "the shape of parameters", parameters.shape, remedy)
-        if len(parameters) == count:  # of elements alone: own numbers stay
-            parameters = np.concatenate([parameters, model.own_numbers])
-        if not np.array_equal(parameters[count:], model.own_numbers):
+        if len(parameters) == count:  # element parameters alone: mapped parameters stay
+            parameters = np.concatenate([parameters, model.mapped_parameters])
+        if not np.array_equal(parameters[count:], model.mapped_parameters):
             model = make_variant(model.family, parameters)
         if isinstance(control, SampledControl):
             answers = HeldControl(model.nv) if answers is None else answers
@@ -150,7 +150,7 @@ class Conditions(_core.Conditions):
 
     @property
     def as_described(self) -> bool:
-        """Whether they are none but those of the description."""
+        """Whether the conditions are those of the description."""
         laws = self.sliding or self.branches
         plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
         return plain and np.array_equal(self.parameters, self.model.family.parameters)

@@ -1,4 +1,4 @@
-"""Loads of connections: what each passes on to its second marker, and how far that is determined.
+"""Loads that connections transmit to their second markers, and which of them are determined.
 
 Where loops demand the same thing several times, how they share it is not determined by the motion of rigid bodies. The
 states of self-stress, with which connections press against each other while nothing moves, tell which loads that are

@@ -1,4 +1,4 @@
-"""What tells one model from another: the numbers and words of its description, as plain data for a file.
+"""Fingerprint of a model: numbers and names of its description as plain data for a file.
 
 Functions of the user's cannot be compared and count as alike.
 """
@@ -19,12 +19,12 @@ from .model import Model
 
 __all__ = ["Difference", "fingerprint", "first_difference"]
 
-_MANY = 64  # numbers of an array that are kept one by one
-_TOLERANCE = 1e-9  # other machines round otherwise
+MAX_LISTED_ENTRIES = 64  # entries of an array that are kept one by one
+FINGERPRINT_RTOL = 1e-9  # round-off differs between machines
 
 
 class Difference(NamedTuple):
-    """Where two models differ: the part, its field, and the values there and here."""
+    """Difference of two models: the item, its field, and the two values."""
 
     item: str
     field: str
@@ -85,7 +85,9 @@ def _alike(there: Any, here: Any) -> bool:
     if _is_numbers(there) and _is_numbers(here):
         a, b = np.atleast_1d(np.array(there, dtype=float)), np.atleast_1d(np.array(here, dtype=float))
         size = np.abs(np.where(np.isfinite(b), b, 0.0)).max(initial=0.0)
-        return a.shape == b.shape and np.allclose(a, b, rtol=_TOLERANCE, atol=_TOLERANCE * size, equal_nan=True)
+        return a.shape == b.shape and np.allclose(
+            a, b, rtol=FINGERPRINT_RTOL, atol=FINGERPRINT_RTOL * size, equal_nan=True
+        )
     if isinstance(there, list) and isinstance(here, list):
         return len(there) == len(here) and all(_first(a, b, "") is None for a, b in zip(there, here, strict=True))
     return bool(there == here)
@@ -130,7 +132,7 @@ def _plain_fields(value: Any) -> dict[str, Any]:
 def _numbers(array: np.ndarray[Any, Any]) -> list[float]:
     """Return all numbers of an array, of a long one some sums that tell it from others."""
     flat = np.asarray(array, dtype=float).ravel()
-    if len(flat) > _MANY:
+    if len(flat) > MAX_LISTED_ENTRIES:
         waves = (np.cos(pitch * np.arange(len(flat))) @ flat for pitch in (0.0, 0.7, 1.9, 2.3))
         flat = np.array([len(flat), np.abs(flat).sum(), *waves])
     return [float(f"{number:.12g}") for number in flat.tolist()]

@@ -1,4 +1,4 @@
-"""What a run has done so far, for inputs that depend on it after a while."""
+"""Past states of a run, for inputs with a delay."""
 
 from __future__ import annotations
 

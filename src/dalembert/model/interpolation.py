@@ -29,7 +29,7 @@ LOOP_ROUNDOFF_FACTOR = 1e3  # roundings: of lengths of loops over their leverage
 
 @dataclass(frozen=True)
 class QuaternionIndices:
-    """Where a spherical or free joint stands: its quaternion from q[place], its speeds from v[speed]."""
+    """Indices of a spherical or free joint: quaternion from q[place], velocities from v[speed]."""
 
     place: int
     speed: int

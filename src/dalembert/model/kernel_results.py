@@ -1,4 +1,4 @@
-"""What kernels give, with names."""
+"""Named tuples that kernels return."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class DynamicsDerivatives(NamedTuple):
 
 
 class ForceEnergy(NamedTuple):
-    """What the elements store, J, dissipate, W, and bring from outside, W; scalars or (n,)."""
+    """Stored energy, J, dissipated power, W, and supplied power, W, of the elements; scalars or (n,)."""
 
     stored: Any
     dissipated: Any

@@ -1,4 +1,4 @@
-"""What the laws of elements take at a state, and which of them give no numbers for it."""
+"""Inputs of force laws at a state, and laws that return no finite number for them."""
 
 from __future__ import annotations
 

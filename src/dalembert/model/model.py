@@ -1,4 +1,4 @@
-"""The constant model: kernels by the names that mechanics gives them."""
+"""Model: kinematic and dynamic kernels of a compiled system."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .connection_loads import ConnectionLoads
 from .history import History
 from .kernel_results import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
 from .mass_factor import Factor
-from .named_model import NamedModel
+from .model_names import NamedModel
 from .sampled_control import SampledControl
 from .variants import make_variant
 
@@ -69,7 +69,7 @@ class Model(NamedModel):
     parameters : (n,)
         Numbers of the elements, then `as_parameters` of bodies, markers, joints, closures, laws and gravity.
     family : Model
-        The model as described, of which this one may be a variant with other own numbers; else itself.
+        The model as described, of which this one may be a variant with other parameter values; else itself.
     closure_names : tuple of str
         What closes loops: cut joints and constraints, then couplings.
     connection_names : tuple of str
@@ -463,7 +463,7 @@ class Model(NamedModel):
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether there is nothing but a tree of bodies."""
+        """Whether the system is a tree, without loops and constraints."""
         return not (self.nc or self.compiled.elements.elements or self.drives)
 
     # ---- loads
@@ -669,7 +669,7 @@ class Model(NamedModel):
     def force_energy(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> ForceEnergy:
         """Return the energy that elements store, and the powers that they dissipate and bring from outside."""
         if np.ndim(q) == 1:
-            _mind_one_time("force_energy", t)
+            _check_one_time("force_energy", t)
         energy = self.report(["energy"], t, q, v, x)["energy"]
         stored, lost, brought = (energy[..., k] for k in (2, 3, 4))
         return ForceEnergy(*(float(e) if np.ndim(q) == 1 else np.array(e) for e in (stored, lost, brought)))
@@ -752,7 +752,7 @@ class Model(NamedModel):
         elif not bare and (self.compiled.elements.elements or not _nothing(*more.values())):
             potential = potential + self._reported("energies", q, v, **more).sum(-1)
         if raw.ndim == 1:
-            _mind_one_time("energy", t)
+            _check_one_time("energy", t)
             return Energy(float(kinetic), float(potential))
         return Energy(kinetic.copy(), np.array(potential))
 
@@ -829,6 +829,6 @@ def as_model(system_or_model: System | Model) -> Model:
     raise ModelError("analysis", "system", system_or_model, "give a System or a compiled Model")
 
 
-def _mind_one_time(item: str, t: ArrayLike | None) -> None:
+def _check_one_time(item: str, t: ArrayLike | None) -> None:
     if t is not None and np.ndim(t):
         raise ModelError(item, "t", t, "give one time for one state, or states (B, nq) for times (B,)")

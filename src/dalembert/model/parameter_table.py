@@ -1,4 +1,4 @@
-"""The numbers of a system, as a table that reads well when printed."""
+"""Printable table of the parameters of a system: name, value, unit, expression."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ParameterRow", "ParameterTable"]
 
-_MAX_COUNT = 60  # rows that are printed
+MAX_ROWS = 60  # rows printed
 
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """One number: its name, value, unit, and the expression it follows from, if there is one."""
+    """One parameter: name, value, unit, and the expression that gives the value, if there is one."""
 
     name: str
     value: float
@@ -26,7 +26,7 @@ class ParameterRow:
 
 
 class ParameterTable(Mapping[str, ParameterRow]):
-    """All numbers of a system by name; named parameters first.
+    """All parameters of a system by name; those that the user named first.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class ParameterTable(Mapping[str, ParameterRow]):
     @classmethod
     def of(cls, model: Model) -> ParameterTable:
         """Return the numbers of a model."""
-        own, count = model.family.compiled.numbers, model.element_numbers
+        own, count = model.family.compiled.numbers, model.n_element_parameters
         rows: dict[str, ParameterRow] = {}
         angles = {group.first for group in own.groups if group.what == "constraint" and group.key[1] == "angle"}
         names = model.parameter_names
@@ -67,12 +67,12 @@ class ParameterTable(Mapping[str, ParameterRow]):
 
     def __repr__(self) -> str:
         rows = list(self._rows.values())
-        shown = rows[:_MAX_COUNT]
+        shown = rows[:MAX_ROWS]
         width = max((len(row.name) for row in shown), default=0)
         lines = [f"{len(rows)} numbers of {self.title!r}"]
         for row in shown:
             follows = f"  = {row.follows}" if row.follows else ""
             lines.append(f"  {row.name:<{width}}  {row.value:>12.6g} {row.unit}{follows}".rstrip())
-        if len(rows) > _MAX_COUNT:
-            lines.append(f"  and {len(rows) - _MAX_COUNT} more: look them up by name")
+        if len(rows) > MAX_ROWS:
+            lines.append(f"  and {len(rows) - MAX_ROWS} more: look them up by name")
         return "\n".join(lines)

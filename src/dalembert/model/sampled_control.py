@@ -1,4 +1,4 @@
-"""Control that is sampled: called at its times only, its forces held in between."""
+"""Sampled control: evaluated at sample times, held constant in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many threads share the work of a batch."""
+"""Number of threads for a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Efforts of drives that the motion does not determine, because several drives prescribe the same.
+"""Drive efforts that are not unique because several drives prescribe the same motion.
 
 Multipliers lam that press on nothing free to move, P_f' lam = 0, change the efforts of drives by P_d' lam and nothing
 else: where such lam exist with P_d' lam unlike zero, those efforts are not unique.
@@ -21,7 +21,7 @@ __all__ = ["undetermined_efforts", "undetermined_multipliers"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-NONE = 1e-9  # of the largest singular value: below is rounding
+RANK_TOL = 1e-9  # of the largest singular value; smaller ones are round-off
 
 
 def undetermined_efforts(model: Model, q: Array, t: float) -> BoolArray:
@@ -31,7 +31,7 @@ def undetermined_efforts(model: Model, q: Array, t: float) -> BoolArray:
     if model.nc and driven.any():
         P, idle = _idle(model, q, t, driven)
         size = float(np.abs(P).max(initial=0.0))
-        marks[driven] = np.abs(P[:, driven].T @ idle).max(axis=1, initial=0.0) > NONE * size
+        marks[driven] = np.abs(P[:, driven].T @ idle).max(axis=1, initial=0.0) > RANK_TOL * size
     return marks
 
 
@@ -40,11 +40,11 @@ def undetermined_multipliers(model: Model, q: Array, t: float) -> BoolArray:
     if not model.nc:
         return np.zeros(0, dtype=bool)
     _, idle = _idle(model, q, t, np.asarray(model.driven_speeds()))
-    return np.asarray(np.abs(idle).max(axis=1, initial=0.0) > NONE)
+    return np.asarray(np.abs(idle).max(axis=1, initial=0.0) > RANK_TOL)
 
 
 def _idle(model: Model, q: Array, t: float, driven: BoolArray) -> tuple[Array, Array]:
     """Return P (nc, nv), and multipliers (nc, k) that press on nothing free to move."""
     P = model.constraint_jacobian(q, t=t)
     U, s, _ = np.linalg.svd(P[:, ~driven]) if not driven.all() else (np.eye(model.nc), np.zeros(0), None)
-    return P, U[:, numerical_rank(s, NONE, float(np.abs(P).max(initial=0.0))) :]
+    return P, U[:, numerical_rank(s, RANK_TOL, float(np.abs(P).max(initial=0.0))) :]

@@ -1,4 +1,4 @@
-"""Models with other own numbers than described: their tables follow in the core, all else when it is asked for."""
+"""Models with other parameter values: the core recomputes their tables, all else follows on demand."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..compile import compile_system
 from ..compile.compiler import random_coordinates
 from ..compile.frames import FrameMap
 from ..compile.names import Names
+from ..compile.parameter_map import ParameterGroup
 from ..compile.parameter_substitution import check_values, substitute_parameters
-from ..compile.parameters import ParameterGroup
 from ..compile.signal_graph import OutputInput
 from ..errors import ModelError, SingularityError
 from ..system.topology import Forest
@@ -30,7 +30,7 @@ __all__ = ["DERIVED", "check_numbers", "complete_variant", "make_variant"]
 Array = NDArray[np.float64]
 
 DERIVED = frozenset({"compiled", "system", "forest", "frames", "drives", "joint_drives", "hosted"})
-_OWN = DERIVED | {"_points", "parameters", "own_numbers", "_zero", CACHE_ATTRIBUTE}
+_OWN = DERIVED | {"_points", "parameters", "mapped_parameters", "_zero", CACHE_ATTRIBUTE}
 
 
 def make_variant(family: Model, parameters: Array, item: str = "conditions", *, physical: bool = True) -> Model:
@@ -51,7 +51,7 @@ def make_variant(family: Model, parameters: Array, item: str = "conditions", *, 
     ModelError
         If a part of the description cannot have them.
     """
-    own, count = family.compiled.numbers, family.element_numbers
+    own, count = family.compiled.numbers, family.n_element_parameters
     parameters = np.array(parameters, dtype=float)
     parameters.flags.writeable = False
     numbers = parameters[count:]
@@ -64,7 +64,7 @@ def make_variant(family: Model, parameters: Array, item: str = "conditions", *, 
     model.__dict__.update(_handed_on(family))
     model.__dict__["family"] = family
     model._points = {}
-    model.own_numbers, model.parameters, model.__dict__["_physical"] = numbers, parameters, physical
+    model.mapped_parameters, model.parameters, model.__dict__["_physical"] = numbers, parameters, physical
     _core.Model.__init__(model, family, parameters[:count], numbers, CallbackHost(model) if family.hosted else None)
     if model.nc and any(group.what in ("marker", "coupling") for group in groups) and _rows_depend_otherwise(model):
         return _compiled_again(model)
@@ -95,7 +95,7 @@ def _check_values(family: Model, group: ParameterGroup, values: Array, item: str
 def check_numbers(family: Model, parameters: Array, item: str) -> None:
     """Refuse numbers of many models, parameters (k, n), that a part of the description cannot have."""
     own = family.compiled.numbers
-    rows = parameters[:, family.element_numbers :]
+    rows = parameters[:, family.n_element_parameters :]
     changed = (rows != own.values).any(axis=0)
     for group in own.groups:
         if changed[group.span].any():
@@ -127,7 +127,7 @@ def _compiled_again(model: Model) -> Model:
     """Return the same from its description: which rows are needed everywhere has to be found out anew."""
     family = model.family
     made = compile_system(model.system)
-    made.tables["parameters"] = model.parameters[: family.element_numbers]
+    made.tables["parameters"] = model.parameters[: family.n_element_parameters]
     made = replace(made, origin=family.compiled.origin, numbers=family.compiled.numbers)
     again = family.__class__.__new__(family.__class__)
     again.__dict__.update({k: v for k, v in model.__dict__.items() if k not in (*DERIVED, CACHE_ATTRIBUTE)})
@@ -151,10 +151,12 @@ def _compiled_again(model: Model) -> Model:
 
 
 def complete_variant(model: Model) -> None:
-    """Give a model with other own numbers the description that has them, and what follows from it."""
+    """Give a model with other parameter values the description that has them, and what follows from it."""
     family = model.family
     made = family.compiled
-    system = substitute_parameters(made.system, made.numbers, model.own_numbers, physical=model.__dict__["_physical"])
+    system = substitute_parameters(
+        made.system, made.numbers, model.mapped_parameters, physical=model.__dict__["_physical"]
+    )
     forest = Forest(system)
     names, drives = Names(forest), tuple(system.drives.values())
     _take(

@@ -1,4 +1,4 @@
-"""Where systems rest or move steadily: equilibria, their stability, and how they change with a load."""
+"""Equilibria and steady motions, their stability, and paths of equilibria over a load."""
 
 from .equilibrium_result import Equilibrium
 from .equilibrium_search import equilibrium

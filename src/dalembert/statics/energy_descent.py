@@ -1,4 +1,4 @@
-"""From a start downhill to rest: steps within a region of trust, judged by the work that forces do along them.
+"""Descent to an equilibrium by trust-region steps, judged by the work of the forces.
 
 With g the forces out of balance and K their slopes (`balance`), s a step in rad and lengths of the system,
 
@@ -27,16 +27,16 @@ __all__ = ["EquilibriumDescent", "descend", "flat"]
 Array = NDArray[np.float64]
 
 ROUNDOFF_TOL = 1e-14  # forces, of slopes by rad or lengths: what rounded coordinates leave where nothing loads
-BALANCED = 1e-9  # forces out of balance, of those that there are
+BALANCE_TOL = 1e-9  # unbalanced forces relative to the largest force
 FLAT_TOL = 1e-9  # slopes below this part of the largest are none
 DIFFERENCE_STEP = 1e-10  # rad or lengths: the last step
-_RADIUS = 0.3  # rad or lengths: the first region of trust
-_TURN = 0.5  # rad: the largest turn in a step
+FIRST_TRUST_RADIUS = 0.3  # rad or lengths
+MAX_TURN = 0.5  # rad in one step
 RUNAWAY_DISTANCE = 3e3  # rad or lengths: what is so far away falls for ever
-_AWAY = 30.0  # and what has not come to rest after all steps, and is so far away, too
+UNSETTLED_DISTANCE = 30.0  # rad or lengths: beyond, a search out of steps is taken to fall for ever
 MAX_STEPS = 1000
 MAX_STEP_CUTS = 20  # times that a step is cut where it passes a stop
-_RETURNS = 20  # steps back along motions that nothing determines
+MAX_RETURNS = 20  # steps back along undetermined motions
 
 
 @dataclass(eq=False)
@@ -81,7 +81,7 @@ def descend(
     step corrects the one before.
     """
     found = _descended(balance, q, x, stops, most, ways)
-    for _ in range(_RETURNS if found.found and not ways else 0):
+    for _ in range(MAX_RETURNS if found.found and not ways else 0):
         look = found.look
         k, E = np.linalg.eigh((look.stiffness + look.stiffness.T) / 2)
         loose = look.B @ E[:, np.abs(k) <= flat(k, look.size)]
@@ -89,7 +89,7 @@ def descend(
         size = float(np.abs(back).max(initial=0.0))
         if size < 1e-9:
             break
-        trial = look.balance.retract(look.q, back / max(1.0, size / _TURN))
+        trial = look.balance.retract(look.q, back / max(1.0, size / MAX_TURN))
         again = None if trial is None else _descended(balance, trial, look.x, stops, most)
         if again is None or not again.found or again.stops != found.stops:
             break
@@ -113,7 +113,7 @@ def _descended(
             done.steps = count + 1
             return done
     gone = balance.closed.equations.difference(q, walk.look.q) / balance.scales
-    away = float(np.abs(gone).max(initial=0.0)) > _AWAY
+    away = float(np.abs(gone).max(initial=0.0)) > UNSETTLED_DISTANCE
     return EquilibriumDescent(walk.look, walk.on, False, falls=gone if away else None, steps=most)
 
 
@@ -131,7 +131,7 @@ class _TrustRegionDescent:
         self.ways, self.past = ways, {m: float(m.values(q)) for m in ways}
         self.here = dict(self.past)
         self.base, self.start, self.stops = balance, q, stops
-        self.radius, self.left, self.still = _RADIUS, False, 0
+        self.radius, self.left, self.still = FIRST_TRUST_RADIUS, False, 0
         self.on = {m: bound for m in stops for bound in (m.lower, m.upper) if abs(float(m.values(q)) - bound) < 1e-12}
         self.balance = balance.with_held(self.on)
         self.look = self._look(q, x)
@@ -152,7 +152,7 @@ class _TrustRegionDescent:
         size = look.size
         level = flat(k, size)
         self.rounding = ROUNDOFF_TOL * float(np.abs(k).max(initial=0.0))
-        nothing = np.abs(pull) <= max(BALANCED * size, self.rounding)
+        nothing = np.abs(pull) <= max(BALANCE_TOL * size, self.rounding)
         if nothing.all() and not (k < -level).any():
             s = np.where(np.abs(k) > level, -pull / np.where(np.abs(k) > level, k, 1.0), 0.0)
             self.still += 1
@@ -174,7 +174,7 @@ class _TrustRegionDescent:
     def _take(self, s: Array, hoped: float, *, certain: bool = False) -> EquilibriumDescent | None:
         """Go a step s, as far as stops allow, if forces do the work that is hoped for; else trust less."""
         look, balance = self.look, self.balance
-        turn = float(np.abs(look.B[self.turns] @ s).max(initial=0.0)) / _TURN
+        turn = float(np.abs(look.B[self.turns] @ s).max(initial=0.0)) / MAX_TURN
         if turn > 1.0:
             s = s / turn
             hoped = float(look.g @ s + 0.5 * s @ look.stiffness @ s)
@@ -281,7 +281,7 @@ class _TrustRegionDescent:
             mu = self.look.mu[names.index(measure)]
             pulls[measure] = float(mu if bound == measure.upper else -mu)
         worst = max(pulls, key=lambda m: pulls[m])
-        if pulls[worst] <= BALANCED * self.look.size:
+        if pulls[worst] <= BALANCE_TOL * self.look.size:
             return False
         del self.on[worst]
         self.still = 0

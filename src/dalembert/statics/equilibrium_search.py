@@ -18,7 +18,7 @@ from ..numerics.rank import singular_values
 from ..result import Motion, single_period
 from ..simulation.diagnostics.flexible_bodies import mode_notes
 from ..system import System
-from .energy_descent import BALANCED, ROUNDOFF_TOL, EquilibriumDescent, descend, flat
+from .energy_descent import BALANCE_TOL, ROUNDOFF_TOL, EquilibriumDescent, descend, flat
 from .equilibrium_result import Equilibrium
 from .force_balance import BalanceEvaluation, ForceBalance
 from .friction import FrictionHold, rest_with_friction
@@ -34,8 +34,8 @@ __all__ = ["equilibrium", "locked", "solved"]
 
 Array = NDArray[np.float64]
 
-_TRIAL = 5  # part of the steps after which a descent is looked at
-_PROGRESS = 0.1  # of the forces at the start: what is left after these steps if it gets on
+TRIAL_FRACTION = 5  # a descent is judged after 1/5 of its steps
+STALLED_TOL = 0.1  # of the unbalanced forces at the start: more left after the trial means no progress
 SINGULAR_TOL = 1e-5  # scaled singular values of loops below this are lost
 
 
@@ -223,12 +223,12 @@ def _descended(request: EquilibriumRequest, max_steps: int) -> tuple[Equilibrium
     Loads that turn with bodies have no potential: there may be no way along which they do work all the time.
     """
     balance, stops = request.balance, request.stops
-    few = -(-max_steps // _TRIAL)
+    few = -(-max_steps // TRIAL_FRACTION)
     first = descend(balance, request.q, request.x, stops, most=few)
     if first.found or first.falls is not None or first.steps < few:
         return first, None
     begin = float(np.abs(balance.look(request.q, request.x).g).max(initial=0.0))
-    if float(np.abs(first.look.g).max(initial=0.0)) > _PROGRESS * begin:
+    if float(np.abs(first.look.g).max(initial=0.0)) > STALLED_TOL * begin:
         found, met = trim(request)
         within = all(m.lower <= float(m.values(found.look.q)) <= m.upper for m in stops)
         eq = answered_trim(request, found) if met and within else None
@@ -299,7 +299,7 @@ def _equilibrium(
         reason = "the position is singular: loops leave other motions here than nearby, and no linear system decides"
         verdict = replace(verdict, verdict="marginal", reason=reason)
     slopes = float(np.abs(look.virtual_stiffness).max(initial=0.0))
-    size = max(look.size, ROUNDOFF_TOL / BALANCED * slopes, 1e-300)
+    size = max(look.size, ROUNDOFF_TOL / BALANCE_TOL * slopes, 1e-300)
     residual = float(np.abs(look.g).max(initial=0.0)) / size
     notes += _pushed(request, look, size)
     return Equilibrium(

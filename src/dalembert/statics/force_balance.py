@@ -1,4 +1,4 @@
-"""Forces out of balance at a configuration, and their slopes, along what loops, drives and holds leave free.
+"""Unbalanced generalized forces and their derivatives, along the directions that constraints leave free.
 
 With f the joint forces that would have to be supplied for the state to go on without accelerations (inertia of a steady
 motion, weights, less what elements do), P the rows of loops, H those of coordinates that something holds:

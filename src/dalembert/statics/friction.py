@@ -1,4 +1,4 @@
-"""Dry friction of joints at rest: what it holds where it is, what slides, and where that comes to rest.
+"""Equilibria with dry joint friction: sticking and sliding joints.
 
 Friction holds any effort within its bounds, so that rest is a band, and which rest of it is found depends on the start.
 Everything is held where it starts; if efforts within the bounds,
@@ -33,8 +33,8 @@ __all__ = ["FrictionHold", "StaticFriction", "rest_with_friction"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-MAX_ROUNDS = 200  # changes of who slides
-MAX_DISTANCE = 300.0  # rad or lengths: what slid so far slides for ever
+MAX_MODE_CHANGES = 200  # changes between stick and slip
+RUNAWAY_SLIP = 300.0  # rad or lengths: what slid so far slides for ever
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def rest_with_friction(request: EquilibriumRequest, *, most: int) -> tuple[Equil
     """Return where a descent with friction led, and what friction holds there."""
     rub = StaticFriction(request)
     q, x, slid = request.q, request.x, np.zeros(len(rub.rows), dtype=bool)
-    for _ in range(MAX_ROUNDS):
+    for _ in range(MAX_MODE_CHANGES):
         rub.sign[:] = 0.0
         held = descend(rub.balance(rub.rows.sliding_friction), q, x, request.stops, most=most)
         if not held.found:
@@ -160,7 +160,7 @@ def rest_with_friction(request: EquilibriumRequest, *, most: int) -> tuple[Equil
             return found, []
         q, x = found.look.q, found.look.x
         gone = request.balance.closed.equations.difference(request.q, q) / request.balance.scales
-        if float(np.abs(gone).max(initial=0.0)) > MAX_DISTANCE:
+        if float(np.abs(gone).max(initial=0.0)) > RUNAWAY_SLIP:
             found.found, found.falls = False, gone
             return found, []
     raise EquilibriumError("friction of joints goes from one to the other without rest: start elsewhere")

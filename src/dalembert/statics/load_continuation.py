@@ -1,4 +1,4 @@
-"""The equations of rest with one number that varies, in the form that `PathTracer` goes along.
+"""Equilibrium equations with one varying load parameter, for `PathTracer`.
 
 Unknown are the configuration q, element states x and the number p, together Q; residuals are those of loops and of what
 is held, forces out of balance, and rates of states:
@@ -29,7 +29,7 @@ __all__ = ["LoadedEquations", "PathLimit", "VariedLoad"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-_MOVE = 1e-5  # part of the range: of differences by a number, which steer the way and not where it ends
+LOAD_STEP = 1e-5  # part of the range: differences by the load, which steer the predictor only
 DIFFERENCE_STEP = 1e-4  # of differences in second derivatives, which choose branches only
 
 
@@ -135,7 +135,7 @@ class LoadedEquations:
         self.free = np.concatenate([~balance.fixed, ~balance.idle if model.nx else np.zeros(0, dtype=bool), [True]])
         self._states = states
         self._known: dict[float, ForceBalance] = {}  # the last one
-        self._moves = any(model.parameter_names[name] >= model.element_numbers for name in load.numbers(model))
+        self._moves = any(model.parameter_names[name] >= model.n_element_parameters for name in load.numbers(model))
         self.rows = balance.closed.rows + model.nv + model.nx
 
     # ---- points
@@ -197,7 +197,7 @@ class LoadedEquations:
 
     def _by_number(self, Q: Array) -> Array:
         """Return the derivative of r by a number that moves loops, (rows,): rows turn with it; central differences."""
-        h = _MOVE * self.scales[-1]
+        h = LOAD_STEP * self.scales[-1]
         near = [Q + shift * np.eye(len(Q))[-1] for shift in (h, -h)]
         ahead, behind = (self.residual(one) for one in near)
         return np.asarray((ahead - behind) / (2 * h))

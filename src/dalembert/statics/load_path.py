@@ -29,7 +29,7 @@ __all__ = ["EquilibriumPath", "PathPoint", "equilibrium_path"]
 
 Array = NDArray[np.float64]
 
-_TURNS = 1e-4  # part of the load in a tangent below which the load turns there
+LIMIT_POINT_TOL = 1e-4  # load component of the unit tangent below which the load has an extremum
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,9 @@ class EquilibriumPath:
             raise ModelError("equilibrium_path", "output", name, remedy)
         if self.loading is None or not self.loading.load.numbers(self.model):
             return output.evaluate(self.model, self.t, self.q, self.v, self.x)
-        models = [self.loading.under(float(value)).model for value in self.values]  # places follow own numbers
+        models = [
+            self.loading.under(float(value)).model for value in self.values
+        ]  # positions depend on mapped parameters
         rows = zip(models, self.q, self.v, self.x, strict=True)
         return np.concatenate([output.evaluate(m, self.t, q[None], v[None], x[None]) for m, q, v, x in rows])
 
@@ -291,7 +293,7 @@ def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way
         if place is not None:
             special.append((float(way.s[k]), _point("limit", loading, place.q)))
     for near in way.singular:
-        if abs(near.tangent[-1]) < _TURNS:
+        if abs(near.tangent[-1]) < LIMIT_POINT_TOL:
             continue  # a limit point: the rank is full there, along the path
         met = locate_bifurcation(tracer, near)
         if met is not None:
@@ -337,7 +339,7 @@ def _add_branches(
     """Follow what leaves from bifurcations of a way."""
     loading: LoadedEquations = tracer.closed  # type: ignore[assignment]
     for near in way.singular:
-        met = locate_bifurcation(tracer, near) if abs(near.tangent[-1]) > _TURNS else None
+        met = locate_bifurcation(tracer, near) if abs(near.tangent[-1]) > LIMIT_POINT_TOL else None
         for direction in [] if met is None else met.directions:
             assert met is not None
             if abs(abs(float(direction @ near.tangent)) - 1.0) < 1e-3:

@@ -18,9 +18,9 @@ __all__ = ["Equilibria", "find_all_equilibria"]
 
 Array = NDArray[np.float64]
 
-_MIN_VALUE = 40  # starts
-MAX_IDLE_STARTS = 30  # of them in a row that find nothing new end the search
-DUPLICATE_TOL = 1e-5  # rad or lengths
+MIN_STARTS = 40  # starts before the search may end
+MAX_IDLE_STARTS = 30  # starts in a row without a new equilibrium that end the search
+DUPLICATE_TOL = 1e-5  # rad or lengths: closer equilibria are the same
 
 
 class Equilibria(list[Equilibrium]):
@@ -58,7 +58,7 @@ def find_all_equilibria(
     random, found = np.random.default_rng(0), list[Equilibrium]()
     closed, idle, starts = request.balance.closed, 0, 0
     limit = np.inf if count is None else count
-    while len(found) < limit and (starts < _MIN_VALUE or idle < MAX_IDLE_STARTS) and starts < 2000:
+    while len(found) < limit and (starts < MIN_STARTS or idle < MAX_IDLE_STARTS) and starts < 2000:
         q = request.q if not starts else _random_start(request, random)
         starts += 1
         idle += 1

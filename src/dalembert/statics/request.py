@@ -1,4 +1,4 @@
-"""What an equilibrium is asked for: from where, at what time, what is held, what moves steadily, what is unknown."""
+"""Checked request of an equilibrium: start, time, held and steady coordinates, unknowns."""
 
 from __future__ import annotations
 

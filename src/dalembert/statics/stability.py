@@ -1,4 +1,4 @@
-"""Whether a rest or steady motion is stable, by the eigenvalues of the linearised system.
+"""Stability of an equilibrium or steady motion by the eigenvalues of the linearized system.
 
 Eigenvalues are told from zero by what rounding may make of them: |A| eps times their condition 1 / |l . r|, with l and
 r the left and right eigenvectors of the balanced matrix (Wilkinson 1965). Where none grows and some stay on the
@@ -24,7 +24,7 @@ __all__ = ["Stability", "assess_stability"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-_SURE = 1e3  # times the error of an eigenvalue: beyond, its sign is known
+SIGN_CONFIDENCE = 1e3  # times the error of an eigenvalue beyond which its sign is certain
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ def _by_eigenvalues(
     balanced, T = matrix_balance(A)
     values, left, right = eig(balanced, left=True, right=True)
     overlap = np.abs((left.conj() * right).sum(0))
-    error = _SURE * np.finfo(float).eps * np.linalg.norm(balanced) / np.maximum(overlap, 1e-300)
+    error = SIGN_CONFIDENCE * np.finfo(float).eps * np.linalg.norm(balanced) / np.maximum(overlap, 1e-300)
     error = np.minimum(error, 1e-6 * np.linalg.norm(balanced))
     shapes = np.abs(T @ right)
     grows, stays = values.real > error, np.abs(values.real) <= error

@@ -27,8 +27,8 @@ __all__ = ["Trim", "trim"]
 
 Array = NDArray[np.float64]
 
-_FOUND = 1e-9  # of what there is
-_MAX_SIZE = 0.4  # rad or lengths in a step
+BALANCE_TOL = 1e-9  # residual relative to the largest force
+MAX_STEP_SIZE = 0.4  # rad or lengths
 MAX_STEPS = 200
 
 
@@ -144,11 +144,11 @@ def trim(request: EquilibriumRequest) -> tuple[Trim, bool]:
         kept = s > 1e-10 * max(float(s.max(initial=0.0)), 1e-300)
         here.rank = int(kept.sum())
         here.loose = scale[:, None] * np.linalg.svd(J * scale)[2][here.rank :].T
-        if here.norm <= _FOUND and (last < 1e-12 or here.norm < 1e-15):
+        if here.norm <= BALANCE_TOL and (last < 1e-12 or here.norm < 1e-15):
             return here, True
         for _ in range(40):
             z = scale * (Vt[kept].T @ (s[kept] / (s[kept] ** 2 + mu) * (U[:, kept].T @ -here.residual)))
-            z /= max(1.0, float(np.abs(z[:n]).max(initial=0.0)) / _MAX_SIZE)
+            z /= max(1.0, float(np.abs(z[:n]).max(initial=0.0)) / MAX_STEP_SIZE)
             trial = here.moved(z)
             if trial is not None and trial.norm < (1 - 1e-4) * here.norm:
                 break

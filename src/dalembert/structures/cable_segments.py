@@ -31,7 +31,7 @@ __all__ = ["beam_segment"]
 
 Array = NDArray[np.float64]
 
-_NORMAL = 1e12  # factor of the shear stiffness of sections that stay normal
+SHEAR_RIGID_FACTOR = 1e12  # factor of the shear stiffness that keeps sections normal to the line
 _CROSS = np.array([[np.cross(a, b) for b in np.eye(3)] for a in np.eye(3)])  # e_i x e_j = sum over k of [i, j, k] e_k
 
 
@@ -61,7 +61,7 @@ def beam_segment(
     if not isinstance(bending, str) or not set(bending) <= set("yz"):
         raise ModelError("beam_segment", "bending", bending, "use 'y', 'z', 'yz' or ''")
     # sections stay normal to the line; their rotary inertia counts, since segments may be shorter than they are thick
-    rigid = replace(section, shear_y=_NORMAL, shear_z=_NORMAL)
+    rigid = replace(section, shear_y=SHEAR_RIGID_FACTOR, shear_z=SHEAR_RIGID_FACTOR)
     line = np.array([0 * along, along / 2, along])
     structure = frame_structure([Member(line, rigid, material, elements=None, up=up)])
     beams = structure.beams

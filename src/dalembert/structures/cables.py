@@ -1,4 +1,4 @@
-"""Slender bodies that bend by their own length: cables, ropes, straps, springs of wire.
+"""Slender bodies with large bending: cables, ropes, straps, wire springs.
 
 Modes are small deformations of a frame that moves freely. A line of n segments, each with a frame of its own and fixed
 to the one before it, bends as far as it likes: every segment turns with the end of its neighbour and deforms but little

@@ -1,4 +1,4 @@
-"""Loads that are spread over flexible bodies: along lines of beams, and as pressure on plates and solids.
+"""Distributed loads on flexible bodies: along beams, and as pressure on plates and solids.
 
 They become plain `Load`s whose virtual work is that of the spread one for the shapes of the elements: along beams,
 forces at two points of Gauss in each element (a constant load times cubic shapes is integrated exactly); on surfaces,

@@ -1,4 +1,4 @@
-"""What a set of modes keeps of a structure: masses, frequencies, static compliance."""
+"""Accuracy of a mode set: retained masses, frequencies, static compliance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets of modes: what deformations a flexible body may take.
+"""Mode sets: the deformation shapes of a flexible body.
 
 A mode set says how modes are made and how the body frame follows the deformed body: attached to a node, or as mean
 axes (Tisserand's, or Buckens'): the frame in which the modes carry no momentum.

@@ -25,7 +25,7 @@ __all__ = ["read_nastran"]
 Array = NDArray[np.float64]
 
 # shear factor of a bar whose property names none: in Nastran it has no shear deformation
-_STIFF_IN_SHEAR = 1e6
+SHEAR_RIGID_FACTOR = 1e6
 
 # cards that join grids and do not begin with C, beside RBE2 and RBE3
 _JOINING = frozenset(
@@ -253,7 +253,7 @@ def _section(card: Card, materials: dict[int, Material], factor: float) -> tuple
         raise ModelError(card.item, "I12", card.number(19), "turn the bars' orientation into a principal axis")
     A = card.number(3)
     # I1 bends in the plane of the orientation vector, which is our z; I2 across it
-    k1, k2 = (card.number(k, 0.0) or _STIFF_IN_SHEAR for k in (17, 18))
+    k1, k2 = (card.number(k, 0.0) or SHEAR_RIGID_FACTOR for k in (17, 18))
     section = Section(A, card.number(4), card.number(5), card.number(6), shear_y=k2, shear_z=k1)
     density = factor * (stuff.density + card.number(7, 0.0) / A)
     return section, Material(E=stuff.E, G=stuff.G, density=density)

@@ -1,4 +1,4 @@
-"""Regions of nodes that act as one: rigidly tied (RBE2), or followed in the mean (RBE3)."""
+"""Coupled nodes: rigid regions (RBE2) and mean-motion regions (RBE3)."""
 
 from __future__ import annotations
 

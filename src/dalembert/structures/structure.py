@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 ITEM = "structure"
 
 # rigid motions must not strain a structure: forces they raise, relative to those of the stiffness itself
-_GROUNDED = 1e-6
+RIGID_STRAIN_TOL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,7 +336,7 @@ class Structure:
         held = (self.stiffness @ self.rigid) / safe[:, None]
         strain = np.linalg.norm(held, axis=0)
         reference = np.linalg.norm(scale[:, None] * self.rigid, axis=0)
-        if (strain > _GROUNDED * reference).any():
+        if (strain > RIGID_STRAIN_TOL * reference).any():
             names = ("rotation about x", "about y", "about z", "translation along x", "along y", "along z")
             which = names[int(np.argmax(strain / np.where(reference > 0, reference, np.inf)))]
             raise ModelError(

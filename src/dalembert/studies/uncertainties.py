@@ -1,4 +1,4 @@
-"""`uncertainty`: what is known of outputs when numbers are known by their distributions only.
+"""Uncertainty of outputs for parameters given by distributions.
 
 Sampled: quantiles of all that a sweep gives. To first order: variances add up, sigma^2 = sum (df/dx_k sigma_k)^2.
 Sobol's indices say which part of the variance comes from each number alone, and with all others (Saltelli et al. 2010).

@@ -1,4 +1,4 @@
-"""Simplification that costs little: products multiplied out, squares of sines and of parts of quaternions gone."""
+"""Cheap simplification: expanded products, removed squares of sines and quaternion entries."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..model.interpolation import attitudes
 
 __all__ = ["Simplifier"]
 
-_LARGE = 4000  # operations beyond which an expression is left as it is
-_SMALL = 40  # the same, for sums of angles
+MAX_OPERATIONS = 4000  # operations beyond which an expression is left as it is
+MAX_TRIG_OPERATIONS = 40  # the same for sums of angles
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Simplifier:
         """Return an expression, or a matrix of them, in sums of products."""
         if isinstance(expression, sp.MatrixBase):
             return expression.applyfunc(self)
-        if not expression.free_symbols or expression.is_Symbol or expression.count_ops() > _LARGE:
+        if not expression.free_symbols or expression.is_Symbol or expression.count_ops() > MAX_OPERATIONS:
             return expression
         expanded = sp.expand(expression)
         reduced = expanded.replace(self._falls, self._lower)
@@ -51,7 +51,7 @@ class Simplifier:
         if isinstance(expression, sp.MatrixBase):
             return expression.applyfunc(self.shortest)
         size = expression.count_ops()
-        if not expression.has(sp.sin, sp.cos) or size > _SMALL:
+        if not expression.has(sp.sin, sp.cos) or size > MAX_TRIG_OPERATIONS:
             return expression
         summed = sp.expand(TR8(expression))
         return summed if summed.count_ops() < size else expression

@@ -1,4 +1,4 @@
-"""Connections of a system: from what a user names and the element given for it to what it connects.
+"""Connections of a system: checks of the ends and the element that a user gives.
 
 Joints and constraints take two markers, couplings coordinates of joints, force elements whatever they measure.
 """

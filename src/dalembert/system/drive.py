@@ -1,4 +1,4 @@
-"""Drives of a system: from what a user names and the laws given for it to the drives that prescribe it.
+"""Drives of a system: checks of the coordinates and time laws that a user gives.
 
 A coordinate, a row of a constraint or a coupling takes one law; a joint that turns freely an attitude and a place; a
 body or marker is driven by a free joint that is added for it.

@@ -44,7 +44,7 @@ class Initial:
 
 @dataclass(frozen=True, eq=False)
 class BodyPlacement:
-    """Where a body starts in the world: position (3,), rotation (3, 3), and their rates (3,); None where not given."""
+    """Start pose and velocity of a body: position (3,), rotation (3, 3), rates (3,); None where not given."""
 
     position: NDArray[np.float64] | None = None
     rotation: NDArray[np.float64] | None = None

@@ -1,4 +1,4 @@
-"""Systems that are said to move in a plane: what this demands, and what it changes.
+"""Planar systems: requirements on joints and bodies, and planar loop constraints.
 
 With n the normal of the plane, seen from any body it is one and the same direction for ever, because bodies turn about
 it only. A joint moves in the plane if, with n in axes of its first marker,
@@ -80,11 +80,11 @@ class PlaneNormals:
         here = inboard.rotation.T @ self.of[inboard.body.name]
         there = C @ here if backwards else C.T @ here
         self.of[outboard.body.name] = outboard.rotation @ there
-        self.mind(Connection(name, joint, first, second))
+        self.check(Connection(name, joint, first, second))
         if outboard.body.flexible is not None:
             _check_modes(outboard.body.name, outboard.body.flexible, self.of[outboard.body.name])
 
-    def mind(self, c: Connection) -> Array:
+    def check(self, c: Connection) -> Array:
         """Refuse a joint that moves out of the plane; return the normal in axes of its first marker."""
         n = np.asarray(c.first.rotation.T @ self.of[c.first.body.name])
         joint = c.element
@@ -108,7 +108,7 @@ def closing_in_plane(normals: PlaneNormals, loop_constraints: Iterable[Connectio
     found = []
     for loop_constraint in loop_constraints:
         if isinstance(loop_constraint.element, Joint):
-            n = normals.mind(loop_constraint)
+            n = normals.check(loop_constraint)
             if type(loop_constraint.element) in _KEPT:
                 twin = copy(loop_constraint.element)
                 object.__setattr__(twin, "plane", n)

@@ -1,4 +1,4 @@
-"""From the user's graph to the computational forest, with the map both ways.
+"""Computational forest of a system: spanning trees, loop constraints, and the map to the user's graph.
 
 The user's *graph* has bodies as vertices and joints as arcs, in any direction and with any loops.
 The *forest* is what the recursions walk: spanning trees rooted at ground, bodies in regular

@@ -265,13 +265,13 @@ def _drive_velocities(model: Model, t: float) -> dict[str, float]:
 
 
 def _angle_branches(model: Model, t: float) -> list[int]:
-    """Return on which sheet of its row each driven constraint is at t."""
+    """Return the angle branch of the row of each driven constraint at t."""
     elements = [(drive, drive.connection.element) for drive in model.drives]
-    return [element.sheet(drive.law(t)[0]) for drive, element in elements if isinstance(element, Constraint)]
+    return [element.angle_branch(drive.law(t)[0]) for drive, element in elements if isinstance(element, Constraint)]
 
 
 def _advance_drives(model: Model, t: float, starts: StartValues) -> Array:
-    """Return positions (nq,) near those at t, led there by the drives from t = 0: rows alone do not tell the sheet."""
+    """Return positions (nq,) near those at t, reached along the drives from t = 0, which selects the angle branch."""
     laws = [drive.law for drive in model.drives if isinstance(drive.connection.element, Constraint)]
     values = np.array([[law(time)[0] for law in laws] for time in np.linspace(0.0, t, 201)])
     steps = int(np.ceil(np.abs(np.diff(values, axis=0)).sum(axis=0).max() / MAX_DRIVE_STEP)) + 1

@@ -1,4 +1,4 @@
-"""Constraints between markers or coordinates: what demands something without coordinates of its own."""
+"""Constraints: equations between markers or joint coordinates, without coordinates of their own."""
 
 from .cams import CamFollower, PointOnCurve, RollingCam
 from .chains import Bar, KinematicChain, Offset

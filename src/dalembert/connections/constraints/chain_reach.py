@@ -1,4 +1,4 @@
-"""How far the ends of a kinematic chain can come apart, and how near.
+"""Largest and smallest distance between the ends of a kinematic chain.
 
 Joints that turn about the first centre A, or about the last one B, leave the distance of A and B as it is. If all those
 between them are parallel pins, with links d_k across their axis from one to the next and h along it in all, then

@@ -27,7 +27,7 @@ __all__ = ["Bar", "KinematicChain", "Offset"]
 Array = NDArray[np.float64]
 
 MAX_INNER_COORDINATES = 24  # inner coordinates: core/chain.hpp
-_SAMPLES = 12
+N_STARTS = 12  # start configurations of a search
 MAX_WARM_ITERATIONS = 25  # steps of a search that goes on where the last one ended
 UNREACHABLE_TOL = 1e-7  # gain of a step from which on it is no matter where out of reach the nearest pose is
 
@@ -141,7 +141,7 @@ class KinematicChain(Constraint):
             )
         programs = _in_series(parts, len(names))
         rng = np.random.default_rng(11)
-        samples = [_random_coordinates(parts, rng) for _ in range(_SAMPLES)]
+        samples = [_random_coordinates(parts, rng) for _ in range(N_STARTS)]
         length = typical_length(programs, samples)
         scale = np.array([length] * 3 + [1.0] * 3)[:, None]
         ranks = [np.linalg.matrix_rank(scale * programs.at(gamma)[2], tol=1e-9 * length) for gamma in samples]
@@ -167,7 +167,7 @@ class KinematicChain(Constraint):
 
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
-        """Whether each row binds positions too: all do."""
+        """Whether each row is holonomic: all are."""
         return (True,) * len(self.rows)
 
     @property

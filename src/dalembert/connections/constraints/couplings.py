@@ -22,7 +22,7 @@ from ...provenance import record_call, record_makers
 from ..formulas.dependencies import inputs_of, required_instructions
 from ..formulas.differentiation import Rate
 from ..formulas.expressions import Program, is_symbolic
-from ..formulas.named_parameters import (
+from ..formulas.formula_parameters import (
     TIME,
     as_parameters,
     changed,
@@ -197,7 +197,7 @@ class CustomCoupling:
 
     @property
     def holonomic(self) -> tuple[bool, ...]:
-        """Whether it binds positions too."""
+        """Whether the coupling is holonomic."""
         return (not self.by_rates,)
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
@@ -263,7 +263,7 @@ class CoordinateConnection:
 
     @property
     def meaning(self) -> str:
-        """What it says, in coordinates by name."""
+        """Equation of the coupling in named coordinates."""
         if isinstance(self.element, CustomCoupling):
             return f"{self.element.formula} = 0 of {', '.join(joint.name for joint in self.joints)}"
         return f"{self.second.name} = {self.element.ratio:.6g} {self.first.name}"

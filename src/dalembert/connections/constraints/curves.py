@@ -321,12 +321,12 @@ class Curve:
 
     @property
     def closed(self) -> bool:
-        """Whether the curve ends where it begins."""
+        """Whether the curve is closed."""
         return self.pieces.closed
 
     @property
     def in_plane(self) -> bool:
-        """Whether it lies in the plane z = 0."""
+        """Whether the curve lies in the plane z = 0."""
         return not self.pieces.coefficients[:, :, 2].any()
 
     def __repr__(self) -> str:

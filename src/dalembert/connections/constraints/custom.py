@@ -1,4 +1,4 @@
-"""Constraints that users write: their equations are enough.
+"""User-written constraints, given by their equations.
 
 Derivatives follow from the formulas (see `calculus`), so that everything else treats these as elements of the library.
 """
@@ -16,7 +16,7 @@ from ...errors import ModelError
 from ...provenance import record_makers
 from ..formulas.differentiation import Rate
 from ..formulas.expressions import Program, is_symbolic
-from ..formulas.named_parameters import (
+from ..formulas.formula_parameters import (
     TIME,
     as_parameters,
     changed,
@@ -36,7 +36,7 @@ __all__ = ["CustomConstraint", "PfaffianConstraint"]
 
 @dataclass(frozen=True, eq=False)
 class _RowsByFormula(Constraint):
-    """What custom constraints share: formulas of the relative pose, its rates, time and parameters."""
+    """Base of custom constraints: formulas of the relative pose, its rates, time and parameters."""
 
     formulas: Any = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class _RowsByFormula(Constraint):
 
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
-        """Whether each row binds positions too."""
+        """Whether each row is holonomic."""
         return (not self.nonholonomic,) * len(self.rows)
 
     @property

@@ -46,7 +46,7 @@ _LENGTH_ROWS = frozenset({"x", "y", "z", "distance", "side", "slip", "slip_x", "
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """What all constraints share.
+    """Base of all constraints.
 
     rows : names of the equations; holonomic : whether each binds positions too
     holds : names of rows that hold while a stop does
@@ -69,16 +69,16 @@ class Constraint:
             object.__setattr__(self, field, unit_vector(getattr(self, field), item=self.kind, field=field))
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
-        """Return what a residual, its rate and second rate must be when a drive prescribes the row's quantity."""
+        """Return residual, rate and second rate of the row when a drive prescribes its quantity."""
         return value, rate, second
 
     @property
     def start(self) -> float:
-        """What a row holds while it is not driven, m or rad: where a drive by speed starts from."""
+        """Value of the row while it is not driven, m or rad; a drive by speed starts there."""
         return 0.0
 
-    def sheet(self, value: float) -> int:
-        """Return how often a driven value has passed places at which its row cannot tell before from behind."""
+    def angle_branch(self, value: float) -> int:
+        """Return the branch of a driven value: how many values at which the row is ambiguous it has passed."""
         return 0
 
     @property
@@ -301,7 +301,7 @@ class AxisAngle(Constraint):
     def start(self) -> float:
         return self.angle
 
-    def sheet(self, value: float) -> int:
+    def angle_branch(self, value: float) -> int:
         return math.floor(value / math.pi)
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""Ropes: nothing while they are slack, a distance that is kept while they are taut."""
+"""Ropes: a distance constraint while taut, no force while slack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements that exert forces or carry signals: from a plain spring to an element with a law and states of its own."""
+"""Force and signal elements, from a linear spring to elements with user-written laws and states."""
 
 from ..formulas.compiled_functions import law
 from ..formulas.tables import Table

@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class ForceElement:
-    """What all force elements share.
+    """Base of all force elements.
 
     ends : number of markers it acts between; 0 for elements at a joint coordinate
     fields : the numbers that an event may change, in the order of the compiled parameters
@@ -52,7 +52,7 @@ class ForceElement:
 
     @property
     def each_measure(self) -> tuple[str, ...]:
-        """What it measures and acts along, one after the other; see `signals.MEASURES`."""
+        """Kinds of measures along which the element acts, in order; see `signals.MEASURES`."""
         return ("joint",)
 
     @property
@@ -264,7 +264,7 @@ class ForceConnection:
 
     @property
     def actuates(self) -> bool:
-        """Whether its forces come from outside, as those of a motor do."""
+        """Whether the element is an actuator: its forces are given by time laws or inputs."""
         return bool(self.element.given) or bool(getattr(self.element, "active", False))
 
     @property

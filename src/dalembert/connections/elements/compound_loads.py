@@ -1,4 +1,4 @@
-"""What members of a compound measure and what they do, on a program: frames, their motion, the loads on them."""
+"""Measures and loads of the members of a compound, as programs."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class MemberEnd:
 
     @property
     def apart(self) -> bool:
-        """Whether it is not where its place is."""
+        """Whether the end is offset from its node."""
         return bool(self.position.any()) or not np.array_equal(self.rotation, np.eye(3))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""From members and nodes to the law of a compound: names, and one program (Sol 1983, sections 7.3 and 7.4).
+"""Program of the law of a compound, from its members and nodes (Sol 1983, sections 7.3 and 7.4).
 
 A node is *paced* if members resist its rates in every direction: its position is a state, its rate an unknown. Others
 are *found*: their positions are unknowns. A member with rates in its law at a found node is *tracked*: what it measures
@@ -32,7 +32,7 @@ _LOADS = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 class CompoundProgram:
-    """What a compound is made of, on its way to a law."""
+    """Members and nodes of a compound, translated to a law."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Where members of a compound start that keep what they measure as states."""
+"""Start values of members of a compound whose measures are states."""
 
 from __future__ import annotations
 

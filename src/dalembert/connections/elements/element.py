@@ -1,4 +1,4 @@
-"""Elements with laws of their own: users write what an element answers to what it measures.
+"""Elements with user-written laws: forces, rates of states and signals as functions of measures.
 
 An element measures something between two markers, or at a joint, and answers with a force for every measure, conjugate
 to its rate. It may have states of its own, which are integrated with the motion, and it says what it stores:
@@ -211,7 +211,7 @@ class Element(ForceElement):
 
     @property
     def each_measure(self) -> tuple[str, ...]:
-        """What it measures, one after the other."""
+        """Kinds of measures, in order."""
         return self.measure if isinstance(self.measure, tuple) else (self.measure,)
 
     @property
@@ -226,7 +226,7 @@ class Element(ForceElement):
 
     @property
     def measures(self) -> int:
-        """How many numbers are measured."""
+        """Number of measured quantities."""
         return len(self.measured[0])
 
     @property
@@ -236,7 +236,7 @@ class Element(ForceElement):
 
     @property
     def output_count(self) -> int:
-        """How many numbers the law gives: forces, rates of states, energy, signals."""
+        """Number of results of the law: forces, rates of states, energy, signals."""
         return self.measures + len(self.states) + 1 + len(self.signals)
 
     @property
@@ -271,7 +271,7 @@ class Element(ForceElement):
 
     @property
     def at_joint(self) -> bool:
-        """Whether it acts at the coordinates of joints."""
+        """Whether the element acts at joint coordinates."""
         return self.each_measure[:1] == ("joint",)
 
 

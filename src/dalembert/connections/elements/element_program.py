@@ -1,4 +1,4 @@
-"""From the description of an element to the program of its law."""
+"""Program of the law of an element."""
 
 from __future__ import annotations
 

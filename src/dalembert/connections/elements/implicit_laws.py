@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 
 _ROUNDS, _HALVINGS, _PRECISE, _ROUNDING = 60, 40, 1e-10, 1e-14
 MAX_CONTRACTION = 0.25  # of a correction may be left in the next
-_TURNED = 0.5  # of the slopes: so little change that they become singular nowhere between
-_SHORTEST = 1e-6  # of the way
+SAFE_SLOPE_CHANGE = 0.5  # relative change of the slopes below which they cannot become singular in between
+MIN_STEP_LENGTH = 1e-6  # part of a Newton step below which the search stops
 
 
 def solve_unknowns(element: Element, inputs: Array) -> Array:
@@ -43,7 +43,7 @@ def solved_from(element: Element, given: Array, start: Array) -> Array:
 def jacobian_nearly_constant(J: Array, then: Array) -> NDArray[np.bool_]:
     """Return whether slopes (..., n, n) have changed so little that they were singular nowhere between."""
     changed = np.linalg.solve(J, then) - np.eye(J.shape[-1])
-    like: NDArray[np.bool_] = np.linalg.norm(changed, axis=(-2, -1)) <= _TURNED
+    like: NDArray[np.bool_] = np.linalg.norm(changed, axis=(-2, -1)) <= SAFE_SLOPE_CHANGE
     return like
 
 
@@ -93,7 +93,7 @@ def continue_unknowns(look: LawEvaluation, given: Array, then: Array, unknowns: 
             done, part, u, J = done + part, 2.0 * part, *ahead
             continue
         part *= 0.5
-        if part < _SHORTEST:
+        if part < MIN_STEP_LENGTH:
             return np.full(len(u), np.nan)
     return u
 

@@ -1,4 +1,4 @@
-"""Where the inputs of a law come from: the motion, other elements, what connections transmit, what was before."""
+"""Inputs of laws: relative motion, signals of other elements, transmitted loads, delayed outputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHORT = {f"{part[0].upper()}{part[-1]}": part for part in _PARTS}  # "Fx": "for
 @checked("quantity")
 @dataclass(frozen=True, eq=False)
 class Sensor:
-    """What is measured between two markers, as an input of a law.
+    """Measure between two markers, as an input of a law.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Sensor:
 
     @property
     def measure(self) -> str:
-        """What the core measures for it."""
+        """Name of the measure in the core."""
         if self.quantity in ("s", "ds"):
             return "distance"
         return "place" if self.quantity in (*_POSE[0][:3], *_POSE[1][:3]) else "pose"
@@ -87,7 +87,7 @@ class Sensor:
 @checked("part")
 @dataclass(frozen=True, eq=False)
 class Reaction:
-    """What a joint or constraint transmits to its second marker, as an input of a law.
+    """Load that a joint or constraint transmits to its second marker, as an input of a law.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def parts_in(formula: str) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Delay:
-    """What an output was some time ago, as an input of a law.
+    """Delayed output, as an input of a law.
 
     Parameters
     ----------

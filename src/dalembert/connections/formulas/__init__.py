@@ -1,1 +1,1 @@
-"""Formulas: what users write as text, SymPy or Python, as programs that the core evaluates and differentiates."""
+"""Formulas as text, SymPy or Python, translated to programs that the core evaluates and differentiates."""

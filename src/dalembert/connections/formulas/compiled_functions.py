@@ -1,4 +1,4 @@
-"""Laws that are functions, compiled by Numba where it is installed."""
+"""Laws given as Python functions, compiled by Numba where it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What results of a program depend on, and programs that compute only some of them."""
+"""Dependencies of the results of a program, and reduced programs for some of them."""
 
 from __future__ import annotations
 

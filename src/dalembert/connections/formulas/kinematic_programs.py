@@ -1,4 +1,4 @@
-"""Poses as programs: what users write of a joint, and what the core needs of it.
+"""Programs of relative poses: user formulas of a joint and the derivatives that the core needs.
 
 From C(q) and c(q), pose of one frame in another, follow by differentiation (Sol 1983, (3.3.21)-(3.3.36), in axes of the
 turned frame):
@@ -21,7 +21,7 @@ from ...rotation import unit_vector
 from .dependencies import extract_subprogram
 from .differentiation import Rate
 from .expressions import Program, compile_expressions
-from .named_parameters import NO_TABLES
+from .formula_parameters import NO_TABLES
 from .program_algebra import Matrix, ProgramBuilder, Vector, transposed
 from .tables import Table
 

@@ -1,4 +1,4 @@
-"""Calculus on programs: arithmetic that simplifies as it goes, for numbers, vectors, matrices and rotations."""
+"""Arithmetic on programs, simplified on the way: numbers, vectors, matrices and rotations."""
 
 from __future__ import annotations
 

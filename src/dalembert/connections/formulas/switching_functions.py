@@ -22,7 +22,7 @@ _DECIDING = ("less", "smaller", "larger", "absolute", "floor")
 _ROOTS = ("root", "logarithm")
 _TIME = 0  # number of the input that is time
 _NARROW = ("exponential", "logarithm", "hyperbolic_tangent", "arctangent", "arctangent2", "power", "root")
-_REGULAR = 1e-12  # a constant in a sum that keeps what a root is taken of away from zero
+REGULARIZED_ROOT_TOL = 1e-12  # constant in a sum that keeps the argument of a root away from zero
 
 
 def thresholds_of(
@@ -125,7 +125,7 @@ def _is_regular(program: Program, place: int, fixed: set[int]) -> bool:
         return False
     for part in (a, b):
         value, used = program.value_of(part), inputs_of(program, [part])
-        if (value is not None and value > _REGULAR) or (value is None and used and used <= fixed - {_TIME}):
+        if (value is not None and value > REGULARIZED_ROOT_TOL) or (value is None and used and used <= fixed - {_TIME}):
             return True
     return False
 

@@ -1,4 +1,4 @@
-"""Times at which formulas switch: thresholds, kinks, whole numbers and knots of tables that time alone passes.
+"""Times at which formulas of time alone switch: levels, kinks, whole numbers, knots of tables.
 
 A switch is an operation that is smooth but where its argument passes certain levels: a comparison, an absolute value,
 the smaller or larger of two, a whole number, a table. Arguments that depend on nothing but time are followed through
@@ -29,7 +29,7 @@ SIDE_OFFSET = 4e-15  # relative: on which side of a node
 
 @dataclass(frozen=True)
 class _Levels:
-    """What an argument may pass: levels by number, and how many are at or below a value."""
+    """Levels that an argument may cross, and the number of levels at or below a value."""
 
     below: TimeFunction
     level: TimeFunction

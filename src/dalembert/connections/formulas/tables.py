@@ -150,7 +150,7 @@ class Table:
 
     @property
     def variables(self) -> int:
-        """How many numbers it takes."""
+        """Number of arguments."""
         return len(self.axes)
 
     def evaluate(self, *at: ArrayLike) -> Array:

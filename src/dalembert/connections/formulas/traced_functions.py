@@ -1,4 +1,4 @@
-"""Python functions as formulas: a function is called once, with names in place of numbers, and what it does is noted.
+"""Python functions as formulas: one call with symbolic arguments records the operations.
 
 So it may use arithmetic, NumPy's elementary functions and arrays, loops and functions of its own, but may not ask which
 of two numbers is larger.

@@ -1,4 +1,4 @@
-"""A joint that users write: the pose of its second marker is enough."""
+"""User-written joints, given by the pose of their second marker."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ...checks import checked, finite_array, shape_of
 from ...errors import ModelError
 from ..formulas.expressions import is_symbolic
-from ..formulas.kinematic_programs import posed, shifts
-from ..formulas.named_parameters import (
+from ..formulas.formula_parameters import (
     TIME,
     as_parameters,
     changed,
@@ -22,6 +21,7 @@ from ..formulas.named_parameters import (
     checked_tables,
     uses,
 )
+from ..formulas.kinematic_programs import posed, shifts
 from ..formulas.tables import Table
 from ..formulas.traced_functions import traced
 from .joint import Joint
@@ -30,7 +30,7 @@ __all__ = ["CustomJoint"]
 
 Array = NDArray[np.float64]
 
-_MAX_COUNT = 6  # coordinates of a joint, time included
+MAX_COORDINATES = 6  # coordinates of a joint, time included
 
 
 @checked("definitions")
@@ -107,12 +107,12 @@ class CustomJoint(Joint):
         if not uses(programs[0].pose, len(names)):
             programs = posed(item, names, position, rotation, definitions, tables)
             clocked = names
-        if not 1 <= len(clocked) <= _MAX_COUNT:
+        if not 1 <= len(clocked) <= MAX_COORDINATES:
             raise ModelError(
                 item,
                 "coordinates",
                 names,
-                f"give one to {_MAX_COUNT}, or up to {_MAX_COUNT - 1} if the time `t` is used: "
+                f"give one to {MAX_COORDINATES}, or up to {MAX_COORDINATES - 1} if the time `t` is used: "
                 "beyond that let time move a body "
                 "without mass, by a joint without coordinates, and the others move on that",
             )
@@ -166,7 +166,7 @@ class CustomJoint(Joint):
 
     @property
     def zero(self) -> Array:
-        """Where the joint starts."""
+        """Start coordinates."""
         return np.array(self.reference)
 
     def pose(self, q: Array) -> tuple[Array, Array]:

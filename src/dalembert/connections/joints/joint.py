@@ -35,8 +35,8 @@ from ...errors import ModelError
 from ...parameters import Expression, split
 from ...provenance import record_makers
 from ...rotation import unit_vector
+from ..formulas.formula_parameters import TIME
 from ..formulas.kinematic_programs import PosePrograms, posed, shifts, typical_length
-from ..formulas.named_parameters import TIME
 from ..formulas.traced_functions import traced
 from .load_friction import LoadFriction
 
@@ -68,7 +68,7 @@ _LENGTH_SPEEDS = frozenset({"slide", "x", "y", "vx", "vy", "vz"})
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Joint:
-    """What all joints share: the data that limits, friction and drive trains need.
+    """Base of all joints: data of limits, friction and drive trains.
 
     Parameters
     ----------
@@ -115,11 +115,11 @@ class Joint:
     reversal: ClassVar[tuple[tuple[float, ...], ...]] = IDENTITY
     """Axes (3, 3) in which the compiled joint is of its own kind when it is walked from its second end."""
     flips: ClassVar[bool] = False
-    """Whether its rows also hold with the third axis of the second marker's frame against that of the first's."""
+    """Whether the rows also hold with the third axes of the two frames opposed."""
     presses: ClassVar[str] = ""
     """Which part of what it transmits rubs: force ``"across"`` its axis, ``"along"`` it, or ``"all"``; else unknown."""
     separate: ClassVar[bool] = False
-    """Whether each of several coordinates can be held by itself: it means the same whatever the others are."""
+    """Whether each coordinate can be locked separately: its meaning does not depend on the others."""
 
     plane: ClassVar[Any] = None
     """Normal (3,), in marker axes, of the plane in which it closes a loop; none: it closes one in space."""
@@ -198,18 +198,18 @@ class Joint:
 
     @property
     def rubs(self) -> bool:
-        """Whether it has dry friction."""
+        """Whether the joint has dry friction."""
         given = any(f is not None and bool(f.any()) for f in (self.friction, self.static_friction))
         return given or self.load_friction is not None
 
     @property
     def has_vector_friction(self) -> bool:
-        """Whether the friction of all its speeds is one vector against the motion, not one by one."""
+        """Whether friction is one vector opposed to the motion, not one force per velocity."""
         return self.nv > 1 and (self.presses == "all" or self.load_friction is not None)
 
     @property
     def dry(self) -> bool:
-        """Whether it has friction or stops, so that it may stick."""
+        """Whether the joint can stick: it has dry friction or stops."""
         return self.rubs or self.lower is not None or self.upper is not None
 
     @property
@@ -225,7 +225,7 @@ class Joint:
 
     @property
     def holonomic(self) -> tuple[bool, ...]:
-        """Whether each row binds positions too: all rows of a joint do."""
+        """Whether each row is holonomic: all rows of a joint are."""
         return (True,) * len(self.rows)
 
     @property
@@ -254,7 +254,7 @@ class Joint:
 
     @property
     def counts_turns(self) -> bool:
-        """Whether a whole turn leads to another pose."""
+        """Whether a full turn leads to another pose."""
         return not self.kernel
 
     @property

@@ -1,4 +1,4 @@
-"""Friction in proportion to what presses the parts of a joint together."""
+"""Joint friction proportional to the normal load."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class LoadFriction:
 
     @property
     def static(self) -> float:
-        """What it takes to break away."""
+        """Breakaway force or torque."""
         return self.coefficient if self.static_coefficient is None else self.static_coefficient
 
     @property

@@ -1,4 +1,4 @@
-"""Equalities of MJCF: points that coincide, bodies that are welded, joints and tendons that follow others."""
+"""MJCF equalities: connected points, welds, joint and tendon couplings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a system starts, as a keyframe of MJCF."""
+"""MJCF keyframe of the start state of a system."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_loops"]
 
-_ARM = 0.1  # m from one to the other point of an axis
+AXIS_POINT_DISTANCE = 0.1  # m between the two points that mark an axis
 
 
 def add_loops(writing: Writing, loop_constraints: list[Connection]) -> None:
@@ -77,7 +77,7 @@ def _add_loop_constraint(writing: Writing, loop_constraint: Connection) -> None:
         first, second = map(writing.site, ends)
         SubElement(equality, "weld", name=loop_constraint.name, site1=first, site2=second)
     elif isinstance(element, Revolute):
-        for k, arm in enumerate((-_ARM / 2, _ARM / 2)):
+        for k, arm in enumerate((-AXIS_POINT_DISTANCE / 2, AXIS_POINT_DISTANCE / 2)):
             first, second = (writing.site(end.point(*(arm * element.axis).tolist())) for end in ends)
             SubElement(equality, "connect", name=f"{loop_constraint.name} {k + 1}", site1=first, site2=second)
     elif isinstance(element, Distance):

@@ -1,4 +1,4 @@
-"""From an MJCF document to MuJoCo's compiled model, in which defaults, classes, angles and geoms have become numbers.
+"""MuJoCo's compiled model of an MJCF document, with defaults, classes, angles and geoms resolved.
 
 MuJoCo reads the file; before it does, the document and all that it includes pass `guarded_xml`, so that entities,
 bombs, circles and files from elsewhere end in a named error. Textures are never opened. A mesh that is missing is left
@@ -16,11 +16,11 @@ from xml.etree.ElementTree import Element
 
 from ...bodies.mesh_files import SUFFIXES
 from ...errors import ModelError
-from ..xml_files import DEEPEST, folder_of, line_of, parse_document, read_document
+from ..xml_files import MAX_BODY_DEPTH, folder_of, line_of, parse_document, read_document
 
 __all__ = ["Compiled", "compiled_source"]
 
-_MAX_FILES = 500
+MAX_FILES = 500  # files that one model may include
 _INCLUDING = {"include": "file", "model": "file"}
 
 
@@ -42,7 +42,7 @@ class Compiled:
 def compiled_source(path_or_text: Any, root: str | os.PathLike[str] | None) -> Compiled:
     """Return an MJCF document as MuJoCo compiles it."""
     source, data, encoding = read_document(path_or_text, "MJCF")
-    tree = parse_document(data, encoding, source, deepest=DEEPEST)
+    tree = parse_document(data, encoding, source, deepest=MAX_BODY_DEPTH)
     if tree.tag != "mujoco":
         raise ModelError(source, "root element", f"<{tree.tag}>", "an MJCF document has the root <mujoco>")
     folder = folder_of(path_or_text)
@@ -101,10 +101,10 @@ def _check_includes(tree: Element, source: str, folder: Path | None, root: Path 
                 if path in seen:
                     continue  # MuJoCo refuses what is included twice or in a circle
                 seen.add(path)
-                if len(seen) > _MAX_FILES:
-                    raise ModelError(source, "files", len(seen), f"at most {_MAX_FILES} files may be included")
+                if len(seen) > MAX_FILES:
+                    raise ModelError(source, "files", len(seen), f"at most {MAX_FILES} files may be included")
                 told, data, encoding = read_document(str(path), "MJCF")
-                waiting.append((parse_document(data, encoding, told, deepest=DEEPEST), told, path.parent))
+                waiting.append((parse_document(data, encoding, told, deepest=MAX_BODY_DEPTH), told, path.parent))
 
 
 def _without_textures(spec: Any) -> None:

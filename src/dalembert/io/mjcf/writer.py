@@ -49,7 +49,7 @@ Array = NDArray[np.float64]
 
 _WORLD = "world"  # what MuJoCo calls ground
 
-_MIN_VALUE = 2e-15  # kg m2: MuJoCo's mjMINVAL is 1e-15, below which it refuses a moving body
+MIN_INERTIA = 2e-15  # kg m2: MuJoCo refuses a moving body below its mjMINVAL, 1e-15
 
 
 class MjcfJoint:
@@ -219,10 +219,10 @@ def _add_inertial(writing: Writing, element: Element, body: Body, moving: bool) 
         writing.left.append(f"body {body.name!r}: MuJoCo will refuse its inertia; {body.impossible}")
     inertia = body.inertia
     least = float(np.linalg.eigvalsh(inertia)[0])
-    if moving and 0 <= least < _MIN_VALUE:
-        inertia = inertia + (_MIN_VALUE - least) * np.eye(3)
+    if moving and 0 <= least < MIN_INERTIA:
+        inertia = inertia + (MIN_INERTIA - least) * np.eye(3)
         writing.left.append(
-            f"body {body.name!r}: its least moment of inertia is {least:.6g} kg m2, written as {_MIN_VALUE:.6g}"
+            f"body {body.name!r}: its least moment of inertia is {least:.6g} kg m2, written as {MIN_INERTIA:.6g}"
         )
     xx, yy, zz, xy, xz, yz = (inertia[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
     attributes = {"pos": text_of(body.com), "mass": text_of(body.mass)}

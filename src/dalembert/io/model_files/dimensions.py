@@ -1,4 +1,4 @@
-"""Of which unit the numbers are that makers take: what a model file is checked by, and its schema made from.
+"""Units of the arguments of constructors, for the checks and the schema of model files.
 
 A unit stands for a name of an argument wherever it occurs, unless a kind has its own. Several, ``"m | rad"``, where it
 depends on what is measured; ``""`` for what has no unit, or one that only the formula around it knows.

@@ -1,4 +1,4 @@
-"""Names for expressions in model files: parameters, which stay what they are called, and constants."""
+"""Names in expressions of model files: parameters and constants."""
 
 from __future__ import annotations
 

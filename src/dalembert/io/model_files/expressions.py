@@ -20,11 +20,11 @@ __all__ = ["FUNCTIONS", "Term", "evaluate", "spelled"]
 
 MAX_LENGTH = 2000  # characters
 MAX_DEPTH = 100  # brackets, signs and powers within each other
-_OF_MATH = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "hypot", "radians")
-FUNCTIONS: dict[str, Callable[..., float]] = {name: getattr(math, name) for name in _OF_MATH}
+MATH_FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "hypot", "radians")
+FUNCTIONS: dict[str, Callable[..., float]] = {name: getattr(math, name) for name in MATH_FUNCTIONS}
 FUNCTIONS |= {"abs": abs, "min": min, "max": max, "arctan": math.atan, "arcsin": math.asin, "arccos": math.acos}
 _OF_PARAMETERS = {"atan": "arctan", "asin": "arcsin", "acos": "arccos"}  # as NumPy calls them
-DUPLICATE_TOL = ("abs", "min", "max", "hypot")  # functions whose value has the dimension of their arguments
+DIMENSION_PRESERVING = ("abs", "min", "max", "hypot")  # functions whose value has the dimension of their arguments
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|`(?P<quoted>[^`]*)`|(?P<name>[^\W\d]\w*)"
     r"|(?P<sign>\*\*|[-+*/(),^]))"
@@ -234,11 +234,11 @@ class _Parser:
 
     def _of_call(self, name: str, given: list[Term]) -> Dimension | None:
         """Return the dimension of a function's value; refuse arguments that it cannot have."""
-        if name in (*DUPLICATE_TOL, "atan2"):
+        if name in (*DIMENSION_PRESERVING, "atan2"):
             dimension = given[0].dimension
             for other in given[1:]:
                 dimension = self._alike(Term(0, dimension), other, name)
-            return dimension if name in DUPLICATE_TOL or dimension is None else FREE
+            return dimension if name in DIMENSION_PRESERVING or dimension is None else FREE
         (term, *_) = given
         if name == "sqrt":
             return None if term.dimension is None else tuple(each / 2 for each in term.dimension)

@@ -1,4 +1,4 @@
-"""The JSON Schema of model files, made from the tables that the reader itself goes by."""
+"""JSON Schema of model files, generated from the tables of the reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the tree of a model file to a system; whatever is wrong is said with file, line and column."""
+"""Reader of model files: from the parsed tree to a system, errors with file, line and column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model file can name: every element, law, shape and curve by the name that Python has for it."""
+"""Constructors that a model file can name: elements, laws, shapes and curves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...connections import attitudes, constraints, elements, joints as joints, l
 from ...connections.constraints import curves
 from ...errors import ModelError
 from ...parameters import Expression, expressions_of
-from ...provenance import constructor_call
+from ...provenance import CALL_ATTRIBUTE, constructor_call
 
 __all__ = ["arguments_of", "build", "known_kinds", "same"]
 
@@ -94,9 +94,9 @@ def arguments_of(thing: Any) -> tuple[str, dict[str, Any]] | None:
     thing again is returned.
     """
     candidates: list[tuple[str, dict[str, Any]]] = []
-    recipe = constructor_call(thing)
-    if recipe is not None and recipe.maker in known_kinds():
-        candidates.append((recipe.maker, dict(recipe.arguments)))
+    call = constructor_call(thing)
+    if call is not None and call.maker in known_kinds():
+        candidates.append((call.maker, dict(call.arguments)))
     for kind in dict.fromkeys(filter(None, (kind_of(thing), _family(thing)))):
         if dataclasses.is_dataclass(thing):
             candidates += [(kind, given) for given in _choices(thing, known_kinds()[kind])]
@@ -223,7 +223,7 @@ def _captured(function: Any) -> list[Any]:
 
 def _kept(thing: Any) -> dict[str, Any]:
     """Return what an object holds, but for how it was made."""
-    return {name: value for name, value in vars(thing).items() if name != "_recipe"}
+    return {name: value for name, value in vars(thing).items() if name != CALL_ATTRIBUTE}
 
 
 def _same_arrays(one: Any, other: Any) -> bool:

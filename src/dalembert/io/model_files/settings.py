@@ -1,4 +1,4 @@
-"""Settings of analyses in model files: what ``dalembert simulate model.yaml`` does without further words."""
+"""Settings of analyses in model files, used by ``dalembert simulate model.yaml``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model files as text: YAML and JSON, with the place of every value, and nothing that could run.
+"""Parser of model files in YAML and JSON, with the position of every value and no executable content.
 
 YAML is read as version 1.2 has it: ``on`` is text, ``1e3`` a number, ``012`` twelve. Anchors, aliases and tags are
 refused, and so are keys that come twice, very deep files and very large ones.

@@ -1,4 +1,4 @@
-"""Pictures of bodies in model files, and meshes that are not where a file says."""
+"""Visuals of bodies in model files, and missing meshes."""
 
 from __future__ import annotations
 

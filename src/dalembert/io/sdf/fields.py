@@ -1,4 +1,4 @@
-"""Elements of an SDF document: what stands in their text, and poses."""
+"""Fields of SDF elements: numbers, vectors, poses."""
 
 from __future__ import annotations
 

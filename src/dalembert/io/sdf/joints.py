@@ -27,7 +27,7 @@ __all__ = ["add_joint"]
 Array = NDArray[np.float64]
 
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw")
-MAX_DISTANCE = 1e15  # what files write for no limit: 1e16 by the specification
+UNLIMITED = 1e15  # rad or m: files write 1e16 for no limit, as the specification says
 
 
 def add_joint(reading: Reading, part: Part, name: str) -> None:
@@ -115,11 +115,11 @@ def _data(reading: Reading, part: Part, tag: str) -> dict[str, float]:
         return {}
     for field, path in (("lower", "limit/lower"), ("upper", "limit/upper")):
         value = number(axis, path, math.inf, item=item)
-        if abs(value) < MAX_DISTANCE:
+        if abs(value) < UNLIMITED:
             found[field] = value
     for field, path in (("max_effort", "limit/effort"), ("max_speed", "limit/velocity")):
         value = number(axis, path, -1.0, item=item)
-        if 0 <= value < MAX_DISTANCE:
+        if 0 <= value < UNLIMITED:
             found[field] = value
     for field in ("damping", "friction"):
         value = number(axis, f"dynamics/{field}", 0.0, item=item)

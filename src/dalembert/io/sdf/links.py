@@ -1,4 +1,4 @@
-"""Links of SDF: mass and inertia, and what they look like."""
+"""SDF links: mass, inertia, visuals."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ from ...system import GROUND, System
 from ..mesh_paths import Packages, resolve_mesh_paths
 from ..omissions import warn_omitted
 from ..unique_names import free_name
-from ..xml_files import DEEPEST, folder_of, line_of, parse_document, read_document
+from ..xml_files import MAX_BODY_DEPTH, folder_of, line_of, parse_document, read_document
 from .fields import flag, inverse, numbers, times
 from .frames import Frames
 from .joints import add_joint
@@ -116,7 +116,7 @@ def load_sdf(
     <Connection 'A': Revolute from ground to boom>
     """
     source, data, encoding = read_document(path_or_text, "SDF")
-    root = parse_document(data, encoding, source, deepest=DEEPEST)
+    root = parse_document(data, encoding, source, deepest=MAX_BODY_DEPTH)
     if root.tag != "sdf":
         raise ModelError(source, "root element", f"<{root.tag}>", "an SDF document has the root <sdf>")
     places = [root, *root.findall("world")]

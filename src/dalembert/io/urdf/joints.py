@@ -19,7 +19,7 @@ __all__ = ["joint_of", "mimics_of"]
 
 Matrix = NDArray[np.float64]
 
-_SEVERAL = ("floating", "planar", "spherical", "ball")  # coordinates
+MULTI_DOF_TYPES = ("floating", "planar", "spherical", "ball")  # joint types with several coordinates
 _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical", "ball")
 
 
@@ -98,7 +98,7 @@ def mimics_of(joints: Mapping[str, Element], warn: list[str]) -> dict[str, Mimic
             continue
         for end in (leader, name):
             kind = joints[end].get("type", "")
-            if kind in _SEVERAL:
+            if kind in MULTI_DOF_TYPES:
                 remedy = f"{end!r} is {kind}; only joints with one coordinate can follow and be followed"
                 raise ModelError(item, "mimic joint", leader, remedy)
         multiplier, offset = (

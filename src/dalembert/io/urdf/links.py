@@ -1,4 +1,4 @@
-"""Links of a URDF document: mass and inertia, and what they look like."""
+"""URDF links: mass, inertia, visuals."""
 
 from __future__ import annotations
 

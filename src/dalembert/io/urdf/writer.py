@@ -45,7 +45,7 @@ __all__ = ["save_urdf"]
 Array = NDArray[np.float64]
 Frame = tuple[Array, Array]
 
-_UNBOUNDED = 1e30  # URDF wants a number where there is no bound
+NO_LIMIT = 1e30  # URDF requires a number where there is no limit
 _CLOSING = (Revolute, Spherical, Prismatic, Fixed, Cylindrical, Universal, Planar)
 _TURNED = (
     np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
@@ -162,7 +162,7 @@ def _add_joint(
         writing.joints[tree_joint.name, move.number] = joint
         _add_data(writing, joint, tree_joint, move)
     else:
-        SubElement(joint, "limit", effort=text_of(_UNBOUNDED), velocity=text_of(_UNBOUNDED))
+        SubElement(joint, "limit", effort=text_of(NO_LIMIT), velocity=text_of(NO_LIMIT))
     if move.pitch:
         SubElement(joint, "mimic", joint=tree_joint.name, multiplier=text_of(move.pitch))
 
@@ -185,13 +185,13 @@ def _add_data(writing: _Writing, joint: Element, tree_joint: TreeJoint, move: El
         limit = {}
         if lower is not None or upper is not None:
             limit = {
-                "lower": text_of(-_UNBOUNDED if lower is None else lower),
-                "upper": text_of(_UNBOUNDED if upper is None else upper),
+                "lower": text_of(-NO_LIMIT if lower is None else lower),
+                "upper": text_of(NO_LIMIT if upper is None else upper),
             }
         elif move.kind == "slide":  # without them, both are zero
-            limit = {"lower": text_of(-_UNBOUNDED), "upper": text_of(_UNBOUNDED)}
-        limit["effort"] = text_of(_UNBOUNDED if effort is None else effort)
-        limit["velocity"] = text_of(_UNBOUNDED if speed is None else speed)
+            limit = {"lower": text_of(-NO_LIMIT), "upper": text_of(NO_LIMIT)}
+        limit["effort"] = text_of(NO_LIMIT if effort is None else effort)
+        limit["velocity"] = text_of(NO_LIMIT if speed is None else speed)
         SubElement(joint, "limit", limit)
     numbers = {field: one(field) for field in ("damping", "friction")}
     given = {field: text_of(value) for field, value in numbers.items() if value}

@@ -37,9 +37,12 @@ class Periods:
 
     @property
     def model(self) -> Model | None:
-        """The model with the own numbers of all conditions; None if they change."""
+        """The model with the parameter values of all conditions; None if they change."""
         first = self.conditions[0].model
-        same = all(c.model is first or np.array_equal(c.model.own_numbers, first.own_numbers) for c in self.conditions)
+        same = all(
+            c.model is first or np.array_equal(c.model.mapped_parameters, first.mapped_parameters)
+            for c in self.conditions
+        )
         return first if same else None
 
     def __call__(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
@@ -109,11 +112,14 @@ class Motion:
 
     @cached_property
     def pieces(self) -> list[tuple[NDArray[np.intp], Motion]]:
-        """Rows with the same own numbers of the model, and the motion there; none if these are the model's own."""
+        """Rows with the same parameter values of the model, and the motion there; none if these are the model's own."""
         if self.conditions is None or not len(self):
             return []
         found = self.conditions(self.t)
-        if all(c.model is self.model or np.array_equal(c.model.own_numbers, self.model.own_numbers) for _, c in found):
+        if all(
+            c.model is self.model or np.array_equal(c.model.mapped_parameters, self.model.mapped_parameters)
+            for _, c in found
+        ):
             return []
         return [(rows, self._piece(rows, conditions)) for rows, conditions in found]
 

@@ -65,7 +65,7 @@ class RepeatedSteps:
         table = breaks, np.array([0, len(breaks)], dtype=np.int64)
         q, v, x = (np.ascontiguousarray(part[None]) for part in (self.start.q, self.start.v, self.start.x))
         model = self.conditions.model
-        own = model.own_numbers[None] if self.apart and not model.recompiled else None
+        own = model.mapped_parameters[None] if self.apart and not model.recompiled else None
         asked = asked_together(self.conditions) if self.together else None
         stepper, given = self.options.integrator(self.conditions), (begin, end, wanted, q, v, x, None, own, 1, *table)
         with Interrupt() as interrupt:

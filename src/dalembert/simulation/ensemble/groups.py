@@ -94,7 +94,7 @@ class EnsembleGroups:
         everyone, numbers = np.arange(self.count), self.numbers
         if numbers is None:
             return [BatchGroup(everyone, self.conditions, None, None)]
-        count = self.conditions.model.element_numbers
+        count = self.conditions.model.n_element_parameters
         elements = np.ascontiguousarray(numbers[:, :count])
         if not self.apart:
             return [BatchGroup(everyone, self[0], elements, None)]
@@ -132,7 +132,7 @@ class EnsembleGroups:
         if self.numbers is None or plain or self.kinds <= set(without):
             return start_states(self[0].model, state, t, self.count, limits=limits)
         found, notes = [], []
-        own = self.numbers[:, model.element_numbers :]
+        own = self.numbers[:, model.n_element_parameters :]
         groups = _alike(own[:, ~_columns(model, without)])
         for rows in groups:
             mine = _of_rows(model, state, rows, self.count)
@@ -171,7 +171,7 @@ class EnsembleGroups:
 
 def _kinds(model: Model, numbers: Array) -> frozenset[str]:
     """Return of what parts own numbers differ between rows; ``"joint"`` without inertias of drive trains."""
-    own = numbers[:, model.element_numbers :]
+    own = numbers[:, model.n_element_parameters :]
     differs = (own != own[0]).any(axis=0)
     groups = model.family.compiled.numbers.groups
     return frozenset(_kind(group) for group in groups if differs[group.span].any())

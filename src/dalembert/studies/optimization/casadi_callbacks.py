@@ -1,4 +1,4 @@
-"""A nonlinear program as functions that CasADi can call: values and first derivatives, sparse as they are."""
+"""CasADi callbacks of a nonlinear program: values and sparse first derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be chosen: names, bounds, and where the search begins."""
+"""Design variables: names, bounds, start values."""
 
 from __future__ import annotations
 

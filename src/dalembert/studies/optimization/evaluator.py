@@ -1,4 +1,4 @@
-"""Outputs and their derivatives at points of a search, each computed once; what fails is recorded."""
+"""Outputs and derivatives at points of a search, computed once; failures are recorded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 _STEPS = {"simulate": 1e-4}  # of central differences, relative: runs are exact to 1e-9 and no better
 DIFFERENCE_STEP = 1e-5
-_FREE = ("t_start", "state", "parameters", "rtol")  # settings that `sensitivity` takes by themselves
+FORWARDED_SETTINGS = ("t_start", "state", "parameters", "rtol")  # settings that `sensitivity` takes itself
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Goals as a nonlinear program that goes on where points fail."""
+"""Nonlinear program of the goals that tolerates failed evaluations."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ _BATCHES = 10  # of them, at most
 _STEPS = 120
 EXACT_TOL = 1e-20  # sum of squares that is rounding
 DUPLICATE_TOL = 1e-5  # of solutions, in units of the extent
-MAX_DISTANCE = 50.0  # extents: links as long are of no use
-_MIN_VALUE = 1e-3  # extents: links as short are none
+MAX_LINK_LENGTH = 50.0  # of the extent of the task; longer links are of no use
+MIN_LINK_LENGTH = 1e-3  # of the extent of the task; shorter links are degenerate
 _TRIES = 3  # to give a linkage the numbers of the model
 
 
@@ -91,7 +91,7 @@ class FourBar:
         phi, psi = self._turns()
         begin = np.hstack([rng.normal(0, 2, (_BATCH, 4)), rng.uniform(0, 9, (_BATCH, 1))])
         found = _solved(lambda X: _couplers(X, phi, psi), begin)
-        return [x for x in found if x[4] > _MIN_VALUE and np.hypot(x[:4:2], x[1:4:2]).min() > _MIN_VALUE]
+        return [x for x in found if x[4] > MIN_LINK_LENGTH and np.hypot(x[:4:2], x[1:4:2]).min() > MIN_LINK_LENGTH]
 
     def _points(self) -> Complex:
         values = self.positions.wanted[0].values
@@ -262,7 +262,9 @@ def _is_linkage(x: Array) -> bool:
     """Whether two dyads are two, and links have a length that one can make."""
     a, z, b, w = x[::2] + 1j * x[1::2]
     lengths = np.abs([a - b, z - w, z, w, a + z, b + w])
-    return bool(lengths[:2].min() > 10 * _MIN_VALUE and lengths.min() > _MIN_VALUE and lengths.max() < MAX_DISTANCE)
+    return bool(
+        lengths[:2].min() > 10 * MIN_LINK_LENGTH and lengths.min() > MIN_LINK_LENGTH and lengths.max() < MAX_LINK_LENGTH
+    )
 
 
 def _solved(residual: Callable[[Array], Array], X: Array) -> list[Array]:

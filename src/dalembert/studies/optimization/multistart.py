@@ -11,7 +11,7 @@ from ...model import Model
 from ..sweeps.jobs import StudyInterrupted
 from .evaluator import EvaluationRecord, Evaluator
 from .failure_recovery import GuardedProgram
-from .optimum import KEPT, Optimum, Trial
+from .optimum import FEASIBLE_TOL, Optimum, Trial
 from .solvers import solve
 
 __all__ = ["searches"]
@@ -57,7 +57,7 @@ def _search(ev: Evaluator, point: Array, method: str, tolerance: float, most: in
 
 def _merit(record: EvaluationRecord, sign: float, leave: float = 0.0) -> tuple[float, float]:
     """Return what is smaller for a better point: first those that keep the constraints."""
-    if record.violation > KEPT:
+    if record.violation > FEASIBLE_TOL:
         return 1.0, record.violation * (1 - leave)
     cost = sign * record.objective
     return 0.0, cost - leave * abs(cost)
@@ -71,13 +71,13 @@ def _best(records: Sequence[EvaluationRecord], sign: float) -> EvaluationRecord 
 
 def _answer(ev: Evaluator, trials: list[Trial], said: str, method: str, model: Model | None) -> Optimum:
     known = [t for t in trials if np.isfinite(t.objective)]
-    best = min(known, key=lambda t: (max(0.0, t.violation - KEPT), ev.sign * t.objective), default=None)
+    best = min(known, key=lambda t: (max(0.0, t.violation - FEASIBLE_TOL), ev.sign * t.objective), default=None)
     seen = _best(ev.history, ev.sign)
     if seen is None:
         status, message, x = "failed", ev.history[0].error, ev.variables.start
     elif best is None:
         status, message, x = "interrupted", said, seen.x
-    elif best.violation > KEPT:
+    elif best.violation > FEASIBLE_TOL:
         status, message, x = "infeasible", f"constraints are missed; {best.message}", best.x
     else:
         status, message, x = ("optimal" if best.success else "stopped"), best.message, best.x

@@ -1,4 +1,4 @@
-"""What is wanted: the objective and the constraints, as numbers made of outputs."""
+"""Objective and constraints as functions of outputs."""
 
 from __future__ import annotations
 

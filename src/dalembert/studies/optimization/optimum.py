@@ -1,4 +1,4 @@
-"""What a search for the best design found."""
+"""Result of a design optimization."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .objectives import Goal
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["KEPT", "Optimum", "Trial"]
+__all__ = ["FEASIBLE_TOL", "Optimum", "Trial"]
 
 Array = NDArray[np.float64]
 
-KEPT = 1e-6  # relative: constraints that are missed by less are kept
+FEASIBLE_TOL = 1e-6  # relative violation below which a constraint counts as satisfied
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ class Optimum:
         wide = max(len(name) for name in (*self.names, *(g.label for g in self.constraints), "objective"))
         lines = [f"{self.status}: {self.message}", f"{'objective':{wide}}  {self.objective:>13.6g}"]
         for name, x, low, high, size in zip(self.names, self.x, v.lower, v.upper, v.scale, strict=True):
-            edge = "lower" if x - low <= KEPT * size else "upper" if high - x <= KEPT * size else ""
+            edge = "lower" if x - low <= FEASIBLE_TOL * size else "upper" if high - x <= FEASIBLE_TOL * size else ""
             at = f"at its {edge} bound" if edge else ""
             lines.append(f"{name:{wide}}  {x:>13.6g}  {_span(low, high)}  {at}".rstrip())
         for goal in self.constraints:
@@ -179,7 +179,8 @@ class Optimum:
         shown = f"{low:>13.6g}" if values.size == 1 else f"{low:.6g} to {high:.6g}"
         missed = goal.violation(values) * goal.size
         slack = min(low - goal.lower, goal.upper - high)
-        told = f"missed by {missed:.3g}" if missed > KEPT * goal.size else "active" if slack <= KEPT * goal.size else ""
+        tolerance = FEASIBLE_TOL * goal.size
+        told = f"missed by {missed:.3g}" if missed > tolerance else "active" if slack <= tolerance else ""
         return f"{shown}  {_span(goal.lower, goal.upper)}  {told}"
 
 

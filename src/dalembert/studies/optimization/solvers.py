@@ -1,4 +1,4 @@
-"""Nonlinear programs, and who solves them: SciPy; NLopt and IPOPT if they are installed.
+"""Nonlinear programming solvers: SciPy, and NLopt and IPOPT where installed.
 
 minimise f(z)   with   lower <= z <= upper,   low <= g(z) <= high                                          (1)
 """

@@ -228,7 +228,7 @@ def _places(model: Model, names: Mapping[str, Any], field: str) -> dict[str, int
     return found
 
 
-def _mind_pair(field: str, name: str, given: Any) -> None:
+def _check_pair(field: str, name: str, given: Any) -> None:
     if shape_of(given) != (2,):
         raise ModelError(_ITEM, f"{field} of {name!r}", given, "give (lower, upper)")
 
@@ -236,7 +236,7 @@ def _mind_pair(field: str, name: str, given: Any) -> None:
 def _limits(model: Model, limits: Mapping[str, Any] | None) -> dict[str, tuple[int, tuple[float, float]]]:
     places, found = _places(model, limits or {}, "limits"), {}
     for name, given in (limits or {}).items():
-        _mind_pair("limits", name, given)
+        _check_pair("limits", name, given)
         low, high = (
             (-np.inf if given[0] is None else float(given[0])),
             (np.inf if given[1] is None else float(given[1])),
@@ -255,7 +255,7 @@ def _efforts(model: Model, efforts: Mapping[str, Any]) -> tuple[NDArray[np.intp]
         if place >= model.nv:
             raise ModelError(_ITEM, "efforts", name, "efforts act along coordinates: name a joint")
     for name, given in efforts.items():
-        _mind_pair("efforts", name, given)
+        _check_pair("efforts", name, given)
     bounds = np.array([[float(low), float(high)] for low, high in efforts.values()]).T
     if not np.isfinite(bounds).all() or (bounds[0] >= bounds[1]).any():
         raise ModelError(_ITEM, "bounds of efforts", efforts, "give finite (lower, upper) that do not cross")

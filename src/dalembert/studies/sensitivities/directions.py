@@ -1,4 +1,4 @@
-"""Changes of a run: in which directions, how its start follows them, and what outputs make of them."""
+"""Directions of sensitivities: changes of the start state and of outputs along them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the start of a run follows numbers of the model and start values, where loops alone decide it.
+"""Derivatives of the initial state by parameters and start values, through the loop constraints.
 
 With the coordinates h that are given, and met, as inputs, and P the rows of the loops phi at the start,
 
@@ -27,9 +27,9 @@ __all__ = ["initial_state_derivatives", "row_slopes"]
 Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-5  # of central differences of rows: 1e-10 of their third derivative, rounding 1e-11
-_MET = 1e-12  # a start value is met
-_FITS = 1e-9  # residual of (1) that is rounding
-_OPENS = 1e-6  # part of the change of rows that nothing can follow
+START_VALUE_TOL = 1e-12  # a start value is met
+RESIDUAL_TOL = 1e-9  # residual of (1) that is round-off
+INCONSISTENT_TOL = 1e-6  # part of the change of rows that no motion can follow
 
 
 def initial_state_derivatives(
@@ -94,7 +94,7 @@ def _met(model: Model, given: Mapping[str, Any] | None, start: State) -> tuple[d
             else:
                 continue
             for place, wish in zip(places, row, strict=False):
-                if np.isfinite(wish) and abs(now[place] - wish) <= _MET * (1.0 + abs(wish)):
+                if np.isfinite(wish) and abs(now[place] - wish) <= START_VALUE_TOL * (1.0 + abs(wish)):
                     to[known[place] + ending] = place
     return coordinates, speeds
 
@@ -131,9 +131,9 @@ def _beside_rows(model: Model, name: str) -> bool:
     numbers, place = family.compiled.numbers, model.parameter_names[name]
     if place in numbers.follows:
         return False
-    if place < family.element_numbers:
+    if place < family.n_element_parameters:
         return True
-    return numbers.group_of(place - family.element_numbers).what in ("body", "gravity", "modes")
+    return numbers.group_of(place - family.n_element_parameters).what in ("body", "gravity", "modes")
 
 
 def _check_loops(model: Model, start: State, own: Sequence[str], slopes: Array) -> None:
@@ -144,7 +144,7 @@ def _check_loops(model: Model, start: State, own: Sequence[str], slopes: Array) 
     P, right = model.constraint_jacobian(start.q, t=start.t)[rows], slopes[rows]
     open_by = np.abs(P @ np.linalg.lstsq(P, right, rcond=1e-9)[0] - right)
     for k, name in enumerate(own):
-        if open_by[:, k].max() > _OPENS * np.abs(right[:, k]).max(initial=1e-3):
+        if open_by[:, k].max() > INCONSISTENT_TOL * np.abs(right[:, k]).max(initial=1e-3):
             row = np.array(model.constraint_connections)[rows][int(open_by[:, k].argmax())]
             raise GradientError(
                 f"there is no derivative by {name!r}: it opens {str(row)!r}, as the loop is closed more than once; "
@@ -189,6 +189,6 @@ def _solved(
     if rank < nv:
         return None
     size = np.abs(right).max(axis=0, initial=0.0) + 1e-300
-    if (np.abs(matrix @ found - right).max(axis=0, initial=0.0) > _FITS * size).any():
+    if (np.abs(matrix @ found - right).max(axis=0, initial=0.0) > RESIDUAL_TOL * size).any():
         return None
     return np.asarray(found)

@@ -20,8 +20,11 @@ __all__ = ["interpolated_states"]
 Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]
 
-_MOST, _FEWER = 8, 6  # ends of steps, of the polynomials that are taken and of those that they are compared with
-DUPLICATE_TOL = 1e-8  # relative difference of the two that is none: the error of the better one is many times smaller
+N_NODES, N_CHECK_NODES = (
+    8,
+    6,
+)  # ends of steps through which the polynomial, and the one it is compared with, pass
+INTERPOLATION_RTOL = 1e-8  # difference of the two polynomials; the error of the better one is many times smaller
 
 
 def interpolated_states(result: Result, edges: Array) -> Callable[[Array], States]:
@@ -42,15 +45,15 @@ def interpolated_states(result: Result, edges: Array) -> Callable[[Array], State
         at = result.at(t[order])
         return at.q[back], at.v[back], at.x[back]
 
-    if len(edges) < _MOST:
+    if len(edges) < N_NODES:
         return dense
     values, rates = _at_edges(result, model, edges)
-    scale = DUPLICATE_TOL * (1e-3 + np.abs(values).max(axis=0))
+    scale = INTERPOLATION_RTOL * (1e-3 + np.abs(values).max(axis=0))
     splits = [model.nq, model.nq + model.nv]
 
     def between(t: Array) -> States:
-        found = between_steps(edges, values, rates, t, _MOST)
-        apart = np.abs(found - between_steps(edges, values, rates, t, _FEWER)) > scale
+        found = between_steps(edges, values, rates, t, N_NODES)
+        apart = np.abs(found - between_steps(edges, values, rates, t, N_CHECK_NODES)) > scale
         doubted = np.flatnonzero(apart.any(axis=1))
         if len(doubted):
             found[doubted] = np.concatenate(dense(t[doubted]), axis=1)

@@ -1,4 +1,4 @@
-"""Where the matrices of small changes are evaluated along a run: at places of Gauss in blocks of a few steps.
+"""Jacobians of the equations of motion along a run, at Gauss points of blocks of steps.
 
 In between they are polynomials. In units of the run's own steps a motion is about equally smooth everywhere, but its
 matrices are not: a few blocks, spread over the run, say how fast their Legendre coefficients die away, and so how long

@@ -35,9 +35,9 @@ __all__ = ["KinematicDerivatives"]
 
 Array = NDArray[np.float64]
 
-_UNMOVED = ("body", "marker", "gravity", "modes")  # groups of numbers of which drives know nothing
+DRIVE_INDEPENDENT_GROUPS = ("body", "marker", "gravity", "modes")  # parameter groups on which drives do not depend
 SINGULAR_TOL = 1e-9  # least singular value of scaled rows, as a part of the largest
-_OPENS = 1e-6  # part of the change of rows that nothing can follow
+INCONSISTENT_TOL = 1e-6  # part of the change of rows that no motion can follow
 _OWN = ("times", "drive", "values", "speed")  # of a request
 
 
@@ -131,10 +131,10 @@ class KinematicDerivatives:
     def _moves_drives(self, model: Model, name: str, size: float) -> bool:
         """Return whether driven positions may follow a number: laws, offsets of driven rows."""
         own = model.family.compiled.numbers
-        moved = model.conditions().beside(name, DIFFERENCE_STEP * size).model.own_numbers
-        changed = np.flatnonzero(moved != model.own_numbers)
+        moved = model.conditions().beside(name, DIFFERENCE_STEP * size).model.mapped_parameters
+        changed = np.flatnonzero(moved != model.mapped_parameters)
         groups = {own.group_of(int(place)).what for place in changed}
-        return bool(model.drives) and not groups <= {*_UNMOVED, "named"}
+        return bool(model.drives) and not groups <= {*DRIVE_INDEPENDENT_GROUPS, "named"}
 
     # ---- (1)
 
@@ -207,7 +207,7 @@ class KinematicDerivatives:
         dq[:, ~known] = scales.columns[~known] * change
         off = np.abs((free @ change[:, :, None])[:, :, 0] - right)
         row, place = np.unravel_index(int(off.argmax()), off.shape)
-        if off[row, place] > _OPENS * max(1e-3, float(np.abs(right).max())):
+        if off[row, place] > INCONSISTENT_TOL * max(1e-3, float(np.abs(right).max())):
             raise GradientError(
                 f"there is no derivative by {direction.name!r}: it opens {model.constraint_connections[place]!r}, as "
                 "the loop is closed more than once; vary it together with what it has to fit, by one parameter of yours"

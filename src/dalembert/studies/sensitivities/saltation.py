@@ -1,4 +1,4 @@
-"""What switches make of small changes: bounces, stops, friction, thresholds, events of the user's.
+"""Saltation of sensitivities across impacts, stops, friction, switching functions and events.
 
 A change dy of the state before a switch is, after it, the change of a run that began changed: when the switch comes
 earlier or later, and what it does then, is all in that run (the saltation matrix, Leine and Nijmeijer 2004, is its
@@ -28,7 +28,7 @@ __all__ = ["EventWindow", "saltation", "windows"]
 Array = NDArray[np.float64]
 
 _NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")  # names of what happened tell speeds, which may differ
-_NEAR = 1e-9  # of the run: switches that are nearer to each other are one
+SIMULTANEOUS_TOL = 1e-9  # of the duration of the run: closer switching times count as one
 _STEPS = (1e-4, 1e-5, 1e-6, 1e-7)  # relative changes that are tried
 _REPEATED = 1e-5  # relative difference of a short run from the run itself that is taken for noise
 _AGREE = 1e-5  # relative difference of the derivatives of two sizes of changes that is taken for noise
@@ -58,7 +58,7 @@ def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str])
         Of events that change nothing.
     """
     begin, end = float(result.t[0]), float(result.t[-1])
-    near = _NEAR * (end - begin)
+    near = SIMULTANEOUS_TOL * (end - begin)
     known = {float(event.t): str(event.name) for event in result.events if event.name not in noted}
     for t in result.breaks:
         if not len(fixed) or np.abs(fixed - t).min() > near:

@@ -30,9 +30,9 @@ __all__ = ["Sensitivity", "sensitivity"]
 
 Array = NDArray[np.float64]
 
-_CHAOS = 1e-3  # growth times tolerance, from where a gradient says little of finite changes
-_FEW = 8  # directions for each output from which following outputs back is the cheaper way
-_OURS = ("times", "parameters", "state", "t_start", "on_error", "stream", "resume")
+CHAOS_TOL = 1e-3  # growth times tolerance beyond which a gradient says little of finite changes
+ADJOINT_RATIO = 8  # directions per output from which on the adjoint method is cheaper
+RESERVED_SETTINGS = ("times", "parameters", "state", "t_start", "on_error", "stream", "resume")
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +210,7 @@ def sensitivity(
         return _at_rest(model, outputs, by, task, {"state": state, "parameters": parameters, **settings}, t_end)
     if t_end is None:
         raise ModelError("sensitivity", "t_end", None, "say until when the run goes")
-    given = [name for name in _OURS if name in settings]
+    given = [name for name in RESERVED_SETTINGS if name in settings]
     if given:
         raise ModelError("sensitivity", given[0], settings[given[0]], "it is not taken here")
     names = (by,) if isinstance(by, str) else tuple(by)
@@ -241,7 +241,7 @@ def sensitivity(
             backwards = False
     values, sorted_ones, units, growth = found or _by_directions(course, readings)
     derivatives = {label: d[..., np.argsort(order)] for label, d in sorted_ones.items()}
-    if growth * rtol > _CHAOS:
+    if growth * rtol > CHAOS_TOL:
         notes.append(
             f"small changes grew by {growth:.3g}: derivatives are of this motion, and say little of finite changes"
         )
@@ -362,7 +362,7 @@ def _backwards(
     if way != "auto":
         return way == "adjoint"
     many = sum(len(wanted) if reading.reduce is None else 1 for reading in readings)
-    return smooth and len(directions) > _FEW and many * _FEW <= len(directions)
+    return smooth and len(directions) > ADJOINT_RATIO and many * ADJOINT_RATIO <= len(directions)
 
 
 def _by_outputs(

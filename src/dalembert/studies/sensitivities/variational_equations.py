@@ -33,7 +33,7 @@ __all__ = ["SmoothSegment", "smooth_segment"]
 Array = NDArray[np.float64]
 
 _TURN = 4.0  # rad of the fastest change within a step: where the method is stable for certain
-_MAX_COUNT = 256  # steps of small changes in a step of the run
+MAX_SUBSTEPS = 256  # steps of the variational equations within one step of the run
 _SOME = 4  # of these many blocks one says how fast changes are
 
 
@@ -188,8 +188,8 @@ def _steps(cuts: Array, fastest: float) -> tuple[Array, bool]:
     """Return steps (j, 2) between times, short enough for the fastest changes, rad/s, and whether some are not."""
     h = np.diff(cuts)
     needed = np.ceil(h * fastest / _TURN)
-    parts = np.clip(needed, 1, _MAX_COUNT).astype(np.int64)
-    return _divided(cuts[:-1], h, parts), bool(needed.max(initial=1.0) > _MAX_COUNT)
+    parts = np.clip(needed, 1, MAX_SUBSTEPS).astype(np.int64)
+    return _divided(cuts[:-1], h, parts), bool(needed.max(initial=1.0) > MAX_SUBSTEPS)
 
 
 def _fastest(matrices: Array, n: int) -> float:

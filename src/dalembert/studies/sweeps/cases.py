@@ -1,4 +1,4 @@
-"""Cases of a study: what varies, along which axes, and the values of each."""
+"""Cases of a study: varied names, axes and values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...errors import ModelError
 __all__ = ["Axis", "Case", "Cases", "Design", "make_design"]
 
 SAMPLE = "sample"  # the axis of everything that is drawn from distributions
-_EDGE = 1e-12  # of probabilities: beyond it quantiles are infinite
+QUANTILE_MARGIN = 1e-12  # of probabilities; at 0 and 1 quantiles may be infinite
 _DESIGNS = ("latin", "sobol", "random")
 
 
@@ -222,7 +222,9 @@ def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> di
     columns: dict[str, Sequence[Any]] = {}
     for k, (key, law) in enumerate(drawn.items()):
         if key in single:
-            values = np.asarray(law.ppf(np.clip(parts[:, single.index(key)], _EDGE, 1 - _EDGE)), dtype=float)
+            values = np.asarray(
+                law.ppf(np.clip(parts[:, single.index(key)], QUANTILE_MARGIN, 1 - QUANTILE_MARGIN)), dtype=float
+            )
             rows = values[:, None]
         else:  # of several numbers that depend on each other: drawn, for it has no quantiles
             generator = np.random.default_rng([seed, k])

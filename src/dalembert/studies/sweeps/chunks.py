@@ -1,4 +1,4 @@
-"""How many cases are sent at a time.
+"""Number of cases sent to a worker at a time.
 
 Sending a pack costs some milliseconds wherever it goes. Packs are sized by the time that cases were found to take: long
 enough for that not to matter, short enough for all workers to have some up to the end.
@@ -14,9 +14,9 @@ from .jobs import CaseBlock
 
 __all__ = ["CaseChunks"]
 
-_MAX_LENGTH = 0.5  # s that a pack takes at most, as far as one can say: what is lost with a worker
-_SHORTEST = 0.05  # s that it takes at least, also at the end: below, sending it counts
-_SHARES = 2  # of what is left are at least so many packs for each worker
+MAX_CHUNK_DURATION = 0.5  # s: the work lost when a worker dies
+MIN_CHUNK_DURATION = 0.05  # s: below, sending a chunk costs more than running it
+MIN_CHUNKS_PER_WORKER = 2  # of the remaining work, so that workers finish together
 
 
 class CaseChunks(Iterator[Cases]):
@@ -42,7 +42,7 @@ class CaseChunks(Iterator[Cases]):
         self.abreast, self.adaptive = abreast, adaptive
         self.sent, self.answered, self.seconds = 0, 0, 0.0
 
-    def heard(self, block: CaseBlock) -> None:
+    def record_duration(self, block: CaseBlock) -> None:
         """Take note of how long a pack took."""
         self.answered += len(block.numbers)
         self.seconds += block.seconds
@@ -57,8 +57,8 @@ class CaseChunks(Iterator[Cases]):
     def _size(self, rest: int) -> int:
         if not self.adaptive:
             return self.abreast
-        share = math.ceil(rest / (_SHARES * self.workers))
+        share = math.ceil(rest / (MIN_CHUNKS_PER_WORKER * self.workers))
         if not self.seconds:
             return min(self.abreast, share)
         pace = self.seconds / self.answered
-        return max(1, min(int(_MAX_LENGTH / pace), max(share, math.ceil(_SHORTEST / pace))))
+        return max(1, min(int(MAX_CHUNK_DURATION / pace), max(share, math.ceil(MIN_CHUNK_DURATION / pace))))

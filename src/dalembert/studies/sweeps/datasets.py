@@ -1,4 +1,4 @@
-"""From answers of blocks to one labelled Dataset over the axes of a study."""
+"""Labelled Dataset over the axes of a study, from the answers of its blocks."""
 
 from __future__ import annotations
 

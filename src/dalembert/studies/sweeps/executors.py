@@ -1,4 +1,4 @@
-"""Where blocks of cases run: here, in processes of our own, on an executor, by joblib, or on a Dask cluster.
+"""Executors of blocks of cases: in this process, in worker processes, by joblib or Dask.
 
 Each place takes blocks and hands back what comes of them, in any order. A process that dies costs nothing but time: its
 block is run once more, by itself, and only if that kills its process too are its cases recorded as failed.

@@ -1,4 +1,4 @@
-"""What is done with each case, in whichever process it runs."""
+"""Analysis of one case, in whichever process it runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TASKS: dict[str, Callable[..., Any]] = {
 _RUN = re.compile(r"^run (\d+)")  # how notes of an ensemble begin
 _STARTED = ("simulate", "equilibrium", "modes", "linearize")  # which take start values by name
 MAX_BATCH_SIZE = 1024  # runs side by side at most
-_ROOM = 2e7  # numbers of states that they hold at most
+MAX_BATCH_NUMBERS = 2e7  # numbers of states held in memory at once
 _ALONE = ("events", "stream", "resume", "method")  # settings of runs that cannot be made side by side, or not always
 
 
@@ -90,7 +90,7 @@ class Job:
             return 1
         times = len(np.atleast_1d(self.settings["times"]))
         states = self.source.nq + self.source.nv + self.source.nx
-        return max(1, min(MAX_BATCH_SIZE, int(_ROOM / (times * max(1, states)))))
+        return max(1, min(MAX_BATCH_SIZE, int(MAX_BATCH_NUMBERS / (times * max(1, states)))))
 
     def run(self, cases: Cases) -> CaseBlock:
         """Return the answers of some cases; what fails is recorded."""

@@ -1,4 +1,4 @@
-"""What is kept of the answer of a case: outputs by name, reduced over time, or functions of the answer."""
+"""Recorded outputs of a case: by name, reduced over time, or functions of the answer."""
 
 from __future__ import annotations
 

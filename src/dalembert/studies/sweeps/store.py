@@ -1,4 +1,4 @@
-"""Studies on disk: a Zarr store that grows block by block, so that one that was stopped goes on where it was.
+"""Zarr store of a study that grows block by block, so that a stopped study can be resumed.
 
 Values of all cases stand in arrays of float64, one row for each case. ``log.jsonl`` has a line for each block: its
 cases, their errors, and a seal of its values. A block counts once its line is whole; one whose values are not those
@@ -29,7 +29,7 @@ __all__ = ["Store", "design_of", "read_note", "stored"]
 
 _KEY = "dalembert_sweep"
 _FORMAT = 2  # from which on notes and variables are sealed; 1 is read, too
-_CHUNK = 256  # cases
+CASES_PER_CHUNK = 256  # cases in a chunk of the store
 _VARIABLE = {"place": str, "dims": list, "unit": str, "complex": bool, "coords": dict}  # what is kept of each
 
 
@@ -137,7 +137,7 @@ class Store(MemoryStore):
                 store=str(self.path),
                 name=known["place"],
                 shape=(self.count, *inner),
-                chunks=(min(_CHUNK, self.count), *(max(1, n) for n in inner)),
+                chunks=(min(CASES_PER_CHUNK, self.count), *(max(1, n) for n in inner)),
                 dtype="float64",
                 fill_value=float("nan"),
                 zarr_format=3,

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["load_sweep", "sweep"]
 
-_WORTH = 3.0  # s that cases must still take for processes to be started unasked
-_TIMES = 101  # of runs, if none are given
+MIN_PARALLEL_DURATION = 3.0  # s of remaining work from which on processes are started unasked
+N_DEFAULT_TIMES = 101  # output times of runs if none are given
 
 
 @checked("design", "executor", "workers", "store", "progress")
@@ -187,7 +187,7 @@ def _job(system: Any, task: Any, settings: dict[str, Any], outputs: Any, cases: 
         _check_settings(task, settings)
         if task == "simulate" and settings.get("times") is None:
             begin = float(settings.get("t_start") or 0.0)
-            settings = {**settings, "times": np.linspace(begin, float(settings["t_end"]), _TIMES)}
+            settings = {**settings, "times": np.linspace(begin, float(settings["t_end"]), N_DEFAULT_TIMES)}
     elif not callable(task):
         raise ModelError("sweep", "task", task, f"use {', '.join(map(repr, TASKS))}, or a function")
     job = Job(source, task, settings, readings)
@@ -220,7 +220,12 @@ def _answers(job: Job, cases: Design, left: list[int], place: Place | None) -> I
     while first < len(left):
         spent = time.perf_counter() - began
         cores = os.cpu_count() or 1
-        if first >= 2 and cores > 1 and spent / first * (len(left) - first) > _WORTH and _can_be_sent(job):
+        if (
+            first >= 2
+            and cores > 1
+            and spent / first * (len(left) - first) > MIN_PARALLEL_DURATION
+            and _can_be_sent(job)
+        ):
             yield from _packed(job, cases, left[first:], ProcessExecutor(cores))
             return
         yield job.run(cases.cases(left[first : first + 1]))
@@ -231,7 +236,7 @@ def _packed(job: Job, cases: Design, left: list[int], place: Place) -> Iterator[
     """Yield answers that come from a place."""
     packs = CaseChunks(cases, left, place.workers, job.abreast, adaptive=not isinstance(place, LocalExecutor))
     for block in place.run(job, packs):
-        packs.heard(block)
+        packs.record_duration(block)
         yield block
 
 

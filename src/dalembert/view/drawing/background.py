@@ -39,7 +39,7 @@ def to_world(result: Result, base: Marker | None, row: int, points: Array) -> Ar
 
 def reach_of(result: Result, row: int | None = None) -> tuple[Array, Array]:
     """Return the lowest and highest coordinates (3,) m of a mechanism at a row, or in all its motion."""
-    model = result._model()
+    model = result.require_model()
     rows = spread(len(result), MAX_FITTED) if row is None else [row]
     return Scene(model).reach([Placement.of(model, np.asarray(result.q[k])) for k in rows])
 
@@ -86,7 +86,7 @@ class MechanismCanvas:
         names: bool = True,
         points: Sequence[Marker] = (),
     ) -> None:
-        model = result._model()
+        model = result.require_model()
         rows = [] if still else [k for k in spread(len(result), MAX_FITTED) if k != row]
         self.placements = [Placement.of(model, np.asarray(result.q[k])) for k in (row, *rows)]
         self.view = choose_view(model, self.placements[0], view)

@@ -99,7 +99,7 @@ def draw_motion(
     **options: Unpack[PictureKeywords],
 ) -> Any:
     """Draw a result at a time with arrows of velocities and accelerations; see `Result.draw`."""
-    model: Model = result._model()
+    model: Model = result.require_model()
     time = float(result.t[-1]) if t is None else finite_number(t, item="draw", field="t")
     times = np.append(result.t[result.t < time], time)
     rows = result.at(times).q if ghosts or options.get("trace") else result.at(time).q[None]

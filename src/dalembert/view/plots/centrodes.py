@@ -181,7 +181,7 @@ def plot_inflection(
 
 def _near(result: Any, points: Array) -> int:
     """Return the row at which a point (n, 3) m is nearest to the middle of the mechanism; 0 if it is never finite."""
-    model = result._model()
+    model = result.require_model()
     middle = np.mean(model.poses(np.asarray(result.q)).position, axis=1)
     gap = np.linalg.norm(points - middle, axis=1)
     return int(np.nanargmin(gap)) if np.isfinite(gap).any() else 0

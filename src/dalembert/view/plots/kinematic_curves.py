@@ -183,7 +183,7 @@ def _horizontal(result: Result, over: str | None) -> tuple[Array, str]:
     values = result[over]
     if values.ndim != 1:
         raise ModelError("plot", "over", over, "give a scalar output, such as 'A'")
-    unit = Output.of(result._model(), over).unit
+    unit = Output.of(result.require_model(), over).unit
     return (np.degrees(values), f"{over} [°]") if unit == "rad" else (values, f"{over} [{unit}]")
 
 

@@ -1,4 +1,4 @@
-"""What a model knows by name: bodies, joints, coordinates, inputs, drives; from names to places in arrays."""
+"""Names of a compiled model: bodies, joints, coordinates, inputs, parameters, drives, and their indices in arrays."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ class NamedModel(_core.Model):
         self.state_names = tuple(elements.state_names)
         self.input_names = tuple(dict.fromkeys(elements.inputs_by_law))
         self.family = me
-        self.own_numbers = made.numbers.values
-        self.element_numbers = len(elements.parameters)
-        self.parameters = np.concatenate([np.array(elements.parameters, dtype=float), self.own_numbers])
+        self.mapped_parameters = made.numbers.values
+        self.n_element_parameters = len(elements.parameters)
+        self.parameters = np.concatenate([np.array(elements.parameters, dtype=float), self.mapped_parameters])
         self.parameters.flags.writeable = False
         self._points: dict[Any, _core.Points] = {}
         self.hosted: tuple[Any, ...] = ()
@@ -84,7 +84,7 @@ class NamedModel(_core.Model):
         )
 
     def __getattr__(self, name: str) -> Any:
-        """Work out what a model with other own numbers follows from, once it is asked for."""
+        """Work out what a model with other parameter values follows from, once it is asked for."""
         if name in DERIVED and "family" in self.__dict__ and self.__dict__["family"] is not self:
             complete_variant(cast("Model", self))
             return self.__dict__[name]
@@ -92,7 +92,7 @@ class NamedModel(_core.Model):
 
     @property
     def parameter_names(self) -> dict[str, int]:
-        """Where each number of the system stands in `parameters`, by name: ``"k.stiffness"``, ``"crank.mass"``."""
+        """Index of each parameter in `parameters`, by name: ``"k.stiffness"``, ``"crank.mass"``."""
         return _parameter_names(self.family)
 
     @property
@@ -459,7 +459,7 @@ class ParameterNames(dict[str, int]):
 
 @cached_per_model
 def _parameter_names(model: Model) -> dict[str, int]:
-    """Return where parameters of elements, then own numbers, stand, by name."""
+    """Return the index of each parameter by name: element parameters, then mapped parameters."""
     elements = model.compiled.elements
     first = len(elements.parameters)
     own = {name: first + k for name, k in model.compiled.numbers.names.items()}

@@ -1,8 +1,9 @@
-"""Own numbers of a description: what may be given other values without compiling again, by name.
+"""Parameter map: which table entries of the core follow from which parameters of a description.
 
-Masses, centres of mass, inertias, places and attitudes of markers, lengths, ratios, radii, numbers of laws, gravity.
-The core has them in one list, and recipes by which the entries of its tables follow (core/varied.hpp); numbers of force
-elements and dampers stand before them and need no recipe (`ElementTables.parameters`).
+Parameters are numbers that can change without recompilation, by name: masses, centres of mass, inertias, positions and
+orientations of markers, lengths, ratios, radii, numbers of laws, gravity. The core holds their values in one list and
+maps them to entries of its tables (core/varied.hpp). Element parameters, those of force elements and dampers, stand
+before them and are read directly (`ElementTables.parameters`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from .frames import FrameMap
 from .names import Names, full_names
 from .schema import number, table
 
-__all__ = ["ParameterGroup", "ParameterRegistry", "collect_parameters", "law_fields"]
+__all__ = ["ParameterGroup", "ParameterMap", "collect_parameters", "law_fields"]
 
 Array = NDArray[np.float64]
 
@@ -82,13 +83,13 @@ class ParameterGroup:
 
     @property
     def span(self) -> slice:
-        """Where its numbers stand."""
+        """Indices of the parameters of the group."""
         return slice(self.first, self.first + len(self.names))
 
 
 @dataclass(frozen=True, eq=False)
-class ParameterRegistry:
-    """Own numbers of a description, and the recipes of the core.
+class ParameterMap:
+    """Mapped parameters of a description, and the tables by which the core applies them.
 
     Attributes
     ----------
@@ -98,7 +99,7 @@ class ParameterRegistry:
     named : dict of str to Parameter
         Of the description; their values stand among the numbers.
     follows : dict of int to Expression
-        What numbers follow from named parameters, by their places: parameters of elements first, then own numbers.
+        What numbers follow from named parameters, by their places: element parameters first, then mapped parameters.
     """
 
     groups: tuple[ParameterGroup, ...]
@@ -109,7 +110,7 @@ class ParameterRegistry:
 
     @cached_property
     def names(self) -> dict[str, int]:
-        """Where each number stands, by name; what came first keeps a name that two have."""
+        """Index of each parameter by name; the first keeps a name that two have."""
         places: dict[str, int] = {}
         for group in self.groups:
             for k, name in enumerate(group.names):
@@ -127,7 +128,7 @@ class ParameterRegistry:
 
     @cached_property
     def firsts(self) -> NDArray[np.intp]:
-        """Where the groups begin."""
+        """First index of each group."""
         return np.array([group.first for group in self.groups], dtype=np.intp)
 
     def group_of(self, place: int) -> ParameterGroup:
@@ -169,14 +170,14 @@ def _law_units(law: Any, unit: str) -> tuple[str, ...]:
 
 
 class _Collector:
-    """Numbers and recipes on their way to the core."""
+    """Collects parameters and their map for the core."""
 
     def __init__(self, forest: Forest, frames: FrameMap, names: Names) -> None:
         self.forest, self.frames, self.names = forest, frames, names
         self.groups: list[ParameterGroup] = []
         self.values: list[float] = []
-        self._markers: dict[Marker, int] = {}  # which recipe
-        self._recipes: list[tuple[Array, Array, int]] = []
+        self._markers: dict[Marker, int] = {}  # row in `_marker_rows`
+        self._marker_rows: list[tuple[Array, Array, int]] = []
         self.poses: list[tuple[int, int, int, int, Array]] = []
         self.scalars: list[tuple[int, int, int, int, float]] = []
         self.follows: dict[int, Expression] = {}
@@ -217,7 +218,7 @@ class _Collector:
         return ends
 
     def marker(self, marker: Marker) -> int:
-        """Return the number of a marker's recipe."""
+        """Return the row of a marker in the parameter map."""
         known = self._markers.get(marker)
         if known is not None:
             return known
@@ -231,8 +232,8 @@ class _Collector:
             values = (*marker.position, *_turn(marker.rotation))
             names = [f"{prefix}.{label}" for label in _PLACE]
             place = self.add("marker", key, names, _PLACE_UNITS, values, _at(_PLACE, marker.expressions))
-        self._recipes.append((marker.rotation, marker.position, place))
-        self._markers[marker] = len(self._recipes) - 1
+        self._marker_rows.append((marker.rotation, marker.position, place))
+        self._markers[marker] = len(self._marker_rows) - 1
         return self._markers[marker]
 
     def pose(self, target: str, row: int, marker: Marker, axes: Array | None = None) -> None:
@@ -244,9 +245,9 @@ class _Collector:
         self._pose(target, row, self._arm(marker) if kind == "node" else self.marker(marker), base, axes)
 
     def _arm(self, marker: Marker) -> int:
-        """Return the number of the recipe of a marker as its node has it, on a flexible body: nothing changes it."""
-        self._recipes.append((marker.rotation, np.zeros(3) if marker.arm is None else marker.arm, -1))
-        return len(self._recipes) - 1
+        """Return the row of a marker at a node of a flexible body, which no parameter moves."""
+        self._marker_rows.append((marker.rotation, np.zeros(3) if marker.arm is None else marker.arm, -1))
+        return len(self._marker_rows) - 1
 
     def _pose(self, target: str, row: int, marker: int, base: int, axes: Array | None) -> None:
         turned = np.eye(3) if axes is None else axes
@@ -458,10 +459,10 @@ class _Collector:
             before += 2 * n * n
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the tables of recipes."""
-        markers, poses = table("marker_recipes", len(self._recipes)), table("pose_recipes", len(self.poses))
-        if self._recipes:
-            R, p, places = zip(*self._recipes, strict=True)
+        """Return the tables of the parameter map."""
+        markers, poses = table("marker_recipes", len(self._marker_rows)), table("pose_recipes", len(self.poses))
+        if self._marker_rows:
+            R, p, places = zip(*self._marker_rows, strict=True)
             markers["R"], markers["p"], markers["number"] = np.array(R).reshape(-1, 9), np.array(p), places
         if self.poses:
             *columns, axes = zip(*self.poses, strict=True)
@@ -483,16 +484,16 @@ class _Collector:
     def with_aliases(self) -> tuple[ParameterGroup, ...]:
         """Return the groups; markers with names are known by the connections at them, too."""
         also: dict[int, list[str]] = {}
-        for key, recipe in self._markers.items():
-            place, called = self._recipes[recipe][2], self._ends.get(key)
+        for key, row in self._markers.items():
+            place, called = self._marker_rows[row][2], self._ends.get(key)
             if place >= 0 and called is not None:
                 also.setdefault(place, []).append(called[0])
         system = self.forest.system
         for c in system.connections.values():
             for label, marker in (("first", c.first), ("second", c.second)):
-                recipe = self._markers.get(marker, -1)
-                if recipe >= 0 and self._recipes[recipe][2] >= 0:
-                    also.setdefault(self._recipes[recipe][2], []).append(f"{c.name}.{label}")
+                row = self._markers.get(marker, -1)
+                if row >= 0 and self._marker_rows[row][2] >= 0:
+                    also.setdefault(self._marker_rows[row][2], []).append(f"{c.name}.{label}")
         return tuple(
             group
             if group.first not in also
@@ -557,7 +558,7 @@ def collect_parameters(
     elements: ElementTables,
     drives: Sequence[Drive],
     joints: Mapping[str, Mapping[str, Sequence[int]]],
-) -> ParameterRegistry:
+) -> ParameterMap:
     """Return the parameters of a description and the maps of the core; joints: see `ConnectionProgramTables.own`."""
     collector = _Collector(forest, frames, names)
     collector.gravity()
@@ -577,4 +578,4 @@ def collect_parameters(
     follows |= _of_elements(forest, elements)
     values = np.array(collector.values, dtype=float)
     values.flags.writeable = False
-    return ParameterRegistry(collector.with_aliases(), values, {**tables, **collector.arrays()}, named, follows)
+    return ParameterMap(collector.with_aliases(), values, {**tables, **collector.arrays()}, named, follows)

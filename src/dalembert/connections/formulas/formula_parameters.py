@@ -1,4 +1,4 @@
-"""Names and numbers that users give with formulas."""
+"""Checks of the parameters, names and tables that come with user-written formulas."""
 
 from __future__ import annotations
 
