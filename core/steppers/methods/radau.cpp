@@ -335,58 +335,70 @@ static bool factor_systems(const ModelData &m, RadauWorkspace &mine, double h) {
          factor_step(m, mine, complex, mine.complex, mine.complex_exchange);
 }
 
-// Tries a step of length h, as explicit_step does.
-static Outcome radau_step(const RunContext &i, RadauWorkspace &mine, double h, double &error) {
+// Jacobian and factors of the Newton systems for a step of length h, where those that are kept do not serve.
+static Outcome prepare_newton(const RunContext &i, RadauWorkspace &mine, double h) {
+  const ModelData &m = i.m;
+  Run &run = i.run;
+  auto &kept = *mine.kept;
+  if (!kept.jacobian_known) {
+    ++run.counts.jacobians;
+    if (!find_derivatives(i, mine, use_frontal_solver(m, run.conditions, true), h))
+      return Outcome::callback_failed;
+    kept.jacobian_known = 1;
+    kept.jacobian_old = 0;
+    kept.factored_for = 0.0;
+  }
+  if (kept.factored_for == h)
+    return Outcome::reached;
+  copy(i.work.v, m.nv, mine.turning);
+  ++run.counts.factorizations;
+  kept.factored_for = 0.0;
+  bool regular = factor_systems(m, mine, h);
+  if (!regular && kept.use_frontal_solver) { // a dense matrix may exchange any rows
+    if (!find_derivatives(i, mine, false, h))
+      return Outcome::callback_failed;
+    regular = factor_systems(m, mine, h);
+  }
+  if (!regular)
+    return Outcome::newton_failed;
+  kept.factored_for = h;
+  return Outcome::reached;
+}
+
+// Stages of a step of length h by Newton's method: with the Jacobian that is kept or, if that fails, with a fresh one.
+static Outcome solve_stages(const RunContext &i, RadauWorkspace &mine, double h) {
+  const double rtol = i.run.rtol;
+  const double tolerance = std::min(0.03, std::max(1e-14 / rtol, std::min(1e-3, 0.1 * std::sqrt(rtol))));
+  auto &kept = *mine.kept;
+  Outcome outcome = Outcome::reached;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    outcome = prepare_newton(i, mine, h);
+    if (outcome != Outcome::reached)
+      return outcome;
+    predict(i.m, mine, h);
+    outcome = radau_newton(i, mine, h, tolerance);
+    if (outcome == Outcome::reached || outcome == Outcome::callback_failed || !kept.jacobian_old)
+      break;
+    kept.jacobian_known = 0;
+  }
+  return outcome;
+}
+
+// the error of a step in units of the tolerance
+static double radau_error(const RunContext &i, RadauWorkspace &mine, double h) {
   const ModelData &m = i.m;
   Run &run = i.run;
   RunWorkspace &work = i.work;
   const int n = increments(m), nv = m.nv;
-  auto &kept = *mine.kept;
-  const double tolerance = std::min(0.03, std::max(1e-14 / run.rtol, std::min(1e-3, 0.1 * std::sqrt(run.rtol))));
-  Outcome outcome = Outcome::reached;
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    if (!kept.jacobian_known) {
-      ++run.counts.jacobians;
-      if (!find_derivatives(i, mine, use_frontal_solver(m, run.conditions, true), h))
-        return Outcome::callback_failed;
-      kept.jacobian_known = 1;
-      kept.jacobian_old = 0;
-      kept.factored_for = 0.0;
-    }
-    if (kept.factored_for != h) {
-      copy(work.v, nv, mine.turning);
-      ++run.counts.factorizations;
-      kept.factored_for = 0.0;
-      bool regular = factor_systems(m, mine, h);
-      if (!regular && kept.use_frontal_solver) { // a dense matrix may exchange any rows
-        if (!find_derivatives(i, mine, false, h))
-          return Outcome::callback_failed;
-        regular = factor_systems(m, mine, h);
-      }
-      if (!regular)
-        return Outcome::newton_failed;
-      kept.factored_for = h;
-    }
-    predict(m, mine, h);
-    outcome = radau_newton(i, mine, h, tolerance);
-    if (outcome == Outcome::reached || outcome == Outcome::callback_failed || !kept.jacobian_old)
-      break;
-    kept.jacobian_known = 0; // once more with a fresh one
-  }
-  if (outcome != Outcome::reached)
-    return outcome;
-  const double t1 = run.t + h;
-  double *Z = mine.Z, *e = mine.e;
-  if (!displaced(i, t1, Z + 2 * n, work.q1, work.v1, work.x1))
-    return Outcome::callback_failed;
-  const double mu = radau::mu_real / h;
+  const double *Z = mine.Z, mu = radau::mu_real / h;
   const double *rate[3] = {work.v, work.a, work.dx};
   const int count[3] = {nv, nv, m.nx};
+  double *e = mine.e;
   for (int part = 0, k = 0; part < 3; ++part)
     for (int j = 0; j < count[part]; ++j, ++k)
       e[k] = rate[part][j] + (radau::e[0] * Z[k] + radau::e[1] * Z[n + k] + radau::e[2] * Z[2 * n + k]) / h;
   solve_real(m, mine, mu, e);
-  error = measure(i, e, work.q1, work.v1, work.x1, &run.worst_dof);
+  double error = measure(i, e, work.q1, work.v1, work.x1, &run.worst_dof);
   if (error > 1.0 && (run.rejected_last || !run.started || run.counts.steps == 0)) {
     // The estimate once more through (1 - J / mu)^-1, which takes out what is stiff. Hairer and Wanner (IV.8.20)
     // evaluate rates at the state that it leads to instead, the same to first order; but where forces jump that state
@@ -396,7 +408,20 @@ static Outcome radau_step(const RunContext &i, RadauWorkspace &mine, double h, d
     solve_real(m, mine, mu, e);
     error = measure(i, e, work.q1, work.v1, work.x1, &run.worst_dof);
   }
-  error = run.fixed_step > 0.0 ? 0.0 : std::max(error, turn_error(turn_square<double>(m, Z + 2 * n), 4));
+  return run.fixed_step > 0.0 ? 0.0 : std::max(error, turn_error(turn_square<double>(m, Z + 2 * n), 4));
+}
+
+// Tries a step of length h, as explicit_step does.
+static Outcome radau_step(const RunContext &i, RadauWorkspace &mine, double h, double &error) {
+  const ModelData &m = i.m;
+  RunWorkspace &work = i.work;
+  Outcome outcome = solve_stages(i, mine, h);
+  if (outcome != Outcome::reached)
+    return outcome;
+  const double t1 = i.run.t + h;
+  if (!displaced(i, t1, mine.Z + 2 * increments(m), work.q1, work.v1, work.x1))
+    return Outcome::callback_failed;
+  error = radau_error(i, mine, h);
   if (!(error <= 1.0))
     return std::isfinite(error) ? Outcome::reached : Outcome::not_finite;
   outcome = project_onto_constraints(i, t1, work.q1, work.v1);
@@ -404,7 +429,7 @@ static Outcome radau_step(const RunContext &i, RadauWorkspace &mine, double h, d
     return outcome;
   if (!rates(i, t1, work.q1, work.v1, work.x1, work.a1, work.dx1))
     return Outcome::callback_failed;
-  return all_finite(work.a1, nv) ? Outcome::reached : Outcome::not_finite;
+  return all_finite(work.a1, m.nv) ? Outcome::reached : Outcome::not_finite;
 }
 
 // what is kept for the next step once this one is accepted; returns the length of the next
