@@ -63,8 +63,6 @@ def test_anchors_lead_to_headings(page: Path) -> None:
 
 
 EXAMPLES = {"pin_slot.hpp", "pin_slot.py", "cylinders.py", "cogging.py"}  # files that the recipes make
-if (ROOT / "core/hinges").is_dir():
-    EXAMPLES |= {"registry.hpp", "joint.hpp"}  # until core/hinges is core/joints
 FILES = {
     f"/{path.relative_to(ROOT).as_posix()}"
     for folder in ("src", "core", "tests", "bench", "docs", "examples", "web/src")

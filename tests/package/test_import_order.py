@@ -126,6 +126,17 @@ def test_few_imports_inside_functions() -> None:
     assert len(found) <= MAX_INNER_IMPORTS, "\n".join(found)
 
 
+def test_the_guides_list_the_rooms_in_their_order() -> None:
+    named = [room for room in ROOMS if not room.startswith("_")]
+    text = (REPOSITORY / "docs/core.md").read_text().partition("**Import order.**")[2].partition(".")[0]
+    assert re.findall(r"`(\w+)`", text) == named
+    table = (
+        (REPOSITORY / "CONTRIBUTING.md").read_text().partition("| rooms, from the ground up |")[2].partition("\n\n")[0]
+    )
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    assert re.findall(r"`(\w+)`", " ".join(rows)) == named
+
+
 def test_every_listed_upward_import_is_used() -> None:
     used = {
         (".".join(path.relative_to(PACKAGE).with_suffix("").parts), target)

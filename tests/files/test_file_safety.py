@@ -1,4 +1,4 @@
-"""What a program must never do: delete what it did not write, run what it reads, crash, or give other numbers."""
+"""File safety: never delete foreign files, run file contents, crash or return wrong numbers."""
 
 from __future__ import annotations
 
