@@ -816,6 +816,30 @@ def test_methods_and_functions_take_the_same_options_with_the_same_defaults() ->
         assert {n: (p.kind, p.default) for n, p in own.items() if n != "self"} == asked
 
 
+def test_options_are_the_same_for_type_checkers_in_signatures_and_in_docstrings() -> None:
+    from dalembert.system import display_options as options
+
+    for keywords, fields in (
+        (options.DrawKeywords, options.DrawOptions),
+        (options.AnimationKeywords, options.AnimationOptions),
+        (options.SceneKeywords, options.SceneOptions),
+    ):
+        assert set(keywords.__annotations__) == set(signature(fields).parameters)
+    for method, fields in (
+        (da.System.draw, options.DrawOptions),
+        (da.Result.draw, options.DrawOptions),
+        (da.Result.animate, options.AnimationOptions),
+        (da.Result.view, options.SceneOptions),
+        (da.Result.export, options.SceneOptions),
+    ):
+        assert set(signature(fields).parameters) <= set(signature(method).parameters)
+        text = method.__doc__ or ""
+        assert "{options}" not in text
+        assert all(re.search(rf"^ +(\w+, )*{name}(, \w+)* : ", text, re.M) for name in signature(fields).parameters)
+    with pytest.raises(TypeError, match="colour"):
+        mechanisms.four_bar().draw(colour="red")  # type: ignore[call-arg]
+
+
 def test_a_panel_made_of_beams_is_drawn_as_wide_as_it_is() -> None:
     from dalembert.view.scene.flexible_meshes import mesh_of
     from dalembert.view.scene.solids import tube

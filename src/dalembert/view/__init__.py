@@ -1,6 +1,6 @@
-"""Pictures, by matplotlib, which is imported only when a picture is asked for.
+"""Drawings, animations and plots by matplotlib, which is imported at the first picture.
 
-`draw` shows a system at one configuration, `animate` a motion, `plot` and `plot_energy` outputs over time.
+`draw` draws a system at one configuration, `animate` a motion; `plot` and `plot_energy` plot outputs over time.
 """
 
 from .drawing.animation import animate, animate_configurations

@@ -16,8 +16,8 @@ from .drawing.system_drawing import draw
 
 __all__ = ["assembly_html", "modes_html", "report_html", "result_html", "system_html"]
 
-_MAX_COUNT = 40  # rows of a table
-_MODES = 4  # that are drawn
+MAX_ROWS = 40  # of a table
+MAX_MODES = 4  # that are drawn
 
 
 def system_html(system: Any) -> str:
@@ -72,7 +72,7 @@ def modes_html(modes: Any) -> str:
     def sketch(k: int) -> str:
         return _svg(lambda path: modes.draw(k, path=path), width="18em")
 
-    pictures = "".join(sketch(k) for k in range(min(len(modes), _MODES)))
+    pictures = "".join(sketch(k) for k in range(min(len(modes), MAX_MODES)))
     return _page("", _words(str(modes)), pictures)
 
 
@@ -89,9 +89,9 @@ def _page(title: str, picture: str, table: str) -> str:
 
 def _table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
     cell = '<td style="text-align: left; padding: 0 0.8em 0 0">{}</td>'
-    lines = ["".join(cell.format(html.escape(each)) for each in row) for row in rows[:_MAX_COUNT]]
-    if len(rows) > _MAX_COUNT:
-        lines.append(cell.format(f"… and {len(rows) - _MAX_COUNT} more"))
+    lines = ["".join(cell.format(html.escape(each)) for each in row) for row in rows[:MAX_ROWS]]
+    if len(rows) > MAX_ROWS:
+        lines.append(cell.format(f"… and {len(rows) - MAX_ROWS} more"))
     top = "".join(f'<th style="text-align: left; padding: 0 0.8em 0 0">{html.escape(each)}</th>' for each in head)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
 

@@ -20,7 +20,7 @@ from .animation_page import PAGE
 
 __all__ = ["framed", "page_of_film", "write_gif", "write_html", "write_mp4"]
 
-_COMMON = 96  # colours kept exactly
+N_EXACT_COLORS = 96  # most frequent colours, kept exactly
 
 
 def images(film: Any) -> Iterator[Any]:
@@ -44,7 +44,7 @@ def _palette(frames: list[NDArray[np.uint32]]) -> NDArray[np.uint8]:
     from PIL import Image
 
     joined = Image.fromarray(np.concatenate([frame[..., None].view(np.uint8)[..., :3] for frame in frames]))
-    common = sorted(joined.getcolors(joined.width * joined.height) or [], reverse=True)[:_COMMON]
+    common = sorted(joined.getcolors(joined.width * joined.height) or [], reverse=True)[:N_EXACT_COLORS]
     rest = joined.quantize(255 - len(common), method=Image.Quantize.MEDIANCUT).getpalette() or []
     spectrum = np.array(rest, dtype=np.uint8).reshape(-1, 3)
     return np.concatenate([np.array([color for _, color in common], dtype=np.uint8), spectrum])[:255]
@@ -57,7 +57,7 @@ def _nearest(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
     middle = 4.0 * np.arange(64) + 2.0
     cells = np.stack(np.meshgrid(middle, middle, middle, indexing="ij"), axis=-1)
     result: NDArray[np.uint8] = cKDTree(colors.astype(float)).query(cells.reshape(-1, 3))[1].astype(np.uint8)
-    # a colour of the palette keeps its cell to itself; the more common one comes first
+    # a colour of the palette has its own cell; the more frequent one has priority
     owned = (colors.astype(np.int64) >> 2) @ np.array([64 * 64, 64, 1])
     result[owned[::-1]] = np.arange(len(colors))[::-1]
     return result
@@ -65,7 +65,7 @@ def _nearest(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def write_gif(name: Path, film: Any, fps: float) -> None:
     frames = images(film)
-    # hundredths of a second, rounded so that the whole keeps its length
+    # hundredths of a second, rounded without change of the total
     ends = np.round(100 * np.arange(1, len(film.times) + 1) / fps)
     durations = [10 * int(d) for d in np.diff(ends, prepend=0.0)]
     first = next(frames)
@@ -125,7 +125,7 @@ def write_mp4(name: Path, film: Any, fps: float) -> None:
     film.prepare()
     height, width = film.pixels(0).shape
     given = ["-f", "rawvideo", "-pix_fmt", "rgba", "-s", f"{width}x{height}", "-r", f"{fps:g}", "-i", "-"]
-    # players want even sizes and colours at half the resolution
+    # players need even sizes and subsampled colours
     made = ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-f", "mp4"]
     command = [program, "-loglevel", "error", "-y", *given, *made, str(name)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as run:
@@ -135,7 +135,7 @@ def write_mp4(name: Path, film: Any, fps: float) -> None:
                 run.stdin.write(np.ascontiguousarray(film.pixels(k)).tobytes())
             run.stdin.close()
         except BrokenPipeError:
-            pass  # what went wrong stands in its messages
+            pass  # the messages of ffmpeg have the cause
         why = run.stderr.read().decode(errors="replace").strip()
     if run.returncode:
         raise FileError("animation", "path", str(name), f"ffmpeg fails: {why[-300:] or run.returncode}")

@@ -159,7 +159,7 @@ class MechanismCanvas:
         """
         if legend != "none" and self.ax.get_legend_handles_labels()[0]:
             places: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.02, 0.98), "ncols": 1}
-            if self.ax.get_gid() == "page":  # such axes are larger than their page
+            if self.ax.get_gid() == "page":  # these axes are larger than the page
                 places["bbox_transform"] = self.ax.figure.transFigure
             if self.view.flat and legend == "above":
                 places = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3, "borderaxespad": 0.2}

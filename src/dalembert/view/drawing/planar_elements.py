@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..scene import solids, symbols
-from ..scene.figures import ARROW, PatchFigure
+from ..scene.figures import ARROW_LENGTH, PatchFigure
 from ..scene.line_symbols import color_of, in_plane
 from ..scene.projection import Placement, View
 from ..scene.scene import Scene
@@ -19,7 +19,7 @@ __all__ = ["PlanarElements"]
 
 Array = NDArray[np.float64]
 
-_EDGE_ON = 0.05  # sine below which a plane is seen as a line
+EDGE_ON_TOL = 0.05  # sine below which a plane is seen edge-on
 
 
 class PlanarElements:
@@ -35,7 +35,7 @@ class PlanarElements:
     line : float
         Factor for line widths.
     low, high : (3,) m
-        What the picture shows.
+        Box of the picture.
     """
 
     def __init__(self, ax: Any, scene: Scene, view: View, radius: float, line: float, low: Array, high: Array) -> None:
@@ -68,7 +68,7 @@ class PlanarElements:
             for solid in look.solids:
                 face = (*tint(color, 0.5), 0.75 * opacity)
                 areas[patch.look in MARKS].append((self._outline(solid, R, p), face, color))
-            if patch.look == "rail" and patch.end.number == 0:  # it passes everything, wherever its marker is
+            if patch.look == "rail" and patch.end.number == 0:  # it extends along all bodies, regardless of its marker
                 p = p + ((self.middle - p) @ R[:, 2]) * R[:, 2]
             for stroke in look.strokes:
                 strokes.append(self.view.project(stroke @ R.T + p))
@@ -99,7 +99,7 @@ class PlanarElements:
         """Return the hatched line of a plane seen edge-on; nothing from the front."""
         seen = self.view.project(normal)
         size = float(np.hypot(*seen))
-        if size < _EDGE_ON:
+        if size < EDGE_ON_TOL:
             return []
         side = -seen / size
         along = np.array([-side[1], side[0]])
@@ -129,10 +129,10 @@ class PlanarElements:
         for kind, at, vector in vectors:
             if not largest[kind]:
                 continue
-            shift = self.view.project(vector) * ARROW * self.reach / largest[kind]
+            shift = self.view.project(vector) * ARROW_LENGTH * self.reach / largest[kind]
             length = float(np.hypot(*shift))
             across = float(vector @ self.view.towards) / largest[kind]
-            if kind == "moment" and abs(across) * ARROW * self.reach > max(length, self.radius):
+            if kind == "moment" and abs(across) * ARROW_LENGTH * self.reach > max(length, self.radius):
                 found.append(_turn(self.view.project(at), across, 3.6 * self.radius, 0.5 * self.radius))
             elif length > self.radius:
                 found.append(_arrow(self.view.project(at) - shift, shift, 0.5 * self.radius, double=kind == "moment"))

@@ -53,9 +53,9 @@ class PlanarPicture:
     scene : Scene
     view : View
     placements : list of Placement
-        First the one to draw; all of them have to fit and tell where rails and bearings go.
+        The first is drawn; all of them determine rails and bearings.
     low, high : (3,) m
-        What has to fit.
+        Box to fit.
     """
 
     def __init__(self, ax: Any, scene: Scene, view: View, placements: list[Placement], low: Array, high: Array) -> None:
@@ -80,7 +80,7 @@ class PlanarPicture:
         self.symbol = float(np.clip(0.3 * spacing, _MIN_SYMBOL_SIZE, SYMBOL_SIZE)) if spacing else SYMBOL_SIZE
         self.line = 0.6 + 0.4 * self.symbol / SYMBOL_SIZE  # factor for line widths
 
-    # ---- what stands still
+    # ---- fixed artists
 
     def _add_ground(self, placements: list[Placement]) -> None:
         from matplotlib.collections import LineCollection
@@ -157,7 +157,7 @@ class PlanarPicture:
         start, end = (base + along * s + side * drop for s in (travel.min() - reach, travel.max() + reach))
         return symbols.hatching(start, end, side, 0.9 * self.symbol * self.point)
 
-    # ---- what moves
+    # ---- moving artists
 
     def _add_bodies(self, placement: Placement) -> None:
         from matplotlib.collections import LineCollection, PolyCollection
@@ -234,7 +234,7 @@ class PlanarPicture:
         if body.mesh is not None:
             points = np.zeros((1, 3))
         middle = placement.points(body.number, points).mean(axis=0) if len(points) else placement.position[body.number]
-        # as described where depths are the same on the page
+        # rounded: bodies of equal depth keep the order of description
         return round(float(self.view.towards @ middle) / (0.01 * self.point))
 
     def _add_flexible(self, placement: Placement) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..scene import solids, symbols
-from ..scene.figures import ARROW
+from ..scene.figures import ARROW_LENGTH
 from ..scene.line_symbols import color_of, in_space
 from ..scene.projection import Placement, View
 from ..scene.scene import Scene
@@ -22,8 +22,8 @@ __all__ = ["SpatialPicture"]
 Array = NDArray[np.float64]
 
 _LIGHT = np.array([0.35, -0.55, 0.76])
-_WIDE = 0.8  # planes stay on the page
-_SHINE = 0.45  # how much of a joint is seen through bodies
+PLANE_SIZE = 0.8  # of the size of the system, so that planes stay on the page
+JOINT_OPACITY = 0.45  # of joints seen through bodies
 
 
 class SpatialPicture:
@@ -32,7 +32,7 @@ class SpatialPicture:
     def __init__(self, ax: Any, scene: Scene, view: View, placements: list[Placement], low: Array, high: Array) -> None:
         self.ax, self.scene, self.view = ax, scene, view
         self.moving: list[Any] = []
-        self.fixed_eye = False  # set where nobody can turn the picture: faces that look away are then left out
+        self.fixed_eye = False  # True if the view cannot change: back faces are left out
         self.feet: list[Array] = []
         self.reach = float((high - low).max()) or 1.0
         self.radius = joint_radius(scene, self.reach)
@@ -43,7 +43,7 @@ class SpatialPicture:
 
     def _collect(self, low: Array, high: Array) -> None:
         """Collect the faces of all bodies and joints with the numbers of their frames."""
-        parts = parts_of(self.scene, low, high, _WIDE)
+        parts = parts_of(self.scene, low, high, PLANE_SIZE)
         if not parts:
             dot = solids.ball(self.radius)
             parts = [SolidPart("ground", np.zeros(len(dot.corners), dtype=np.int64), dot, INK)]
@@ -117,7 +117,7 @@ class SpatialPicture:
         light = np.roll(_LIGHT, self.view.up - 2)
         shade = (0.72 + 0.28 * (normal @ light))[:, None]
         colors = self._colors.copy()
-        # lit faces lean towards white, the others towards their own colour darkened
+        # lit faces are mixed with white, the others are darkened
         colors[:, :3] = np.clip(self._colors[:, :3] * shade + 0.45 * np.maximum(shade - 0.5, 0), 0, 1)
         dark = np.column_stack([0.55 * self._colors[:, :3], np.ones(len(colors))])
         edges = np.where(self._edged[:, None], dark, colors)
@@ -125,7 +125,9 @@ class SpatialPicture:
         if self._shine is not None:
             small = self._small & self._towards_the_eye(world) if self.fixed_eye else self._small
             self._shine.set_verts(quads[small])
-            self._shine.set(facecolor=np.column_stack([colors[small, :3], np.full(small.sum(), _SHINE)]), linewidth=0)
+            self._shine.set(
+                facecolor=np.column_stack([colors[small, :3], np.full(small.sum(), JOINT_OPACITY)]), linewidth=0
+            )
         seen = self._towards_the_eye(world) if self.fixed_eye else np.ones(len(quads), dtype=bool)
         for artist, faces in ((self._solids, seen & ~self._planes), (self._sheets, self._planes)):
             artist.set_verts(quads[faces])
@@ -180,7 +182,7 @@ class SpatialPicture:
             vector = arrow.seen(placement)
             size = float(np.linalg.norm(vector))
             if size:
-                shift = vector / size * ARROW * self.reach
+                shift = vector / size * ARROW_LENGTH * self.reach
                 lines += _arrow(arrow.end.point(placement), shift, 2 * self.radius, double=arrow.kind == "moment")
         return lines
 

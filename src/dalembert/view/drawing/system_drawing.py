@@ -102,7 +102,7 @@ def draw_motion(
     model: Model = result.require_model()
     time = float(result.t[-1]) if t is None else finite_number(t, item="draw", field="t")
     times = np.append(result.t[result.t < time], time)
-    rows = result.at(times).q if ghosts or options.get("trace") else result.at(time).q[None]
+    rows = result.at(times).q if ghosts or DrawOptions(**options).trace else result.at(time).q[None]
     arrows = [
         {m: result.output(f"{m.name}.{quantity}", [time])[0] for m in markers_of(model, points, kind)}
         for kind, quantity, points in (

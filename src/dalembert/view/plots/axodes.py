@@ -17,7 +17,7 @@ __all__ = ["plot_axodes"]
 
 Array = NDArray[np.float64]
 
-_LINES = 61
+MAX_LINES = 61  # of an axode
 
 
 def plot_axodes(
@@ -50,7 +50,7 @@ def plot_axodes(
     size = float((high - low).max())
     half = (0.55 * size if length is None else float(length)) / 2
 
-    rows = spread(len(axes.t), _LINES)
+    rows = spread(len(axes.t), MAX_LINES)
     fixed = _lines(axes.point[rows], axes.direction[rows], half, seen.position[rows])
     moving = _lines(axes.moving_point[rows], axes.moving_direction[rows], half, np.zeros((len(rows), 3)))
     moving = moving @ seen.rotation[k].T + seen.position[k]

@@ -18,7 +18,7 @@ __all__ = ["plot_centres", "plot_centrodes", "plot_inflection"]
 
 Array = NDArray[np.float64]
 
-_AROUND = 0.5  # of the mechanism's size: what is farther away is cut off
+MAX_DISTANCE = 0.5  # of the mechanism's size: points farther away are cut off
 
 
 def plot_centrodes(
@@ -29,9 +29,9 @@ def plot_centrodes(
     row: int | None = None,
     t: float | None = None,
     view: str = "auto",
-    around: float = _AROUND,
+    around: float = MAX_DISTANCE,
 ) -> Any:
-    """Draw both polodes with the mechanism at one row, where the moving one touches the fixed one.
+    """Draw both polodes with the mechanism at one row, at which they touch.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def plot_inflection(
     row: int | None = None,
     t: float | None = None,
     view: str = "auto",
-    around: float = _AROUND,
+    around: float = MAX_DISTANCE,
     cubic: bool = True,
 ) -> Any:
     """Draw the inflection circle at one row, with poles, pole tangent and normal, Ball's point, the cubic (4).
@@ -146,7 +146,7 @@ def plot_inflection(
     d = circles.diameter[k]
     ring = circles.centre[k] + d / 2 * (np.cos(angle) * T + np.sin(angle) * D / d)
     low, high = reach_of(result, k)
-    if np.isfinite(clipped(world(ring), low, high, 1.5)).all():  # near enough to be shown as a whole
+    if np.isfinite(clipped(world(ring), low, high, 1.5)).all():  # near enough to be shown completely
         room = np.concatenate([world(ring), low[None], high[None]])
         low, high = room.min(axis=0), room.max(axis=0)
     size = float((high - low).max())

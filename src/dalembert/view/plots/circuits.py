@@ -107,7 +107,7 @@ def _draw(axes: Any, circuit: Circuit, output: str, color: str, label: str) -> N
                 leaf = np.floor((values + 180.0) / 360.0)
                 breaks |= np.diff(leaf) != 0
             columns.append((values, turns))
-        # a line ends at the edge of the picture and goes on at the other
+        # a line ends at one edge of the plot and continues at the opposite one
         pieces = np.split(np.arange(len(columns[0][0])), np.flatnonzero(breaks) + 1)
         for piece in pieces:
             joined = np.append(piece, piece[-1] + 1) if piece[-1] + 1 < len(columns[0][0]) else piece

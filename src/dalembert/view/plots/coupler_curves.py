@@ -13,7 +13,7 @@ from ..drawing.background import MechanismCanvas, panel_below, to_world
 
 __all__ = ["plot_curve"]
 
-_STEEP = 12.0  # times the typical curvature: more is cut off
+MAX_CURVATURE = 12.0  # of the median: larger curvatures are cut off
 
 
 def plot_curve(
@@ -80,7 +80,7 @@ def plot_curve(
 def _curvature(panel: Any, curve: CouplerCurve, spots: Any) -> None:
     values, length = curve.curvature, curve.length
     typical = float(np.nanmedian(np.abs(values))) if np.isfinite(values).any() else 0.0
-    limit = _STEEP * typical
+    limit = MAX_CURVATURE * typical
     panel.plot(length, values, color=style.PALETTE[3], label="curvature")
     shown = values[np.isfinite(values)]
     if curve.normal is None:

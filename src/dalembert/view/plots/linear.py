@@ -164,7 +164,7 @@ def draw_mode(modes: Modes, k: int, size: float | None = None, **options: Any) -
         axes.set_title(modes.describe(k), fontsize=9)
     if path is not None:
         style.save(axes.figure, path)
-        if options.get("ax") is None:  # a notebook would show it once more
+        if options.get("ax") is None:  # else a notebook would show it twice
             from matplotlib import pyplot
 
             pyplot.close(axes.figure)

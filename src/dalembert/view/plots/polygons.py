@@ -111,7 +111,7 @@ def _names(
     frame_of = f"({polygon.base.body.name})"
     for name, tip in tips.items():
         if name.endswith(frame_of):
-            continue  # where something slides on the frame, the frame's own point says nothing
+            continue  # the point of the frame below a slider is at rest
         for names, other in groups:
             if np.hypot(*(tip - other)) < 0.01 * size:
                 names.append(_small(name))

@@ -19,10 +19,10 @@ __all__ = ["plot", "plot_energy", "plot_runs"]
 Array = NDArray[np.float64]
 
 _WIDTH, _PANEL = 6.4, 2.3  # inches
-_FINE = 600  # times at which a curve is drawn, if the motion is known in between
-_SINGLE = 20  # runs of an ensemble that are drawn one by one
+N_FINE = 600  # times at which a curve with dense output is drawn
+MAX_SINGLE_RUNS = 20  # runs of an ensemble that are drawn separately
 _QUANTITIES = {"rad": "angle", "m": "displacement", "1": "quaternion"}
-_LOOKS = 12  # times at which loads are looked at for whether the motion determines them
+N_SAMPLED = 12  # times at which it is checked whether the motion determines loads
 _DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
 
 
@@ -169,7 +169,7 @@ def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, pa
     style.matplotlib()
     if show not in ("auto", "runs", "bands"):
         raise ModelError("plot", "show", show, "use 'runs', 'bands' or 'auto'")
-    bands = show == "bands" or (show == "auto" and len(ensemble) > _SINGLE)
+    bands = show == "bands" or (show == "auto" and len(ensemble) > MAX_SINGLE_RUNS)
     if names:
         curves = [c for name in names for c in _many(name, np.asarray(ensemble[name]), ensemble.about(name))]
     else:
@@ -195,7 +195,7 @@ def _many(name: str, array: Array, about: Output) -> list[_Curve]:
 def _draw_runs(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
     thin = {"linewidth": 0.8, "alpha": max(0.15, min(0.8, 8.0 / len(curve.values)))}
     panel.plot(t, curve.values.T, **look, **thin)
-    panel.plot([], [], label=curve.label, **look)  # one line of the legend, at full strength
+    panel.plot([], [], label=curve.label, **look)  # legend entry without transparency
 
 
 def _draw_bands(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
@@ -314,7 +314,7 @@ def _shared(result: Result, what: Any, count: int) -> list[str]:
     """Return additions to the labels of components that the motion does not determine, at a few times."""
     if result.model is None or callable(what) or Output.of(result.model, what).unique is None:
         return [""] * count
-    rows = np.unique(np.linspace(0, len(result) - 1, _LOOKS).astype(int))
+    rows = np.unique(np.linspace(0, len(result) - 1, N_SAMPLED).astype(int))
     few = Result(
         result.model, *(part[rows] for part in (result.t, result.q, result.v, result.x)), conditions=result.conditions
     )
@@ -353,9 +353,9 @@ def _coordinates(result: Result) -> list[_Curve]:
 
 def _refined(result: Result) -> Result:
     """Return the result at further times, so that curves are smooth for any step size."""
-    if result.dense is None or not 1 < len(result) < _FINE:
+    if result.dense is None or not 1 < len(result) < N_FINE:
         return result
-    return result.refined(np.linspace(result.t[0], result.t[-1], _FINE))
+    return result.refined(np.linspace(result.t[0], result.t[-1], N_FINE))
 
 
 def _optional(result: Result, name: str) -> Array | None:

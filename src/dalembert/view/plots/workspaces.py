@@ -19,7 +19,7 @@ __all__ = ["plot_workspace"]
 Array = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 5.2, 4.2  # inches
-_WORST = 100.0  # condition numbers beyond this are drawn alike
+MAX_CONDITION = 100.0  # larger condition numbers have the same colour
 
 
 def plot_workspace(
@@ -32,8 +32,8 @@ def plot_workspace(
     found : Workspace
         On a grid in space, points on the boundary are drawn.
     what : str
-        ``"reachable"``, ``"ways"`` (in how many the mechanism can be assembled), ``"condition"`` (of a working mode,
-        with the curves on which the platform yields though the actuators are locked).
+        ``"reachable"``, ``"ways"`` (number of assemblies), ``"condition"`` (of a working mode, with the curves on which
+        the platform can move with locked actuators).
     mode : sequence of int
         Working mode; that of the start configuration if left out.
     ax : matplotlib axes
@@ -70,8 +70,8 @@ def _map(axes: Any, found: Workspace, what: str, mode: Sequence[int] | None) -> 
     x, y = found.grid
     if what == "condition":
         values = found.condition(mode)
-        shown = np.clip(values, 1.0, _WORST)
-        norm = colors.LogNorm(1.0, _WORST)
+        shown = np.clip(values, 1.0, MAX_CONDITION)
+        norm = colors.LogNorm(1.0, MAX_CONDITION)
         image = axes.pcolormesh(x, y, shown.T, norm=norm, cmap="viridis_r", shading="nearest", rasterized=True)
         bar = axes.figure.colorbar(image, ax=axes, extend="max", shrink=0.85, pad=0.03)
         bar.ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
@@ -104,7 +104,7 @@ def _yielding(axes: Any, found: Workspace, mode: Sequence[int] | None) -> None:
         return
     known = determinant[np.isfinite(determinant)]
     if len(known) and known.min() < 0 < known.max():
-        size = np.sign(determinant) * np.abs(determinant) ** 0.25  # tamer, with the same zeros
+        size = np.sign(determinant) * np.abs(determinant) ** 0.25  # smaller range, with the same zeros
         axes.contour(*found.grid, size.T, levels=[0.0], colors=style.PALETTE[1], linewidths=1.4)
         axes.plot([], [], color=style.PALETTE[1], linewidth=1.4, label="yields though locked")
         axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.13), borderaxespad=0.0, ncols=2)

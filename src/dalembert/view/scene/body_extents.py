@@ -25,7 +25,7 @@ def thickness(first: Any, second: Any, axis: Any) -> float:
             if (off.min(axis=0) <= slack).all() and (off.max(axis=0) >= -slack).all():
                 far = float(np.abs(off @ along).max())
                 across = np.linalg.norm(off - np.outer(off @ along, along), axis=1).max()
-                found.append(far if far < across else 0.0)  # a pin along a bar stays short
+                found.append(far if far < across else 0.0)  # a pin along a bar is short
     return max(found)
 
 

@@ -18,8 +18,8 @@ __all__ = ["add_constraint", "add_limits"]
 
 Array = NDArray[np.float64]
 
-_IN_PIECE = 5  # points of each piece of a curve
-_MAX_POINTS = 160  # of the outline of a cam
+N_PIECE_POINTS = 5  # points of each piece of a curve
+MAX_OUTLINE_POINTS = 160  # of the outline of a cam
 _AXES = {"AxisAngle": ("axis_1", "axis_2"), "Parallel": ("axis_1", "axis_2"), "Perpendicular": ("axis_1", "axis_2")}
 _POINTS = ("PointOnPoint", "PointOnPlane", "PointOnLine")  # whose second end is a joint, not a line
 
@@ -68,16 +68,16 @@ def add_constraint(sketch: FigureBuilder, connection: Any, driven: bool) -> None
 
 def _curve(sketch: FigureBuilder, name: str, curve: Any, marker: Any) -> None:
     end = sketch.end(marker)
-    points = curve.pieces.at(np.linspace(0.0, 1.0, _IN_PIECE)).reshape(-1, 3)
+    points = curve.pieces.at(np.linspace(0.0, 1.0, N_PIECE_POINTS)).reshape(-1, 3)
     sketch.curves.append(CurveFigure(name, end, points @ marker.rotation.T + end.offset))
 
 
 def _cam(sketch: FigureBuilder, name: str, element: Any, first: Any, second: Any) -> None:
     _curve(sketch, name, element.profile, first)
-    points = element.profile.pieces.at(np.linspace(0.0, 1.0, _IN_PIECE + 1)[:-1]).reshape(-1, 3)[:, :2]
+    points = element.profile.pieces.at(np.linspace(0.0, 1.0, N_PIECE_POINTS + 1)[:-1]).reshape(-1, 3)[:, :2]
     reach = float(np.linalg.norm(points, axis=1).max())
     if not element.inside and not covered(first, reach):
-        every = -(-len(points) // _MAX_POINTS)
+        every = -(-len(points) // MAX_OUTLINE_POINTS)
         _profile(sketch, name, first, _left_about(points[::every]))
     if element.radius and not covered(second, element.radius):
         sketch.patch(name, "disc", second, "z", (element.radius, 0.0))

@@ -107,7 +107,7 @@ def _belt(sketch: FigureBuilder, name: str, joints: list[Any], radii: list[float
     if distance <= abs(signed):
         return
     x, y = off / distance, np.cross(axis, off / distance)
-    lean = np.arccos(signed / distance)  # where the straight runs leave the first pulley
+    lean = np.arccos(signed / distance)  # angle at which the straight runs leave the first pulley
     on = lean - np.pi if crossed else lean
     near = radii[0] * _arc(lean, 2 * np.pi - lean)
     far = radii[1] * _arc(-on, on) + [distance, 0.0]

@@ -16,7 +16,7 @@ from .figures import ArrowFigure, LineFigure
 
 __all__ = ["LINES", "add_force"]
 
-# what an element or constraint between two markers looks like; any other is a thin line
+# line symbols of elements and constraints between two markers; others are thin lines
 LINES = {
     "SpringDamper": "spring",
     "NonlinearSpring": "spring",

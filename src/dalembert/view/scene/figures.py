@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from .attachments import Attachment, AttachmentMidpoint
 from .projection import Placement
 
-__all__ = ["ARROW", "ArrowFigure", "CurveFigure", "LineFigure", "PatchFigure"]
+__all__ = ["ARROW_LENGTH", "ArrowFigure", "CurveFigure", "LineFigure", "PatchFigure"]
 
 Array = NDArray[np.float64]
 
-ARROW = 0.16  # length of a load, of the picture's reach
+ARROW_LENGTH = 0.16  # of the largest load, of the size of the picture
 
 
 @dataclass(frozen=True, eq=False)

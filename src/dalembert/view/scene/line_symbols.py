@@ -79,7 +79,7 @@ def in_space(look: str, start: Array, end: Array, width: float) -> list[Array]:
         return [coil] if look == "spring" else [coil, np.array([start, end])]
     frame = turned_z(along / length)
     flat = in_plane(look, np.zeros(2), np.array([length, 0.0]), width)
-    # seen from all sides: the figure of the plane, once more turned by a right angle
+    # visible from all sides: the plane symbol twice, at right angles
     turns = (frame[:, 0],) if look in ("link", "cable", "line", "series") else (frame[:, 0], frame[:, 1])
     return [
         start + np.outer(line[:, 0] / length, along) + np.outer(line[:, 1], side) for side in turns for line in flat

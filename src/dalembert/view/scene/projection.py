@@ -32,10 +32,8 @@ __all__ = [
 Array = NDArray[np.float64]
 
 PLANES = ("xy", "xz", "yz", "yx", "zx", "zy")
-# axes are parallel within this sine: far above round-off of an assembled loop, far below any intended tilt
-_PARALLEL = 1e-6
-# a flexible body bends out of a plane if more than this share of its displacement is across
-_ACROSS = 0.02
+PARALLEL_TOL = 1e-6  # sine between axes: far above rounding of an assembled loop, far below an intended tilt
+MAX_OUT_OF_PLANE = 0.02  # share of the displacement of a flexible body that is ignored
 
 
 def node_frames(model: Model) -> dict[str, int]:
@@ -244,10 +242,10 @@ def plane_normal(model: Model, placement: Placement) -> int | None:
     fits = []
     for normal in (2, 1, 0):
         others = [k for k in range(3) if k != normal]
-        if turns[others].max() < _PARALLEL and slides[normal] < _PARALLEL * max(1.0, slides.max()):
+        if turns[others].max() < PARALLEL_TOL and slides[normal] < PARALLEL_TOL * max(1.0, slides.max()):
             fits.append(normal)
     gravity = np.abs(model.system.gravity)
-    fits.sort(key=lambda normal: bool(gravity[normal] > _PARALLEL * gravity.max()))
+    fits.sort(key=lambda normal: bool(gravity[normal] > PARALLEL_TOL * gravity.max()))
     return fits[0] if fits else None
 
 
@@ -265,7 +263,7 @@ def _bends_across(model: Model, placement: Placement, normal: int) -> bool:
     for name, first in node_frames(model).items():
         body, number = _flexible(model, name), model.forest.number[name]
         moved = np.abs(placement.position[first : first + body.n] - placement.points(number, body.nodes)).max(axis=0)
-        if moved[normal] > max(_ACROSS * float(moved.max()), 1e-9 * float(np.ptp(body.nodes, axis=0).max())):
+        if moved[normal] > max(MAX_OUT_OF_PLANE * float(moved.max()), 1e-9 * float(np.ptp(body.nodes, axis=0).max())):
             return True
     return False
 

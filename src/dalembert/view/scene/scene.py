@@ -29,7 +29,7 @@ from .constraint_figures import add_constraint, add_limits
 from .coupling_figures import add_coupling, tie
 from .element_figures import add_force
 from .figure_builder import FigureBuilder
-from .figures import ARROW, CurveFigure
+from .figures import ARROW_LENGTH, CurveFigure
 from .flexible_meshes import NodeMesh, mesh_of
 from .projection import Placement, node_frames
 from .solids import Solid
@@ -38,15 +38,15 @@ __all__ = ["BodyFigure", "JointFigure", "Scene", "connection_figures", "find_mar
 
 Array = NDArray[np.float64]
 
-# connections that are drawn in a way of their own
+# connections with their own symbols
 LOOKS = frozenset(
     {"Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Planar", "Prismatic", "Fixed", "Free"}
     | {"Distance", "PointOnLine", "PointOnPlane", "PointOnPoint", "PfaffianConstraint", "KinematicChain", "Rope"}
 )
 
-_SOLID = ("cam", "wheel", "disc", "sphere", "roller")  # patches that stand for a body
+_BODY_PATCHES = ("cam", "wheel", "disc", "sphere", "roller")  # patches that represent a body
 
-_SPECK = 1e-4  # of the heaviest body: sensors and frames of robots, whose inertia is often made up
+MIN_MASS_SHARE = 1e-4  # of the heaviest body: lighter ones are sensors and frames of robots
 
 _AT = re.compile(r"^(?P<body>.+)\.at\((?P<numbers>[^()]*)\)$")
 
@@ -186,7 +186,7 @@ class Scene:
         around: int = 20,
         inertia: bool = False,
         points: Sequence[Marker] = (),
-        triangles: int = solids.TRIANGLES,
+        triangles: int = solids.MAX_TRIANGLES,
     ) -> None:
         self.model = model
         self._points = points
@@ -254,7 +254,7 @@ class Scene:
             vector = arrow.seen(placement)
             size = float(np.linalg.norm(vector))
             if size:
-                found.append(arrow.end.point(placement) - ARROW * reach * vector / size)
+                found.append(arrow.end.point(placement) - ARROW_LENGTH * reach * vector / size)
         return found
 
     def spacing(self) -> float:
@@ -319,8 +319,11 @@ class Scene:
         )
         named = [marker.position for marker in body.markers.values()]
         points += [x for x in named if points and not any(np.allclose(x, p, rtol=0, atol=1e-9) for p in points)]
-        if any(patch.end.number == number and patch.look in _SOLID for patch in self.patches) and len(points) < 2:
-            return figure  # a wheel, a cam or a ball shows it
+        if (
+            any(patch.end.number == number and patch.look in _BODY_PATCHES for patch in self.patches)
+            and len(points) < 2
+        ):
+            return figure  # its wheel, cam or ball is drawn
         return _from_points(figure, body, points, slides)
 
     def _flexible(self, figure: BodyFigure, flexible: FlexibleBody) -> BodyFigure:
@@ -350,7 +353,7 @@ def _from_points(figure: BodyFigure, body: Body, points: list[Array], slides: bo
     scale = max((float(np.linalg.norm(p - com)) for p in points), default=0.0)
     line = _on_one_line(points)
     if scale == 0:
-        speck = body.mass < _SPECK * max(each.mass for each in body.system.bodies.values())
+        speck = body.mass < MIN_MASS_SHARE * max(each.mass for each in body.system.bodies.values())
         box = None if slides or speck else solids.equivalent_box(body)
         if box is not None:
             figure.solids.append(box)

@@ -19,16 +19,16 @@ __all__ = ["STANDING", "SolidPart", "joint_radius", "parts_of"]
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-# what stands on a foot where it is on ground
+# joints that have a foot on ground
 STANDING = (
     "Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Fixed", "Distance", "KinematicChain", "PointOnPoint",
 )  # fmt: skip
-_JOINT = 0.016  # radius of a joint, of the picture's reach
-_LINK = 0.0085
-_OF_SPACING = 0.13  # but not more of the distance between joints
+JOINT_RADIUS = 0.016  # of the size of the picture
+LINK_RADIUS = 0.0085  # of the size of the picture
+MAX_JOINT_RADIUS = 0.13  # of the distance between joints
 _PIN, _CURVE = "#4D4D4D", "#555555"
-_STROKE = 0.2  # radius of a stroke, of that of a joint
-_FAINTLY, _SHEET = 0.35, 0.85  # how much panels and plates hide
+STROKE_RADIUS = 0.2  # of the joint radius
+PANEL_OPACITY, PLATE_OPACITY = 0.35, 0.85
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class SolidPart:
 def joint_radius(scene: Scene, reach: float) -> float:
     """Return the radius of a joint, m, in a picture of that size, m."""
     spacing = scene.spacing()
-    return min(_JOINT * reach, _OF_SPACING * spacing if spacing else np.inf)
+    return min(JOINT_RADIUS * reach, MAX_JOINT_RADIUS * spacing if spacing else np.inf)
 
 
 def parts_of(scene: Scene, low: Array, high: Array, wide: float = 1.0) -> list[SolidPart]:
@@ -100,7 +100,7 @@ def _of_body(body: BodyFigure, reach: float, radius: float) -> Iterator[tuple[An
     """Yield the solids of a body with their frames and opacities."""
 
     def thickness(pair: tuple[Array, Array]) -> float:
-        return min(_LINK * reach, 0.12 * float(np.linalg.norm(pair[1] - pair[0])))
+        return min(LINK_RADIUS * reach, 0.12 * float(np.linalg.norm(pair[1] - pair[0])))
 
     for solid in body.solids:
         yield body.number, solid, 1.0
@@ -110,7 +110,7 @@ def _of_body(body: BodyFigure, reach: float, radius: float) -> Iterator[tuple[An
         yield body.number, solids.bar(*pair, 0.45 * thickness(pair), around=6), 1.0
     panel = _panel(body)
     if panel is not None:
-        yield body.number, panel, _FAINTLY
+        yield body.number, panel, PANEL_OPACITY
     for frame, tip in body.arms:
         pair = (np.zeros(3), tip)
         yield frame, solids.bar(*pair, 0.45 * thickness(pair), around=6), 1.0
@@ -122,11 +122,11 @@ def _of_mesh(body: BodyFigure, reach: float, radius: float) -> Iterator[tuple[Nu
     mesh = body.mesh
     if mesh is None:
         return
-    opacity = _SHEET if mesh.sheet else 1.0
+    opacity = PLATE_OPACITY if mesh.sheet else 1.0
     for k, line in enumerate(mesh.lines):
         length = float(np.linalg.norm(np.diff(body.nodes[line], axis=0), axis=1).sum())
-        thin, section = min(_LINK * reach, 0.12 * length), mesh.sections[k] if mesh.sections else None
-        # a section that is wider than the tube which stands for thin ones is drawn as it is, as of a panel
+        thin, section = min(LINK_RADIUS * reach, 0.12 * length), mesh.sections[k] if mesh.sections else None
+        # a section wider than the tube of thin beams is drawn exactly, as of a panel
         wide = section is not None and float(np.linalg.norm(section, axis=1).max()) > thin
         tube, ring = solids.tube(body.nodes[line], thin, ring=section if wide else None)
         yield body.first + line[ring], tube, opacity
@@ -239,7 +239,7 @@ def _element_parts(scene: Scene, radius: float, reach: float, middle: Array) -> 
     for patch in scene.patches:
         look, (color, opacity) = symbol_shape(patch, radius, reach), PATCHES[patch.look]
         at, axis = patch.end.offset, patch.axes[:, 2]
-        if patch.look == "plane" and patch.end.number == 0:  # it reaches under everything, wherever its marker is
+        if patch.look == "plane" and patch.end.number == 0:  # it extends below all bodies, regardless of its marker
             at = middle + ((at - middle) @ axis) * axis
         elif patch.look == "rail" and patch.end.number == 0:
             at = at + ((middle - at) @ axis) * axis
@@ -250,11 +250,11 @@ def _element_parts(scene: Scene, radius: float, reach: float, middle: Array) -> 
         ):
             color = scene.bodies[patch.end.number - 1].color
         pieces = [solid.moved(patch.axes, at) for solid in look.solids]
-        pieces += [stroke(line @ patch.axes.T + at, _STROKE * radius) for line in look.strokes]
+        pieces += [stroke(line @ patch.axes.T + at, STROKE_RADIUS * radius) for line in look.strokes]
         for solid in pieces:
             frames = np.full(len(solid.corners), patch.end.frame)
             drawn_last = patch.look not in SIZED
             yield SolidPart(patch.name, frames, solid, color, opacity, "element", drawn_last, patch.look == "plane")
     for curve in scene.curves:
-        solid = stroke(curve.points, _STROKE * radius)
+        solid = stroke(curve.points, STROKE_RADIUS * radius)
         yield SolidPart(curve.name, np.full(len(solid.corners), curve.end.frame), solid, _CURVE, 1.0, "element")

@@ -14,7 +14,7 @@ from ...bodies.visuals import Visual, surface_of, visual_of_shape
 from ...errors import ModelError
 
 __all__ = [
-    "TRIANGLES",
+    "MAX_TRIANGLES",
     "Solid",
     "bar",
     "block",
@@ -31,8 +31,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_AROUND = 20
-TRIANGLES = 2400  # of a mesh in a drawing
+N_AROUND = 20  # corners of a circle
+MAX_TRIANGLES = 2400  # of a mesh in a drawing
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def block(x: float, y: float, z: float) -> Solid:
     return Solid(signs * np.array([x, y, z]) / 2, faces, np.ones(6, dtype=bool))
 
 
-def cylinder(length: float, radius: float, *, inner: float = 0.0, around: int = _AROUND, pieces: int = 1) -> Solid:
+def cylinder(length: float, radius: float, *, inner: float = 0.0, around: int = N_AROUND, pieces: int = 1) -> Solid:
     """Return a cylinder or tube along z about the origin, cut into `pieces` along its length."""
     angle = np.arange(around) * 2 * np.pi / around
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -143,7 +143,7 @@ def tube(
     around = around if ring is None else len(ring)
     ahead = np.diff(points, axis=0, append=2 * points[-1:] - points[-2:-1])
     along = np.gradient(points, axis=0)
-    along = np.where(np.linalg.norm(along, axis=1, keepdims=True) > 1e-9 * radius, along, ahead)  # where it turns back
+    along = np.where(np.linalg.norm(along, axis=1, keepdims=True) > 1e-9 * radius, along, ahead)  # at reversals
     along = along / np.linalg.norm(along, axis=1, keepdims=True)
     angle = np.arange(around) * 2 * np.pi / around
     circle = radius * np.column_stack([np.cos(angle), np.sin(angle), np.zeros(around)])
@@ -203,7 +203,7 @@ def _triangles(outline: Array) -> NDArray[np.int64]:
         points = outline[left]
         before, after = np.roll(points, 1, axis=0), np.roll(points, -1, axis=0)
         area = _twice(before, points, after)
-        for j in np.argsort(-area):  # the bluntest ears last, so that few triangles are slivers
+        for j in np.argsort(-area):  # the bluntest ears last, for few slivers
             a, b, c = before[j], points[j], after[j]
             inside = (_twice(a, b, points) > 0) & (_twice(b, c, points) > 0) & (_twice(c, a, points) > 0)
             if not inside.any():
@@ -241,7 +241,7 @@ def equivalent_box(body: Body) -> Solid | None:
     return block(*edges).moved(axes if np.linalg.det(axes) > 0 else -axes, body.com)
 
 
-def of_body(body: Body, *, around: int = _AROUND, triangles: int = TRIANGLES, lacks: Any = None) -> list[Solid]:
+def of_body(body: Body, *, around: int = N_AROUND, triangles: int = MAX_TRIANGLES, lacks: Any = None) -> list[Solid]:
     """Return the solids of a body's shape, and of its decoration or model file; none for slender rods.
 
     Parameters
@@ -257,7 +257,7 @@ def of_body(body: Body, *, around: int = _AROUND, triangles: int = TRIANGLES, la
     found = [] if own is None else _of_look(own, around, triangles, lacks)
     seen = [v for v in body.visuals if v.color is None or v.color[3] > 0]
     drawn = [solid for v in seen if not v.collision for solid in _of_look(v, around, triangles, lacks)]
-    if not drawn:  # what touches is better than nothing
+    if not drawn:  # without a shape, the contact geometry
         drawn = [solid for v in seen if v.collision for solid in _of_look(v, around, triangles, lacks)]
     return found + drawn
 
@@ -269,7 +269,7 @@ def _of_look(look: Visual, around: int, triangles: int, lacks: Any) -> list[Soli
 def _uncoloured(look: Visual, around: int, triangles: int, lacks: Any) -> list[Solid]:
     if look.kind != "mesh":
         return [_simple(look.kind, look.size, around, look.outline).moved(look.rotation, look.position)]
-    if look.surface is None and look.path is None:  # its file was not found, which was said when the model was read
+    if look.surface is None and look.path is None:  # its file was not found; the reader of the model warned
         return []
     try:
         surface = surface_of(look).simplified(triangles)

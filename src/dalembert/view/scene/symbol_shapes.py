@@ -14,11 +14,11 @@ __all__ = ["COLORS", "MARKS", "PATCHES", "SIZED", "SymbolShape", "symbol_shape"]
 
 Array = NDArray[np.float64]
 
-_PLANE = 1.3  # of the picture's reach
+PLANE_SIZE = 1.3  # of the size of the picture
 _TURN = np.linspace(0.0, 2 * np.pi, 37)
 _CIRCLE = np.column_stack([np.cos(_TURN), np.sin(_TURN), 0 * _TURN])
 
-# colour and how much it hides
+# colour and opacity
 PATCHES = {
     "plane": ("#9AA7B0", 0.25),
     "sphere": ("#7F8C8D", 0.45),
@@ -47,9 +47,9 @@ PATCHES = {
     "knot": ("#4D4D4D", 1.0),
     "stream": ("#2A78B8", 1.0),
 }
-# small solids that stand on or in bodies: drawings put them before these
+# small solids on or in bodies, drawn in front of them
 MARKS = {"bushing", "motor", "blade", "face", "rack", "knot"}
-# what has a size of its own, and is no symbol
+# patches with a physical size, which are no symbols
 SIZED = {"plane", "sphere", "disc", "roller", "wheel", "cam", "pitch", "ring", "rail"}
 # colours of lines
 COLORS = {"muscle": "#B5423B", "cylinder": "#8A6D3B", "bumper": "#333333", "link": "#8C8C8C", "line": "#8C8C8C"}
@@ -85,9 +85,9 @@ def _look_of(patch: PatchFigure, r: float, reach: float) -> SymbolShape:
             [solids.wheel(patch.outline, 1.2 * r) if patch.look == "wheel" else solids.prism(patch.outline, r)]
         )
     if patch.look == "plane":
-        return SymbolShape([solids.sheet(_PLANE * reach)])
+        return SymbolShape([solids.sheet(PLANE_SIZE * reach)])
     if patch.look == "rail":
-        return SymbolShape(strokes=[np.array([[0, 0, -0.5], [0, 0, 0.5]]) * _PLANE * reach])
+        return SymbolShape(strokes=[np.array([[0, 0, -0.5], [0, 0, 0.5]]) * PLANE_SIZE * reach])
     if patch.look == "stops":
         return SymbolShape(strokes=_stops(*patch.span, 3.4 * r))
     if patch.look == "ends":

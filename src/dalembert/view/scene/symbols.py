@@ -18,17 +18,23 @@ __all__ = ["center_of_mass", "dashpot", "frame_block", "ground_pivot", "hatching
 
 Array = NDArray[np.float64]
 
-_COILS = 6
-_LEAD = 0.18  # of a spring's length at either end is straight
+N_COILS = 6  # of a spring
+LEAD_LENGTH = 0.18  # straight part at either end, of the length of a spring
 
 
-def zigzag(start: Array, end: Array, width: float, *, coils: int = _COILS) -> Array:
+def zigzag(start: Array, end: Array, width: float, *, coils: int = N_COILS) -> Array:
     """Return a spring between two points of the plane."""
     along = end - start
     length = float(np.hypot(*along))
     across = np.array([-along[1], along[0]]) / length if length else np.array([0.0, 1.0])
     teeth = 2 * coils
-    share = np.concatenate([[0.0, _LEAD], _LEAD + (1 - 2 * _LEAD) * (np.arange(teeth) + 0.5) / teeth, [1 - _LEAD, 1.0]])
+    share = np.concatenate(
+        [
+            [0.0, LEAD_LENGTH],
+            LEAD_LENGTH + (1 - 2 * LEAD_LENGTH) * (np.arange(teeth) + 0.5) / teeth,
+            [1 - LEAD_LENGTH, 1.0],
+        ]
+    )
     side = np.concatenate([[0.0, 0.0], np.where(np.arange(teeth) % 2, -1.0, 1.0), [0.0, 0.0]])
     return start + share[:, None] * along + (width / 2 * side)[:, None] * across
 
@@ -51,17 +57,17 @@ def dashpot(start: Array, end: Array, width: float) -> list[Array]:
     ]
 
 
-def helix(start: Array, end: Array, width: float, *, coils: int = _COILS) -> Array:
+def helix(start: Array, end: Array, width: float, *, coils: int = N_COILS) -> Array:
     """Return a coil spring between two points of space."""
     along = end - start
     length = float(np.linalg.norm(along))
     frame = turned_z(along / length if length else np.array([0.0, 0.0, 1.0]))
-    share = np.linspace(_LEAD, 1 - _LEAD, 16 * coils + 1)
+    share = np.linspace(LEAD_LENGTH, 1 - LEAD_LENGTH, 16 * coils + 1)
     angle = np.linspace(0, 2 * np.pi * coils, 16 * coils + 1)
     coil = (
         start + share[:, None] * along + width / 2 * (np.column_stack([np.cos(angle), np.sin(angle)]) @ frame[:, :2].T)
     )
-    ends = start + np.array([0.0, _LEAD, 1 - _LEAD, 1.0])[:, None] * along
+    ends = start + np.array([0.0, LEAD_LENGTH, 1 - LEAD_LENGTH, 1.0])[:, None] * along
     return np.concatenate([ends[:2], coil, ends[2:]])
 
 

@@ -101,13 +101,13 @@ def _in_browser(page: str, act: Callable[[Any], None]) -> None:
                 browser = play.chromium.launch(executable_path=_browser(), args=_FLAGS)
                 shown = browser.new_page(viewport={"width": _SIZE[0], "height": _SIZE[1]})
                 shown.goto(file.as_uri())
-                for _ in range(1200):  # the page lets nobody run text, so that it is asked from here
+                for _ in range(1200):  # the policy of the page forbids evaluated text: poll from here
                     if shown.evaluate("Boolean(window.viewer && window.viewer.frames)"):
                         break
                     shown.wait_for_timeout(50)
                 act(shown)
                 browser.close()
-        except BaseException as error:  # raised again where somebody waits
+        except BaseException as error:  # raised again in the waiting thread
             failed.append(error)
 
     thread = threading.Thread(target=work, name="filming")

@@ -19,8 +19,8 @@ __all__ = ["DragSession", "frame_of", "slider_ranges"]
 
 Array = NDArray[np.float64]
 
-_MANY = 150  # degrees of freedom: with more, balance is told when the hand lets go
-_IN_BALANCE = 1e-6  # rad/s2 or m/s2: what is let go does not begin to move
+MAX_LIVE_DOFS = 150  # degrees of freedom: with more, the balance is shown when the pointer is released
+BALANCE_TOL = 1e-6  # rad/s2 or m/s2: smaller accelerations count as equilibrium
 
 
 class DragSession:
@@ -78,7 +78,7 @@ class DragSession:
             raise ModelError("view", "question", kind, "a page asks to pull, set, rest, release or reset")
         puppet = self.puppet
         values = [float(puppet.q[puppet.model.coordinate_names.index(name)]) for name in self._names]
-        if puppet.model.nv <= _MANY or kind != "pull":
+        if puppet.model.nv <= MAX_LIVE_DOFS or kind != "pull":
             more["facts"] = self.facts()
         return {"say": said, "values": values, **more, **self.stage.poses(puppet.q)}
 
@@ -121,7 +121,7 @@ class DragSession:
             return lines[0]
         lines.append(f"potential energy {energy:.5g} J")
         most = int(np.abs(begins).argmax()) if len(begins) else 0
-        if not len(begins) or abs(begins[most]) <= _IN_BALANCE:
+        if not len(begins) or abs(begins[most]) <= BALANCE_TOL:
             lines.append("in equilibrium")
         else:
             lines.append(f"let go, {model.speed_names[most]} gains {begins[most]:.3g} a second")

@@ -19,13 +19,13 @@ __all__ = ["DragSolver"]
 
 Array = NDArray[np.float64]
 
-_TOLERANCE = 1e-11  # of the loops, scaled: a hundredth of what is promised
-_ITERATIONS = 30
-_STEPS = 6  # of one pull
-_FARTHEST = 200  # steps of at most 0.35 rad, or of as much of the system's length, to a value
+CLOSURE_TOL = 1e-11  # scaled residual of the loops: a hundredth of the guaranteed one
+MAX_ITERATIONS = 30  # of Newton's method
+MAX_PULL_STEPS = 6  # of one pull
+MAX_SET_STEPS = 200  # steps of at most 0.35 rad, or that share of the system's length, to a value
 
-_NEAR = 1e-7  # of the characteristic length: the hand has been reached
-_SLACK = 1e-3  # how much coordinates resist a pull, of what moves the point
+REACHED_TOL = 1e-7  # of the characteristic length: closer targets are reached
+REGULARIZATION = 1e-3  # weight of coordinates relative to the motion of the pulled point
 
 
 class DragSolver:
@@ -54,7 +54,7 @@ class DragSolver:
 
     def __init__(self, model: Model, q: ArrayLike | None = None, *, t: float = 0.0) -> None:
         self.model = model
-        self._closure = LoopSolver(model, _TOLERANCE, _ITERATIONS, t=t)
+        self._closure = LoopSolver(model, CLOSURE_TOL, MAX_ITERATIONS, t=t)
         self.start: Array = start_positions(model, t) if q is None else assemble(model, q=q, t=t).q
         self.q: Array = self.start.copy()
         self._all = np.ones(model.nv, dtype=bool)
@@ -87,9 +87,9 @@ class DragSolver:
             raise ModelError("pull", "body", body, f"there are {', '.join(map(repr, model.body_names))}")
         marker = model.system.bodies[body].at(*where)
         gap = wanted - model.pose(marker, self.q).position
-        for _ in range(_STEPS):
+        for _ in range(MAX_PULL_STEPS):
             away = float(np.linalg.norm(gap))
-            if away < _NEAR * model.length:
+            if away < REACHED_TOL * model.length:
                 break
             trial = self._towards(marker, gap)
             if trial is None:
@@ -125,7 +125,7 @@ class DragSolver:
         if self.model.nc:
             basis = null_space(self._closure.jacobian(self.q, free), STEP_RANK_TOL, 0.0)
         G = J[:, free] * columns @ basis
-        slack = _SLACK * float(np.abs(G).max(initial=0.0)) + 1e-300
+        slack = REGULARIZATION * float(np.abs(G).max(initial=0.0)) + 1e-300
         y = np.linalg.lstsq(np.vstack([G, slack * np.eye(G.shape[1])]), np.r_[gap, np.zeros(G.shape[1])])[0]
         step = np.zeros(self.model.nv)
         step[free] = columns * (basis @ y)
@@ -167,7 +167,7 @@ class DragSolver:
         Raises
         ------
         ModelError
-            If it is no coordinate, or the value is further away than `_FARTHEST` steps lead.
+            If it is no coordinate, or the value is further away than `MAX_SET_STEPS` steps lead.
         """
         model = self.model
         names = {model.coordinate_names[place]: (speed, place) for speed, place in _places(model).items()}
@@ -179,10 +179,10 @@ class DragSolver:
         free[speed] = False
         longest = 0.35 * float(self._closure.scales.columns[speed])
         here = float(self.q[place])
-        if abs(wanted - here) > _FARTHEST * longest:
-            remedy = f"it is at {here:.6g}: give a value at most {_FARTHEST * longest:.3g} from there"
+        if abs(wanted - here) > MAX_SET_STEPS * longest:
+            remedy = f"it is at {here:.6g}: give a value at most {MAX_SET_STEPS * longest:.3g} from there"
             raise ModelError("set", coordinate, value, remedy)
-        for _ in range(20 * _FARTHEST):
+        for _ in range(20 * MAX_SET_STEPS):
             if self.q[place] == wanted:
                 return True
             step = float(np.clip(wanted - self.q[place], -longest, longest))

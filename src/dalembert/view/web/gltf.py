@@ -22,8 +22,8 @@ _FLOAT, _UNSIGNED = 5126, 5125
 _VERTICES, _INDICES = 34962, 34963
 _TYPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
 _WIDTHS = {"spring": 1.5, "both": 1.5, "muscle": 1.0, "cylinder": 1.0, "damper": 0.8, "bar": 0.45, "cable": 0.22}
-_SLENDER = 14.0  # length of a spring, in radii
-_LINE = 0.13  # width of anything else, in radii of joints
+SPRING_LENGTH = 14.0  # in radii of the spring
+LINE_WIDTH = 0.13  # of other line symbols, in radii of joints
 
 
 class _Writer:
@@ -207,7 +207,7 @@ def _add_lines(out: _Writer, description: dict[str, Any]) -> list[tuple[int, dic
             triangles = np.concatenate([solid.faces[:, :3], solid.faces[:, [0, 2, 3]]])
             made[look] = out.mesh(solid.corners, triangles, "#555555", 1.0)
         start, end = (_path(description, place) for place in line["ends"])
-        width = _WIDTHS.get(look, _LINE) * description["radius"]
+        width = _WIDTHS.get(look, LINE_WIDTH) * description["radius"]
         found.append((out.node(name=line["name"], mesh=made[look]), _between(start, end, width)))
     return found
 
@@ -215,10 +215,10 @@ def _add_lines(out: _Writer, description: dict[str, Any]) -> list[tuple[int, dic
 def _stretched(look: str) -> solids.Solid:
     """Return the solid of a line along z from 0 to 1, a unit wide."""
     low, high = np.zeros(3), np.array([0.0, 0.0, 1.0])
-    if look in ("spring", "both"):  # in the proportions of most springs, so that the wire stays round
-        coil, owners = solids.tube(symbols.helix(low, _SLENDER * high, 2.0), 0.16)
-        points = symbols.helix(low, _SLENDER * high, 2.0)[owners] + coil.corners
-        return solids.Solid(points / [1.0, 1.0, _SLENDER], coil.faces, coil.edged)
+    if look in ("spring", "both"):  # with the proportions of most springs, for a round wire
+        coil, owners = solids.tube(symbols.helix(low, SPRING_LENGTH * high, 2.0), 0.16)
+        points = symbols.helix(low, SPRING_LENGTH * high, 2.0)[owners] + coil.corners
+        return solids.Solid(points / [1.0, 1.0, SPRING_LENGTH], coil.faces, coil.edged)
     return solids.cylinder(1.0, 1.0, around=12).moved(np.eye(3), high / 2)
 
 
@@ -247,7 +247,7 @@ def _between(start: Array, end: Array, width: float) -> dict[str, Array]:
     away = end - start
     lengths = np.linalg.norm(away, axis=1)
     unit = np.where(lengths[:, None] > 0, away / np.where(lengths > 0, lengths, 1.0)[:, None], [0.0, 0.0, 1.0])
-    # the shortest turn from z: half of it, from the sum of both directions
+    # the shortest rotation from z, by the half-way vector
     turn = np.column_stack([-unit[:, 1], unit[:, 0], np.zeros(len(unit)), 1 + unit[:, 2]])
     turn[unit[:, 2] < -1 + 1e-12] = [1.0, 0.0, 0.0, 0.0]
     turn /= np.linalg.norm(turn, axis=1, keepdims=True)

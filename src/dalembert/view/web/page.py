@@ -12,7 +12,7 @@ from ...errors import MissingPackageError
 
 __all__ = ["code", "served_page", "standing_page"]
 
-# nothing but what stands in the page may run, and nothing leaves the machine
+# only scripts of the page may run, and no data leave the machine
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'"
 )

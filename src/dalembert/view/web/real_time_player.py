@@ -20,8 +20,8 @@ __all__ = ["RealTimePlayer"]
 
 Array = NDArray[np.float64]
 
-_FRAMES = 30.0  # a second
-_SOFT = 0.25  # s: a pulled system answers within about this time
+FRAME_RATE = 30.0  # 1/s
+RESPONSE_TIME = 0.25  # s, in which a pulled system follows the pointer
 
 
 class RealTimePlayer:
@@ -57,7 +57,10 @@ class RealTimePlayer:
         self.keys = _checked_keys(keys or {}, self.inputs)
         self._more = more
         mass = sum(body.mass for body in model.system.bodies.values()) or 1.0
-        self._spring = mass / _SOFT**2, 1.4 * mass / _SOFT  # N/m, N s/m: near critical for the whole mass
+        self._spring = (
+            mass / RESPONSE_TIME**2,
+            1.4 * mass / RESPONSE_TIME,
+        )  # N/m, N s/m: near critical
         self._grip: tuple[Any, Array] | None = None
         self._changes: list[tuple[str, float]] = []
         self._said = ""
@@ -65,7 +68,7 @@ class RealTimePlayer:
         self._count = 0
         self._closed = False
         self._live = self._new()
-        self._state = self._live.state  # where pages see it: the run itself belongs to its thread
+        self._state = self._live.state  # copy for pages: the run belongs to its thread
         self._thread = threading.Thread(target=self._go, name="live", daemon=True)
 
     def start(self) -> None:
@@ -135,7 +138,7 @@ class RealTimePlayer:
     # ---- the run
 
     def _go(self) -> None:
-        step = self.speed / _FRAMES
+        step = self.speed / FRAME_RATE
         begin, shown = time.monotonic(), 0
         while not self._closed:
             try:
@@ -147,11 +150,11 @@ class RealTimePlayer:
                 return
             self._tell()
             shown += 1
-            late = time.monotonic() - begin - shown / _FRAMES
+            late = time.monotonic() - begin - shown / FRAME_RATE
             if late < 0:
                 time.sleep(-late)
-            elif late > 1.0:  # it cannot keep pace: begin to count anew, and say so
-                self._said = f"slower than asked for: {shown / (shown + late * _FRAMES):.2g} of it"
+            elif late > 1.0:  # too slow: restart the clock and report it
+                self._said = f"slower than asked for: {shown / (shown + late * FRAME_RATE):.2g} of it"
                 begin, shown = time.monotonic(), 0
 
     def _obey(self) -> None:

@@ -30,7 +30,7 @@ def pack(description: Any) -> bytes:
     """Return a description as bytes; NumPy arrays in it become blocks, of float32 or, if of integers, uint32."""
     blocks: list[bytes] = []
     size = 0
-    known: dict[bytes, int] = {}  # blocks that are the same are written once
+    known: dict[bytes, int] = {}  # equal blocks are written once
 
     def plain(value: Any) -> Any:
         nonlocal size

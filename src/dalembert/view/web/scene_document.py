@@ -27,8 +27,8 @@ __all__ = ["SceneBuilder"]
 
 Array = NDArray[np.float64]
 
-_TRIANGLES = 8000  # of a mesh
-_FITTED = 60  # configurations that are looked at for the limits
+MAX_TRIANGLES = 8000  # of a mesh
+MAX_FITTED = 60  # configurations that determine the limits
 _FIELDS = {"stress": ("von Mises stress", "Pa"), "displacement": ("displacement by bending", "m")}
 
 
@@ -66,9 +66,9 @@ class SceneBuilder:
             raise ModelError("view", "colors", colors, f"{model.system.name!r} has no flexible bodies: leave it out")
         self.model, self.colors = model, colors
         self.exaggerate = exaggerate
-        placements = [Placement.of(model, row, exaggerate) for row in q[spread(len(q), _FITTED)]]
+        placements = [Placement.of(model, row, exaggerate) for row in q[spread(len(q), MAX_FITTED)]]
         self.view = choose_view(model, placements[0], view)
-        self.scene = Scene(model, inertia=inertia, triangles=_TRIANGLES)
+        self.scene = Scene(model, inertia=inertia, triangles=MAX_TRIANGLES)
         self.low, self.high = self.scene.reach(placements)
         self.reach = float((self.high - self.low).max()) or 1.0
         self._first = placements[0]

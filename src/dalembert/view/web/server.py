@@ -20,8 +20,8 @@ from .scene_bytes import pack
 __all__ = ["Viewer"]
 
 _HOST = "127.0.0.1"
-_MAX_LENGTH = 65536  # bytes of a question
-_PATIENCE = 30.0  # s that a request may take to come in
+MAX_MESSAGE_SIZE = 65536  # bytes
+REQUEST_TIMEOUT = 30.0  # s
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
     """Handler of requests: the page, its scene, its messages, and frames of a run."""
 
     shown: Viewer
-    timeout = _PATIENCE
+    timeout = REQUEST_TIMEOUT
     server_version = "dalembert"
     sys_version = ""
 
@@ -163,10 +163,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             length = int(self.headers.get("Content-Length") or -1)
-            question = json.loads(self.rfile.read(length)) if 0 <= length <= _MAX_LENGTH else None
+            question = json.loads(self.rfile.read(length)) if 0 <= length <= MAX_MESSAGE_SIZE else None
         except (ValueError, RecursionError):
             question = None
-        except OSError:  # it did not come in, or not in time
+        except OSError:  # incomplete, or too late
             self.close_connection = True
             return
         if self.shown.answer is None or not isinstance(question, dict):
@@ -190,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _stream(self, frames: Iterator[dict[str, Any]]) -> None:
-        self.connection.settimeout(None)  # a page in the background reads when it likes
+        self.connection.settimeout(None)  # a page in the background may read late
         self.send_response(200)
         self.send_header("Content-Type", "application/octet-stream")
         self.send_header("Cache-Control", "no-store")
@@ -201,7 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(struct.pack("<I", len(block)) + block)
                 if self.shown.closed.is_set():
                     return
-        except OSError:  # the page has gone
+        except OSError:  # the page was closed
             return
 
     def log_message(self, *_: Any) -> None:
