@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from ...checks import checked, finite_number
 from ...errors import ModelError
 from ...provenance import record_makers
-from ..joints.joint import frame_with_z
 from .curves import Curve
 from .geometric import Constraint
 from .piecewise_polynomials import PiecewisePolynomial
@@ -64,14 +63,12 @@ class PointOnCurve(Constraint):
     rows: ClassVar[tuple[str, ...]] = ("side", "height")
     holonomic: ClassVar[tuple[bool, ...]] = (True, True)
     kernel: ClassVar[str] = "point_on_curve"
+    z_axes: ClassVar[tuple[str, str]] = ("up", "")
 
     def __post_init__(self) -> None:
         curve = self.curve if isinstance(self.curve, Curve) else Curve(self.curve)
         object.__setattr__(self, "curve", curve)
         object.__setattr__(self, "up", _upward(curve))
-
-    def frames(self) -> tuple[Array, Array]:
-        return frame_with_z(self.up), np.eye(3)
 
     def table(self) -> PiecewisePolynomial:
         pieces: PiecewisePolynomial = self.curve.pieces

@@ -51,6 +51,8 @@ class Constraint:
     rows : names of the equations; holonomic : whether each binds positions too
     holds : names of rows that hold while a stop does
     form, kernel : how the core has its rows: a constraint or joint of its library, by name; rows or a chain by programs
+    length_field : name of the positive length that the compiled rows need; none if empty
+    directions, z_axes : fields that are unit vectors; those of them that are the z axes of the frames of the rows
     drivable : whether a drive may prescribe the quantities that the rows hold
     limits : what these may be, between two numbers
     """
@@ -60,17 +62,21 @@ class Constraint:
     holds: ClassVar[tuple[str, ...]] = ()
     form: ClassVar[str] = "constraint"
     kernel: ClassVar[str] = ""
+    length_field: ClassVar[str] = ""
     directions: ClassVar[tuple[str, ...]] = ()
+    z_axes: ClassVar[tuple[str, str]] = ("", "")
     drivable: ClassVar[bool] = False
     limits: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
 
     def __post_init__(self) -> None:
+        if self.length_field:
+            self._positive(self.length_field)
         for field in self.directions:
             object.__setattr__(self, field, unit_vector(getattr(self, field), item=self.kind, field=field))
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
         """Return residual, rate and second rate of the row when a drive prescribes its quantity."""
-        return value, rate, second
+        return value - self.start, rate, second
 
     @property
     def start(self) -> float:
@@ -94,7 +100,7 @@ class Constraint:
     @property
     def parameter(self) -> float:
         """The one number that the compiled rows need."""
-        return 0.0
+        return float(getattr(self, self.length_field)) if self.length_field else 0.0
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -103,7 +109,8 @@ class Constraint:
 
     def frames(self) -> tuple[Array, Array]:
         """Return the axes (3, 3) in which the rows are written, in axes of the first and of the second marker."""
-        return np.eye(3), np.eye(3)
+        first, second = (frame_with_z(getattr(self, field)) if field else np.eye(3) for field in self.z_axes)
+        return first, second
 
     def table(self) -> PiecewisePolynomial | None:
         """Return the pieces of the curve that the compiled rows need, in axes of ``frames()[0]``; None without one."""
@@ -132,21 +139,12 @@ class Distance(Constraint):
     rows: ClassVar[tuple[str, ...]] = ("distance",)
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
     kernel: ClassVar[str] = "distance"
+    length_field: ClassVar[str] = "length"
     drivable: ClassVar[bool] = True
     limits: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
-    def __post_init__(self) -> None:
-        self._positive("length")
-
-    def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
-        return value - self.length, rate, second
-
     @property
     def start(self) -> float:
-        return self.length
-
-    @property
-    def parameter(self) -> float:
         return self.length
 
 
@@ -183,9 +181,7 @@ class PointOnLine(Constraint):
     kernel: ClassVar[str] = "point_on_line"
     drivable: ClassVar[bool] = True
     directions: ClassVar[tuple[str, ...]] = ("axis",)
-
-    def frames(self) -> tuple[Array, Array]:
-        return frame_with_z(self.axis), np.eye(3)
+    z_axes: ClassVar[tuple[str, str]] = ("axis", "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +202,7 @@ class PointOnPlane(Constraint):
     kernel: ClassVar[str] = "point_on_plane"
     drivable: ClassVar[bool] = True
     directions: ClassVar[tuple[str, ...]] = ("normal",)
-
-    def frames(self) -> tuple[Array, Array]:
-        return frame_with_z(self.normal), np.eye(3)
+    z_axes: ClassVar[tuple[str, str]] = ("normal", "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,14 +221,12 @@ class Parallel(Constraint):
     holonomic: ClassVar[tuple[bool, ...]] = (True, True)
     kernel: ClassVar[str] = "parallel"
     directions: ClassVar[tuple[str, ...]] = ("axis_1", "axis_2")
+    z_axes: ClassVar[tuple[str, str]] = ("axis_1", "axis_2")
 
     def __post_init__(self) -> None:
         if self.axis_2 is None:
             object.__setattr__(self, "axis_2", self.axis_1)
         super().__post_init__()
-
-    def frames(self) -> tuple[Array, Array]:
-        return frame_with_z(self.axis_1), frame_with_z(self.axis_2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +298,7 @@ class AxisAngle(Constraint):
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
         if self.about is not None:
-            return value - self.angle, rate, second
+            return super().target(value, rate, second)
         s, c = math.sin(value), math.cos(value)
         return c - self.parameter, -s * rate, -s * second - c * rate * rate
 
@@ -373,18 +365,9 @@ class RollingSphere(Constraint):
     rows: ClassVar[tuple[str, ...]] = ("slip_x", "slip_y", "height")
     holonomic: ClassVar[tuple[bool, ...]] = (False, False, True)
     kernel: ClassVar[str] = "rolling_sphere"
+    length_field: ClassVar[str] = "radius"
     directions: ClassVar[tuple[str, ...]] = ("normal",)
-
-    def __post_init__(self) -> None:
-        self._positive("radius")
-        super().__post_init__()
-
-    @property
-    def parameter(self) -> float:
-        return self.radius
-
-    def frames(self) -> tuple[Array, Array]:
-        return frame_with_z(self.normal), np.eye(3)
+    z_axes: ClassVar[tuple[str, str]] = ("normal", "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,15 +393,6 @@ class RollingDisc(Constraint):
     rows: ClassVar[tuple[str, ...]] = ("slip_x", "slip_y", "height")
     holonomic: ClassVar[tuple[bool, ...]] = (False, False, True)
     kernel: ClassVar[str] = "rolling_disc"
+    length_field: ClassVar[str] = "radius"
     directions: ClassVar[tuple[str, ...]] = ("axis", "normal")
-
-    def __post_init__(self) -> None:
-        self._positive("radius")
-        super().__post_init__()
-
-    @property
-    def parameter(self) -> float:
-        return self.radius
-
-    def frames(self) -> tuple[Array, Array]:
-        return frame_with_z(self.normal), frame_with_z(self.axis)
+    z_axes: ClassVar[tuple[str, str]] = ("normal", "axis")

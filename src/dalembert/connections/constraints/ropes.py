@@ -48,18 +48,15 @@ class Rope(Constraint):
     rows: ClassVar[tuple[str, ...]] = ()
     holonomic: ClassVar[tuple[bool, ...]] = ()
     kernel: ClassVar[str] = "rope"
+    length_field: ClassVar[str] = "length"
     holds: ClassVar[tuple[str, ...]] = ("hold_distance",)
 
     def __post_init__(self) -> None:
-        self._positive("length")
+        super().__post_init__()
         part = finite_number(keep_expression(self, "restitution"), item=self.kind, field="restitution")
         if not 0.0 <= part <= 1.0:
             raise ModelError(self.kind, "restitution", part, "it is a part of the speed: from 0 to 1")
         object.__setattr__(self, "restitution", part)
-
-    @property
-    def parameter(self) -> float:
-        return self.length
 
     @property
     def lower(self) -> float:

@@ -39,35 +39,33 @@ def _ends(reading: Reading, number: int) -> tuple[int, int, bool]:
     return int(model.eq_obj1id[number]), int(model.eq_obj2id[number]), sites
 
 
+def _sites(reading: Reading, a: int, b: int) -> tuple[Any, Any]:
+    return reading.system.frame(reading.sites[a]), reading.system.frame(reading.sites[b])
+
+
+def _tie(reading: Reading, name: str, element: Any, first: Any, second: Any) -> str:
+    """Connect two markers; return why not, if they are on one body."""
+    if first.body is second.body:
+        return "both ends are on one body"
+    reading.system.connect(name, element, first, second)
+    return ""
+
+
 def _connect(reading: Reading, number: int, name: str) -> str:
     a, b, sites = _ends(reading, number)
     data = [float(x) for x in reading.model.eq_data[number]]
-    first: Any
-    second: Any
     if sites:
-        first, second = (reading.system.frame(reading.sites[k]) for k in (a, b))
-    else:
-        first, second = reading.bodies[a].at(*data[:3]), reading.bodies[b].at(*data[3:6])
-    if first.body is second.body:
-        return "both ends are on one body"
-    reading.system.connect(name, PointOnPoint(), first, second)
-    return ""
+        return _tie(reading, name, PointOnPoint(), *_sites(reading, a, b))
+    return _tie(reading, name, PointOnPoint(), reading.bodies[a].at(*data[:3]), reading.bodies[b].at(*data[3:6]))
 
 
 def _weld(reading: Reading, number: int, name: str) -> str:
     a, b, sites = _ends(reading, number)
     data = [float(x) for x in reading.model.eq_data[number]]
-    first: Any
-    second: Any
     if sites:
-        first, second = (reading.system.frame(reading.sites[k]) for k in (a, b))
-    else:
-        first = reading.bodies[a].at(*data[3:6], rotation=quaternion(*data[6:10]))
-        second = reading.bodies[b].origin
-    if first.body is second.body:
-        return "both ends are on one body"
-    reading.system.connect(name, Fixed(), first, second)
-    return ""
+        return _tie(reading, name, Fixed(), *_sites(reading, a, b))
+    first = reading.bodies[a].at(*data[3:6], rotation=quaternion(*data[6:10]))
+    return _tie(reading, name, Fixed(), first, reading.bodies[b].origin)
 
 
 def _polynomial(coefficients: list[float], of: str) -> str:
