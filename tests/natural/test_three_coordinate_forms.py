@@ -118,7 +118,7 @@ def test_positions_to_jerks_of_driven_mechanisms_in_three_forms(name: str) -> No
         h = 1e-3
         slopes = []
         for k in (-2, -1, 1, 2):
-            there = driven.retract(at, k * h * rates.v + (k * h) ** 2 / 2 * rates.a + (k * h) ** 3 / 6 * wanted_j)
+            there = driven.integrate(at, k * h * rates.v + (k * h) ** 2 / 2 * rates.a + (k * h) ** 3 / 6 * wanted_j)
             there = find_position(joints, there, t + k * h).q
             r = find_rates(joints, there, t + k * h, jerk=False)
             slopes.append(coordinates_of(there, r.v, r.a))

@@ -1,1 +1,1 @@
-"""Numerical methods without mechanics: factorization, quadratic programs, quadrature, contours."""
+"""Numerical methods without mechanics: rank, factorization, least squares, quadratic programs, roots, quadrature."""

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..closure.equations import RelativeEquations
+from ..closure.projection import project
 from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ..connections.joints import Free
 from ..errors import AssemblyError, ModelError, SingularityError
@@ -38,7 +39,6 @@ __all__ = ["BalanceEvaluation", "ForceBalance", "straight"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-CLOSED_TOL = 1e-12  # scaled residual of closed loops
 _FORCES = _core.report_parts.index("forces")
 DIFFERENCE_STEP = 1e-6  # rad or lengths: of central differences, where bodies without mass leave no accelerations
 
@@ -115,23 +115,7 @@ class ForceBalance:
 
     def retracted(self, q: Array) -> Array | None:
         """Return the closed configuration next to q by shortest steps; None if nothing closes nearby."""
-        closed, free = self.closed, ~self.fixed
-        if not closed.rows:
-            return q
-        r = closed.residual(q)
-        for _ in range(30):
-            worst = float(np.abs(r).max(initial=0.0))
-            if worst < CLOSED_TOL:
-                return q
-            step = np.zeros(closed.nv)
-            step[free] = np.linalg.lstsq(closed.jacobian(q)[:, free], -r, rcond=1e-9)[0]
-            if float(np.abs(step).max()) > 1.0:
-                return None
-            q = closed.retract(q, step)
-            r = closed.residual(q)
-            if float(np.abs(r).max()) > 0.5 * worst and worst < 1e-9:
-                return q
-        return q if float(np.abs(r).max()) < 1e-9 else None
+        return project(self.closed, q, ~self.fixed, max_step=1.0) if self.closed.rows else q
 
     # ---- looking
 

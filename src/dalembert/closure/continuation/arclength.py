@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.rank import numerical_rank, singular_values
+from ..projection import PATH_CLOSED_TOL, project
 from ..scaled_equations import CoordinateMeasure, ScaledEquations
 from .solution_path import Path, SolutionPoint, cubic, illinois_root
 
@@ -30,7 +31,7 @@ __all__ = ["PathTracer"]
 
 Array = NDArray[np.float64]
 
-CLOSED_TOL = 1e-11  # largest scaled residual
+ROUNDOFF_TOL = 1e-14  # largest scaled residual of points next to singular ones, as close as rounding permits
 SINGULAR_TOL = 1e-7  # singular values below this are zero: closing to 1e-12 leaves 1e-6 in a singular position at worst
 BRANCH_JUMP_TOL = 1e-6
 TARGET_TURN = 0.12  # rad by which the tangent should turn in a step
@@ -107,27 +108,16 @@ class PathTracer:
             at = closed.retract(at, step)
             r = closed.residual(at)
             after = float(np.abs(r).max(initial=0.0))
-            if after < CLOSED_TOL and (worst < CLOSED_TOL or size < 1e-6):
+            if after < PATH_CLOSED_TOL and (worst < PATH_CLOSED_TOL or size < 1e-6):
                 return at, count + 1
-            if count > 3 and after > 0.5 * worst and after > CLOSED_TOL:
+            if count > 3 and after > 0.5 * worst and after > PATH_CLOSED_TOL:
                 return None
             worst = after
-        return (at, 12) if worst < CLOSED_TOL else None
+        return (at, 12) if worst < PATH_CLOSED_TOL else None
 
     def closest(self, q: Array) -> Array | None:
         """Return the closed configuration next to one that is nearly closed, by shortest steps."""
-        for _ in range(30):
-            r = self.closed.residual(q)
-            worst = float(np.abs(r).max(initial=0.0))
-            if worst < 1e-14:
-                break
-            step = np.zeros(self.closed.nv)
-            step[self.free] = np.linalg.lstsq(self.closed.jacobian(q)[:, self.free], -r, rcond=1e-9)[0]
-            moved = self.closed.retract(q, step)
-            if worst < CLOSED_TOL and float(np.abs(self.closed.residual(moved)).max()) >= worst:
-                break
-            q = moved
-        return q if worst < CLOSED_TOL else None
+        return project(self.closed, q, self.free, tolerance=ROUNDOFF_TOL, accepted=PATH_CLOSED_TOL)
 
     def ahead(self, place: SolutionPoint, h: float) -> SolutionPoint | None:
         """Return the point of the way whose distance along the tangent is h."""

@@ -21,6 +21,7 @@ from ...closure.equations import RelativeEquations
 from ...closure.joint_limits import Bounds
 from ...closure.loop_solver import axis_reversal_mask
 from ...closure.named_velocities import named_velocities
+from ...closure.projection import CLOSED_TOL
 from ...closure.scaling import Scaling
 from ...connections.joints import Joint
 from ...model import Model
@@ -31,8 +32,6 @@ __all__ = ["IkEquations"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IndexArray = NDArray[np.intp]
-
-CLOSED_TOL = 1e-12  # largest residual of closures, rad, and m per characteristic length
 
 
 @dataclass(eq=False)

@@ -1,0 +1,63 @@
+"""Projection of configurations onto equations that must vanish, by shortest Gauss-Newton steps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..numerics.least_squares import LeastSquaresProblem
+from ..numerics.rank import ROW_RANK_TOL
+
+__all__ = ["CLOSED_TOL", "PATH_CLOSED_TOL", "STALLED_TOL", "project"]
+
+Array = NDArray[np.float64]
+
+# largest scaled residuals of configurations that count as closed
+CLOSED_TOL = 1e-12  # regular positions: a hundred roundings of loops of some ten links
+PATH_CLOSED_TOL = 1e-11  # points of paths: steps across a tangent leave a little more next to folds
+STALLED_TOL = 1e-9  # where steps reduce the residual no further: rounding of long loops and singular positions
+MAX_ITERATIONS = 30
+
+
+def project(
+    equations: LeastSquaresProblem,
+    q: Array,
+    free: NDArray[np.bool_],
+    *,
+    tolerance: float = CLOSED_TOL,
+    accepted: float = STALLED_TOL,
+    max_step: float = np.inf,
+) -> Array | None:
+    """Return the closed configuration (nq,) next to q (nq,); None if none is nearby.
+
+    Parameters
+    ----------
+    equations : LeastSquaresProblem
+        Scaled residual, Jacobian and retraction at one configuration.
+    free : (nv,) bool
+        Speeds that may move.
+    tolerance : float
+        Largest scaled residual at which the iteration ends.
+    accepted : float
+        Largest scaled residual that counts as closed if steps do not halve it any more.
+    max_step : float
+        A step with a larger entry, rad or characteristic lengths, leads away: nothing closes nearby.
+    """
+    r = equations.residual(q)
+    worst = float(np.abs(r).max(initial=0.0))
+    for _ in range(MAX_ITERATIONS):
+        if worst < tolerance:
+            break
+        step = np.zeros(equations.nv)
+        step[free] = np.linalg.lstsq(equations.jacobian(q)[:, free], -r, rcond=ROW_RANK_TOL)[0]
+        if float(np.abs(step).max(initial=0.0)) > max_step:
+            return None
+        trial = equations.retract(q, step)
+        r_trial = equations.residual(trial)
+        before, worst = worst, float(np.abs(r_trial).max())
+        if before < accepted and worst >= before:
+            return q
+        q, r = trial, r_trial
+        if before < accepted and worst > 0.5 * before:
+            break
+    return q if worst < accepted else None
