@@ -185,7 +185,7 @@ def test_going_on_with_other_masses_or_lengths_is_refused() -> None:
     heavier = {name: 2 * m.model.parameters[m.model.parameter_names[name]]}
     for how in ({"parameters": heavier}, {}):
         model = m.model if how else m.model.with_parameters(heavier)
-        with pytest.raises(da.ModelError, match=rf"parameter '{name}' is .* the run to go on with has"):
+        with pytest.raises(da.ModelError, match=rf"parameter '{name}' is .* the interrupted run has"):
             da.simulate(model, m.span, control=Press(), resume=part, **how)
 
 
@@ -238,7 +238,7 @@ SCRIPT = """
     import sys
     import dalembert as da
     import dalembert.simulation.run as run
-    import dalembert.simulation.stream as stream
+    import dalembert.simulation.storage.stream as stream
     from dalembert.library.mechanisms import four_bar
 
     stream.CHECKPOINT_TIME = 0.05
