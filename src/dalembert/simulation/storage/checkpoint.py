@@ -11,7 +11,7 @@ from ...errors import ModelError
 from ...model.fingerprint import fingerprint
 from ..events.discontinuity_times import discontinuity_sources
 from ..trajectory import Segment
-from .resume import check_model, check_same_request, request_record, times_checksum
+from .request_comparison import check_model, check_same_request, request_record, times_checksum
 
 if TYPE_CHECKING:
     from ..run import Run
