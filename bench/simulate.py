@@ -83,7 +83,7 @@ def _core_motion(problem: Problem, rtol: float) -> Motion:
 
     def run() -> None:
         x = np.zeros(model.nx)
-        stepper = make_stepper(model, "dop853", rtol=rtol, atol=rtol * 1e-2, watch=True)
+        stepper = make_stepper(model, "dop853", rtol=rtol, atol=rtol * 1e-2, detect_stiffness=True)
         stepper.start(0.0, start.q, start.v, x)
         stepper.advance(problem.t_end, 1 << 60, None)
         if stepper.t < problem.t_end:  # it was stiff

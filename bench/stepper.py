@@ -20,7 +20,7 @@ def make_stepper(
     model: da.Model, method: str, *, rtol: float = 1e-8, atol: float = 1e-10, step: float = 0.0, **how: bool
 ) -> Any:
     """Return a stepper of the core for a model as described."""
-    flags = {"project": True, "watch": False} | how
+    flags = {"project": True, "detect_stiffness": False} | how
     numbers = {"max_step": np.inf, "step": step, "spectral_radius": 0.8}
     tolerances = np.full(2 * model.nv + model.nx, atol)
     options = Options(method=method, rtol=rtol, atol=atol, tolerances=tolerances, **numbers, **flags)

@@ -281,7 +281,7 @@ def test_the_report_reads_well() -> None:
         ({"contact": "floor"}, r"impulse: contact is 'floor'; give Contact\("),
         ({"contact": [da.Contact("ground", "nobody")]}, "name is 'nobody'"),
         ({"contact": [da.Contact("link0", "link0")]}, "contact 'link0 on link0': second is 'link0'; .* two different"),
-        ({"contact": [da.Contact("ground", "link0")] * 2}, "contact is 'link0 on ground'; two of them"),
+        ({"contact": [da.Contact("ground", "link0")] * 2}, "contact is 'link0 on ground'; two have that name"),
         ({"close": [da.Fixed()]}, r"impulse: close is Fixed.*give Connection\("),
         ({"impulses": {"link0": np.ones((2, 3))}, "v": np.zeros((3, 3))}, r"the batch sizes is \[2, 3\]"),
     ],
@@ -327,7 +327,7 @@ def test_an_open_configuration_is_refused() -> None:
 
 def test_locks_and_drives_that_contradict_each_other_are_named() -> None:
     model, q = four_bar(A={"speed": 2.0})
-    with pytest.raises(da.ModelError, match="lock: name is 'A'; drive 'A' prescribes that speed"):
+    with pytest.raises(da.ModelError, match="lock: name is 'A'; drive 'A' prescribes that velocity"):
         da.impulse(model, q, np.zeros(3), lock="A")
     for other in "BCD":
         with pytest.raises(da.SingularityError, match=f"'{other}', 'A' and the loops contradict each other: '"):

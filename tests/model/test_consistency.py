@@ -202,7 +202,7 @@ def test_joint_data_take_effect_or_add_a_note() -> None:
     notes = "\n".join(result.stats.notes)
     assert "A reached its upper limit 0.5 rad" in notes and "max_speed 0.1 rad/s" in notes
     off = da.simulate(s, 1.0, friction="off", stops="off")
-    assert "upper limit 0.5 rad and came to" in "\n".join(off.stats.notes)
+    assert "upper limit 0.5 rad and reached" in "\n".join(off.stats.notes)
     assert da.simulate(swing(lower=-0.1), 0.1).stats.notes == []
     many = da.simulate(s, 1.0, state=da.State(q=[[0.3], [0.2]], v=[[3.0], [0.0]]))
     assert "upper limit" in "\n".join(many.stats.notes)

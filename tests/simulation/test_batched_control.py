@@ -129,7 +129,7 @@ def test_actuators_clip_what_a_control_asks_for() -> None:
     runs = assert_each_alone(
         s.compile(), starts, lambda state: -30.0 * state.q, tolerance=1e-6
     )  # its kink costs digits
-    assert any("max_effort 2 from t = 0 s on; it asked for up to 30" in note for note in runs.stats.notes)
+    assert any("max_effort 2 from t = 0 s on; the request was up to 30" in note for note in runs.stats.notes)
 
 
 def test_laws_that_change_branches_and_stiff_runs_go_on_by_themselves() -> None:

@@ -21,8 +21,8 @@ def test_the_sum_of_actuators_is_clipped_and_shared_in_proportion():
     assert result["N.effort"] == pytest.approx(1.25)
     assert result["A.effort"] == pytest.approx(2.0)
     assert result.stats.notes == [
-        "A: M, N were clipped to its max_effort 2 from t = 0 s on; together they asked for up to 4, and each gave the "
-        "same part of what it was asked for"
+        "A: M, N were clipped to its max_effort 2 from t = 0 s on; together they requested up to 4, and each was "
+        "scaled by the same factor"
     ]
     assert abs(result["energy.balance"]).max() < 1e-9
     assert result["energy.kinetic"][-1] == pytest.approx(2.0)
@@ -45,7 +45,7 @@ def test_control_counts_with_motors(period):
     result = da.simulate(s, 1.0, control=lambda state: [3.0], period=period)
     assert result["A.position"][-1] == pytest.approx(1.0, rel=1e-9)
     assert result["M.effort"] == pytest.approx(0.5)
-    assert "A: M, control were clipped to its max_effort 2 from t = 0 s on; together they asked for up to 4" in str(
+    assert "A: M, control were clipped to its max_effort 2 from t = 0 s on; together they requested up to 4" in str(
         result.stats.notes
     )
     assert abs(result["energy.balance"]).max() < 1e-9

@@ -26,7 +26,9 @@ def rod(law: object, spin: float = 1.0) -> tuple[da.System, da.State]:
 
 @pytest.mark.parametrize("law", [da.Ramp(0, np.pi / 2, 1), da.Ramp(0, 2.0, 1), da.Polynomial((0, np.pi / 2))])
 def test_gimbal_lock_names_the_angles_whose_axes_coincide(law: object) -> None:
-    with pytest.raises(da.SingularityError, match=r"nothing resists 'S\.a' \+1 with 'S\.c' -1.*gimbal lock") as error:
+    with pytest.raises(
+        da.SingularityError, match=r"'S\.a' \+1 with 'S\.c' -1 has lost its inertia.*gimbal lock"
+    ) as error:
         da.simulate(gimbals(law), 1.0)
     assert error.value.result.status == "failed" and error.value.result["S.b"][-1] > 1.3
 
@@ -39,7 +41,7 @@ def test_an_implicit_method_reports_the_same() -> None:
 @pytest.mark.parametrize("law", [da.Ramp(0, -np.pi / 2, 1), da.Polynomial((0, -1.57)), da.Polynomial((0, -np.pi / 2))])
 def test_a_rod_driven_upright_names_the_angle_about_its_axis(law: object) -> None:
     s, state = rod(law)
-    with pytest.raises(da.SingularityError, match=r"nothing resists 'U\.angle_1' any more") as error:
+    with pytest.raises(da.SingularityError, match=r"'U\.angle_1' has lost its inertia") as error:
         da.simulate(s, 1.5, state=state)
     r = error.value.result
     inertia = (0.1 + 0.25) * np.cos(r.q[:, 1]) ** 2  # kg m2 about the vertical: its momentum stays
@@ -63,11 +65,11 @@ def test_within_an_ensemble_the_runs_that_fail_are_distinguished() -> None:
     start = da.State(q=np.zeros((6, 2)), v=np.column_stack([spins, np.zeros(6)]))
     runs = da.simulate(s, 1.5, state=start, times=np.linspace(0, 1.5, 4))
     assert [status == "failed" for status in runs.status] == (spins != 0).tolist()
-    assert "nothing resists 'U.angle_1'" in runs[1].message
-    assert any("nothing resists 'U.angle_1'" in note and "and 1 more" in note for note in runs.stats.notes)
+    assert "'U.angle_1' has lost its inertia" in runs[1].message
+    assert any("'U.angle_1' has lost its inertia" in note and "and 1 more" in note for note in runs.stats.notes)
 
 
 def test_an_ensemble_into_gimbal_lock_ends() -> None:
     runs = da.simulate(gimbals(da.Ramp(0, 2.0, 1)), 1.0, state={"S.a": [0.0, 0.1]}, times=np.linspace(0, 1, 5))
     assert set(runs.status) == {"failed"}
-    assert "nothing resists 'S.a' +1 with 'S.c' -1" in runs[0].message
+    assert "'S.a' +1 with 'S.c' -1 has lost its inertia" in runs[0].message

@@ -186,7 +186,7 @@ def test_going_on_with_other_masses_or_lengths_is_refused() -> None:
     heavier = {name: 2 * m.model.parameters[m.model.parameter_names[name]]}
     for how in ({"parameters": heavier}, {}):
         model = m.model if how else m.model.with_parameters(heavier)
-        with pytest.raises(da.ModelError, match=rf"parameter '{name}' is .* the run to go on with has"):
+        with pytest.raises(da.ModelError, match=rf"parameter '{name}' is .* the interrupted run has"):
             da.simulate(model, m.span, control=Press(), resume=part, **how)
 
 

@@ -341,7 +341,7 @@ def test_a_lock_takes_no_values() -> None:
     model = slider_crank().compile()
     q = da.assemble(model).q
     v = da.consistent_velocities(model, q, np.zeros(model.nv), fixed={"A": 2.0})
-    with pytest.raises(da.ModelError, match="a lock brings speeds to zero"):
+    with pytest.raises(da.ModelError, match="a lock sets velocities to zero"):
         da.impulse(model, q, v, lock={"A": 5.0})
     assert np.abs(da.impulse(model, q, v, {"slider": [1.0, 0, 0]}, lock="D").v).max() < 1e-12
 

@@ -1,18 +1,17 @@
-"""Contacts that respond at once: restitution and dry friction in impulses.
+"""Impulsive contacts: restitution and dry friction in impulses.
 
 At each contact, u = (two tangential, one normal) components of the velocity of the second marker's origin relative to
-the other body at the same place, and Lam the impulse on it. With u the velocities before and D what unit impulses do to
-them (loops, locks and drives obeyed),
+the other body at the same point, and Lam the impulse on it. With u the velocities before and D their response to unit
+impulses (loops, locks and drives satisfied),
 
     u+ = u + D Lam                                                                                              (1)
     0 <= u_n+ + e u_n,   0 <= Lam_n,   one of the two is zero                      (Newton's restitution)        (2)
     u_t+ = 0 and |Lam_t| <= mu Lam_n,   or   Lam_t = -mu Lam_n u_t+ / |u_t+|        (Coulomb, in impulses)        (3)
 
-for all contacts that are closed, u_n <= 0. Without friction this is a least-squares problem with signs and its kinetic
-energy never grows: it changes by the sum of (1 - e) Lam_n u_n / 2. Contacts that were open, and are driven together by
-the others, respond after them. With friction (1)-(3) are solved contact by contact, in turn, until they hold; that
-solution is checked, and one that creates energy (Kane's paradox: restitution is then no property of the contact
-alone) is refused.
+for all closed contacts, u_n <= 0. Without friction this is a non-negative least-squares problem, and kinetic energy
+never grows: it changes by the sum of (1 - e) Lam_n u_n / 2. Open contacts that are closed by the impulses of others
+respond after them. With friction (1)-(3) are solved by Gauss-Seidel sweeps over the contacts. The solution is checked;
+one that creates energy (Kane's paradox: restitution is then no property of the contact alone) is refused.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ __all__ = ["Contact", "ContactOutcome", "collide"]
 
 Array = NDArray[np.float64]
 
-MAX_SUCCESSIVE_IMPACTS = 200  # impacts one after the other before the rest of them are taken as plastic
-MIN_APPROACH_RATIO = 1e-9  # part of the first approach below which they are taken so too
+MAX_SUCCESSIVE_IMPACTS = 200  # successive impacts before the rest are plastic
+MIN_APPROACH_RATIO = 1e-9  # of the first approach speed: slower impacts are plastic
 MAX_GAUSS_SEIDEL_SWEEPS = 5000
-COMPLEMENTARITY_TOL = 1e-9  # part of its terms by which (2) and (3) may be missed
+COMPLEMENTARITY_TOL = 1e-9  # of the terms of (2) and (3): allowed violation
 
 
 @checked("name")
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """The second marker's origin strikes a surface of the first marker's body.
+    """Contact of the second marker's origin with a surface of the first marker's body.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ class Contact:
     normal : str or (3,)
         Of the surface at the point of contact, towards the second body; in axes of the first marker.
     restitution : float
-        e of Newton's law, 0 (plastic) to 1 (elastic): normal speed after = -e times the normal speed before.
+        e of Newton's law, 0 (plastic) to 1 (elastic): normal velocity after = -e times the normal velocity before.
     friction : float
         Coulomb's coefficient; zero for a smooth surface.
     name : str
@@ -87,7 +86,7 @@ class Contact:
 
 @dataclass(frozen=True, eq=False)
 class ContactOutcome:
-    """What happened at a contact; with a leading batch axis if the states have one.
+    """Outcome of a contact; with a leading batch axis if the states have one.
 
     Attributes
     ----------
@@ -95,7 +94,7 @@ class ContactOutcome:
         On the second marker, world axes.
     normal_impulse : float, N s
     approach, departure : float, m/s
-        Normal relative speed before the contact responds and after; negative: towards each other.
+        Normal relative velocity before the contact responds and after; negative: approaching.
     slip : (3,) m/s
         Tangential relative velocity after, world axes.
     state : str
@@ -121,7 +120,7 @@ def collide(D: Array, u: Array, contacts: list[Contact], floor: float) -> Array:
         Tangential, tangential and normal relative velocities.
     contacts : list of m Contacts
     floor : float, m/s
-        Speeds below this are rounding.
+        Velocities below this are rounding.
     """
     u, total = u.copy(), np.zeros_like(u)
     e, mu = np.array([c.restitution for c in contacts]), np.array([c.friction for c in contacts])
@@ -131,7 +130,7 @@ def collide(D: Array, u: Array, contacts: list[Contact], floor: float) -> Array:
         u[np.abs(u[:, 2]) <= rounding, 2] = 0.0
         if not (u[:, 2] < 0.0).any():
             break
-        # what is left of a rattle between contacts is plastic
+        # the last of many successive impacts are plastic
         last = k == MAX_SUCCESSIVE_IMPACTS - 1 or -float(u[:, 2].min()) < MIN_APPROACH_RATIO * approach
         closed = np.flatnonzero((u[:, 2] <= 0.0) | last)
         part = (3 * closed[:, None] + np.arange(3)).ravel()
@@ -162,8 +161,7 @@ def collide(D: Array, u: Array, contacts: list[Contact], floor: float) -> Array:
 def _smooth(W: Array, b: Array, contacts: list[Contact], rounding: float) -> Array:
     """Return lam >= 0 with W lam + b >= 0 and no product (m,): the least lam^T W lam / 2 + b^T lam.
 
-    A trace of compliance keeps contacts that jam from pressing against each other without bound; what it spoils is
-    mended afterwards.
+    A small compliance bounds the impulses of redundant contacts; its error is corrected afterwards.
     """
     from scipy.optimize import nnls
 
@@ -187,7 +185,7 @@ def _smooth(W: Array, b: Array, contacts: list[Contact], rounding: float) -> Arr
 
 
 def _with_friction(W: Array, b: Array, contacts: list[Contact]) -> Array:
-    """Return lam (3 m,) of (2) and (3): each contact in turn, the others held, until all are right."""
+    """Return lam (3 m,) of (2) and (3) by Gauss-Seidel sweeps over the contacts."""
     m = len(contacts)
     lam, mu = np.zeros(3 * m), np.array([c.friction for c in contacts])
     blocks = [slice(3 * k, 3 * k + 3) for k in range(m)]
@@ -211,7 +209,7 @@ def _with_friction(W: Array, b: Array, contacts: list[Contact]) -> Array:
         if wrong > 10 * COMPLEMENTARITY_TOL:
             raise SingularityError(
                 f"contact {contacts[k].name!r}: no impulses found that obey Coulomb's law at all contacts at once; "
-                "take a smaller friction, or the contacts one after the other"
+                "give less friction, or apply the contacts one after the other"
             )
     return lam
 
@@ -230,7 +228,7 @@ def _one_contact(W: Array, b: Array, mu: float, contact: Contact) -> Array:
     ).max() <= COMPLEMENTARITY_TOL * np.abs(b).max(initial=0.0):
         return stick
 
-    # slipping along d: lam = -b_n (-mu d, 1) / stops has to leave a slip along d; all times `stops`, without poles
+    # slip along d: lam = -b_n (-mu d, 1) / stops must give a slip along d; multiplied by `stops`, without poles
     def slide(angle: float) -> tuple[Array, Array, float]:
         unit = np.array([-mu * np.cos(angle), -mu * np.sin(angle), 1.0])
         stops = float(W[2] @ unit)
@@ -253,8 +251,8 @@ def _one_contact(W: Array, b: Array, mu: float, contact: Contact) -> Array:
             found.append((abs(angle - start), -b[2] / stops * unit))
     if not found:
         raise SingularityError(
-            f"contact {contact.name!r}: it jams, no direction of sliding agrees with a friction of {mu:.3g}; "
-            "take a smaller one"
+            f"contact {contact.name!r}: it jams, no slip direction is consistent with a friction of {mu:.3g}; "
+            "give a smaller one"
         )
     result: Array = min(found, key=lambda pair: pair[0])[1]
     return result

@@ -1,12 +1,12 @@
-"""Impulses: how speeds jump while the configuration stands still.
+"""`impulse`: velocity jumps by impulses, locks, closing loops and contacts, at a fixed configuration.
 
-    M dv = I + P^T Lam + S^T E,     P v+ = rates that laws of time prescribe,     S v+ = prescribed speeds         (1)
+    M dv = I + P^T Lam + S^T E,     P v+ = rates that laws of time prescribe,     S v+ = prescribed velocities     (1)
 
 Passerello and Huston 1972, (4.9), with loops, drives (Sol 1983, (6.3.7)) and locks: I are the applied impulses, Lam
-those of the loops, E those of drives and locks. A loop that v- violates is closed by its own impulse.
+those of the loops, E those of drives and locks. A loop whose rates v- violates is closed by its own impulse.
 
-What is not in the model's own rows (locks of cut joints, connections that close) are further rows, G v+ = 0. Contacts
-respond after everything else, with all rows obeyed: see `contact`. How (1) is solved is in `jumps`.
+Locks of cut joints and closing connections are further rows, G v+ = 0. Contacts respond after everything else, with all
+rows satisfied: see `contact`. `velocity_jump_solver` solves (1).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..model.connection_loads import weightless_loads
 from ..system import System
 from .contact import Contact, ContactOutcome
 from .impulse_equations import ImpulseState, TransmittedLoad
-from .impulse_request import Request, find_applied, find_closing, find_contacts, find_locks, find_states
+from .impulse_request import ImpulseRequest, find_applied, find_closing, find_contacts, find_locks, find_states
 
 __all__ = ["Impact", "impulse"]
 
@@ -38,23 +38,22 @@ _ITEM = "impulse"
 
 @dataclass(frozen=True, eq=False)
 class Impact:
-    """Speeds before and after, and the impulses that were passed.
+    """Velocities before and after an impact, and its impulses.
 
     With a batch of states every array has a leading batch axis.
 
     Attributes
     ----------
     v_before, v : (nv,) rad/s or m/s
-        Speeds before and after.
+        Velocities before and after.
     impulse : (nv,) N m s or N s
-        Generalised impulse of all that was applied, contacts not counted.
+        Generalized impulse applied, without contacts.
     multipliers : (nc,) N s or N m s
-        Impulses of the constraint rows, on the second marker; those of least norm where rows repeat each other.
+        Impulses of the constraint rows, on the second marker; those of least norm where rows are redundant.
     efforts : dict of str to (number of speeds,) N m s or N s
-        Impulses of locks and drives along the speeds that they prescribe, by name; of a driven constraint, its
+        Impulses of locks and drives along the velocities that they prescribe, by name; of a driven constraint, its
         multiplier.
-    contacts : dict of str to Touch
-        What happened at each contact.
+    contacts : dict of str to ContactOutcome
     energy_before, energy_after : float, J
         Kinetic energy.
     model : Model
@@ -78,12 +77,12 @@ class Impact:
 
     @property
     def delta_v(self) -> Array:
-        """Jump of the speeds, (nv,) rad/s or m/s."""
+        """Velocity jump, (nv,) rad/s or m/s."""
         return self.v - self.v_before
 
     @property
     def energy_loss(self) -> Any:
-        """Kinetic energy before less kinetic energy after, J; negative if impulses have put more in."""
+        """Kinetic energy before less kinetic energy after, J; negative if impulses have added energy."""
         return self.energy_before - self.energy_after
 
     @property
@@ -96,8 +95,8 @@ class Impact:
     def reactions(self) -> dict[str, Array]:
         """[moment; force] impulse (6,) of every connection on its second marker, N m s and N s, world axes.
 
-        About the origin of the second marker; efforts at the connection are part of it. Where loops repeat each
-        other's demands they are those of the multipliers of least norm.
+        About the origin of the second marker; efforts at the connection are included. Where loops are redundant, they
+        belong to the multipliers of least norm.
         """
         return self._reactions("world")
 
@@ -133,11 +132,11 @@ def impulse(
     axes: str = "world",
     t: float = 0.0,
 ) -> Impact:
-    """Return the speeds after impulses, sudden locks, closing of loops and contacts; the configuration stays.
+    """Return the velocities after impulses, sudden locks, closing loops and contacts; the configuration stays.
 
-    Applied impulses, locks and loops act together, contacts respond to the speeds that these leave. Loops, locks and
-    drives are obeyed throughout. Speeds that violate the loops are allowed: that is how a loop closes suddenly. To
-    release something takes no impulse.
+    Applied impulses, locks and loops act together; contacts respond to the velocities after these. Loops, locks and
+    drives are satisfied throughout. Velocities before that violate the loops are allowed: the loop closes suddenly. A
+    release needs no impulse.
 
     Parameters
     ----------
@@ -145,26 +144,26 @@ def impulse(
     q : (nq,) or (B, nq) rad or m
         A closed configuration, as `assemble` gives.
     v : (nv,) or (B, nv) rad/s or m/s
-        Speeds before.
+        Velocities before.
     impulses : dict
         By marker or body (or its name, ``"crank.tip"``): force impulse (3,) N s, or [moment; force] (6,) N m s and N s,
-        at the marker's origin. By name of a connection or of one speed (``"A"``, ``"C.slide"``): generalised impulse
-        along its speeds. (B, ...) for a batch.
+        at the marker's origin. By name of a connection or of one velocity (``"A"``, ``"C.slide"``): generalized
+        impulse along its velocities. (B, ...) for a batch.
     tau : (nv,) or (B, nv) N m s or N s
-        Generalised impulse along all speeds of the tree.
-    lock : names of joints or of single speeds
-        Joints that lock: their speeds are zero after.
+        Generalized impulse along all velocities of the tree.
+    lock : names of joints or of single velocities
+        Joints that lock: their velocities are zero after.
     close : Connections
-        Joints that close suddenly and are not part of the model: ``Connection("grip", Spherical(), hand, ball)``. The
-        markers have to be where the joint wants them.
+        Joints outside the model that close suddenly: ``Connection("grip", Spherical(), hand, ball)``. Their markers
+        must satisfy the joint.
     contact : Contacts
         Unilateral contacts between markers, or of a marker with a plane; see `Contact`.
     axes : str
         ``"world"``, or ``"marker"`` (``"body"`` is the same): impulses at markers are given in axes of their marker
         (of a body, its own).
     t : float, s
-        Time, for drives: driven coordinates keep the speed that their law prescribes; where a law gives accelerations
-        only, the speed does not jump.
+        Time, for drives: driven velocities are those of the law; where a law gives accelerations only, the velocity
+        does not jump.
 
     Raises
     ------
@@ -172,7 +171,7 @@ def impulse(
         For unknown names, wrong shapes, numbers that are not finite, q that does not close, and locks of driven
         coordinates.
     SingularityError
-        If locks, drives and loops contradict each other: names the rows that are missed.
+        If locks, drives and loops contradict each other; names the violated rows.
 
     Examples
     --------
@@ -190,7 +189,7 @@ def impulse(
         raise ModelError(_ITEM, "axes", axes, "use 'world' or 'marker'")
     axes = "marker" if axes == "body" else axes
     applied, contacts = find_applied(model, impulses or {}, axes), find_contacts(model, contact)
-    request = Request(model, applied, find_locks(model, lock), find_closing(model, close), contacts, t)
+    request = ImpulseRequest(model, applied, find_locks(model, lock), find_closing(model, close), contacts, t)
     q_, v_, tau_, batch = find_states(model, q, v, tau, applied)
     states = [ImpulseState(request, *x, number) for number, x in enumerate(zip(q_, v_, tau_, strict=True))]
     for s in states:
@@ -221,7 +220,7 @@ def impulse(
     )
 
 
-# ---- what comes out
+# ---- reactions and report
 
 
 def _state_reactions(

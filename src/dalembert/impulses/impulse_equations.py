@@ -1,6 +1,6 @@
-"""One state of an impulse: what its speeds have to meet, and the impulses that take it there.
+"""Impulse equations of one state: rows, contacts, multipliers and efforts.
 
-Equation numbers are those of `impulse`.
+Equation numbers are those of `impact`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ..connections.joints import Joint
 from ..errors import ModelError, SingularityError
 from ..model import Model
 from .contact import Contact, collide
-from .impulse_request import AppliedImpulse, Request, VelocitySelection
-from .velocity_jump import VelocityJumpSolver
+from .impulse_request import AppliedImpulse, ImpulseRequest, VelocitySelection
+from .velocity_jump_solver import VelocityJumpSolver
 
 __all__ = ["ImpulseState", "TransmittedLoad"]
 
@@ -45,10 +45,10 @@ class _Rows:
     Attributes
     ----------
     name : str
-        For errors, and for the effort of a lock.
+        In errors, and of the effort of a lock.
     connection : str or None
-        Whose reaction their impulses are part of.
-    motion : Relative
+        Connection whose reaction includes their impulses.
+    motion : RelativeMotion
     loads : (k, 6)
         Of unit impulses, on the second marker, in axes of the first; also the rows on the relative velocity.
     is_lock : bool
@@ -72,17 +72,17 @@ class _Rows:
 
 
 class ImpulseState:
-    """One configuration with its speeds: what is applied, what it has to meet, what it takes.
+    """One configuration with its velocities, applied impulses and rows.
 
     applied, contact_impulse : (nv,)
-        Generalised impulse that was applied; and that of contacts.
+        Generalized impulse applied, and that of contacts.
     after : (nv,)
-        Speeds after.
+        Velocities after.
     jump, rows : (nv,), (nc,)
-        Jumps of the prescribed speeds, and of the rates of the constraint rows.
+        Jumps of the prescribed velocities, and of the rates of the constraint rows.
     """
 
-    def __init__(self, request: Request, q: Array, v: Array, tau: Array, number: int) -> None:
+    def __init__(self, request: ImpulseRequest, q: Array, v: Array, tau: Array, number: int) -> None:
         self.request, self.q, self.v = request, q, v
         model = request.model
         self.applied, self.on_bodies, self.loads = tau.copy(), np.zeros((model.nb, 6)), list[TransmittedLoad]()
@@ -133,11 +133,11 @@ class ImpulseState:
                 _ITEM,
                 f"{model.constraint_names[worst]} at q",
                 f"{amount:.3g} {scales.units[worst]}",
-                "only speeds may be inconsistent; close the loops with da.assemble first",
+                "only velocities may be inconsistent; close the loops with da.assemble first",
             )
 
     def respond(self) -> None:
-        """Find the speeds after all impulses: rows and held speeds together, then the contacts."""
+        """Solve for the velocities after all impulses: rows and held velocities together, then the contacts."""
         request, model, q, v = self.request, self.request.model, self.q, self.v
         G = np.vstack([np.zeros((0, model.nv)), *(rows.jacobian for rows in self.further)])
         jumps = VelocityJumpSolver(model, q, request.given, np.vstack([self.P, G]))
@@ -149,13 +149,13 @@ class ImpulseState:
         self.after[request.given] = (v + self.jump)[request.given]
 
     def _collide(self, jumps: VelocityJumpSolver, v_1: Array) -> Array:
-        """Return what the contacts add to the jump, from the speeds v_1 that everything else leaves."""
+        """Return the velocity jump of the contacts, from the velocities v_1 after all other impulses."""
         request, model = self.request, self.request.model
         contacts = [_contact_rows(model, c, self.q) for c in request.contacts]
         C = np.vstack([rows.jacobian for rows in contacts])
         Z = jumps.respond(C)
         D = 0.5 * (C @ Z.T + Z @ C.T)
-        held = np.diagonal(D) <= 1e-11 * self._sizes(contacts)  # nothing moves along these
+        held = np.diagonal(D) <= 1e-11 * self._sizes(contacts)  # no motion along these
         D[held] = D[:, held] = 0.0
         u = (C @ v_1).reshape(-1, 3)
         floor = 1e-12 * float((np.abs(C) @ (np.abs(self.v) + np.abs(v_1))).max())
@@ -172,23 +172,23 @@ class ImpulseState:
         return added
 
     def _admittance(self) -> Array:
-        """Return what a unit impulse along each speed would do with all others locked, 1 / M_jj (nv,)."""
+        """Return the velocity jump for a unit impulse along each velocity with all others locked, 1 / M_jj (nv,)."""
         inertia = self.request.model.composite_inertias(self.q)
         return np.divide(1.0, inertia, out=np.zeros_like(inertia), where=inertia > 0.0)
 
     def _sizes(self, further: list[_Rows]) -> Array:
-        """Return for each row what unit impulses along it would move if nothing hindered, about: g M_jj^-1 g."""
+        """Return the approximate response of each row to its unit impulse without constraints: g M_jj^-1 g."""
         moved = self._admittance()
         sizes = [(np.abs(rows.loads) @ rows.motion.terms) ** 2 @ moved for rows in further]
         size: Array = np.concatenate([np.zeros(0), *sizes])
         return np.where(size > 0.0, size, 1.0)
 
     def finish(self) -> tuple[Array, dict[str, Array]]:
-        """Check what the speeds have to meet, and return multipliers and efforts by name."""
+        """Check that the velocities satisfy all rows, and return multipliers and efforts by name."""
         model, request = self.request.model, self.request
         G = [rows.jacobian for rows in self.further]
-        self._check_met(G)
-        # impulses of rows, prescribed speeds and further rows share what is not applied
+        self._check_satisfied(G)
+        # impulses of rows, prescribed velocities and further rows balance the rest
         rest = model.mass_matrix(self.q) @ (self.after - self.v) - self.applied - self.contact_impulse
         given = np.flatnonzero(request.given)
         E = np.zeros(model.nv)
@@ -211,8 +211,8 @@ class ImpulseState:
             self.loads.append(rows.passed(mine))
         return lam, efforts
 
-    def _check_met(self, G: list[Array]) -> None:
-        """Refuse locks, drives and loops that cannot be met together."""
+    def _check_satisfied(self, G: list[Array]) -> None:
+        """Refuse locks, drives and loops that contradict each other."""
         request, model = self.request, self.request.model
         names = [*model.constraint_names, *(rows.name for rows in self.further for _ in rows.loads)]
         every = np.vstack([self.P, *G])
@@ -223,7 +223,7 @@ class ImpulseState:
         parts = np.vstack([np.abs(self.P), *(np.abs(rows.loads) @ rows.motion.terms for rows in self.further)])
         speeds = np.abs(self.after) + np.abs(self.v) + self._admittance() * np.abs(self.applied + self.contact_impulse)
         terms = parts @ speeds + np.abs(wanted)
-        # rounding travels between rows: none counts as much smaller than the largest
+        # rounding spreads between rows: no scale is much smaller than the largest
         size = np.maximum(terms, 1e-3 * terms.max())
         tolerance = 1e-8 + (100 * self.opening if model.nc else 0.0)
         worst = int((missed / np.maximum(size, 1e-300)).argmax())
@@ -232,7 +232,7 @@ class ImpulseState:
             held += [drive.name for drive in model.drives]
             raise SingularityError(
                 f"{_ITEM}: {', '.join(map(repr, held)) or 'the rows'} and the loops contradict each other: "
-                f"{names[worst]!r} keeps a rate of {missed[worst]:.3g} that it must not have; lock or drive fewer of "
+                f"{names[worst]!r} has a rate error of {missed[worst]:.3g}; lock or drive fewer of "
                 "them, or remove the connection"
             )
 
@@ -241,7 +241,7 @@ class ImpulseState:
 
 
 def _speed_rows(model: Model, speeds: VelocitySelection, q: Array) -> _Rows:
-    """Return the rows that speeds of a cut joint are."""
+    """Return the rows of velocities of a cut joint."""
     loop_constraint = speeds.loop_constraint
     assert loop_constraint is not None and isinstance(loop_constraint.element, Joint)
     motion = relative(model, loop_constraint.first, loop_constraint.second, q)
@@ -253,7 +253,7 @@ def _speed_rows(model: Model, speeds: VelocitySelection, q: Array) -> _Rows:
 
 
 def _closing_rows(model: Model, connection: Connection, q: Array) -> _Rows:
-    """Return the rows of a joint that closes: what it forbids."""
+    """Return the constraint rows of a closing joint."""
     joint = connection.element
     assert isinstance(joint, Joint)
     motion = relative(model, connection.first, connection.second, q)
@@ -264,7 +264,7 @@ def _closing_rows(model: Model, connection: Connection, q: Array) -> _Rows:
             f"{_ITEM}: close {connection.name!r}",
             "gap",
             f"{gap:.3g} m or rad",
-            "its markers are not where the joint wants them; close it when they are",
+            "its markers do not satisfy the joint; close it where they do",
         )
     forbidden = np.linalg.qr(joint.motion(at), mode="complete")[0][:, joint.nv :].T if joint.nv else np.eye(6)
     return _Rows(connection.name, connection.name, motion, forbidden)

@@ -1,4 +1,4 @@
-"""What `impulse` is asked for, from names to numbers: places, marks, shapes; refusals by name."""
+"""ImpulseRequest of `impulse`: arguments from names to indices and arrays, checked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .contact import Contact
 
 __all__ = [
     "AppliedImpulse",
-    "Request",
+    "ImpulseRequest",
     "VelocitySelection",
     "find_applied",
     "find_closing",
@@ -37,7 +37,7 @@ _ITEM = "impulse"
 
 @dataclass(frozen=True, eq=False)
 class VelocitySelection:
-    """Speeds of a connection: places in v, or parts of a cut joint."""
+    """Velocities of a connection: indices in v, or components of a cut joint."""
 
     name: str
     columns: list[int]
@@ -46,7 +46,7 @@ class VelocitySelection:
 
 @dataclass(frozen=True, eq=False)
 class AppliedImpulse:
-    """An impulse at a marker, or along speeds; values (1 or B, k)."""
+    """Impulse at a marker, or along velocities; values (1 or B, k)."""
 
     where: Marker | VelocitySelection
     values: Array
@@ -54,8 +54,8 @@ class AppliedImpulse:
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
-    """What holds for all states: marks of prescribed speeds, their values, rates of rows."""
+class ImpulseRequest:
+    """ImpulseRequest common to all states, with the mask and values of prescribed velocities."""
 
     model: Model
     applied: list[AppliedImpulse]
@@ -73,7 +73,7 @@ class Request:
         prescribed = model.drive_motion(self.t)[1]
         driven = {column: drive for drive in model.joint_drives for column in model.driven_dof(drive)}
         for column in driven:
-            given[column], speeds[column] = True, prescribed[column]  # NaN: the speed stays as it is
+            given[column], speeds[column] = True, prescribed[column]  # NaN: the velocity does not jump
         for lock in self.locks:
             for column in lock.columns if lock.loop_constraint is None else []:
                 if column in driven and speeds[column] != 0.0:
@@ -81,7 +81,7 @@ class Request:
                         f"{_ITEM}: lock",
                         "name",
                         lock.name,
-                        f"drive {driven[column].name!r} prescribes that speed; remove the drive, or do not lock it",
+                        f"drive {driven[column].name!r} prescribes that velocity; remove the drive, or do not lock it",
                     )
                 given[column] = True
         object.__setattr__(self, "given", given)
@@ -90,13 +90,13 @@ class Request:
 
     @property
     def efforts(self) -> dict[str, list[int]]:
-        """Places in v of tree locks and joint drives, by name."""
+        """Indices in v of tree locks and joint drives, by name."""
         result = {drive.name: self.model.driven_dof(drive) for drive in self.model.joint_drives}
         return result | {lock.name: lock.columns for lock in self.locks if lock.loop_constraint is None}
 
 
 def _speeds_of(model: Model, name: str) -> VelocitySelection | None:
-    """Return the speeds that a name of a connection or of a speed means, or None."""
+    """Return the velocities named by a connection or a velocity, or None."""
     if name in model.joint_names:
         span = model.v_slice(name)
         return VelocitySelection(name, list(range(span.start, span.stop)))
@@ -115,9 +115,9 @@ def _speeds_of(model: Model, name: str) -> VelocitySelection | None:
 
 
 def find_locks(model: Model, lock: Any) -> list[VelocitySelection]:
-    """Return the speeds that names of locks mean."""
+    """Return the velocities of locks given by name."""
     if isinstance(lock, Mapping):
-        remedy = "a lock brings speeds to zero: give names only; a speed to jump to is for drives or initial"
+        remedy = "a lock sets velocities to zero: give names only; other velocities need drives or initial"
         raise ModelError(f"{_ITEM}: lock", "values", dict(lock), remedy)
     names = [lock] if isinstance(lock, (str, Connection)) else lock
     if not isinstance(names, Iterable):
@@ -134,7 +134,7 @@ def find_locks(model: Model, lock: Any) -> list[VelocitySelection]:
 
 
 def find_applied(model: Model, impulses: Mapping[Any, ArrayLike], axes: str) -> list[AppliedImpulse]:
-    """Return where impulses act, and their values."""
+    """Return the applied impulses with their markers or velocities."""
     if not isinstance(impulses, Mapping):
         raise ModelError(
             _ITEM, "impulses", impulses, "give a dict of marker or joint to impulse, or tau=... along all speeds"
@@ -157,7 +157,7 @@ def find_applied(model: Model, impulses: Mapping[Any, ArrayLike], axes: str) -> 
             raise ModelError(_ITEM, "place", key, "give a body, a marker, a joint, or the name of one")
         model.checked_marker(item, marker)
         if marker.body is model.system.ground:
-            raise ModelError(item, "body", "ground", "ground does not move; strike a body")
+            raise ModelError(item, "body", "ground", "ground does not move; give a body")
         result.append(AppliedImpulse(marker, _rows(value, (3, 6), item), axes == "marker"))
     return result
 
@@ -182,7 +182,7 @@ def _listed(value: Any, kind: type[Any], field_name: str, remedy: str) -> list[A
     names = [entry.name for entry in items]
     for name in names:
         if names.count(name) > 1:
-            raise ModelError(_ITEM, field_name, name, "two of them have that name; give each its own")
+            raise ModelError(_ITEM, field_name, name, "two have that name; give each its own")
     return items
 
 

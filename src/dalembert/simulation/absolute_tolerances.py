@@ -18,17 +18,17 @@ Array = NDArray[np.float64]
 Tolerance = float | Mapping[str, float]
 
 DEFAULT_ATOL = 1e-10
-KINDS = ("position", "speed", "state", "angle", "length", "eta")  # a later one is more special
+KINDS = ("position", "speed", "state", "angle", "length", "eta")  # later ones take precedence
 
 
 def tolerances(model: Model, given: Tolerance) -> tuple[float | dict[str, float], Array]:
-    """Return what was given, checked, and tolerances of positions, speeds and element states, (2 nv + nx,).
+    """Return the given tolerances, checked, and those of positions, velocities and element states, (2 nv + nx,).
 
     Parameters
     ----------
     model : Model
     given : float or dict of str to float
-        See `simulate`. What a dict leaves out has `DEFAULT_ATOL`; what is special goes before what is general.
+        See `simulate`. Variables that a dict leaves out have `DEFAULT_ATOL`; names take precedence over kinds.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def tolerances(model: Model, given: Tolerance) -> tuple[float | dict[str, float]
 
 
 def of_states(model: Model, atol: Array) -> Array:
-    """Return tolerances of [q; v; x], (nq + nv + nx,), from those of increments; for steppers without attitudes."""
+    """Return tolerances of [q; v; x], (nq + nv + nx,), from those of increments, for external solvers."""
     positions = np.empty(model.nq)
     names = model.compiled.names
     for owner, coordinates in names.q.items():
@@ -65,7 +65,7 @@ def of_states(model: Model, atol: Array) -> Array:
 
 
 def _find(model: Model, key: str) -> tuple[int, NDArray[np.intp]]:
-    """Return how special a key is, and the places that it means."""
+    """Return the precedence of a key, and the indices of its variables."""
     if not isinstance(key, str):
         raise ModelError("simulate", "atol", key, "name variables by strings: {'position': 1e-9}")
     nv = model.nv
@@ -86,7 +86,7 @@ def _find(model: Model, key: str) -> tuple[int, NDArray[np.intp]]:
 
 
 def _meanings(model: Model, name: str) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield how special a name is, and the degrees of freedom and element states that it means."""
+    """Yield the precedence of a name, and the indices of its degrees of freedom and element states."""
     names, nothing = model.compiled.names, np.zeros(0, dtype=np.intp)
     units, kinds = np.array(names.speed_units, dtype=str), np.array(names.speed_kinds, dtype=str)
     of_kind = {
@@ -109,7 +109,7 @@ def _meanings(model: Model, name: str) -> Iterator[tuple[int, NDArray[np.intp], 
 
 @cached_per_model
 def _dof(model: Model) -> dict[str, int]:
-    """Return numbers of DOF by the names of their speeds, and of their coordinates where these go together."""
+    """Return indices of DOF by the names of velocities, and of coordinates where both correspond."""
     names = model.compiled.names
     numbers = {name: k for k, name in enumerate(names.speeds)}
     for owner, q in names.q.items():

@@ -1,4 +1,4 @@
-"""The past of a run, kept for inputs with a delay as closely as the run itself is computed."""
+"""History of a run for inputs with a delay, as accurate as the run itself."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ __all__ = ["record_jump", "record_step"]
 
 Array = NDArray[np.float64]
 
-MAX_PIECES = 32  # of one step
-ORDER = 6  # of the error of a piece in its length
+MAX_PIECES = 32  # polynomials for one step
+ORDER = 6  # of the interpolation error in the length of a piece
 
 
 def record_step(run: Run, history: History, *, begins: bool) -> None:
-    """Keep the step just taken, or, if a part of the run `begins`, the state it begins with."""
+    """Add the last step, or the first state of a segment if it `begins`."""
     t, q, v, x, a, dx = run.integrator.state()
     if not begins and history.t and t > history.t[-1]:
-        _keep_closely(run, history, t, (q, v, x))
+        _add_inner_rows(run, history, t, (q, v, x))
     history.add(t, q, v, x, a, dx, jump=begins)
-    if not begins and t in run.breaks:  # rates as they are after it
+    if not begins and t in run.breaks:  # rates just after the discontinuity
         history.add(t, q, v, x, *_rates(run, np.array([t + 4e-15 * abs(t)]), q[None], v[None], x[None])[0], jump=True)
 
 
 def record_jump(run: Run, history: History, state: State) -> None:
-    """Keep what a state is before it jumps; what came after it in the same step is forgotten."""
+    """Add a state just before a jump; later states of the same step are dropped."""
     q, v, x = state.q, state.v, state.x
     history.add(state.t, q, v, x, *_rates(run, np.array([state.t]), q[None], v[None], x[None])[0])
 
 
-def _keep_closely(run: Run, history: History, t: float, end: tuple[Array, Array, Array]) -> None:
-    """Add rows within the step just taken, if polynomials between its ends were coarser than its tolerance."""
+def _add_inner_rows(run: Run, history: History, t: float, end: tuple[Array, Array, Array]) -> None:
+    """Add rows within the last step if interpolation between its ends is less accurate than the tolerance."""
     begin, model = history.t[-1], run.model
     first, rates = history.rows[-1], run.integrator.state()[4:]
     both = [np.array(ends) for ends in zip(first[:3], end, strict=True)]

@@ -1,16 +1,16 @@
-"""Integrators of SciPy and SUNDIALS, as a cross-check of our own and for those who want them.
+"""Integrators of SciPy and SUNDIALS, for comparison with our own.
 
-SciPy's methods and CVODE see the explicit equations of y = (q, v, x),
+SciPy's methods and CVODE solve the explicit equations of y = (q, v, x),
 
     q' = N(q) v,    v' = a(t, q, v, x),    x' = dx(t, q, v, x),                                   (1)
 
-with loops and drives solved for at the level of accelerations. IDA sees the implicit ones of y = (q, v, x, lambda),
+with loops and drives at the level of accelerations. IDA solves the implicit ones of y = (q, v, x, lambda),
 
     q' - N(q) v = 0,    M v' + h - tau - P^T lambda = 0,    P v' + bias = P'',    x' - dx = 0,    (2)
 
 with the mass matrix and as many constraint rows P as are independent at the start (index 1); at driven joints v' = a(t)
-stands in place of the equation of motion. Attitudes are normalised inside both. Loops drift by the error of the method;
-every state that is handed out is projected onto loops and drives.
+stands in place of the equation of motion. Quaternions are normalized inside both. Loops drift by the error of the
+method; every recorded state is projected onto loops and drives.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = ["run_external_solver"]
 Array = NDArray[np.float64]
 
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
-UNCONTROLLED_TOL = 1e30  # tolerance of multipliers, which the error control of IDA is to leave alone
+UNCONTROLLED_TOL = 1e30  # of multipliers, which IDA excludes from error control by it
 
 
 def run_external_solver(method: str, request: SimulationRequest) -> Result:
@@ -127,20 +127,20 @@ def _execute(method: str, request: SimulationRequest, start: State, notes: list[
 
 
 class Equations:
-    """The equations of motion as other packages want them."""
+    """Equations of motion in the form of other packages."""
 
     def __init__(self, options: Options, conditions: Conditions) -> None:
         self.model, self.conditions = conditions.model, conditions
         self.options = replace(options, method="dop853", detect_stiffness=False, project=True)
         self.integrator = self.options.integrator(conditions)
-        self.inside = (-np.inf, np.inf)
+        self.interval = (-np.inf, np.inf)
 
-    def see(self, begin: float, end: float) -> None:
-        """Look at times from inside a stretch between two breaks, as our own steppers do."""
-        self.inside = begin + 2e-15 * abs(begin), end - 2e-15 * abs(end)
+    def set_interval(self, begin: float, end: float) -> None:
+        """Limit the times of evaluation to the interval between two discontinuity times, as the core does."""
+        self.interval = begin + 2e-15 * abs(begin), end - 2e-15 * abs(end)
 
     def split(self, y: Array) -> tuple[Array, Array, Array]:
-        """Return q with attitudes of unit length, v and x, out of y (..., nq + nv + nx and more)."""
+        """Return q with normalized quaternions, v and x from y (..., nq + nv + nx and more)."""
         nq, nv, nx = self.model.nq, self.model.nv, self.model.nx
         q = self.model.integrate(y[..., :nq], np.zeros((*y.shape[:-1], nv)))
         return q, np.array(y[..., nq : nq + nv]), np.array(y[..., nq + nv : nq + nv + nx])
@@ -150,15 +150,15 @@ class Equations:
         if not np.isfinite(y).all():
             raise IntegrationError(f"at t = {t:.9g} s the state is not finite: give smaller tolerances or max_step")
         q, v, x = self.split(y)
-        t = min(max(t, self.inside[0]), self.inside[1])
+        t = min(max(t, self.interval[0]), self.interval[1])
         found = self.model.dynamics(t, q, v, x, conditions=self.conditions)
         return np.concatenate([self.model.coordinate_rates(q, v), found.a, found.dx])
 
     def projected(self, t: float, y: Array) -> State:
-        """Return the state nearest to y that obeys loops and drives."""
+        """Return y projected onto loops and drives."""
         outcome = self.integrator.start(t, *self.split(y))
         if outcome:
-            raise IntegrationError(f"at t = {t:.9g} s the loops have drifted too far apart: give smaller tolerances")
+            raise IntegrationError(f"at t = {t:.9g} s the loops have drifted too far: give smaller tolerances")
         t, q, v, x = self.integrator.state()[:4]
         return State(q=q, v=v, t=t, x=x)
 
@@ -174,7 +174,7 @@ class Residual:
         self.size = model.nq + model.nv + model.nx + len(self.rows)
 
     def start(self, state: State) -> tuple[Array, Array]:
-        """Return y and y' to begin with."""
+        """Return y and y' at the start."""
         motion = self.model.dynamics(state.t, state.q, state.v, state.x, conditions=self.equations.conditions)
         y = np.concatenate([state.q, state.v, state.x])
         lam: Array = np.zeros(len(self.rows))
@@ -185,14 +185,14 @@ class Residual:
         return np.concatenate([y, lam]), np.concatenate([slope, 0.0 * lam])
 
     def __call__(self, t: float, y: Array, slope: Array) -> Array:
-        """Return what is left of the equations."""
+        """Return the residual of (2)."""
         model, nq, nv, nx = self.model, self.model.nq, self.model.nv, self.model.nx
-        t = min(max(t, self.equations.inside[0]), self.equations.inside[1])
+        t = min(max(t, self.equations.interval[0]), self.equations.interval[1])
         q, v, x = self.equations.split(y)
         a, lam = np.array(slope[nq : nq + nv]), np.zeros(model.nc)
         lam[self.rows] = y[nq + nv + nx :]
         conditions = self.equations.conditions
-        motion = model._supplied(q, v, a, lam=lam, t=t, x=x, conditions=conditions)  # what is missing
+        motion = model._supplied(q, v, a, lam=lam, t=t, x=x, conditions=conditions)
         dx = model.report(["dx"], t, q, v, x, conditions=conditions)["dx"] if nx else x
         closure = np.zeros(0)
         if len(self.rows):
@@ -205,11 +205,11 @@ class Residual:
 
 
 def _independent(model: Model, q: Array, t: float, free: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return constraint rows, as many as there are independent ones among the free coordinates at q."""
+    """Return an independent set of constraint rows for the free velocities at q."""
     return independent_rows(model.constraint_jacobian(q, t=t)[:, free] / np.sqrt(model.composite_inertias(q)[free]))
 
 
-# ---- one step at a time
+# ---- steppers
 
 
 class _ScipySteps:
@@ -231,7 +231,7 @@ class _ScipySteps:
         )
 
     def step(self) -> tuple[float, Array]:
-        """Take a step; return where it led."""
+        """Take a step; return t and y."""
         message = self.solver.step()
         if self.solver.status == "failed":
             raise IntegrationError(
@@ -241,7 +241,7 @@ class _ScipySteps:
         return float(self.solver.t), np.array(self.solver.y)
 
     def counts(self) -> tuple[int, int, int]:
-        """Return evaluations, Jacobians and factorisations."""
+        """Return evaluations, Jacobians and factorizations."""
         return int(self.solver.nfev), int(self.solver.njev), int(self.solver.nlu)
 
     @staticmethod
@@ -267,7 +267,7 @@ class _SundialsSteps:
             raise MissingPackageError("methods 'cvode' and 'ida'", "scikit-sundae", remedy) from error
         options = equations.options
         self.name, self.t_end = name, t_end
-        self.trouble: Exception | None = None
+        self.error: Exception | None = None
         longest = 0.0 if np.isinf(options.max_step) else options.max_step
         common: dict[str, Any] = {"rtol": options.rtol, "max_step": longest}
         if name == "cvode":
@@ -291,30 +291,30 @@ class _SundialsSteps:
             self.last = self.solver.init_step(start.t, *residual.start(start))
 
     def _fill(self, out: Array, function: Callable[[], Array]) -> None:
-        """Put values into an array of SUNDIALS; an exception waits until SUNDIALS has returned."""
+        """Set an array of SUNDIALS; an exception is raised after SUNDIALS has returned."""
         try:
             out[:] = function()
         except Exception as error:
-            self.trouble = self.trouble or error
+            self.error = self.error or error
             out[:] = np.nan
 
     def step(self) -> tuple[float, Array]:
-        """Take a step; return where it led."""
+        """Take a step; return t and y."""
         self.last = self.solver.step(self.t_end, method="onestep", tstop=self.t_end)
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         t, y = float(np.ravel(self.last.t)[-1]), np.array(self.last.y).reshape(-1, np.shape(self.last.y)[-1])[-1]
         if not self.last.success:
             raise IntegrationError(f"at t = {t:.9g} s SUNDIALS' {self.name.upper()} ended: {self.last.message}")
         return t, y
 
     def counts(self) -> tuple[int, int, int]:
-        """Return evaluations, Jacobians and factorisations."""
+        """Return evaluations, Jacobians and factorizations."""
         return int(self.last.nfev), int(self.last.njev), 0
 
     @staticmethod
     def dense(steppers: list[Any], run: _ExternalRun) -> Callable[[Array], tuple[Array, Array, Array]]:
-        """Return polynomials of degree five through positions, speeds and accelerations at the steps, projected."""
+        """Return quintic interpolation of positions, velocities and accelerations at the steps, projected."""
         kept: list[Any] = []
 
         def states(times: Array) -> tuple[Array, Array, Array]:
@@ -364,7 +364,7 @@ class _ExternalRun:
     def _restart(self, start: State) -> None:
         """Make a new stepper up to the next discontinuity time."""
         end = self.ends[len(self.steppers)]
-        self.equations.see(start.t, end)
+        self.equations.set_interval(start.t, end)
         self.steppers.append(_stepper(self.method, self.equations, start, end))
 
     def step(self) -> None:
@@ -387,7 +387,7 @@ class _ExternalRun:
         self.t.append(t)
 
     def check_progress(self, t_end: float) -> None:
-        """Refuse to crawl where a force does not settle as steps shrink."""
+        """Raise an error if the run stagnates at a discontinuity."""
         number = len(self.t) - 1
         if number % CHECK_INTERVAL:
             return
@@ -398,13 +398,13 @@ class _ExternalRun:
             )
 
     def find_discontinuity(self) -> str:
-        """Return what jumps where the run is; empty if nothing does."""
+        """Return a message on a discontinuity at the time reached; empty if there is none."""
         return find_discontinuity(self.equations.conditions, self.equations.options, self.rows[-1])
 
     def explained(self, error: DalembertError) -> DalembertError:
-        """Return an error with the reason, if a force jumps there."""
-        guilty = self.find_discontinuity() if isinstance(error, IntegrationError) else ""
-        return IntegrationError(f"{error}: {guilty}") if guilty else error
+        """Return an error with its cause, if there is a discontinuity."""
+        cause = self.find_discontinuity() if isinstance(error, IntegrationError) else ""
+        return IntegrationError(f"{error}: {cause}") if cause else error
 
     def states(self) -> tuple[Array, Array, Array]:
         """Return q, v and x of all steps."""
@@ -426,7 +426,7 @@ class _ExternalRun:
         conditions, options = self.equations.conditions, self.equations.options
         stats.notes.extend(unmonitored_note(self.model, stats.method))
         stats.notes.extend(
-            missed_discontinuities(conditions, options, np.array(self.t), *self.states(), foreign=stats.method)
+            missed_discontinuities(conditions, options, np.array(self.t), *self.states(), external=stats.method)
         )
         stats.notes.extend(
             motion_notes(Motion(self.model, t, *states, conditions=single_period(conditions)), [conditions])

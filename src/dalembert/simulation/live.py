@@ -1,4 +1,4 @@
-"""A run that is advanced bit by bit, for those who close the loop themselves."""
+"""`Live`: a run advanced by its caller, for control loops outside `simulate`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Found = TypeVar("Found")
 
 
 def _by_one_thread(method: Callable[Concatenate[Live, Args], Found]) -> Callable[Concatenate[Live, Args], Found]:
-    """Refuse calls of a method while another thread is inside one: the run is halfway there."""
+    """Refuse a call of a method while another thread is inside one."""
 
     @wraps(method)
     def call(self: Live, /, *args: Args.args, **more: Args.kwargs) -> Found:
@@ -55,17 +55,17 @@ def _by_one_thread(method: Callable[Concatenate[Live, Args], Found]) -> Callable
 
 @checked("state", "events", "delay", "method", "stops")
 class Live:
-    """A simulation in steps of the caller's: look at outputs, set inputs, go on.
+    """Simulation advanced by the caller: read outputs, set inputs, advance.
 
     Parameters
     ----------
     system : System or Model
     t_start : float, s
-        The time of the given `state`, else 0, if left out.
+        Default the time of the given `state`, else 0.
     state : State, or dict of name to value
-        To start from; default the start values of the system. See `start_state`.
+        Start values; default those of the system. See `start_state`.
     parameters : dict of str to float
-        Other numbers for elements than those described.
+        Values other than described.
     events : sequence of Event
     control, period, delay, breaks
         As in `simulate`.
@@ -74,8 +74,8 @@ class Live:
 
     One thread at a time may use it. A call while another thread is inside one is refused.
 
-    Numbers that are set hold until they are set again. The motion between two calls is that of `simulate`, with its
-    control of errors; nothing depends on how often the caller looks.
+    Parameters keep their value until they are set again. The motion between two calls is that of `simulate`, with error
+    control, and does not depend on the reading of outputs.
 
     Examples
     --------
@@ -149,30 +149,30 @@ class Live:
 
     @property
     def t(self) -> float:
-        """Time that it has reached, s."""
+        """Time reached, s."""
         return float(self._run.integrator.t)
 
     @property
     @_by_one_thread
     def state(self) -> State:
-        """Where it is."""
+        """Present state."""
         t, q, v, x = self._run.integrator.state()[:4]
         return State(q=q, v=v, t=t, x=x)
 
     @property
     def ended(self) -> bool:
-        """Whether an event has ended it."""
+        """Whether an event has ended the run."""
         return bool(self._ended)
 
     @_by_one_thread
     def __getitem__(self, name: str) -> Any:
-        """Return an output as it is now: a number, or an array."""
+        """Return the present value of an output: a number, or an array."""
         state = self.state
         output = Output.of(self._run.model, name)
         if output.history is not None:
-            raise ModelError("Live", "output", name, "it depends on what happened before: ask live.result() for it")
+            raise ModelError("Live", "output", name, "it depends on the past: take it from live.result()")
         states = (state.q[None], state.v[None], state.x[None])
-        held = self._conditions is self._run.conditions  # the law of an element may hold it at a jump
+        held = self._conditions is self._run.conditions  # a law may be in a sliding mode
         conditions = self._run.segments[-1].conditions if held else self._conditions
         motion = Motion(self._run.model, [state.t], *states, conditions=single_period(conditions))
         value = output.value(motion)[0]
@@ -180,28 +180,28 @@ class Live:
 
     @_by_one_thread
     def set(self, name: str, value: float) -> None:
-        """Set a number of the system, ``"motor.u"``, ``"load.mass"``, from now on.
+        """Set a parameter of the system, ``"motor.u"``, ``"load.mass"``, from now on.
 
-        Coordinates and speeds stay: what a mass takes away goes with its momentum. A number that would open a loop is
-        refused, and speeds obey loops at once.
+        Coordinates and velocities stay, so a removed mass takes its momentum with it. A value that would open a loop is
+        refused, and velocities are made consistent with loops at once.
         """
         state = self.state
         self._conditions = with_changed_parameter(self._conditions, name, value, state.q, state.t, item="Live")
 
     @_by_one_thread
     def advance(self, time: float) -> None:
-        """Go on for some time, s; less if an event ends the run.
+        """Advance by a time, s; less if an event ends the run.
 
         Raises
         ------
         IntegrationError, SingularityError, UserFunctionError
-            With what was computed as ``error.result``.
+            With the motion so far as ``error.result``.
         KeyboardInterrupt
-            On Ctrl-C, at the time that was reached; it can be advanced further.
+            On Ctrl-C, at the time reached; the run can be advanced further.
         """
         span = finite_number(time, item="Live", field="time")
         if span <= 0:
-            raise ModelError("Live", "time", time, "give the time to go on for, above zero")
+            raise ModelError("Live", "time", time, "give a time above zero")
         if self._ended:
             raise ModelError("Live", "advance", time, f"the run has ended at t = {self.t:.6g} s: {self._ended}")
         run = self._run
@@ -222,11 +222,11 @@ class Live:
             raise KeyboardInterrupt
 
     def _check_laws(self, t: float, until: float) -> None:
-        """Refuse laws that end, and drives that jump, on the way from here."""
+        """Refuse time laws that end or jump up to a time."""
         model = self._run.model
         check_no_jumps(check_time_laws(model, t, until, LAW_SAMPLES), "a live run does not support velocity jumps")
 
     @_by_one_thread
     def result(self, status: str = "finished", message: str = "") -> Result:
-        """Return all of the motion so far."""
+        """Return the motion so far."""
         return make_result(self._run, status, message, time.perf_counter() - self._began)

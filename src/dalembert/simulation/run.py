@@ -23,7 +23,7 @@ from .diagnostics.compound_branches import CompoundBranches
 from .diagnostics.snap_through import compound_nodes
 from .diagnostics.stagnation import StagnationMonitor, ZenoMonitor
 from .events.control_sampling import ControlSampler
-from .events.discontinuity_times import breaks_until, timetable
+from .events.discontinuity_times import breaks_until, discontinuity_sources
 from .events.drive_velocity_jumps import jump_events
 from .events.events import EventContext, EventFunctions
 from .events.velocity_jumps import velocities_after_jump, work_of_drives
@@ -229,7 +229,7 @@ class Run:
         self.conditions = conditions
         if self.friction is not None:
             self.friction.set_model(self.model)
-        if moved and timetable(self.model).uses:
+        if moved and discontinuity_sources(self.model).uses:
             self.update_breaks(self.segments[0].begin)
 
     def _record_step(self, begins: bool = False) -> None:

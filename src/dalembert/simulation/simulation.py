@@ -130,91 +130,86 @@ def simulate(
 ) -> Result | Ensemble:
     """Return the motion of a system from t_start to t_end.
 
-    Loops are closed before the start and held to round-off at every step. Nothing needs to be chosen: error-controlled
-    explicit steps of order 8, and implicit ones from where stability holds these back.
+    Loops are closed before the start and kept closed to rounding at every step. By default steps are explicit, of order
+    8, with error control, and implicit from where stability limits them.
 
     Parameters
     ----------
     system : System or Model
     t_end : float, s
     t_start : float, s
-        The time of the given `state`, else 0, if left out. If it is another than that of the state, a note says so.
+        Default the time of the given `state`, else 0. A note is added if it differs from the time of the state.
     times : (k,) s
-        Where states are wanted, in order; the method's own steps if left out. Either way ``result.at(t)`` gives states
-        in between.
+        Output times, in order; every step if left out. ``result.at(t)`` gives states in between in both cases.
     state : State, or dict of name to value
-        To start from; default the start values of the system (`System.initial`), with the loops closed. By name,
-        ``{"A": 0.3, "B.speed": 2.0}``, in place of those of the system; see `start_state`. A given State that is off
-        the loops by little is moved onto them, with a note; by more than 0.01 it is refused. With q (B, nq) or v
-        (B, nv), or numbers (B,) by name, B runs are made at once, in vector registers and on threads, and an `Ensemble`
-        is returned.
+        Start values; default those of the system (`System.initial`), with the loops closed. Values by name,
+        ``{"A": 0.3, "B.speed": 2.0}``, replace those of the system; see `start_state`. A given State with small loop
+        errors is projected onto the loops, with a note; errors above 0.01 are refused. With q (B, nq) or v (B, nv), or
+        numbers (B,) by name, B runs are made, in SIMD batches and on threads, and an `Ensemble` is returned.
     parameters : dict of str to float or (B,)
-        Other numbers than those described: ``{"k.stiffness": 200.0, "coupler.mass": 2.0}``; arrays make B runs.
+        Values other than described: ``{"k.stiffness": 200.0, "coupler.mass": 2.0}``; arrays make B runs.
     method : str
         ``"auto"``; explicit ``"dop853"`` (order 8) and ``"dopri5"`` (5); implicit ``"radau"`` (5), for stiff systems,
-        and ``"alpha"`` (2, generalised alpha); with a fixed step ``"rk4"`` and ``"euler"`` (semi-implicit).
-        ``"scipy:LSODA"`` and the like, ``"cvode"`` and ``"ida"`` are adapters to SciPy and SUNDIALS.
+        and ``"alpha"`` (2, generalized alpha); with a fixed step ``"rk4"`` and ``"euler"`` (semi-implicit).
+        ``"scipy:LSODA"`` and other methods of SciPy, ``"cvode"`` and ``"ida"`` are adapters to SciPy and SUNDIALS.
     rtol : float
-        Tolerated error per step, relative to positions and speeds.
+        Tolerated error per step, relative to positions and velocities.
     atol : float or dict of str to float
-        The absolute one, of all variables (rad, m, and per s; units of element states), or by kind (``"position"``,
+        Absolute tolerance of all variables (rad, m, and per s; units of element states), or by kind (``"position"``,
         ``"speed"``, ``"state"`` of elements, ``"angle"``, ``"length"``, ``"eta"`` of flexible bodies) and by name
-        (``"A"``, ``"A.speed"``, ``"arm.eta"``, ``"valve.pressure"``): ``{"position": 1e-9, "valve": 10.0}``. Names go
-        before kinds; what is left out has 1e-10.
+        (``"A"``, ``"A.speed"``, ``"arm.eta"``, ``"valve.pressure"``): ``{"position": 1e-9, "valve": 10.0}``. Names take
+        precedence over kinds; variables left out have 1e-10.
     max_step : float, s
     step : float, s
-        Of methods with a fixed step; ``"alpha"`` keeps to it if it is given, and to the tolerances if not.
+        Of methods with a fixed step; ``"alpha"`` has step control if it is left out.
     events : sequence of Event
     control : function of a State, or SampledControl
-        Joint forces, (nv,) or a dict by name of joint; called at every evaluation, or, sampled, at its times only. Of
-        many runs it is asked about the states of hundreds at once, q (B, nq), t (B,), and answers (B, nv), a list of
-        (B,) for each degree of freedom, or a dict of these: with ``state.q[..., 0]`` a function serves both. One that
-        takes one state only is asked about one after the other, with a note.
+        Returns joint forces, (nv,) or a dict by name of joint; called at every evaluation, or at its sample times only.
+        In an ensemble the callback receives batched states, q (B, nq), t (B,), and returns (B, nv), a list of (B,) for
+        each degree of freedom, or a dict of these: with ``state.q[..., 0]`` a function works for both. A function of
+        single states is called for one state after the other, with a note.
     period, delay : float, s
-        Short for ``control=SampledControl(control, period, delay)``: called once in each period, held in between.
+        Short for ``control=SampledControl(control, period, delay)``: called once per period, forces held in between.
     breaks : (k,) s
-        Times at which something jumps that cannot be known otherwise, in order: no step goes over them. Laws and
-        formulas tell theirs by themselves.
+        Discontinuity times that the model cannot detect, in order: steps end there. Those of time laws and formulas
+        are known.
     friction : str
-        Dry friction that joints have: ``"events"``, it sticks and slips exactly, and changes are in ``result.events``;
-        ``"smooth"``, -friction tanh(speed / slip) with a slip of 1e-3 rad/s or m/s, or ``"smooth:0.01"`` with another,
-        for methods of other packages and for optimisation; ``"off"``.
+        Dry friction of joints: ``"events"``, exact stick and slip, with changes in ``result.events``; ``"smooth"``,
+        -friction tanh(speed / slip) with a slip of 1e-3 rad/s or m/s, or ``"smooth:0.01"`` with another, for methods of
+        other packages and for optimization; ``"off"``.
     stops : str
-        Limits that joints have: ``"rigid"``, reached with an impulse; ``"soft"``, by springs with 10 ms of contact;
-        ``"off"``.
+        Limits of joints: ``"rigid"``, with an impulse; ``"soft"``, springs with 10 ms of contact; ``"off"``.
     stabilization : str or (float, float)
-        ``"projection"``: positions and speeds are put back onto the loops after every step. Or Baumgarte's two gains
-        1/s, (alpha, beta), for comparison: the loops obey phi'' + 2 alpha phi' + beta^2 phi = 0 and the drift is only
-        damped; (0, 0) lets it grow.
+        ``"projection"``: positions and velocities are projected onto the loops after every step. Or Baumgarte's two
+        gains 1/s, (alpha, beta), for comparison: phi'' + 2 alpha phi' + beta^2 phi = 0 damps the drift; with (0, 0) it
+        grows.
     spectral_radius : float
-        Of generalised alpha at infinite frequency, 0 to 1.
+        Of generalized alpha at infinite frequency, 0 to 1.
     progress : bool
-        A line that shows how far it is; default only for long runs on a terminal or in a notebook.
+        Progress line; default only for long runs on a terminal or in a notebook.
     stream : str or path
-        A directory to which states are written as they come, with checkpoints: memory stays bounded.
-        One process writes to a directory at a time.
+        Directory to which states and checkpoints are written during the run: memory stays bounded. One process writes
+        to a directory at a time.
     resume : Result, or True with `stream`
-        Goes on where an interrupted run stopped, to the same bits as without the interruption; refuses what differs
-        from what that run was asked for.
+        Resumes an interrupted run, to the same bits as without the interruption; arguments that differ from those of
+        that run are refused.
     on_error : str
         ``"raise"``, or ``"return"`` for the partial result with its status.
 
     Returns
     -------
     Result, or Ensemble for many runs
-        Type checkers take it for a `Result` if `state` and `parameters` are left out or plain numbers by name; else, as
-        it depends on shapes, narrow it: ``assert isinstance(r, da.Ensemble)``.
-        On Ctrl-C the part that was computed, with status ``"interrupted"``; of many runs those that are finished, and
-        the others as far as they got.
+        For type checkers a `Result` if `state` and `parameters` are left out or plain numbers by name; otherwise it
+        depends on shapes: narrow it by ``assert isinstance(r, da.Ensemble)``.
+        On Ctrl-C the states computed so far, with status ``"interrupted"``.
 
     Raises
     ------
     IntegrationError, SingularityError, UserFunctionError
         With the partial result as ``error.result``.
     KeyboardInterrupt
-        If Ctrl-C was pressed during an earlier run of the same script, loop or cell, which returned its part: one press
-        stops a loop of runs. Not with ``on_error="return"``, which leaves it to the program to look at the status; nor
-        with `resume`, or at the next statement of a prompt or notebook.
+        If Ctrl-C was pressed during an earlier run of the same script, loop or cell: one press stops a loop of runs.
+        Not with ``on_error="return"``, nor with `resume`, nor at the next statement of a prompt or notebook.
 
     Examples
     --------

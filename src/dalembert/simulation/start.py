@@ -47,9 +47,9 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-MAX_NOTES = 20  # notes on start values of many runs
-_UNIT = 1e-3  # by which the length of a quaternion may differ from one: rounded digits
-TIGHT, NOTED = 1e-12, 1e-9  # what rounding leaves; what is worth a note
+MAX_NOTES = 20  # on start values of an ensemble
+QUATERNION_TOL = 1e-3  # of the length of a quaternion: larger differences than rounded digits are noted
+ROUNDING_TOL, NOTE_TOL = 1e-12, 1e-9  # m, rad or per s: rounding; corrections above are noted
 
 
 def check_time_laws(model: Model, t_start: float, t_end: float, samples: int = N_SAMPLES) -> list[DriveVelocityJump]:
@@ -108,7 +108,7 @@ def _check_position_jumps(model: Model, t_start: float, t_end: float, samples: i
 
 
 def _check_smoothness(drive: Drive) -> None:
-    """Refuse laws in pieces by which a position would jump; a speed that jumps takes an impulse."""
+    """Refuse piecewise laws by which a position would jump; a velocity may jump by an impulse."""
     for given in drive.laws:
         law, smooth = given, drive.level
         while isinstance(law, Integral):
@@ -130,7 +130,7 @@ def _check_smoothness(drive: Drive) -> None:
 def start_time(
     state: State | Mapping[str, Any] | None, t_start: float | None, *, item: str = "simulate"
 ) -> tuple[float, list[str]]:
-    """Return when a run begins, s, and what is to be said: as asked, else at the time of the given state, else at 0."""
+    """Return the start time, s, and notes: the given one, else the time of the given state, else 0."""
     of_state = 0.0
     if isinstance(state, State):
         of_state = finite_number(state.t, item=item, field="state.t")
@@ -139,13 +139,13 @@ def start_time(
     begin = finite_number(t_start, item=item, field="t_start")
     if of_state not in (0.0, begin):
         return begin, [
-            f"the given state is of t = {of_state:.6g} s; the run begins at t_start = {begin:.6g} s, as asked"
+            f"the given state is of t = {of_state:.6g} s; the run starts at t_start = {begin:.6g} s, as given"
         ]
     return begin, []
 
 
 def parameter_differences(numbers: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Say which numbers a state was found with that are others here: there, here, by name."""
+    """Return a note on parameters that differ between those of a state and those here, (there, here) by name."""
     if not numbers:
         return []
     shown = ", ".join(f"{name!r} = {there:.6g}, here {here:.6g}" for name, (there, here) in list(numbers.items())[:6])
@@ -153,24 +153,24 @@ def parameter_differences(numbers: Mapping[str, tuple[float, float]]) -> list[st
 
 
 def equilibrium_differences(state: Any, conditions: Conditions) -> list[str]:
-    """Say what an equilibrium was found with that a run from it has not: numbers, inputs, holds."""
+    """Return notes on parameters, inputs and holds of an equilibrium that a run from it does not have."""
     then = getattr(state, "conditions", None)
     if not (isinstance(state, State) and isinstance(then, Conditions)):
         return []
     notes = [
-        f"{note}: parameters=eq.parameters takes them along"
+        f"{note}: give parameters=eq.parameters to keep them"
         for note in parameter_differences(then.changed_parameters(conditions.model, conditions.parameters))
     ]
     inputs = getattr(state, "inputs", {})
     if inputs:
         shown = ", ".join(f"{name!r} = {value:.6g}" for name, value in list(inputs.items())[:6])
-        notes.append(f"the state was found with inputs {shown}; the run takes what laws give")
-    rubbing = {held.name for held in getattr(state, "friction", ())}
+        notes.append(f"the state was found with inputs {shown}; the run uses those of the laws")
+    with_friction = {held.name for held in getattr(state, "friction", ())}
     names = dict(enumerate(then.model.speed_names))
     held = [names.get(k, "a joint that closes a loop") for k in sorted(then.locked - conditions.locked)]
-    loose = [name for name in held if name not in rubbing]
+    loose = [name for name in held if name not in with_friction]
     if loose:
-        notes.append(f"the state was found with {', '.join(map(repr, loose[:6]))} held; the run lets go")
+        notes.append(f"the state was found with {', '.join(map(repr, loose[:6]))} held; the run releases them")
     return notes
 
 
@@ -182,27 +182,27 @@ def start_state(
     *,
     limits: bool = True,
 ) -> tuple[State, list[str]]:
-    """Return a state to start from that obeys loops and drives, and what was done to it.
+    """Return a start state that satisfies loops and drives, and notes on changes made to it.
 
     Parameters
     ----------
     system : System or Model
     state : State, or dict of name to value
-        A state that is near; or start values by name, which come before those that `System.initial` and `System.place`
-        gave: joints and coordinates (``"A"``, ``"A.speed"``, ``"ice.x"``, ``"ice.x.speed"``), also where a loop is cut,
-        bodies (``"crank.position"``, ``".rotation"``, ``".velocity"``, ``".angular_velocity"``), modes
+        A state nearby; or start values by name, which take precedence over those of `System.initial` and
+        `System.place`: joints and coordinates (``"A"``, ``"A.speed"``, ``"ice.x"``, ``"ice.x.speed"``), also of cut
+        joints, bodies (``"crank.position"``, ``".rotation"``, ``".velocity"``, ``".angular_velocity"``), modes
         (``"arm.eta"``, ``"arm.eta[0].speed"``), element states (``"motor.current"``). Arrays with one axis more, (B,)
         or (B, n), give B states. If left out, the start values of the system.
     t : float, s
     limits : bool
-        Whether coordinates for which no start is given start within the limits of their joints.
+        Whether coordinates without a start value start within the limits of their joints.
 
     Returns
     -------
     State
         With q (nq,), v (nv,), x (nx,), or each (B, ...).
     list of str
-        Asked and used values of what loops and drives do not permit.
+        Given and used values where loops and drives do not permit the given ones.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def start_state(
 
 
 def _normalized(model: Model, given: Mapping[str, Any]) -> list[str]:
-    """Return notes on quaternions among start values by joint, (nq,) or (B, nq), that have not length one."""
+    """Return notes on quaternions among start values by joint, (nq,) or (B, nq), that are not normalized."""
     notes = []
     for joint in model.forest.joints:
         if joint.element.nq == joint.element.nv or given.get(joint.name) is None:
@@ -260,13 +260,13 @@ def _normalized(model: Model, given: Mapping[str, Any]) -> list[str]:
         values = np.atleast_2d(np.asarray(given[joint.name], dtype=float))
         lengths = np.linalg.norm(values[:, :4], axis=1)
         worst = float(lengths[np.abs(lengths - 1.0).argmax()])
-        if abs(worst - 1.0) > _UNIT:
+        if abs(worst - 1.0) > QUATERNION_TOL:
             notes.append(f"the quaternion of {joint.name!r} has length {worst:.6g} and was divided by it")
     return notes
 
 
 def _described(model: Model, t: float, limits: bool) -> tuple[State, list[str]]:
-    """Return the start that a model describes; worked out once where nothing but the model decides it."""
+    """Return the start of the description; cached if it depends on the model only."""
     known = _known_starts(model)
     found = known.get((t, limits))
     if found is None:
@@ -280,15 +280,15 @@ def _described(model: Model, t: float, limits: bool) -> tuple[State, list[str]]:
 
 @cached_per_model
 def _known_starts(model: Model) -> dict[tuple[float, bool], tuple[State, list[str]]]:
-    """Return the memory of `_described`: the start at the last time that was asked for."""
+    """Return the cache of `_described`: the start at the last time."""
     return {}
 
 
 def _from_starts(model: Model, starts: StartValues, t: float, limits: bool) -> tuple[State, list[str]]:
-    """Return a state that meets start values as far as loops and drives permit, and what it does not meet."""
+    """Return a state that meets start values as far as loops and drives permit, and notes on unmet values."""
     starts, moved = within_limits(model, starts) if limits else (starts, {})
     motion = driven_state_from(
-        model, t, None, lambda at, paced: _wished_speeds(model, at, paced, t, starts), starts, limits=limits
+        model, t, None, lambda at, paced: _start_velocities(model, at, paced, t, starts), starts, limits=limits
     )
     check_inertia(model, motion.q, t)
     placed = model.initial_state(starts.initials).q
@@ -304,43 +304,43 @@ def _from_starts(model: Model, starts: StartValues, t: float, limits: bool) -> t
 
 
 def shared_drives(model: Model, q: Array, t: float) -> list[str]:
-    """Say which drives prescribe the same at q (nq,), so that the motion does not determine their efforts."""
+    """Return a note on redundant drives at q (nq,), whose efforts the motion does not determine."""
     if not model.drives or not model.nc:
         return []
     names = [name for name, mark in zip(model.speed_names, undetermined_efforts(model, q, t), strict=True) if mark]
     if not names:
         return []
     return [
-        f"drives prescribe more than there are DOF: the efforts of {listed(names)} are not unique, and one share "
-        "of many is given; loads that go with them are not unique either"
+        f"drives prescribe more than there are DOF: the efforts of {listed(names)} are not unique, and one of many "
+        "solutions is given; the loads are not unique either"
     ]
 
 
 def check_inertia(model: Model, q: Array, t: float) -> None:
-    """Refuse a start at q (nq,) where accelerations do not exist."""
+    """Refuse a start at q (nq,) with a singular mass matrix."""
     weak = model.massless_dof(q, t=t)
     if weak:
         owners = zip(model.body_names, model.joint_names, strict=True)
         bodies = [body for body, joint in owners if set(model.speed_names[model.v_slice(joint)]) & set(weak)]
-        apart = find_ungrounded_parts(model.system)
+        ungrounded = find_ungrounded_parts(model.system)
         raise SingularityError(
             f"at t = {t:.9g} s nothing resists along {listed(weak)}: {listed(bodies)} can move that way without "
             "moving any inertia. Give them some (about the axis, for a spin), drive these DOF, or connect the "
-            "bodies so that they cannot move that way" + "".join(f". Note: {words}" for words in apart)
+            "bodies so that they cannot move that way" + "".join(f". Note: {note}" for note in ungrounded)
         )
 
 
-def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float, starts: StartValues) -> Array:
-    """Return the start speeds that are given, as far as loops and drives permit; modes at rest if joints can follow."""
-    wishes, first = starts.speeds(model), starts.first
+def _start_velocities(model: Model, q: Array, paced: dict[str, float], t: float, starts: StartValues) -> Array:
+    """Return the given start velocities as far as loops and drives permit; modes at rest if possible."""
+    given, first = starts.speeds(model), starts.first
     still = {name: np.zeros(model.v_slice(name).stop - model.v_slice(name).start) for name in model.flexible_names}
     chains = starts.paced_chains(model)
-    if set(still) - set(wishes) and not starts.places and not chains:
+    if set(still) - set(given) and not starts.places and not chains:
         try:
-            return consistent_velocities(model, q, np.zeros(model.nv), fixed={**paced, **still, **wishes}, t=t)
+            return consistent_velocities(model, q, np.zeros(model.nv), fixed={**paced, **still, **given}, t=t)
         except AssemblyError:
             pass
-    found = preferred_velocities(model, q, paced, wishes, starts.places, chains=chains, t=t)
+    found = preferred_velocities(model, q, paced, given, starts.places, chains=chains, t=t)
     if first is None or not unmet_start_values(model, q, found, first.of_speeds()):
         return found
     try:
@@ -361,9 +361,9 @@ def start_states(
     limits: bool = True,
     runs: NDArray[np.intp] | None = None,
 ) -> tuple[Array, Array, Array, list[str]]:
-    """Return q (count, nq), v (count, nv) and x (count, nx) of many runs to start from, and what was done to them.
+    """Return start states q (count, nq), v (count, nv), x (count, nx) of many runs, and notes on changes.
 
-    `runs` (count,) are their numbers, where these are some of all for whom start values by name are given.
+    `runs` (count,) are their numbers in the ensemble, for start values by name.
     """
     runs = np.arange(count) if runs is None else runs
     if isinstance(state, Mapping) and named_count(model, state) is not None:
@@ -390,17 +390,17 @@ def start_states(
         )
     q, v = q.copy(), v.copy()
     moved = np.zeros(count)
-    for k in np.flatnonzero((widest > TIGHT) | ~_obey(model, q, v, t_start)):
+    for k in np.flatnonzero((widest > ROUNDING_TOL) | ~_satisfied(model, q, v, t_start)):
         motion = driven_motion(model, t_start, q=q[k], v=v[k])
         moved[k] = np.abs(motion.v - v[k]).max()
         q[k], v[k] = motion.q, motion.v
-    if widest.max() > NOTED:
-        many = int((widest > NOTED).sum())
+    if widest.max() > NOTE_TOL:
+        many = int((widest > NOTE_TOL).sum())
         notes.append(
             f"{many} of the given states were off the loops by up to {widest.max():.2g} and were moved onto them"
         )
-    if moved.max() > NOTED:
-        many = int((moved > NOTED).sum())
+    if moved.max() > NOTE_TOL:
+        many = int((moved > NOTE_TOL).sum())
         by = f"by up to {moved.max():.2g}"
         notes.append(f"the given speeds of {many} states did not obey loops and drives and were changed {by}")
     return q, v, x, notes
@@ -409,32 +409,34 @@ def start_states(
 def _named_states(
     model: Model, values: Mapping[str, Any], t: float, runs: NDArray[np.intp], limits: bool
 ) -> tuple[Array, Array, Array, list[str]]:
-    """Return q, v and x of many runs whose start values are given by name, and what they do not meet, run by run."""
+    """Return start states of many runs from start values by name, and notes on unmet values by run."""
     found = [_from_starts(model, named_starts(model, values, run), t, limits) for run in runs.tolist()]
     q, v, x = (np.array([getattr(state, part) for state, _ in found]) for part in ("q", "v", "x"))
-    notes = [f"run {run}: {note}" for run, (_, mine) in zip(runs.tolist(), found, strict=True) for note in mine]
+    notes = [
+        f"run {run}: {note}" for run, (_, own_notes) in zip(runs.tolist(), found, strict=True) for note in own_notes
+    ]
     if len(notes) > MAX_NOTES:
         notes = [*notes[:MAX_NOTES], f"... and {len(notes) - MAX_NOTES} more of the kind"]
     return q, v, x, notes
 
 
-def _obey(model: Model, q: Array, v: Array, t: float) -> NDArray[np.bool_]:
-    """Return which states have speeds that loops, and positions and speeds that drives permit, (count,)."""
+def _satisfied(model: Model, q: Array, v: Array, t: float) -> NDArray[np.bool_]:
+    """Return which states satisfy loops and drives, (count,)."""
     times = np.full(len(q), t)
     q_given, v_given, _ = model.drive_motion(t)
     placed, paced = ~np.isnan(q_given), ~np.isnan(v_given)
-    fine = np.abs(q[:, placed] - q_given[placed]).max(axis=1, initial=0.0) <= TIGHT
-    fine &= np.abs(v[:, paced] - v_given[paced]).max(axis=1, initial=0.0) <= TIGHT
+    fine = np.abs(q[:, placed] - q_given[placed]).max(axis=1, initial=0.0) <= ROUNDING_TOL
+    fine &= np.abs(v[:, paced] - v_given[paced]).max(axis=1, initial=0.0) <= ROUNDING_TOL
     if model.nc:
         rates = np.einsum("kij,kj->ki", model.constraint_jacobian(q, t=times), v)
         wanted = model.row_motion(t)[1] - model.constraint_drift(q, t=times)
         size = 1.0 + np.abs(v).max(axis=1, initial=0.0)
-        fine &= np.abs(rates - wanted).max(axis=1, initial=0.0) <= TIGHT * size
+        fine &= np.abs(rates - wanted).max(axis=1, initial=0.0) <= ROUNDING_TOL * size
     return np.asarray(fine)
 
 
 def rows_of(field: str, value: ArrayLike, count: int, width: int) -> Array:
-    """Return a row of numbers for each run, (count, width)."""
+    """Return values for each run, (count, width), checked."""
     try:
         rows = np.ascontiguousarray(np.broadcast_to(np.asarray(value, dtype=float), (count, width)))
     except (TypeError, ValueError):

@@ -44,12 +44,12 @@ class Records:
             self.parts.append((t, q, v, x))
 
     def replace_last(self, t: float, q: Array, v: Array, x: Array) -> None:
-        """Put another row in place of the last, which was added alone."""
+        """Replace the last row, which was added alone."""
         self.parts.pop()
         self.add(t, q, v, x)
 
     def drop_after(self, t: float) -> None:
-        """Forget states later than a time."""
+        """Drop states later than a time, s."""
         while self.parts and self.last_time() > t:
             times, *others = self.parts.pop()
             kept = times <= t
@@ -65,7 +65,7 @@ class Records:
         return float(self.parts[-1][0][-1])
 
     def keep_last(self) -> None:
-        """Forget all rows but the last."""
+        """Drop all rows but the last."""
         self.parts = [tuple(part[-1:].copy() for part in self.arrays())]  # type: ignore[list-item]
 
     def arrays(self) -> tuple[Array, Array, Array, Array]:
@@ -82,13 +82,13 @@ class Segment:
     begin: float
     options: Options
     conditions: Conditions
-    breaks: Array  # where its steps ended at the latest, s
-    usual_slack: float = 0.0  # of its loops, as the stepper left it
-    spare: list[_core.Integrator] = field(default_factory=list, repr=False)  # steppers that take its steps once more
+    breaks: Array  # s: discontinuity times, at which steps ended
+    usual_slack: float = 0.0  # of the loops, from the integrator
+    spare: list[_core.Integrator] = field(default_factory=list, repr=False)  # integrators for dense output
 
     @contextmanager
     def stepper(self, branch_log: BranchLog | None = None) -> Iterator[_core.Integrator]:
-        """Lend a stepper that takes steps of the segment once more; a result may be read by several threads at once."""
+        """Provide an integrator that repeats steps of the segment; several threads may do so at once."""
         try:
             stepper = self.spare.pop()
         except IndexError:
@@ -127,34 +127,34 @@ class Trajectory:
     _steps: list[Array] = field(default_factory=list)
 
     def add_steps(self, times: Array) -> None:
-        """Keep where steps ended, while states are recorded where they were wanted."""
+        """Record the ends of steps, s, while states are recorded at output times."""
         if len(times):
             self._steps.append(times)
 
     @property
     def steps(self) -> Array:
-        """Where steps ended, (n,) s."""
+        """Times at which steps ended, (n,) s."""
         return np.concatenate([np.zeros(0), *self._steps]) if self.sampled else self.records.arrays()[0]
 
     def drop_branches_after(self, t: float) -> None:
-        """Forget branches of laws, and where the motion slid, later than a time."""
+        """Drop branches of laws and sliding modes later than a time, s."""
         self.branch_log.drop_after(t)
         while self.segments[-1].begin > t:
             self.segments.pop()
 
-    # ---- states between those on record
+    # ---- dense output
 
     def within_step(self, t: Array, q: Array, v: Array, x: Array, fractions: Array) -> tuple[Array, Array, Array]:
-        """Return q, v and x at fractions (k,) of the step between two states, by the dense output of the method."""
+        """Return q, v and x at fractions (k,) of the step between two states, by dense output."""
         rows = np.zeros(len(fractions), dtype=np.int64)
         return _dense_states(self, self.segment_at(float(t[0])), t, (q, v, x), rows, fractions)
 
     def segment_at(self, t: float) -> Segment:
-        """Return the segment that a time lies in; where one ends and another begins, the later."""
+        """Return the segment at a time, s; the later one where two meet."""
         return self.segments[max(0, bisect_right(self.segments, t, key=lambda segment: segment.begin) - 1)]
 
     def dense(self, times: Array) -> tuple[Array, Array, Array]:
-        """Return q, v and x at times (k,) within the run, by the steps that were taken."""
+        """Return q, v and x at times (k,) s within the run."""
         t, *states = self.records.arrays()
         found = [np.empty((len(times), part.shape[1])) for part in states]
         place = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
@@ -165,10 +165,10 @@ class Trajectory:
         order = np.flatnonzero(~still)
         order = order[np.argsort(place[order], kind="stable")]
         begins = np.array([segment.begin for segment in self.segments])
-        mine = np.maximum(np.searchsorted(begins, t[place[order]], side="right") - 1, 0)
+        segment_of = np.maximum(np.searchsorted(begins, t[place[order]], side="right") - 1, 0)
         between = _sampled_states if self.sampled else _dense_states
-        for k in np.unique(mine):
-            wanted = order[mine == k]
+        for k in np.unique(segment_of):
+            wanted = order[segment_of == k]
             rows = place[wanted].astype(np.int64)
             fractions = (times[wanted] - t[rows]) / step[wanted]
             for out, part in zip(found, between(self, self.segments[k], t, states, rows, fractions), strict=True):
@@ -178,10 +178,7 @@ class Trajectory:
     # ---- conditions
 
     def conditions(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
-        """Return rows of times in order, (n,), and the conditions that hold at them.
-
-        Of many segments only those at these times are looked at.
-        """
+        """Return the conditions at times in order (n,) s, each with the rows at which they hold."""
         if not len(t):
             return []
         first = max(bisect_left(self.segments, t[0], key=_begin) - 1, 0)
@@ -192,12 +189,12 @@ class Trajectory:
         return Periods([s.begin for s in near], [s.conditions for s in near])(t)
 
     def periods(self) -> Periods:
-        """Return when which conditions held."""
+        """Return the periods of equal conditions."""
         return Periods([s.begin for s in self.segments], [s.conditions for s in self.segments])
 
     @property
     def changed(self) -> bool:
-        """Whether conditions ever were others than described."""
+        """Whether conditions ever differed from the description."""
         return any(not segment.conditions.as_described for segment in self.segments)
 
 
@@ -213,13 +210,13 @@ def _dense_states(
     rows: NDArray[np.int64],
     fractions: Array,
 ) -> tuple[Array, Array, Array]:
-    """Return states at fractions (k,) of the steps from rows (k,), in order, to those after them."""
+    """Return states at fractions (k,) of the steps that begin at rows (k,), in order."""
     q, v, x = states
     with segment.stepper(trajectory.branch_log) as stepper:
         found = stepper.dense(t, q, v, x, rows, fractions)
     if len(found[0]) != len(rows):
         where = t[rows[len(found[0])]]
-        raise IntegrationError(f"the step taken at t = {where:.9g} s could not be taken again for its dense output")
+        raise IntegrationError(f"the step taken at t = {where:.9g} s could not be repeated for dense output")
     return found
 
 
@@ -231,7 +228,7 @@ def _sampled_states(
     rows: NDArray[np.int64],
     fractions: Array,
 ) -> tuple[Array, Array, Array]:
-    """Return states between samples, by the method itself from the first of each two."""
+    """Return states between recorded output times, by integration from the earlier of two."""
     found = [np.empty((len(rows), part.shape[1])) for part in states]
     with segment.stepper(trajectory.branch_log) as stepper:
         for row in np.unique(rows):
@@ -245,7 +242,7 @@ def _sampled_states(
             stepper.advance(end, np.iinfo(np.int64).max, np.ascontiguousarray(wanted[later]))
             _, *samples, _ = stepper.take()
             if len(samples[0]) != later.sum():
-                raise IntegrationError(f"the states from t = {begin:.9g} s to {end:.9g} s could not be computed again")
+                raise IntegrationError(f"the states from t = {begin:.9g} s to {end:.9g} s could not be repeated")
             for out, part, sample in zip(found, states, samples, strict=True):
                 out[mine[~later]] = part[row]
                 out[mine[later]] = sample

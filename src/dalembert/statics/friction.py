@@ -1,14 +1,13 @@
-"""Equilibria with dry joint friction: sticking and sliding joints.
+"""Dry friction in equilibrium: rows held at rest, rows that slide, and where they come to rest.
 
-Friction holds any effort within its bounds, so that rest is a band, and which rest of it is found depends on the start.
-Everything is held where it starts; if efforts within the bounds,
+Friction balances any effort within its limits, so that equilibria form a band, and the one found depends on the start.
+All rows are held at the start; if efforts within the limits,
 
     F^T (f - H^T mu) = 0,    |mu_i| <= s_i                                                                        (1)
 
-can do that, the start is the answer. Else those rows that are on their bounds slide together, the way that what is
-missing moves them, against friction f_i, slowly: nothing swings over, and a row that would turn back sticks there. At
-rest (1) is asked anew, until it holds. Friction that follows loads takes those of the
-place.
+exist, the start is the equilibrium. Otherwise the rows at their limits slide together in the direction of the
+unbalanced efforts, against friction f_i, quasi-statically: a row that would reverse sticks there. At rest (1) is
+checked again, until it holds. Load-dependent friction uses the loads of the configuration.
 """
 
 from __future__ import annotations
@@ -33,23 +32,23 @@ __all__ = ["FrictionHold", "StaticFriction", "rest_with_friction"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-MAX_MODE_CHANGES = 200  # changes between stick and slip
-RUNAWAY_SLIP = 300.0  # rad or lengths: what slid so far slides for ever
+MAX_ROUNDS = 200  # changes of the set of sliding rows
+RUNAWAY_SLIP = 300.0  # rad or lengths: a row that slid further has no equilibrium
 
 
 @dataclass(frozen=True)
 class FrictionHold:
-    """What friction of a coordinate does at rest.
+    """Friction of one coordinate in equilibrium.
 
     Attributes
     ----------
     name, unit : str
     effort : float, N m or N
-        That friction exerts.
+        Of friction.
     limit : float, N m or N
-        The most that it can.
+        Largest effort of friction.
     slid : bool
-        Whether the coordinate slid to where it is.
+        Whether the coordinate slid to its position.
     """
 
     name: str
@@ -60,38 +59,38 @@ class FrictionHold:
 
     @property
     def margin(self) -> float:
-        """How much more it could hold, N m or N."""
+        """Distance of the effort from its limit, N m or N."""
         return self.limit - abs(self.effort)
 
     @property
     def band(self) -> tuple[float, float]:
-        """By how much the effort of others along the coordinate may change, down and up, without moving it, N m or N.
+        """Change of the other efforts along the coordinate, down and up, that friction balances, N m or N.
 
-        Others that friction holds are taken to go on as they are.
+        The friction of other coordinates is taken as constant.
         """
         return self.effort - self.limit, self.effort + self.limit
 
 
 class StaticFriction:
-    """Friction of joints: rows, their bounds, and which of them slide."""
+    """Friction rows of a request, their limits, and the sliding ones."""
 
     def __init__(self, request: EquilibriumRequest) -> None:
-        self.request, self.rows = request, _rubbing(request)
+        self.request, self.rows = request, _movable_rows(request)
         known = measures_of(RelativeEquations(request.model))
         self.measures: list[CoordinateMeasure] = []
         for name, row in zip(self.rows.names, range(len(self.rows)), strict=True):
             if name not in known:
                 raise ModelError(
                     "equilibrium", f"friction of {name!r}", float(self.rows.sliding_friction[row]),
-                    "the attitude of a ball joint cannot be held by friction at rest: leave its friction out by "
-                    "friction='off', or describe it by revolute joints",
+                    "friction of a ball joint is not supported in equilibrium: use friction='off', or describe the "
+                    "joint by revolute joints",
                 )  # fmt: skip
             self.measures.append(known[name])
         self.sign = np.zeros(len(self.rows))
         self.start = self.places(request.q)
 
     def balance(self, friction: Array) -> ForceBalance:
-        """Return the balance with rows that slide against friction (n,), N m or N, and others held."""
+        """Return the balance with friction (n,), N m or N, of sliding rows, and the others held."""
         base, rows = self.request.balance, self.rows
         parameters = with_fixed_friction(rows, base.conditions, friction).parameters.copy()
         parameters[rows.friction] = friction
@@ -100,23 +99,23 @@ class StaticFriction:
         return replace(base, conditions=base.conditions.changed(parameters=parameters), held={**base.held, **held})
 
     def places(self, q: Array) -> Array:
-        """Return where the rows are, (n,) rad or m."""
+        """Return the coordinates of the rows, (n,) rad or m."""
         return np.array([float(m.values(q)) for m in self.measures])
 
     def bounds(self, look: BalanceEvaluation) -> tuple[Array, Array]:
-        """Return friction and static friction (n,) N m or N under the loads of a rest."""
+        """Return sliding and static friction (n,) N m or N for the loads of an equilibrium."""
         rows, model, balance = self.rows, self.request.model, look.balance
         if not rows.has_load_friction.any():
             return rows.friction_limits(self.request.balance.conditions, np.zeros(len(rows)))
-        locked = balance.conditions.changed(locked=balance.conditions.locked | _places(look))
+        locked = balance.conditions.changed(locked=balance.conditions.locked | _held_indices(look))
         how = {"inputs": balance.input_values, "conditions": locked}
         signals = model.report(["signals"], balance.t, look.q, balance.v, look.x, **how)["signals"]  # type: ignore[arg-type]
         return rows.friction_limits(self.request.balance.conditions, rows.loads(signals))
 
     def efforts(self, look: BalanceEvaluation, static: Array) -> tuple[Array, Array]:
-        """Return efforts (n,) within static friction that come nearest to (1), and which way rows go that they let go.
+        """Return efforts (n,) within static friction closest to (1), and the slip directions (n,) of released rows.
 
-        What is missing moves all of them together; rows that it would move slide, 1 or -1, others have 0.
+        The unbalanced efforts move all rows together; rows that move have 1 or -1, others 0.
         """
         balance, n = look.balance, len(self.rows)
         others = {m: value for m, value in balance.held.items() if m not in self.measures}
@@ -141,21 +140,21 @@ class StaticFriction:
 
 
 def rest_with_friction(request: EquilibriumRequest, *, most: int) -> tuple[EquilibriumDescent, list[FrictionHold]]:
-    """Return where a descent with friction led, and what friction holds there."""
-    rub = StaticFriction(request)
-    q, x, slid = request.q, request.x, np.zeros(len(rub.rows), dtype=bool)
-    for _ in range(MAX_MODE_CHANGES):
-        rub.sign[:] = 0.0
-        held = descend(rub.balance(rub.rows.sliding_friction), q, x, request.stops, most=most)
+    """Return the end of a descent with friction, and the friction of all rows there."""
+    static_friction = StaticFriction(request)
+    q, x, slid = request.q, request.x, np.zeros(len(static_friction.rows), dtype=bool)
+    for _ in range(MAX_ROUNDS):
+        static_friction.sign[:] = 0.0
+        held = descend(static_friction.balance(static_friction.rows.sliding_friction), q, x, request.stops, most=most)
         if not held.found:
             return held, []
         q, x = held.look.q, held.look.x
-        friction, static = rub.bounds(held.look)
-        efforts, rub.sign = rub.efforts(held.look, np.where(slid, friction, static))
-        if not rub.sign.any():
-            return held, _friction_holds(rub, efforts, slid, static)
-        slid |= rub.sign != 0.0
-        found = _slide(request, rub, friction, q, x, most)
+        friction, static = static_friction.bounds(held.look)
+        efforts, static_friction.sign = static_friction.efforts(held.look, np.where(slid, friction, static))
+        if not static_friction.sign.any():
+            return held, _friction_holds(static_friction, efforts, slid, static)
+        slid |= static_friction.sign != 0.0
+        found = _slide(request, static_friction, friction, q, x, most)
         if found.falls is not None:
             return found, []
         q, x = found.look.q, found.look.x
@@ -163,39 +162,41 @@ def rest_with_friction(request: EquilibriumRequest, *, most: int) -> tuple[Equil
         if float(np.abs(gone).max(initial=0.0)) > RUNAWAY_SLIP:
             found.found, found.falls = False, gone
             return found, []
-    raise EquilibriumError("friction of joints goes from one to the other without rest: start elsewhere")
+    raise EquilibriumError("the sliding joints keep changing without an equilibrium: use another start")
 
 
 def _slide(
-    request: EquilibriumRequest, rub: StaticFriction, friction: Array, q: Array, x: Array, most: int
+    request: EquilibriumRequest, static_friction: StaticFriction, friction: Array, q: Array, x: Array, most: int
 ) -> EquilibriumDescent:
-    """Let rows slide the way they go, to rest; one that would turn back sticks where it is."""
+    """Let rows slide in their directions to rest; a row that would reverse sticks."""
     while True:
-        ways = {m: sign for m, sign in zip(rub.measures, rub.sign, strict=True) if sign != 0.0}
-        found = descend(rub.balance(friction), q, x, request.stops, most=most, ways=ways)
+        ways = {m: sign for m, sign in zip(static_friction.measures, static_friction.sign, strict=True) if sign != 0.0}
+        found = descend(static_friction.balance(friction), q, x, request.stops, most=most, ways=ways)
         q, x = found.look.q, found.look.x
-        rub.start = rub.places(q)
+        static_friction.start = static_friction.places(q)
         if found.turned is None or len(ways) == 1:
             return found
-        rub.sign[rub.measures.index(found.turned)] = 0.0
+        static_friction.sign[static_friction.measures.index(found.turned)] = 0.0
 
 
-def _friction_holds(rub: StaticFriction, efforts: Array, slid: BoolArray, static: Array) -> list[FrictionHold]:
-    units = ["N m" if unit == "rad" else "N" for unit in rub.rows.units]
+def _friction_holds(
+    static_friction: StaticFriction, efforts: Array, slid: BoolArray, static: Array
+) -> list[FrictionHold]:
+    units = ["N m" if unit == "rad" else "N" for unit in static_friction.rows.units]
     return [
         FrictionHold(name, units[k], float(efforts[k]), float(static[k]), bool(slid[k]))
-        for k, name in enumerate(rub.rows.names)
+        for k, name in enumerate(static_friction.rows.names)
     ]
 
 
-def _places(look: BalanceEvaluation) -> set[int]:
-    """Return the places of held coordinates, as conditions lock them."""
+def _held_indices(look: BalanceEvaluation) -> set[int]:
+    """Return the indices of held coordinates, as locked by conditions."""
     nv = look.balance.model.nv
     return {m.column if m.column >= 0 else nv + m.place for m in look.balance.held}
 
 
-def _rubbing(request: EquilibriumRequest) -> FrictionRows:
-    """Return the rows that rub and may move."""
+def _movable_rows(request: EquilibriumRequest) -> FrictionRows:
+    """Return the rows with friction that may move."""
     rows, balance = request.rows, request.balance
     tree = rows.places < request.model.nv
     fixed = tree & balance.fixed[np.where(tree, rows.places, 0)]

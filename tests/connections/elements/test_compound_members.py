@@ -199,7 +199,7 @@ def test_random_compounds_have_exact_tangents_and_close_the_balance(seed: int) -
     q, v = random_state(system, rng)
     q = 0.2 * q
     if seed == 0:  # its fibre cannot lengthen any more in the direction that it is damped in: the node would jump
-        with pytest.raises(da.SingularityError, match=r"inner equilibrium of element 'net' comes to a fold"):
+        with pytest.raises(da.SingularityError, match=r"inner equilibrium of element 'net' reaches a fold"):
             da.simulate(model, 0.3, state=da.State(q=q, v=0.2 * v), rtol=1e-9, atol=1e-11)
         return
     result = da.simulate(model, 0.3, state=da.State(q=q, v=0.2 * v), rtol=1e-9, atol=1e-11)

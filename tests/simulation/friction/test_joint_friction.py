@@ -360,7 +360,7 @@ def test_max_effort_clips_control_and_motors_with_a_note():
     s = arm(max_effort=2.0)
     result = da.simulate(s, 1.0, control=lambda state: [5.0])
     assert result["A.position"][-1] == pytest.approx(1.0, rel=1e-9)  # 2 N m on 1 kg m2
-    assert "control was clipped to its max_effort 2 from t = 0 s on; it asked for up to 5" in result.stats.notes[0]
+    assert "control was clipped to its max_effort 2 from t = 0 s on; the request was up to 5" in result.stats.notes[0]
     assert abs(result["energy.balance"]).max() < 1e-9
     for motor in (da.Effort(5.0), da.Element("joint", "5.0 + 0*ds", active=True)):
         s = arm(max_effort=2.0)
@@ -368,7 +368,7 @@ def test_max_effort_clips_control_and_motors_with_a_note():
         result = da.simulate(s, 1.0)
         assert result["A.position"][-1] == pytest.approx(1.0, rel=1e-9)
         assert result["M.effort"] == pytest.approx(2.0)
-        assert "A: M was clipped to its max_effort 2 from t = 0 s on; it asked for up to 5" in result.stats.notes[0]
+        assert "A: M was clipped to its max_effort 2 from t = 0 s on; the request was up to 5" in result.stats.notes[0]
         assert abs(result["energy.balance"]).max() < 1e-9
         assert s.compile().forward_dynamics(np.zeros((4, 1)), np.zeros((4, 1))) == pytest.approx(2.0)
 
@@ -388,7 +388,7 @@ def test_springs_and_drives_are_not_clipped():
 def test_max_speed_is_watched():
     s = arm(max_speed=0.5)
     s.initial("A", speed=0.7)
-    assert da.simulate(s, 1.0).stats.notes == ["A passed its max_speed 0.5 rad/s and came to 0.7"]
+    assert da.simulate(s, 1.0).stats.notes == ["A exceeded its max_speed 0.5 rad/s and reached 0.7"]
 
 
 @pytest.mark.parametrize("e", [0.0, 0.5, 0.9])

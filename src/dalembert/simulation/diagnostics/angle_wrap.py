@@ -1,4 +1,4 @@
-"""Rotation vectors that jump: what elements measure of an attitude is unique within half a turn to either side only."""
+"""Rotation-vector wrap at 180 degrees: relative attitudes measured by elements are unique up to half a turn."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["find_rotation_wrap", "find_rotation_wraps", "rotation_measures"]
 Array = NDArray[np.float64]
 
 _LOADS = ("force", "moment")
-_JUMP = 1e-4  # of the load, within a time in which nothing else changes
-_MAX_LENGTH = 2.0  # rad between two times, beyond which a turn and its opposite cannot be told apart
+JUMP_TOL = 1e-4  # of the load, within a time in which nothing else changes
+MAX_ROTATION = 2.0  # rad between two times: beyond, the direction of rotation is ambiguous
 
 
 @dataclass(frozen=True, eq=False)
 class RotationMeasure:
-    """An attitude that a law uses: of an end of an element, or of an end of a member of a compound.
+    """Relative attitude that a law measures: at an end of an element, or of a member of a compound.
 
     force : the element
     port : which of its further ends, or of the member's
@@ -46,7 +46,7 @@ class RotationMeasure:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name in messages."""
         return (
             f"member {self.member!r} of element {self.force.name!r}" if self.member else f"element {self.force.name!r}"
         )
@@ -56,7 +56,7 @@ class RotationMeasure:
     ) -> Array:
         """Return the rotation vector (n, 3) of the end against the first, at states."""
         if not self.member:
-            ends = model.system.forces[self.force.name].ends  # of a model with other numbers its own
+            ends = model.system.forces[self.force.name].ends  # of the model with other parameters
             A, B = (model.pose(end, q).rotation for end in (ends[0], ends[1 + self.port]))
             return np.asarray(rotation_vectors(np.einsum("kji,kjl->kil", A, B)))
         element = self.force.element
@@ -65,7 +65,7 @@ class RotationMeasure:
         signals = model.report(["signals"], t, q, v, x, conditions=conditions)["signals"]
         places = model.compiled.elements.signals
         found = {name: places.get(f"{self.force.name}.{name}_at") for name in element.unknowns}
-        zero = np.zeros(len(t))  # rates, which are no matter
+        zero = np.zeros(len(t))  # rates, which have no effect
         unknowns = [zero if place is None else signals[:, place] for place in found.values()]
         return element.turns_of(self.member, self.port, np.column_stack([inputs, *unknowns]))
 
@@ -79,30 +79,30 @@ class RotationMeasure:
 
     @staticmethod
     def jumps(phi: Array) -> NDArray[np.intp]:
-        """Return after which of the vectors (n, 3) of a motion the next is its opposite."""
+        """Return the vectors (n, 3) of a motion, by number, after which the vector wraps to its opposite."""
         near = np.flatnonzero(np.linalg.norm(np.diff(phi, axis=0), axis=1) > np.pi)
-        return near[[_between(phi[k], phi[k + 1]) < _MAX_LENGTH for k in near]] if len(near) else near
+        return near[[_between(phi[k], phi[k + 1]) < MAX_ROTATION for k in near]] if len(near) else near
 
 
 def _between(a: Array, b: Array) -> float:
-    """Return the angle by which two attitudes, given by rotation vectors, are turned against each other."""
+    """Return the angle between two attitudes given by rotation vectors, rad."""
     seen = from_rotation_vector(a).T @ from_rotation_vector(b)
     return float(np.linalg.norm(rotation_vectors(seen[None])[0]))
 
 
 def find_rotation_wrap(result: Result) -> SingularityError | None:
-    """Return what is wrong with a motion in which an element's rotation vector has jumped to its opposite, or None."""
+    """Return the error of a motion in which the rotation vector of an element wraps, or None."""
     model = result.model
     assert model is not None
     first: tuple[float, RotationMeasure] | None = None
-    for turning in rotation_measures(model):
-        for k in turning.jumps(turning.along(result)):
+    for measure in rotation_measures(model):
+        for k in measure.jumps(measure.along(result)):
             if first is not None and result.t[k] >= first[0]:
                 break
-            if _load_jumps(result, turning, int(k)):
-                first = float(result.t[k]), turning
+            if _load_jumps(result, measure, int(k)):
+                first = float(result.t[k]), measure
                 break
-    return None if first is None else SingularityError(_words(*first))
+    return None if first is None else SingularityError(_message(*first))
 
 
 def find_rotation_wraps(
@@ -112,63 +112,63 @@ def find_rotation_wraps(
     model_of: Callable[[int], Model],
     again: Callable[[int], Result],
 ) -> dict[int, str]:
-    """Return which of many runs have jumped so, by number, and what is to be said of it.
+    """Return messages on runs of an ensemble in which a rotation vector wraps, by run.
 
     Parameters
     ----------
     model : Model
-        That of the description.
+        As described.
     t : (n,) s
     states : q (B, n, nq), v (B, n, nv), x (B, n, nx)
     model_of : function
         From the number of a run to its model.
     again : function
-        From the number of a run to the same by itself, whose states are known at all times. It is asked once for each
-        attitude, whether the load jumps with the vector.
+        From the number of a run to its result with dense output. Called once for each attitude, to check whether the
+        load jumps with the vector.
     """
     found: dict[int, str] = {}
-    for turning in rotation_measures(model):
+    for measure in rotation_measures(model):
         jumped: dict[int, int] = {}
         for run, (q, v, x) in enumerate(zip(*states, strict=True)):
             good = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
             if good.sum() < 2:
                 continue
-            at = turning.jumps(turning.vectors(model_of(run), t[good], q[good], v[good], x[good]))
+            at = measure.jumps(measure.vectors(model_of(run), t[good], q[good], v[good], x[good]))
             if len(at):
                 jumped[run] = int(at[0])
         if not jumped:
             continue
         alone = again(next(iter(jumped)))
-        places = turning.jumps(turning.along(alone))
-        if any(_load_jumps(alone, turning, int(k)) for k in places):
-            found |= {run: _words(float(t[k]), turning) for run, k in jumped.items() if run not in found}
+        places = measure.jumps(measure.along(alone))
+        if any(_load_jumps(alone, measure, int(k)) for k in places):
+            found |= {run: _message(float(t[k]), measure) for run, k in jumped.items() if run not in found}
     return found
 
 
-def _words(t: float, turning: RotationMeasure) -> str:
+def _message(t: float, measure: RotationMeasure) -> str:
     return (
-        f"soon after t = {t:.6g} s the ends of {turning.name} have turned by half a turn against each other; the "
+        f"soon after t = {t:.6g} s the ends of {measure.name} have turned by half a turn against each other; the "
         "rotation vector (rx, ry, rz) that its law uses jumps to its opposite there, and with it the moment. Use a law "
         "at a joint (JointSpring, Element('joint', ...)) for turns without limit, or keep them below half a turn"
     )
 
 
-def _load_jumps(result: Result, turning: RotationMeasure, k: int) -> bool:
-    """Return whether the load of an element jumps where its rotation vector does, after stored time k.
+def _load_jumps(result: Result, measure: RotationMeasure, k: int) -> bool:
+    """Return whether the load of an element jumps where its rotation vector wraps, after stored time k.
 
-    Laws that use the rotation itself, by sines and cosines of the vector, do not mind.
+    Laws of sines and cosines of the vector are continuous there.
     """
     a, b = float(result.t[k]), float(result.t[k + 1])
 
     def vector(t: float) -> Array:
-        return np.asarray(turning.along(result.at(np.array([t])))[0])
+        return np.asarray(measure.along(result.at(np.array([t])))[0])
 
     before = vector(a)
     near = result.at(np.array(bisect(lambda t: bool(before @ vector(float(t)) > 0), a, b, 40)))
-    loads = [near.output(f"{turning.force.name}.{load}") for load in _LOADS]
+    loads = [near.output(f"{measure.force.name}.{load}") for load in _LOADS]
     jumped = np.concatenate([np.diff(load, axis=0).ravel() for load in loads])
-    size = max(float(np.abs(result.output(f"{turning.force.name}.{load}")).max()) for load in _LOADS)
-    return bool(np.abs(jumped).max() > _JUMP * size)
+    size = max(float(np.abs(result.output(f"{measure.force.name}.{load}")).max()) for load in _LOADS)
+    return bool(np.abs(jumped).max() > JUMP_TOL * size)
 
 
 @cached_per_model
@@ -190,7 +190,7 @@ def rotation_measures(model: Model) -> list[RotationMeasure]:
 
 
 def _ports(element: Element) -> list[int]:
-    """Return which further ends an element measures the attitude of and pushes by it."""
+    """Return the further ends of an element whose attitude its force depends on."""
     if "pose" not in element.each_measure:
         return []
     used = range(1, 1 + element.measures)
@@ -198,7 +198,9 @@ def _ports(element: Element) -> list[int]:
         m, n, k = element.measures, len(element.states), len(element.signals)
         outputs = element.program.outputs
         mine = [*outputs[: m + n], *outputs[m + n + 1 + k :]]
-        if isinstance(element, Compound):  # it uses the rotation itself, but for where its nodes are searched
+        if isinstance(
+            element, Compound
+        ):  # its force uses the rotation itself; only the search of nodes uses the vector
             mine = outputs[len(outputs) - len(element.unknowns) :]
         used = sorted(inputs_of(element.program, mine))  # type: ignore[assignment]
     found, first = [], 0

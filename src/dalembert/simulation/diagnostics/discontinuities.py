@@ -1,8 +1,8 @@
-"""Forces that do not settle as steps shrink: whether there are any where a run is, and whose they are.
+"""Discontinuities near a state of a run, and their owners; controls with internal state.
 
-A run gets stuck where a law jumps and drives the motion back to the jump from both sides: it chatters, or, in the
-limit, slides or sticks. Then states no further apart than the tolerance have accelerations that differ, and half way
-between two of them the difference does not halve. What comes out differently for the same state is noise.
+A run stagnates where a law jumps and drives the motion back to the jump from both sides: it chatters, or, in the limit,
+slides or sticks. Then states within the tolerance have different accelerations, and half way between two of them the
+difference does not halve. Values that differ for the same state are noise.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ __all__ = ["CHECK_INTERVAL", "SLOW_STEP_COUNT", "find_discontinuity", "find_stat
 
 Array = NDArray[np.float64]
 
-CHECK_INTERVAL = 2_000  # tried steps after which the pace of a run is looked at
-SLOW_STEP_COUNT = 1e6  # tried steps to the end at this pace: reason to look for what jumps
-POINTS = 48  # states looked at
-REACH = 30.0  # tolerances that they are away
-HALVINGS = 7
-JUMP_RATIO = 0.5  # of a difference, if halvings leave so much of it, it is a jump
-STEEP = 0.03  # ... and if they leave so much, a root: of what has a slope 2**-HALVINGS is left
-MATTERS = 1e-3  # a difference below this part of the accelerations does not count
-NARROWINGS = 30  # halvings of a way on which a smooth force hardly changes any more
-MAX_ROWS = 200  # at which a control is asked about its jumps
-_NOBODY = (
-    "accelerations jump to and fro between states that are the same within the tolerance. Make what jumps smooth, or "
-    "switch it by an event"
+CHECK_INTERVAL = 2_000  # tried steps between two checks of progress
+SLOW_STEP_COUNT = 1e6  # tried steps predicted up to the end: discontinuities are searched
+N_POINTS = 48  # neighbouring states
+SAMPLE_RADIUS = 30.0  # tolerances: largest distance of neighbouring states
+N_HALVINGS = 7  # of the interval between two states
+JUMP_RATIO = 0.5  # of a difference: if halvings leave more, it is a jump
+STEEP_RATIO = 0.03  # if they leave more, it is a root; of a finite slope 2**-N_HALVINGS is left
+MIN_DIFFERENCE = 1e-3  # of the accelerations: smaller differences do not count
+N_NARROWINGS = 30  # halvings after which a smooth force is constant to rounding
+MAX_CONTROL_ROWS = 200  # states at which a control is evaluated to find jumps
+_UNKNOWN_OWNER = (
+    "accelerations jump to and fro between states that are the same within the tolerance. Make the discontinuous law "
+    "smooth, or switch it by an event"
 )
-REPEATABILITY_TOL = 1e-9  # of an answer: by so much another answer about the same state may differ, by rounding
+REPEATABILITY_TOL = 1e-9  # relative: rounding of a control called twice at one state
 
 
 def find_discontinuity(conditions: Conditions, options: Options, state: State, ahead: float = 0.0) -> str:
-    """Return what jumps next to where a run is, and what to do about it; empty if nothing does.
+    """Return a message on a discontinuity next to a state, with a remedy; empty if there is none.
 
-    With a time `ahead`, s, also what jumps on the way that the motion would take until then.
+    With a time `ahead`, s, discontinuities along the motion up to then are found too.
     """
     near = NeighbourSample(conditions, options, state)
     try:
@@ -54,36 +54,36 @@ def find_discontinuity(conditions: Conditions, options: Options, state: State, a
 
 
 def find_stateful_control(conditions: Iterable[Conditions]) -> list[str]:
-    """Say whether a control gives other forces when it is asked about some states of its run once more."""
+    """Return a note if a control gives other forces when called again at states of its run."""
     for host in [own.host for own in conditions if own.host is not None and own.host.answered]:
         control, answered = host.control, list(host.answered)
         assert control is not None
         for state, before in answered:
             try:
                 now = joint_forces(host.model, control, state)
-            except UserFunctionError:  # now that it is asked at other times
-                return [_of_its_own(control)]
+            except UserFunctionError:  # as it is called at other times
+                return [_internal_state_note(control)]
             if np.abs(now - before).max(initial=0.0) > REPEATABILITY_TOL * np.abs(before).max(initial=0.0):
-                return [_of_its_own(control)]
+                return [_internal_state_note(control)]
     return []
 
 
 def missed_discontinuities(
-    conditions: Conditions, options: Options, t: Array, q: Array, v: Array, x: Array, *, foreign: str = ""
+    conditions: Conditions, options: Options, t: Array, q: Array, v: Array, x: Array, *, external: str = ""
 ) -> list[str]:
-    """Say where steps of a fixed length, or of another package, went over a jump of a control.
+    """Return a note on a jump of a control that fixed steps, or steps of another package, did not resolve.
 
-    It is looked for between rows of states (n, ...).
+    It is searched between rows of states (n, ...).
     """
     control, model = conditions.control, conditions.model
-    if control is None or isinstance(control, SampledControl) or not (options.step or foreign):
+    if control is None or isinstance(control, SampledControl) or not (options.step or external):
         return []
-    how = f"{foreign} takes steps over its jumps, which its estimates of errors may not see"
-    if not foreign:
-        how = "steps of a fixed length go over its jumps: the error is of the order of a step"
+    how = f"{external} does not end steps at its jumps, which its error estimates may miss"
+    if not external:
+        how = "steps of a fixed length do not end at its jumps: the error is of the order of a step"
     if len(t) < 2 or find_stateful_control([conditions]):
         return []
-    rows = np.unique(np.linspace(0, len(t) - 1, MAX_ROWS, dtype=int))
+    rows = np.unique(np.linspace(0, len(t) - 1, MAX_CONTROL_ROWS, dtype=int))
     states = [State(q=q[k], v=v[k], t=float(t[k]), x=x[k]) for k in rows]
     try:
         tau = np.array([joint_forces(model, control, state) for state in states])
@@ -95,7 +95,7 @@ def missed_discontinuities(
                 return [
                     f"control {_title(control)} jumps, from {ends[0]:.6g} to {ends[1]:.6g} at "
                     f"{model.speed_names[place]!r} between t = {states[k].t:.6g} and {states[k + 1].t:.6g} s, and "
-                    f"{how}. Ask it at fixed times, as a digital controller is: give period=..."
+                    f"{how}. Sample it as a digital controller: give period=..."
                 ]
     except UserFunctionError:
         return []
@@ -108,9 +108,9 @@ def _narrowed(model: Model, control: Callable[..., Any], states: list[State], en
     away = model.difference(one.q, other.q)
     low, high, ends = 0.0, 1.0, ends.copy()
     first = abs(ends[1] - ends[0])
-    if first <= MATTERS * np.abs(ends).max():
+    if first <= MIN_DIFFERENCE * np.abs(ends).max():
         return None
-    for _ in range(NARROWINGS):
+    for _ in range(N_NARROWINGS):
         middle = 0.5 * (low + high)
         v, x = one.v + middle * (other.v - one.v), one.x + middle * (other.x - one.x)
         at = State(q=model.integrate(one.q, middle * away), v=v, t=one.t + middle * (other.t - one.t), x=x)
@@ -122,12 +122,11 @@ def _narrowed(model: Model, control: Callable[..., Any], states: list[State], en
     return ends if abs(ends[1] - ends[0]) >= 0.1 * first else None
 
 
-def _of_its_own(control: object) -> str:
-    """Say that a control depends on more than the state."""
+def _internal_state_note(control: object) -> str:
+    """Return the note on a control with internal state."""
     return (
-        f"control {_title(control)} gives other forces when it is asked again about states of this run: it keeps "
-        "something to itself, and acted as the steps of the method happened to ask it. Have it asked at fixed times: "
-        "give period=..."
+        f"control {_title(control)} gives other forces when called again at states of this run: it has internal state, "
+        "and its forces depended on the calls of the method. Sample it at fixed times: give period=..."
     )
 
 
@@ -139,40 +138,41 @@ def _noise(conditions: Conditions, state: State) -> str:
     if (answers == answers[0]).all():
         return ""
     return (
-        f"control {_title(control)} gives other forces each time it is asked about the same state: noise, or something "
-        "that it keeps to itself. Ask it at fixed times: give period=..., or "
-        "da.SampledControl(control, period, noise=...)"
+        f"control {_title(control)} gives other forces each time it is called at the same state: noise, or internal "
+        "state. Sample it at fixed times: give period=..., or da.SampledControl(control, period, noise=...)"
     )
 
 
 class NeighbourSample:
-    """States around one, and what they are like."""
+    """Neighbouring states, and their accelerations."""
 
     def __init__(self, conditions: Conditions, options: Options, state: State) -> None:
         self.conditions, self.options, self.state, self.model = conditions, options, state, conditions.model
 
     def jump(self, ahead: float) -> str:
-        """Return the jump between two of many states, if there is one."""
+        """Return a message on a discontinuity between neighbouring states; empty if there is none."""
         rng, state, nv = np.random.default_rng(0), self.state, self.model.nv
         absolute = np.split(self.options.tolerances, [nv, 2 * nv])
         parts = (np.ones(nv), state.v, state.x)
         sizes = [atol + self.options.rtol * np.abs(part) for atol, part in zip(absolute, parts, strict=True)]
-        place = np.concatenate([rng.uniform(-REACH, REACH, (POINTS, len(size))) * size for size in sizes], axis=1)
+        place = np.concatenate(
+            [rng.uniform(-SAMPLE_RADIUS, SAMPLE_RADIUS, (N_POINTS, len(size))) * size for size in sizes], axis=1
+        )
         found = self._between(place)
         if not found and ahead:
             rates = self._rates(np.zeros((1, 2 * nv + len(state.x))))[0]
             way = ahead * np.concatenate([state.v, rates])
-            found = self._between(np.linspace(0.0, 2.0, POINTS)[:, None] * way, NARROWINGS)
-            found = "" if found == _NOBODY else found  # far ahead, a mechanism that locks looks like that as well
+            found = self._between(np.linspace(0.0, 2.0, N_POINTS)[:, None] * way, N_NARROWINGS)
+            found = "" if found == _UNKNOWN_OWNER else found  # far ahead, a locking mechanism gives the same result
         return found
 
-    def _between(self, place: Array, halvings: int = HALVINGS) -> str:
+    def _between(self, place: Array, halvings: int = N_HALVINGS) -> str:
         rates = self._rates(place)
         spread = np.ptp(rates, axis=0)
         largest = np.abs(rates).max(initial=0.0)
-        if not np.isfinite(largest) or not (spread > MATTERS * largest).any():
+        if not np.isfinite(largest) or not (spread > MIN_DIFFERENCE * largest).any():
             return ""
-        column = int((spread / (MATTERS * largest + np.abs(rates).max(axis=0))).argmax())
+        column = int((spread / (MIN_DIFFERENCE * largest + np.abs(rates).max(axis=0))).argmax())
         low, high = int(rates[:, column].argmin()), int(rates[:, column].argmax())
         pair, values = place[[low, high]], rates[[low, high], column]
         first = values[1] - values[0]
@@ -184,18 +184,18 @@ class NeighbourSample:
         left = (values[1] - values[0]) / first
         if left >= JUMP_RATIO:
             return self._named(pair)
-        return self._steep(place[[low, high]]) if left >= STEEP and halvings == HALVINGS else ""
+        return self._steep(place[[low, high]]) if left >= STEEP_RATIO and halvings == N_HALVINGS else ""
 
     def _steep(self, pair: Array) -> str:
-        """Return whose force has no slope between two states."""
+        """Return a message on a force with infinite slope between two states."""
         forces = self.model.report(["forces"], *self._states(pair), conditions=self.conditions)["forces"]
         change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)
         places = self.model.compiled.elements.places
-        whose = [name for name, place in places.items() if (change[place.measures] > MATTERS).any()]
-        who = f"the force of element {whose[0]!r} changes" if whose else "forces change"
+        whose = [name for name, place in places.items() if (change[place.measures] > MIN_DIFFERENCE).any()]
+        forces_text = f"the force of element {whose[0]!r} changes" if whose else "forces change"
         return (
-            f"{who} the more steeply the smaller the motion, as a root does at zero, down to motions that the "
-            "tolerance does not see. Give the law a slope there, such as s/(s**2 + e**2)**0.25 in place of "
+            f"{forces_text} the more steeply the smaller the motion, as a root does at zero, down to motions below the "
+            "tolerance. Give the law a finite slope there, such as s/(s**2 + e**2)**0.25 in place of "
             "sign(s)*sqrt(abs(s)), loosen atol, or take explicit steps (method='dop853')"
         )
 
@@ -210,32 +210,32 @@ class NeighbourSample:
         return np.full(n, state.t), q, state.v + away[:, nv : 2 * nv], state.x + away[:, 2 * nv :]
 
     def _named(self, pair: Array) -> str:
-        """Return whose the jump between two states is."""
+        """Return a message on the owner of a discontinuity between two states."""
         model, conditions, t0 = self.model, self.conditions, self.state.t
         t, q, v, x = self._states(pair)
         control = conditions.control
         if control is not None and not isinstance(control, SampledControl):
             taus = [joint_forces(model, control, State(q=q[k], v=v[k], t=t0, x=x[k])) for k in (0, 1)]
             k = int(np.abs(taus[1] - taus[0]).argmax())
-            if abs(taus[1][k] - taus[0][k]) > MATTERS * (abs(taus[0][k]) + abs(taus[1][k])):
+            if abs(taus[1][k] - taus[0][k]) > MIN_DIFFERENCE * (abs(taus[0][k]) + abs(taus[1][k])):
                 return (
                     f"control {_title(control)} jumps to and fro, from {taus[0][k]:.6g} to {taus[1][k]:.6g} at "
-                    f"{model.speed_names[k]!r}, between states that are the same within the tolerance. Ask it at fixed "
-                    "times, as a digital controller is: give period=...; or make it smooth"
+                    f"{model.speed_names[k]!r}, between states that are the same within the tolerance. Sample it as a "
+                    "digital controller: give period=...; or make it smooth"
                 )
         forces = model.report(["forces"], t, q, v, x, conditions=conditions)["forces"]
         change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)
         for name, place in model.compiled.elements.places.items():
             span = place.measures
-            if (change[span] > MATTERS).any():
+            if (change[span] > MIN_DIFFERENCE).any():
                 k = span.start + int(change[span].argmax())
                 return (
                     f"the force of element {name!r} jumps to and fro, from {forces[0][k]:.6g} to {forces[1][k]:.6g}, "
                     "between states that are the same within the tolerance: the motion is held at the jump, it sticks "
-                    "or slides there. For dry friction use friction of the joint, or a slip speed that the tolerances "
-                    "can see; else make the law smooth, or switch it by an event"
+                    "or slides there. For dry friction use friction of the joint, or a slip speed above the "
+                    "tolerances; else make the law smooth, or switch it by an event"
                 )
-        return _NOBODY
+        return _UNKNOWN_OWNER
 
 
 def _title(function: object) -> str:

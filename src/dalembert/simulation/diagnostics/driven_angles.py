@@ -12,7 +12,7 @@ from ...result import Motion, Output
 
 __all__ = ["angle_notes", "find_parallel_driven_axes", "has_driven_axis_angles"]
 
-MEET = 1e-3  # rad
+PARALLEL_TOL = 1e-3  # rad
 
 
 def has_driven_axis_angles(model: Model) -> bool:
@@ -26,21 +26,21 @@ def _is_axis_angle(drive: Drive) -> bool:
 
 
 def find_parallel_driven_axes(model: Model, t: float) -> str:
-    """Say which drive has led two axes so close that its row tells nothing; empty if none has."""
+    """Return a message on a drive that makes two axes parallel, where its row is singular; empty if there is none."""
     for drive in model.drives:
         if _is_axis_angle(drive):
             angle = drive.law(t)[0]
-            if abs(angle - np.pi * np.round(angle / np.pi)) < MEET:
+            if abs(angle - np.pi * np.round(angle / np.pi)) < PARALLEL_TOL:
                 return (
-                    f"drive {drive.name!r} leads an angle between two axes to {angle:.6g} rad: as they meet, its row "
-                    "does not tell on which side the motion goes on. Say about which axis it turns, AxisAngle(..., "
+                    f"drive {drive.name!r} drives an angle between two axes to {angle:.6g} rad: the axes are parallel "
+                    "there, and its row does not determine the branch. Give the axis of rotation, AxisAngle(..., "
                     "about=...), or keep the angle clear of 0 and half a turn"
                 )
     return ""
 
 
 def angle_notes(motion: Motion) -> list[str]:
-    """Return which driven angles have turned back where they were to go on."""
+    """Return notes on driven angles that reversed where they should continue."""
     notes = []
     for drive in motion.model.drives:
         connection = drive.connection
@@ -60,8 +60,8 @@ def angle_notes(motion: Motion) -> list[str]:
         if back:
             angle = np.pi * half_turns[back[0] : back[0] + 2].max()
             notes.append(
-                f"t = {motion.t[back[0] + 1]:.6g} s: drive {drive.name!r} leads the angle past {angle:.6g} rad, and "
-                "the motion turned back there, which its row allows; say about which axis it turns: "
+                f"t = {motion.t[back[0] + 1]:.6g} s: drive {drive.name!r} drives the angle past {angle:.6g} rad, and "
+                "the motion reversed there, which its row permits; give the axis of rotation: "
                 "AxisAngle(..., about=...)"
             )
     return notes

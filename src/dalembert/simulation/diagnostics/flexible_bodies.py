@@ -1,9 +1,9 @@
-"""Flexible bodies pressed near buckling, and modes that miss how loads deform them: found after a run, with numbers.
+"""Validity of flexible bodies in a motion: buckling, missing modes, spin without stiffening, large deformation.
 
-Only slender bodies are looked at, those made of beams: others hardly buckle, and their structures may be large. The
-states with the largest loads are put to the finite-element model. Buckling is not looked for where loads stay below a
-thousandth of the least load at which the weakest section, as one long cantilever, would buckle. What modes miss is
-compared with the whole deformation, however small the loads are.
+Buckling and missing modes are checked for slender bodies made of beams only: others hardly buckle, and their structures
+may be large. The finite-element model is evaluated at the states with the largest loads. Buckling is not checked where
+loads stay below a thousandth of the least buckling load of the weakest section as one long cantilever. The deformation
+missed by modes is compared with the whole deformation, however small the loads are.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ __all__ = [
 Array = NDArray[np.float64]
 
 CLOSE = 0.1
-"""Part of the buckling load from which stiffness that loads take away counts, where none is taken into account."""
+"""Part of the buckling load above which the loss of stiffness by loads is noted, where the model neglects it."""
 
 MISSED = 0.1
 """Part of the strain energy of a deformation that modes may miss."""
 
 NO_DEFORMATION = 1e-6
-"""Deformation, as part of the body's size, that counts as none: a bar that hangs by its own weight is stretched so."""
+"""Deformation relative to the size of the body that is neglected: about that of a bar under its own weight."""
 
 FAST = 0.2
 """Part of a body's lowest frequency that its spin may reach without stiffening: stiffness then errs by its square."""
@@ -55,18 +55,18 @@ LARGE = 0.2
 LARGE_OF_SEGMENTS = 0.5
 """rad: the same of segments of slender bodies, which err by the fourth power of it."""
 
-_DEFORMED_STATES = 64  # states of a motion whose nodes are looked at, those of the largest bounds
+_DEFORMED_STATES = 64  # states of a motion whose nodes are evaluated, those with the largest bounds
 
-_MIN_VALUE = 1e-3  # of the least load that might buckle a body
-_STATES = 256  # of a motion whose loads are looked at, spread evenly
-_LOOKED_AT = 3  # of these, the most heavily loaded: states that the finite-element model is put to
-_SPREAD = 24  # and as many more, spread evenly: loads that begin at once deform a body later
-_BODIES = 8  # that are looked at: the most heavily loaded, one of those that are alike
+_MIN_LOAD = 1e-3  # of the least buckling load: buckling is not checked below
+_STATES = 256  # of a motion whose loads are evaluated, spread evenly
+_LOADED_STATES = 3  # of these, the most heavily loaded: evaluated by the finite-element model
+_SPREAD = 24  # more states, spread evenly: loads that begin at once deform a body later
+_BODIES = 8  # checked: the most heavily loaded, one of each kind
 _NODES = 50  # of a structure, beyond which it takes too long
 
 
 def flexible_load_notes(motion: Motion) -> list[str]:
-    """Return a sentence for each flexible body that loads press or bend beyond what its model tells, and warn."""
+    """Return a note for each flexible body loaded beyond the validity of its model, and warn."""
     bodies = slender_bodies(motion.model)
     if not bodies or motion.pieces:
         return []
@@ -80,18 +80,18 @@ def flexible_load_notes(motion: Motion) -> list[str]:
     notes: list[str] = []
     for share, body in sorted(worst.values(), key=lambda one: -one[0])[:_BODIES]:
         number = next(k for k, (other, _) in enumerate(bodies) if other is body)
-        notes += _notes_on(_loaded(few, loads[number]), body, buckles=share > _MIN_VALUE)
+        notes += _notes_on(_loaded(few, loads[number]), body, buckles=share > _MIN_LOAD)
     return notes
 
 
 def _loaded(motion: Motion, loads: Array) -> Motion:
-    """Return a motion at its most heavily loaded states and some between, those without loads left out."""
-    rows = np.concatenate([np.argsort(loads)[-_LOOKED_AT:], np.linspace(0, len(loads) - 1, _SPREAD).astype(int)])
+    """Return a motion at its most heavily loaded states and some between, without unloaded ones."""
+    rows = np.concatenate([np.argsort(loads)[-_LOADED_STATES:], np.linspace(0, len(loads) - 1, _SPREAD).astype(int)])
     return _chosen(motion, np.unique(rows[loads[rows] > 0]))
 
 
 def mode_notes(motion: Motion) -> list[str]:
-    """Return a sentence for each slender body whose modes miss how its loads at some states deform it, and warn."""
+    """Return a note for each slender body whose modes miss part of its deformation, and warn."""
     notes: list[str] = []
     bodies = slender_bodies(motion.model)
     each = zip(bodies, _loads(motion, bodies), strict=True) if bodies else ()
@@ -138,7 +138,7 @@ def _loads(motion: Motion, bodies: list[tuple[Body, float]]) -> list[Array]:
             if body in (connection.first.body, connection.second.body) and connection.name in names:
                 loads.append(passed[:, names[connection.name]])
         each = [np.linalg.norm(x[:, 3:], axis=1) + np.linalg.norm(x[:, :3], axis=1) / size for x in loads]
-        found.append(np.where(bent < size, np.max(each, axis=0), 0.0))  # of what is far from small nothing is said here
+        found.append(np.where(bent < size, np.max(each, axis=0), 0.0))  # large deformations have their own note
     return found
 
 
@@ -160,36 +160,36 @@ def _notes_on(motion: Motion, body: Body, *, buckles: bool) -> Iterator[str]:
 
 
 def _pressed(body: Body, factor: float, t: float, *, known: bool) -> str:
-    said = f"{body.name!r} is pressed by {1 / factor:.3g} of the load at which it buckles (t = {t:.6g} s)"
+    note = f"{body.name!r} is pressed by {1 / factor:.3g} of the load at which it buckles (t = {t:.6g} s)"
     if factor < 1:
         stiff = body.flexible.stiffening if body.flexible is not None else None
         segment = stiff is not None and stiff.line is not None
         remedy = "more segments" if segment else "da.beam(..., segments=n)"
-        said += f": modes do not tell where it goes from there; take {remedy}"
+        note += f": modes do not tell where it goes from there; take {remedy}"
     elif not known:
-        said += (
+        note += (
             f": {percent(1 / factor)} of its stiffness or more are not there; give it stiffening=True and load_nodes, "
             "the nodes that are pressed"
         )
-    warn_user(BucklingWarning(said))
-    return said
+    warn_user(BucklingWarning(note))
+    return note
 
 
 def _missed(motion: Motion, body: Body, shapes: Array) -> Iterator[str]:
-    """Say if no combination of the modes comes near to how the loads deform the structure."""
+    """Yield a note if no combination of the modes is close to the deformation of the structure."""
     flexible = body.flexible
     assert flexible is not None
     missed, whole, moved = missed_by_modes(flexible, shapes)
     k = int(missed.argmax())
-    share = missed[k] / max(float(whole.max()), 1e-300)  # of the largest energy: small ones do not count
+    share = missed[k] / max(float(whole.max()), 1e-300)  # relative to the largest energy
     if share > MISSED and moved[k] > NO_DEFORMATION * _size(flexible):
-        said = (
+        note = (
             f"the modes of {body.name!r} ({flexible.nm}) miss {percent(share)} of how its loads deform it, by strain "
             f"energy (up to {moved[k]:.2g} m, t = {motion.t[k]:.6g} s): take more, or modes=da.CraigBampton with the "
             "loaded nodes"
         )
-        warn_user(ModesWarning(said))
-        yield said
+        warn_user(ModesWarning(note))
+        yield note
 
 
 def missed_by_modes(flexible: FlexibleBody, shapes: Array) -> tuple[Array, Array, Array]:
@@ -199,7 +199,7 @@ def missed_by_modes(flexible: FlexibleBody, shapes: Array) -> tuple[Array, Array
     Displacements are the largest of any node.
     """
     segment = flexible.stiffening is not None and flexible.stiffening.line is not None
-    if flexible.stiffness is None or not flexible.nm or segment:  # what a segment misses, the others of its line have
+    if flexible.stiffness is None or not flexible.nm or segment:  # the other segments of the line have the rest
         return np.zeros(len(shapes)), np.zeros(len(shapes)), np.zeros(len(shapes))
     forces = flexible.stiffness @ shapes.T
     work = flexible.modes.T @ forces
@@ -229,7 +229,7 @@ def _chosen(motion: Motion, rows: NDArray[np.int64]) -> Motion:
 
 
 def deformation_notes(model: Model, q: Array) -> list[str]:
-    """Return a sentence for each flexible body whose deformation was not small at some state (n, nq), and warn."""
+    """Return a note for each flexible body with a large deformation at some state (n, nq), and warn."""
     notes = []
     for name in model.flexible_names:
         flexible = model.system.bodies[name].flexible
@@ -255,7 +255,7 @@ def _largest(flexible: FlexibleBody, eta: Array) -> tuple[float, float]:
     """Return the largest rotation, rad, and displacement, m, of any node for modal coordinates (n, nm)."""
     found = []
     for part in (flexible.shapes[:, :3], flexible.shapes[:, 3:]):
-        by_mode = np.linalg.norm(part, axis=1).max(axis=0)  # no combination of modes moves a node more than their sum
+        by_mode = np.linalg.norm(part, axis=1).max(axis=0)  # an upper bound for any combination of modes
         bounds = np.abs(eta) @ by_mode
         chosen = eta[np.argsort(bounds)[-_DEFORMED_STATES:]]
         largest = 0.0
@@ -266,10 +266,10 @@ def _largest(flexible: FlexibleBody, eta: Array) -> tuple[float, float]:
 
 
 def spin_notes(model: Model, q: NDArray[np.float64], v: NDArray[np.float64]) -> list[str]:
-    """Return a sentence for each flexible body that spun too fast at any of the states (n, nq), (n, nv), and warn.
+    """Return a note for each flexible body that spins too fast at some state (n, nq), (n, nv), and warn.
 
-    Modes that are linear in the deformation lose the stiffness that centrifugal forces bring (Kane, Ryan and Banerjee
-    1987): a beam that spins at its own frequency seems to have none left.
+    Modes linear in the deformation lack the stiffening by centrifugal forces (Kane, Ryan and Banerjee 1987): a beam
+    that spins at its own frequency has no stiffness left.
     """
     notes = []
     for name in model.flexible_names:

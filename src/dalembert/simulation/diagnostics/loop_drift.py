@@ -1,4 +1,4 @@
-"""Runs that end with a loop open, though positions were put back onto the loops at every step, or next to dependent."""
+"""Loop closure of a run: open loops at its end, and nearly dependent loop constraints."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["OPEN", "check_loops_closed", "largest_gap", "loop_notes"]
 
 Array = NDArray[np.float64]
 
-_LOOKS, _WORK = 40, 20_000_000  # states looked at; multiplications spent on them
-_SHORT = 0.02  # of the usual step
-OPEN = 1e-6  # of the characteristic length, or rad: no loop that was held is open by more
+MAX_STATES, MAX_MULTIPLICATIONS = 40, 20_000_000  # of the check for dependent constraints
+SHORT_STEP = 0.02  # of the median step: constraints may be dependent there
+OPEN = 1e-6  # of the characteristic length, or rad: a loop open by more is an error
 
 
 def largest_gap(
     conditions: Conditions, t: float, q: Array, v: Array, x: Array
 ) -> tuple[NDArray[np.intp], Array, Array]:
-    """Return, for states q (n, nq), v (n, nv), x (n, nx) at t, the row that is widest open, by how much, and scaled.
+    """Return the row with the largest gap, the gap, and the scaled gap at states q (n, nq), v (n, nv), x (n, nx).
 
     Each (n,); m or rad, and parts of the characteristic length or rad.
     """
@@ -36,21 +36,21 @@ def largest_gap(
 
 
 def loop_notes(model: Model, t: Array, q: Array) -> list[str]:
-    """Say whether loops were next to dependent in a motion t (n,), q (n, nq).
+    """Return notes on nearly dependent loop constraints in a motion t (n,), q (n, nq).
 
-    Looked at are its ends, and states after steps that were far shorter than others.
+    Checked are its ends, and states after steps much shorter than the median.
     """
-    looks = min(_LOOKS, _WORK // max(1, model.nc * model.nv * min(model.nc, model.nv)))
-    if not model.nc or not len(t) or not looks:
+    count = min(MAX_STATES, MAX_MULTIPLICATIONS // max(1, model.nc * model.nv * min(model.nc, model.nv)))
+    if not model.nc or not len(t) or not count:
         return []
     steps = np.diff(t, prepend=t[0])
-    short = np.flatnonzero((steps > 0.0) & (steps < _SHORT * np.median(steps)))
-    at = np.unique([0, len(t) - 1, *short[np.argsort(steps[short], kind="stable")]][:looks])
+    short = np.flatnonzero((steps > 0.0) & (steps < SHORT_STEP * np.median(steps)))
+    at = np.unique([0, len(t) - 1, *short[np.argsort(steps[short], kind="stable")]][:count])
     return near_dependence(model, t[at], q[at])
 
 
 def check_loops_closed(conditions: Conditions, end: State) -> None:
-    """Refuse the end of a run that has a loop open."""
+    """Raise an error if a loop is open at the end of a run."""
     rows, gaps, scaled = largest_gap(conditions, end.t, end.q[None], end.v[None], end.x[None])
     if scaled[0] > OPEN:
         model, row = conditions.model, int(rows[0])

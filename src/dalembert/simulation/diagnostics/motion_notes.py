@@ -21,7 +21,7 @@ __all__ = ["has_checked_parts", "motion_notes"]
 
 Array = NDArray[np.float64]
 
-CLOSE = 1e-6  # rad or m: beyond a limit by less is on it
+LIMIT_TOL = 1e-6  # rad or m: a coordinate beyond a limit by less is on it
 
 
 @cached_per_model
@@ -68,7 +68,7 @@ def _joints_with_data(model: Model) -> dict[str, Joint]:
 
 
 def _joint_notes(model: Model, q: Array, v: Array) -> Iterator[str]:
-    """Say which limits of position and speed a motion passed."""
+    """Yield notes on exceeded limits of position and velocity."""
     joints = _joints_with_data(model)
     if not joints:
         return
@@ -78,59 +78,59 @@ def _joint_notes(model: Model, q: Array, v: Array) -> Iterator[str]:
         cut = name in names.cut_v
         speeds = cut_v[:, names.cut_v[name]] if cut else v[:, model.v_slice(name)]
         positions = cut_q[:, names.cut_q[name]] if cut else q[:, model.q_slice(name)]
-        yield from _passed(name, joint, positions, speeds)
+        yield from _exceeded(name, joint, positions, speeds)
 
 
-def _passed(name: str, joint: Joint, positions: Array, speeds: Array) -> Iterator[str]:
-    """Say how far limits of position and speed were passed."""
+def _exceeded(name: str, joint: Joint, positions: Array, speeds: Array) -> Iterator[str]:
+    """Yield notes on exceeded limits of one joint."""
     for k, coordinate in enumerate(full_names(name, joint.speeds)):
         unit = joint.speed_units[k]
-        if joint.lower is not None and positions[:, k].min() < joint.lower[k] - CLOSE:
+        if joint.lower is not None and positions[:, k].min() < joint.lower[k] - LIMIT_TOL:
             yield _limit_note(coordinate, "lower limit", joint.lower[k], positions[:, k].min(), unit)
-        if joint.upper is not None and positions[:, k].max() > joint.upper[k] + CLOSE:
+        if joint.upper is not None and positions[:, k].max() > joint.upper[k] + LIMIT_TOL:
             yield _limit_note(coordinate, "upper limit", joint.upper[k], positions[:, k].max(), unit)
         fastest = np.abs(speeds[:, k]).max()
         if joint.max_speed is not None and fastest > joint.max_speed[k]:
-            yield f"{coordinate} passed its max_speed {joint.max_speed[k]:.6g} {unit}/s and came to {fastest:.6g}"
+            yield f"{coordinate} exceeded its max_speed {joint.max_speed[k]:.6g} {unit}/s and reached {fastest:.6g}"
 
 
 def _limit_note(coordinate: str, what: str, limit: float, reached: float, unit: str) -> str:
     return (
-        f"{coordinate} passed its {what} {limit:.6g} {unit} and came to {reached:.6g} {unit}: it is driven or locked "
+        f"{coordinate} exceeded its {what} {limit:.6g} {unit} and reached {reached:.6g} {unit}: it is driven or locked "
         "there, or stops are off or soft"
     )
 
 
 def _actuator_notes(motion: Motion, conditions: Sequence[Conditions]) -> Iterator[str]:
-    """Say where actuators were asked for more than `max_effort`."""
+    """Yield notes on actuators clipped to `max_effort`."""
     model = motion.model
     controlled = any(c.control is not None for c in conditions)
-    alone: dict[int, tuple[float, float]] = {}  # what the control asked for between the states, too
+    excess: dict[int, tuple[float, float]] = {}  # requested by the control between the states
     for host in (host for c in conditions for host in (c.host, c.answers) if host is not None):
         for f, (first, most) in host.asked.items():
-            before = alone.get(f, (first, most))
-            alone[f] = min(before[0], first), max(before[1], most)
+            before = excess.get(f, (first, most))
+            excess[f] = min(before[0], first), max(before[1], most)
     for (joint, part), number in model.compiled.elements.actuated.items():
         element = model.system.connections[joint].element
         assert isinstance(element, Joint)
         bound, tree = float(element.max_effort[part]), joint not in model.compiled.names.cut_v
-        who = [f.name for f in model.system.forces.values() if f.actuates and (joint, part) in _places(f)]
-        who += ["control"] if controlled and tree else []
-        if not who:
+        actuators = [f.name for f in model.system.forces.values() if f.actuates and (joint, part) in _places(f)]
+        actuators += ["control"] if controlled and tree else []
+        if not actuators:
             continue
-        asked = np.abs(motion.part("asked")[:, number])
-        found = [alone[f] for f in [model.v_slice(joint).start + part if tree else -1] if f in alone]
-        if (asked > bound).any():
-            found.append((float(motion.t[int((asked > bound).argmax())]), float(asked.max())))
+        requested = np.abs(motion.part("asked")[:, number])
+        found = [excess[f] for f in [model.v_slice(joint).start + part if tree else -1] if f in excess]
+        if (requested > bound).any():
+            found.append((float(motion.t[int((requested > bound).argmax())]), float(requested.max())))
         if not found:
             continue
         first, most = min(f for f, _ in found), max(m for _, m in found)
         name = full_names(joint, element.speeds)[part]
-        single = len(who) == 1
+        single = len(actuators) == 1
         yield (
-            f"{name}: {', '.join(who)} {'was' if single else 'were'} clipped to its max_effort {bound:.6g} from "
-            f"t = {first:.6g} s on; {'it' if single else 'together they'} asked for up to {most:.6g}"
-            + ("" if single else ", and each gave the same part of what it was asked for")
+            f"{name}: {', '.join(actuators)} {'was' if single else 'were'} clipped to its max_effort {bound:.6g} from "
+            f"t = {first:.6g} s on; {'the request was' if single else 'together they requested'} up to {most:.6g}"
+            + ("" if single else ", and each was scaled by the same factor")
         )
 
 
@@ -139,7 +139,7 @@ def _places(force: ForceConnection) -> list[tuple[str, int]]:
 
 
 def _drive_notes(motion: Motion, joints: dict[str, Joint]) -> Iterator[str]:
-    """Say which drives need more than their joint can give."""
+    """Yield notes on drives whose effort exceeds that of their joint."""
     for drive in motion.model.joint_drives:
         if drive.connection.name in joints:
             bound = float(joints[drive.connection.name].max_effort[drive.coordinate])

@@ -1,11 +1,10 @@
-"""Motions so small that absolute tolerances show in them."""
+"""Notes on motions not much larger than the absolute tolerance."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import listed
 from ...model import Conditions
 from ..options import Options
 
@@ -13,12 +12,12 @@ __all__ = ["small_motion_notes"]
 
 Array = NDArray[np.float64]
 
-NEAR = 100.0  # amplitudes below so many tolerances are near them ...
-NOISE = 1e-2  # ... and below this part of one are rounding
+NEAR_TOLERANCE = 100.0  # tolerances: smaller amplitudes may show the tolerance
+NOISE = 1e-2  # tolerances: smaller amplitudes are rounding
 
 
 def small_motion_notes(conditions: Conditions, options: Options, q: Array, v: Array, x: Array) -> list[str]:
-    """Return a note if variables moved by so little that their tolerance shows.
+    """Return a note on variables whose amplitude is close to their absolute tolerance.
 
     Parameters
     ----------
@@ -27,14 +26,14 @@ def small_motion_notes(conditions: Conditions, options: Options, q: Array, v: Ar
     q : (..., nq) rad or m
     v : (..., nv) rad/s or m/s
     x : (..., nx)
-        States of one or more runs; those that are not finite count for nothing.
+        States of one or more runs; those that are not finite are left out.
     """
-    if options.step:  # steps of one length have no tolerance
+    if options.step:  # fixed steps have no tolerance
         return []
     model, atol = conditions.model, options.tolerances
     places, speeds, states = atol[: model.nv], atol[model.nv : 2 * model.nv], atol[2 * model.nv :]
     fastest = np.abs(v).reshape(v.size // max(1, model.nv), model.nv).max(axis=0, initial=0.0)
-    if not model.nx and (fastest >= NEAR * speeds).all() and np.isfinite(fastest).all():
+    if not model.nx and (fastest >= NEAR_TOLERANCE * speeds).all() and np.isfinite(fastest).all():
         return []
     names = model.compiled.names
     q, v, x = (part.reshape(int(np.prod(part.shape[:-1])), part.shape[-1]) for part in (q, v, x))
@@ -47,17 +46,17 @@ def small_motion_notes(conditions: Conditions, options: Options, q: Array, v: Ar
         dofs = names.v[owner]
         if coordinates.stop - coordinates.start == dofs.stop - dofs.start:
             moved[dofs] = np.ptp(q[:, coordinates], axis=0)
-    small = (moved < NEAR * places) & (fastest < NEAR * speeds) & ~conditions.given
+    small = (moved < NEAR_TOLERANCE * places) & (fastest < NEAR_TOLERANCE * speeds) & ~conditions.given
     small &= (moved > NOISE * places) & (fastest > NOISE * speeds)
     found = [(names.speeds[k], moved[k], names.speed_units[k], places[k]) for k in np.flatnonzero(small)]
-    weak = (spread < NEAR * states) & (spread > NOISE * states)
+    weak = (spread < NEAR_TOLERANCE * states) & (spread > NOISE * states)
     found += [(model.state_names[k], spread[k], "", states[k]) for k in np.flatnonzero(weak)]
     if not found:
         return []
-    said = [
+    shown = [
         f"{name} by {size:.3g} {unit.removeprefix('1')}".rstrip() + f" (atol {limit:.3g})"
         for name, size, unit, limit in found
     ]
     name, size, _, limit = found[0]
     way = f"atol={{{name!r}: {1e-4 * (size or limit):.0e}}}"
-    return [f"moved by little more than the absolute tolerance, which may show: {listed(said, 4, str)}; give {way}"]
+    return [f"moved by little more than the absolute tolerance, which may show: {listed(shown, 4, str)}; give {way}"]

@@ -1,9 +1,9 @@
-"""Nodes of compounds that jump: their inner equilibrium may have several solutions, of which a motion follows one.
+"""Snap-through of compounds: jumps of their nodes at a fold of the inner equilibrium.
 
-The core searches afresh in every evaluation, from where the compound says to begin, so that what it finds is a function
-of the state and of the parameters alone. Runs keep to the solution that they have followed (`inner_branches`). Where it
-ends in a fold, as that of a shallow truss that snaps through, positions of nodes jump while nothing else does. That is
-looked for along the motion, and told apart from laws that jump themselves.
+The core solves the inner equilibrium in every evaluation from a fixed start, so that it depends on the state and the
+parameters only. Runs keep to one branch (`compound_branches`). Where a branch ends in a fold, as in the snap-through of
+a shallow truss, nodes jump while the state is continuous. Such jumps are searched along the motion, and distinguished
+from discontinuous laws.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ __all__ = ["CompoundNodes", "compound_nodes", "find_snap_through", "fold_message
 
 Array = NDArray[np.float64]
 
-_SEEN = 1e-3  # of all that a node moves by: a jump; a root that ends in a fold moves by 1e-6 within the time below
-_HALVINGS = 40  # of a step: 1e-12 of it
-_FASTER = 2.0  # than in the steps before and after it: a step that is looked into
-_FOLDED = 1e-3  # of the slopes of its equations elsewhere; a jump is found some 1e-6 before the fold
+JUMP_TOL = 1e-3  # of the range of a node: a larger change is a jump; near a fold a root moves by about 1e-6
+N_HALVINGS = 40  # of a step, down to 1e-12 of it
+RATE_RATIO = 2.0  # to the rates of the neighbouring steps: faster steps are searched
+FOLD_TOL = 1e-3  # of the slopes elsewhere; a jump is found about 1e-6 before the fold
 DUPLICATE_TOL = 1e-6  # of a matrix of rotation, or of a position
-_LOOKS = 20  # at slopes elsewhere
-_NEAR = 0.1  # of the jump: what is found from the one side is the solution on that side
+N_SLOPES = 20  # states for the slopes elsewhere
+SAME_BRANCH_TOL = 0.1  # of the jump: closer solutions are on the same side
 
 
 @dataclass(frozen=True, eq=False)
 class CompoundNodes:
-    """A compound whose nodes are found in every evaluation."""
+    """Compound with nodes found by an inner equilibrium."""
 
     name: str
     element: Compound
     unknowns: list[str]  # positions of nodes among its unknowns
-    columns: list[int]  # where they are among the signals
+    columns: list[int]  # their indices among the signals
 
     def nodes(self, motion: Result) -> Array:
-        """Return positions of nodes (n, k) at the states of a motion; NaN where there are none."""
+        """Return positions of nodes (n, k) at the states of a motion; NaN where there is no solution."""
         found = np.empty((len(motion.t), len(self.columns)))
         for rows, model, conditions in periods_of(motion):
             states = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
@@ -55,13 +55,13 @@ class CompoundNodes:
         return found
 
     def nodes_at(self, model: Model, conditions: Conditions | None, t: Array, q: Array, v: Array, x: Array) -> Array:
-        """Return positions of nodes (n, k) at states; NaN where there are none."""
+        """Return positions of nodes (n, k) at states; NaN where there is no solution."""
         number = _core.report_parts.index("signals")
         found: Array = model._report([number], q, v, t=t, x=x, conditions=conditions)[0][:, self.columns]
         return found
 
     def inputs(self, motion: Result) -> Array:
-        """Return what the law takes at the states of a motion, (n, takes)."""
+        """Return the inputs of the law at the states of a motion, (n, inputs)."""
         found = np.empty((len(motion.t), len(self.element.input_names)))
         for rows, model, conditions in periods_of(motion):
             states = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
@@ -69,18 +69,18 @@ class CompoundNodes:
         return found
 
     def inputs_at(self, model: Model, conditions: Conditions | None, t: Array, q: Array, v: Array, x: Array) -> Array:
-        """Return what the law takes at states, (n, takes)."""
+        """Return the inputs of the law at states, (n, inputs)."""
         return law_inputs(model, self.name, t, q, v, x, conditions)
 
-    def begins(self, given: Array) -> dict[str, float]:
-        """Return where the search for each unknown begins, for inputs (takes,)."""
+    def search_start(self, given: Array) -> dict[str, float]:
+        """Return the start of the search for each unknown, for inputs (inputs,)."""
         program, n = self.element.program, len(self.element.unknowns)
         assert program is not None
         numbers = program.evaluate([*given, *np.zeros(n)])[self.element.output_count + n + n * n :]
         return {name: float(number) for name, number in zip(self.element.unknowns, numbers, strict=True)}
 
     def equations(self, model: Model, given: Array, unknowns: Array) -> tuple[Array, Array]:
-        """Return residuals (..., m) of the unknowns (..., m) and their slopes (..., m, m), for inputs (..., takes)."""
+        """Return residuals (..., m) and Jacobians (..., m, m) of the unknowns (..., m), for inputs (..., inputs)."""
         m = len(self.element.unknowns)
         rows = np.concatenate([given, unknowns], axis=-1)
         row = model.compiled.elements.places[self.name].row
@@ -94,15 +94,15 @@ class CompoundNodes:
         return np.array([known.get(name, 0.0) for name in self.element.unknowns])
 
     def slopes(self, motion: Result) -> Array:
-        """Return slopes of the equations at some states of a motion, (j, m, m)."""
-        some = motion.at(np.unique(motion.t[np.linspace(0, len(motion.t) - 1, _LOOKS).astype(int)]))
+        """Return Jacobians of the equations at some states of a motion, (j, m, m)."""
+        some = motion.at(np.unique(motion.t[np.linspace(0, len(motion.t) - 1, N_SLOPES).astype(int)]))
         rows = zip(self.inputs(some), self.nodes(some), strict=True)
         found = np.array([slopes_of_unknowns(self.element, given, self.near(given, nodes)) for given, nodes in rows])
         finite = [slopes for slopes in found if np.isfinite(slopes).all()]
         return np.array(finite).reshape(-1, *found.shape[1:])
 
     def near(self, given: Array, nodes: Array) -> Array:
-        """Return the unknowns (m,) that are found from positions of nodes (k,); NaN if none are."""
+        """Return the unknowns (m,) found from positions of nodes (k,); NaN if there is no solution."""
         return solved_from(self.element, given, self.start(nodes))
 
     def same(self, one: Array, other: Array) -> bool:
@@ -141,7 +141,7 @@ def compound_nodes(model: Model) -> list[CompoundNodes]:
         if not isinstance(element, Compound):
             continue
         if any(isinstance(source, Reaction) for source in element.sources.values()):
-            continue  # what it takes is found together with what it gives
+            continue  # its inputs are solved for together with its force
         unknowns = [each for each in element.unknowns if f"{name}.{each}_at" in places]
         if unknowns:
             found.append(CompoundNodes(name, element, unknowns, [places[f"{name}.{each}_at"] for each in unknowns]))
@@ -149,12 +149,12 @@ def compound_nodes(model: Model) -> list[CompoundNodes]:
 
 
 def find_snap_through(result: Result) -> SingularityError | None:
-    """Return the error that says at which time a node of which compound has jumped first; None if none has.
+    """Return the error of the first jump of a node in a result; None if there is none.
 
     Parameters
     ----------
     result : Result
-        Of a run, with states between those stored.
+        Of a run, with dense output.
     """
     assert result.model is not None
     compounds = compound_nodes(result.model)
@@ -162,61 +162,61 @@ def find_snap_through(result: Result) -> SingularityError | None:
         return None
     motion = result
     inside_steps = result.steps[(result.steps > result.t[0]) & (result.steps < result.t[-1])]
-    if len(inside_steps) > len(result.t):  # stored at other times than those of steps
+    if len(inside_steps) > len(result.t):  # stored at output times rather than steps
         motion = result.at(np.unique(np.concatenate([result.t[[0, -1]], inside_steps])))
-    found = [jump for inside in compounds for jump in _jumps(result, motion, inside)]
+    found = [jump for compound in compounds for jump in _jumps(result, motion, compound)]
     return SingularityError(min(found)[1]) if found else None
 
 
-def _jumps(result: Result, motion: Result, inside: CompoundNodes) -> list[tuple[float, str]]:
-    """Return when nodes of a compound have jumped within a motion of a result, and what is to be said of it."""
-    nodes, t = inside.nodes(motion), motion.t
+def _jumps(result: Result, motion: Result, compound: CompoundNodes) -> list[tuple[float, str]]:
+    """Return times and messages of the jumps of nodes of a compound in a result."""
+    nodes, t = compound.nodes(motion), motion.t
     lost = np.flatnonzero(~np.isfinite(nodes).all(axis=1))
     if len(lost):  # nothing that moves hangs on it, or the run would have ended there
         when = float(t[lost[0]])
         if lost[0] == 0:
-            return [(when, f"at t = {when:.6g} s element {inside.name!r} finds no inner equilibrium")]
+            return [(when, f"at t = {when:.6g} s element {compound.name!r} finds no inner equilibrium")]
         t, nodes = t[: lost[0]], nodes[: lost[0]]
     found = []
-    for a, b in _narrowed(result, inside, t, nodes):
-        words = _explained(result, motion, inside, a, b)
-        if words:
-            found.append((a, words))
+    for a, b in _narrowed(result, compound, t, nodes):
+        message = _jump_message(result, motion, compound, a, b)
+        if message:
+            found.append((a, message))
             break
     if len(lost) and not found:
         when = float(t[-1])
-        found = [(when, f"soon after t = {when:.6g} s element {inside.name!r} finds no inner equilibrium any more")]
+        found = [(when, f"soon after t = {when:.6g} s element {compound.name!r} finds no inner equilibrium any more")]
     return found
 
 
 def _seen(nodes: Array) -> Array:
-    """Return what is a jump of each coordinate, (k,)."""
-    seen: Array = _SEEN * np.maximum(np.ptp(nodes, axis=0), 1e-6 * np.abs(nodes).max(initial=0.0) + 1e-300)
+    """Return the least jump of each coordinate, (k,)."""
+    seen: Array = JUMP_TOL * np.maximum(np.ptp(nodes, axis=0), 1e-6 * np.abs(nodes).max(initial=0.0) + 1e-300)
     return seen
 
 
 def _uneven(t: Array, nodes: Array, seen: Array) -> NDArray[np.intp]:
-    """Return after which times nodes move faster than before and after that, by a factor."""
+    """Return the steps in which nodes move faster than in the neighbouring steps."""
     h, moved = np.diff(t), np.abs(np.diff(nodes, axis=0))
     rate = np.divide(moved, h[:, None], out=np.zeros_like(moved), where=h[:, None] > 0.0)
     beside = np.zeros_like(rate)
     beside[1:] = rate[:-1]
     beside[:-1] = np.maximum(beside[:-1], rate[1:])
-    return np.flatnonzero(((moved > seen) & (rate > _FASTER * beside)).any(axis=1) & (h > 0.0))
+    return np.flatnonzero(((moved > seen) & (rate > RATE_RATIO * beside)).any(axis=1) & (h > 0.0))
 
 
-def _narrowed(result: Result, inside: CompoundNodes, t: Array, nodes: Array) -> list[tuple[float, float]]:
-    """Return the short times within which nodes jump, whatever for."""
+def _narrowed(result: Result, compound: CompoundNodes, t: Array, nodes: Array) -> list[tuple[float, float]]:
+    """Return the short intervals within which nodes jump, for any cause."""
     seen = _seen(nodes)
     rows = _uneven(t, nodes, seen)
     a, b, at_a, at_b = t[rows], t[rows + 1], nodes[rows], nodes[rows + 1]
-    for _ in range(_HALVINGS):
+    for _ in range(N_HALVINGS):
         kept = (np.abs(at_b - at_a) > seen).any(axis=1)
         a, b, at_a, at_b = a[kept], b[kept], at_a[kept], at_b[kept]
         if not len(a):
             break
         middle = (a + b) / 2
-        at_middle = inside.nodes(result.at(middle))
+        at_middle = compound.nodes(result.at(middle))
         known = np.isfinite(at_middle).all(axis=1, keepdims=True)
         at_middle = np.where(known, at_middle, at_b)
         early = (np.abs(at_middle - at_a) / seen).max(axis=1) >= (np.abs(at_b - at_middle) / seen).max(axis=1)
@@ -225,35 +225,35 @@ def _narrowed(result: Result, inside: CompoundNodes, t: Array, nodes: Array) -> 
     return [(float(one), float(other)) for one, other in zip(a, b, strict=True)]
 
 
-def _explained(result: Result, motion: Result, inside: CompoundNodes, a: float, b: float) -> str:
-    """Return what is to be said of a jump between two times that are as good as one; empty if a law jumps there."""
+def _jump_message(result: Result, motion: Result, compound: CompoundNodes, a: float, b: float) -> str:
+    """Return a message on a jump between two times equal to rounding; empty if a law jumps there."""
     near = result.at(np.array([a, b]))
-    nodes, given = inside.nodes(near), inside.inputs(near)
+    nodes, given = compound.nodes(near), compound.inputs(near)
     jump = nodes[1] - nodes[0]
-    if inside.same(nodes[0], nodes[1]):
+    if compound.same(nodes[0], nodes[1]):
         return ""
-    most = inside.unknowns[int(np.abs(jump).argmax())]
-    slopes = slopes_of_unknowns(inside.element, given[0], inside.near(given[0], nodes[0]))
-    left = weakest_direction(slopes, inside.slopes(motion))[0] if np.isfinite(slopes).all() else 0.0
-    if left < _FOLDED:
-        return fold_message(inside.name, a, most, left)
-    after = inside.near(given[1], nodes[0])
+    most = compound.unknowns[int(np.abs(jump).argmax())]
+    slopes = slopes_of_unknowns(compound.element, given[0], compound.near(given[0], nodes[0]))
+    left = weakest_direction(slopes, compound.slopes(motion))[0] if np.isfinite(slopes).all() else 0.0
+    if left < FOLD_TOL:
+        return fold_message(compound.name, a, most, left)
+    after = compound.near(given[1], nodes[0])
     if not np.isfinite(after).all():
         return ""
-    if np.abs(inside.positions(after) - nodes[0]).max() > _NEAR * np.abs(jump).max():
+    if np.abs(compound.positions(after) - nodes[0]).max() > SAME_BRANCH_TOL * np.abs(jump).max():
         return ""
     return (
-        f"at t = {a:.9g} s the search for the inner equilibrium of element {inside.name!r} goes over to another "
-        f"solution: {most!r} jumps by {jump[np.abs(jump).argmax()]:.3g} while the one followed so far goes on. Take "
-        "a method of this package, which follows it, give its nodes starts nearer to where they are, as expressions of "
-        "what it measures, or mass (light bodies)"
+        f"at t = {a:.9g} s the search for the inner equilibrium of element {compound.name!r} changes to another "
+        f"solution: {most!r} jumps by {jump[np.abs(jump).argmax()]:.3g} while the earlier solution continues. Use a "
+        "method of this package, which follows it, give start values of its nodes nearer to the solution, as "
+        "expressions of its measures, or give the nodes mass (light bodies)"
     )
 
 
 def fold_message(name: str, t: float, most: str, left: float) -> str:
-    """Say that the inner equilibrium of an element has come to a fold, with which unknown and what is left of 1."""
+    """Return the message on a fold of the inner equilibrium of an element; `left` is its smallest slope, scaled."""
     return (
-        f"at t = {t:.9g} s the inner equilibrium of element {name!r} comes to a fold, where it is held no more (its "
-        f"equations have {left:.2g} left of 1): its unknowns, {most!r} foremost, would jump. Give the node mass (a "
+        f"at t = {t:.9g} s the inner equilibrium of element {name!r} reaches a fold (smallest "
+        f"scaled slope {left:.2g}): its unknowns, mainly {most!r}, would jump. Give the node mass (a "
         "light body), a damper, or stop the motion before"
     )

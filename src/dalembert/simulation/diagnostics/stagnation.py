@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["StagnationMonitor", "ZenoMonitor"]
 
-MAX_PREDICTED_STEPS = 1e9  # tried steps to the end at this pace: reason to give up, whatever it is
-LONG = 1e4  # tried steps to the end at this pace: reason to look for inertia that gets lost, ...
-LOST_LOOKS = 3  # ... which is told when so many looks in a row found it: some motions come near and pass
-CHATTER = 9  # occurrences of one event with ever shorter times between them, ...
-CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
-CHATTER_COUNT = 50  # or so many within this part of the run
+MAX_PREDICTED_STEPS = 1e9  # tried steps predicted up to the end: the run is given up
+LOST_INERTIA_STEPS = 1e4  # tried steps predicted up to the end: inertia is checked
+MAX_LOST_CHECKS = 3  # successive checks without inertia: some motions only come near
+ZENO_COUNT = 9  # occurrences of one event with decreasing intervals
+ZENO_TIME = 1e-6  # of the run: sum of the last intervals
+MAX_REPEATED_EVENTS = 50  # of one event within ZENO_TIME
 
 
 @dataclass
@@ -53,23 +53,23 @@ class StagnationMonitor:
         if number < self.until_next:
             return
         ahead = number * (run.t_end - t) / time_taken if time_taken > 0 else np.inf
-        crawls = f"at t = {t:.9g} s the run does not get on, {number} steps for {time_taken:.2g} s"
-        lost = lost_inertia(run) if ahead > LONG else ""
+        stagnates = f"at t = {t:.9g} s the run stagnates, {number} steps for {time_taken:.2g} s"
+        lost = lost_inertia(run) if ahead > LOST_INERTIA_STEPS else ""
         self.lost = self.lost + 1 if lost else 0
-        if self.lost >= LOST_LOOKS:
-            raise SingularityError(f"{crawls}: {lost}")
+        if self.lost >= MAX_LOST_CHECKS:
+            raise SingularityError(f"{stagnates}: {lost}")
         if ahead > SLOW_STEP_COUNT and not lost:
-            guilty = find_parallel_driven_axes(run.model, t) or find_discontinuity(
+            cause = find_parallel_driven_axes(run.model, t) or find_discontinuity(
                 run.conditions, run.options, run.state
             )
-            if guilty:
-                raise IntegrationError(f"{crawls}: {guilty}")
+            if cause:
+                raise IntegrationError(f"{stagnates}: {cause}")
         if ahead > MAX_PREDICTED_STEPS and number >= 4 * CHECK_INTERVAL:
             ended = at_limit(run.model, t)
             if ended:
-                raise IntegrationError(f"{crawls}: {ended}")
+                raise IntegrationError(f"{stagnates}: {ended}")
             raise IntegrationError(
-                f"{crawls}. A force that jumps to and fro does this: smooth it, or stop or switch it by an event"
+                f"{stagnates}. A force that jumps to and fro does this: smooth it, or stop or switch it by an event"
             )
         self.tried, self.t = tried, t
         self.until_next = min(2 * self.until_next, 100 * CHECK_INTERVAL) if ahead > SLOW_STEP_COUNT else CHECK_INTERVAL
@@ -92,12 +92,12 @@ class ZenoMonitor:
         span : float, s
             From the beginning of the run to its end.
         """
-        recent = self.recent[name] = [*self.recent.get(name, [])[1 - CHATTER_COUNT :], moment]
-        gaps = np.diff(recent[-CHATTER:])
-        last, soon = gaps[-4:].sum(), CHATTER_TIME * span
-        faster = len(gaps) == CHATTER - 1 and last < soon and (np.diff(gaps) <= 0).all()
-        if faster or (len(recent) == CHATTER_COUNT and recent[-1] - recent[0] < soon):
+        recent = self.recent[name] = [*self.recent.get(name, [])[1 - MAX_REPEATED_EVENTS :], moment]
+        gaps = np.diff(recent[-ZENO_COUNT:])
+        last, soon = gaps[-4:].sum(), ZENO_TIME * span
+        faster = len(gaps) == ZENO_COUNT - 1 and last < soon and (np.diff(gaps) <= 0).all()
+        if faster or (len(recent) == MAX_REPEATED_EVENTS and recent[-1] - recent[0] < soon):
             raise IntegrationError(
-                f"event {name!r} chatters: it came again and again, the last 4 times within {last:.2g} s at "
-                f"t = {moment:.6g} s; make it terminal, or let its action end what causes it, for instance by a lock"
+                f"event {name!r} chatters: its occurrences accumulate, the last 4 within {last:.2g} s at "
+                f"t = {moment:.6g} s; make it terminal, or end its cause in the action, for instance by a lock"
             )

@@ -39,7 +39,7 @@ def frequent_note(model: Model, t: float, threshold: int) -> str:
 
 
 def unmonitored_note(model: Model, method: str) -> list[str]:
-    """Return that a method of another package does not monitor the switching functions of a model, if it has any."""
+    """Return the note that a method of another package does not monitor switching functions, if there are any."""
     owners = list(dict.fromkeys(owner_of(model, k) for k in range(len(model.thresholds))))
     if not owners:
         return []

@@ -1,4 +1,4 @@
-"""States between the stored ones of a run that was made in lanes: its steps are taken once more."""
+"""Dense output of a run of a SIMD batch: its steps are repeated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..execution import execute_run
 from ..interrupts import Interrupt
 from ..options import Options
 from ..request import SimulationRequest
-from .simd_runs import asked_together
+from .simd_runs import batched_control
 
 __all__ = ["RepeatedSteps"]
 
@@ -27,26 +27,26 @@ Array = NDArray[np.float64]
 
 @dataclass(eq=False)
 class RepeatedSteps:
-    """Dense output of a run that was made in lanes.
+    """Dense output of a run of a SIMD batch.
 
-    The same run alone in a lane has the same bits, whatever the times at which its states are kept; with a control in
-    Python, if that answers about a state to the same bits whatever others it is asked about. A single run does not,
-    rounding differs, and a motion may make much of it; where its steps end serves to divide integrals over time.
+    The same run alone in a SIMD batch has the same bits, for any output times; with a control in Python, if its forces
+    for one state do not depend on the other states of the batch. A single run has other rounding, which a chaotic
+    motion amplifies; the ends of its steps are used to divide integrals over time.
 
     Attributes
     ----------
     conditions : Conditions
     options : Options
     breaks : (k,) s
-        Those that a user gave.
+        Discontinuity times given by the user.
     span : (float, float) s
         Start and end.
     start : State
-        Of one run; of many, before one of them is chosen.
-    apart : bool
-        Whether own numbers stood in lanes, each run's beside those of others.
-    together : bool
-        Whether a control was asked about many runs at once.
+        Of one run, or of all runs of an ensemble.
+    has_varied_model : bool
+        Whether model parameters differed between the runs of a batch.
+    batched : bool
+        Whether the control received batched states.
     """
 
     conditions: Conditions
@@ -54,8 +54,8 @@ class RepeatedSteps:
     breaks: Array
     span: tuple[float, float]
     start: State
-    apart: bool = False
-    together: bool = False
+    has_varied_model: bool = False
+    batched: bool = False
 
     def __call__(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q (k, nq), v (k, nv) and x (k, nx) at times (k,)."""
@@ -65,23 +65,23 @@ class RepeatedSteps:
         table = breaks, np.array([0, len(breaks)], dtype=np.int64)
         q, v, x = (np.ascontiguousarray(part[None]) for part in (self.start.q, self.start.v, self.start.x))
         model = self.conditions.model
-        own = model.mapped_parameters[None] if self.apart and not model.recompiled else None
-        asked = asked_together(self.conditions) if self.together else None
+        own = model.mapped_parameters[None] if self.has_varied_model and not model.recompiled else None
+        control = batched_control(self.conditions) if self.batched else None
         stepper, given = self.options.integrator(self.conditions), (begin, end, wanted, q, v, x, None, own, 1, *table)
         with Interrupt() as interrupt:
             try:
-                _, reached, _, *states = stepper.batch(*given, interrupt.flag, asked)
-            except ControlNotBatchable:  # it has changed its mind since
+                _, reached, _, *states = stepper.batch(*given, interrupt.flag, control)
+            except ControlNotBatchable:  # its behaviour has changed since
                 _, reached, _, *states = stepper.batch(*given, interrupt.flag)
         if interrupt.pressed:
             raise KeyboardInterrupt
         q, v, x = (part[0][places] for part in states)
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
-            raise IntegrationError(f"the run came to t = {reached[0]:.6g} s only; no states are known after that")
+            raise IntegrationError(f"the run reached t = {reached[0]:.6g} s only; no states are known after that")
         return q, v, x
 
     def run_breaks(self) -> Array:
-        """Return where the equations of motion break, (k,) s, and about where laws changed branches."""
+        """Return the discontinuity times, (k,) s, with approximate times of branch changes."""
         known = self._known_breaks()
         return np.union1d(known, self._single.breaks) if self.conditions.model.thresholds else known
 
@@ -89,7 +89,7 @@ class RepeatedSteps:
         return breaks_until(self.conditions, *self.span, smooth=not self.options.step, also=self.breaks)
 
     def step_ends(self) -> Array:
-        """Return about where the steps end, (k,) s."""
+        """Return approximate ends of steps, (k,) s."""
         return self._single.steps
 
     @cached_property

@@ -22,8 +22,8 @@ from .files import (
     ensemble_dataset,
     ensemble_statistics,
     load_ensemble,
+    loaded_dense_output,
     loaded_runs,
-    loaded_taking,
     save_ensemble,
 )
 from .groups import EnsembleGroups
@@ -41,10 +41,10 @@ _REASONS = {
     "apart": "the loops cannot be closed",
     "host": "its control failed",
     "unsolved": "the equations of an implicit step cannot be solved",
-    "open": "it came to its end with a loop open",
+    "open": "a loop is open at its end",
     "stopped": "interrupted",
     "event": "an event ended it",
-    "crawls": "its steps became so short that the end is out of reach: a force may jump to and fro",
+    "crawls": "its steps became too short to reach the end: a force may jump to and fro",
 }
 _STATUS = {"reached": "finished", "stopped": "interrupted", "event": "event"}
 
@@ -59,11 +59,11 @@ class Ensemble:
     q : (B, n, nq) rad or m
     v : (B, n, nv) rad/s or m/s
     x : (B, n, nx)
-        NaN from where a run failed or was interrupted.
+        NaN after a run failed or was interrupted.
     status : tuple of str, (B,)
         ``"finished"``, ``"event"`` where one ended it, ``"failed"``, or ``"interrupted"`` by Ctrl-C.
     reached : (B,) s
-        Time that each run got to.
+        Time reached by each run.
     stats : Stats
         Of all runs together.
     """
@@ -76,6 +76,7 @@ class Ensemble:
         ends: list[str],
         reached: Array,
         stats: Stats,
+        *,
         parameters: Array | None = None,
         runs: list[Result | None] | None = None,
         taken: RepeatedSteps | None = None,
@@ -95,9 +96,9 @@ class Ensemble:
         return len(self.q)
 
     def __repr__(self) -> str:
-        words = {"event": "ended by an event", "failed": "failed", "interrupted": "interrupted"}
-        counts = {word: self.status.count(status) for status, word in words.items()}
-        ending = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "all finished"
+        labels = {"event": "ended by an event", "failed": "failed", "interrupted": "interrupted"}
+        counts = {label: self.status.count(status) for status, label in labels.items()}
+        ending = ", ".join(f"{count} {label}" for label, count in counts.items() if count) or "all finished"
         return f"<Ensemble of {self.model.system.name!r}: {len(self)} runs, {len(self.t)} times, {ending}>"
 
     def about(self, what: Any) -> Output:
@@ -113,16 +114,16 @@ class Ensemble:
 
     @checked("number")
     def run(self, number: int) -> Result:
-        """Return one run, as far as it got."""
+        """Return one run up to the time reached."""
         made = self._runs[number] if self._runs is not None else None
         if made is not None:
             return made
-        got = self._got(number)
+        got = self._reached_count(number)
         if not got:
             raise IntegrationError(f"run {number} has no states: {self._messages[number]}")
         conditions = self._conditions_of(number)
         stored = self.t[:got], self.q[number, :got], self.v[number, :got], self.x[number, :got]
-        between = self._between(number, conditions)
+        between = self._dense_output(number, conditions)
         return Result(
             self.model,
             *stored,
@@ -135,23 +136,25 @@ class Ensemble:
             breaks=() if between is None else between.run_breaks,
         )
 
-    def _between(self, number: int, conditions: Conditions) -> RepeatedSteps | None:
-        """Return the dense output of a run that was made in lanes."""
+    def _dense_output(self, number: int, conditions: Conditions) -> RepeatedSteps | None:
+        """Return the dense output of a run of a SIMD batch."""
         if self._taken is None:
             return None
         every = self._taken.start
         start = State(q=every.q[number], v=every.v[number], t=every.t, x=every.x[number])
-        return replace(self._taken, conditions=conditions, start=start, apart=self._members.apart)
+        return replace(
+            self._taken, conditions=conditions, start=start, has_varied_model=self._runs_by_parameters.has_varied_model
+        )
 
-    def _got(self, number: int) -> int:
-        """Return how many of the times a run has come to."""
+    def _reached_count(self, number: int) -> int:
+        """Return the number of times that a run reached."""
         if not self.model.nq:
             return int((self.t <= self.reached[number]).sum())
         return int(np.isfinite(self.q[number]).all(axis=-1).sum())
 
     @property
     def events(self) -> list[list[EventRecord]]:
-        """What happened in each run, (B,) lists."""
+        """Events of each run, (B,) lists."""
         return [[] if run is None else run.events for run in self._runs or [None] * len(self)]
 
     @property
@@ -194,7 +197,7 @@ class Ensemble:
     def statistics(
         self, names: str | Sequence[str], quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)
     ) -> xarray.Dataset:
-        """Return what outputs are over all runs: mean, standard deviation, extremes, quantiles.
+        """Return statistics of outputs over all runs: mean, standard deviation, extremes, quantiles.
 
         Parameters
         ----------
@@ -207,8 +210,8 @@ class Ensemble:
         -------
         xarray.Dataset
             For each output a variable over ``"statistic"`` (``"mean"``, ``"std"``, ``"least"``, ``"largest"``,
-            ``"quantile 0.05"``, ...) and ``"time"``; ``"runs"`` counts those that got so far, which are all that
-            enter.
+            ``"quantile 0.05"``, ...) and ``"time"``; ``"runs"`` counts those that reached each
+            time, which enter the statistics.
 
         Examples
         --------
@@ -246,7 +249,7 @@ class Ensemble:
         ----------
         path : str or path
         model : Model or System
-            That the runs are of.
+            Of the runs.
 
         Raises
         ------
@@ -258,22 +261,24 @@ class Ensemble:
         conditions, note, arrays = load_ensemble(path, as_model(model))
         states = (arrays["q"], arrays["v"], arrays["x"])
         stats, reached = Stats(**note["stats"]), np.array(note["reached"], dtype=float)
-        runs, taken = loaded_runs(note, arrays, conditions.model), loaded_taking(note, arrays, conditions)
+        runs, taken = loaded_runs(note, arrays, conditions.model), loaded_dense_output(note, arrays, conditions)
         numbers = arrays.get("parameters")
-        return cls(conditions, arrays["t"], states, note["ends"], reached, stats, numbers, runs, taken)
+        return cls(
+            conditions, arrays["t"], states, note["ends"], reached, stats, parameters=numbers, runs=runs, taken=taken
+        )
 
     def _conditions_of(self, number: int) -> Conditions:
-        return self._members[number]
+        return self._runs_by_parameters[number]
 
     @cached_property
-    def _members(self) -> EnsembleGroups:
+    def _runs_by_parameters(self) -> EnsembleGroups:
         return EnsembleGroups(self._conditions, len(self), self._parameters)
 
     def output(self, name: str) -> Array:
         """Return an output of all runs, (B, n, ...); NaN where a run failed."""
         output = Output.of(self.model, name)
         if self._runs is not None or output.history is not None or output.branch:
-            rows = {k: self.run(k).output(name) for k in range(len(self)) if self._got(k)}
+            rows = {k: self.run(k).output(name) for k in range(len(self)) if self._reached_count(k)}
             shape = next(iter(rows.values())).shape[1:] if rows else ()
             full = np.full((len(self), len(self.t), *shape), np.nan)
             for k, row in rows.items():

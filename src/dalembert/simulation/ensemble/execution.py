@@ -101,7 +101,7 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
     q, v, x, notes = runs.starts(request.state, request.t_start, request.joint_limits)
     notes = [*request.notes, *notes]
     with interrupt:
-        made = EnsembleRunner(runs, groups, options, span, times, (q, v, x), request.breaks, interrupt).make()
+        made = EnsembleRunner(runs, groups, options, span, times, (q, v, x), request.breaks, interrupt).execute()
     ends, states = made.outcomes, made.states
     notes += made.notes
     for run, error in made.errors.items():
@@ -112,11 +112,11 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
         for run in done[runs.gaps(group, done, float(times[-1]), q_1, v_1, x_1) > OPEN]:
             ends[run] = "open"
 
-    alone = Interrupt()
+    single_interrupt = Interrupt()
 
     def run_one(k: int) -> Result:
         start = State(q=q[k], v=v[k], t=request.t_start, x=x[k])
-        return _run_alone(request, runs[k], start, times, alone)
+        return _run_alone(request, runs[k], start, times, single_interrupt)
 
     if not interrupt.pressed:
         _find_wraps(request.model, runs, times, made, run_one)
@@ -136,8 +136,8 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
         atol=options.atol,
     )
     start = State(q=q, v=v, t=request.t_start, x=x)
-    taken = RepeatedSteps(conditions, options, request.breaks, span, start, together=made.together)
-    ensemble = Ensemble(conditions, times, states, ends, made.reached, stats, runs.numbers, taken=taken)
+    taken = RepeatedSteps(conditions, options, request.breaks, span, start, batched=made.batched)
+    ensemble = Ensemble(conditions, times, states, ends, made.reached, stats, parameters=runs.numbers, taken=taken)
     if len(made.errors) == runs.count and request.on_error != "return":  # no run has more than its error
         defer_interrupt(interrupt)
         error = made.errors[0]
@@ -154,7 +154,7 @@ def _find_wraps(model: Model, runs: EnsembleGroups, times: Array, made: BatchOut
     done = np.array([run for run, end in enumerate(made.outcomes) if end == "reached"], dtype=np.intp)
 
     def model_of(k: int) -> Model:
-        return runs[int(done[k])].model if runs.apart else model
+        return runs[int(done[k])].model if runs.has_varied_model else model
 
     finished = made.states[0][done], made.states[1][done], made.states[2][done]
     wraps = find_rotation_wraps(model, times, finished, model_of, lambda k: run_one(int(done[k])))
@@ -238,7 +238,7 @@ def _execute_separately(
     reached = np.array([*map(_end_time, results), *[t_start] * left])
     whole = states[0], states[1], states[2]
     all_runs = [*results, *[None] * left]
-    return Ensemble(request.conditions, times, whole, ends, reached, stats, runs.numbers, all_runs)
+    return Ensemble(request.conditions, times, whole, ends, reached, stats, parameters=runs.numbers, runs=all_runs)
 
 
 def _end_time(run: Result) -> float:

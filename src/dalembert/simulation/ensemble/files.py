@@ -1,4 +1,4 @@
-"""Ensembles as Datasets and in files."""
+"""Ensembles as xarray Datasets and in files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 
     from .ensemble import Ensemble
 
-__all__ = ["ensemble_dataset", "ensemble_statistics", "load_ensemble", "loaded_runs", "loaded_taking", "save_ensemble"]
+__all__ = [
+    "ensemble_dataset",
+    "ensemble_statistics",
+    "load_ensemble",
+    "loaded_dense_output",
+    "loaded_runs",
+    "save_ensemble",
+]
 
 Array = NDArray[np.float64]
 
@@ -87,7 +94,7 @@ def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str], names: Seque
         options = taken.options
         plain = {name: value for name, value in options.to_plain().items() if value not in (np.inf, 0.0)}
         note["taken"] = (plain, options.project, taken.breaks.tolist(), taken.span)
-    if ensemble._runs is not None:  # each changed its conditions on its way
+    if ensemble._runs is not None:  # executed separately
         note["runs"] = [None if run is None else run_note(run) for run in ensemble._runs]
         for name, dimensions in _OF_RUNS.items():
             arrays[name], places[name] = _of_runs(ensemble, name), f"{name} of runs"
@@ -99,7 +106,7 @@ _OF_RUNS = {"a": ("speed",), "tau": ("speed",), "lam": ("row",), "energy.work": 
 
 
 def _of_runs(ensemble: Ensemble, name: str) -> Array:
-    """Return an output of runs that were made one by one, (B, n, ...); NaN where it is not known."""
+    """Return an output of separately executed runs, (B, n, ...); NaN where it is not known."""
     width = {"lam": ensemble.model.nc}.get(name, ensemble.model.nv)
     whole = np.full((len(ensemble), len(ensemble.t), *([width] * len(_OF_RUNS[name]))), np.nan)
     for k, run in enumerate(ensemble._runs or ()):
@@ -110,7 +117,7 @@ def _of_runs(ensemble: Ensemble, name: str) -> Array:
 
 
 def loaded_runs(note: dict[str, Any], arrays: dict[str, Array], model: Model) -> list[Result | None] | None:
-    """Return the runs of an ensemble that were made one by one; None if they were made in lanes."""
+    """Return separately executed runs of an ensemble in a file; None for SIMD batches."""
     if "runs" not in note:
         return None
     runs: list[Result | None] = []
@@ -125,8 +132,8 @@ def loaded_runs(note: dict[str, Any], arrays: dict[str, Array], model: Model) ->
     return runs
 
 
-def loaded_taking(note: dict[str, Any], arrays: dict[str, Array], conditions: Conditions) -> RepeatedSteps | None:
-    """Return how the steps of an ensemble in a file can be taken once more; None if that cannot be."""
+def loaded_dense_output(note: dict[str, Any], arrays: dict[str, Array], conditions: Conditions) -> RepeatedSteps | None:
+    """Return the dense output of an ensemble in a file; None if there is none."""
     if "taken" not in note or note["controlled"]:
         return None
     plain, project, breaks, span = note["taken"]
@@ -143,7 +150,7 @@ def load_ensemble(path: str | os.PathLike[str], model: Model) -> tuple[Condition
     check_model(note, model)
     if note["controlled"]:
         note["stats"]["notes"].append(
-            "read from a file, which keeps no control function: what is computed anew is without control, and energies "
-            "over time go by polynomials between stored times"
+            "read from a file, which stores no control function: recomputed outputs are without control, and energies "
+            "over time use polynomials between stored times"
         )
     return read_conditions(model, *note["conditions"]), note, arrays

@@ -1,8 +1,8 @@
-"""What differs between the runs of an ensemble, and which of them the core takes side by side.
+"""Groups of runs of an ensemble with equal parameters, for SIMD batches of the core.
 
-Numbers of elements and own numbers of the description stand in lanes: the core reads those of each run. Runs are taken
-apart where what Python evaluates knows the numbers of one model, and where other lengths make other rows of the loops
-repeat each other. Starts, breaks and gaps of loops are worked out once for all runs that agree in what they depend on.
+Parameters of elements and of the model may differ between the runs of a SIMD batch. Runs are separated where Python
+callbacks depend on the parameters of one model, and where other lengths make other loop constraints redundant. Starts,
+discontinuity times and loop gaps are computed once for all runs that agree in the parameters they depend on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...model import Conditions, Model, State
 from ...model.conditions import checked_parameter, followed, parameter_place
 from ...model.variants import check_numbers
 from ..diagnostics.loop_drift import largest_gap
-from ..events.discontinuity_times import breaks_until, timetable
+from ..events.discontinuity_times import breaks_until, discontinuity_sources
 from ..options import Options
 from ..start import rows_of, start_states
 
@@ -28,25 +28,25 @@ __all__ = ["BatchGroup", "EnsembleGroups"]
 Array = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-START_INDEPENDENT_GROUPS = ("gravity", "named")  # own numbers on which no start depends; names act through others
-INERTIA_GROUPS = ("body", "modes")  # those that matter where speeds give way: the least change is one of kinetic energy
-GEOMETRY_GROUPS = ("marker", "coupling", "constraint", "program")  # those that say where loops close
+START_INDEPENDENT_GROUPS = ("gravity", "named")  # no start depends on these; named ones act through others
+INERTIA_GROUPS = ("body", "modes")  # weights of the projection of start velocities
+GEOMETRY_GROUPS = ("marker", "coupling", "constraint", "program")  # loop closure depends on these
 
 
 @dataclass(frozen=True, eq=False)
 class BatchGroup:
-    """Runs that the core takes in one call.
+    """Runs that the core executes in one call.
 
     Attributes
     ----------
     rows : (k,)
-        Which runs.
+        Numbers of the runs.
     conditions : Conditions
-        Of all of them, but for the numbers that differ.
+        Of all runs, except the parameters that differ.
     elements : (k, n) or None
-        Numbers of elements of each.
+        Element parameters of each run.
     own : (k, n) or None
-        Own numbers of each; none: those of the conditions.
+        Model parameters of each run; None: those of the conditions.
     """
 
     rows: IndexArray
@@ -56,12 +56,12 @@ class BatchGroup:
 
 
 class EnsembleGroups:
-    """The numbers of each run.
+    """Parameters of each run.
 
     Attributes
     ----------
     conditions : Conditions
-        Of all, but for the numbers.
+        Of all runs, except the parameters.
     count : int
     numbers : (count, n) or None
         All parameters of each run, if any were given.
@@ -81,37 +81,37 @@ class EnsembleGroups:
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """Of what parts own numbers differ from run to run."""
+        """Kinds of model parameters that differ between runs."""
         return frozenset() if self.numbers is None else _kinds(self.conditions.model, self.numbers)
 
     @property
-    def apart(self) -> bool:
-        """Whether own numbers differ from run to run."""
+    def has_varied_model(self) -> bool:
+        """Whether model parameters differ between runs."""
         return bool(self.kinds)
 
     def groups(self) -> list[BatchGroup]:
-        """Return all runs, in as few calls as can be."""
-        everyone, numbers = np.arange(self.count), self.numbers
+        """Return all runs in as few groups as possible."""
+        all_runs, numbers = np.arange(self.count), self.numbers
         if numbers is None:
-            return [BatchGroup(everyone, self.conditions, None, None)]
+            return [BatchGroup(all_runs, self.conditions, None, None)]
         count = self.conditions.model.n_element_parameters
         elements = np.ascontiguousarray(numbers[:, :count])
-        if not self.apart:
-            return [BatchGroup(everyone, self[0], elements, None)]
+        if not self.has_varied_model:
+            return [BatchGroup(all_runs, self[0], elements, None)]
         if self.conditions.model.family.hosted:
-            alike = _alike(numbers[:, count:])
+            alike = _equal_rows(numbers[:, count:])
             return [BatchGroup(rows, self[rows[0]], np.ascontiguousarray(elements[rows]), None) for rows in alike]
         check_numbers(self.conditions.model.family, numbers, "simulate")
-        other = self._otherwise()
-        rest = np.setdiff1d(everyone, list(other))
+        other = self._recompiled_runs()
+        rest = np.setdiff1d(all_runs, list(other))
         found = [BatchGroup(np.array([run]), own, elements[[run]], None) for run, own in other.items()]
         if len(rest):
             own = np.ascontiguousarray(numbers[rest, count:])
             found.append(BatchGroup(rest, self[rest[0]], np.ascontiguousarray(elements[rest]), own))
         return found
 
-    def _otherwise(self) -> dict[int, Conditions]:
-        """Return runs whose model had to be compiled again: other rows of its loops repeat each other."""
+    def _recompiled_runs(self) -> dict[int, Conditions]:
+        """Return conditions of runs whose model was recompiled because other loop constraints are redundant."""
         if not self.conditions.model.nc or self.kinds.isdisjoint(GEOMETRY_GROUPS):
             return {}
         each = ((run, self[run]) for run in range(self.count))
@@ -120,9 +120,9 @@ class EnsembleGroups:
     def starts(
         self, state: State | Mapping[str, Any] | None, t: float, limits: bool
     ) -> tuple[Array, Array, Array, list[str]]:
-        """Return where all runs begin, q, v and x, each with the numbers of its model, and what is to be said."""
+        """Return the start states q, v and x of all runs with their parameters, and notes."""
         model = self.conditions.model
-        free = not (model.nc or model.drives)  # nothing that a start has to give way to
+        free = not (model.nc or model.drives)  # no constraints on the start
         plain = free and isinstance(state, State)
         without = (
             (*START_INDEPENDENT_GROUPS, *INERTIA_GROUPS)
@@ -133,12 +133,12 @@ class EnsembleGroups:
             return start_states(self[0].model, state, t, self.count, limits=limits)
         found, notes = [], []
         own = self.numbers[:, model.n_element_parameters :]
-        groups = _alike(own[:, ~_columns(model, without)])
+        groups = _equal_rows(own[:, ~_columns(model, without)])
         for rows in groups:
-            mine = _of_rows(model, state, rows, self.count)
-            *begin, said = start_states(self[rows[0]].model, mine, t, len(rows), limits=limits, runs=rows)
+            own_state = _state_rows(model, state, rows, self.count)
+            *begin, start_notes = start_states(self[rows[0]].model, own_state, t, len(rows), limits=limits, runs=rows)
             found.append(begin)
-            notes += [note for note in said if note not in notes]
+            notes += [note for note in start_notes if note not in notes]
         order = np.argsort(np.concatenate(groups), kind="stable")
         q, v, x = (np.ascontiguousarray(np.concatenate(part)[order]) for part in zip(*found, strict=True))
         return q, v, x, notes
@@ -146,12 +146,12 @@ class EnsembleGroups:
     def breaks(
         self, group: BatchGroup, t_start: float, t_end: float, options: Options, also: Array
     ) -> tuple[Array, NDArray[np.int64]]:
-        """Return the breaks of one run after another, and where those of each begin and the last end, (k + 1,)."""
+        """Return the discontinuity times of all runs in sequence, and their offsets (k + 1,)."""
 
         def of(given: Conditions) -> Array:
             return breaks_until(given, t_start, t_end, smooth=not options.step, also=also)
 
-        if self.numbers is None or not (timetable(group.conditions.model).uses or "law" in self.kinds):
+        if self.numbers is None or not (discontinuity_sources(group.conditions.model).uses or "law" in self.kinds):
             rows = [of(group.conditions)] * len(group.rows)
         else:
             rows = [of(self[run]) for run in group.rows]
@@ -159,7 +159,7 @@ class EnsembleGroups:
         return np.concatenate([np.zeros(0), *rows]), spans
 
     def gaps(self, group: BatchGroup, runs: IndexArray, t: float, q: Array, v: Array, x: Array) -> Array:
-        """Return how wide the loops of some runs of a group are open at t, in parts of their size or rad, (k,)."""
+        """Return the largest scaled loop gap of some runs of a group at t, (k,)."""
         if group.own is None or self.kinds.isdisjoint((*GEOMETRY_GROUPS, "joint", "law")):
             return largest_gap(group.conditions, t, q, v, x)[2]
         rows = (slice(k, k + 1) for k in range(len(runs)))
@@ -170,7 +170,7 @@ class EnsembleGroups:
 
 
 def _kinds(model: Model, numbers: Array) -> frozenset[str]:
-    """Return of what parts own numbers differ between rows; ``"joint"`` without inertias of drive trains."""
+    """Return the kinds of model parameters that differ between rows; ``"joint"`` excludes drive-train inertias."""
     own = numbers[:, model.n_element_parameters :]
     differs = (own != own[0]).any(axis=0)
     groups = model.family.compiled.numbers.groups
@@ -182,7 +182,7 @@ def _kind(group: Any) -> str:
 
 
 def _columns(model: Model, kinds: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Return which own numbers are of some kinds."""
+    """Return a mask of the model parameters of some kinds."""
     own = model.family.compiled.numbers
     marks = np.zeros(len(own.values), dtype=bool)
     for group in own.groups:
@@ -190,15 +190,15 @@ def _columns(model: Model, kinds: tuple[str, ...]) -> NDArray[np.bool_]:
     return marks
 
 
-def _alike(rows: Array) -> list[IndexArray]:
-    """Return which rows are the same."""
+def _equal_rows(rows: Array) -> list[IndexArray]:
+    """Return groups of equal rows."""
     _, which = np.unique(rows, axis=0, return_inverse=True)
     which = which.reshape(-1)
     order = np.argsort(which, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
 
 
-def _of_rows(
+def _state_rows(
     model: Model, state: State | Mapping[str, Any] | None, rows: IndexArray, count: int
 ) -> State | Mapping[str, Any] | None:
     """Return start states, or start values by name, of some of the runs."""

@@ -1,4 +1,4 @@
-"""The runs of an ensemble by the core: in lanes, a control in Python asked about many of them at once."""
+"""Runs of an ensemble in SIMD batches of the core, with a batched control in Python."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..interrupts import Interrupt
 from ..options import Options
 from .groups import BatchGroup, EnsembleGroups
 
-__all__ = ["BatchOutcome", "EnsembleRunner", "asked_together"]
+__all__ = ["BatchOutcome", "EnsembleRunner", "batched_control"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class BatchOutcome:
-    """What the core has made of many runs, a row for each.
+    """Outcome of many runs, a row for each.
 
     Attributes
     ----------
@@ -32,11 +32,11 @@ class BatchOutcome:
     counts : (B, 4)
         Steps, rejected ones, evaluations, Jacobians.
     states : three of (B, k, n)
-        q, v and x at the times wanted.
+        q, v and x at the output times.
     errors : dict of int to Exception
-        Those of the control that ended a run, by run.
-    together : bool
-        Whether a control was asked about many runs at once.
+        Errors of the control by run.
+    batched : bool
+        Whether the control received batched states.
     notes : list of str
     """
 
@@ -45,12 +45,12 @@ class BatchOutcome:
     counts: Array
     states: tuple[Array, Array, Array]
     errors: dict[int, Exception]
-    together: bool
+    batched: bool
     notes: list[str]
 
 
-def asked_together(conditions: Conditions) -> BatchedControl | None:
-    """Return the control of runs that may stand side by side; None if there is none, or laws are in Python too."""
+def batched_control(conditions: Conditions) -> BatchedControl | None:
+    """Return the batched control; None without a control, with a sampled one, or with laws in Python."""
     host = conditions.host
     if (
         host is None
@@ -64,22 +64,22 @@ def asked_together(conditions: Conditions) -> BatchedControl | None:
 
 @dataclass(frozen=True, eq=False)
 class EnsembleRunner:
-    """Runs that are asked for.
+    """Runs to be executed in SIMD batches.
 
     Attributes
     ----------
-    members : Members
-    groups : list of Together
-        Runs that the same stepper takes.
+    members : EnsembleGroups
+    groups : list of BatchGroup
+        Runs of one integrator.
     options : Options
     span : two floats, s
-        From where to where.
-    wanted : (k,) s
-        Times of the states that are kept.
+        Start and end.
+    times : (k,) s
+        Output times.
     start : three of (B, n)
-        q, v and x at the beginning.
+        q, v and x at the start.
     breaks : (m,) s
-        Of all runs.
+        Discontinuity times given by the user.
     interrupt : Interrupt
     """
 
@@ -87,28 +87,27 @@ class EnsembleRunner:
     groups: list[BatchGroup]
     options: Options
     span: tuple[float, float]
-    wanted: Array
+    times: Array
     start: tuple[Array, Array, Array]
     breaks: Array
     interrupt: Interrupt
 
-    def make(self) -> BatchOutcome:
-        """Return all runs; a control that cannot be asked about many states is asked about each, with a note."""
-        asked = asked_together(self.members.conditions)
+    def execute(self) -> BatchOutcome:
+        """Execute all runs; a control that does not support batched states is called for each state, with a note."""
+        control = batched_control(self.members.conditions)
         try:
-            return self._made(asked)
+            return self._execute(control)
         except ControlNotBatchable as why:
-            assert asked is not None
-            made = self._made(None)
+            assert control is not None
+            made = self._execute(None)
             made.notes.append(
-                f"control {callback_name(asked.control)} was asked about one state after the other, "
-                "which takes many times "
-                f"longer: about many at once it does not answer as about each ({why}). With state.q[..., k] for a "
-                "coordinate, and functions of NumPy, it can"
+                f"control {callback_name(control.control)} was called for one state after the other, which takes many "
+                f"times longer: for batched states its forces differ from those for single states ({why}). Use "
+                "state.q[..., k] for a coordinate, and functions of NumPy"
             )
             return made
 
-    def _made(self, asked: BatchedControl | None) -> BatchOutcome:
+    def _execute(self, control: BatchedControl | None) -> BatchOutcome:
         parts: list[tuple[Any, ...]] = []
         errors: dict[int, Exception] = {}
         for group in self.groups:
@@ -118,7 +117,7 @@ class EnsembleRunner:
             parts.append(
                 stepper.batch(
                     *self.span,
-                    self.wanted,
+                    self.times,
                     q_0,
                     v_0,
                     x_0,
@@ -128,15 +127,15 @@ class EnsembleRunner:
                     breaks=breaks_of_all,
                     spans=spans,
                     flag=self.interrupt.flag,
-                    together=asked,
+                    together=control,
                 )
             )
             errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}
-        if len(self.groups) == 1:  # all runs, in order
+        if len(self.groups) == 1:  # all runs in order
             outcomes, reached, counts, q, v, x = parts[0]
         else:
             order = np.argsort(np.concatenate([group.rows for group in self.groups]), kind="stable")
             outcomes, reached, counts, q, v, x = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
         names = {number: name for name, number in _core.outcomes.items()}
         ends = [names[int(outcome)] for outcome in outcomes]
-        return BatchOutcome(ends, reached, counts, (q, v, x), dict(sorted(errors.items())), asked is not None, [])
+        return BatchOutcome(ends, reached, counts, (q, v, x), dict(sorted(errors.items())), control is not None, [])

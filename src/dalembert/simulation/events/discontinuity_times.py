@@ -1,7 +1,7 @@
-"""Where the equations of motion of a model break in time: no step goes over such a moment.
+"""Discontinuity times of the equations of motion: steps end there.
 
-Laws tell it of themselves; formulas are looked through for what time alone switches; Python functions may carry their
-`breaks`. A step ends there with what was before, and the next begins with what comes after.
+Time laws know theirs. Formulas are searched for switches of time alone. Python functions may have an attribute
+`breaks`. A step ends with the values before a discontinuity, and the next begins with those after it.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ from ...model.cache import cached_per_model
 if TYPE_CHECKING:
     from ...model import Conditions
 
-__all__ = ["DiscontinuityTimes", "breaks_until", "timetable"]
+__all__ = ["DiscontinuityTimes", "breaks_until", "discontinuity_sources"]
 
 Array = NDArray[np.float64]
 
-MAX_DELAY_GENERATIONS = 4  # times that a break comes back by a delay before it is too smooth to matter
-MAX_DELAYED_TIMES = 1000  # of one generation
+MAX_DELAY_GENERATIONS = 4  # repetitions of a discontinuity by a delay; later ones are smooth enough
+MAX_DELAYED_TIMES = 1000  # in one generation
 
 
 @dataclass(frozen=True, eq=False)
 class _Formulas:
-    """An element whose formulas switch with time."""
+    """Formulas of an element that switch with time."""
 
     switches: list[Switch]
-    laws: dict[int, Law]  # inputs that follow laws, by number
-    places: dict[int, int]  # inputs that are parameters, and where these stand
+    laws: dict[int, Law]  # time laws of inputs, by number
+    places: dict[int, int]  # indices of inputs that are parameters
 
     def breaks(self, parameters: Array, t_start: float, t_end: float) -> Array:
         inputs: dict[int, Any] = {0: lambda t: t}
         inputs |= {number: _values(law) for number, law in self.laws.items()}
         inputs |= {number: float(parameters[place]) for number, place in self.places.items()}
-        told = [breaks_of(law, t_start, t_end) for law in self.laws.values()]
-        return switch_times(self.switches, inputs, np.concatenate([np.zeros(0), *told]), t_start, t_end)
+        of_laws = [breaks_of(law, t_start, t_end) for law in self.laws.values()]
+        return switch_times(self.switches, inputs, np.concatenate([np.zeros(0), *of_laws]), t_start, t_end)
 
 
 class DiscontinuityTimes:
-    """The breaks of a model.
+    """Sources of discontinuity times in a model.
 
     Attributes
     ----------
     uses : set of int
-        Parameters on which breaks depend.
+        Parameters on which the times depend.
     """
 
     def __init__(self, model: Model) -> None:
@@ -84,7 +84,7 @@ class DiscontinuityTimes:
         self.delays += [source for source in sources.values() if isinstance(source, Delay)]
         self.laws += [source for source in sources.values() if not isinstance(source, Delay)]
         if element.program is None:
-            self.laws.append(element.force)  # a function may carry its breaks
+            self.laws.append(element.force)  # a function may have an attribute `breaks`
             return
         laws = {number: source for number, source in sources.items() if not isinstance(source, Delay)}
         places = {takes.index(label): model.parameter_names[f"{name}.{label}"] for label in element.parameters}
@@ -93,20 +93,22 @@ class DiscontinuityTimes:
             self.formulas.append(_Formulas(switches, laws, places))
 
     def between(self, parameters: Array, t_start: float, t_end: float, *, smooth: bool = True) -> Array:
-        """Return the breaks from t_start to t_end, (n,) s; without those of splines if not `smooth`."""
+        """Return the discontinuity times from t_start to t_end, (n,) s; without those of splines if not `smooth`."""
         if not (self.laws or self.formulas or self.delays):
             return np.zeros(0)
         laws = self.laws if smooth else [law for law in self.laws if not isinstance(law, Spline)]
-        told = [breaks_of(law, t_start, t_end) for law in laws]
-        told += [formulas.breaks(parameters, t_start, t_end) for formulas in self.formulas]
+        times = [breaks_of(law, t_start, t_end) for law in laws]
+        times += [formulas.breaks(parameters, t_start, t_end) for formulas in self.formulas]
         if self.delays:
-            told.append(
-                self._echoes(np.concatenate([[t_start], *told]), t_start, t_end, MAX_DELAY_GENERATIONS if smooth else 1)
+            times.append(
+                self._delayed_times(
+                    np.concatenate([[t_start], *times]), t_start, t_end, MAX_DELAY_GENERATIONS if smooth else 1
+                )
             )
-        return merge_close_times(np.concatenate([np.zeros(0), *told]))
+        return merge_close_times(np.concatenate([np.zeros(0), *times]))
 
-    def _echoes(self, times: Array, t_start: float, t_end: float, most: int) -> Array:
-        """Return when breaks, and the start, come back by delays, (n,) s; each time smoother than before."""
+    def _delayed_times(self, times: Array, t_start: float, t_end: float, most: int) -> Array:
+        """Return discontinuity times and the start repeated by delays, (n,) s, each generation smoother."""
         spans = np.unique([delay.time for delay in self.delays])
         found = [breaks_of(delay.before, t_start - delay.time, t_start) + delay.time for delay in self.delays]
         for _ in range(most):
@@ -119,24 +121,24 @@ class DiscontinuityTimes:
 
 
 @cached_per_model
-def timetable(model: Model) -> DiscontinuityTimes:
-    """Return the timetable of a model."""
+def discontinuity_sources(model: Model) -> DiscontinuityTimes:
+    """Return the sources of discontinuity times of a model."""
     return DiscontinuityTimes(model)
 
 
 def breaks_until(conditions: Conditions, t_start: float, t_end: float, *, smooth: bool = True, also: Any = ()) -> Array:
-    """Return all breaks of a run from its start up to an end, (n,) s.
+    """Return all discontinuity times of a run from its start up to an end, (n,) s.
 
     Parameters
     ----------
     conditions : Conditions
-        Parameters, and a control that may be sampled or carry its breaks.
+        Parameters, and a control that may be sampled or have an attribute `breaks`.
     smooth : bool
-        Whether those count at which no more than a high derivative jumps; not for methods with a fixed step.
+        Whether jumps of high derivatives count; not for methods with a fixed step.
     also : (k,) s
-        Further ones.
+        Further times.
     """
-    times = timetable(conditions.model).between(conditions.parameters, t_start, t_end, smooth=smooth)
+    times = discontinuity_sources(conditions.model).between(conditions.parameters, t_start, t_end, smooth=smooth)
     if conditions.control is None and not len(also) and not len(times):
         return times
     further = np.asarray(also, dtype=float)
@@ -146,7 +148,7 @@ def breaks_until(conditions: Conditions, t_start: float, t_end: float, *, smooth
         fixed = breaks_of(conditions.control, t_start, t_end)
     further = further[(further >= t_start) & (further <= t_end)]
     times = np.concatenate([times, further])
-    if len(fixed) and len(times):  # where a sample is taken a step ends, whatever else rounds to it
+    if len(fixed) and len(times):  # sample times take precedence over others that round to them
         near = (
             np.clip(np.searchsorted(fixed, times), 1, len(fixed) - 1) if len(fixed) > 1 else np.zeros(len(times), int)
         )

@@ -1,7 +1,7 @@
-"""Jumps of driven speeds: found before a run, and carried out in it as impulses.
+"""Velocity jumps of drives: found before a run, applied in it as impulses.
 
-A drive whose speed jumps takes an impulse, which everything that hangs on it feels: speeds that are not driven jump
-too, as momentum and loops demand. So a run goes up to just before such a moment, and on from just after it.
+A jump of a driven velocity needs an impulse, by which other velocities jump too, as momentum and loops require. A run
+stops just before such a time, and continues just after it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .velocity_jumps import velocities_after_jump
 __all__ = ["DriveVelocityJump", "JumpEvent", "check_no_jumps", "drive_velocity_jumps", "jump_events", "jump_notes"]
 
 Array = NDArray[np.float64]
-Step = tuple[float, float, float, float]  # last time before a jump, first after it, values there
+Step = tuple[float, float, float, float]  # last time before a jump, first time after it, values there
 
 _SMOOTH = (Constant, Polynomial, Harmonic, Ramp, Spline, SmoothedLaw)
 _NAME = "speed of drive {!r} jumps at t = {:.6g} s"
@@ -44,7 +44,7 @@ _NAME = "speed of drive {!r} jumps at t = {:.6g} s"
 
 @dataclass(frozen=True)
 class DriveVelocityJump:
-    """A moment at which the speed of a drive jumps: last time before it, first after it, and the speeds there."""
+    """Velocity jump of a drive: last time before it, first time after it, s, and the velocities there."""
 
     drive: str
     before: float
@@ -54,12 +54,12 @@ class DriveVelocityJump:
 
     @property
     def name(self) -> str:
-        """Name of its event."""
+        """Name of the event."""
         return _NAME.format(self.drive, self.after)
 
 
 class JumpEvent(Event):
-    """The event at which a jump is carried out."""
+    """Event that applies a velocity jump."""
 
 
 def drive_velocity_jumps(
@@ -70,8 +70,8 @@ def drive_velocity_jumps(
     Raises
     ------
     ModelError
-        If a function jumps and neither its derivative nor `FunctionLaw.breaks` is given: differences across the jump
-        would smear it.
+        If a function jumps and neither its derivative nor `FunctionLaw.breaks` is given: finite differences across the
+        jump would be wrong.
     """
     found = []
     for drive in model.drives:
@@ -89,12 +89,12 @@ def drive_velocity_jumps(
 
 
 def _of_law(drive: Drive, law: Law, times: Array) -> list[Step]:
-    """Return the jumps of speed that a law has."""
+    """Return the velocity jumps of a law."""
     inner = law.law if isinstance(law, Integral) else law
     level = 1 if isinstance(law, Integral) else drive.level
-    told = breaks_of(inner, float(times[0]), float(times[-1]))
-    if len(told) or isinstance(inner, Piecewise):
-        return _at_breaks(inner, told, level, times)
+    known = breaks_of(inner, float(times[0]), float(times[-1]))
+    if len(known) or isinstance(inner, Piecewise):
+        return _at_breaks(inner, known, level, times)
     if not isinstance(inner, FunctionLaw):
         return find_jumps(lambda t: inner(t)[1 - level], times)
     of_speed = inner.value if level else inner.rate
@@ -105,16 +105,15 @@ def _of_law(drive: Drive, law: Law, times: Array) -> list[Step]:
             f"drive {drive.name!r}",
             f"speed at t = {t:.6g} s",
             f"{first:.6g} then {last:.6g}",
-            f"it jumps: say so by da.FunctionLaw(law, breaks=[{t:.6g}]) to have the impulse that this takes, "
-            "or smooth it "
-            "by da.laws.SmoothedLaw(law, width)",
+            f"it jumps: declare that by da.FunctionLaw(law, breaks=[{t:.6g}]) for a velocity jump with its impulse, "
+            "or smooth it by da.laws.SmoothedLaw(law, width)",
         )
     return steps
 
 
 def _at_breaks(law: Law, breaks: Array, level: int, times: Array) -> list[Step]:
-    """Return the jumps at the times at which a law says that it breaks."""
-    gap = _apart(1e-12, float(times[0]), float(times[-1]))
+    """Return the velocity jumps at the discontinuity times of a law."""
+    gap = _time_gap(1e-12, float(times[0]), float(times[-1]))
     size = max(abs(law(t)[1 - level]) for t in times.tolist())
     steps = []
     for t in breaks.tolist():
@@ -125,13 +124,13 @@ def _at_breaks(law: Law, breaks: Array, level: int, times: Array) -> list[Step]:
     return steps
 
 
-def _apart(part: float, t_start: float, t_end: float) -> float:
-    """Return a part of a span of time, s, at least some roundings."""
+def _time_gap(part: float, t_start: float, t_end: float) -> float:
+    """Return a part of a span of time, s, at least some rounding units."""
     return max(part * (t_end - t_start), 1e-14 * max(abs(t_start), abs(t_end)))
 
 
 def _corner(law: FunctionLaw, times: Array) -> list[Step]:
-    """Return where the slope of a function jumps most, from differences."""
+    """Return the largest jump of the slope of a function, from finite differences."""
     values = np.array([float(law.value(t)) for t in times.tolist()])
     bends = np.abs(np.diff(values, 2))
     if not len(bends) or not bends.max() > 1e-9 * (1.0 + np.ptp(values)):
@@ -156,23 +155,25 @@ def _bend(law: FunctionLaw, t: float, width: float) -> Array:
 
 
 def check_no_jumps(jumps: list[DriveVelocityJump], what: str) -> None:
-    """Refuse jumps where they cannot be carried out."""
+    """Refuse velocity jumps where they are not supported."""
     if jumps:
         jump = jumps[0]
-        remedy = f"{what}: smooth it by da.laws.SmoothedLaw(law, width), or take one run of our own methods"
+        remedy = (
+            f"{what}: smooth it by da.laws.SmoothedLaw(law, width), or use a single run with one of our own methods"
+        )
         value = f"{jump.first:.6g} then {jump.last:.6g}"
         raise ModelError(f"drive {jump.drive!r}", f"speed at t = {jump.after:.6g} s", value, remedy)
 
 
 def jump_events(jumps: list[DriveVelocityJump], t_start: float, t_end: float) -> list[Event]:
-    """Return events that carry out jumps: one just before each, at which the state is kept, and one just after."""
+    """Return the events of velocity jumps: one just before each, which stores the state, and one just after."""
     events = []
-    margin = _apart(1e-10, t_start, t_end)
-    together: dict[float, list[DriveVelocityJump]] = {}
-    for jump in jumps:  # drives that jump at the same moment do so by one impulse
-        near = next((t for t in together if abs(t - jump.after) < 4 * margin), jump.after)
-        together.setdefault(near, []).append(jump)
-    for t, group in together.items():
+    margin = _time_gap(1e-10, t_start, t_end)
+    simultaneous: dict[float, list[DriveVelocityJump]] = {}
+    for jump in jumps:  # simultaneous jumps of drives are one impulse
+        near = next((t for t in simultaneous if abs(t - jump.after) < 4 * margin), jump.after)
+        simultaneous.setdefault(near, []).append(jump)
+    for t, group in simultaneous.items():
         if t - 2 * margin <= t_start or t + 2 * margin >= t_end:
             continue
         events += _pair(group, min(j.before for j in group) - margin, max(j.after for j in group) + margin)
@@ -185,7 +186,7 @@ def _pair(group: list[DriveVelocityJump], early: float, late: float) -> list[Eve
     def keep(now: EventContext) -> None:
         kept[:] = [State(q=now.q.copy(), v=now.v.copy(), t=now.t, x=now.x.copy())]
 
-    def strike(now: EventContext) -> None:
+    def jump(now: EventContext) -> None:
         before = kept[0] if kept else State(q=now.q, v=now.v, t=now.t, x=now.x)
         now.before = before
         now.v = velocities_after_jump(now.conditions, now.q, before.v, now.t)
@@ -195,7 +196,7 @@ def _pair(group: list[DriveVelocityJump], early: float, late: float) -> list[Eve
 
     return [
         Event(f"before the {group[0].name}", _clock, early, +1, action=keep),
-        JumpEvent(group[0].name, _clock, late, +1, action=strike),
+        JumpEvent(group[0].name, _clock, late, +1, action=jump),
     ]
 
 
@@ -204,7 +205,7 @@ def _clock(state: State) -> float:
 
 
 def jump_notes(events: list[Event], records: list[EventRecord]) -> list[str]:
-    """Say what jumps of driven speeds have done."""
+    """Return notes on the velocity jumps of a run."""
     names = {event.name for event in events if isinstance(event, JumpEvent)}
     return [
         f"t = {record.t:.6g} s: the speed of a drive jumps, {record.message}; the impulse changed the energy by "

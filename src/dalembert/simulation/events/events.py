@@ -1,4 +1,4 @@
-"""Events: zero crossings of outputs, and what happens there."""
+"""Events: zero crossings of outputs, and their actions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Event:
     output : str or function
         Name of an output that is one number (``"A.position"``, ``"ball.position.z"``), or a function of a `State`.
     value : float
-        What it passes; angles of bodies and of cut joints, which a state tells up to whole turns, once in each turn.
+        Threshold; angles of bodies and of cut joints, known up to whole turns, pass it once in each turn.
     direction : int
         +1 for rising through the value only, -1 for falling, 0 for both.
     terminal : bool
@@ -40,8 +40,8 @@ class Event:
     action : function of a `EventContext`
         Changes something: a parameter, a lock, a constraint, speeds by an impulse.
 
-    An output that starts at the value does not pass it. Events at the same moment happen in the order in which they
-    were given. Without an action, and not terminal, an event is noted only: steps are those of a run without it.
+    An output that starts at the value does not pass it. Simultaneous events act in the given order. An event without
+    an action that is not terminal is recorded only: steps are those of a run without it.
 
     Examples
     --------
@@ -73,11 +73,11 @@ class Event:
 
     @property
     def active(self) -> bool:
-        """Whether it may change the run; one that does not is noted, and steps go on as without it."""
+        """Whether the event may change the run; others are only recorded."""
         return self.terminal or self.action is not None
 
     def act(self, now: EventContext) -> None:
-        """Do what the action asks for."""
+        """Call the action."""
         if self.action is None:
             return
         try:
@@ -91,7 +91,7 @@ class Event:
 
 
 class EventContext:
-    """The state at an event, and what an action may do to it.
+    """State at an event, with the changes that an action may make.
 
     Attributes
     ----------
@@ -101,23 +101,23 @@ class EventContext:
     x : (nx,)
     model : Model
     energy_loss : float, J
-        Kinetic energy that impulses, locks and closing constraints have taken so far.
+        Kinetic energy removed by impulses, locks and closing constraints so far.
     dissipated : float, J
-        Energy lost so far in bounces, locks and constraints that closed. An action that sets speeds after an impact of
-        its own, as by `da.impulse`, adds what that loses; all else that it changes is counted as work.
+        Energy lost so far in bounces, locks and closing constraints. An action that sets velocities after an impact,
+        as by `da.impulse`, adds the loss; other changes of energy count as work.
     """
 
     def __init__(self, conditions: Conditions, state: State) -> None:
         self.conditions = conditions
         self.t, self.q, self.v, self.x = state.t, state.q.copy(), state.v.copy(), state.x.copy()
         self.energy_loss = self.dissipated = 0.0
-        self.before: State | None = None  # of a jump that began a moment earlier
+        self.before: State | None = None  # of a velocity jump that began slightly earlier
         self.stopped = False
         self.done: list[str] = []
 
     @property
     def model(self) -> Model:
-        """The model, with the numbers that it has now."""
+        """The model with the present parameters."""
         return self.conditions.model
 
     def stop(self) -> None:
@@ -128,8 +128,8 @@ class EventContext:
     def set(self, name: str, value: float) -> None:
         """Change a number of the system: ``now.set("k.stiffness", 200.0)``, ``now.set("load.mass", 0.0)``.
 
-        Coordinates and speeds stay: what a mass takes away goes with its momentum. A number that would open a loop is
-        refused, and speeds obey loops at once.
+        Coordinates and velocities stay, so a removed mass takes its momentum with it. A value that would open a loop is
+        refused, and velocities are made consistent with loops at once.
         """
         before = self.model
         self.conditions = with_changed_parameter(self.conditions, name, value, self.q, self.t, item="event")
@@ -138,18 +138,18 @@ class EventContext:
         self.done.append(f"{name} = {value:.6g}")
 
     def lock(self, joint: str) -> None:
-        """Hold a joint of the tree from now on; what moves it stops at once, with the impulse that takes."""
+        """Lock a tree joint; its velocity becomes zero at once, by an impulse."""
         self.conditions = self.conditions.with_lock(joint, True, item="event")
         self._jump()
         self.done.append(f"lock {joint}")
 
     def release(self, joint: str) -> None:
-        """Let a locked joint go."""
+        """Unlock a joint."""
         self.conditions = self.conditions.with_lock(joint, False, item="event")
         self.done.append(f"release {joint}")
 
     def switch(self, connection: str, on: bool) -> None:
-        """Let a constraint, or a joint that closes a loop, hold or not; speeds obey it at once."""
+        """Switch a constraint or a cut joint on or off; velocities satisfy it at once, by an impulse."""
         self.conditions = self.conditions.with_switch(connection, on, item="event")
         if on:
             check_closed(self.conditions, connection, self.q, self.t)
@@ -157,7 +157,7 @@ class EventContext:
         self.done.append(f"switch {connection} {'on' if on else 'off'}")
 
     def impulse(self, marker: Any, force: ArrayLike = (0, 0, 0), moment: ArrayLike = (0, 0, 0)) -> None:
-        """Strike a marker: impulses of a force (3,) N s and a moment (3,) N m s, world axes."""
+        """Apply impulses of a force (3,) N s and a moment (3,) N m s at a marker, world axes."""
         load = np.concatenate(
             [
                 finite_array(moment, (3,), item="impulse", field="moment"),
@@ -168,10 +168,10 @@ class EventContext:
         self.done.append("impulse")
 
     def bounce(self, marker: Any, normal: ArrayLike, restitution: float = 1.0) -> None:
-        """Let a marker bounce off a fixed plane: its speed along the normal becomes -restitution times as large.
+        """Let a marker bounce off a fixed plane: its normal velocity is multiplied by -restitution.
 
-        The impulse acts along the normal; loops and locks are obeyed. A marker that leaves already is let go. One that
-        is left without speed is not held up: end its fall with a lock, or a constraint that is switched on.
+        The impulse acts along the normal; loops and locks are satisfied. A marker that moves away is left alone. A
+        marker with zero velocity after the bounce is not supported: lock a joint, or switch on a constraint.
         """
         e = finite_number(restitution, item="bounce", field="restitution")
         if not 0 <= e <= 1:
@@ -191,7 +191,7 @@ class EventContext:
         return velocities_after_jump(self.conditions, self.q, self.v, self.t, impulse)
 
     def _jump(self, impulse: Array | None = None, *, works: bool = False) -> None:
-        """Let speeds jump by an impulse (nv,), which is one of a contact, or from outside and does work."""
+        """Apply an impulse (nv,) of a contact, or an external one that `works`."""
         before, v = self.model.energy(self.q, self.v, bare=True).kinetic, self.v
         self.v = self._after(impulse)
         lost = float(before - self.model.energy(self.q, self.v, bare=True).kinetic)
@@ -256,7 +256,7 @@ class EventFunctions:
 
 
 def _is_turn(output: Output) -> bool:
-    """Return whether an output is an angle that a state tells up to whole turns only."""
+    """Return whether an output is an angle known up to whole turns only."""
     if output.whole is not None:
         return bool(output.whole.branch) and output.whole.branch[output.index] == "turn"
     return output.branch == ("turn",)

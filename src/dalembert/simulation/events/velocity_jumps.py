@@ -1,4 +1,7 @@
-"""Speeds that jump: impulses, and constraints, locks and drives that begin to hold."""
+"""Velocity jumps in a run: by impulses, and by constraints, locks and drives that begin to act.
+
+The equations are solved by `impulses.velocity_jump_solver`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import AssemblyError, SingularityError
-from ...impulses.velocity_jump import VelocityJumpSolver
+from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions
 
 __all__ = [
@@ -20,11 +23,11 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-MAX_OPEN_LOOP = 1e-2  # rad or m: loops that are open by more are not closed by moving the state a little
+MAX_OPEN_LOOP = 1e-2  # rad or m: a loop open by more is refused rather than closed by a correction
 
 
 def check_closed(conditions: Conditions, connection: str, q: Array, t: float, because: str = "") -> None:
-    """Refuse to let a constraint hold where it is open by more than a little."""
+    """Refuse to switch on a constraint that is open by more than `MAX_OPEN_LOOP`."""
     model = conditions.model
     mine = np.array([name == connection for name in model.constraint_connections]) & model.holonomic
     wide = np.abs(model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0]))[mine].max(initial=0.0)
@@ -40,7 +43,7 @@ def check_closed(conditions: Conditions, connection: str, q: Array, t: float, be
 def with_changed_parameter(
     conditions: Conditions, name: str, value: float, q: Array, t: float, *, item: str
 ) -> Conditions:
-    """Return conditions with one number changed; a number that would open a loop at q is refused."""
+    """Return conditions with one parameter changed; refuse a value that would open a loop at q."""
     new = conditions.with_parameter(name, value, item=item)
     if new.model is not conditions.model and new.model.nc:
         for closure in new.model.closure_names:
@@ -50,7 +53,7 @@ def with_changed_parameter(
 
 
 def loop_rates(conditions: Conditions, q: Array, v: Array, t: float) -> tuple[Array, Array]:
-    """Return the rows P (nc, nv) that hold, and what is missing of their rates, (nc,)."""
+    """Return the active constraint rows P (nc, nv), and the violation of their rates, (nc,)."""
     model = conditions.model
     if not model.nc:
         return np.zeros((0, model.nv)), np.zeros(0)
@@ -63,7 +66,7 @@ def loop_rates(conditions: Conditions, q: Array, v: Array, t: float) -> tuple[Ar
 def velocities_after_jump(
     conditions: Conditions, q: Array, v: Array, t: float, impulse: ArrayLike | None = None
 ) -> Array:
-    """Return the speeds just after an impulse (nv,) N m s or N s, and after rows that were not obeyed have closed."""
+    """Return the velocities after an impulse (nv,) N m s or N s, which satisfy all active rows, locks and drives."""
     model = conditions.model
     held = conditions.paced
     prescribed = model.drive_motion(t)[1]
@@ -78,7 +81,7 @@ def velocities_after_jump(
     missed = np.abs(P @ v_new - rates)
     if (missed > 1e-6 * np.maximum(terms, 1e-3 * terms.max(initial=0.0)) + 1e-12).any():
         raise SingularityError(
-            f"at t = {t:.6g} s no speeds obey all locks, drives and constraints: they contradict each other"
+            f"at t = {t:.6g} s no velocities satisfy all locks, drives and constraints: they contradict each other"
         )
     return v_new
 
@@ -93,16 +96,16 @@ def work_of_drives(
     applied: Array | None = None,
     rows: Array | None = None,
 ) -> float:
-    """Return the work of drives, J, while speeds jump from v to `after` (nv,).
+    """Return the work of drives, J, while velocities jump from v to `after` (nv,).
 
-    Drives keep their speeds meanwhile, locks theirs, zero. Impulses of drives are what is left of the change of
-    momentum after the impulses applied, those of loops, and those of contacts.
+    Driven velocities stay constant, locked ones zero. The impulses of drives are the change of momentum less the
+    applied impulses, those of loops, and those of contacts.
 
     Parameters
     ----------
     applied : (nv,) N m s or N s
     rows : (n, nv)
-        Along which contacts may act.
+        Rows of contacts.
     """
     model, held = conditions.model, np.asarray(conditions.paced, dtype=bool)
     P, missing = loop_rates(conditions, q, v, t)

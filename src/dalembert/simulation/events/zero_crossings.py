@@ -1,9 +1,9 @@
-"""Moments at which the outputs of events pass their values, found in the steps of a run.
+"""Zero crossings of event functions in the steps of a run.
 
-Steps are searched at their ends and at inner points of cheap interpolation. Where a sign changes, or a parabola through
-three neighbours says that it may, the step's dense output decides, and a root finder places the moment to rounding.
-Where outputs change so fast that points do not foretell those between them, more are looked at, up to a few thousand in
-a step; they lie a little beside even spaces, so that nothing periodic hides behind them.
+Event functions are evaluated at the ends of steps and at inner points of a cheap interpolation. Where a sign changes,
+or may change by a parabola through three neighbours, dense output is evaluated and a root finder locates the crossing
+to rounding. Where functions change so fast that points do not predict those between them, up to a few thousand points
+per step are used, with jittered spacing, so that no periodic function is missed.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ __all__ = ["Crossing", "find_crossings"]
 
 Array = NDArray[np.float64]
 
-NODES = np.array([0.0, 0.23, 0.5, 0.79, 1.0])  # fractions of a step at which outputs are looked at
-# cubic polynomials: what a move, a speed before and one after make of the place, and of the speed, by powers of s
+NODES = np.array([0.0, 0.23, 0.5, 0.79, 1.0])  # fractions of a step at which event functions are evaluated
+# Hermite cubics: displacement and velocity by powers of s, for displacement and velocities at both ends
 CUBIC = np.array([[0, 0, 0, 0, 1, 0], [0, 1, 0, 6, -4, -2], [3, -2, -1, -6, 3, 3], [-2, 1, 1, 0, 0, 0]], dtype=float)
 MAX_NODES = 4096  # in a step, where outputs change fast
-INTERPOLATION_TOL = 0.1  # of the range in a step: what a point may be off the line through its neighbours
-RELEVANT_RANGE = 3.0  # ranges that an output may be away from its value, to matter
-MAX_SURPRISE_FRACTION = 0.2  # if more than this part of the points is further off, more are needed
-JUST_AFTER = 1e-6  # fraction of a step at which an output that starts at its value shows where it goes
-MAX_EXTREMUM_POINTS = 8  # most points that are added where an output nearly touches its value
+INTERPOLATION_TOL = 0.1  # of the range in a step: allowed distance of a point from the line through its neighbours
+RELEVANT_RANGE = 3.0  # ranges: outputs further away from their value are not refined
+MAX_SURPRISE_FRACTION = 0.2  # of the points: if more are poorly predicted, points are added
+JUST_AFTER = 1e-6  # fraction of a step that gives the sign of an output that starts at its value
+MAX_EXTREMUM_POINTS = 8  # added where an output nearly touches its value
 CLOSE = (-3e-2, -1e-3, -1e-5, -1e-8, 0.0, 1e-8, 1e-5, 1e-3, 3e-2)  # points around a guessed root
-EVEN = (0.25, 0.5, 0.75)  # and anywhere, both in parts of the interval where it is
-MAX_ROOT_ITERATIONS = 60  # each leaves at most a quarter of an interval: after 27 it is one of rounding
-MAX_JUMPS = 200  # of an output from one sign to the other within a step: more are noise
-DUPLICATE_TOL = 2e-16  # fraction of a step: roots no further apart are one
-SIMULTANEOUS_TOL = 1e-12  # of a step: events no further apart happen together
-ROUNDOFF_TOL = 4 * np.finfo(float).eps  # of a time: in short steps moments no further apart are one
+EVEN = (0.25, 0.5, 0.75)  # and even ones, as fractions of the bracketing interval
+MAX_ROOT_ITERATIONS = 60  # each leaves at most a quarter of the interval; 27 reach rounding
+MAX_JUMPS = 200  # sign changes of an output within a step; more are noise
+DUPLICATE_TOL = 2e-16  # fraction of a step: closer roots are one
+SIMULTANEOUS_TOL = 1e-12  # of a step: closer events are simultaneous
+ROUNDOFF_TOL = 4 * np.finfo(float).eps  # of a time: in short steps closer times are equal
 
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """An event's output passes its value."""
+    """Zero crossing of an event function."""
 
     event: int
     step: int
@@ -56,7 +56,7 @@ class Crossing:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Steps one after another: states at their n + 1 ends."""
+    """States at the n + 1 ends of successive steps."""
 
     t: Array
     q: Array
@@ -69,10 +69,10 @@ class Steps:
 
 
 def find_crossings(run: Run, t: Array, q: Array, v: Array, x: Array) -> list[Crossing]:
-    """Return what happens in the steps between these states, in order of time.
+    """Return the zero crossings in the steps between these states, in order of time.
 
-    The list ends with the first event that may change the run, and those together with it. ``run.g`` holds the outputs
-    at the first state, and those at the last one after.
+    The list ends with the first event that may change the run, and simultaneous ones. ``run.g`` holds the event
+    functions at the first state, and is set to those at the last one.
     """
     steps = Steps(t, q, v, x)
     g = _screened(run, steps)
@@ -80,7 +80,7 @@ def find_crossings(run: Run, t: Array, q: Array, v: Array, x: Array) -> list[Cro
     count = len(NODES) - 1
     nodes = g[:, np.arange(0, g.shape[1] - 1, count)[:, None] + np.arange(count + 1)]  # (events, steps, nodes)
     begins = g[:, 0] == 0
-    if begins.any():  # it has just been there, or begins there: what counts is where it goes
+    if begins.any():  # it starts at its value: the sign just after counts
         nodes[begins, 0, 0] = _just_after(run, steps)[begins]
     suspects, finer = _suspects(nodes), _finer(run, steps, nodes)
     if not suspects.any() and not finer:
@@ -96,7 +96,7 @@ def find_crossings(run: Run, t: Array, q: Array, v: Array, x: Array) -> list[Cro
         for crossing in search.all_of(event, last)
         if crossing.moment <= limit
     ]
-    if first is not None:  # an active event happens once; what comes after it is found again
+    if first is not None:  # an active event acts once; later crossings are found after the restart
         early = {event: min(c.moment for c in found if c.event == event) for event in active if _has(found, event)}
         found = [c for c in found if c.event not in early or c.moment == early[c.event]]
     return sorted(found, key=lambda crossing: crossing.moment)
@@ -107,7 +107,7 @@ def _has(found: list[Crossing], event: int) -> bool:
 
 
 class CrossingSearch:
-    """Looks for crossings step by step; dense output of a step is prepared once."""
+    """Search for crossings step by step, with cached values."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class CrossingSearch:
         return None
 
     def all_of(self, event: int, last: int) -> list[Crossing]:
-        """Return all crossings of an event up to a step."""
+        """Return all crossings of an event up to a step number."""
         return [c for step in self.suspects[event] if step <= last for c in self._in_step(event, step)]
 
     def _in_step(self, event: int, step: int) -> list[Crossing]:
@@ -153,7 +153,7 @@ class CrossingSearch:
             self.inner[step] = self._values(step, np.concatenate([[JUST_AFTER], nodes[1:-1]]))
         ends, inner = self.g[event, [count * step, count * (step + 1)]], self.inner[step][event]
         s, g = nodes.tolist(), [ends[0], *inner[1:].tolist(), ends[1]]
-        if g[0] == 0:  # it has just been there, or begins there: what counts is where it goes
+        if g[0] == 0:  # it starts at its value: the sign just after counts
             s[0], g[0] = JUST_AFTER, inner[0]
         if not self.run.event_functions.turns[event]:
             _add_dips(s, g, lambda at: float(values(np.array([at]))[0]))
@@ -162,7 +162,7 @@ class CrossingSearch:
         ends_at = 1.0 - max(SIMULTANEOUS_TOL, ROUNDOFF_TOL * abs(end) / (end - begin))
         turns, once = self.run.event_functions.turns[event], self.run.event_functions.events[event].active
         passes = [k for k in range(len(s) - 1) if _passes(g[k], g[k + 1], direction, turns)]
-        # an active event happens once in a step; what comes after it is found again
+        # an active event acts once in a step; later crossings are found after the restart
         moments, jumps = [], 0
         for k in passes[:1] if once else passes:
             place, smooth = _root(values, s, g, k)
@@ -171,7 +171,7 @@ class CrossingSearch:
             if jumps > MAX_JUMPS or (once and jumps and len(passes) > MAX_JUMPS):
                 self.run.ignore_event(event, float(begin + place * (end - begin)))
                 break
-        # what jumps at a break has jumped there, not before
+        # a crossing at a discontinuity time lies at the end of the step
         states = [self._state(step, 1.0 if s > ends_at else s) for s in moments]
         return [Crossing(event, step, state.t, state) for state in states]
 
@@ -192,15 +192,15 @@ class CrossingSearch:
 
 
 def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: int) -> tuple[float, bool]:
-    """Return the fraction of a step at which an output passes zero, to rounding, and whether it does so smoothly.
+    """Return the fraction of a step at which an output crosses zero, to rounding, and whether it is smooth there.
 
     Parameters
     ----------
     values : function
-        From fractions (n,) to outputs (n,); many cost hardly more than one.
+        From fractions (n,) to outputs (n,).
     s, g : fractions in order, and outputs there
     k : int
-        Between g[k] and g[k + 1] it passes zero.
+        It crosses zero between g[k] and g[k + 1].
     """
     if g[k + 1] == 0:
         return s[k + 1], True
@@ -208,12 +208,12 @@ def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: i
     for _ in range(MAX_ROOT_ITERATIONS):
         low, high = x[k], x[k + 1]
         width = high - low
-        loop_constraint = low - y[k] * width / (y[k + 1] - y[k])
+        secant = low - y[k] * width / (y[k + 1] - y[k])
         near = slice(max(0, k - 1), k + 3)
         guess = _inverse(x[near], y[near])
-        agreed = width < 0.01 and abs(guess - loop_constraint) <= DUPLICATE_TOL
+        agreed = width < 0.01 and abs(guess - secant) <= DUPLICATE_TOL
         if not low < guess < high:
-            guess = loop_constraint
+            guess = secant
         at = sorted(
             {p for p in (*(guess + width * c for c in CLOSE), *(low + width * e for e in EVEN)) if low < p < high}
         )
@@ -229,7 +229,7 @@ def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: i
 
 
 def _inverse(x: list[float], y: list[float]) -> float:
-    """Return where the polynomial x(y) through a few points has y = 0; NaN if there is none."""
+    """Return x at y = 0 by inverse interpolation through a few points; NaN if two values are equal."""
     if len(set(y)) < len(y):
         return math.nan
     others = [[v for v in y if v != mine] for mine in y]
@@ -237,7 +237,7 @@ def _inverse(x: list[float], y: list[float]) -> float:
 
 
 def _suspects(nodes: Array) -> NDArray[np.bool_]:
-    """Return in which steps outputs may cross, (events, n), by their values at the nodes of all steps."""
+    """Return the steps in which outputs may cross, (events, n), from values at the nodes of all steps."""
     signs = np.sign(nodes)
     suspects: NDArray[np.bool_] = (signs[..., :1] != signs).any(axis=-1) | (signs[..., 0] == 0)
     triples = [[k - 1, k, k + 1] for k in range(1, len(NODES) - 1)]
@@ -247,7 +247,7 @@ def _suspects(nodes: Array) -> NDArray[np.bool_]:
 
 
 def _finer(run: Run, steps: Steps, nodes: Array) -> dict[int, tuple[Array, Array]]:
-    """Return fractions (k,) and outputs (events, k) for steps in which the usual nodes do not do."""
+    """Return fractions (k,) and outputs (events, k) of steps that need more nodes."""
     found: dict[int, tuple[Array, Array]] = {}
     for step in np.flatnonzero(_poorly_interpolated(run, NODES, nodes).any(axis=0)).tolist():
         fractions, values = NODES, nodes[:, step]
@@ -265,12 +265,12 @@ def _finer(run: Run, steps: Steps, nodes: Array) -> dict[int, tuple[Array, Array
 
 @cache
 def _jittered() -> Array:
-    """Return by how much points lie beside even spaces, in spaces."""
+    """Return the jitter of points, in parts of their spacing."""
     return np.random.default_rng(0).uniform(-0.2, 0.2, MAX_NODES)
 
 
 def _poorly_interpolated(run: Run, s: Array, g: Array) -> NDArray[np.bool_]:
-    """Return where of points (events, ..., k) many are far off the lines through their neighbours, (events, ...)."""
+    """Return where many points (events, ..., k) are far from the lines through their neighbours, (events, ...)."""
     if any(run.event_functions.turns):
         turns = np.array(run.event_functions.turns, dtype=bool).reshape(-1, *[1] * (g.ndim - 1))
         g = np.where(turns, np.unwrap(g, axis=-1), g)
@@ -280,12 +280,12 @@ def _poorly_interpolated(run: Run, s: Array, g: Array) -> NDArray[np.bool_]:
     far = off > INTERPOLATION_TOL * spread[..., None]
     near = (least < RELEVANT_RANGE * spread) & (
         spread > 1e-12 * np.abs(g).max(axis=-1)
-    )  # what is out of reach does not matter
+    )  # outputs far from their value are not refined
     return np.asarray(near & (np.mean(far, axis=-1) > MAX_SURPRISE_FRACTION))
 
 
 def _screened(run: Run, steps: Steps, nodes: Array = NODES) -> Array:
-    """Return the outputs at the nodes of all steps, (events, 4 n + 1); at inner ones good enough to look for signs."""
+    """Return the outputs at the nodes of all steps, (events, 4 n + 1), at inner nodes by interpolated states."""
     inner = nodes[1:-1]
     inner_q, inner_v = _inner(run.model, steps, inner)
     h = np.diff(steps.t)[:, None]
@@ -314,15 +314,15 @@ def _cubic(fractions: tuple[float, ...]) -> Array:
 
 
 def _inner(model: Model, steps: Steps, fractions: Array) -> tuple[Array, Array]:
-    """Return coordinates and speeds (n, k, ...) at fractions of steps, by cubic polynomials through their ends."""
+    """Return coordinates and velocities (n, k, ...) at fractions of steps, by cubic interpolation."""
     h = np.diff(steps.t)[:, None, None]
     weights = _cubic(tuple(fractions.tolist()))
     move = model.difference(steps.q[:-1], steps.q[1:])[:, None, :]
     v0, v1 = steps.v[:-1, None, :], steps.v[1:, None, :]
-    # in very short steps a move is rounding, which speeds would follow: there it is that of the speeds
+    # in very short steps the displacement is rounding: there it is taken from the velocities
     rounding = 4 * np.finfo(float).eps * max(1.0, float(np.abs(steps.q).max(initial=0.0)))
-    by_speeds = h * (v0 + v1) / 2
-    move = np.where(np.abs(move - by_speeds) <= rounding, by_speeds, move)
+    by_velocities = h * (v0 + v1) / 2
+    move = np.where(np.abs(move - by_velocities) <= rounding, by_velocities, move)
     xi = weights[0] * move + h * (weights[1] * v0 + weights[2] * v1)
     slope = weights[3] * (move / h) + weights[4] * v0 + weights[5] * v1
     rows = np.repeat(steps.q[:-1, None, :], len(fractions), axis=1).reshape(-1, model.nq)
@@ -330,7 +330,7 @@ def _inner(model: Model, steps: Steps, fractions: Array) -> tuple[Array, Array]:
 
 
 def _passes(before: float, after: float, direction: int, turns: bool) -> bool:
-    """Return whether a value passes zero in the wanted direction; from zero itself is none, nor is half a turn."""
+    """Return whether a value crosses zero in a direction; a start at zero and a wrap by a turn do not count."""
     if turns and abs(after - before) > np.pi:
         return False
     rising, falling = before < 0 <= after, before > 0 >= after
@@ -338,7 +338,7 @@ def _passes(before: float, after: float, direction: int, turns: bool) -> bool:
 
 
 def _vertex(s: Array, g: Array) -> tuple[Array, Array]:
-    """Return where the parabola through three points has its extremum within them, and its value there; NaN if not."""
+    """Return place and value of the extremum of the parabola through three points; NaN if it is outside."""
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second = (g[1] - g[0]) / (s[1] - s[0]), (g[2] - g[1]) / (s[2] - s[1])
         bend = (second - first) / (s[2] - s[0])
@@ -349,7 +349,7 @@ def _vertex(s: Array, g: Array) -> tuple[Array, Array]:
 
 
 def _add_dips(s: list[float], g: list[float], value: Callable[[float], float]) -> None:
-    """Add points where an output that keeps its sign at three neighbours comes near zero between them."""
+    """Add points near extrema at which an output of constant sign comes close to zero."""
     rows = np.arange(len(s) - 2)[:, None] + np.arange(3)
     values = np.array(g)[rows]
     places, depths = _vertex(np.array(s)[rows].T, values.T)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import IntegrationError, ModelError
-from ...impulses.velocity_jump import VelocityJumpSolver
+from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions, Model
 from ..events.events import Event, EventContext
 from ..events.velocity_jumps import loop_rates
@@ -235,28 +235,20 @@ class FrictionState:
         ]
         if np.abs(u[slowest]).max(initial=0.0) > 0:  # rows nearly at rest are stopped together
             self._stop_rows(now, base, slowest)
-            u = rows.motion(now.q[None], now.v[None])[1][0]
+            u = self._velocities(now)
             at_rest = movable & (rows.slip_speeds(u) <= slow)
         at_rest[came] = movable[came]
         at_rest[went] = False
         side = self._closed_stops(s, u, movable, happened)
         least = 10.0 * self.position_tol * self.rest_tol_factor
         if (movable & (side * u > least)).any():
-            response = self._apply_stop_impact(now, base, side, u, change)
-            u = rows.motion(now.q[None], now.v[None])[1][0]
-            barely = movable & before.stuck & self._barely_moved(now, base, u, response)
-            if barely.any():
-                self._stop_rows(
-                    now, base, np.flatnonzero(barely | (movable & (side != 0) & (np.abs(u) <= least))).tolist()
-                )
-                u = rows.motion(now.q[None], now.v[None])[1][0]
-            at_rest = movable & (barely | (rows.slip_speeds(u) <= self.rest_tol * self.rest_tol_factor))
+            at_rest = self._rows_at_rest_after_impact(now, base, movable, side, change)
         elif (movable & (side * u < -least)).any():
             short = self._short_flights(now, base, side, u, movable)
             if short.any():
                 self._stop_rows(now, base, np.flatnonzero(short).tolist())
-                u = rows.motion(now.q[None], now.v[None])[1][0]
                 at_rest |= short
+        u = self._velocities(now)
         on_stop = movable & (np.abs(u) <= least)
         side[side * u < -least] = 0.0
         side[~(at_rest | (on_stop & (side != 0)))] = 0.0
@@ -300,6 +292,11 @@ class FrictionState:
             position_tol=self.position_tol,
             jammed=jammed,
         )
+
+    def _velocities(self, now: EventContext) -> Array:
+        """Return the velocities of the rows, (n,) rad/s or m/s."""
+        velocities: Array = self.rows.motion(now.q[None], now.v[None])[1][0]
+        return velocities
 
     def _was_sliding(self, modes: Modes, k: int) -> bool:
         return bool(modes.sign[self._with_partners([k])].any())
@@ -349,13 +346,31 @@ class FrictionState:
         short[closed] = (normal * u[closed] > 0) & (u[closed] ** 2 < 2.0 * pressed * SHORT_FLIGHT * self.position_tol)
         return short
 
+    def _rows_at_rest_after_impact(
+        self, now: EventContext, base: Conditions, movable: BoolArray, side: Array, change: Change
+    ) -> BoolArray:
+        """Apply an impact on closed stops; return the rows (n,) at rest after it.
+
+        Stuck rows that the impact hardly moves are stopped, with the rows that stay on their stops.
+        """
+        least = 10.0 * self.position_tol * self.rest_tol_factor
+        response = self._apply_stop_impact(now, base, side, self._velocities(now), change)
+        u = self._velocities(now)
+        barely = movable & self.modes.stuck & self._barely_moved(now, base, u, response)
+        if barely.any():
+            stops = movable & (side != 0) & (np.abs(u) <= least)
+            self._stop_rows(now, base, np.flatnonzero(barely | stops).tolist())
+            u = self._velocities(now)
+        at_rest: BoolArray = movable & (barely | (self.rows.slip_speeds(u) <= self.rest_tol * self.rest_tol_factor))
+        return at_rest
+
     def _apply_stop_impact(
         self, now: EventContext, base: Conditions, side: Array, u: Array, change: Change
     ) -> Response:
         """Apply the impulses of closed stops, (2); return the response of the rows."""
         rows = self.rows
         closed = np.flatnonzero(side)
-        response = Response(rows, base, now.q, now.t, base.paced, lend=True)
+        response = Response(rows, base, now.q, now.t, base.paced, regularize=True)
         normal = -side[closed]
         closing = normal * u[closed]
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
@@ -391,14 +406,14 @@ class FrictionState:
         J = rows.jacobian(now.q)[list(chosen)]
         P, missed = loop_rates(base, now.q, now.v, now.t)
         wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(chosen)]])
-        jumps = VelocityJumpSolver(model, now.q, base.paced, np.vstack([P, J]), lend=True)
+        jumps = VelocityJumpSolver(model, now.q, base.paced, np.vstack([P, J]), regularize=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), None, wanted[None])[0]
 
     def jam(self, now: EventContext) -> Change | None:
         """Stop sliding rows without a friction consistent with their load; None if there are none."""
-        rows, locked = self.rows, self.modes.locked
+        locked = self.modes.locked
         base = self.release(now.conditions)
-        u = rows.motion(now.q[None], now.v[None])[1][0]
+        u = self._velocities(now)
         movable = self._movable(base)
         at_rest = movable & self.modes.stuck
         solver = self._solver(base, now, at_rest, self.modes.side, u)
@@ -426,7 +441,7 @@ class FrictionState:
         locked = np.zeros(model.nv, dtype=bool)
         locked[places[places < model.nv]] = True
         wanted = np.concatenate([missed, -J @ now.v])
-        jumps = VelocityJumpSolver(model, now.q, conditions.paced, np.vstack([P, J]), lend=True)
+        jumps = VelocityJumpSolver(model, now.q, conditions.paced, np.vstack([P, J]), regularize=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), np.where(locked, -now.v, 0.0)[None], wanted[None])[0]
         now.v[locked] = 0.0
 

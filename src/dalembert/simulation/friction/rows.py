@@ -14,7 +14,7 @@ from ...connections.connection import Connection
 from ...connections.constraints.ropes import Rope
 from ...connections.joints import Joint
 from ...errors import ModelError, SingularityError
-from ...impulses.velocity_jump import VelocityJumpSolver
+from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions, Model
 from ...model.cache import cached_per_model
 from ..events.events import EventContext
@@ -256,16 +256,18 @@ class Response:
         t: float,
         held: NDArray[np.bool_],
         *,
-        lend: bool = False,
+        regularize: bool = False,
     ) -> None:
         model = rows.model
         P = model.constraint_jacobian(q, t=t) * conditions.holds()[:, None] if model.nc else np.zeros((0, model.nv))
         self.J = rows.jacobian(q)
-        self.jumps = VelocityJumpSolver(model, q, held, P, lend=lend)
+        self.jumps = VelocityJumpSolver(model, q, held, P, regularize=regularize)
         self.D = self.jumps.respond(self.J)
         A = self.J @ self.D.T
         self.A = 0.5 * (A + A.T)
-        alone = VelocityJumpSolver(model, q, held, 0.0 * P, lend=lend).respond(self.J) if model.nc else self.D
+        alone = (
+            VelocityJumpSolver(model, q, held, 0.0 * P, regularize=regularize).respond(self.J) if model.nc else self.D
+        )
         self.own = np.einsum("ij,ij->i", self.J, alone)
         self.rows = rows
 

@@ -115,10 +115,10 @@ class StickSlipSolver:
     def conditions_for(self, modes: Modes) -> Conditions:
         """Return conditions with modes; driven rows and those locked by the user have friction by velocity sign."""
         rows = self.rows
-        ours = self.movable.copy()
+        has_mode = self.movable.copy()
         for group in rows.vector_groups:
-            ours[group] = self.movable[group].any()
-        conditions = with_signs(rows, self.base, np.where(ours, modes.sign, SIGN_MODE), self.rest_tol)
+            has_mode[group] = self.movable[group].any()
+        conditions = with_signs(rows, self.base, np.where(has_mode, modes.sign, SIGN_MODE), self.rest_tol)
         places = {int(place) for place in rows.places[modes.locked]}
         if not places and not modes.sliding_laws:
             return conditions
@@ -192,9 +192,8 @@ class StickSlipSolver:
         least, most = free * friction[chosen], free * static[chosen]
         limits = (np.append(limit, laws.strength) for limit in (least, np.where(self.broke_away, least, most)))
         decision = self.combined.solve(a0, *limits)
-        self.broke_away |= decision.broke_away[
-            : len(chosen)
-        ]  # what has broken away has its friction, whatever loads follow
+        # rows that broke away have sliding friction for all further loads
+        self.broke_away |= decision.broke_away[: len(chosen)]
         helping, sliding, decision = self._split_laws(decision)
         self._note_zero_loads(decision, static)
         found, holding = self._apply(modes, decision, static)
@@ -240,10 +239,10 @@ class StickSlipSolver:
         """Note stops without friction whose load is zero within rounding."""
         small = ~decision.slips & (self.side[self.chosen] != 0) & ~self.problem.pinned & (static[self.chosen] == 0)
         small &= (np.abs(decision.x) <= ROUNDING * self.sizes) & (self.sizes > 0)
-        alone = [k for k in decision.independent if small[k]]
-        quiet = [k for k in np.flatnonzero(small).tolist() if k in alone or self.problem.depends_on(alone, k)]
-        if alone:
-            names = ", ".join(self.rows.names[self.chosen[k]] for k in quiet)
+        zero_loads = [k for k in decision.independent if small[k]]
+        named = [k for k in np.flatnonzero(small).tolist() if k in zero_loads or self.problem.depends_on(zero_loads, k)]
+        if zero_loads:
+            names = ", ".join(self.rows.names[self.chosen[k]] for k in named)
             self.notes.append(
                 f"{names}: the load on the stop is zero within rounding; held there until a force pulls it away"
             )

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model.fingerprint import fingerprint
-from ..events.discontinuity_times import timetable
+from ..events.discontinuity_times import discontinuity_sources
 from ..trajectory import Segment
-from .resume import check_model, check_same_request, request_record, times_checksum
+from .request_comparison import check_model, check_same_request, request_record, times_checksum
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -73,7 +73,7 @@ def restore(run: Run, point: dict[str, Any]) -> None:
         run.history.fill(point["history"])
     run.integrator = run.current_options.integrator(run.conditions)
     run.update_breaks(run.segments[0].begin)
-    moved = bool(timetable(run.model).uses)
+    moved = bool(discontinuity_sources(run.model).uses)
     for segment in run.segments:
         segment.breaks = run.breaks_under(segment.conditions, segment.begin) if moved else run.breaks
     try:

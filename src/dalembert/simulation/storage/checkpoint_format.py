@@ -14,7 +14,7 @@ from ...result import EventRecord
 __all__ = ["deserialize_checkpoint", "serialize_checkpoint"]
 
 _HEAD = b"dalembert checkpoint 4\n"
-_PAST = "history_"
+_HISTORY = "history_"
 _PLAIN = (
     "notes",
     "methods",
@@ -51,14 +51,14 @@ def serialize_checkpoint(point: dict[str, Any]) -> bytes:
         switch_times=point["branches"][0],
         switch_sides=point["branches"][1],
         rest=np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8),
-        **{f"{_PAST}{k}": part for k, part in enumerate(point["history"])},
+        **{f"{_HISTORY}{k}": part for k, part in enumerate(point["history"])},
     )
     blob = buffer.getvalue()
     return _HEAD + hashlib.sha256(blob).digest() + blob
 
 
 def deserialize_checkpoint(blob: bytes) -> dict[str, Any]:
-    """Return the snapshot; raises ValueError if the bytes are not those that were packed."""
+    """Return the snapshot; raise ValueError if the checksum does not match."""
     start = len(_HEAD) + 32
     if not blob.startswith(_HEAD) or hashlib.sha256(blob[start:]).digest() != blob[len(_HEAD) : start]:
         raise ValueError("its checkpoint is damaged")
@@ -73,5 +73,5 @@ def deserialize_checkpoint(blob: bytes) -> dict[str, Any]:
     point["records"] = tuple(parts[name] for name in "tqvx")
     point["counts"], point["g"] = parts["counts"], parts["g"]
     point["branches"] = parts["switch_times"], parts["switch_sides"]
-    point["history"] = tuple(parts[f"{_PAST}{k}"] for k in range(sum(name.startswith(_PAST) for name in parts)))
+    point["history"] = tuple(parts[f"{_HISTORY}{k}"] for k in range(sum(name.startswith(_HISTORY) for name in parts)))
     return point

@@ -1,8 +1,8 @@
-"""Records on disk while a run goes on, so that memory stays bounded and nothing is lost.
+"""Records of a run on disk, with checkpoints: memory stays bounded.
 
-A directory holds ``rows.bin``, rows of float64 [t, q, v, x] as they come; ``seals.bin``, for every block of rows that
-was written how many there are up to its end (uint64) and its checksum (8 bytes); ``run.json`` with sizes and names;
-``checkpoint.bin``, from which a run goes on as if it had not stopped; and ``lock``, held by the process that writes.
+A directory holds ``rows.bin``, rows of float64 [t, q, v, x]; ``seals.bin``, for every block of rows the number of rows
+up to its end (uint64) and its checksum (8 bytes); ``run.json`` with sizes and names; ``checkpoint.bin``, from which a
+run resumes with the same bits; and ``lock``, held by the writing process.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ Array = NDArray[np.float64]
 
 CHECKPOINT_TIME = 5.0  # s of wall time between two checkpoints
 
-_FORMAT = 2  # 1 had no seals
+_FORMAT = 2  # format 1 had no checksums of rows
 _SEAL = np.dtype([("end", "<u8"), ("seal", "V8")])
 
 
 class Stream:
-    """Writes the records of a run to a directory and forgets them.
+    """Write the records of a run to a directory and drop them from memory.
 
     Parameters
     ----------
     path : str or path
-        A directory that does not exist yet, or is that of the run to be gone on with.
+        A new or empty directory, or that of the run to resume.
     model : Model
     t_start : float, s
-        When the run begins.
+        Start of the run.
     resume : bool
 
     Raises
     ------
     FileError
-        If another process writes to it, or it is damaged, or is none of ours.
+        If another process writes to it, or it is damaged, or holds other files.
     """
 
     def __init__(self, path: str | os.PathLike[str], model: Model, t_start: float, resume: bool) -> None:
@@ -66,7 +66,7 @@ class Stream:
         try:
             if resume:
                 if not (self.path / "run.json").is_file():
-                    remedy = "it holds no checkpoint to go on from: leave out resume to begin"
+                    remedy = "it holds no checkpoint to resume from: leave out resume to start"
                     raise ModelError("simulate", "stream", str(path), remedy)
             else:
                 self._check_empty()
@@ -88,7 +88,7 @@ class Stream:
 
     def _check_empty(self) -> None:
         if self.path.exists() and set(os.listdir(self.path)) - {"lock"}:
-            remedy = "it holds files already; give a new directory, or resume=True to go on"
+            remedy = "it holds files already; give a new directory, or resume=True to resume"
             raise ModelError("simulate", "stream", str(self.path), remedy)
 
     def _describe(self, model: Model, t_start: float) -> None:
@@ -98,29 +98,31 @@ class Stream:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be said of it."""
+        """Notes on the directory."""
         if self.lock.held:
             return []
-        return [f"the file system of {str(self.path)!r} knows no locks: mind that no other process writes to it"]
+        return [
+            f"the file system of {str(self.path)!r} supports no locks: make sure that no other process writes to it"
+        ]
 
     def last_point(self) -> dict[str, Any] | None:
-        """Return the last snapshot, with the rows that were written after it cut off; None if there was none yet."""
+        """Return the last snapshot and drop rows written after it; None if there is none yet."""
         point = _checkpoint(self.path)
         self.written = 0 if point is None else int(point["written"])
-        _sealed_rows(self.path, self.row_bytes, self.written)
+        _undamaged_rows(self.path, self.row_bytes, self.written)
         ends = _seals(self.path)["end"]
         self.file.truncate(self.written * self.row_bytes)
         self.seals.truncate(int(np.searchsorted(ends, self.written, side="right")) * _SEAL.itemsize)
         return point
 
     def flush(self, run: Run) -> None:
-        """Write what is new, keep the last row in memory, and a checkpoint from time to time."""
+        """Write new rows, keep the last row in memory, and write a checkpoint at intervals."""
         self._write_rows(run)
         if time.perf_counter() - self.saved > CHECKPOINT_TIME:
             self._write_checkpoint(run)
 
     def checkpoint(self, run: Run) -> None:
-        """Write what is new, and a checkpoint."""
+        """Write new rows and a checkpoint."""
         self._write_rows(run)
         self._write_checkpoint(run)
 
@@ -144,7 +146,7 @@ class Stream:
         self.saved = time.perf_counter()
 
     def close(self, run: Run) -> None:
-        """Write what is left, unless that has failed already, and let the run have its rows from the file."""
+        """Write the rest, unless writing has failed, and give the run its rows from the file."""
         if not self.failed:
             self.checkpoint(run)
         self._close_files()
@@ -154,7 +156,7 @@ class Stream:
         self.release()
 
     def release(self) -> None:
-        """Let others write to the directory."""
+        """Release the lock of the directory."""
         self._close_files()
         self.lock.release()
 
@@ -170,20 +172,20 @@ class Stream:
         except OSError as error:
             self.failed = True
             raise IntegrationError(
-                f"the run cannot be written to {str(self.path)!r}: {error}; make room and go on with resume=True"
+                f"the run cannot be written to {str(self.path)!r}: {error}; free disk space and use resume=True"
             ) from error
 
 
 def stream_start_time(path: str | os.PathLike[str]) -> float | None:
-    """Return when a streamed run began, s; None if there is none."""
+    """Return the start time of a streamed run, s; None if there is none."""
     try:
         return float(json.loads((Path(path) / "run.json").read_text(encoding="utf-8"))["t_start"])
-    except (OSError, ValueError, KeyError, TypeError):  # said where it is gone on with
+    except (OSError, ValueError, KeyError, TypeError):  # reported where the run is resumed
         return None
 
 
 def read_stream(path: str | os.PathLike[str], model: Model) -> tuple[Array, Array, Array, Array]:
-    """Return t, q, v and x of a streamed run, mapped from disk; rows that were not wholly written are left out.
+    """Return t, q, v and x of a streamed run, mapped from disk, without incomplete rows.
 
     Raises
     ------
@@ -195,7 +197,7 @@ def read_stream(path: str | os.PathLike[str], model: Model) -> tuple[Array, Arra
     parts = (model.nq, model.nv, model.nx)
     width = 1 + sum(parts)
     point = _checkpoint(folder)
-    count = _sealed_rows(folder, 8 * width, 0 if point is None else int(point["written"]))
+    count = _undamaged_rows(folder, 8 * width, 0 if point is None else int(point["written"]))
     empty = np.empty((0, width))
     rows = np.memmap(folder / "rows.bin", dtype="<f8", mode="r", shape=(count, width)) if count else empty
     ends = np.cumsum([1, *parts])
@@ -208,26 +210,26 @@ def _write(path: Path, blob: bytes) -> None:
 
 
 def _check_model(folder: Path, model: Model) -> None:
-    """Refuse a directory that is not one of a streamed run of the model."""
+    """Refuse a directory without a streamed run of the model."""
     try:
-        told: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        if "format" not in told and "coordinates" in told:
-            raise ValueError("it was written by an earlier version of dalembert, which is needed to go on with it")
-        check_checksum(told)
-    except Exception as error:  # anything at all can come of damaged bytes
+        header: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        if "format" not in header and "coordinates" in header:
+            raise ValueError("it was written by an earlier version of dalembert, which is needed to resume it")
+        check_checksum(header)
+    except Exception as error:  # damaged bytes may raise anything
         reason = f"it is not the directory of a streamed run, or its run.json is damaged: {error}"
         raise FileError("simulate", "stream", str(folder), reason) from error
-    if told["format"] != _FORMAT:
-        remedy = "it was written by another version of dalembert, which is needed to go on with it"
+    if header["format"] != _FORMAT:
+        remedy = "it was written by another version of dalembert, which is needed to resume it"
         raise FileError("simulate", "stream", str(folder), remedy)
     expected = (model.nq, model.nv, model.nx)
-    if (told["nq"], told["nv"], told["nx"]) != expected or tuple(told["coordinates"]) != model.coordinate_names:
-        remedy = f"the run in {str(folder)!r} is of {told['system']!r}, with other coordinates: give that model"
+    if (header["nq"], header["nv"], header["nx"]) != expected or tuple(header["coordinates"]) != model.coordinate_names:
+        remedy = f"the run in {str(folder)!r} is of {header['system']!r}, with other coordinates: give that model"
         raise ModelError("simulate", "model", model.system.name, remedy)
 
 
 def _checkpoint(folder: Path) -> dict[str, Any] | None:
-    """Return the last snapshot of a streamed run; None if there was none yet."""
+    """Return the last snapshot of a streamed run; None if there is none yet."""
     try:
         return deserialize_checkpoint((folder / "checkpoint.bin").read_bytes())
     except FileNotFoundError:
@@ -238,15 +240,15 @@ def _checkpoint(folder: Path) -> dict[str, Any] | None:
 
 
 def _seals(folder: Path) -> NDArray[Any]:
-    """Return ends and seals of all blocks of rows."""
+    """Return ends and checksums of all blocks of rows."""
     blob = (folder / "seals.bin").read_bytes() if (folder / "seals.bin").exists() else b""
     return np.frombuffer(blob[: len(blob) // _SEAL.itemsize * _SEAL.itemsize], dtype=_SEAL)
 
 
-def _sealed_rows(folder: Path, row_bytes: int, least: int) -> int:
-    """Return how many rows there are, undamaged: at least those that the last checkpoint counts on.
+def _undamaged_rows(folder: Path, row_bytes: int, least: int) -> int:
+    """Return the number of undamaged rows, at least those of the last checkpoint.
 
-    Those after it may be cut short where the process was ended.
+    Rows after it may be incomplete if the process was killed.
     """
     rows = folder / "rows.bin"
     there = rows.stat().st_size // row_bytes if rows.exists() else 0

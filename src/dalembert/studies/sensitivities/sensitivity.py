@@ -14,7 +14,7 @@ from ...errors import GradientError, IntegrationError, ModelError
 from ...model import Model, SampledControl, as_model
 from ...result import Result
 from ...simulation import Event, simulate
-from ...simulation.events.discontinuity_times import breaks_until, timetable
+from ...simulation.events.discontinuity_times import breaks_until, discontinuity_sources
 from ...system import System
 from ..sweeps.recorded_outputs import RecordedOutput, as_readings, reduced
 from .directions import ParameterDirection, StateDerivatives, directions_of
@@ -331,7 +331,7 @@ def _check_memory(model: Model, settings: Mapping[str, Any]) -> None:
 
 def _check_breaks(model: Model, directions: Sequence[ParameterDirection]) -> None:
     """Refuse numbers that move times at which a law breaks: what jumps there would be left out."""
-    uses = timetable(model).uses
+    uses = discontinuity_sources(model).uses
     for direction in directions:
         if direction.number is not None and model.parameter_names[direction.number] in uses:
             remedy = "it moves a time at which a law jumps, and the jump has no derivative here: use da.sweep"

@@ -1,14 +1,13 @@
-"""Speeds that jump while the configuration stands still.
+"""Equations of velocity jumps at a fixed configuration: the one solver of impulses, impacts and stick.
 
     M dv = I + R^T Lam + S^T E,     R dv = wanted,     S dv = wanted                                               (1)
 
-(Passerello and Huston 1972, (4.9), with rows): I are applied impulses, Lam those of rows R, E those of what holds
-single speeds S. With the free speeds f apart from the held ones, M_ff = L L^T and B = L^-1 R_f^T, every solution of (1)
-has
+(Passerello and Huston 1972, (4.9), with rows): I are applied impulses, Lam those of rows R, E those that hold single
+velocities S. With the free velocities f and the held ones s, M_ff = L L^T and B = L^-1 R_f^T, every solution of (1) has
 
     y = L^T dv_f = L^-1 (I_f - M_fs dv_s) + B Lam,     B^T y = wanted - R_s dv_s                                   (2)
 
-Rows that depend on others, B without full rank, are taken together: y is the same for all Lam that fit.
+If rows are redundant, B has no full rank: y is the same for all solutions Lam.
 """
 
 from __future__ import annotations
@@ -25,29 +24,30 @@ __all__ = ["VelocityJumpSolver"]
 
 Array = NDArray[np.float64]
 
-ROUNDOFF_TOL = 1e-13  # of scaled entries of rows
-_WEAK = 1e-10  # of the inertia along a DOF: with less left for it alone, jumps are rounding of where axes lie, ...
-_LENT = 1e-7  # ... and this part is lent to it
-RANK_TOL = 1e-11  # singular values of B, its columns of length one, below this part of the largest are rounding
+ROUNDOFF_TOL = 1e-13  # of scaled entries of rows: smaller ones are zero
+WEAK_INERTIA = 1e-10  # pivot relative to the inertia of a DOF: with less, jumps are rounding of the geometry
+ADDED_INERTIA = 1e-7  # of the inertia of a DOF, added to weak ones if `regularize`
+RANK_TOL = 1e-11  # of the largest singular value of B with columns of length one
 
 
 class VelocityJumpSolver:
-    """The equations (1) at one configuration, factored.
+    """Factored equations (1) at one configuration.
 
     Parameters
     ----------
     model : Model
     q : (nq,) rad or m
     held : (nv,) bool
-        Speeds whose jumps are prescribed.
+        Velocities whose jumps are prescribed.
     rows : (m, nv)
-        R: constraint rows of the model first, then others.
-    lend : bool
-        Whether motions with hardly any inertia beside that of their degrees of freedom are lent some, so that their
-        speeds jump by no more than impulses and rounding ask for.
+        R: constraint rows of the model, then others.
+    regularize : bool
+        Whether inertia is added to motions with hardly any inertia, so that rounding causes no large jumps of them.
     """
 
-    def __init__(self, model: Model, q: Array, held: NDArray[np.bool_], rows: Array, *, lend: bool = False) -> None:
+    def __init__(
+        self, model: Model, q: Array, held: NDArray[np.bool_], rows: Array, *, regularize: bool = False
+    ) -> None:
         from scipy.linalg import cholesky
 
         self.model, self.free, self.rows = model, ~held, _without_rounding(model, rows)
@@ -57,9 +57,9 @@ class VelocityJumpSolver:
         except np.linalg.LinAlgError:
             raise SingularityError(f"impulse: {_explain_massless_motion(model, q)}") from None
         inertia = np.diag(self.M)[self.free]
-        weak = np.diag(self.L) ** 2 < _WEAK * inertia
-        if lend and weak.any():
-            self.M[self.free, self.free] += np.where(weak, _LENT * inertia, 0.0)
+        weak = np.diag(self.L) ** 2 < WEAK_INERTIA * inertia
+        if regularize and weak.any():
+            self.M[self.free, self.free] += np.where(weak, ADDED_INERTIA * inertia, 0.0)
             self.L = cholesky(self.M[np.ix_(self.free, self.free)], lower=True)
         B = self._solved(self.rows[:, self.free].T)
         self.length = np.linalg.norm(B, axis=0)
@@ -75,9 +75,9 @@ class VelocityJumpSolver:
         return np.asarray(solve_triangular(self.L, x, lower=True, trans=trans))
 
     def respond(self, impulses: Array, held: Array | None = None, wanted: Array | None = None) -> Array:
-        """Return dv (k, nv) for impulses (k, nv), jumps of held speeds (k, nv) and of rates of rows (k, m).
+        """Return dv (k, nv) for impulses (k, nv), jumps of held velocities (k, nv) and of rates of rows (k, m).
 
-        Those that are left out are zero.
+        Arguments left out are zero.
         """
         free = self.free
         dv = np.zeros(impulses.shape)
@@ -87,7 +87,7 @@ class VelocityJumpSolver:
             impulses = impulses - dv @ self.M
             rates = rates - dv @ self.rows.T
         y = self._solved(impulses[:, free].T)
-        for _ in range(2):  # the second pass removes the rounding of the first
+        for _ in range(2):  # iterative refinement
             left = (rates / self.length).T - self.B.T @ y
             y = y + self.U @ ((self.Vt @ left) / self.s[:, None])
         dv[:, free] = self._solved(y, trans=1).T
@@ -95,7 +95,7 @@ class VelocityJumpSolver:
 
 
 def _without_rounding(model: Model, rows: Array) -> Array:
-    """Return rows with zeros for entries that are rounding; those of the model know their size."""
+    """Return rows with rounding set to zero in those of the model, whose scale is known."""
     cleaned = rows.copy()
     scales = Scaling.of(model, prescribed=False)
     own = cleaned[: model.nc]
@@ -104,14 +104,14 @@ def _without_rounding(model: Model, rows: Array) -> Array:
 
 
 def _explain_massless_motion(model: Model, q: Array) -> str:
-    """Return what moves without inertia, and the way out."""
+    """Return a message on motions without inertia, with remedies."""
     motions = model.motions_without_inertia(q)
     if all(len(motion) == 1 for motion in motions):
         weak = ", ".join(repr(name) for motion in motions[:6] for name in motion)
         return f"nothing resists along {weak or 'some motion'}; give it inertia"
     listed = [" with ".join(f"{name!r} {x:+.3g}" for name, x in motion.items()) for motion in motions[:6]]
     return (
-        f"nothing resists {'; '.join(listed)}: these move no inertia together, so that how much of each is left open; "
-        "give them inertia, or, if axes of angles coincide here (gimbal lock), use da.Spherical, another sequence of "
+        f"nothing resists {'; '.join(listed)}: this combined motion has no inertia, and its size is undetermined; "
+        "give inertia, or, if axes of angles coincide here (gimbal lock), use da.Spherical, another sequence of "
         "angles, or Kane.impulse_response(..., least=True) of dalembert.oracles.kane, which gives the smallest jump"
     )
