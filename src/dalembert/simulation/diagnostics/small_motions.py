@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import listed
 from ...model import Conditions
 from ..options import Options
 
