@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import Answer
 from ..checks import finite_array
 from ..closure import find_position
 from ..closure.position_rates import speed_scales
@@ -41,8 +42,8 @@ _ASIDE = 1e-3  # of a length: how far away the general mobility is looked for
 _NEARBY = 3
 
 
-@dataclass(frozen=True, eq=False)
-class NaturalMobility:
+@dataclass(frozen=True, eq=False, repr=False)
+class NaturalMobility(Answer):
     """What `Mechanism.mobility` found; print it to read it.
 
     Attributes
@@ -94,6 +95,9 @@ class NaturalMobility:
     def over_constrained(self) -> int:
         """Return how many degrees of freedom there are for the proportions' sake: more than counting finds."""
         return max(0, self.general - self.gruebler)
+
+    def _headline(self) -> str:
+        return f"mobility {self.mobility}, Grübler count {self.gruebler}, {len(self.redundant_rows)} redundant rows"
 
     def __str__(self) -> str:
         lines = [

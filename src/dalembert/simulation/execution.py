@@ -39,7 +39,8 @@ def execute_run(
         point = None if resume is None or resume is False else _resume_point(run, resume)
         run.notes = [*said, *([] if run.stream is None else run.stream.notes)]
         if point is None:
-            start, notes = start_state(run.model, state, t_start, limits=limits)
+            start = start_state(run.model, state, t_start, limits=limits)
+            notes = start.notes
             run.notes += overlap_notes(run.conditions, start)
             run.notes += notes + (["the stream held no checkpoint yet: began at the start"] if resume else [])
             run.start(start)

@@ -132,7 +132,8 @@ class Live:
         model = conditions.model  # with the numbers that were given
         said += equilibrium_differences(state, conditions)
         conditions, dry = make_friction_state(conditions, friction, stops, atol=options.finest, span=1.0)
-        start, notes = start_state(model, state, begin, limits=stops != "off")
+        start = start_state(model, state, begin, limits=stops != "off")
+        notes = start.notes
         if start.q.ndim > 1:
             raise ModelError("Live", "state", f"{len(start.q)} states", "give one: many run by da.simulate")
         self._began = time.perf_counter()

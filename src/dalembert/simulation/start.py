@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, count_text, list_text
 from ..checks import checked, finite_array, finite_number
 from ..closure.driven.driven_state import driven_motion, driven_state_from
 from ..closure.redundancy import nearly_conflicting_constraints
@@ -35,6 +37,7 @@ from ..system import System
 from .events.velocity_jumps import MAX_OPEN_LOOP
 
 __all__ = [
+    "StartState",
     "check_inertia",
     "check_jumps",
     "check_tables",
@@ -50,6 +53,35 @@ Array = NDArray[np.float64]
 MAX_NOTES = 20  # notes on start values of many runs
 _UNIT = 1e-3  # by which the length of a quaternion may differ from one: rounded digits
 TIGHT, NOTED = 1e-12, 1e-9  # what rounding leaves; what is worth a note
+
+
+@dataclass(eq=False, repr=False)
+class StartState(ArrayAnswer, State):
+    """A state that obeys loops and drives.
+
+    Attributes
+    ----------
+    q, v, x : (nq,), (nv,), (nx,), or each (B, ...)
+    t : float, s
+    notes : list of str
+        Requested and used values where loops and drives do not permit what was asked for.
+    model : Model
+    """
+
+    notes: list[str] = field(default_factory=list)
+    model: Model | None = None
+    _arrays: ClassVar = {
+        "q": (("run", "coordinate"), ""),
+        "v": (("run", "speed"), ""),
+        "x": (("run", "state"), ""),
+    }
+
+    def _headline(self) -> str:
+        names = () if self.model is None else self.model.coordinate_names
+        if self.q.ndim > 1:
+            return f"{count_text(len(self.q), 'state')} at t = {self.t:.6g} s, {count_text(len(self.notes), 'note')}"
+        values = list_text(f"{name} {value:.4g}" for name, value in zip(names, self.q, strict=False))
+        return f"t = {self.t:.6g} s, {values or '0 coordinates'}, {count_text(len(self.notes), 'note')}"
 
 
 def check_tables(model: Model, t_start: float, t_end: float) -> None:
@@ -164,8 +196,8 @@ def start_state(
     t: float = 0.0,
     *,
     limits: bool = True,
-) -> tuple[State, list[str]]:
-    """Return a state to start from that obeys loops and drives, and what was done to it.
+) -> StartState:
+    """Return a state to start from that obeys loops and drives.
 
     Parameters
     ----------
@@ -182,21 +214,28 @@ def start_state(
 
     Returns
     -------
-    State
-        With q (nq,), v (nv,), x (nx,), or each (B, ...).
-    list of str
-        Asked and used values of what loops and drives do not permit.
+    StartState
+        A `State` with q (nq,), v (nv,), x (nx,), or each (B, ...). Its `notes` list the requested and used values where
+        loops and drives do not permit what was asked for.
 
     Examples
     --------
     >>> import dalembert as da
     >>> from dalembert.library.mechanisms import four_bar
     >>> model = four_bar().compile()
-    >>> state, notes = da.start_state(model, {"A": 0.3, "D.speed": 2.0})  # the loop is cut at D
-    >>> model.cut_motion(state.q, state.v, np.zeros(3))[1].round(9), state.q[0].item(), notes
+    >>> state = da.start_state(model, {"A": 0.3, "D.speed": 2.0})  # the loop is cut at D
+    >>> model.cut_motion(state.q, state.v, np.zeros(3))[1].round(9), state.q[0].item(), state.notes
     (array([2.]), 0.3, [])
     """
     model = as_model(system)
+    found, notes = _start_state(model, state, t, limits)
+    return StartState(found.q, found.v, found.t, found.x, notes, model)
+
+
+def _start_state(
+    model: Model, state: State | Mapping[str, Any] | None, t: float, limits: bool
+) -> tuple[State, list[str]]:
+    """Return the state of `start_state`, and notes."""
     notes: list[str] = []
     if isinstance(state, Mapping):
         count = named_count(model, state)
@@ -358,7 +397,7 @@ def start_states(
     notes: list[str] = []
     given = state if isinstance(state, State) else None
     if given is None:
-        given, notes = start_state(model, state, t_start, limits=limits)
+        given, notes = _start_state(model, state, t_start, limits)
     q = rows_of("state.q", given.q, count, model.nq)
     if isinstance(state, State):
         notes += _normalized(model, {h.name: q[:, model.q_slice(h.name)] for h in model.forest.joints})

@@ -107,7 +107,8 @@ class SimulationTask:
     def elsewhere(self, method: str) -> Result:
         """Let another package take the steps."""
         check_no_jumps(self.jumps, f"method {method!r} does not jump")
-        start, notes = start_state(self.model, self.state, self.t_start, limits=self.limits)
+        start = start_state(self.model, self.state, self.t_start, limits=self.limits)
+        notes = start.notes
         interrupt = Interrupt()
         try:
             with interrupt:

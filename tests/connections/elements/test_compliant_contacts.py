@@ -183,7 +183,7 @@ def test_a_dropped_cylinder_rocks_and_comes_to_rest() -> None:
     assert (np.diff(result["energy.dissipated"]) > -1e-9).all()
     assert abs(result["energy.balance"]).max() < 1e-5
     assert result["energy.dissipated"][-1] == pytest.approx(0.2 * MASS * 9.81, rel=0.1)
-    assert da.check_element(element).ok
+    assert da.check_element(element).success
 
 
 @pytest.mark.parametrize(

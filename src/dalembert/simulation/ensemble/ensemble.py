@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...answer import Answer
 from ...checks import checked
 from ...closure.starts.named_start_values import named_count
 from ...errors import DalembertError, IntegrationError, ModelError
@@ -64,7 +65,7 @@ _REASONS = {
 _STATUS = {"reached": "finished", "stopped": "interrupted", "event": "event"}
 
 
-class Ensemble:
+class Ensemble(Answer):
     """Runs side by side, at the same times.
 
     Attributes
@@ -109,11 +110,30 @@ class Ensemble:
     def __len__(self) -> int:
         return len(self.q)
 
-    def __repr__(self) -> str:
+    @property
+    def success(self) -> bool:
+        """Whether every run ended as planned: at the end of its time, or by an event."""
+        return all(status in ("finished", "event") for status in self.status)
+
+    @property
+    def message(self) -> str:
+        """Outcome in one sentence: the first run that failed or was interrupted, and why."""
+        for number, status in enumerate(self.status):
+            if status not in ("finished", "event"):
+                return f"run {number}: {self._messages[number]}"
+        return self._headline()
+
+    @property
+    def notes(self) -> list[str]:
+        """Deviations from the request, and decisions that were made automatically."""
+        return self.stats.notes
+
+    def _headline(self) -> str:
         words = {"event": "ended by an event", "failed": "failed", "interrupted": "interrupted"}
         counts = {word: self.status.count(status) for status, word in words.items()}
         ending = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "all finished"
-        return f"<Ensemble of {self.model.system.name!r}: {len(self)} runs, {len(self.t)} times, {ending}>"
+        span = f"{self.t[0]:.6g} to {self.t[-1]:.6g} s"
+        return f"{len(self)} runs, {len(self.t)} times, {span}, {ending}"
 
     def about(self, what: Any) -> Output:
         """Return unit, shape and meaning of an output."""

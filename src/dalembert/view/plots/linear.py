@@ -12,8 +12,9 @@ from .. import style
 if TYPE_CHECKING:
     from ...linear.eigenvalue_loci import Campbell, RootLocus
     from ...linear.frequency_response import FrequencyResponse
+    from ...linear.periodic_orbits import Floquet
 
-__all__ = ["plot_bode", "plot_campbell", "plot_locus", "plot_nyquist", "plot_over"]
+__all__ = ["plot_bode", "plot_campbell", "plot_locus", "plot_multipliers", "plot_nyquist", "plot_over"]
 
 _MAX_COUNT = 8  # curves with a name
 _NEAR = 0.1  # responses below this are far from -1, which would hide them
@@ -98,6 +99,22 @@ def plot_locus(locus: RootLocus, *, ax: Any = None, path: Any = None) -> Any:
         panel.set_ylabel("imaginary part (rad/s)")
         first, last = locus.values[0], locus.values[-1]
         panel.set_title(f"{locus.parameter} from {first:.4g} (o) to {last:.4g} (x)", fontsize=9)
+        _finish(panel, path)
+    return panel
+
+
+def plot_multipliers(floquet: Floquet, *, ax: Any = None, path: Any = None) -> Any:
+    """Draw Floquet multipliers and the unit circle in the complex plane, and return the axes."""
+    values = floquet.multipliers
+    with style.styled():
+        panel = style.axes_for(ax, path, 4.6, 4.6)
+        angles = np.linspace(0.0, 2 * np.pi, 181)
+        panel.plot(np.cos(angles), np.sin(angles), color=style.FAINT, linewidth=1.0, zorder=1)
+        panel.plot(values.real, values.imag, "o", color=style.PALETTE[0], markersize=5)
+        panel.set_aspect("equal", adjustable="datalim")
+        panel.set_xlabel("real part")
+        panel.set_ylabel("imaginary part")
+        panel.set_title(f"multipliers of a period of {floquet.period:.4g} s", fontsize=9)
         _finish(panel, path)
     return panel
 

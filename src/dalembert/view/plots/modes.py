@@ -22,7 +22,7 @@ def draw_mode(modes: Modes, k: int, size: float | None = None, **options: Any) -
     path = options.pop("path", None)
     axes = draw(modes.space.model, np.array([*ends, modes.state.q]), **options)
     if hasattr(axes, "set_title"):
-        axes.set_title(modes.told(k), fontsize=9)
+        axes.set_title(modes.describe(k), fontsize=9)
     if path is not None:
         style.save(axes.figure, path)
         if options.get("ax") is None:  # a notebook would show it once more

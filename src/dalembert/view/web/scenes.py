@@ -116,7 +116,7 @@ def scene_of_modes(modes: Any, numbers: Sequence[int], size: float | None, wante
     phases = np.linspace(0.0, 2 * np.pi, _PHASES + 1)
     rows = {k: np.array([state.q for state in modes.states(k, phases, size)]) for k in numbers}
     stage = wanted.stage(modes.space.model, np.concatenate([*rows.values(), modes.state.q[None]]))
-    cycles = [{"name": modes.told(k), "motion": stage.motion(phases / (2 * np.pi), q)} for k, q in rows.items()]
+    cycles = [{"name": modes.describe(k), "motion": stage.motion(phases / (2 * np.pi), q)} for k, q in rows.items()]
     return stage.description() | {
         "motion": cycles[0]["motion"],
         "cycles": cycles,
