@@ -84,7 +84,7 @@ def delays(count: int) -> Callable[[], object]:
 def batch(system: da.System, single: bool) -> Callable[[], object]:
     """Return 2,000 evaluations of a mechanism with loops, in a batch or one by one."""
     model = system.compile()
-    start = da.start_state(model)[0]
+    start = da.start_state(model)
     q, v = np.tile(start.q, (2000, 1)), np.tile(start.v, (2000, 1))
     t = np.zeros(2000)
     if single:

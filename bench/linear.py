@@ -98,7 +98,7 @@ def linearisations(rounds: int) -> list[Row]:
     rows = []
     for title, system in (("31 bodies, 15 loops, 1 degree of freedom", windows(15)), ("a loop of 30 bodies", ring(30))):
         model = system.compile()
-        start, _ = da.start_state(model)
+        start = da.start_state(model)
         space = tangent_space(model, start)
         d = model.d_dynamics
         calls: dict[str, Callable[[], object]] = {

@@ -156,7 +156,7 @@ def ensembles(runs: int, rounds: int) -> None:
     bars = four_bar()
     closed = bars.compile()
     some = min(runs, 500)
-    begin, _ = da.start_state(closed, {"A": np.linspace(0.3, 1.2, some), "A.speed": np.linspace(-2, 2, some)})
+    begin = da.start_state(closed, {"A": np.linspace(0.3, 1.2, some), "A.speed": np.linspace(-2, 2, some)})
     beside("four-bar", bars, begin, GOAL, rounds, 4000)
     calls: dict[str, Callable[[], object]] = {}
     counts = {kind: FEW if kind == "control of one state" else runs for kind in KINDS}

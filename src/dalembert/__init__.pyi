@@ -367,6 +367,7 @@ from .simulation import (
     Event as Event,
     EventContext as EventContext,
     Live as Live,
+    StartState as StartState,
     simulate as simulate,
     start_state as start_state,
 )

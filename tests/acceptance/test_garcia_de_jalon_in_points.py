@@ -91,7 +91,7 @@ def test_example_3_3_spatial_rscr() -> None:
     assert s[-1] == pytest.approx(0.202414034225, abs=1e-9) and s[0] == pytest.approx(5.826076741237, abs=1e-9)
     start = equations.start() + 0.05 * np.random.default_rng(1).standard_normal(12)
     found = find_position(equations, start, 0.1, solver="normal", damped=False)
-    assert found.closed and found.iterations <= 6
+    assert found.success and found.iterations <= 6
     assert find_rates(equations, found.q, 0.1).rank == 12
 
 
@@ -102,9 +102,9 @@ def test_an_input_out_of_reach_is_refused_by_name() -> None:
     m.link("coupler", "1", "2", 2), m.link("rocker", "2", "B", 3)
     m.drive("1", (-2.0, 0.0))
     plain = m.assemble(damped=False, check=False)
-    assert not plain.closed and plain.status == "not converged" and plain.iterations == 50 and plain.residual > 0.1
+    assert not plain.success and plain.status == "not converged" and plain.iterations == 50 and plain.residual > 0.1
     damped = m.assemble(check=False)
-    assert not damped.closed and set(damped.rows) == {"coupler: |1 2|", "rocker: |2 B|"}
+    assert not damped.success and set(damped.rows) == {"coupler: |1 2|", "rocker: |2 B|"}
     with pytest.raises(da.AssemblyError, match=r"out of reach.*'(coupler: .1 2|rocker: .2 B)"):
         m.assemble()
 
@@ -381,8 +381,8 @@ def test_example_3_8_a_full_turn_and_large_jumps() -> None:
         for start in np.radians(np.arange(0, 360, 10)):
             goal = float(start) + math.radians(degrees)
             found = find_position(e, slider_at(float(start)), goal, solver=solver, **options)  # type: ignore[arg-type]
-            ends.append((found.closed, found.iterations))
-            if found.closed and solver == "normal":
+            ends.append((found.success, found.iterations))
+            if found.success and solver == "normal":
                 assert found.q == pytest.approx(slider_at(goal), abs=1e-8)
         assert sum(not closed for closed, _ in ends) == fails
         assert np.mean([n for closed, n in ends if closed]) == pytest.approx(mean, abs=0.05)

@@ -488,7 +488,7 @@ def test_momentum_and_velocities_in_angles_are_those_of_quaternions(system: Syst
         "shoulder_a.bryant": q[6:9], "shoulder_a.bryant_rates": v[6:9], "elbow_a": q[9], "elbow_a.speed": v[9],
         "shoulder_b.bryant": q[10:13], "shoulder_b.bryant_rates": v[10:13], "elbow_b": q[13], "elbow_b.speed": v[13],
     }  # fmt: skip
-    state = da.start_state(other, names)[0]
+    state = da.start_state(other, names)
     np.testing.assert_allclose(angles.momentum(q, v), other.momentum(state.q, state.v), atol=1e-8)
     one = angles.accelerations(q, v, angles.forward_dynamics(q, v))
     two = other.accelerations(state.q, state.v, other.forward_dynamics(state.q, state.v))

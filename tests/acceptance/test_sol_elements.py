@@ -99,7 +99,7 @@ def test_a_plane_element_of_three_ends_is_that_of_finite_elements() -> None:
             s.initial(f"J_{node.name}.{axis}", position=float(value))
     s.connect("plate", plate, *nodes)
     model = s.compile()
-    state = da.start_state(model)[0]
+    state = da.start_state(model)
     a = model.dynamics(0.0, state.q, state.v).a.reshape(3, 3)[:, :2]  # unit masses: forces
     # the triangle of constant strain, whole: B from the shape functions
     grads = np.linalg.inv(np.vstack([np.ones(3), corners.T]))[:, 1:]

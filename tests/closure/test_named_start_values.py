@@ -31,14 +31,16 @@ def test_names_come_before_the_description_and_the_rest_is_kept() -> None:
     s = five_bar()
     s.initial("A", position=2.0, speed=0.5)
     s.initial("B", position=2.5, speed=1.0)
-    state, notes = da.start_state(s, {"E": 1.9})
+    state = da.start_state(s, {"E": 1.9})
+    notes = state.notes
     model = s.compile()
     q_cut, *_ = model.cut_motion(state.q, state.v, np.zeros(model.nv))
     angle = {**dict(zip(model.coordinate_names, state.q, strict=True)), "E": float(q_cut[0])}
     assert abs(np.angle(np.exp(1j * (angle["E"] - 1.9)))) < 1e-9
     assert np.abs(model.constraint_residual(state.q)).max() < 1e-11
     assert notes and all("was to start at" in note for note in notes)
-    plain, none = da.start_state(s)
+    plain = da.start_state(s)
+    none = plain.notes
     assert none == [] and plain.q[0] == 2.0
 
 
@@ -56,11 +58,12 @@ def test_one_coordinate_of_several_by_name_in_system_and_state() -> None:
 
 def test_bodies_by_name() -> None:
     s = skater()
-    state, notes = da.start_state(s, {"body.position": (1, 2, 0), "body.velocity": (0, 3, 0)})
+    state = da.start_state(s, {"body.position": (1, 2, 0), "body.velocity": (0, 3, 0)})
+    notes = state.notes
     np.testing.assert_allclose(state.q, [1, 2, 0], atol=1e-12)
     np.testing.assert_allclose(state.v, [0, 3, 0], atol=1e-12)
     assert notes == []
-    _, notes = da.start_state(s, {"body.velocity": (0, 0, 1.0)})
+    notes = da.start_state(s, {"body.velocity": (0, 0, 1.0)}).notes
     assert "'body' was to start with velocity (0, 0, 1) m/s" in notes[0]
 
 
@@ -70,7 +73,8 @@ def test_modes_and_element_states_by_name() -> None:
     arm = s.body("arm", da.beam(1.0, section, steel, elements=4, modes=da.CantileverModes(3)))
     s.connect("A", da.Revolute("y"), s.ground, arm)
     s.connect("lag", da.Element("joint", "-k*z", {"k": 2.0}, states={"z": (0.1, "s - z")}, active=True), "A")
-    state, notes = da.start_state(s, {"arm.eta[1]": 0.01, "arm.eta[0].speed": 0.2, "lag.z": 0.7, "A": 0.3})
+    state = da.start_state(s, {"arm.eta[1]": 0.01, "arm.eta[0].speed": 0.2, "lag.z": 0.7, "A": 0.3})
+    notes = state.notes
     model = s.compile()
     np.testing.assert_allclose(state.q[model.q_slice("arm")], [0, 0.01, 0])
     np.testing.assert_allclose(state.v[model.v_slice("arm")], [0.2, 0, 0])
@@ -86,8 +90,8 @@ def test_many_states_by_name() -> None:
     assert len(runs) == 4 and set(runs.status) == {"finished"}
     np.testing.assert_allclose(runs["A.position"][:, 0], angles, atol=1e-12)
     np.testing.assert_allclose(runs["E.speed"][:, 0], speeds, atol=1e-10)
-    many, _ = da.start_state(model, given)
-    one, _ = da.start_state(model, {"A": angles[2], "B": 2.5, "E.speed": speeds[2]})
+    many = da.start_state(model, given)
+    one = da.start_state(model, {"A": angles[2], "B": 2.5, "E.speed": speeds[2]})
     np.testing.assert_array_equal(many.q[2], one.q)
     assert model.forward_dynamics(many.q, many.v).shape == (4, model.nv)
     with pytest.raises(da.ModelError, match="same length"):
@@ -126,6 +130,6 @@ def test_a_quaternion_that_has_not_length_one_is_divided_by_it_with_a_note() -> 
         result = da.simulate(s, 0.1, state=state)
         assert result.q[0, 0] == 1.0
         assert any("quaternion of 'F' has length 2" in note for note in result.stats.notes)
-    assert da.start_state(s, {"F": (0.7071, 0.7071, 0, 0, 0, 0, 0)})[1] == []  # rounded digits
+    assert da.start_state(s, {"F": (0.7071, 0.7071, 0, 0, 0, 0, 0)}).notes == []  # rounded digits
     many = da.State(q=[[1.0, 0, 0, 0, 0, 0, 0], [0, 3.0, 0, 0, 0, 0, 0]], v=np.zeros((2, 6)))
     assert any("'F' has length 3" in note for note in da.simulate(s, 0.1, state=many).stats.notes)

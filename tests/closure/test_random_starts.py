@@ -96,5 +96,5 @@ def test_start_values_that_can_be_met_are_met(make: Callable[[], da.System], nam
             )
             for name in names
         }
-        _, notes = da.start_state(model, given)
+        notes = da.start_state(model, given).notes
         assert notes == []

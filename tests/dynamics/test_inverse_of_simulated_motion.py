@@ -125,4 +125,4 @@ def test_accelerations_of_modes_that_no_joint_can_cause_are_refused() -> None:
         da.inverse_dynamics(model, state.q, state.v, a)
     told = da.inverse_dynamics(model, state.q, state.v, a, missing="tell")
     force = model._supplied(state.q, state.v, a)
-    np.testing.assert_allclose(told.tau + told.missing, force, atol=1e-9 * np.abs(force).max())
+    np.testing.assert_allclose(told.tau + told.unmet_forces, force, atol=1e-9 * np.abs(force).max())

@@ -59,7 +59,7 @@ def test_static_moment_and_inertia_of_a_pendulum_are_identified():
     base = da.base_parameters(s)
     assert {base.names[k] for k in base.independent} == {"bob.moment.x", "bob.moment.z", "bob.J.yy"}
     assert "bob.mass" in base.unidentifiable
-    assert "3 combinations of 10" in repr(base)
+    assert "3 combinations of 10" in str(base)
 
 
 def test_flexible_bodies_are_refused_by_name():

@@ -34,7 +34,7 @@ def agree(model: da.Model, state: da.State, names: tuple[str, ...] = ALL, **give
 
 def started(system: da.System, names: dict | None = None, t: float = 0.3) -> tuple[da.Model, da.State]:
     model = system.compile()
-    state = da.start_state(model, names, t)[0]
+    state = da.start_state(model, names, t)
     return model, da.State(state.q, state.v, t, state.x)
 
 

@@ -244,11 +244,12 @@ def test_a_contact_between_held_bodies_is_refused() -> None:
 def test_the_report_reads_well() -> None:
     model, foot = ball()
     hit = da.impulse(model, REST, [0, 0, 0, 0, 0, -3.0], contact=da.Contact("ground", foot, restitution=0.5))
-    assert repr(hit) == (
-        "<Impact on 'ball'\n"
+    assert repr(hit) == "<Impact 'ball': largest velocity jump 4.5 rad/s or m/s, energy lost 6.75 J, 1 contact>"
+    assert str(hit) == (
+        "impact on 'ball'\n"
         "  speeds  ball.free.vz -3 -> 1.5\n"
         "  energy  9 -> 2.25 J, lost 6.75 J\n"
-        "  contact ball.foot on ground: smooth, -3 -> 1.5 m/s, impulse 9 N s>"
+        "  contact ball.foot on ground: smooth, -3 -> 1.5 m/s, impulse 9 N s"
     )
     many = da.impulse(model, REST, np.zeros((4, 6)))
     assert "4 states" in repr(many)

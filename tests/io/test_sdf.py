@@ -80,7 +80,7 @@ def test_frames_nested_models_and_axes_of_other_frames() -> None:
         )
     )
     m = s.compile()
-    state = da.start_state(s)[0]
+    state = da.start_state(s)
     assert np.allclose(m.pose("base", state.q).position, [1, 1, 0])  # a turn about x carries z to -y
     assert np.allclose(m.pose("arm::hand", state.q).position, [1, 0, 4])
     assert np.allclose(m.pose("arm::hand.tip", state.q).position, [1, 0, 4.5])

@@ -135,7 +135,7 @@ def test_joint_forces_loads_laws_and_numbers_are_inputs() -> None:
         s.connect("tip", da.Load(force=(0, 0, tip)), s.bodies["coupler"].at(0.3, 0, 0.1))
         return s.compile()
 
-    start, _ = da.start_state(made(), {"A.speed": 1.0})
+    start = da.start_state(made(), {"A.speed": 1.0})
     vary = {
         "B.effort": lambda h: made(effort=h),
         "coupler.at(0.3, 0, 0.1).force.z": lambda h: made(tip=h),
@@ -166,7 +166,7 @@ def test_position_speed_and_acceleration_of_a_drive_are_inputs() -> None:
         other[names.index(name)] += h
         return _driven(tuple(other))
 
-    start, _ = da.start_state(_driven(tuple(law)), {"E": 0.2, "E.speed": 1.0})
+    start = da.start_state(_driven(tuple(law)), {"E": 0.2, "E.speed": 1.0})
     _follows(
         _driven(tuple(law)), names, ["D.force.x", "E.acceleration", "rocker.velocity.z", "bob.position.x"], vary, start
     )
@@ -197,7 +197,7 @@ def test_a_driven_distance_is_an_input() -> None:
 
     law = np.array([1.2, -0.3, 0.4])
     model = made(tuple(law))
-    start, _ = da.start_state(model, {"ice.x.speed": 0.2, "ice.angle.speed": 0.5})
+    start = da.start_state(model, {"ice.x.speed": 0.2, "ice.angle.speed": 0.5})
     names = ["rope.position", "rope.speed", "rope.acceleration"]
 
     def vary(name: str, h: float) -> da.Model:
@@ -283,7 +283,7 @@ def test_a_loop_is_linear_at_the_knots_of_a_load_over_time(t: float) -> None:
         return s
 
     model, twin = loaded(spline).compile(), loaded(spline(t)[0]).compile()
-    state = da.start_state(model)[0]
+    state = da.start_state(model)
     state.t = t
     assert_allclose(da.linearize(model, state).A, da.linearize(twin, state).A, rtol=1e-12)
     assert_allclose(da.modes(model, state).eigenvalues, da.modes(twin, state).eigenvalues, rtol=1e-9)

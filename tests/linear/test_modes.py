@@ -320,7 +320,8 @@ def test_loci_and_campbell_diagrams_print_as_tables() -> None:
     lines = str(locus).splitlines()
     assert "'bicycle' over 'speed': 25 values from 2 to 8" in lines[0] and len(lines) == 13
     assert "changes stability at 4.29" in lines[-2]
-    assert repr(locus) == "<RootLocus of 'bicycle' over 'speed': 25 values from 2 to 8>"
+    assert repr(locus).startswith("<RootLocus 'bicycle': speed 2 to 8, 25 values, frequencies 0.26")
+    assert "stability changes at 4.29" in repr(locus)
 
 
 def test_nodes_of_flexible_bodies_have_shapes_and_a_hub_that_is_fixed_does_not_move_most() -> None:

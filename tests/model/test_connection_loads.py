@@ -29,13 +29,13 @@ def test_a_door_leans_on_both_joints() -> None:
 
 def test_printed_loads_mark_shared_ones() -> None:
     model = mechanisms.door().compile()
-    text = repr(model.connection_loads([0.0], [0.0]))
+    text = str(model.connection_loads([0.0], [0.0]))
     assert text.splitlines()[0] == "loads on the second markers, N m and N, world axes"
     assert [line.split()[0] for line in text.splitlines()[1:]] == ["connection", "low", "high", "*"]
     assert "147.15*" in text and text.endswith("* not unique: shared among low, high")
-    assert "axes of that marker" in repr(model.connection_loads([0.0], [0.0], axes="marker"))
+    assert "axes of that marker" in str(model.connection_loads([0.0], [0.0], axes="marker"))
     arm = chain(2).compile()
-    assert "*" not in repr(arm.connection_loads([0.1, 0.2], [0.0, 0.0]))
+    assert "*" not in str(arm.connection_loads([0.1, 0.2], [0.0, 0.0]))
 
 
 def test_loads_are_a_mapping_by_name() -> None:
@@ -91,7 +91,7 @@ def test_groups_that_share_are_kept_apart() -> None:
         "left high": ("left low",),
     }
     assert loads.unique["base"].all()
-    notes = [line for line in repr(loads).splitlines() if line.startswith("*")]
+    notes = [line for line in str(loads).splitlines() if line.startswith("*")]
     assert notes == [
         "* not unique: shared among right low, right high",
         "* not unique: shared among left low, left high",

@@ -163,5 +163,6 @@ def test_a_bar_without_spin_inertia_is_named_behind_a_heavy_chain() -> None:
 
 @pytest.mark.slow
 def test_a_chain_of_five_thousand_links_starts() -> None:
-    state, notes = da.start_state(da.library.chain(5000))
+    state = da.start_state(da.library.chain(5000))
+    notes = state.notes
     assert notes == [] and len(state.q) == 5000

@@ -114,7 +114,7 @@ def test_springs_on_a_massless_coupler_and_a_ring_in_a_loop_of_its_own() -> None
 @pytest.mark.parametrize("make", [swing, caster, held_coupler])
 def test_derivatives_batches_and_balance_of_massless_links(make: Any) -> None:
     model = make().compile()
-    state, _ = da.start_state(model)
+    state = da.start_state(model)
     q, v = np.asarray(state.q), np.asarray(state.v)
     motion = model.dynamics(0.0, q, v)
     # the equations of motion themselves: what the joints have to supply is what rows give

@@ -114,7 +114,7 @@ def test_many_poses_of_an_arm_are_reached_from_one_start() -> None:
     assert (np.abs(found.q) <= 2.8).all()
     closed_form = [wrist_solutions(HEIGHTS, pose.rotation[k], pose.position[k]) for k in np.flatnonzero(ok)[:200]]
     assert max(turned(c, q).min() for c, q in zip(closed_form, found.q[ok][:200], strict=True)) < 1e-6
-    assert all(message == "" for message, reached in zip(found.message, ok, strict=True) if reached)
+    assert all(message == "" for message, reached in zip(found.messages, ok, strict=True) if reached)
 
 
 # ---- loops
@@ -290,7 +290,7 @@ def test_what_is_nearest_is_stationary_within_the_limits() -> None:
         inside = np.abs(found.q[k]) < 1.5
         assert np.abs(gradient[inside]).max(initial=0.0) < 1e-6
         assert (gradient * np.sign(found.q[k]))[~inside].max(initial=0.0) < 1e-6
-        assert ("limit" in found.message[k]) == bool((~inside).any())
+        assert ("limit" in found.messages[k]) == bool((~inside).any())
 
 
 # ---- redundancy

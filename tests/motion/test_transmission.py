@@ -47,7 +47,7 @@ def test_it_does_not_matter_where_the_loop_is_cut() -> None:
     other.connect("B", da.Revolute("z"), bodies[0].at(1.0, 0, 0), bodies[1])
     other.connect("A", da.Revolute("z"), other.ground, bodies[0])
     start = da.assemble(s)
-    state, _ = da.start_state(s.compile(), {"A": 1.0, "A.speed": 1.0})
+    state = da.start_state(s.compile(), {"A": 1.0, "A.speed": 1.0})
     one = da.simulate(s, 0.5, state=state, times=np.linspace(0, 0.5, 11))
     for name in "ABCD":
         other.initial(name, position=float(one[f"{name}.position"][0]), guess=name != "A")

@@ -195,7 +195,7 @@ def test_a_double_pendulum_swings_up_with_full_torques() -> None:
     found = numbers_of("swing_up")["found"]
     full = np.abs(np.stack(list(found.efforts.values()))) > 8 - 1e-6
     assert found.status == "optimal" and full.mean() > 0.9
-    assert found.missed < 0.01 and found.time < 1.3
+    assert found.target_errors < 0.01 and found.time < 1.3
 
 
 def test_the_toggle_snaps_at_the_load_of_virtual_work() -> None:

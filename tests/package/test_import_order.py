@@ -20,6 +20,7 @@ REPOSITORY = Path(__file__).parents[2]
 # from the ground up
 ROOMS = (
     "errors",
+    "answer",
     "parameters",
     "provenance",
     "_core",
@@ -72,6 +73,7 @@ SHORT_WAYS = {
     ("closure.mobility_analysis", "view"): "how a Mobility looks in notebooks",
     ("statics.equilibrium_result", "view"): "how an Equilibrium looks in notebooks",
     ("linear.frequency_response", "view"): "Bode and Nyquist plots",
+    ("linear.periodic_orbits", "view"): "plots of Floquet multipliers",
     ("linear.eigenvalue_loci", "view"): "plots of loci and Campbell diagrams",
     ("natural.motion", "view"): "NaturalMotion.draw, NaturalMotion.animate",
     ("natural.mechanism", "view"): "Mechanism.draw",

@@ -53,7 +53,7 @@ def test_speeds_are_given_in_axes_of_the_body_too() -> None:
     R = da.rotation.bryant(0.2, 0.5, -0.9)
     v, w = R.T @ [1, 2, 3], R.T @ [4, -3, 2]
     own.place("base", rotation=R, velocity=v, angular_velocity=w, axes="body")
-    a, b = (da.start_state(s)[0].v for s in (world, own))
+    a, b = (da.start_state(s).v for s in (world, own))
     assert np.allclose(a, b, atol=1e-14)
     assert np.allclose(da.simulate(own, 0.01)["base.angular_velocity in base"][0], w, atol=1e-13)
 

@@ -16,7 +16,7 @@ def pendulum():
 def test_the_start_of_a_model_is_worked_out_once_and_not_shared(monkeypatch):
     model, seen = pendulum().compile(), []
     monkeypatch.setattr(start, "check_inertia", lambda *given: seen.append(given))
-    state, _ = da.start_state(model)
+    state = da.start_state(model)
     state.q[:] = 7.0  # a copy
     runs = [da.simulate(model, 0.1) for _ in range(3)]
     assert len(seen) == 1

@@ -201,7 +201,8 @@ def poses_off(s: da.System, seed: int, noise: float) -> tuple[da.Model, np.ndarr
 def test_bodies_placed_a_little_off_start_at_the_nearest_closed_configuration(name: str, noise: float) -> None:
     s = PLACED[name]()
     model, q, away = poses_off(s, 3, noise)
-    state, notes = da.start_state(s)
+    state = da.start_state(s)
+    notes = state.notes
     assert np.abs(model.constraint_residual(state.q)).max() < 1e-11
     # the configuration that the poses were taken from is closed: the nearest one is not farther from them
     (R, p), least = model.poses(state.q), 0.0
@@ -224,7 +225,7 @@ def test_a_start_value_beside_placed_bodies_is_changed_with_its_reason() -> None
     s = four_bar()
     _, q, _ = poses_off(s, 5, 0.02)
     s.initial("A", position=q[0])
-    notes = da.start_state(s)[1]
+    notes = da.start_state(s).notes
     assert f"A was to start at {q[0]:.6g} rad" in notes[0]
     assert "loops and drives beside places of bodies permit no more" in notes[0]
 
@@ -233,7 +234,7 @@ def test_drives_are_met_exactly_beside_placed_bodies() -> None:
     s = four_bar()
     model, q, _ = poses_off(s, 5, 0.02)
     s.drive("A", position=da.Polynomial((q[0] + 0.05, 1.0)))
-    state, _ = da.start_state(s)
+    state = da.start_state(s)
     assert state.q[0] == q[0] + 0.05
     assert np.abs(model.poses(state.q).rotation - model.poses(q).rotation).max() < 0.2
 
@@ -285,7 +286,8 @@ def test_an_attitude_alone_of_a_free_joint_beside_another_connection_is_met() ->
     for state in ({"F.bryant": (0.1, 0.2, 0.3)}, None):
         if state is None:
             s.initial("F", bryant=(0.1, 0.2, 0.3))
-        start, notes = da.start_state(s, state)
+        start = da.start_state(s, state)
+        notes = start.notes
         assert s.compile().pose("block", start.q).rotation == pytest.approx(turn, abs=1e-10) and notes == []
 
 
@@ -294,13 +296,13 @@ def test_an_attitude_given_later_keeps_the_displacement_given_before() -> None:
     s.connect("F", da.Free(), s.ground, s.body("block", da.box(0.1, 0.2, 0.3, mass=1.0)))
     s.initial("F", position=(1, 0, 0, 0, 0.5, 0.2, 0.3))
     s.initial("F", bryant=(0.1, 0.2, 0.3))
-    assert da.start_state(s)[0].q[4:] == pytest.approx([0.5, 0.2, 0.3])
+    assert da.start_state(s).q[4:] == pytest.approx([0.5, 0.2, 0.3])
 
 
 def test_a_free_joint_that_another_connection_holds_elsewhere_is_reported() -> None:
     s = free_beside("pin")
     s.initial("F", position=(1, 0, 0, 0, 0.5, 0.2, 0.3), speed=(1.0, 0, 0, 0, 0, 0))
-    notes = " ".join(da.start_state(s)[1])
+    notes = " ".join(da.start_state(s).notes)
     assert "F.z was to start at 0.3 m and starts at 0 m" in notes
     assert "F.wx was to start at 1 rad/s and starts at 0 rad/s" in notes
 
@@ -418,7 +420,7 @@ def test_loops_close_within_limits_of_tree_and_cut_joints(limited: str) -> None:
             below, width = rng.uniform(0, 1), rng.choice([0.1, 1.0])
             value = (at[name] + np.pi) % (2 * np.pi) - np.pi
             limit_pin(s, name, value - below * width - 0.01, value + (1 - below) * width + 0.01)
-        state, _ = da.start_state(s)
+        state = da.start_state(s)
         assert np.abs(s.compile().constraint_residual(state.q)).max() < 1e-11
         assert within_limits(s, state)
         assert within_limits(s, da.assemble(s).state())
@@ -435,14 +437,14 @@ def test_several_couplings_start_within_the_limits_of_their_joints() -> None:
             s.connect(f"j{k}", pin, s.ground, s.body(f"b{k}", da.rod(1.0, 1.0)))
         for k, ratio in enumerate(rng.choice([-2.0, -1.0, 0.5, 3.0], 4)):
             s.connect(f"c{k}", da.Coupling(ratio, values[k + 1] - ratio * values[k]), f"j{k}", f"j{k + 1}")
-        assert within_limits(s, da.start_state(s)[0])
+        assert within_limits(s, da.start_state(s))
 
 
 def test_placed_bodies_keep_limits() -> None:
     s = four_bar()
     model, q, _ = poses_off(s, 5, 0.02)
-    least, _ = da.start_state(s)
+    least = da.start_state(s)
     limit_pin(s, "A", least.q[0] + 0.01, least.q[0] + 1.0)
-    state, _ = da.start_state(s)
+    state = da.start_state(s)
     assert state.q[0] == pytest.approx(least.q[0] + 0.01, abs=1e-9)  # the nearest within the limits is at one
     assert np.abs(model.poses(state.q).rotation - model.poses(q).rotation).max() < 0.2

@@ -90,7 +90,7 @@ def test_random_loops_with_springs_rest_where_damped_motion_ends(seed: int) -> N
         spring = da.SpringDamper(stiffness=400.0, damping=300.0, length=0.1)
         s.connect(f"spring_{k}", spring, body.at(*rng.normal(size=3)), s.ground.at(*rng.normal(size=3)))
     model = s.compile()
-    start, _ = da.start_state(model, da.State(*_of_tree(closed, model)))
+    start = da.start_state(model, da.State(*_of_tree(closed, model)))
     eq = da.equilibrium(model, state=start)
     assert eq.stable and eq.residual < 1e-9
     assert np.abs(model.dynamics(0.0, eq.q, eq.v).a).max() < 1e-7
@@ -175,7 +175,7 @@ def test_stops_hold_what_presses_against_them_and_let_go_what_pulls() -> None:
 
 def test_a_stop_where_a_loop_is_cut_holds() -> None:
     free = da.equilibrium(rubbing_four_bar(), state={"A": -0.5})
-    start, _ = da.start_state(free.model, {"A": -0.5})
+    start = da.start_state(free.model, {"A": -0.5})
     here = float(free.model.cut_motion(start.q, start.v, 0 * start.v)[0][0])
     bound = 0.5 * (free["D"] + here)
     side = "upper" if free["D"] > here else "lower"
@@ -461,7 +461,7 @@ def test_all_equilibria_of_a_double_pendulum_and_of_a_four_bar() -> None:
     energies = [eq.energy for eq in found]
     assert energies == pytest.approx([-0.5 * G, -0.25 * G, 0.25 * G, 0.5 * G])
     assert len(da.equilibrium(chain(2), count=2)) == 2
-    assert "4 equilibria, 1 stable" in repr(found)
+    assert "4 equilibria, 1 stable" in str(found)
 
 
 def test_what_falls_for_ever_is_named() -> None:
@@ -493,7 +493,7 @@ def test_bad_questions_are_refused_by_name() -> None:
 
 
 def test_the_answer_prints_as_a_table() -> None:
-    text = repr(da.equilibrium(spring_four_bar()))
+    text = str(da.equilibrium(spring_four_bar()))
     assert "equilibrium of 'four-bar' at t = 0 s: stable" in text
     assert "rad" in text and "°" in text and "residual" in text
 

@@ -41,7 +41,7 @@ def test_von_mises_truss_snaps_at_its_limit_load() -> None:
     states = path.at(10.0)
     assert len(states) == 3
     assert load(np.array([state.q[0] for state in states])) == pytest.approx(10.0, rel=1e-9)
-    assert "limit at 22.8438, along 'z'" in repr(path)
+    assert "limit at 22.8438, along 'z'" in str(path)
 
 
 def test_under_a_growing_load_the_truss_falls_to_the_other_side() -> None:

@@ -142,7 +142,7 @@ def test_many_names_and_one_output_go_back_and_few_names_forwards() -> None:
 def test_starts_follow_lengths_and_start_values_as_new_starts_do() -> None:
     model = rocker().compile()
     given = {"A": 0.7, "A.speed": 0.5}
-    start = start_state(model, given, 0.0)[0]
+    start = start_state(model, given, 0.0)
     by = ["l1", "l4", "A", "A.speed", "crank.mass"]
     found = initial_state_derivatives(model, start, given, by)
     assert set(found) == set(by)
@@ -152,7 +152,7 @@ def test_starts_follow_lengths_and_start_values_as_new_starts_do() -> None:
             number = name in model.parameter_names
             other = model.conditions().beside(name, h).model if number else model
             wish = given if number else {**given, name: given[name] + h}
-            moved = start_state(other, wish, 0.0)[0]
+            moved = start_state(other, wish, 0.0)
             sides.append(np.concatenate([moved.q, moved.v, moved.x]))
         assert found[name] == pytest.approx((sides[0] - sides[1]) / 2e-5, abs=2e-8), name
 
@@ -164,7 +164,7 @@ def test_a_number_that_opens_a_loop_is_refused() -> None:
 
 def test_starts_that_loops_do_not_decide_are_left_to_others() -> None:
     model = rocker().compile()
-    start = start_state(model, None, 0.0)[0]
+    start = start_state(model, None, 0.0)
     assert initial_state_derivatives(model, start, None, ["l1"]) == {}
 
 

@@ -90,7 +90,7 @@ def test_parts_that_nothing_holds_have_three_dofs() -> None:
 def test_a_four_bar_moves_as_in_space_wherever_it_is_cut(cut: str) -> None:
     flat, space = (moving_four_bar(planar, cut=cut).compile() for planar in ("y", None))
     assert flat.nc == 2 and space.nc == 5
-    start = da.start_state(space)[0]
+    start = da.start_state(space)
     q, v = start.q, start.v
     rng = np.random.default_rng(3)
     tau = rng.normal(size=flat.nv)

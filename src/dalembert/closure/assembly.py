@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, count_text
 from ..checks import checked, finite_array, random_generator
 from ..errors import AssemblyError, ModelError
 from ..model import Model, State, as_model
@@ -36,8 +37,8 @@ MAX_PREFERENCE_STARTS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Assembly:
+@dataclass(frozen=True, eq=False, repr=False)
+class Assembly(ArrayAnswer):
     """A configuration in which all loops are closed.
 
     Attributes
@@ -59,6 +60,7 @@ class Assembly:
     model: Model = field(repr=False)
     history: list[float] = field(default_factory=list, repr=False)
     branches: list[Array] = field(default_factory=list, repr=False)
+    _arrays: ClassVar = {"q": (("coordinate",), ""), "branches": (("branch", "coordinate"), "")}
 
     def state(self, v: ArrayLike | None = None, *, fixed: str | Iterable[str] = ()) -> State:
         """Return a State at `q` with the speeds nearest to `v` (zero if left out) that keep the loops closed.
@@ -72,9 +74,9 @@ class Assembly:
         wanted = np.zeros(self.model.nv) if v is None else v
         return State(q=self.q.copy(), v=consistent_velocities(self.model, self.q, wanted, fixed=fixed))
 
-    def __repr__(self) -> str:
-        name, more = self.model.system.name, f", {len(self.branches)} ways" if len(self.branches) > 1 else ""
-        return f"<Assembly of {name!r}: closed to {self.residual:.2g} in {self.iterations} steps{more}>"
+    def _headline(self) -> str:
+        more = f", {len(self.branches)} branches" if len(self.branches) > 1 else ""
+        return f"closed to {self.residual:.2g} in {count_text(self.iterations, 'iteration')}{more}"
 
     def _repr_html_(self) -> str:
         """Show a sketch and the coordinates in a notebook."""

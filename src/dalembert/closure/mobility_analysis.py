@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import Answer, count_text
 from ..checks import checked, finite_number
 from ..model import Model, as_model
 from ..numerics.rank import null_space, numerical_rank, singular_values, split_rows
@@ -42,8 +43,8 @@ NEARLY_TOL = 1e-4
 to 1e-12 leaves 1e-6 of noise in a singular position."""
 
 
-@dataclass(frozen=True, eq=False)
-class Mobility:
+@dataclass(frozen=True, eq=False, repr=False)
+class Mobility(Answer):
     """What `mobility` found; print it to read it.
 
     Attributes
@@ -145,8 +146,9 @@ class Mobility:
         near = self.singular_values[: self.rank] < NEARLY_TOL * max(1.0, self.singular_values[0])
         return self.mobility + int(near.sum())
 
-    def __repr__(self) -> str:
-        return f"<Mobility of {self.model.system.name!r}: {self.mobility}>"
+    def _headline(self) -> str:
+        number = sum(self.redundant.values())
+        return f"mobility {self.mobility}, Grübler count {self.gruebler}, {count_text(number, 'redundant row')}"
 
     def _repr_html_(self) -> str:
         """Show a sketch and the report in a notebook."""

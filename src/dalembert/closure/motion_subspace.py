@@ -14,13 +14,14 @@ then R' is there too, and S c may be replaced by R' z. Redundant rows of J are l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, list_text
 from ..checks import checked, finite_array, one_of, positive
 from ..errors import ModelError, SingularityError
 from ..model import as_model
@@ -37,8 +38,8 @@ Array = NDArray[np.float64]
 METHODS = ("gauss", "qr", "svd", "gram-schmidt")
 
 
-@dataclass(frozen=True, eq=False)
-class MotionSpace:
+@dataclass(frozen=True, eq=False, repr=False)
+class MotionSpace(ArrayAnswer):
     """All velocities and accelerations that a mechanism can have at a position.
 
     Attributes
@@ -75,6 +76,16 @@ class MotionSpace:
     _V: Array | None = field(default=None, repr=False)
     _J: Array | None = field(default=None, repr=False)
     _made: Any = field(default=None, repr=False)
+    _arrays: ClassVar = {
+        "q": (("coordinate",), ""),
+        "v": (("speed",), ""),
+        "B": (("dof", "speed"), ""),
+        "R": (("speed", "dof"), ""),
+    }
+
+    def _headline(self) -> str:
+        names = f" ({list_text(self.independent)})" if self.independent else ""
+        return f"{self.dofs} dof{names} by {self.method}, condition {self.condition:.4g}"
 
     @property
     def dofs(self) -> int:
@@ -192,7 +203,7 @@ class MotionSpace:
 
 
 def _fields(space: MotionSpace) -> dict[str, Any]:
-    return {name: getattr(space, name) for name in MotionSpace.__dataclass_fields__}
+    return {name: getattr(space, name) for name in (one.name for one in fields(MotionSpace))}
 
 
 def equations_of(system: Any) -> Equations:

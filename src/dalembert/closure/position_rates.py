@@ -8,11 +8,12 @@ Garcia de Jalon and Bayo 1994, (3.6)-(3.8).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, count_text, range_text
 from ..checks import checked
 from ..errors import ModelError, SingularityError
 from ..numerics.factorization import Factors, factor
@@ -25,8 +26,8 @@ __all__ = ["RateResult", "find_rates", "jerk_terms", "speed_scales"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class RateResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class RateResult(ArrayAnswer):
     """Rates of a position.
 
     Attributes
@@ -45,6 +46,11 @@ class RateResult:
     rank: int
     free: int
     factors: Factors
+    _arrays: ClassVar = {"v": (("speed",), ""), "a": (("speed",), ""), "j": (("speed",), "")}
+
+    def _headline(self) -> str:
+        speeds = f"{count_text(len(self.v), 'velocity', 'velocities')} of {range_text(self.v)} rad/s or m/s"
+        return f"{speeds}, rank {self.rank}, {self.free} dof free"
 
 
 def speed_scales(equations: Equations, J: Array) -> Array:

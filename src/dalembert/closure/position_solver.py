@@ -11,11 +11,12 @@ sense of least squares and closure is judged by |Phi|.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer
 from ..checks import checked, finite_array, one_of, positive
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..numerics.factorization import SOLVERS, Factors, factor
@@ -28,15 +29,16 @@ Array = NDArray[np.float64]
 STEP_FRACTIONS = (1.0, 1 / 2, 1 / 3, 1 / 6, 1 / 12, 1 / 24, 1 / 100, 1 / 1000)
 
 
-@dataclass(eq=False)
-class PositionResult:
+@dataclass(eq=False, repr=False)
+class PositionResult(ArrayAnswer):
     """Where Newton's method led, and how.
 
     Attributes
     ----------
     q : (nq,) m or rad
     t : float, s
-    closed : bool
+    success : bool
+        Whether the equations are met.
     status : str
         ``"closed"``; ``"stalled"`` if no step reduces |Phi|; ``"not converged"`` after `max_iterations`;
         ``"singular"``.
@@ -53,7 +55,7 @@ class PositionResult:
 
     q: Array
     t: float
-    closed: bool
+    success: bool
     status: str
     residual: float
     iterations: int
@@ -63,11 +65,19 @@ class PositionResult:
     rows: dict[str, float] = field(default_factory=dict)
     factors: Factors | None = field(default=None, repr=False)
     last_step: float = 0.0
+    _arrays: ClassVar = {
+        "q": (("coordinate",), ""),
+        "iterates": (("iterate", "coordinate"), ""),
+        "history": (("iterate",), ""),
+    }
+
+    def _headline(self) -> str:
+        return f"{self.status} after {self.iterations} iterations, |Phi| = {self.residual:.3g}"
 
     @property
     def message(self) -> str:
-        """Say what came of it."""
-        if self.closed:
+        """Outcome in one sentence."""
+        if self.success:
             return f"closed after {self.iterations} iterations, |Phi| = {self.residual:.3g}"
         worst = ", ".join(f"{name!r} by {value:.6g}" for name, value in list(self.rows.items())[:3])
         why = {
@@ -203,7 +213,7 @@ def find_position(
         at, float(t), status == "closed", status, history[-1], len(history) - 1, made, np.array(iterates), history,
         missed if status != "closed" else {}, factors, steps[-1] if steps else 0.0,
     )  # fmt: skip
-    if check and not found.closed:
+    if check and not found.success:
         error = AssemblyError(found.message)
         error.q, error.residuals = found.q, found.rows
         raise error

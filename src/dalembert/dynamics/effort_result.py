@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answer import ArrayAnswer, count_text, list_text, model_axes
 from ..closure.relative_pose import joint_speeds, relative
 from ..errors import ModelError
 from ..model import ConnectionLoads, Model
@@ -25,7 +26,7 @@ _FROM_MOTION = ("a", "tau", "lam", "loads", "held", "cut_a")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InverseDynamicsResult:
+class InverseDynamicsResult(ArrayAnswer):
     """Efforts that go with a motion; without the axis n if they are those of one state.
 
     Attributes
@@ -39,7 +40,7 @@ class InverseDynamicsResult:
         Efforts at joints at which loops were cut.
     multipliers : (n, nc) N or N m
         Of the loops; where rows repeat each other, those that go with the loads of least norm.
-    missing : (n, nv) N m or N
+    unmet_forces : (n, nv) N m or N
         Generalised forces that no actuator supplies; zero unless they were to be told.
     unique : bool
         False if the actuators are more than the degrees of freedom, so that other efforts would do as well.
@@ -54,22 +55,43 @@ class InverseDynamicsResult:
     multipliers: Array
     unique: bool
     cut: dict[str, Array]
-    missing: Array
+    unmet_forces: Array
     inputs: Array | None = field(default=None, repr=False)
     single: bool = field(default=False, repr=False)
     excitations: dict[str, Array] = field(default_factory=dict, repr=False)
     notes: tuple[str, ...] = ()
+    _arrays: ClassVar = {
+        "values": (("time", "actuator"), ""),
+        "tau": (("time", "speed"), ""),
+        "multipliers": (("time", "row"), ""),
+        "unmet_forces": (("time", "speed"), ""),
+    }
 
     @property
     def model(self) -> Model:
         """Whose motion it is."""
         return self.samples.model
 
-    def __repr__(self) -> str:
-        return f"<Efforts of {self.model.system.name!r}: {len(self.names)} actuators, {len(self.samples)} states>"
+    @property
+    def success(self) -> bool:
+        """Whether the actuators supply all forces that the motion needs."""
+        return not self.unmet_forces.any()
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        axes: dict[str, tuple[Any, str]] = {**model_axes(self.model), "actuator": (list(self.names), "")}
+        return axes | ({} if self.single else {"time": (self.samples.t, "s")})
+
+    def _headline(self) -> str:
+        values = self._with_sample_axis("values")
+        largest = [
+            f"{name} {np.abs(column).max(initial=0.0):.4g} {self._unit(name)}".rstrip()
+            for name, column in zip(self.names, values.T, strict=True)
+        ]
+        count = f"{count_text(len(self.names), 'actuator')}, {count_text(len(self.samples), 'state')}"
+        return f"{count}, largest {list_text(largest)}" if largest else count
 
     def __str__(self) -> str:
-        values, n = self.every("values"), len(self.samples)
+        values, n = self._with_sample_axis("values"), len(self.samples)
         when = f"{n} states" if n > 1 else "one state"
         lines = [f"efforts of {self.model.system.name!r}, {when}{'' if self.unique else ', others would do as well'}"]
         width = max([8, *(len(name) for name in self.names[:MAX_LISTED])])
@@ -80,7 +102,7 @@ class InverseDynamicsResult:
                 f"  {name:<{width}}  {column.min():12.5g}  {column.max():12.5g}  {rms:12.5g} {self._unit(name)}"
             )
         lines += [f"  ... and {len(self.names) - MAX_LISTED} more"] if len(self.names) > MAX_LISTED else []
-        lacking = np.abs(self.every("missing")).max(axis=0, initial=0.0)
+        lacking = np.abs(self._with_sample_axis("unmet_forces")).max(axis=0, initial=0.0)
         for k in np.flatnonzero(lacking)[:MAX_LISTED]:
             lines.append(f"  missing along {self.model.speed_names[k]!r}: up to {lacking[k]:.5g}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
@@ -133,7 +155,7 @@ class InverseDynamicsResult:
 
     # ---- batches
 
-    def every(self, part: str) -> Any:
+    def _with_sample_axis(self, part: str) -> Any:
         """Return a part with its axis n."""
         value = getattr(self, part)
         if not self.single or value is None:
@@ -151,7 +173,7 @@ class InverseDynamicsResult:
         q, v, a, x = map(between, (s.q, s.v, s.a, s.x))
         there = StateSamples(self.model, t, q, v, a, x, loads, s.bare)
         cut = {name: between(one) for name, one in self.cut.items()}
-        values, tau, lam, missing = map(between, (self.values, self.tau, self.multipliers, self.missing))
+        values, tau, lam, missing = map(between, (self.values, self.tau, self.multipliers, self.unmet_forces))
         return InverseDynamicsResult(
             there, self.names, values, tau, lam, self.unique, cut, missing, between(self.inputs)
         )
@@ -174,7 +196,7 @@ class ActuatedMotion(Motion):
     def __init__(self, efforts: InverseDynamicsResult, t: Array, q: Array, v: Array, x: Array) -> None:
         super().__init__(efforts.model, t, q, v, x)
         self.efforts = efforts
-        self.given: dict[str, Any] = {"inputs": efforts.every("inputs"), "loads": self._outer_loads()}
+        self.given: dict[str, Any] = {"inputs": efforts._with_sample_axis("inputs"), "loads": self._outer_loads()}
 
     @property
     def controlled(self) -> bool:
@@ -184,7 +206,7 @@ class ActuatedMotion(Motion):
     def _outer_loads(self) -> Array | None:
         """Return loads on bodies (n, nb, 6): those given, and the efforts at cut joints."""
         e = self.efforts
-        loads, cut = e.samples.loads, e.every("cut")
+        loads, cut = e.samples.loads, e._with_sample_axis("cut")
         self.passed = np.zeros((len(self), len(self.model.connection_names), 6))
         if not cut:
             return loads
@@ -205,20 +227,20 @@ class ActuatedMotion(Motion):
         return found
 
     def _of_state(self, parts: list[str]) -> dict[str, Array]:
-        tau = self.efforts.every("tau")
+        tau = self.efforts._with_sample_axis("tau")
         found = self.model.report(parts, self.t, self.q, self.v, self.x, tau=tau, **self.given)
-        for name, effort in self.efforts.every("cut").items():
+        for name, effort in self.efforts._with_sample_axis("cut").items():
             if "cut_effort" in found:
                 found["cut_effort"][:, self.model.cut_slice(name)] += effort
         return found
 
     def _of_motion(self, parts: list[str]) -> dict[str, Array]:
         model, e = self.model, self.efforts
-        found: dict[str, Array] = {"a": e.samples.a, "lam": e.every("multipliers")}
+        found: dict[str, Array] = {"a": e.samples.a, "lam": e._with_sample_axis("multipliers")}
         found["held"] = np.zeros((len(self), model.nv + model.compiled.names.cut_nv))
         if "tau" in parts:
             applied = 0.0 if e.samples.bare else self.part("applied")
-            found["tau"] = e.every("tau") + e.every("missing") + applied
+            found["tau"] = e._with_sample_axis("tau") + e._with_sample_axis("unmet_forces") + applied
         if "cut_a" in parts:
             found["cut_a"] = model.cut_motion(self.q, self.v, found["a"])[2]
         if "loads" in parts:
@@ -260,7 +282,9 @@ class ActuatedResult(Result):
         e = self.efforts.at(t)
         there = StateSamples(e.model, t, q, v, e.samples.a, x, e.samples.loads, e.samples.bare)
         return ActuatedResult(
-            InverseDynamicsResult(there, e.names, e.values, e.tau, e.multipliers, e.unique, e.cut, e.missing, e.inputs)
+            InverseDynamicsResult(
+                there, e.names, e.values, e.tau, e.multipliers, e.unique, e.cut, e.unmet_forces, e.inputs
+            )
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answer import Answer, count_text
 from ..checks import checked, finite_number, random_generator
 from ..connections.elements.element import MEASURES, Element
 from ..errors import DalembertError, ModelError
@@ -19,13 +20,13 @@ __all__ = ["ElementReport", "check_element"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ElementReport:
+@dataclass(frozen=True, repr=False)
+class ElementReport(Answer):
     """What `check_element` found.
 
     Attributes
     ----------
-    ok : bool
+    success : bool
         Nothing was found that forbids its use.
     problems : list of str
         What is wrong, each with the inputs at which it shows.
@@ -49,7 +50,7 @@ class ElementReport:
         Largest power that it took away.
     rank : int
         Directions, of those that are measured, in which the element acts at all.
-    idle : tuple of str
+    unused_inputs : tuple of str
         Measures along which it never does anything.
     """
 
@@ -63,17 +64,29 @@ class ElementReport:
     created: float = 0.0
     dissipated: float = 0.0
     rank: int = 0
-    idle: tuple[str, ...] = ()
+    unused_inputs: tuple[str, ...] = ()
 
     @property
-    def ok(self) -> bool:
+    def success(self) -> bool:
         """Whether nothing is wrong."""
         return not self.problems
 
-    def __repr__(self) -> str:
-        nothing = f", nothing along {', '.join(self.idle)}" if self.idle else ""
+    @property
+    def message(self) -> str:
+        """Outcome in one sentence: the first problem."""
+        return self.problems[0] if self.problems else self._headline()
+
+    def _headline(self) -> str:
+        verdict = "fit for use" if self.success else count_text(len(self.problems), "problem")
+        return (
+            f"{verdict}, {count_text(self.rank, 'direction')}, derivatives off by {self.derivative_error:.2g}, "
+            f"{self.created:.3g} W created, {self.dissipated:.3g} W dissipated"
+        )
+
+    def __str__(self) -> str:
+        nothing = f", nothing along {', '.join(self.unused_inputs)}" if self.unused_inputs else ""
         lines = [
-            "fit for use" if self.ok else f"{len(self.problems)} problem{'s' * (len(self.problems) > 1)}",
+            "fit for use" if self.success else f"{len(self.problems)} problem{'s' * (len(self.problems) > 1)}",
             f"slopes            differ by {self.slope_error:.2g}; not smooth at {self.rough} points",
             f"derivatives       of the core are off by {self.derivative_error:.2g}",
             f"rigid motion      changes loads by {self.objectivity_error:.2g}",
@@ -123,7 +136,7 @@ def check_element(
     Examples
     --------
     >>> import dalembert as da
-    >>> da.check_element(da.Element("joint", "-k*s - c*ds", {"k": 4.0, "c": 0.1}, energy="k*s**2/2")).ok
+    >>> da.check_element(da.Element("joint", "-k*s - c*ds", {"k": 4.0, "c": 0.1}, energy="k*s**2/2")).success
     True
     >>> print(da.check_element(da.Element("joint", "-4*s")).problems[0])  # doctest: +ELLIPSIS
     it creates energy: ...

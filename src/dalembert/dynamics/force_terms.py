@@ -12,11 +12,13 @@ so that M' - 2 C is skew. W has blocks at ball joints, w x p of the moments of m
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, list_text
 from ..checks import checked, finite_array
 from ..model import Model, as_model
 from ..model.interpolation import attitudes
@@ -25,16 +27,25 @@ from ..system import System
 
 __all__ = ["ForceTerms", "coriolis_forces", "coriolis_matrix", "force_terms", "gravity_forces"]
 
+_TERMS = ("total", "inertia", "coriolis", "gravity", "elastic", "damping", "friction", "elements")
+
 Array = NDArray[np.float64]
 
 
-class ForceTerms(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class ForceTerms(ArrayAnswer):
     """The terms of (1), (nv,) or (n, nv) N m or N each.
 
-    inertia, coriolis, gravity, elastic : what moves bodies, bends them
-    damping, friction : of joints, positive along the motion
-    elements : what all other elements do
-    total : joint forces that the motion needs
+    Attributes
+    ----------
+    inertia, coriolis, gravity, elastic
+        Of the motion of bodies and of their deformation.
+    damping, friction
+        Of joints, positive along the motion.
+    elements
+        Of all other elements.
+    total
+        Joint forces that the motion needs.
     """
 
     inertia: Array
@@ -45,6 +56,11 @@ class ForceTerms(NamedTuple):
     friction: Array
     elements: Array
     total: Array
+    _arrays: ClassVar = dict.fromkeys(_TERMS, (("sample", "speed"), ""))
+
+    def _headline(self) -> str:
+        sizes = (f"{name} {np.abs(getattr(self, name)).max(initial=0.0):.4g}" for name in _TERMS)
+        return f"largest of {list_text(sizes, len(_TERMS))} N m or N"
 
 
 def gravity_forces(system: System | Model, q: ArrayLike) -> Array:

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, list_text
 from ..checks import checked, finite_array, positive
 from ..errors import ModelError
 from ..numerics.rank import base_columns
@@ -28,8 +30,8 @@ Array = NDArray[np.float64]
 _ITEM = "identify"
 
 
-@dataclass(frozen=True, eq=False)
-class IdentifiedParameters:
+@dataclass(frozen=True, eq=False, repr=False)
+class IdentifiedParameters(ArrayAnswer):
     """Base parameters and what is known of them.
 
     Attributes
@@ -55,6 +57,27 @@ class IdentifiedParameters:
     noise: float
     residual: Array
     condition: float
+    _arrays: ClassVar = {
+        "values": (("parameter",), ""),
+        "errors": (("parameter",), ""),
+        "combination": (("parameter", "column"), ""),
+        "residual": (("measurement",), ""),
+    }
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {"parameter": (list(self.names), "")}
+
+    def _headline(self) -> str:
+        pairs = zip(self.names, self.values, self.errors, strict=True)
+        values = list_text((f"{name} {value:.4g} ± {error:.2g}" for name, value, error in pairs), 3)
+        return f"{values}; condition {self.condition:.3g}, noise {self.noise:.3g}"
+
+    def __str__(self) -> str:
+        width = max(map(len, self.names), default=0)
+        rows = zip(self.names, self.values, self.errors, strict=True)
+        lines = [f"{name:{width}}  {value:>13.6g}  ± {error:.3g}" for name, value, error in rows]
+        lines.append(f"{len(self.residual)} measured efforts, noise {self.noise:.4g}, condition {self.condition:.4g}")
+        return "\n".join([*lines, *self._note_lines()])
 
     def __getitem__(self, name: str) -> float:
         """Return the estimate of a base parameter by the name of its column."""

@@ -91,7 +91,7 @@ def inverse_dynamics(
         `InverseDynamicsResult.excitations`.
     missing : str
         ``"raise"`` where actuators cannot produce the motion, or ``"tell"``: what is missing, by least squares, is in
-        `InverseDynamicsResult.missing`.
+        `InverseDynamicsResult.unmet_forces`.
     loads : (nb, 6) or (n, nb, 6) N m and N
         Further loads, on bodies.
     t : float or (n,) s
@@ -270,7 +270,7 @@ def _efforts(
         tau=tau[0],
         multipliers=found.multipliers[0],
         cut={name: one[0] for name, one in cut.items()},
-        missing=lack[0],
+        unmet_forces=lack[0],
         inputs=None if inputs is None else inputs[0],
         single=True,
     )

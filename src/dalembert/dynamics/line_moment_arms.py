@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, count_text, list_text, range_text
 from ..checks import checked, finite_array
 from ..closure.named_velocities import as_name_list
 from ..errors import ModelError, SingularityError
@@ -24,8 +26,8 @@ Array = NDArray[np.float64]
 _ITEM = "moment_arms"
 
 
-@dataclass(frozen=True, eq=False)
-class MomentArms:
+@dataclass(frozen=True, eq=False, repr=False)
+class MomentArms(ArrayAnswer):
     """Moment arms of line elements about coordinates; without the axis n at one configuration.
 
     Attributes
@@ -40,6 +42,26 @@ class MomentArms:
     coordinates: tuple[str, ...]
     arms: Array
     lengths: Array
+    _arrays: ClassVar = {
+        "arms": (("sample", "element", "coordinate"), "m"),
+        "lengths": (("sample", "element"), "m"),
+    }
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {"element": (list(self.elements), ""), "coordinate": (list(self.coordinates), "")}
+
+    def _headline(self) -> str:
+        counts = f"{count_text(len(self.elements), 'element')}, {count_text(len(self.coordinates), 'coordinate')}"
+        return f"{counts}, arms {range_text(self.arms, 'm')}, lengths {range_text(self.lengths, 'm')}"
+
+    def __str__(self) -> str:
+        width = max(map(len, self.elements), default=0)
+        arms = self.arms.reshape(-1, len(self.elements), len(self.coordinates))
+        lines = [self._headline()]
+        for j, element in enumerate(self.elements):
+            told = (f"{name} {range_text(arms[:, j, k], 'm')}" for k, name in enumerate(self.coordinates))
+            lines.append(f"  {element:{width}}  {list_text(told, 8)}")
+        return "\n".join(lines)
 
     def __getitem__(self, names: tuple[str, str]) -> Array:
         """Return the arm of an element about a coordinate: ``arms["biceps", "elbow"]``, (n,)."""

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer
 from ..checks import checked
 from ..errors import ModelError
 from ..model import Model, as_model
@@ -143,8 +145,8 @@ def _wrench(omega: Array, alpha: Array, a: Array) -> Array:
     return W
 
 
-@dataclass(frozen=True, eq=False)
-class BaseParameters:
+@dataclass(frozen=True, eq=False, repr=False)
+class BaseParameters(ArrayAnswer):
     """The combinations of inertial parameters that motions tell.
 
     Attributes
@@ -183,8 +185,16 @@ class BaseParameters:
                 parts.append(f"{'-' if row[j] < 0 else '+'} {size}{self.names[j]}")
         return " ".join(parts)
 
-    def __repr__(self) -> str:
-        lines = [f"{self.rank} combinations of {len(self.names)} inertial parameters can be identified"]
+    _arrays: ClassVar = {"combinations": (("base_parameter", "parameter"), "")}
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {"parameter": (list(self.names), "")}
+
+    def _headline(self) -> str:
+        return f"{self.rank} combinations of {len(self.names)} inertial parameters can be identified"
+
+    def __str__(self) -> str:
+        lines = [self._headline()]
         lines += [f"  {self.text(k)}" for k in range(self.rank)]
         if self.unidentifiable:
             lines.append(f"  no motion depends on {', '.join(self.unidentifiable)}")

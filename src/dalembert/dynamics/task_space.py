@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, range_text
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_array
@@ -36,8 +37,8 @@ _ROWS = {"pose": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
 RANK_TOL = 1e-10  # of the largest eigenvalue of J M^-1 J^T, which is a square: directions that cannot move
 
 
-@dataclass(frozen=True, eq=False)
-class OperationalSpace:
+@dataclass(frozen=True, eq=False, repr=False)
+class OperationalSpace(ArrayAnswer):
     """A marker's equations of motion (1); a leading axis n for many states. k = 6, or 3 for position or rotation.
 
     Attributes
@@ -61,6 +62,19 @@ class OperationalSpace:
     jacobian: Array
     null_projector: Array
     rank: Any
+    _arrays: ClassVar = {
+        "inertia": (("sample", "component", "component_of"), ""),
+        "inverse": (("sample", "speed", "component"), ""),
+        "bias": (("sample", "component"), ""),
+        "jacobian": (("sample", "component", "speed"), ""),
+        "null_projector": (("sample", "speed", "speed_of"), ""),
+        "rank": (("sample",), ""),
+    }
+
+    def _headline(self) -> str:
+        rank = f"rank {range_text(self.rank, form='g')} of {self.jacobian.shape[-2]}"
+        masses = np.linalg.eigvalsh(self.inertia)[..., -1]
+        return f"{rank}, largest inertia {range_text(masses)}, |bias| up to {np.abs(self.bias).max(initial=0.0):.4g}"
 
 
 @checked("v", "rows")
@@ -141,8 +155,8 @@ class Ellipsoid:
             return np.where(self.radii[..., -1] > 0.0, self.radii[..., 0] / self.radii[..., -1], np.inf)
 
 
-@dataclass(frozen=True, eq=False)
-class Manipulability:
+@dataclass(frozen=True, eq=False, repr=False)
+class Manipulability(ArrayAnswer):
     """How well actuated speeds move a marker; a leading axis n for many configurations.
 
     Attributes
@@ -163,6 +177,14 @@ class Manipulability:
     translation: Ellipsoid
     rotation: Ellipsoid
     jacobian: Array
+    _arrays: ClassVar = {
+        "measure": (("sample",), ""),
+        "singular_values": (("sample", "singular_value"), ""),
+        "jacobian": (("sample", "component", "input"), ""),
+    }
+
+    def _headline(self) -> str:
+        return f"measure {range_text(self.measure)}, singular values {range_text(self.singular_values)}"
 
 
 @checked("q", "actuators", "dynamic")

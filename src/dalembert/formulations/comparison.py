@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import Answer, count_text
 from ..checks import checked
 from ..model import Model, State
 from ..system import System
@@ -46,8 +47,8 @@ class ComparedFormulation:
     difference: float
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Answer):
     """Formulations of one system at one state.
 
     Attributes
@@ -68,8 +69,17 @@ class Comparison:
             lines.append(f"{row.name:14s} {row.unknowns:8d} {row.seconds * 1e3:7.3f} ms {row.difference:10.1e}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
-    def __repr__(self) -> str:
-        return f"<Comparison of {len(self.rows)} formulations of {self.system!r}>\n{self}"
+    @property
+    def success(self) -> bool:
+        """Whether all formulations agree."""
+        return not self.notes
+
+    def _subject(self) -> str:
+        return self.system
+
+    def _headline(self) -> str:
+        worst = max((row.difference for row in self.rows), default=0.0)
+        return f"{count_text(len(self.rows), 'formulation')}, differences up to {worst:.1e}"
 
 
 @checked("state")

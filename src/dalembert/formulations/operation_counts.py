@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..answer import Answer
 from ..compile.body_layout import modes_of
 from ..model import as_model
 
@@ -58,8 +59,8 @@ class Count(NamedTuple):
         return Count(self.multiplications + times * m, self.additions + times * a)
 
 
-@dataclass(frozen=True)
-class OperationCounts:
+@dataclass(frozen=True, repr=False)
+class OperationCounts(Answer):
     """Operation counts of one evaluation of forward dynamics.
 
     Attributes
@@ -82,6 +83,10 @@ class OperationCounts:
     def ratio(self) -> float:
         """Composite over articulated count: above 1 the recursion is less work."""
         return self.composite.total / self.articulated.total
+
+    def _headline(self) -> str:
+        counts = (f"{name} {getattr(self, name).total:.0f}" for name in ("articulated", "composite", "kernel"))
+        return f"{self.dofs} dof, {', '.join(counts)} operations"
 
     def __str__(self) -> str:
         lines = [f"{self.bodies} bodies, {self.modes} modes, {self.dofs} degrees of freedom"]

@@ -136,7 +136,7 @@ def setting(
 ) -> ModelAtState:
     """Return a system at a state: one, start values by name, or those described if there is none."""
     model = as_model(system)
-    found = state if isinstance(state, State) else start_state(model, state)[0]
+    found = state if isinstance(state, State) else start_state(model, state)
     if np.ndim(found.q) != 1:
         raise ModelError("formulation", "state", np.shape(found.q), "give one state, not a batch")
     item = "formulation"

@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, count_text, range_text
 from ..checks import checked, finite_number
 from ..connections.connection import Connection
 from ..errors import ModelError
@@ -36,8 +37,8 @@ Array = NDArray[np.float64]
 _ITEM = "impulse"
 
 
-@dataclass(frozen=True, eq=False)
-class Impact:
+@dataclass(frozen=True, eq=False, repr=False)
+class Impact(ArrayAnswer):
     """Velocities before and after an impact, and its impulses.
 
     With a batch of states every array has a leading batch axis.
@@ -114,8 +115,24 @@ class Impact:
         ]
         return {name: np.array([s[name] for s in states]) if batch else states[0][name] for name in states[0]}
 
-    def __repr__(self) -> str:
-        return "\n".join([f"<Impact on {self.model.system.name!r}", *_lines(self)]) + ">"
+    _arrays: ClassVar = {
+        "v_before": (("sample", "speed"), ""),
+        "v": (("sample", "speed"), ""),
+        "impulse": (("sample", "speed"), ""),
+        "multipliers": (("sample", "row"), ""),
+        "energy_before": (("sample",), "J"),
+        "energy_after": (("sample",), "J"),
+    }
+
+    def _headline(self) -> str:
+        states = f"{len(self.v)} states, " if self.v.ndim == 2 else ""
+        loss = f"energy lost {range_text(self.energy_loss, 'J')}"
+        contacts = f", {count_text(len(self.contacts), 'contact')}" if self.contacts else ""
+        largest = np.abs(self.delta_v).max(initial=0.0)
+        return f"{states}largest velocity jump {largest:.4g} rad/s or m/s, {loss}{contacts}"
+
+    def __str__(self) -> str:
+        return "\n".join([f"impact on {self.model.system.name!r}", *_lines(self)])
 
 
 @checked("q", "v", "impulses", "tau", "axes")

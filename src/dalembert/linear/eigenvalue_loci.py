@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, list_text, range_text
 from ..checks import checked, finite_array
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
@@ -57,7 +58,7 @@ def _sense(whirl: float) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RootLocus:
+class RootLocus(ArrayAnswer):
     """Eigenvalues over values of a parameter, modes followed.
 
     Attributes
@@ -76,6 +77,11 @@ class RootLocus:
     eigenvalues: Complex
     vectors: Complex
     spaces: tuple[Tangent, ...]
+    _arrays: ClassVar = {
+        "eigenvalues": (("value", "mode"), "1/s"),
+        "frequencies": (("value", "mode"), "Hz"),
+        "damping_ratios": (("value", "mode"), ""),
+    }
 
     @property
     def frequencies(self) -> Array:
@@ -109,8 +115,18 @@ class RootLocus:
                     found.append((at, complex(0.0, w)))
         return sorted(found, key=lambda pair: pair[0])
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._title}>"
+    def _subject(self) -> str:
+        return str(self.spaces[0].model.system.name)
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {"value": (self.values, "")}
+
+    def _headline(self) -> str:
+        hertz = self.frequencies[:, self.vibrating]
+        span = f", frequencies {range_text(hertz, 'Hz')}" if hertz.size else ""
+        crossings = [f"{at:.4g}" for at, _ in self.crossings()]
+        changes = f", stability changes at {list_text(crossings)}" if crossings else ""
+        return f"{self.parameter} {range_text(self.values, form='.6g')}, {len(self.values)} values{span}{changes}"
 
     @property
     def _title(self) -> str:
@@ -172,6 +188,10 @@ class Campbell(RootLocus):
     whirl: Array = None  # type: ignore[assignment]
     axes: str = "fixed"
     notes: tuple[str, ...] = ()
+    _arrays: ClassVar = {**RootLocus._arrays, "whirl": (("value", "mode"), "")}
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {"value": (self.values, "rad/s")}
 
     def critical_speeds(self, order: float = 1.0, *, whirl: str | None = None) -> Array:
         """Return the speeds (rad/s) at which a frequency is `order` times the speed, in order.
@@ -212,6 +232,14 @@ class Campbell(RootLocus):
                 if r and (sign is None or sign * w > FLAT_ORBIT_SHARE)
             ]
         return np.array(sorted(found))
+
+    def _headline(self) -> str:
+        hertz = self.frequencies[:, self.vibrating]
+        span = f"{range_text(self.values)} rad/s, frequencies {range_text(hertz, 'Hz')}"
+        if self.axes == "mixed":
+            return span
+        critical = list_text(f"{speed:.4g}" for speed in self.critical_speeds())
+        return f"{span}, critical speeds {critical + ' rad/s' if critical else 'none'}"
 
     def __str__(self) -> str:
         shown = self.vibrating[:_COLUMNS]

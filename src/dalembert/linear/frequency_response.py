@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, list_text, range_text
 from ..checks import finite_array
 from ..errors import ModelError
 from .inputs import LEVELS
@@ -25,8 +26,8 @@ Names = str | Sequence[str] | None
 MAX_STACK_NUMBERS = 4_000_000  # numbers in a stack of matrices
 
 
-@dataclass(frozen=True, eq=False)
-class FrequencyResponse:
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequencyResponse(ArrayAnswer):
     """C (i omega - A)^-1 B + D over frequencies.
 
     Attributes
@@ -44,6 +45,31 @@ class FrequencyResponse:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     units: tuple[str, ...]
+    _arrays: ClassVar = {
+        "values": (("frequency", "output", "input"), ""),
+        "magnitude": (("frequency", "output", "input"), ""),
+        "phase": (("frequency", "output", "input"), "rad"),
+    }
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {
+            "frequency": (self.frequencies, "Hz"),
+            "output": (list(self.outputs), ""),
+            "input": (list(self.inputs), ""),
+        }
+
+    def _headline(self) -> str:
+        peak = ""
+        if self.values.size:
+            largest = np.where(np.isfinite(self.magnitude), self.magnitude, np.inf).max(axis=(1, 2))
+            k = int(largest.argmax())
+            peak = f", largest magnitude {largest[k]:.4g} at {self.frequencies[k]:.4g} Hz"
+        names = f"{list_text(self.outputs, 2)} by {list_text(self.inputs, 2)}"
+        return f"{names}, {range_text(self.frequencies, 'Hz')}{peak}"
+
+    def plot(self, *, path: Any = None) -> Any:
+        """Draw magnitude and phase over frequency; return the axes. See `bode` and `nyquist`."""
+        return self.bode(path=path)
 
     @property
     def magnitude(self) -> Array:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer
 from ..errors import MissingPackageError, listed
 from ..model import State
 from .frequency_response import FrequencyResponse, frequency_response
@@ -23,8 +24,8 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 
-@dataclass(frozen=True, eq=False)
-class LinearSystem:
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearSystem(ArrayAnswer):
     """Linear equations of a system about a state; print it to read it.
 
         s' = A s + B u,   o = C s + D u,   s = [y; z; x]
@@ -48,6 +49,13 @@ class LinearSystem:
     changes: tuple[InputEffect, ...]
     read: OutputRows
     notes: tuple[str, ...] = ()
+    _arrays: ClassVar = {
+        "A": (("state", "state_of"), ""),
+        "B": (("state", "input"), ""),
+        "C": (("output", "state"), ""),
+        "D": (("output", "input"), ""),
+        "eigenvalues": (("eigenvalue",), "1/s"),
+    }
 
     # ---- names
 
@@ -210,9 +218,20 @@ class LinearSystem:
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
-    def __repr__(self) -> str:
+    def _subject(self) -> str:
+        return str(self.space.model.system.name)
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {
+            "state": (list(self.states), ""),
+            "state_of": (list(self.states), ""),
+            "input": (list(self.inputs), ""),
+            "output": (list(self.outputs), ""),
+        }
+
+    def _headline(self) -> str:
         sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
-        return f"<Linear {self.space.model.system.name!r}: {sizes}>"
+        return f"{sizes}, {'stable' if self.stable else 'not stable'}"
 
 
 def _lines(lin: LinearSystem) -> list[str]:

@@ -101,7 +101,8 @@ def _obeying(at: OperatingPoint, given: Any, time: float | None, item: str) -> t
     if isinstance(given, State) and at.conditions is not None and (at.conditions.off or at.conditions.locked):
         x = given.x if np.size(given.x) else at.model.element_start_values()
         return State(np.array(given.q), np.array(given.v), when, np.array(x)), []
-    found, notes = start_state(at.model, given, when)
+    found = start_state(at.model, given, when)
+    notes = found.notes
     if np.ndim(found.q) != 1:
         raise ModelError(item, "the shape of state.q", np.shape(found.q), "give one state")
     return found, notes

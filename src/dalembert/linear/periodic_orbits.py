@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answer import Answer, ArrayAnswer, list_text
 from ..checks import at_least_one, checked, finite_number, positive
 from ..errors import DalembertError, IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
@@ -34,6 +35,9 @@ from ..system import System
 from .eigenvalue_loci import state_matrices
 from .operating_point import OperatingPoint, as_plain_state, check_conditions, operating_point
 from .tangent import Tangent, tangent_space
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["Floquet", "PeriodicOrbit", "floquet", "periodic_orbit"]
 
@@ -46,8 +50,8 @@ MONODROMY_TOL = 1e-7  # relative change of the monodromy matrix when steps are h
 ORBIT_TOL = 1e-9  # scaled distance from end to start of an orbit that is found
 
 
-@dataclass(frozen=True, eq=False)
-class Floquet:
+@dataclass(frozen=True, eq=False, repr=False)
+class Floquet(ArrayAnswer):
     """What a period makes of small changes.
 
     Attributes
@@ -68,6 +72,11 @@ class Floquet:
     monodromy: Array
     result: Result
     error: float
+    _arrays: ClassVar = {
+        "monodromy": (("state", "state_of"), ""),
+        "multipliers": (("multiplier",), ""),
+        "exponents": (("multiplier",), "1/s"),
+    }
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -103,13 +112,26 @@ class Floquet:
             lines.append(f"  {pair:<28} {abs(value):.6g}")
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
+    def _subject(self) -> str:
+        return str(self.space.model.system.name)
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {"state": (list(self.states), ""), "state_of": (list(self.states), "")}
+
+    def _headline(self) -> str:
         verdict = "stable" if self.stable else "unstable"
-        return f"<Floquet of {self.space.model.system.name!r}: period {self.period:.9g} s, {verdict}>"
+        sizes = [f"{abs(value):.4g}" for value in self.multipliers]
+        return f"period {self.period:.6g} s, {verdict}, |multipliers| {list_text(sizes)}"
+
+    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+        """Draw the multipliers and the unit circle in the complex plane; return the axes."""
+        from ..view.plots.linear import plot_multipliers
+
+        return plot_multipliers(self, ax=ax, path=path)
 
 
-@dataclass(frozen=True, eq=False)
-class PeriodicOrbit:
+@dataclass(frozen=True, eq=False, repr=False)
+class PeriodicOrbit(Answer):
     """A motion that returns to where it started; print it to read it.
 
     Attributes
@@ -157,8 +179,20 @@ class PeriodicOrbit:
     def __str__(self) -> str:
         return "\n".join([str(self.floquet), *(f"  note: {note}" for note in self.notes)])
 
-    def __repr__(self) -> str:
-        return f"<PeriodicOrbit of {self.floquet.space.model.system.name!r}: period {self.period:.9g} s>"
+    def _subject(self) -> str:
+        return self.floquet._subject()
+
+    def _headline(self) -> str:
+        verdict = "stable" if self.stable else "unstable"
+        return f"period {self.period:.6g} s, {verdict}, residual {self.residual:.1e} in {self.iterations} iterations"
+
+    def plot(self, *names: str, **options: Any) -> Any:
+        """Plot outputs over one period and return the axes; see `Result.plot`."""
+        return self.result.plot(*names, **options)
+
+    def to_xarray(self, names: Sequence[str] = ()) -> xarray.Dataset:
+        """Return the motion over one period as an xarray Dataset; see `Result.to_xarray`."""
+        return self.result.to_xarray(names)
 
 
 @checked("rtol", "independent")

@@ -250,7 +250,7 @@ def tangent_space(
     >>> from dalembert.library.mechanisms import four_bar
     >>> from dalembert.linear import tangent_space
     >>> model = four_bar().compile()
-    >>> state, _ = da.start_state(model)
+    >>> state = da.start_state(model)
     >>> space = tangent_space(model, state, independent=["A"])
     >>> space.state_names, space.Q.shape
     (('A', 'A.speed'), (3, 1))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answer import ArrayAnswer, list_text, model_axes
 from ..checks import positive
 from ..errors import ModelError, ModesWarning, warn_user
 from ..model import Conditions, Model, State
@@ -48,8 +49,8 @@ class BodyShape(NamedTuple):
     nodes: NDArray[Any] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Modes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Modes(ArrayAnswer):
     """Modes about a state, lowest frequency first; print it to read it.
 
     Small changes are sums of Re(shape exp(eigenvalue t)). Modes of vibration are told once for each pair of conjugate
@@ -80,6 +81,15 @@ class Modes:
     undamped: bool
     complete: bool
     notes: tuple[str, ...] = ()
+    _arrays: ClassVar = {
+        "eigenvalues": (("mode",), "1/s"),
+        "frequencies": (("mode",), "Hz"),
+        "natural_frequencies": (("mode",), "Hz"),
+        "damping_ratios": (("mode",), ""),
+        "rigid": (("mode",), ""),
+        "motions": (("speed", "mode"), ""),
+        "effective_masses": (("mode", "axis"), "kg"),
+    }
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -255,8 +265,27 @@ class Modes:
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
-    def __repr__(self) -> str:
-        return f"<Modes {self.space.model.system.name!r}: {len(self)}>"
+    def _subject(self) -> str:
+        return str(self.space.model.system.name)
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return model_axes(self.space.model)
+
+    def _headline(self) -> str:
+        texts = []
+        for value, damping in zip(self.eigenvalues, self.damping_ratios, strict=True):
+            if value == 0.0:
+                texts.append("rigid")
+            elif not value.imag:
+                texts.append(f"{value.real:+.4g}/s")
+            else:
+                ratio = f" ({100 * damping:.3g} %)" if abs(value.real) > 1e-9 * abs(value) else ""
+                texts.append(f"{abs(value.imag) / (2 * np.pi):.4g} Hz{ratio}")
+        return list_text(texts, 6) if texts else "0 modes"
+
+    def plot(self, k: int = 0, size: float | None = None, **options: Any) -> Any:
+        """Draw the two ends of mode k over the state; return the axes. See `draw`."""
+        return self.draw(k, size, **options)
 
     def _repr_html_(self) -> str:
         """Show the table and the lowest modes in a notebook."""

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import Answer, count_text, list_text
 from ..errors import ModelError
 
 if TYPE_CHECKING:
+    import xarray
+
     from .conditions import Conditions
     from .model import Model
 
@@ -99,7 +102,7 @@ class SelfStress:
         return result
 
 
-class ConnectionLoads(Mapping[str, Array]):
+class ConnectionLoads(Answer, Mapping[str, Array]):
     """Load of every connection on its second marker, by name: [moment; force] (6,), N m and N; print it to read it.
 
     Components that the motion does not determine are marked; `Model.connection_loads` then gives the loads of least
@@ -182,7 +185,32 @@ class ConnectionLoads(Mapping[str, Array]):
         markers = self._model.second_markers.values()
         return np.array([self._model.pose(marker, self._q).rotation for marker in markers])
 
-    def __repr__(self) -> str:
+    def _subject(self) -> str:
+        return str(self._model.system.name)
+
+    def _headline(self) -> str:
+        sizes = sorted(self._loads, key=lambda name: -float(np.linalg.norm(self._loads[name][3:])))
+        largest = list_text((f"|F| {name} {np.linalg.norm(self._loads[name][3:]):.4g} N" for name in sizes), 3)
+        shared = f", {len(self.shared)} not unique" if self.shared else ""
+        return f"{count_text(len(self), 'connection')}, {largest}{shared}"
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return an xarray Dataset over the connections: moments, forces, and which components are unique."""
+        import xarray
+
+        loads = np.array(list(self._loads.values())).reshape(len(self), 2, 3)
+        unique = np.array(list(self.unique.values())).reshape(len(self), 2, 3)
+        dims = ("connection", "axis")
+        data = {
+            "moment": (dims, loads[:, 0], {"units": "N m"}),
+            "force": (dims, loads[:, 1], {"units": "N"}),
+            "moment_unique": (dims, unique[:, 0]),
+            "force_unique": (dims, unique[:, 1]),
+        }
+        coords = {"connection": list(self), "axis": ["x", "y", "z"]}
+        return xarray.Dataset(data, coords, {"title": self._subject(), "axes": self.axes})
+
+    def __str__(self) -> str:
         width = max(len("connection"), *(len(name) for name in self._loads))
         head = "".join(f"{title:>13}" for title in ("Mx", "My", "Mz", "Fx", "Fy", "Fz"))
         where = "world axes" if self.axes == "world" else "axes of that marker"

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, count_text
 from ..checks import checked, finite_array, shape_of
 from ..closure.equations import Equations
 from ..closure.position_rates import RateResult, find_rates, speed_scales
@@ -40,8 +41,8 @@ _FINE = 2000  # times at which laws are asked on a way that has to be split
 MIN_STEP = 1e-7  # of the way between two times: the shortest step
 
 
-@dataclass(eq=False)
-class FollowedMotion:
+@dataclass(eq=False, repr=False)
+class FollowedMotion(ArrayAnswer):
     """Positions and rates over time.
 
     Attributes
@@ -62,6 +63,19 @@ class FollowedMotion:
     iterations: int
     factorisations: int
     splits: int
+    _arrays: ClassVar = {
+        "q": (("time", "coordinate"), ""),
+        "v": (("time", "speed"), ""),
+        "a": (("time", "speed"), ""),
+        "j": (("time", "speed"), ""),
+    }
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {"time": (self.t, "s")}
+
+    def _headline(self) -> str:
+        span = f"t = {self.t[0]:.6g} to {self.t[-1]:.6g} s" if len(self.t) else "no times"
+        return f"{count_text(len(self.t), 'position')}, {span}, {self.iterations} iterations, {self.splits} splits"
 
 
 @checked("equations", "q", "rates", "h", "order")
@@ -208,7 +222,7 @@ class _BranchFollower:
             guess = predict_position(self.equations, q, here, end - t, self.predictor)
             found = find_position(self.equations, guess, end, **{"max_iterations": 20, **self.newton, "check": False})
             self.count(found)
-            there = self._agrees(q, here, found, end - t) if found.closed else None
+            there = self._agrees(q, here, found, end - t) if found.success else None
             if there is None:
                 self.splits += 1
                 h = (end - t) / 2

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import Answer, count_text, list_text
 from ..checks import finite_array, finite_number
 from ..closure.branch_search import distinct_configurations
 from ..closure.continuation.arclength import PathTracer
@@ -28,7 +29,7 @@ Array = NDArray[np.float64]
 STILL_TOL = 1e-9  # scaled rates below this are rounding
 
 
-class Circuit:
+class Circuit(Answer):
     """A connected set of closed configurations.
 
     Attributes
@@ -56,8 +57,10 @@ class Circuit:
         """Name of the coordinate that is thought of as driven."""
         return self._measure.name
 
-    def __repr__(self) -> str:
-        return f"<Circuit: {self.input} {_span(self._measure, self.range)}, {len(self.paths)} ways>"
+    def _headline(self) -> str:
+        paths = count_text(len(self.paths), "path")
+        how = "full rotation" if self.turns else f"{_span(self._measure, self.range)}"
+        return f"{self.input} {how}, {paths}"
 
     # ---- along it
 
@@ -264,7 +267,7 @@ class Circuit:
         return "\n".join(lines)
 
 
-class Circuits(Sequence[Circuit]):
+class Circuits(Answer, Sequence[Circuit]):
     """All circuits of a mechanism, that of the start configuration first.
 
     Attributes
@@ -332,8 +335,9 @@ class Circuits(Sequence[Circuit]):
 
         return plot_circuits(self, output, ax=ax, path=path)
 
-    def __repr__(self) -> str:
-        return f"<Circuits: {len(self)} of input {self.input!r}>"
+    def _headline(self) -> str:
+        ranges = [f"{'full rotation' if one.turns else _span(self._measure, one.range)}" for one in self._circuits]
+        return f"{count_text(len(self), 'circuit')} of input {self.input}: {list_text(ranges)}"
 
     def __str__(self) -> str:
         name = repr(self.model.system.name) if self.model is not None else "mechanism"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import count_text, list_text
 from ..checks import checked, finite_array, finite_number
 from ..closure.assembly import assemble
 from ..closure.joint_velocities import speed_rows
@@ -51,7 +52,7 @@ class Samples:
     worst: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tolerances(KinematicResult):
     """Sensitivities of outputs to deviations at every row; print it to read the worst row.
 
@@ -80,6 +81,12 @@ class Tolerances(KinematicResult):
     _q: Array = field(repr=False)
     _held: tuple[str, ...] = field(repr=False)
     _what: tuple[Deviation, ...] = field(repr=False)
+    _arrays: ClassVar = {
+        "sensitivities": (("time", "output", "deviation"), ""),
+        "amounts": (("deviation",), ""),
+        "worst": (("time", "output"), ""),
+        "rss": (("time", "output"), ""),
+    }
 
     @property
     def axis(self) -> Axis:
@@ -168,8 +175,15 @@ class Tolerances(KinematicResult):
     def __str__(self) -> str:
         return self._table
 
-    def __repr__(self) -> str:
-        return f"<Tolerances of {len(self.outputs)} outputs by {len(self.deviations)} deviations, {len(self.t)} rows>"
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {**super()._axes(), "output": (list(self.outputs), ""), "deviation": (list(self.deviations), "")}
+
+    def _headline(self) -> str:
+        worst = [
+            f"{name} ±{size:.3g} {unit}"
+            for name, size, unit in zip(self.outputs, self.worst.max(axis=0), self.units, strict=True)
+        ]
+        return f"{list_text(worst)} at worst by {count_text(len(self.deviations), 'deviation')}, {len(self.t)} rows"
 
 
 @checked("outputs", "held")

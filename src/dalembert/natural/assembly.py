@@ -22,11 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, count_text
 from ..checks import finite_array, one_of
 from ..closure import PositionResult, find_position
 from ..closure.branch_search import all_closed_configurations
@@ -71,8 +72,8 @@ def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, see
     held, random = np.zeros(e.nv, dtype=bool), np.random.default_rng(seed)
     rows = _PositionRows(e, t)
     begin = find_position(e, start, t, check=False)
-    parents = (begin.q if begin.closed else start)[None]
-    found: list[Array] = [begin.q] if begin.closed else []
+    parents = (begin.q if begin.success else start)[None]
+    found: list[Array] = [begin.q] if begin.success else []
     kept: list[Array] = []
 
     def keep(candidates: Iterable[Array]) -> int:
@@ -92,14 +93,14 @@ def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, see
     if mechanism.dimension == 2:
         closed = all_closed_configurations(rows, parents, held, random, starts=starts, tolerance=CLOSED_TOL)
         polished = [find_position(e, q, t, check=False) for q in closed]
-        keep(one.q for one in polished if one.closed)
+        keep(one.q for one in polished if one.success)
     else:
         everything = [(np.arange(rows.rows), np.arange(e.nv))]
         for number in range(MAX_ROUNDS):
             begin_at = np.array([_random_start(mechanism, e, t, random) for _ in range(max(starts, N_STARTS))])
             q_end, worst = levenberg_marquardt(rows, begin_at, everything, tolerance=CLOSED_TOL)
             polished = [find_position(e, q, t, check=False) for q in q_end[worst[:, 0] <= CLOSED_TOL]]
-            if not keep(one.q for one in polished if one.closed) and number:
+            if not keep(one.q for one in polished if one.success) and number:
                 break
     away = [float(np.linalg.norm(rows.difference(start[None], q[None]))) for q in kept]
     return [kept[k] for k in np.argsort(np.round(away, 9), kind="stable")]
@@ -136,8 +137,8 @@ def _mirrored(m: Mechanism, e: NaturalEquations, q: Array, t: float) -> bool:
     return False
 
 
-@dataclass(eq=False)
-class ContinuationResult:
+@dataclass(eq=False, repr=False)
+class ContinuationResult(ArrayAnswer):
     """Result of a continuation.
 
     Attributes
@@ -159,6 +160,19 @@ class ContinuationResult:
     q: Array
     moved: dict[str, tuple[Array, Array]]
     singular: list[float] = field(default_factory=list)
+    _arrays: ClassVar = {"q": (("share", "coordinate"), "")}
+
+    @property
+    def success(self) -> bool:
+        """Whether the mechanism is closed at the end."""
+        return self.position.success
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {"share": (self.share, "")}
+
+    def _headline(self) -> str:
+        moved = f"{count_text(len(self.moved), 'point')} moved in {count_text(len(self.share), 'step')}"
+        return f"{self.position._headline()}; {moved}, {count_text(len(self.singular), 'singular configuration')}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +210,7 @@ def relaxed_assembly(
         end = min(1.0, s + h)
         found = find_position(way, q, end, check=False, max_iterations=20)
         step = float(np.linalg.norm((found.q - q) / way.column_scales))
-        if not found.closed or found.iterations > 8 or step > 1.0:
+        if not found.success or found.iterations > 8 or step > 1.0:
             h = (end - s) / 2
             if h < MIN_STEP:
                 raise _stuck(found, s, moved)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import Answer
 from ..checks import finite_array
 from ..closure import find_position
 from ..errors import AssemblyError, ModelError
@@ -39,8 +40,8 @@ NEARBY_STEP = 1e-3  # of the characteristic length: distance of the positions th
 N_NEARBY = 3  # positions
 
 
-@dataclass(frozen=True, eq=False)
-class NaturalMobility:
+@dataclass(frozen=True, eq=False, repr=False)
+class NaturalMobility(Answer):
     """Result of `Mechanism.mobility`; `print` it for a report.
 
     Attributes
@@ -92,6 +93,9 @@ class NaturalMobility:
     def over_constrained(self) -> int:
         """Degrees of freedom due to special proportions, beyond the count (1)."""
         return max(0, self.general - self.gruebler)
+
+    def _headline(self) -> str:
+        return f"mobility {self.mobility}, Grübler count {self.gruebler}, {len(self.redundant_rows)} redundant rows"
 
     def __str__(self) -> str:
         lines = [

@@ -82,9 +82,6 @@ class NaturalMotion(Result):
     def _in_order(self) -> bool:
         return bool((np.diff(self.t) >= 0).all() or (np.diff(self.t) <= 0).all())
 
-    def __repr__(self) -> str:
-        return super().__repr__().replace("<Result", "<NaturalMotion")
-
     # -- outputs
 
     def about(self, what: Any) -> Output | None:

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import Answer
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import DalembertError, ModelError
 from ..model import Model, State
@@ -32,7 +33,7 @@ Dense = Callable[[Array], tuple[Array, Array, Array]]
 _STATUS = ("finished", "event", "interrupted", "failed")
 
 
-class Result(ResultExport, ResultDisplay):
+class Result(ResultDisplay, ResultExport, Answer):
     """States over time, and whatever follows from them by name.
 
     Parameters
@@ -85,6 +86,8 @@ class Result(ResultExport, ResultDisplay):
     >>> result
     <Result 'spinning': 5 times, 0 to 1 s, finished>
     """
+
+    message: str
 
     def __init__(
         self,
@@ -142,13 +145,26 @@ class Result(ResultExport, ResultDisplay):
     def __len__(self) -> int:
         return len(self.t)
 
-    def __repr__(self) -> str:
+    @property
+    def success(self) -> bool:
+        """Whether the run ended as planned: at the end of its time, or by an event."""
+        return self.status in ("finished", "event")
+
+    @property
+    def notes(self) -> list[str]:
+        """Deviations from the request, and decisions that were made automatically."""
+        return self.stats.notes
+
+    def _subject(self) -> str:
+        return self.labels.system
+
+    def _headline(self) -> str:
         ends = self.axis.span(self.t[0], self.t[-1]) if len(self) > 1 else f"{self.t[0]:.6g}{self.axis.ending}"
         span = ends if self.axis.plain else f"{self.axis.name} {ends}"
         count = f"{len(self)} {'time' if self.axis.plain else 'position'}{'s' if len(self) > 1 else ''}"
         reason = f" ({self.message})" if self.message else ""
         method = f"; {self.stats.method}, {self.stats.steps} steps" if self.stats.method else ""
-        return f"<Result {self.labels.system!r}: {count}, {span}, {self.status}{reason}{method}>"
+        return f"{count}, {span}, {self.status}{reason}{method}"
 
     @cached_property
     def labels(self) -> Labels:

@@ -4,6 +4,6 @@ from .ensemble.ensemble import Ensemble
 from .events.events import Event, EventContext
 from .live import Live
 from .simulation import simulate
-from .start import start_state
+from .start import StartState, start_state
 
-__all__ = ["Ensemble", "Event", "EventContext", "Live", "simulate", "start_state"]
+__all__ = ["Ensemble", "Event", "EventContext", "Live", "StartState", "simulate", "start_state"]

@@ -69,11 +69,11 @@ def run_external_solver(method: str, request: SimulationRequest) -> Result:
         Where the method fails; with the partial result.
     """
     check_no_jumps(request.drive_jumps, f"method {method!r} does not support velocity jumps")
-    start, notes = start_state(request.model, request.state, request.t_start, limits=request.joint_limits)
+    start = start_state(request.model, request.state, request.t_start, limits=request.joint_limits)
     interrupt = Interrupt()
     try:
         with interrupt:
-            result = _execute(method, request, start, request.notes + notes, interrupt)
+            result = _execute(method, request, start, request.notes + start.notes, interrupt)
     except DalembertError as error:
         if request.on_error == "raise" or error.result is None:
             raise

@@ -127,7 +127,7 @@ class Live:
         model = conditions.model  # with the given parameters
         notes += equilibrium_differences(state, conditions)
         conditions, friction_state = make_friction_state(conditions, friction, stops, options, span=1.0)
-        start, start_notes = start_state(model, state, begin, limits=stops != "off")
+        start = start_state(model, state, begin, limits=stops != "off")
         if start.q.ndim > 1:
             raise ModelError("Live", "state", f"{len(start.q)} states", "give one; da.simulate makes many runs")
         self._began = time.perf_counter()
@@ -141,7 +141,7 @@ class Live:
             breaks=break_times(breaks, item="Live"),
         )
         self._run = Run(request, Interrupt())
-        self._run.notes = notes + start_notes
+        self._run.notes = notes + start.notes
         self._lock = RLock()
         self._run.start(start)
         self._conditions = self._run.conditions

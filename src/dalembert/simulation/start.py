@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, count_text, list_text
 from ..checks import checked, finite_array, finite_number
 from ..closure.driven.driven_state import driven_motion, driven_state_from
 from ..closure.redundancy import nearly_conflicting_constraints
@@ -36,6 +38,7 @@ from .events.drive_velocity_jumps import DriveVelocityJump, drive_velocity_jumps
 from .events.velocity_jumps import MAX_OPEN_LOOP
 
 __all__ = [
+    "StartState",
     "check_inertia",
     "check_time_laws",
     "equilibrium_differences",
@@ -50,6 +53,35 @@ Array = NDArray[np.float64]
 MAX_NOTES = 20  # on start values of an ensemble
 QUATERNION_TOL = 1e-3  # of the length of a quaternion: larger differences than rounded digits are noted
 ROUNDING_TOL, NOTE_TOL = 1e-12, 1e-9  # m, rad or per s: rounding; corrections above are noted
+
+
+@dataclass(eq=False, repr=False)
+class StartState(ArrayAnswer, State):
+    """A state that obeys loops and drives.
+
+    Attributes
+    ----------
+    q, v, x : (nq,), (nv,), (nx,), or each (B, ...)
+    t : float, s
+    notes : list of str
+        Requested and used values where loops and drives do not permit what was asked for.
+    model : Model
+    """
+
+    notes: list[str] = field(default_factory=list)
+    model: Model | None = None
+    _arrays: ClassVar = {
+        "q": (("run", "coordinate"), ""),
+        "v": (("run", "speed"), ""),
+        "x": (("run", "state"), ""),
+    }
+
+    def _headline(self) -> str:
+        names = () if self.model is None else self.model.coordinate_names
+        if self.q.ndim > 1:
+            return f"{count_text(len(self.q), 'state')} at t = {self.t:.6g} s, {count_text(len(self.notes), 'note')}"
+        values = list_text(f"{name} {value:.4g}" for name, value in zip(names, self.q, strict=False))
+        return f"t = {self.t:.6g} s, {values or '0 coordinates'}, {count_text(len(self.notes), 'note')}"
 
 
 def check_time_laws(model: Model, t_start: float, t_end: float, samples: int = N_SAMPLES) -> list[DriveVelocityJump]:
@@ -181,8 +213,8 @@ def start_state(
     t: float = 0.0,
     *,
     limits: bool = True,
-) -> tuple[State, list[str]]:
-    """Return a start state that satisfies loops and drives, and notes on changes made to it.
+) -> StartState:
+    """Return a state to start from that obeys loops and drives.
 
     Parameters
     ----------
@@ -199,21 +231,28 @@ def start_state(
 
     Returns
     -------
-    State
-        With q (nq,), v (nv,), x (nx,), or each (B, ...).
-    list of str
-        Given and used values where loops and drives do not permit the given ones.
+    StartState
+        A `State` with q (nq,), v (nv,), x (nx,), or each (B, ...). Its `notes` list the requested and used values where
+        loops and drives do not permit what was asked for.
 
     Examples
     --------
     >>> import dalembert as da
     >>> from dalembert.library.mechanisms import four_bar
     >>> model = four_bar().compile()
-    >>> state, notes = da.start_state(model, {"A": 0.3, "D.speed": 2.0})  # the loop is cut at D
-    >>> model.cut_motion(state.q, state.v, np.zeros(3))[1].round(9), state.q[0].item(), notes
+    >>> state = da.start_state(model, {"A": 0.3, "D.speed": 2.0})  # the loop is cut at D
+    >>> model.cut_motion(state.q, state.v, np.zeros(3))[1].round(9), state.q[0].item(), state.notes
     (array([2.]), 0.3, [])
     """
     model = as_model(system)
+    found, notes = _start_state(model, state, t, limits)
+    return StartState(found.q, found.v, found.t, found.x, notes, model)
+
+
+def _start_state(
+    model: Model, state: State | Mapping[str, Any] | None, t: float, limits: bool
+) -> tuple[State, list[str]]:
+    """Return the state of `start_state`, and notes."""
     notes: list[str] = []
     if isinstance(state, Mapping):
         count = named_count(model, state)
@@ -371,7 +410,7 @@ def start_states(
     notes: list[str] = []
     given = state if isinstance(state, State) else None
     if given is None:
-        given, notes = start_state(model, state, t_start, limits=limits)
+        given, notes = _start_state(model, state, t_start, limits)
     q = rows_of("state.q", given.q, count, model.nq)
     if isinstance(state, State):
         notes += _normalized(model, {h.name: q[:, model.q_slice(h.name)] for h in model.forest.joints})

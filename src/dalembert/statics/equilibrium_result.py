@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answer import ArrayAnswer, list_text
 from ..compile.names import full_names
 from ..connections.joints import Joint
 from ..errors import ModelError, SingularityError
@@ -40,7 +41,7 @@ class EquilibriumState(State):
 
 
 @dataclass(eq=False, repr=False)
-class Equilibrium(State):
+class Equilibrium(ArrayAnswer, State):
     """A state of rest or of steady motion; a `State`, so that analyses take it as one. Print it to read it.
 
     Attributes
@@ -79,6 +80,7 @@ class Equilibrium(State):
     steps: int = 0
     look: BalanceEvaluation = field(default=None)  # type: ignore[assignment]
     conditions: Conditions = field(default=None)  # type: ignore[assignment]
+    _arrays: ClassVar = {"q": (("coordinate",), ""), "v": (("speed",), ""), "x": (("state",), "")}
 
     def state(self) -> State:
         """Return the state alone, a copy."""
@@ -183,7 +185,15 @@ class Equilibrium(State):
 
         return report_html(self)
 
-    def __repr__(self) -> str:
+    def _headline(self) -> str:
+        values = (
+            f"{name} {np.degrees(value):.4g}°" if unit == "rad" else f"{name} {value:.4g} {unit}".removesuffix(" 1")
+            for name, (value, unit, _) in self._coordinates()
+        )
+        found = (f"{name} {value:.4g}" for name, value in self.unknown.items())
+        return f"{self.stable.verdict}, residual {self.residual:.1e}; {list_text([*found, *values])}"
+
+    def __str__(self) -> str:
         model, pace = self.model, 1e-12 * float(np.abs(self.v).max(initial=0.0))
         moving = pace > 0.0
         kind = "steady motion" if moving else "equilibrium"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answer import ArrayAnswer, list_text, model_axes
 from ..checks import checked, finite_number, positive
 from ..closure.continuation.arclength import PathTracer
 from ..closure.continuation.bifurcation import locate_bifurcation
@@ -56,8 +57,8 @@ class PathPoint:
         return f"{self.kind} at {self.value:.6g}, along {self.motion}"
 
 
-@dataclass(eq=False)
-class EquilibriumPath:
+@dataclass(eq=False, repr=False)
+class EquilibriumPath(ArrayAnswer):
     """Equilibria over what varies, point after point; print it to read it.
 
     Attributes
@@ -74,7 +75,7 @@ class EquilibriumPath:
         Limit points and bifurcations in order.
     branches : list of EquilibriumPath
         That leave from bifurcations, two from each.
-    end : str
+    message : str
         Why it ends.
     notes : list of str
     """
@@ -88,12 +89,22 @@ class EquilibriumPath:
     s: Array
     stable: NDArray[np.bool_]
     special: list[PathPoint]
-    end: str
+    message: str
     t: float = 0.0
     branches: list[EquilibriumPath] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     loading: LoadedEquations | None = field(default=None, repr=False)
     path: Path | None = field(default=None, repr=False)
+    _arrays: ClassVar = {
+        "q": (("load", "coordinate"), ""),
+        "v": (("load", "speed"), ""),
+        "x": (("load", "state"), ""),
+        "s": (("load",), ""),
+        "stable": (("load",), ""),
+    }
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {**model_axes(self.model), "load": (self.values, "")}
 
     def __len__(self) -> int:
         return len(self.values)
@@ -144,12 +155,18 @@ class EquilibriumPath:
                 found.append(_rest(self.loading, q, self.v[k].copy(), x, self.t, number))
         return found
 
-    def __repr__(self) -> str:
+    def _headline(self) -> str:
+        special = list_text((f"{point.kind} at {point.value:.4g}" for point in self.special), 2)
+        span = f"{self.name} {self.values[0]:.4g} to {self.values[-1]:.4g}"
+        stable = f"{int(self.stable.sum())} stable"
+        return f"{len(self)} equilibria, {span}, {stable}{', ' * bool(special)}{special}"
+
+    def __str__(self) -> str:
         low, high = float(self.values.min()), float(self.values.max())
         lines = [f"{len(self)} equilibria of {self.model.system.name!r} with {self.name} from {low:.6g} to {high:.6g}"]
         runs = np.flatnonzero(np.diff(self.stable.astype(int)))
         first = "stable" if self.stable[0] else "unstable"
-        lines.append(f"  begins {first} at {self.values[0]:.6g}, ends at {self.values[-1]:.6g}: {self.end}")
+        lines.append(f"  begins {first} at {self.values[0]:.6g}, ends at {self.values[-1]:.6g}: {self.message}")
         lines += [f"  {point}" for point in self.special]
         lines += [f"  {'stable' if self.stable[k + 1] else 'unstable'} from {self.values[k + 1]:.6g} on" for k in runs]
         for branch in self.branches:

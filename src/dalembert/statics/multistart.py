@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answer import Answer, count_text
 from ..checks import finite_number
 from ..closure.loop_solver import LoopSolver
 from ..errors import DalembertError, ModelError
 from .equilibrium_result import Equilibrium
 from .request import EquilibriumRequest
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["Equilibria", "find_all_equilibria"]
 
@@ -23,7 +28,7 @@ MAX_IDLE_STARTS = 30  # starts in a row without a new equilibrium that end the s
 DUPLICATE_TOL = 1e-5  # rad or lengths: closer equilibria are the same
 
 
-class Equilibria(list[Equilibrium]):
+class Equilibria(Answer, list[Equilibrium]):
     """Several equilibria of one system, those of least energy first; print it to read it.
 
     Attributes
@@ -36,9 +41,34 @@ class Equilibria(list[Equilibrium]):
         super().__init__(found)
         self.starts = starts
 
-    def __repr__(self) -> str:
+    @property
+    def success(self) -> bool:
+        """Whether any equilibrium was found."""
+        return len(self) > 0
+
+    def _subject(self) -> str:
+        return str(self[0].model.system.name) if len(self) else ""
+
+    def _headline(self) -> str:
         stable = sum(bool(eq.stable) for eq in self)
-        lines = [f"{len(self)} equilibria, {stable} stable, found from {self.starts} starts"]
+        count = count_text(len(self), "equilibrium", "equilibria")
+        return f"{count}, {stable} stable, found from {count_text(self.starts, 'start')}"
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return an xarray Dataset over the equilibria: coordinates, energies, residuals, whether they are stable."""
+        import xarray
+
+        names = list(self[0].model.coordinate_names) if len(self) else []
+        data = {
+            "q": (("equilibrium", "coordinate"), np.array([eq.q for eq in self]).reshape(len(self), len(names))),
+            "energy": ("equilibrium", [eq.energy for eq in self], {"units": "J"}),
+            "residual": ("equilibrium", [eq.residual for eq in self]),
+            "stable": ("equilibrium", [bool(eq.stable) for eq in self]),
+        }
+        return xarray.Dataset(data, {"coordinate": names}, {"title": self._subject(), "message": self.message})
+
+    def __str__(self) -> str:
+        lines = [self._headline()]
         for number, eq in enumerate(self):
             values = ", ".join(f"{name} {value:.4g}" for name, (value, _, _) in eq._coordinates()[:6])
             more = ", ..." * (len(eq._coordinates()) > 6)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answer import ArrayAnswer, list_text
 from ..bodies.nodal_matrices import modal_frequencies
 from .supported_structure import SupportedStructure, free_modes, inertia_relief, without_rigid_motion
 
@@ -20,8 +21,8 @@ __all__ = ["ModeReport", "report_of"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class ModeReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class ModeReport(ArrayAnswer):
     """What a set of modes keeps of a structure; reads well when printed.
 
     Attributes
@@ -54,6 +55,16 @@ class ModeReport:
     effective_masses: Array
     rigid_masses: Array
     static_errors: dict[int, Array]
+    _arrays: ClassVar = {
+        "frequencies": (("mode",), "rad/s"),
+        "frequency_errors": (("mode",), ""),
+        "effective_masses": (("mode", "component"), ""),
+        "rigid_masses": (("component",), ""),
+    }
+
+    def _headline(self) -> str:
+        hertz = list_text((f"{w / (2 * np.pi):.4g}" for w in self.frequencies), 5)
+        return f"{self.kind}, {len(self.frequencies)} modes of {self.dofs} degrees of freedom, {hertz} Hz"
 
     @property
     def retained_mass(self) -> Array:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..answer import ArrayAnswer, count_text
 from ..bodies.flexible_body import FlexibleBody
 from ..checks import checked
 from ..errors import ModelError
@@ -18,8 +20,8 @@ __all__ = ["BeamStresses", "NodalStresses", "beam_stresses", "nodal_mises", "nod
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class BeamStresses:
+@dataclass(frozen=True, eq=False, repr=False)
+class BeamStresses(ArrayAnswer):
     """Stresses in beam elements, at both ends of each; k states, ne elements.
 
     Attributes
@@ -41,6 +43,14 @@ class BeamStresses:
     normal: Array
     torsion: Array
     mises: Array
+    _arrays: ClassVar = dict.fromkeys(
+        ("axial", "bending", "normal", "torsion", "mises"), (("state", "element", "end"), "Pa")
+    )
+
+    def _headline(self) -> str:
+        states, elements = self.mises.shape[:2]
+        largest = f"von Mises up to {np.nanmax(self.mises, initial=0.0):.4g} Pa"
+        return f"{count_text(states, 'state')}, {count_text(elements, 'element')}, {largest}"
 
 
 @checked("body", "eta")
@@ -102,8 +112,8 @@ def beam_stresses(
     return BeamStresses(axial, bending, normal, torsion, np.sqrt(normal**2 + 3 * torsion**2))
 
 
-@dataclass(frozen=True, eq=False)
-class NodalStresses:
+@dataclass(frozen=True, eq=False, repr=False)
+class NodalStresses(ArrayAnswer):
     """Stresses at the nodes of plates or solids; k states, n nodes, ne elements.
 
     Attributes
@@ -141,12 +151,16 @@ class NodalStresses:
         """Principal stresses (k, f, n, 3) Pa, the largest first."""
         return np.asarray(np.linalg.eigvalsh(self.tensor)[..., ::-1], dtype=np.float64)
 
-    def __repr__(self) -> str:
+    _arrays: ClassVar = {
+        "tensor": (("state", "face", "node", "row", "column"), "Pa"),
+        "mises": (("state", "node"), "Pa"),
+        "element_errors": (("state", "element"), ""),
+    }
+
+    def _headline(self) -> str:
         k, _, n = self.tensor.shape[:3]
         largest = f"von Mises up to {self.mises.max(initial=0.0):.4g} Pa"
-        return (
-            f"<NodalStresses: {k} states, {n} nodes, {largest}, error about {100 * self.error.max(initial=0.0):.3g} %>"
-        )
+        return f"{k} states, {n} nodes, {largest}, error about {100 * self.error.max(initial=0.0):.3g} %"
 
 
 @checked("body", "eta")

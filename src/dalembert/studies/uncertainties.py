@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answer import Answer, list_text, range_text
 from ..checks import checked
 from ..errors import GradientError, MissingPackageError, ModelError
 from .optimization.design_optimization import make_job
@@ -32,8 +33,8 @@ Array = NDArray[np.float64]
 _ITEM = "uncertainty"
 
 
-@dataclass(frozen=True, eq=False)
-class Uncertainty:
+@dataclass(frozen=True, eq=False, repr=False)
+class Uncertainty(Answer):
     """Distributions of outputs; print it.
 
     Attributes
@@ -90,9 +91,21 @@ class Uncertainty:
 
         return plot_uncertainty(self, output, path=path)
 
-    def __repr__(self) -> str:
-        outputs = ", ".join(map(repr, self.mean))
-        return f"<Uncertainty: {outputs} by {', '.join(map(repr, self.names))}, {self.failed} samples failed>"
+    @property
+    def success(self) -> bool:
+        """Whether no sample failed."""
+        return not self.failed
+
+    def _headline(self) -> str:
+        outputs = (
+            f"{label} {range_text(mean)} ± {range_text(self.deviation[label], form='.2g')}"
+            for label, mean in self.mean.items()
+        )
+        return f"{list_text(outputs, 3)} by {list_text(self.names, 3)}, {self.failed} samples failed"
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return all samples as an xarray Dataset."""
+        return self.data.copy()
 
     def __str__(self) -> str:
         lines = [self.table.to_string(float_format=lambda x: f"{x:.6g}")]

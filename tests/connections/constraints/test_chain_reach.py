@@ -66,7 +66,8 @@ def test_a_start_beyond_the_reach_is_drawn_back() -> None:
     s = tethered((0.5, 0.5), (1.6, 0.3, 0), (0, 0, 0))
     q = da.assemble(s).q
     assert np.hypot(q[0], q[1]) < 1.0 + 1e-6 and q[0] > 0.9
-    state, notes = da.start_state(s)
+    state = da.start_state(s)
+    notes = state.notes
     assert np.hypot(state.q[0], state.q[1]) < 1.0 + 1e-6 and "P.x was to start at 1.6 m" in notes[0]
 
 

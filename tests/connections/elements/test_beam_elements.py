@@ -76,7 +76,7 @@ def test_its_laws_are_fit() -> None:
     for damping in (0.0, 0.2):
         element = da.BeamElement(L, axial=EA, bending=(EIY, EIZ), torsion=GJ, shear=SHEAR, damping=damping)
         report = da.check_element(element)
-        assert report.ok, report
+        assert report.success, report
         assert (report.dissipated > 0) == (damping > 0)
 
 
@@ -178,7 +178,7 @@ def test_a_bar_vibrates_with_its_stiffness_and_holds_its_preload() -> None:
     exact = 1.5 + 0.1 * np.exp(-decay * result.t) * (np.cos(w * result.t) + decay / w * np.sin(w * result.t))
     assert result["slide.position"] == pytest.approx(exact, abs=1e-7)
     assert abs(result["energy.balance"]).max() < 1e-7
-    assert da.check_element(da.ElasticBar(300.0, 1.5, preload=4.0, damping=0.6)).ok
+    assert da.check_element(da.ElasticBar(300.0, 1.5, preload=4.0, damping=0.6)).success
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_a_dropped_cylinder_rocks_until_it_rolls() -> None:
     start = weight * 0.3 + 0.5 * (0.5 * MASS * CYLINDER**2) * 2.0**2
     end = weight * (CYLINDER - depth / 2) + 0.75 * MASS * speed**2
     assert result["energy.dissipated"][-1] == pytest.approx(start - end, abs=1e-5)
-    assert da.check_element(element).ok
+    assert da.check_element(element).success
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_an_anharmonic_field_with_damping_keeps_account() -> None:
     assert result["stone.position.y"] == pytest.approx(np.exp(-decay * t) * np.sin(w * t) / w, abs=1e-7)
     assert result["energy.dissipated"][-1] > 0.1
     assert abs(result["energy.balance"]).max() < 1e-7
-    assert da.check_element(field).ok
+    assert da.check_element(field).success
 
 
 def test_a_turning_field_brings_work_from_outside() -> None:

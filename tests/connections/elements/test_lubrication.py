@@ -127,7 +127,9 @@ def test_beyond_the_limit_the_walls_carry() -> None:
 
 @pytest.mark.parametrize("friction", ["full", "half", "none"])
 def test_bearings_are_fit_for_use(friction: str) -> None:
-    assert da.check_element(da.JournalBearing(1.0, 0.09, 1.0, 0.1, friction=friction, stiffness=10.0), size=0.05).ok
+    assert da.check_element(
+        da.JournalBearing(1.0, 0.09, 1.0, 0.1, friction=friction, stiffness=10.0), size=0.05
+    ).success
 
 
 def test_bearings_that_cannot_be() -> None:
@@ -278,8 +280,8 @@ def test_eccentricity_is_an_output() -> None:
 
 
 def test_tractions_are_fit_for_use() -> None:
-    assert da.check_element(traction()).ok
-    assert da.check_element(traction(egg())).ok
+    assert da.check_element(traction()).success
+    assert da.check_element(traction(egg())).success
 
 
 def test_tractions_that_cannot_be() -> None:

@@ -89,7 +89,7 @@ def test_half_a_turn_is_half_a_turn_about_its_axis(axis: tuple[float, float, flo
     model = s.compile()
     unit = np.array(axis) / np.linalg.norm(axis)
     for less in (0.0, 1e-17, 1e-16, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3):
-        q = da.start_state(model, {"b.rotation": from_rotation_vector((np.pi - less) * unit)})[0].q
+        q = da.start_state(model, {"b.rotation": from_rotation_vector((np.pi - less) * unit)}).q
         one = np.zeros(1), q[None], np.zeros((1, 6)), np.zeros((1, 0))
         phi = law_inputs(model, "k", *one)[0, 4:7]
         assert abs(abs(phi @ unit) - (np.pi - less)) < 4e-15  # some roundings of pi

@@ -142,7 +142,7 @@ def test_random_trees_with_friction_by_load(seed: int) -> None:
     system = roughened(random_system(rng, 4, joints=LOADED), rng, stops=seed % 2 == 0, loads=0.8)
     model = system.compile()
     _, v = random_state(system, rng)
-    start = da.State(q=da.start_state(model)[0].q, v=0.5 * v)
+    start = da.State(q=da.start_state(model).q, v=0.5 * v)
     result = da.simulate(model, 1.0, state=start, rtol=1e-9, atol=1e-11)
     assert result.status == "finished"
     scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
@@ -156,7 +156,7 @@ def test_friction_of_others_presses_a_row_on_its_stop() -> None:
     system = roughened(random_system(rng, 4, joints=LOADED), rng, loads=0.8)
     model = system.compile()
     _, v = random_state(system, rng)
-    start = da.State(q=da.start_state(model)[0].q, v=0.5 * v)
+    start = da.State(q=da.start_state(model).q, v=0.5 * v)
     result = da.simulate(model, 0.48, state=start, rtol=1e-9, atol=1e-11)
     scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
     assert np.abs(result["energy.balance"]).max() < 1e-6 * scale

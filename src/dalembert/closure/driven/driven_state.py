@@ -6,11 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...answer import ArrayAnswer, count_text
 from ...checks import checked, finite_number
 from ...connections.constraints.geometric import Constraint
 from ...connections.drives import Drive, PoseDrive
@@ -46,8 +47,8 @@ _FAR_FROM_SINGULAR = 4.0  # times the way, in rad or characteristic lengths: J c
 MAX_DRIVE_STEP = 0.05  # rad or m: steps in which drives lead positions past places where rows do not tell the side
 
 
-@dataclass(frozen=True, eq=False)
-class DrivenMotion:
+@dataclass(frozen=True, eq=False, repr=False)
+class DrivenMotion(ArrayAnswer):
     """A state that obeys loops and drives, and its accelerations.
 
     Attributes
@@ -67,6 +68,11 @@ class DrivenMotion:
     a: Array
     model: Model
     notes: tuple[str, ...] = ()
+    _arrays: ClassVar = {"q": (("coordinate",), ""), "v": (("speed",), ""), "a": (("speed",), "")}
+
+    def _headline(self) -> str:
+        fastest = f"|v| up to {np.abs(self.v).max(initial=0.0):.4g} rad/s or m/s"
+        return f"t = {self.t:.6g} s, {count_text(len(self.q), 'coordinate')}, {fastest}"
 
 
 @checked("q", "v")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._core import distances
+from ...answer import count_text
 from ...bodies.convex_hulls import Convex, convex_parts
 from ...checks import checked, finite_number
 from ...errors import ModelError
@@ -42,7 +43,7 @@ class Closest(NamedTuple):
     points: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Clearance(KinematicResult):
     """Distances of bodies along a motion.
 
@@ -69,6 +70,18 @@ class Clearance(KinematicResult):
     at_least: float
     notes: tuple[str, ...] = ()
     _parts: dict[str, list[Convex]] = field(default_factory=dict, repr=False)
+    _arrays: ClassVar = {
+        "distance": (("time", "pair"), "m"),
+        "points": (("time", "pair", "side", "axis"), "m"),
+    }
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {**super()._axes(), "pair": ([f"{one}, {two}" for one, two in self.pairs], "")}
+
+    def _headline(self) -> str:
+        least = self.least
+        where = f"{least.pair[0]} and {least.pair[1]} at {self.result.axis.at(least.t)}"
+        return f"least {least.distance:.4g} m, {where}; {count_text(len(self.pairs), 'pair')}"
 
     @property
     def least(self) -> Closest:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,7 @@ class CurvePoint:
 
     def __repr__(self) -> str:
         where = ", ".join(f"{x:.6g}" for x in self.point)
-        return f"<Spot at t = {', '.join(f'{t:.6g}' for t in self.t)}: ({where})>"
+        return f"<CurvePoint at t = {', '.join(f'{t:.6g}' for t in self.t)}: ({where})>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ class Straightness:
     direction: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CouplerCurve(KinematicResult):
     """The path of a point, as a body sees it.
 
@@ -108,6 +109,13 @@ class CouplerCurve(KinematicResult):
     normal: Array | None
     _fine: tuple[RelativeFrameMotion, Quintic]
     _marker: Marker
+    _arrays: ClassVar = {
+        "points": (("time", "axis"), "m"),
+        "velocity": (("time", "axis"), "m/s"),
+        "acceleration": (("time", "axis"), "m/s2"),
+        "length": (("time",), "m"),
+        "curvature": (("time",), "1/m"),
+    }
 
     @property
     def speed(self) -> Array:
@@ -243,12 +251,12 @@ class CouplerCurve(KinematicResult):
         rms = float(np.sqrt((off**2).mean()))
         return Straightness(t0, t1, float(np.ptp(along)), width, float(off.max()), rms, middle, direction)
 
-    def __repr__(self) -> str:
+    def _headline(self) -> str:
         kind = "in a plane" if self.normal is not None else "in space"
         counts = (("cusp", self.cusps), ("inflection", self.inflections), ("double point", self.double_points))
         told = [f"{len(spots)} {name}{'s' * (len(spots) != 1)}" for name, spots in counts]
         shape = "closed, " * self.closed
-        return f"<CouplerCurve of {self.point!r} {kind}: {shape}{self.length[-1]:.6g} m, {', '.join(told)}>"
+        return f"{self.point} {kind}, {shape}{self.length[-1]:.6g} m, {', '.join(told)}"
 
     # ---- within
 

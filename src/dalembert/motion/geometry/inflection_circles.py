@@ -28,10 +28,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...answer import count_text, range_text
 from ...checks import finite_array
 from ...errors import ModelError
 from ...result import Result
@@ -44,7 +46,7 @@ __all__ = ["InflectionCircles", "inflection_circles"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class InflectionCircles(KinematicResult):
     """The inflection circle of a body at every row, and what goes with it; all in the axes of `relative_to`.
 
@@ -71,6 +73,16 @@ class InflectionCircles(KinematicResult):
     pole: Array
     diameter_vector: Array
     seen: RelativeFrameMotion = field(repr=False)
+    _arrays: ClassVar = {
+        "pole": (("time", "axis"), "m"),
+        "diameter_vector": (("time", "axis"), "m"),
+        "diameter": (("time",), "m"),
+        "centre": (("time", "axis"), "m"),
+        "inflection_pole": (("time", "axis"), "m"),
+        "acceleration_pole": (("time", "axis"), "m"),
+        "ball_point": (("time", "axis"), "m"),
+        "normal": (("axis",), ""),
+    }
 
     @property
     def diameter(self) -> Array:
@@ -152,8 +164,11 @@ class InflectionCircles(KinematicResult):
         curve: Array = self.pole[k] + (r * c)[:, None] * T + (r * s)[:, None] * N
         return curve
 
-    def __repr__(self) -> str:
-        return f"<InflectionCircles of {self.body!r} relative to {self.relative_to!r}: {len(self.t)} rows>"
+    def _headline(self) -> str:
+        return (
+            f"{self.body} relative to {self.relative_to}, {count_text(len(self.t), 'row')}, "
+            f"diameter {range_text(self.diameter, 'm')}"
+        )
 
     # ---- within
 

@@ -15,10 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...answer import count_text, list_text
 from ...checks import checked
 from ...errors import ModelError
 from ...result import Result
@@ -74,7 +76,7 @@ def instant_centre(seen: RelativeFrameMotion, n: Array) -> tuple[Centre, BoolArr
     return Centre(point, direction, infinite, none), rest
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class InstantCentres(KinematicResult, Mapping[tuple[str, str], Centre]):
     """Instant centres of all pairs of some bodies, in world axes: ``centres["crank", "rocker"].point``.
 
@@ -90,6 +92,7 @@ class InstantCentres(KinematicResult, Mapping[tuple[str, str], Centre]):
     bodies: tuple[str, ...]
     normal: Array
     _centres: dict[frozenset[str], Centre] = field(repr=False)
+    _arrays: ClassVar = {"points": (("pair", "time", "axis"), "m"), "normal": (("axis",), "")}
 
     def __getitem__(self, pair: tuple[str, str]) -> Centre:
         """Return the centre of two bodies, in any order."""
@@ -104,8 +107,17 @@ class InstantCentres(KinematicResult, Mapping[tuple[str, str], Centre]):
     def __len__(self) -> int:
         return len(self._centres)
 
-    def __repr__(self) -> str:
-        return f"<InstantCentres of {', '.join(self.bodies)}: {len(self)} pairs, {len(self.result)} rows>"
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        axis = self.result.axis
+        return {"time": (self.result.t, axis.unit), "pair": ([f"{one}, {two}" for one, two in self], "")}
+
+    @property
+    def points(self) -> Array:
+        """Centres of all pairs, (pairs, n, 3) m; NaN where a centre is at infinity or there is none."""
+        return np.array([self[pair].point for pair in self])
+
+    def _headline(self) -> str:
+        return f"{list_text(self.bodies)}: {count_text(len(self), 'pair')}, {count_text(len(self.result), 'row')}"
 
 
 @checked("bodies")
@@ -187,7 +199,7 @@ def _common_normal(motions: dict[str, RelativeFrameMotion], item: str) -> Array:
     return n
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Centrodes(KinematicResult):
     """The polodes of a body: where the instant centre travels, seen by the frame and by the body itself.
 
@@ -218,6 +230,13 @@ class Centrodes(KinematicResult):
     none: BoolArray
     normal: Array
     seen: RelativeFrameMotion = field(repr=False)
+    _arrays: ClassVar = {
+        "fixed": (("time", "axis"), "m"),
+        "moving": (("time", "axis"), "m"),
+        "infinite": (("time",), ""),
+        "none": (("time",), ""),
+        "normal": (("axis",), ""),
+    }
 
     @cached_property
     def pole_velocity(self) -> Array:
@@ -230,8 +249,12 @@ class Centrodes(KinematicResult):
             u: Array = np.cross(n, a) / w[:, None]
         return u
 
-    def __repr__(self) -> str:
-        return f"<Centrodes of {self.body!r} relative to {self.relative_to!r}: {len(self.t)} rows>"
+    def _headline(self) -> str:
+        return f"{self.body} relative to {self.relative_to}, {count_text(len(self.t), 'row')}, {self._extent()}"
+
+    def _extent(self) -> str:
+        finite = self.fixed[np.isfinite(self.fixed).all(axis=1)]
+        return f"fixed centrode within {np.ptp(finite, axis=0).max():.4g} m" if len(finite) else "centres at infinity"
 
 
 def centrodes(result: Result, body: object, *, relative_to: object = "ground") -> Centrodes:

@@ -1,14 +1,27 @@
-"""What all that is read off a motion has in common: a picture."""
+"""Results of kinematic analyses along a motion: a plot and a Dataset."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ...answer import ArrayAnswer
+
 __all__ = ["KinematicResult"]
 
 
-class KinematicResult:
-    """Something read off a motion, that can be plotted."""
+class KinematicResult(ArrayAnswer):
+    """Quantities along a motion, that can be plotted."""
+
+    def _subject(self) -> str:
+        result = getattr(self, "result", None)
+        return super()._subject() if result is None else str(result.labels.system)
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        t = getattr(self, "t", None)
+        if t is None:
+            return {}
+        result = getattr(self, "result", None)
+        return {"time": (t, "s" if result is None else result.axis.unit)}
 
     def plot(self, *, ax: Any = None, path: Any = None, **options: Any) -> Any:
         """Plot it and return the matplotlib axes.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...answer import count_text
 from ...checks import checked, finite_number
 from ...closure.driven.prescribed_velocities import Prescribed
 from ...closure.equations import RelativeEquations
@@ -30,7 +31,7 @@ Array = NDArray[np.float64]
 _PARTS = 4096
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MobilityRange(KinematicResult):
     """Mobility along a motion; print it to read it, or plot it.
 
@@ -64,6 +65,22 @@ class MobilityRange(KinematicResult):
     grip: Array
     changes: list[tuple[int, int, int]] = field(default_factory=list)
     axis: Axis = TIME
+    _arrays: ClassVar = {
+        "mobility": (("position",), ""),
+        "smallest": (("position",), ""),
+        "left": (("position",), ""),
+        "grip": (("position",), ""),
+    }
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {"position": (self.at, "" if self.axis.unit == "1" else self.axis.unit)}
+
+    def _headline(self) -> str:
+        values = ", ".join(str(value) for value in np.unique(self.mobility))
+        return (
+            f"mobility {values} at {count_text(len(self.at), 'position')}, {count_text(len(self.changes), 'change')}, "
+            f"smallest singular value {self.smallest.min(initial=np.inf):.3g}"
+        )
 
     def __str__(self) -> str:
         ends = [0, *(k for k, _, _ in self.changes), len(self.at)]

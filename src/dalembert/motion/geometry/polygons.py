@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...answer import list_text
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import checked
@@ -26,6 +28,9 @@ from ...errors import ModelError
 from ...result import Result
 from .kinematic_result import KinematicResult
 from .relative_motion import RelativeFrameMotion, find_frame, row_of
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["Edge", "Polygon", "acceleration_polygon", "velocity_polygon"]
 
@@ -57,7 +62,7 @@ class Edge:
     tangential: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Polygon(KinematicResult):
     """A velocity or acceleration polygon, in the axes of `relative_to`.
 
@@ -98,9 +103,22 @@ class Polygon(KinematicResult):
         """Return where on the motion it is, in words."""
         return self.result.axis.at(float(self.result.t[self.row]), form)
 
-    def __repr__(self) -> str:
-        names = ", ".join(self.vectors)
-        return f"<Polygon of {self.kind} at {self.place()}: {names}>"
+    def to_xarray(self) -> xarray.Dataset:
+        """Return an xarray Dataset over the points: their vectors and places, with units."""
+        import xarray
+
+        places = np.array([self.places[name] for name in self.vectors])
+        dims = ("point", "axis")
+        data = {
+            self.kind: (dims, np.array(list(self.vectors.values())), {"units": self.unit}),
+            "position": (dims, places, {"units": "m"}),
+        }
+        coords = {"point": list(self.vectors), "axis": ["x", "y", "z"]}
+        return xarray.Dataset(data, coords, {"title": self._subject(), "message": self.message})
+
+    def _headline(self) -> str:
+        largest = [f"{name} {np.linalg.norm(vector):.4g} {self.unit}" for name, vector in self.vectors.items()]
+        return f"{self.kind} at {self.place()}: {list_text(largest)}"
 
     def __str__(self) -> str:
         lines = [f"{self.kind} polygon at {self.place()}, {self.unit}"]

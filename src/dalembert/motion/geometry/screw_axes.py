@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...answer import count_text
 from ...errors import ModelError
 from ...result import Result
 from .interpolation import differentiate
@@ -26,7 +28,7 @@ Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScrewAxes(KinematicResult):
     """The instantaneous screw axis of a body at every row, in the axes of `relative_to`.
 
@@ -59,6 +61,15 @@ class ScrewAxes(KinematicResult):
     infinite: BoolArray
     none: BoolArray
     seen: RelativeFrameMotion = field(repr=False)
+    _arrays: ClassVar = {
+        "direction": (("time", "axis"), ""),
+        "point": (("time", "axis"), "m"),
+        "pitch": (("time",), "m/rad"),
+        "turning": (("time",), "rad/s"),
+        "sliding": (("time",), "m/s"),
+        "infinite": (("time",), ""),
+        "none": (("time",), ""),
+    }
 
     @cached_property
     def moving_direction(self) -> Array:
@@ -83,10 +94,10 @@ class ScrewAxes(KinematicResult):
             back = (du * dp).sum(axis=1) / np.where(size > 1e-18 * np.nanmax(size, initial=1e-300), size, np.nan)
         return np.asarray(p - back[:, None] * u)
 
-    def __repr__(self) -> str:
+    def _headline(self) -> str:
         finite = self.pitch[np.isfinite(self.pitch)]
         told = f", pitch {finite.min():.4g} to {finite.max():.4g} m/rad" if len(finite) else ""
-        return f"<ScrewAxes of {self.body!r} relative to {self.relative_to!r}: {len(self.t)} rows{told}>"
+        return f"{self.body} relative to {self.relative_to}, {count_text(len(self.t), 'row')}{told}"
 
 
 def screw_axes(result: Result, body: object, *, relative_to: object = "ground") -> ScrewAxes:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ __all__ = ["TransmissionAngle", "balanced_loads", "transmission_angle"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TransmissionAngle(KinematicResult):
     """Transmission angle at every row.
 
@@ -73,6 +74,13 @@ class TransmissionAngle(KinematicResult):
     force: Array
     point: Array
     velocity: Array
+    _arrays: ClassVar = {
+        "transmission": (("time",), "rad"),
+        "pressure": (("time",), "rad"),
+        "force": (("time", "axis"), ""),
+        "point": (("time", "axis"), "m"),
+        "velocity": (("time", "axis"), "m/s"),
+    }
 
     @cached_property
     def extremes(self) -> Extremes:
@@ -94,9 +102,9 @@ class TransmissionAngle(KinematicResult):
         (best, t_best), (worst, t_worst) = both
         return Extremes(np.pi / 2 - worst, t_worst, np.pi / 2 - best, t_best)
 
-    def __repr__(self) -> str:
+    def _headline(self) -> str:
         low, high = np.degrees([self.extremes.least, self.extremes.greatest])
-        return f"<TransmissionAngle at {self.at!r} on {self.body!r}: {low:.4g} to {high:.4g} degrees>"
+        return f"at {self.at} on {self.body}, {low:.4g} to {high:.4g} degrees"
 
 
 @checked("at", "output", "input", "body")

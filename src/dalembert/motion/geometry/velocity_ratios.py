@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ __all__ = ["Ratio", "mechanical_advantage", "rate_pair", "velocity_ratio"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ratio(KinematicResult):
     """A ratio of two rates at every row.
 
@@ -55,6 +56,7 @@ class Ratio(KinematicResult):
     t: Array
     values: Array
     _rates: tuple[Array, Array, Array, Array] = field(repr=False)
+    _arrays: ClassVar = {"values": (("time",), "")}
 
     @cached_property
     def extremes(self) -> Extremes:
@@ -74,9 +76,11 @@ class Ratio(KinematicResult):
         """Times, s, at which the ratio passes through infinity: where `to` stands still."""
         return roots(self.t, *self._rates[2:])
 
-    def __repr__(self) -> str:
+    def _headline(self) -> str:
         e = self.extremes
-        return f"<Ratio {self.name!r} of {self.of!r} to {self.to!r}: {e.least:.6g} to {e.greatest:.6g} {self.unit}>"
+        return f"{self.name} of {self.of} to {self.to}, {e.least:.6g} to {e.greatest:.6g} {self.unit}".removesuffix(
+            " 1"
+        )
 
 
 def velocity_ratio(result: Result, output: str, input: str) -> Ratio:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...answer import ArrayAnswer, count_text
 from ...checks import checked, finite_number, positive, random_generator
 from ...closure.joint_limits import Bounds
 from ...closure.named_velocities import as_name_list
@@ -42,19 +43,22 @@ class TargetError(NamedTuple):
     rotation: Any
 
 
-@dataclass(frozen=True, eq=False)
-class InverseKinematics:
+@dataclass(frozen=True, eq=False, repr=False)
+class InverseKinematics(ArrayAnswer):
     """Configurations that reach targets, or come nearest. Without a batch axis if no target had one.
 
     Attributes
     ----------
     q : (B, nq) rad or m
+    success : bool
+        Whether every target is reached.
     reached : (B,) bool
+        Whether each target is reached.
     residual : Missed
         ``residual.position`` (B,) m, ``residual.rotation`` (B,) rad.
     iterations, starts : (B,) int
         Steps of all starts, and how many starts it took.
-    message : (B,) of str
+    messages : (B,) of str
         Empty where the target is reached; else by how much it is missed, and what stands in the way.
     jumps : tuple of Jump
         Where a path could not be followed and went on from another configuration.
@@ -69,11 +73,49 @@ class InverseKinematics:
     residual: TargetError
     iterations: Any
     starts: Any
-    message: Any
+    messages: Any
     model: Model = field(repr=False)
     jumps: tuple[Jump, ...] = ()
     solutions: tuple[Array, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
+    _arrays: ClassVar = {
+        "q": (("target", "coordinate"), ""),
+        "reached": (("target",), ""),
+        "position_error": (("target",), "m"),
+        "rotation_error": (("target",), "rad"),
+        "iterations": (("target",), ""),
+        "starts": (("target",), ""),
+    }
+
+    @property
+    def success(self) -> bool:
+        """Whether every target is reached."""
+        return bool(np.all(self.reached))
+
+    @property
+    def message(self) -> str:
+        """Outcome in one sentence: the first target that is missed, and why."""
+        messages = [self.messages] if isinstance(self.messages, str) else self.messages
+        missed = [text for text in messages if text]
+        if not missed:
+            return self._headline()
+        return missed[0] if len(messages) == 1 else f"{len(missed)} of {len(messages)} targets missed: {missed[0]}"
+
+    @property
+    def position_error(self) -> Any:
+        """Distance from the target, (B,) m."""
+        return self.residual.position
+
+    @property
+    def rotation_error(self) -> Any:
+        """Angle to the orientation of the target, (B,) rad."""
+        return self.residual.rotation
+
+    def _headline(self) -> str:
+        count = int(np.size(self.reached))
+        reached = f"{int(np.sum(self.reached))} of {count_text(count, 'target')} reached"
+        worst = np.max(self.residual.position, initial=0.0), np.max(self.residual.rotation, initial=0.0)
+        return f"{reached}, errors up to {worst[0]:.2g} m and {worst[1]:.2g} rad"
 
     def state(self, k: int = 0) -> State:
         """Return the k-th configuration as a state at rest."""

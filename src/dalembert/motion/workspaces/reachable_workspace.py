@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...answer import ArrayAnswer
 from ...closure.scaled_equations import CoordinateMeasure
 from ...errors import ModelError
 from ...model import Model
@@ -27,6 +28,9 @@ from ...numerics.roots import bisect
 from .grid_sweep import CellSolutions, WorkspaceSweep
 from .islands import freely_turning_cells
 
+if TYPE_CHECKING:
+    import xarray
+
 __all__ = ["Workspace"]
 
 Array = NDArray[np.float64]
@@ -34,7 +38,7 @@ Array = NDArray[np.float64]
 BOUNDARY_BISECTIONS = 12  # of the distance of two grid points, which leaves 1/4096 of it
 
 
-class Workspace:
+class Workspace(ArrayAnswer):
     """Poses of a platform on a grid: which can be reached, in how many ways, how well.
 
     Attributes
@@ -242,8 +246,23 @@ class Workspace:
 
         return plot_workspace(self, what, mode=mode, ax=ax, path=path)
 
-    def __repr__(self) -> str:
-        return f"<Workspace of {self.target!r}: {self.reachable.sum()} of {self.reachable.size} poses>"
+    def _subject(self) -> str:
+        return self.target
+
+    def _headline(self) -> str:
+        unit = "m2" if len(self.grid) == 2 else "m3"
+        return f"{self.reachable.sum()} of {self.reachable.size} poses, {self.size:.4g} {unit}"
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return an xarray Dataset over the grid: `reachable`, `ways`; with actuated joints also `condition`."""
+        import xarray
+
+        dims = self.axes
+        data = {"reachable": (dims, self.reachable), "ways": (dims, self.ways)}
+        if self._actuated and self._reach.isolated:
+            data["condition"] = (dims, self.condition())
+        coords = {name: (name, values, {"units": "m"}) for name, values in zip(dims, self.grid, strict=True)}
+        return xarray.Dataset(data, coords, {"title": self.target, "message": self.message})
 
     def __str__(self) -> str:
         unit = "m2" if len(self.grid) == 2 else "m3"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...answer import Answer
 from ...checks import checked
 from ...errors import IntegrationError, ModelError
 from ...model import Conditions, Model, State, as_model
@@ -49,7 +50,7 @@ _REASONS = {
 _STATUS = {"reached": "finished", "stopped": "interrupted", "event": "event"}
 
 
-class Ensemble:
+class Ensemble(Answer):
     """Results of many runs at the same times.
 
     Attributes
@@ -95,11 +96,30 @@ class Ensemble:
     def __len__(self) -> int:
         return len(self.q)
 
-    def __repr__(self) -> str:
-        labels = {"event": "ended by an event", "failed": "failed", "interrupted": "interrupted"}
-        counts = {label: self.status.count(status) for status, label in labels.items()}
-        ending = ", ".join(f"{count} {label}" for label, count in counts.items() if count) or "all finished"
-        return f"<Ensemble of {self.model.system.name!r}: {len(self)} runs, {len(self.t)} times, {ending}>"
+    @property
+    def success(self) -> bool:
+        """Whether every run ended as planned: at the end of its time, or by an event."""
+        return all(status in ("finished", "event") for status in self.status)
+
+    @property
+    def message(self) -> str:
+        """Outcome in one sentence: the first run that failed or was interrupted, and why."""
+        for number, status in enumerate(self.status):
+            if status not in ("finished", "event"):
+                return f"run {number}: {self._messages[number]}"
+        return self._headline()
+
+    @property
+    def notes(self) -> list[str]:
+        """Deviations from the request, and decisions that were made automatically."""
+        return self.stats.notes
+
+    def _headline(self) -> str:
+        words = {"event": "ended by an event", "failed": "failed", "interrupted": "interrupted"}
+        counts = {word: self.status.count(status) for status, word in words.items()}
+        ending = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "all finished"
+        span = f"{self.t[0]:.6g} to {self.t[-1]:.6g} s"
+        return f"{len(self)} runs, {len(self.t)} times, {span}, {ending}"
 
     def about(self, what: Any) -> Output:
         """Return unit, shape and meaning of an output."""

@@ -39,7 +39,7 @@ def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: fl
     if not len(limited):
         return model
     many = np.ndim(state.q) == 2 if isinstance(state, State) else bool(state and named_count(model, state) is not None)
-    start, _ = start_state(model, None if many else state, t)
+    start = start_state(model, None if many else state, t)
     conditions = model.conditions()
     response = Response(rows, conditions, start.q, t, conditions.given)
     system = copy.deepcopy(model.system)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...answer import Answer, list_text
 from ...errors import GradientError, ModelError
 from ...model import Model
 from .design_variables import Variables
@@ -16,6 +17,7 @@ from .objectives import Goal
 
 if TYPE_CHECKING:
     import pandas
+    import xarray
 
 __all__ = ["FEASIBLE_TOL", "Optimum", "Trial"]
 
@@ -52,8 +54,8 @@ class Trial:
     evaluations: int
 
 
-@dataclass(frozen=True, eq=False)
-class Optimum:
+@dataclass(frozen=True, eq=False, repr=False)
+class Optimum(Answer):
     """The best design that was found; print it to read it as a table.
 
     Attributes
@@ -151,8 +153,19 @@ class Optimum:
 
         return plot_optimum(self, ax=ax, path=path)
 
-    def __repr__(self) -> str:
-        return f"<Optimum: {self.status}, objective {self.objective:.6g}, {len(self.names)} variables>"
+    @property
+    def success(self) -> bool:
+        """Whether the status is ``"optimal"``."""
+        return self.status == "optimal"
+
+    def _headline(self) -> str:
+        values = list_text(f"{name} {value:.4g}" for name, value in self.values.items())
+        return f"{self.status}, objective {self.objective:.6g} at {values}"
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return an xarray Dataset over all points that were evaluated; columns as in `history`."""
+        found: xarray.Dataset = self.history.rename_axis("evaluation").to_xarray()
+        return found
 
     def __str__(self) -> str:
         v = self.variables

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...answer import ArrayAnswer, list_text
 from ...checks import checked
 from ...errors import ModelError
 from ...model import Model
@@ -33,8 +34,8 @@ _ITEM = "fit"
 _TOLD = 1e-7  # smallest over largest singular value of J in units of the estimates: below it cannot be told
 
 
-@dataclass(frozen=True, eq=False)
-class ParameterFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class ParameterFit(ArrayAnswer):
     """Numbers and what is known of them; print it.
 
     Attributes
@@ -67,6 +68,19 @@ class ParameterFit:
     count: int
     optimum: Optimum = field(repr=False)
     notes: list[str] = field(default_factory=list)
+    _arrays: ClassVar = {
+        "x": (("parameter",), ""),
+        "errors": (("parameter",), ""),
+        "covariance": (("parameter", "parameter_of"), ""),
+    }
+
+    @property
+    def success(self) -> bool:
+        """Whether the search ended at an optimum."""
+        return self.optimum.success
+
+    def _axes(self) -> dict[str, tuple[Any, str]]:
+        return {"parameter": (list(self.names), ""), "parameter_of": (list(self.names), "")}
 
     @property
     def values(self) -> dict[str, float]:
@@ -112,9 +126,9 @@ class ParameterFit:
 
         return plot_regions(self, first, second, ax=ax, path=path)
 
-    def __repr__(self) -> str:
+    def _headline(self) -> str:
         pairs = zip(self.names, self.x, self.errors, strict=True)
-        return f"<Fitted: {', '.join(f'{n} {x:.6g} +- {e:.2g}' for n, x, e in pairs)}>"
+        return list_text(f"{n} {x:.6g} ± {e:.2g}" for n, x, e in pairs)
 
     def __str__(self) -> str:
         wide = max(map(len, self.names))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...answer import Answer, ArrayAnswer, count_text, list_text
 from ...checks import checked
 from ...errors import ModelError, SingularityError
 from ...model import Model, as_model
@@ -30,8 +31,8 @@ DUPLICATE_TOL = 1e-5  # of numbers, in units of their bounds: the same linkage
 _WEIGHTS = (10.0, 100.0, 1e3)  # of loops, one after the other, where not everything can be met
 
 
-@dataclass(frozen=True, eq=False)
-class Linkage:
+@dataclass(frozen=True, eq=False, repr=False)
+class Linkage(ArrayAnswer):
     """One linkage that was found.
 
     Attributes
@@ -54,6 +55,12 @@ class Linkage:
     model: Model = field(repr=False)
     wanted: tuple[TargetPoses, ...] = field(repr=False)
     plane: tuple[int, int] = field(repr=False)
+    _arrays: ClassVar = {"q": (("position", "coordinate"), "")}
+
+    @property
+    def success(self) -> bool:
+        """Whether the linkage can go from each position to the next."""
+        return not self.defects
 
     def __getitem__(self, name: str) -> float:
         """Return a number by name."""
@@ -72,9 +79,10 @@ class Linkage:
 
         return plot_linkage(self, ax=ax, path=path)
 
-    def __repr__(self) -> str:
+    def _headline(self) -> str:
         short = ", ".join(defect.partition(":")[0] for defect in self.defects) or "no"
-        return f"<Linkage: {', '.join(f'{n} {x:.5g}' for n, x in self.values.items())}; {short} defects>"
+        values = list_text((f"{n} {x:.4g}" for n, x in self.values.items()), 6)
+        return f"error {self.error:.1e}, {short} defects; {values}"
 
     def __str__(self) -> str:
         wide = max(map(len, self.values))
@@ -83,7 +91,7 @@ class Linkage:
         return "\n".join([*lines, *(self.defects or ("no defects",))])
 
 
-class Synthesis(Sequence[Linkage]):
+class Synthesis(Answer, Sequence[Linkage]):
     """Linkages that were found: those without defects first, then by how far they are off.
 
     Attributes
@@ -106,9 +114,19 @@ class Synthesis(Sequence[Linkage]):
     def __iter__(self) -> Iterator[Linkage]:
         return iter(self._linkages)
 
-    def __repr__(self) -> str:
+    @property
+    def success(self) -> bool:
+        """Whether a linkage without defects was found."""
+        return any(not one.defects for one in self)
+
+    def _headline(self) -> str:
         good = sum(not one.defects for one in self)
-        return f"<Synthesis: {len(self)} linkages, {good} of them without defects, {self.starts} starts>"
+        error = f", error {self[0].error:.1e}" if len(self) else ""
+        return f"{count_text(len(self), 'linkage')}, {good} without defects{error}, {count_text(self.starts, 'start')}"
+
+    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+        """Draw the first linkage in its first position, and return the axes."""
+        return self[0].plot(ax=ax, path=path)
 
     def __str__(self) -> str:
         names = list(self[0].values) if len(self) else []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...answer import Answer
 from ...checks import checked, finite_number, random_generator, shape_of
 from ...errors import ModelError
 from ...model import Model, as_model
@@ -19,6 +20,9 @@ from ...system import System
 from .collocation import Transcription
 from .solvers import check_method, solve
 
+if TYPE_CHECKING:
+    import xarray
+
 __all__ = ["OptimalMotion", "optimal_motion"]
 
 Array = NDArray[np.float64]
@@ -27,8 +31,8 @@ _ITEM = "optimal_motion"
 _KEPT = 1e-7  # scaled defects that are none
 
 
-@dataclass(frozen=True, eq=False)
-class OptimalMotion:
+@dataclass(frozen=True, eq=False, repr=False)
+class OptimalMotion(Answer):
     """A motion that was found; print it.
 
     Attributes
@@ -42,7 +46,7 @@ class OptimalMotion:
     status : str
         ``"optimal"``, ``"stopped"`` (equations hold, the method gave up), ``"infeasible"`` (they do not).
     message : str
-    missed : float
+    target_errors : float
         By how much an integration of the equations of motion with these efforts ends elsewhere, rad or m and per s.
     iterations : int
     result : Result
@@ -57,7 +61,7 @@ class OptimalMotion:
     cost: float
     status: str
     message: str
-    missed: float
+    target_errors: float
     iterations: int
     result: Result = field(repr=False)
 
@@ -67,14 +71,26 @@ class OptimalMotion:
 
         return plot_motion(self, path=path)
 
-    def __repr__(self) -> str:
-        return f"<OptimalMotion: {self.status}, {self.time:.6g} s, cost {self.cost:.6g}>"
+    @property
+    def success(self) -> bool:
+        """Whether the status is ``"optimal"``."""
+        return self.status == "optimal"
+
+    def _subject(self) -> str:
+        return str(self.result.labels.system)
+
+    def _headline(self) -> str:
+        return f"{self.status}, {self.time:.6g} s, cost {self.cost:.6g}, {self.iterations} iterations"
+
+    def to_xarray(self, names: Sequence[str] = ()) -> xarray.Dataset:
+        """Return the motion as an xarray Dataset; see `Result.to_xarray`."""
+        return self.result.to_xarray(names)
 
     def __str__(self) -> str:
         lines = [f"{self.status}: {self.message}", f"time {self.time:.6g} s, cost {self.cost:.6g}"]
         lines += [f"{name}: {u.min():.6g} to {u.max():.6g}" for name, u in self.efforts.items()]
         lines.append(
-            f"{len(self.t) - 1} steps, {self.iterations} iterations; integrated, it ends {self.missed:.3g} off"
+            f"{len(self.t) - 1} steps, {self.iterations} iterations; integrated, it ends {self.target_errors:.3g} off"
         )
         return "\n".join(lines)
 
@@ -147,7 +163,7 @@ def optimal_motion(
         raise ModelError(_ITEM, "minimize", minimize, "use 'time' or 'effort'")
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 2:
         raise ModelError(_ITEM, "steps", steps, "give a whole number from 2 on")
-    begin, _ = start_state(model, dict(state or {}))
+    begin = start_state(model, dict(state or {}))
     start = np.concatenate([begin.q, begin.v, begin.x])
     given = _places(model, end, "end")
     if not given:
@@ -274,7 +290,7 @@ def _first(program: Transcription, guess: OptimalMotion | None, end: Mapping[str
         return program.packed(y, u, guess.time)
     last = program.start.copy()
     if program.model.nc:  # what the loops make of it at the end
-        there, _ = start_state(program.model, dict(end))
+        there = start_state(program.model, dict(end))
         last = np.concatenate([there.q, there.v, program.start[2 * program.model.nv :]])
     last[program.ends] = program.end
     nv, T = program.model.nv, program.time_scale

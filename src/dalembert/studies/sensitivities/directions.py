@@ -108,7 +108,7 @@ def directions_of(
                 return ParameterDirection(name, name, size, np.zeros(2 * model.nv + model.nx))
 
             def begin(change: float) -> State:
-                return start_state(described.beside(name, change).model, state, t_start)[0]
+                return start_state(described.beside(name, change).model, state, t_start)
 
             return ParameterDirection(name, name, size, _start_slope(base, start, begin, DIFFERENCE_STEP * size))
         value = _start_value(result, name, state or {})
@@ -116,7 +116,7 @@ def directions_of(
             return ParameterDirection(name, None, max(abs(value), 1.0), known[name])
 
         def begin_at(change: float) -> State:
-            return start_state(base, {**(state or {}), name: value + change}, t_start)[0]
+            return start_state(base, {**(state or {}), name: value + change}, t_start)
 
         return ParameterDirection(
             name, None, max(abs(value), 1.0), _start_slope(base, start, begin_at, DIFFERENCE_STEP)

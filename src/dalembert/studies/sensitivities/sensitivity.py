@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...answer import Answer, list_text, range_text
 from ...checks import checked
 from ...errors import GradientError, IntegrationError, ModelError
 from ...model import Model, SampledControl, as_model
@@ -35,8 +36,8 @@ ADJOINT_RATIO = 8  # directions per output from which on the adjoint method is c
 RESERVED_SETTINGS = ("times", "parameters", "state", "t_start", "on_error", "stream", "resume")
 
 
-@dataclass(frozen=True, eq=False)
-class Sensitivity:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivity(Answer):
     """Outputs of a run and their derivatives.
 
     Attributes
@@ -78,9 +79,12 @@ class Sensitivity:
         except KeyError:
             raise ModelError("sensitivity", "output", label, f"it has {', '.join(map(repr, self.values))}") from None
 
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{label} {values.shape}" for label, values in self.derivatives.items())
-        return f"<Sensitivity of {self.result.labels.system!r} by {len(self.by)}: {shown}>"
+    def _subject(self) -> str:
+        return str(self.result.labels.system)
+
+    def _headline(self) -> str:
+        shown = (f"{label} {range_text(values)}" for label, values in self.derivatives.items())
+        return f"derivatives by {list_text(self.by, 3)}: {list_text(shown, 3)}"
 
     def __str__(self) -> str:
         """Return a table: a line for each number, columns of outputs; of those over time, the last value."""

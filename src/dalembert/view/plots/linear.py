@@ -14,9 +14,13 @@ from ..drawing.system_drawing import draw
 if TYPE_CHECKING:
     from ...linear.eigenvalue_loci import Campbell, RootLocus
     from ...linear.frequency_response import FrequencyResponse
+    from ...linear.periodic_orbits import Floquet
     from ...linear.vibration_modes import Modes
 
-__all__ = ["animate_mode", "draw_mode", "plot_bode", "plot_campbell", "plot_locus", "plot_nyquist", "plot_over"]
+__all__ = [
+    "animate_mode", "draw_mode", "plot_bode", "plot_campbell", "plot_locus", "plot_multipliers", "plot_nyquist",
+    "plot_over",
+]  # fmt: skip
 
 MAX_NAMED_CURVES = 8
 MIN_RESPONSE = 0.1  # smaller responses are far from -1, which would hide them
@@ -94,6 +98,20 @@ def plot_locus(locus: RootLocus, *, ax: Any = None, path: Any = None) -> Any:
         panel.set_ylabel("imaginary part (rad/s)")
         first, last = locus.values[0], locus.values[-1]
         panel.set_title(f"{locus.parameter} from {first:.4g} (o) to {last:.4g} (x)", fontsize=9)
+    return panel
+
+
+def plot_multipliers(floquet: Floquet, *, ax: Any = None, path: Any = None) -> Any:
+    """Draw Floquet multipliers and the unit circle in the complex plane, and return the axes."""
+    values = floquet.multipliers
+    with style.panel(ax, path, 4.6, 4.6) as panel:
+        angles = np.linspace(0.0, 2 * np.pi, 181)
+        panel.plot(np.cos(angles), np.sin(angles), color=style.FAINT, linewidth=1.0, zorder=1)
+        panel.plot(values.real, values.imag, "o", color=style.PALETTE[0], markersize=5)
+        panel.set_aspect("equal", adjustable="datalim")
+        panel.set_xlabel("real part")
+        panel.set_ylabel("imaginary part")
+        panel.set_title(f"multipliers of a period of {floquet.period:.4g} s", fontsize=9)
     return panel
 
 
