@@ -56,7 +56,7 @@ def _by_one_thread(method: Callable[Concatenate[Live, Args], Found]) -> Callable
     return call
 
 
-@checked("state", "events", "delay", "method", "stops")
+@checked("state", "events", "control_delay", "method", "stops")
 class Live:
     """A simulation in steps of the caller's: look at outputs, set inputs, go on.
 
@@ -70,9 +70,9 @@ class Live:
     parameters : dict of str to float
         Other numbers for elements than those described.
     events : sequence of Event
-    control, period, delay, breaks
+    control, control_period, control_delay, discontinuity_times
         As in `simulate`.
-    method, rtol, atol, max_step, step, friction, stops
+    method, rtol, atol, max_step, fixed_step, friction, stops
         As in `simulate`.
 
     One thread at a time may use it. A call while another thread is inside one is refused.
@@ -110,14 +110,14 @@ class Live:
         parameters: Mapping[str, float] | None = None,
         events: Event | Sequence[Event] = (),
         control: Callable[[State], Any] | SampledControl | None = None,
-        period: float | None = None,
-        delay: float = 0.0,
-        breaks: ArrayLike = (),
+        control_period: float | None = None,
+        control_delay: float = 0.0,
+        discontinuity_times: ArrayLike = (),
         method: str = "auto",
         rtol: float = 1e-8,
         atol: Tolerance = DEFAULT_ATOL,
         max_step: float | None = None,
-        step: float | None = None,
+        fixed_step: float | None = None,
         friction: str = "events",
         stops: str = "rigid",
     ) -> None:
@@ -125,9 +125,9 @@ class Live:
         begin, said = start_time(state, t_start, item="Live")
         if stops == "soft":
             model = with_soft_stops(model, state, begin)
-        options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
+        options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=fixed_step)
         history = History(model) if np.isfinite(model.shortest_delay) else None
-        asked = as_control(control, period, delay, item="Live")
+        asked = as_control(control, control_period, control_delay, item="Live")
         conditions = model.conditions(parameters, control=asked, history=history)
         model = conditions.model  # with the numbers that were given
         said += equilibrium_differences(state, conditions)
@@ -138,7 +138,7 @@ class Live:
             raise ModelError("Live", "state", f"{len(start.q)} states", "give one: many run by da.simulate")
         self._began = time.perf_counter()
         line, watch = Progress(begin, begin, False), EventFunctions(model, events)
-        also = break_times(breaks, item="Live")
+        also = break_times(discontinuity_times, item="Live")
         self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), dry, also)
         self._run.notes = said + notes
         self._lock = RLock()

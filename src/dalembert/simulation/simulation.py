@@ -49,12 +49,12 @@ def simulate(
     rtol: float = 1e-8,
     atol: Tolerance = DEFAULT_ATOL,
     max_step: float | None = None,
-    step: float | None = None,
+    fixed_step: float | None = None,
     events: Event | Sequence[Event] = (),
     control: Callable[[State], Any] | SampledControl | None = None,
-    period: float | None = None,
-    delay: float = 0.0,
-    breaks: ArrayLike = (),
+    control_period: float | None = None,
+    control_delay: float = 0.0,
+    discontinuity_times: ArrayLike = (),
     friction: str = "events",
     stops: str = "rigid",
     stabilization: str | tuple[float, float] = "projection",
@@ -77,12 +77,12 @@ def simulate(
     rtol: float = 1e-8,
     atol: Tolerance = DEFAULT_ATOL,
     max_step: float | None = None,
-    step: float | None = None,
+    fixed_step: float | None = None,
     events: Event | Sequence[Event] = (),
     control: Callable[[State], Any] | SampledControl | None = None,
-    period: float | None = None,
-    delay: float = 0.0,
-    breaks: ArrayLike = (),
+    control_period: float | None = None,
+    control_delay: float = 0.0,
+    discontinuity_times: ArrayLike = (),
     friction: str = "events",
     stops: str = "rigid",
     stabilization: str | tuple[float, float] = "projection",
@@ -97,7 +97,7 @@ def simulate(
     "parameters",
     "method",
     "events",
-    "delay",
+    "control_delay",
     "stops",
     "progress",
     "stream",
@@ -116,12 +116,12 @@ def simulate(
     rtol: float = 1e-8,
     atol: Tolerance = DEFAULT_ATOL,
     max_step: float | None = None,
-    step: float | None = None,
+    fixed_step: float | None = None,
     events: Event | Sequence[Event] = (),
     control: Callable[[State], Any] | SampledControl | None = None,
-    period: float | None = None,
-    delay: float = 0.0,
-    breaks: ArrayLike = (),
+    control_period: float | None = None,
+    control_delay: float = 0.0,
+    discontinuity_times: ArrayLike = (),
     friction: str = "events",
     stops: str = "rigid",
     stabilization: str | tuple[float, float] = "projection",
@@ -165,7 +165,7 @@ def simulate(
         (``"A"``, ``"A.speed"``, ``"arm.eta"``, ``"valve.pressure"``): ``{"position": 1e-9, "valve": 10.0}``. Names go
         before kinds; what is left out has 1e-10.
     max_step : float, s
-    step : float, s
+    fixed_step : float, s
         Of methods with a fixed step; ``"alpha"`` keeps to it if it is given, and to the tolerances if not.
     events : sequence of Event
     control : function of a State, or SampledControl
@@ -173,9 +173,9 @@ def simulate(
         many runs it is asked about the states of hundreds at once, q (B, nq), t (B,), and answers (B, nv), a list of
         (B,) for each degree of freedom, or a dict of these: with ``state.q[..., 0]`` a function serves both. One that
         takes one state only is asked about one after the other, with a note.
-    period, delay : float, s
+    control_period, control_delay : float, s
         Short for ``control=SampledControl(control, period, delay)``: called once in each period, held in between.
-    breaks : (k,) s
+    discontinuity_times : (k,) s
         Times at which something jumps that cannot be known otherwise, in order: no step goes over them. Laws and
         formulas tell theirs by themselves.
     friction : str
@@ -250,20 +250,20 @@ def simulate(
     foreign = is_external_method(method)
     if foreign:
         many = "several" if count is not None else None
-        _refuse_elsewhere(method, events=watch.events, step=step, stream=stream, resume=resume, states=many)
+        _refuse_elsewhere(method, events=watch.events, fixed_step=fixed_step, stream=stream, resume=resume, states=many)
     options = make_options(
         model,
         method="dop853" if foreign else method,
         rtol=rtol,
         atol=atol,
         max_step=max_step,
-        step=step,
+        step=fixed_step,
         spectral_radius=spectral_radius,
         project=isinstance(stabilization, str) and stabilization == "projection",
         span=t_end - t_start,
     )
-    control = as_control(control, period, delay, item="simulate")
-    also = break_times(breaks, item="simulate")
+    control = as_control(control, control_period, control_delay, item="simulate")
+    also = break_times(discontinuity_times, item="simulate")
     conditions = _first_conditions(model, {} if count is not None else parameters, control, stabilization)
     model = conditions.model  # with the numbers that were given
     said += equilibrium_differences(state, conditions) if count is None else []

@@ -363,7 +363,7 @@ def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float, st
     chains = starts.paced_chains(model)
     if set(still) - set(wishes) and not starts.places and not chains:
         try:
-            return consistent_velocities(model, q, np.zeros(model.nv), fixed={**paced, **still, **wishes}, t=t)
+            return consistent_velocities(model, q, np.zeros(model.nv), hold={**paced, **still, **wishes}, t=t)
         except AssemblyError:
             pass
     found = preferred_velocities(model, q, paced, wishes, starts.places, chains=chains, t=t)

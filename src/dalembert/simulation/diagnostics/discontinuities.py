@@ -95,7 +95,7 @@ def missed_discontinuities(
                 return [
                     f"control {_title(control)} jumps, from {ends[0]:.6g} to {ends[1]:.6g} at "
                     f"{model.speed_names[place]!r} between t = {states[k].t:.6g} and {states[k + 1].t:.6g} s, and "
-                    f"{how}. Ask it at fixed times, as a digital controller is: give period=..."
+                    f"{how}. Ask it at fixed times, as a digital controller is: give control_period=..."
                 ]
     except UserFunctionError:
         return []
@@ -127,7 +127,7 @@ def _of_its_own(control: object) -> str:
     return (
         f"control {_title(control)} gives other forces when it is asked again about states of this run: it keeps "
         "something to itself, and acted as the steps of the method happened to ask it. Have it asked at fixed times: "
-        "give period=..."
+        "give control_period=..."
     )
 
 
@@ -140,7 +140,7 @@ def _noise(conditions: Conditions, state: State) -> str:
         return ""
     return (
         f"control {_title(control)} gives other forces each time it is asked about the same state: noise, or something "
-        "that it keeps to itself. Ask it at fixed times: give period=..., or "
+        "that it keeps to itself. Ask it at fixed times: give control_period=..., or "
         "da.SampledControl(control, period, noise=...)"
     )
 
@@ -221,7 +221,7 @@ class NeighbourSample:
                 return (
                     f"control {_title(control)} jumps to and fro, from {taus[0][k]:.6g} to {taus[1][k]:.6g} at "
                     f"{model.speed_names[k]!r}, between states that are the same within the tolerance. Ask it at fixed "
-                    "times, as a digital controller is: give period=...; or make it smooth"
+                    "times, as a digital controller is: give control_period=...; or make it smooth"
                 )
         forces = model.report(["forces"], t, q, v, x, conditions=conditions)["forces"]
         change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)

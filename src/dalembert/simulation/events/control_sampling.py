@@ -57,11 +57,11 @@ def as_control(
         raise ModelError(item, "control", control, "give a function of a State, or a da.SampledControl")
     if period is None and not delay:
         return control
-    field, value = ("period", period) if period is not None else ("delay", delay)
+    field, value = ("control_period", period) if period is not None else ("control_delay", delay)
     if control is None:
         raise ModelError(item, field, value, "it belongs to a control: give control=...")
     if isinstance(control, SampledControl):
         raise ModelError(item, field, value, f"the control has a period of its own, {control.period:.6g} s")
     if period is None:
-        raise ModelError(item, "delay", delay, "only a sampled control has one: give period=... too")
+        raise ModelError(item, "control_delay", delay, "only a sampled control has one: give control_period=... too")
     return SampledControl(control, period, delay)
