@@ -283,7 +283,7 @@ def test_mobility_over_a_circuit() -> None:
     q = np.array([da.assemble(flat).q, *spots])
     assert da.mobility_range(flat, q).mobility.tolist() == [1, 2, 2]
     assert da.mobility_range(flat, q).changes == [(1, 1, 2)]
-    with pytest.raises(da.ModelError, match="along"):
+    with pytest.raises(da.ModelError, match="motion is"):
         da.mobility_range(flat, np.zeros((2, 7)))
 
 
