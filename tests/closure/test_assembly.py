@@ -276,7 +276,7 @@ def test_bad_arguments_are_named() -> None:
     s = mechanisms.four_bar()
     for arguments, text in (
         ({"prefer": {"D": "far"}}, "coordinate 'D': value is"),
-        ({"fixed": "X"}, "there are the coordinates 'A', 'B', 'C', 'D'"),
+        ({"hold": "X"}, "there are the coordinates 'A', 'B', 'C', 'D'"),
         ({"prefer": {"A": "far"}}, "A is"),
         ({"weights": {"A": -1}}, "positive"),
         ({"tolerance": 0.0}, "tolerance"),
