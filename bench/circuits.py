@@ -65,8 +65,8 @@ def main() -> None:
     wide, tight = np.linspace(-1.2, 1.2, 200), np.linspace(-0.62, 0.62, 200)
     legs = ("A0", "A1", "A2")
     cases: dict[str, Callable[[], object]] = {
-        "all branches of 6 loops (64)": lambda: da.assemble(row, fixed="A", branches=True),
-        "all branches of Andrews (4)": lambda: da.assemble(squeezer, fixed="O", branches=True),
+        "all branches of 6 loops (64)": lambda: da.assemble(row, hold="A", branches=True),
+        "all branches of Andrews (4)": lambda: da.assemble(squeezer, hold="O", branches=True),
         "circuits of a four-bar (2)": lambda: da.circuits(bars, "A"),
         "circuits of Andrews (4)": lambda: da.circuits(squeezer, "O"),
         "3-RRR on 200 x 200, 16 % reached": lambda: da.workspace(platform, "platform", (wide, wide), rotation=0.2),

@@ -64,7 +64,7 @@ def table() -> None:
                 factors = factor(e.jacobian(q, k - 1.0), "normal")
                 start, factored = q + factors.solve(e.velocity_terms(q, k - 1.0)), factored + 1
             found = find_position(
-                e, start, float(k), method=way.split(",")[0], factors=factors, damped=False, scaled=False,
+                e, start, float(k), method=way.split(",")[0], factors=factors, line_search=False, scaled=False,
                 tolerance=1e-9, solver="normal",
             )  # fmt: skip
             q, iterations, factored = found.q, iterations + found.iterations, factored + found.factorisations

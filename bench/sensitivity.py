@@ -104,7 +104,7 @@ def measure(rounds: int) -> list[Row]:
                 by: list[str] = by,
                 way: str = way,
             ) -> object:
-                return da.sensitivity(model, {"y": (output, "final")}, by, t_end, state=state, rtol=RTOL, way=way)
+                return da.sensitivity(model, {"y": (output, "final")}, by, t_end, state=state, rtol=RTOL, mode=way)
 
             found = timing.race({"run": run, "gradient": gradient}, rounds=rounds, clock=process_time_ns)
             one = found["run"].minimum

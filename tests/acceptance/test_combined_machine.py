@@ -40,7 +40,7 @@ class Press:
         return {"A": 3.0 * np.sin(5 * state.t) - 0.5 * state.v[3]}
 
 
-HOW: dict[str, Any] = {"period": 0.01, "rtol": 1e-10, "atol": 1e-12}
+HOW: dict[str, Any] = {"control_period": 0.01, "rtol": 1e-10, "atol": 1e-12}
 
 
 @pytest.fixture(scope="module")

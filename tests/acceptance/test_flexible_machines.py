@@ -185,8 +185,8 @@ def test_pendulum_converges_with_modes():
 STEPPERS = {
     "dopri5": {"rtol": 1e-9, "atol": 1e-11},
     "radau": {"rtol": 1e-9, "atol": 1e-11},
-    "alpha": {"step": 5e-5, "spectral_radius": 1.0},
-    "rk4": {"step": 1e-4},
+    "alpha": {"fixed_step": 5e-5, "spectral_radius": 1.0},
+    "rk4": {"fixed_step": 1e-4},
 }
 
 
@@ -214,7 +214,7 @@ def test_resume_is_exact(monkeypatch):
             signal.raise_signal(signal.SIGINT)
 
     for method in ("dop853", "radau", "alpha"):
-        options = {"step": 1e-3} if method == "alpha" else {}
+        options = {"fixed_step": 1e-3} if method == "alpha" else {}
         armed[0] = True
         broken = da.simulate(model, 0.2, method=method, control=press, **options)
         assert broken.status == "interrupted"

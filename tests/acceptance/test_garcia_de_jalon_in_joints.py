@@ -46,7 +46,7 @@ def test_damping_never_lets_the_residual_grow(guess: tuple[float, float]) -> Non
     e = RelativeEquations(model)
     start = np.array([math.pi / 3, *guess])[: e.nq]
     for damped in (False, True):
-        found = find_position(e, start, 0.0, damped=damped, scaled=False, max_iterations=200, check=damped)
+        found = find_position(e, start, 0.0, line_search=damped, scaled=False, max_iterations=200, check=damped)
         if not found.success:
             continue  # without damping Newton's method may wander
         end = model.pose("coupler.2", found.q).position[:2]
@@ -71,7 +71,7 @@ def test_predictors_of_higher_order_begin_closer(degrees: float) -> None:
     for order in (0, 1, 2):
         start = predict_position(e, q, rates, 1.0, order)
         errors.append(float(np.linalg.norm(e.difference(start, exact)[1:])))
-        found = find_position(e, start, 1.0, method="modified", damped=False, max_iterations=200)
+        found = find_position(e, start, 1.0, method="modified", line_search=False, max_iterations=200)
         assert found.q == pytest.approx(exact, abs=1e-10) and found.factorisations == 1
         tries.append(found.iterations)
     assert errors[0] > errors[1] > errors[2] and tries[0] >= tries[1] >= tries[2]
@@ -143,7 +143,7 @@ def test_example_3_7_the_robot_goes_round_an_ellipse_by_joints() -> None:
         for k in range(1, 101):
             start = q if way != "predicted" else predict_position(e, q, find_rates(e, q, k - 1.0, jerk=False), 1.0, 1)
             method = "full" if way == "full" else "modified"
-            found = find_position(e, start, float(k), method=method, damped=False, tolerance=1e-9)
+            found = find_position(e, start, float(k), method=method, line_search=False, tolerance=1e-9)
             q, tally = found.q, tally + np.array([found.iterations, found.factorisations])
         assert q == pytest.approx(motion.q[100], abs=1e-8)
         counts[way] = tally
@@ -170,7 +170,7 @@ def test_example_3_13_by_joints_the_choice_is_renewed_before_it_fails() -> None:
         turned.append(np.array([math.cos(angle) + 3 * math.cos(lean), lean, angle - lean]))
         assert np.abs(e.residual(turned[-1], 0.0)).max() < 1e-12
     assert model.speed_names == ("D", "C", "B")
-    space = da.motion_space(s, q=turned[0], independent=["D"])
+    space = da.motion_space(s, q=turned[0], independent_coordinates=["D"])
     conditions = []
     for q in turned[1:4]:
         there = space.at(q, limit=1e6)

@@ -41,7 +41,7 @@ def test_example_3_1_both_assemblies_of_the_four_bar() -> None:
     """T1: point 1 is known, two equations remain for point 2."""
     m = four_bar((3, 3))
     m.drive("1", (1.0, math.sqrt(3)))
-    found = m.assemble(damped=False, scaled=False)
+    found = m.assemble(line_search=False, scaled=False)
     assert found.history[:6] == pytest.approx([10.44, 7.517, 0.7241, 0.01031, 2.214e-6, 0.0], rel=1e-3, abs=1e-12)
     assert found.q == pytest.approx([4.830950434138, 2.882624043473], abs=DIGITS)
     assert m.assemble([3, -3]).q == pytest.approx(CROSSED, abs=DIGITS)
@@ -55,7 +55,7 @@ def test_example_3_2_and_3_4_mixed_coordinates() -> None:
         m.angle("psi", ("A", "1"), ("1", "2"), form=form)
         m.drive("psi", sign * PSI)
         start = OPEN + np.array([0.3, -0.2, 0.2, 0.25])
-        found = m.assemble(start, damped=False, scaled=False)
+        found = m.assemble(start, line_search=False, scaled=False)
         if form == "cosine":
             assert found.history[:5] == pytest.approx([2.4, 0.44, 1.8e-2, 5.3e-5, 4.3e-10], rel=0.05)  # two digits
         assert found.q == pytest.approx(OPEN, abs=DIGITS)
@@ -90,7 +90,7 @@ def test_example_3_3_spatial_rscr() -> None:
     s = np.linalg.svd(J, compute_uv=False)
     assert s[-1] == pytest.approx(0.202414034225, abs=1e-9) and s[0] == pytest.approx(5.826076741237, abs=1e-9)
     start = equations.start() + 0.05 * np.random.default_rng(1).standard_normal(12)
-    found = find_position(equations, start, 0.1, solver="normal", damped=False)
+    found = find_position(equations, start, 0.1, solver="normal", line_search=False)
     assert found.success and found.iterations <= 6
     assert find_rates(equations, found.q, 0.1).rank == 12
 
@@ -101,7 +101,7 @@ def test_an_input_out_of_reach_is_refused_by_name() -> None:
     m.point("B", 4, 0, fixed=True), m.point("1", -2, 0), m.point("2", 0.5, 1)
     m.link("coupler", "1", "2", 2), m.link("rocker", "2", "B", 3)
     m.drive("1", (-2.0, 0.0))
-    plain = m.assemble(damped=False, check=False)
+    plain = m.assemble(line_search=False, check=False)
     assert not plain.success and plain.status == "not converged" and plain.iterations == 50 and plain.residual > 0.1
     damped = m.assemble(check=False)
     assert not damped.success and set(damped.rows) == {"coupler: |1 2|", "rocker: |2 B|"}
@@ -121,7 +121,7 @@ def test_damping_shortens_the_way_from_poor_guesses(
     m = four_bar()
     m.drive("1", (1.0, math.sqrt(3)))
     for wanted, option in ((plain, False), (damped, True)):
-        found = m.assemble(seed, damped=option, scaled=False)
+        found = m.assemble(seed, line_search=option, scaled=False)
         assert found.iterations <= wanted if option else found.iterations == wanted
         assert found.q == pytest.approx(end, abs=DIGITS)
         assert not option or all(
@@ -312,7 +312,7 @@ def test_example_3_7_the_robot_goes_round_an_ellipse() -> None:
                 start = q + factors.solve(e.velocity_terms(q, k - 1.0))
                 factorisations += 1
             found = find_position(
-                e, start, float(k), method="full" if way == "full" else "modified", factors=factors, damped=False,
+                e, start, float(k), method="full" if way == "full" else "modified", factors=factors, line_search=False,
                 scaled=False, tolerance=1e-9, solver="normal",
             )  # fmt: skip
             q = found.q
@@ -489,7 +489,7 @@ def test_example_3_11_the_arm_of_two_links() -> None:
     m = Mechanism(2)
     m.point("A", 0, 0, fixed=True), m.point("1", *OPEN[:2]), m.point("2", *OPEN[2:])
     m.link("upper", "A", "1"), m.link("fore", "1", "2")
-    space = da.motion_space(m, independent=["2.x", "2.y"])
+    space = da.motion_space(m, independent_coordinates=["2.x", "2.y"])
     wanted = [[1.209773821307, 0.363338916601], [-0.698463241390, -0.209773821307], [1, 0], [0, 1]]
     assert pytest.approx(np.array(wanted), abs=DIGITS) == space.R
     assert space.independent == ("2.x", "2.y") and space.dependent == ("1.x", "1.y")
@@ -501,7 +501,7 @@ def test_example_3_14_and_the_identities_of_R_and_S() -> None:
     e = m.equations()
     q = e.start()
     J = e.jacobian(q, 0.0)
-    chosen = da.motion_space(m, independent=["2.y", "3.x"])
+    chosen = da.motion_space(m, independent_coordinates=["2.y", "3.x"])
     wanted = [
         [0.96875, 0.907894736842], [0.269097222222, 0.252192982456], [0.481481481481, 1.076023391813],
         [1, 0], [0, 1], [0, -0.157894736842],
@@ -551,7 +551,7 @@ def test_gram_and_schmidt_s_basis_can_be_differentiated() -> None:
     m = five_bar_of_points()
     e = m.equations()
     q = e.start()
-    v = da.motion_space(m, independent=["2.y", "3.x"]).velocity([0.7, -0.4])
+    v = da.motion_space(m, independent_coordinates=["2.y", "3.x"]).velocity([0.7, -0.4])
     space = da.motion_space(m, method="gram-schmidt", v=v)
     h = 1e-6
     ahead, behind = (space.at(q + s * h * v, v=v).R for s in (1, -1))
@@ -580,17 +580,17 @@ def test_problems_3_6_and_3_7_equal_bars() -> None:
     e = m.equations()
     for degrees in (30, 60, 89.9):
         c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-        space = da.motion_space(m, q=[c, s, 2 * c], independent=["1.x"])
+        space = da.motion_space(m, q=[c, s, 2 * c], independent_coordinates=["1.x"])
         assert space.R[:, 0] == pytest.approx([1, -c / s, 2])
     upright = m.count([0.0, 1.0, 0.0])
     assert (upright.rank, upright.dofs) == (1, 2)
-    R = da.motion_space(m, q=[0.0, 1.0, 0.0], independent=["1.x", "2.x"]).R
+    R = da.motion_space(m, q=[0.0, 1.0, 0.0], independent_coordinates=["1.x", "2.x"]).R
     assert pytest.approx(np.array([[1, 0], [0, 0], [0, 1.0]])) == R
     # stretched: x1 and x2 are dead, y1 is not
     for name in ("1.x", "2.x"):
         with pytest.raises(da.SingularityError, match=f"'{name}' do not determine the motion"):
-            da.motion_space(m, q=[1.0, 0.0, 2.0], independent=[name])
-    assert da.motion_space(m, q=[1.0, 0.0, 2.0], independent=["1.y"]).R[:, 0] == pytest.approx([0, 1, 0])
+            da.motion_space(m, q=[1.0, 0.0, 2.0], independent_coordinates=[name])
+    assert da.motion_space(m, q=[1.0, 0.0, 2.0], independent_coordinates=["1.y"]).R[:, 0] == pytest.approx([0, 1, 0])
     assert e.nv == 3
     m = equal_bars()
     m.drive("1.x", da.Polynomial((math.sqrt(0.75), -1.0)))

@@ -38,7 +38,7 @@ def points(motion: da.DrivenMotion) -> tuple[Array, Array, Array]:
 def test_both_branches_of_the_four_bar() -> None:
     """Examples 3.1 and 3.2."""
     model = marked_four_bar().compile()
-    found = da.assemble(model, fixed="A", branches=True)
+    found = da.assemble(model, hold="A", branches=True)
     ends = [model.pose("coupler.2", q).position for q in found.branches]
     assert len(ends) == 2
     assert ends[0][:2] == pytest.approx([4.830950434138, 2.882624043473], abs=DIGITS)
@@ -243,7 +243,7 @@ def test_equal_bars_of_a_slider_crank_fold_by_joints() -> None:
     s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), rod)
     s.connect("C", da.Revolute("z"), rod.at(1, 0, 0), block)
     s.connect("D", da.Prismatic("x"), s.ground, block)
-    q = da.assemble(s, q=[math.pi / 2, math.pi, math.pi / 2], fixed=["A"]).q
+    q = da.assemble(s, q=[math.pi / 2, math.pi, math.pi / 2], hold=["A"]).q
     here = da.mobility(s, q)
     assert (here.mobility, here.general, here.permanent) == (2, 1, False)
     natural = s.compile(form="natural").mechanism
@@ -252,6 +252,6 @@ def test_equal_bars_of_a_slider_crank_fold_by_joints() -> None:
     assert free.general == 1
     # a little aside on either branch: the block goes along with the crank, or stays under the bearing
     for guess, slide in (([1.5, -3.0, 1.5], 2 * math.cos(1.5)), ([1.5, math.pi, -1.5 - math.pi], 0.0)):
-        found = da.assemble(s, q=guess, fixed=["A"]).q
+        found = da.assemble(s, q=guess, hold=["A"]).q
         assert s.compile().pose("block", found).position[0] == pytest.approx(slide, abs=1e-9)
         assert da.mobility(s, found).mobility == 1

@@ -38,11 +38,11 @@ def placed(model: da.Model, like: da.Model, q: Array, v: Array) -> tuple[Array, 
     at = da.assemble(model).q
     for name in ("A", "B"):
         at[model.q_slice(name)] = q[like.q_slice(name)]
-    at = da.assemble(model, q=at, fixed=[n for n in ("A", "B") if n in model.joint_names]).q
+    at = da.assemble(model, q=at, hold=[n for n in ("A", "B") if n in model.joint_names]).q
     speeds = np.zeros(model.nv)
     for name in ("A", "B"):
         speeds[model.v_slice(name)] = v[like.v_slice(name)]
-    return at, da.consistent_velocities(model, at, speeds, fixed=["A", "B"])
+    return at, da.consistent_velocities(model, at, speeds, hold=["A", "B"])
 
 
 def test_the_rates_of_the_connection_span_five_motions_of_six() -> None:

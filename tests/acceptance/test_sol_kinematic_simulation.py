@@ -128,7 +128,7 @@ def test_a_kinematic_singularity_and_the_ways_through_it() -> None:
 def test_mirrored_assemblies_are_distinguished_and_kept(step: float) -> None:
     """S-07: two ways to close at every crank angle; however long the steps, the motion stays on its own."""
     s = massless(four_bar())
-    branches = da.assemble(s, fixed={"A": 1.0}, branches=True).branches
+    branches = da.assemble(s, hold={"A": 1.0}, branches=True).branches
     assert len(branches) == 2
     sides = []
     for start in branches:

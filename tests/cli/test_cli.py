@@ -184,7 +184,7 @@ def test_simulate_prints_and_writes_what_is_asked_for(folder: Path, capsys: pyte
 def test_simulate_takes_a_robot_and_any_method(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ends = []
     for k, method in enumerate(["auto", "radau", "scipy:DOP853", "rk4"]):
-        step = ["--step", "0.001"] if method == "rk4" else ["--max-step", "0.05"]
+        step = ["--fixed-step", "0.001"] if method == "rk4" else ["--max-step", "0.05"]
         run = ["simulate", "robot.urdf", "--t-end", "0.5", "--method", method, *step, "--out", f"{k}.csv", "-q"]
         assert main(run) == 0
         assert capsys.readouterr().out == ""

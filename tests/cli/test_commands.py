@@ -93,7 +93,7 @@ def test_every_verb_answers_what_python_does(folder: Path, told: Any) -> None:
     found = told("check", "four_bar.yaml")
     assert (found["mobility"], found["left"], found["parameters"]) == (1, 0, {"a": 0.1})
     found = told("assemble", "four_bar.yaml", "--hold", "A", "--branches")
-    assert len(found["branches"]) == 2 and list(found["coordinates"].values()) == da.assemble(bar, fixed="A").q.tolist()
+    assert len(found["branches"]) == 2 and list(found["coordinates"].values()) == da.assemble(bar, hold="A").q.tolist()
     found = told("equilibrium", "arm.yaml")
     assert found["coordinates"]["A"] == pytest.approx(float(da.equilibrium(s).q[0]), abs=1e-12)
     found = told("modes", "arm.yaml", "--at", "rest")

@@ -93,7 +93,7 @@ def count_dyads(number: int, crank: float) -> int:
 
 @pytest.mark.parametrize("crank", [0.7, 2.0, -1.1])
 def test_six_loops_of_dyads(crank: float) -> None:
-    found = da.assemble(dyads(6), fixed={"A": crank}, branches=True).branches
+    found = da.assemble(dyads(6), hold={"A": crank}, branches=True).branches
     assert len(found) == count_dyads(6, crank) > 8
 
 
@@ -101,7 +101,7 @@ def test_a_watt_linkage_of_six_bars_and_its_circuits() -> None:
     s = dyads(2)
     found = da.circuits(s, "A")
     assert sum(len(q) for q in found.at(0.7)) == count_dyads(2, 0.7)
-    assert len(da.assemble(s, fixed="A", branches=True).branches) == count_dyads(2, 0.7)
+    assert len(da.assemble(s, hold="A", branches=True).branches) == count_dyads(2, 0.7)
 
 
 def test_a_stephenson_linkage_of_six_bars() -> None:
@@ -119,7 +119,7 @@ def test_a_stephenson_linkage_of_six_bars() -> None:
     for angle in random.uniform(-3, 3, 4):
         tip = foot + 0.3 * np.array([np.cos(angle), np.sin(angle)])
         number = ways(np.array([*FEET[:2], tip]), lengths, POINTS)
-        assert len(da.assemble(s, fixed={"O": angle}, branches=True).branches) == number
+        assert len(da.assemble(s, hold={"O": angle}, branches=True).branches) == number
 
 
 def test_branches_of_a_geared_pair_keep_their_phase() -> None:
@@ -128,5 +128,5 @@ def test_branches_of_a_geared_pair_keep_their_phase() -> None:
         s.connect(name, da.Revolute("z"), s.ground, s.body(f"wheel {name}", mass=1.0, inertia=(1, 1, 1)))
     s.connect("mesh", da.gear(1, 2), "A", "B")
     model = s.compile()
-    for q in da.assemble(model, fixed={"A": 1.0}, branches=True).branches:
+    for q in da.assemble(model, hold={"A": 1.0}, branches=True).branches:
         assert np.abs(model.constraint_residual(q)).max() < 1e-10

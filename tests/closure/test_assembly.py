@@ -78,10 +78,10 @@ def test_andrews_closes_quadratically() -> None:
 
 def test_andrews_has_four_branches_at_the_published_crank_angle() -> None:
     model = mechanisms.andrews().compile()
-    closed = assemble(model, fixed="O", branches=True)
+    closed = assemble(model, hold="O", branches=True)
     assert len(closed.branches) == 4  # the two dyads A-G-E and A-H-E each fold two ways
     assert np.abs(closed.branches[0] - model.initial_state().q).max() < 1e-12
-    again = assemble(model, fixed="O", branches=True, rng=7)
+    again = assemble(model, hold="O", branches=True, seed=7)
     np.testing.assert_allclose(again.branches, closed.branches, atol=1e-9)
     # and no others: count the intersections of circles around F and B, then around E and A
     angle = model.initial_state().q[0]
@@ -100,7 +100,7 @@ def test_andrews_has_four_branches_at_the_published_crank_angle() -> None:
 
 
 def test_a_four_bar_has_two_branches() -> None:
-    closed = assemble(mechanisms.four_bar(), fixed="A", branches=True)
+    closed = assemble(mechanisms.four_bar(), hold="A", branches=True)
     crossed = mechanisms.four_bar(crossed=True).compile().initial_state().q
     assert len(closed.branches) == 2
     np.testing.assert_allclose(closed.branches[1], crossed, atol=1e-12)
@@ -141,7 +141,7 @@ def test_an_axis_that_only_closes_reversed_is_refused() -> None:
 def test_held_coordinates_keep_every_bit() -> None:
     model = mechanisms.andrews().compile()
     guess = model.initial_state().q + 0.05
-    closed = assemble(model, q=guess, fixed=["O"])
+    closed = assemble(model, q=guess, hold=["O"])
     assert closed.q[0] == guess[0]
     assert closed.residual < 1e-15
 
@@ -180,18 +180,18 @@ def test_the_connection_at_which_a_loop_was_cut_can_be_held_too() -> None:
         q = assemble(model, q=model.initial_state().q, prefer={"D": value}).q
         assert q.sum() == pytest.approx(value, abs=1e-12)  # the rocker's absolute angle
     s.initial("D", position=2.1)
-    closed = assemble(s, q=[0.9, -0.5, 0.8], fixed="D")
+    closed = assemble(s, q=[0.9, -0.5, 0.8], hold="D")
     assert closed.q.sum() == pytest.approx(2.1, abs=1e-12)
     errors = [e for e in closed.history if 1e-13 < e < 1e-2]
     assert all(after < 20 * before**2 for before, after in pairwise(errors))
-    branches = assemble(s, fixed="D", branches=True).branches
+    branches = assemble(s, hold="D", branches=True).branches
     assert len(branches) == 2 and all(q.sum() == pytest.approx(2.1, abs=1e-12) for q in branches)
     s.initial("D", position=-0.5)  # folds the rocker where coupler and crank cannot reach
     with pytest.raises(da.AssemblyError, match=r"while D is held.*'D' is off by .* rad.*release D"):
-        assemble(s, fixed="D", q=[0.9, -0.5, 0.8])
+        assemble(s, hold="D", q=[0.9, -0.5, 0.8])
     s.initials.clear()
     with pytest.raises(da.ModelError, match=r"the loop was cut at 'D'.*system.initial\('D', position=...\)"):
-        assemble(s, fixed="D")
+        assemble(s, hold="D")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_coordinates_of_any_cut_joint_can_be_held(element, name, value) -> None:
     if name == "D.slide":  # all other axes are parallel: the plane cannot be left
         with pytest.raises(da.AssemblyError):
             s.initial("D", position=(0.0, value))
-            assemble(s, q=model.initial_state().q, fixed="D.slide")
+            assemble(s, q=model.initial_state().q, hold="D.slide")
         return
     q = assemble(model, q=model.initial_state().q, prefer={name: value}).q
     first, second = model.pose(s["D"].first, q), model.pose(s["D"].second, q)
@@ -264,14 +264,14 @@ def test_a_four_bar_whose_rocker_pivot_is_out_of_plane_contradicts() -> None:
 
 def test_held_values_that_do_not_fit_are_named() -> None:
     with pytest.raises(da.AssemblyError, match=r"while A, B, C are held.*release one of A, B, C"):
-        assemble(mechanisms.four_bar(), q=[0.1, 0.2, 0.3], fixed=["A", "B", "C"])
+        assemble(mechanisms.four_bar(), q=[0.1, 0.2, 0.3], hold=["A", "B", "C"])
 
 
 def test_bad_arguments_are_named() -> None:
     s = mechanisms.four_bar()
     for arguments, text in (
         ({"prefer": {"D": "far"}}, "coordinate 'D': value is"),
-        ({"fixed": "X"}, "there are the coordinates 'A', 'B', 'C', 'D'"),
+        ({"hold": "X"}, "there are the coordinates 'A', 'B', 'C', 'D'"),
         ({"prefer": {"A": "far"}}, "A is"),
         ({"weights": {"A": -1}}, "positive"),
         ({"tolerance": 0.0}, "tolerance"),
@@ -371,13 +371,13 @@ def test_consistent_speeds_are_nearest_in_kinetic_energy() -> None:
     # the correction is orthogonal, in the mass metric, to every motion that remains
     motion = np.linalg.svd(P)[2][6:]
     assert np.abs(motion @ M @ (new - v)).max() < 1e-15 * np.abs(M @ v).max() * 100
-    driven = consistent_velocities(model, q, [1.0, 0, 0, 0, 0, 0, 0], fixed="O")
+    driven = consistent_velocities(model, q, [1.0, 0, 0, 0, 0, 0, 0], hold="O")
     assert driven[0] == 1.0
     np.testing.assert_allclose(driven[1:], [-0.75, 0, 0, 0, 0, 0], atol=1e-12)  # rr = d / 4: Theta' = -3/4 beta'
-    state = assemble(model).state([1.0, 0, 0, 0, 0, 0, 0], fixed="O")
+    state = assemble(model).state([1.0, 0, 0, 0, 0, 0, 0], hold="O")
     np.testing.assert_allclose(state.v, driven, atol=1e-15)
     with pytest.raises(da.AssemblyError, match=r"'O', 'F' contradict.*E\d"):
-        consistent_velocities(model, q, np.ones(7), fixed=["O", "F"])
+        consistent_velocities(model, q, np.ones(7), hold=["O", "F"])
 
 
 @pytest.mark.parametrize("make", ALL, ids=lambda f: f.__name__)

@@ -136,7 +136,7 @@ def test_inner_coordinates_go_by_name_in_states_and_assemblies_too() -> None:
     state = da.start_state(model, {"chain.0.angle": 0.3, "chain.2.angle.position": -0.5})
     notes = state.notes
     assert not notes and abs(complex(*state.q[:2]) - place) < 1e-11
-    held = da.assemble(model, fixed={"chain.0.angle": 0.3, "P.angle": 0.0})
+    held = da.assemble(model, hold={"chain.0.angle": 0.3, "P.angle": 0.0})
     away = complex(*held.q[:2]) - 0.5 * np.exp(0.3j)
     assert abs(away) == pytest.approx(0.4, abs=1e-10)
 

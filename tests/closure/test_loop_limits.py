@@ -158,7 +158,7 @@ def test_a_row_that_passes_through_zero_is_not_trusted(angle: float, drift: floa
     """With Bennett's links in line, one row vanishes: what a loop that is a little open makes of it is no demand."""
     model = bennett().compile()
     q = da.assemble(model, prefer={"A": angle}).q
-    v = da.consistent_velocities(model, q, [5.0, 0.0, 0.0], fixed="A")
+    v = da.consistent_velocities(model, q, [5.0, 0.0, 0.0], hold="A")
     a = model.forward_dynamics(q, v)
     # two rows of five are independent: the motion in the one degree of freedom they leave
     P, M = model.constraint_jacobian(q), model.mass_matrix(q)

@@ -29,12 +29,12 @@ def test_every_basis_of_a_system_is_the_same_motion() -> None:
         assert pytest.approx(np.zeros((len(J), 1)), abs=1e-13) == J @ space.R
         assert pytest.approx(np.eye(1)) == space.B @ space.R
         assert J[space.rows] @ space.S[:, space.rows] == pytest.approx(np.eye(len(space.rows)), abs=1e-12)
-    chosen = da.motion_space(s, independent=["A"])
+    chosen = da.motion_space(s, independent_coordinates=["A"])
     assert chosen.velocity([2.0]) == pytest.approx(2 * chosen.R[:, 0])
     with pytest.raises(da.ModelError, match="there are 1 degrees of freedom here"):
-        da.motion_space(s, independent=["A", "B"])
+        da.motion_space(s, independent_coordinates=["A", "B"])
     with pytest.raises(da.ModelError, match="name speeds: A, B, C"):
-        da.motion_space(s, independent=["rocker"])
+        da.motion_space(s, independent_coordinates=["rocker"])
     with pytest.raises(da.ModelError, match="Sc needs speeds"):
         _ = chosen.Sc
 
@@ -58,7 +58,7 @@ def test_what_is_driven_moves_without_z() -> None:
 
 def test_gram_and_schmidt_of_joints_by_differences() -> None:
     s = four_bar(driven=False)
-    v = da.motion_space(s, independent=["A"]).velocity([1.3])
+    v = da.motion_space(s, independent_coordinates=["A"]).velocity([1.3])
     space = da.motion_space(s, method="gram-schmidt", v=v)
     h = 1e-5
     model = s.compile()

@@ -49,7 +49,7 @@ def run(name: str, method: str, steps: int) -> da.Result:
     """Take steps of one length."""
     m = motion(name)
     h = m.span / steps
-    options: dict[str, Any] = {"step": h} if method in FIXED else {"max_step": h, "rtol": 0.9, "atol": 0.9}
+    options: dict[str, Any] = {"fixed_step": h} if method in FIXED else {"max_step": h, "rtol": 0.9, "atol": 0.9}
     return da.simulate(m.model, m.span, state=m.state, method=method, **options)
 
 
@@ -109,7 +109,7 @@ def test_states_between_steps_show_the_order(name: str, method: str) -> None:
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_hold_between_steps(name: str, method: str) -> None:
     m = motion(name)
-    options: dict[str, Any] = {"step": m.step / 64} if method in FIXED else {"rtol": 1e-7, "atol": 1e-7}
+    options: dict[str, Any] = {"fixed_step": m.step / 64} if method in FIXED else {"rtol": 1e-7, "atol": 1e-7}
     result = da.simulate(m.model, m.span, state=m.state, method=method, **options)
     between = result.at(m.span * np.linspace(0.01, 0.99, 37))
     size = 1 + np.abs(between.v).max()
@@ -122,7 +122,7 @@ def test_loops_hold_between_steps(name: str, method: str) -> None:
 @pytest.mark.parametrize("method", ["rk4", "dopri5", "dop853", "radau"])
 def test_states_between_steps_join_at_their_ends(method: str) -> None:
     m = motion("reversed_chain")
-    options: dict[str, Any] = {"step": 0.1} if method == "rk4" else {"rtol": 1e-6, "atol": 1e-6}
+    options: dict[str, Any] = {"fixed_step": 0.1} if method == "rk4" else {"rtol": 1e-6, "atol": 1e-6}
     result = da.simulate(m.model, m.span, state=m.state, method=method, **options)
     ends = result.t[1:-1]
     for side in (np.nextafter(ends, 0), np.nextafter(ends, np.inf)):

@@ -14,7 +14,7 @@ from dalembert.model.interpolation import interpolate
 def test_speeds_within_a_step_that_is_next_to_nothing(method: str) -> None:
     s = sliding_block()
     s.connect("k", da.JointSpring(stiffness=2.0), "X")
-    step = {"step": 1e-13} if method == "alpha" else {"max_step": 1e-13}
+    step = {"fixed_step": 1e-13} if method == "alpha" else {"max_step": 1e-13}
     result = da.simulate(s, 4e-13, state={"X": 1.0, "X.speed": 0.01}, method=method, **step)
     between = result.at(np.linspace(0.0, result.t[-1], 23))
     assert np.abs(between["X.speed"] - 0.01).max() < 1e-11
@@ -31,7 +31,7 @@ def test_speeds_within_such_a_step_of_a_loop(method: str, length: float) -> None
     s.connect("C", da.Revolute("z"), b.at(length / 2, 0.1, 0), c.at(1.9, 0, 0))
     s.connect("D", da.Revolute("z"), c.at(-0.3, 0, 0), s.ground.at(length, 0.4, 0))
     s.initial("A", position=1.1, speed=0.01)
-    step = {"step": 1e-13} if method == "alpha" else {"max_step": 1e-13}
+    step = {"fixed_step": 1e-13} if method == "alpha" else {"max_step": 1e-13}
     result = da.simulate(s, 2e-12, method=method, **step)
     between = result.at(np.linspace(0.0, result.t[-1], 201))
     assert np.abs(between.v - result.v[0]).max() < 1e-15  # no acceleration is above 1e-4 rad/s2

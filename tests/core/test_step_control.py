@@ -38,7 +38,7 @@ def test_a_step_cut_short_by_a_break_does_not_shorten_those_after_it() -> None:
     s = rod_pendulum()
     s.initial("A", position=0.4)
     plain = da.simulate(s, 2.0, method="radau").stats.steps
-    broken = da.simulate(s, 2.0, method="radau", breaks=[0.5, 0.500001, 1.3, 1.300001]).stats.steps
+    broken = da.simulate(s, 2.0, method="radau", discontinuity_times=[0.5, 0.500001, 1.3, 1.300001]).stats.steps
     assert broken < plain + 25
 
 

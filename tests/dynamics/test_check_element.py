@@ -140,10 +140,10 @@ def test_jumps_at_half_a_turn_are_noted() -> None:
 
 def test_points_may_be_tried_about_other_places() -> None:
     oil = da.HydraulicSpring(1e-3, 2e-4, rest=0.5)
-    assert not da.check_element(oil, size=0.01).success  # the piston through the bottom
-    assert da.check_element(oil, size=0.01, around={"s": 0.5}).success
+    assert not da.check_element(oil, measure_amplitude=0.01).success  # the piston through the bottom
+    assert da.check_element(oil, measure_amplitude=0.01, center={"s": 0.5}).success
     with pytest.raises(ModelError, match="around"):
-        da.check_element(oil, around={"z": 0.5})
+        da.check_element(oil, center={"z": 0.5})
 
 
 @pytest.mark.parametrize(("element", "keywords"), LIBRARY, ids=lambda e: getattr(e, "kind", ""))
@@ -163,7 +163,7 @@ def test_the_list_of_library_elements_is_whole() -> None:
 def test_figures_of_the_report() -> None:
     report = da.check_element(da.Element("joint", "-3*s - 2*ds", energy="s**2"), points=2000)
     assert report.static_remainder == pytest.approx(1.0, rel=1e-2)  # force -3 s, slope 2 s; of 2000 samples
-    damper = da.check_element(da.Element("joint", "-2*ds"), points=2000, speed=3.0)
+    damper = da.check_element(da.Element("joint", "-2*ds"), points=2000, rate_amplitude=3.0)
     assert damper.dissipated == pytest.approx(18.0, rel=1e-2)  # largest of 2000 samples
     assert damper.created == 0.0
     assert damper.slope_error < 1e-6

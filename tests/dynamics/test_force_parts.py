@@ -123,7 +123,7 @@ def test_manipulability_of_an_arm_and_of_a_loop_that_does_the_same() -> None:
     q = da.assemble(model).q
     tip = model.system["bar1"].at(1)
     found = da.manipulability(model, tip, q, actuators=["A", "C"])
-    v = da.consistent_velocities(model, q, np.zeros(model.nv), fixed={"A": 0.7, "C": -0.4})
+    v = da.consistent_velocities(model, q, np.zeros(model.nv), hold={"A": 0.7, "C": -0.4})
     np.testing.assert_allclose(found.jacobian @ [0.7, -0.4], model.velocity(tip, q, v), atol=1e-9)
     assert found.translation.radii[2] < 1e-9 < found.translation.radii[1]
     dynamic = da.manipulability(model, tip, q, actuators=["A", "C"], dynamic=True)

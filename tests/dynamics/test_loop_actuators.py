@@ -24,7 +24,7 @@ def motion(model: da.Model, q: np.ndarray, speed: float, acceleration: float) ->
     P = model.constraint_jacobian(q)
     v = np.array([speed, 0, 0])
     v[1:] = -np.linalg.lstsq(P[:, 1:], P[:, 0] * speed, rcond=1e-10)[0]
-    return v, consistent_accelerations(model, q, v, [acceleration, 0, 0], fixed="A")
+    return v, consistent_accelerations(model, q, v, [acceleration, 0, 0], hold="A")
 
 
 def test_a_driven_crank_gets_the_torque_that_makes_it_move() -> None:
@@ -118,7 +118,7 @@ def test_motions_that_open_the_loop_are_refused() -> None:
     with pytest.raises(da.ModelError, match="weights"):
         inverse_dynamics(model, q, v, a, actuators="A", weights=[-1])
     with pytest.raises(da.SingularityError, match="no motion keeps the loops closed"):
-        consistent_accelerations(model, q, v, a + 0.1, fixed=["A", "B", "C"])
+        consistent_accelerations(model, q, v, a + 0.1, hold=["A", "B", "C"])
 
 
 def test_an_open_chain_gets_plain_inverse_dynamics() -> None:

@@ -230,7 +230,7 @@ def test_muscles_share_a_motion_by_least_activation() -> None:
     motion = da.measured_motion(s, t, {"shoulder": 0.2 + 0.2 * np.sin(3 * t), "elbow": 0.8 + 0.3 * np.cos(3 * t)})
     model = s.compile()
     for power in (2.0, 3.0):
-        found = da.inverse_dynamics(s, motion, actuators=MUSCLES, power=power)
+        found = da.inverse_dynamics(s, motion, actuators=MUSCLES, exponent=power)
         a = np.column_stack([found[name] for name in MUSCLES])
         assert a.min() >= 0.01 and a.max() <= 1.0 and not found.unique
         x = np.zeros((len(t), model.nx))
@@ -261,7 +261,7 @@ def test_activations_follow_each_other_as_fast_as_muscles_do() -> None:
     t = np.linspace(0.0, 0.3, 31)
     motion = da.measured_motion(s, t, {"shoulder": 0.2 + 0.1 * np.sin(6 * t), "elbow": 0.8 + 0.3 * np.cos(8 * t)})
     free = da.inverse_dynamics(s, motion, actuators=MUSCLES)
-    bound = da.inverse_dynamics(s, motion, actuators=MUSCLES, activation_dynamics=True, missing="tell")
+    bound = da.inverse_dynamics(s, motion, actuators=MUSCLES, activation_dynamics=True, on_infeasible="report")
     # forward: the midpoint rule with these excitations
     for name in MUSCLES:
         a, u = bound[name], bound.excitations[f"{name}.a"]
@@ -286,9 +286,11 @@ def test_motors_and_loads_act_through_their_inputs() -> None:
 def test_bounds_that_are_too_narrow_are_named() -> None:
     s = two_links()
     still = np.zeros(2)
-    with pytest.raises(da.SingularityError, match=r"along 'shoulder'.*'shoulder' is at a bound.*missing=\"tell\""):
+    with pytest.raises(
+        da.SingularityError, match=r"along 'shoulder'.*'shoulder' is at a bound.*on_infeasible=\"report\""
+    ):
         da.inverse_dynamics(s, still, still, still, bounds={"shoulder": (-5.0, 5.0)})
-    told = da.inverse_dynamics(s, still, still, still, bounds={"shoulder": (-5.0, 5.0)}, missing="tell")
+    told = da.inverse_dynamics(s, still, still, still, bounds={"shoulder": (-5.0, 5.0)}, on_infeasible="report")
     whole = da.inverse_dynamics(s, still, still, still)
     np.testing.assert_allclose(told.tau + told.unmet_forces, whole.tau, atol=1e-7)
     assert told["shoulder"] == pytest.approx(5.0)

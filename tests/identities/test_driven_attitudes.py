@@ -89,7 +89,7 @@ def test_power_balance_closes_and_methods_agree(seed):
     assert abs(one["energy.balance"]).max() < 1e-7 * size
     for method, options, near in (
         ("radau", {"rtol": 1e-9, "atol": 1e-9}, 1e-6),
-        ("rk4", {"step": 5e-4}, 1e-6),
+        ("rk4", {"fixed_step": 5e-4}, 1e-6),
         ("dopri5", {"rtol": 1e-9, "atol": 1e-9}, 1e-6),
     ):
         two = da.simulate(s, 0.5, method=method, **options)
@@ -114,7 +114,7 @@ def test_loops_closed_over_driven_balls(seed):
     assert abs(one["energy.balance"]).max() < 1e-7
     assert abs(one.model.constraint_residual(one.q[-1])).max() < 1e-9
     two = da.simulate(s, 0.4, method="radau", rtol=1e-9, atol=1e-9)
-    three = da.simulate(s, 0.4, method="rk4", step=5e-4)
+    three = da.simulate(s, 0.4, method="rk4", fixed_step=5e-4)
     for other in (two, three):
         np.testing.assert_allclose(other["c.position"][-1], one["c.position"][-1], atol=1e-6)
 

@@ -223,7 +223,7 @@ def test_loads_that_cannot_be_found_are_named() -> None:
     with pytest.raises(da.DalembertError, match=r"'grip'.* cannot be found"):
         da.simulate(s, 0.1)
     with pytest.raises(da.ModelError, match="alpha"):
-        da.simulate(s, 0.1, method="alpha", step=0.01)
+        da.simulate(s, 0.1, method="alpha", fixed_step=0.01)
 
 
 # ---- laws described in other ways

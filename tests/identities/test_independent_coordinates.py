@@ -45,12 +45,12 @@ def test_both_forms_agree_along_motions(seed: int) -> None:
 
     def directions(t: float) -> np.ndarray:
         speeds = [model.speed_names[k] for k in space.speeds]
-        there = tangent_space(model, run.at(t), independent=chosen, speeds=speeds)
+        there = tangent_space(model, run.at(t), independent_coordinates=chosen, independent_velocities=speeds)
         return np.vstack(there.directions)
 
     D = directions(0.01)
     near = [directions(0.01 + k * STEP) for k in (1, -1, 2, -2)]
     rate = (8 * (near[0] - near[1]) - (near[2] - near[3])) / (12 * STEP)
-    A = da.linearize(model, now, independent=chosen).A
+    A = da.linearize(model, now, independent_coordinates=chosen).A
     left, right = whole(model, now) @ D, rate + D @ A
     assert np.abs(left - right).max() < 1e-6 * (1.0 + np.abs(left).max())

@@ -22,7 +22,7 @@ def four_bar(**drives: Any) -> tuple[da.Model, Array]:
         s.drive(name, **law)
     model = s.compile()
     guess = {"A": 1.0, "B": -0.6, "C": -2.1}
-    return model, da.assemble(model, q=[guess.get(name, 1.0) for name in model.coordinate_names], fixed="A").q
+    return model, da.assemble(model, q=[guess.get(name, 1.0) for name in model.coordinate_names], hold="A").q
 
 
 def ball(radius: float = 0.1, mass: float = 2.0) -> tuple[da.Model, da.Marker]:
@@ -75,7 +75,7 @@ def test_reactions_in_marker_axes_are_turned() -> None:
 
 def test_a_locked_loop_stands_whichever_joint_is_locked() -> None:
     model, q = four_bar()
-    v = da.consistent_velocities(model, q, [2.0, 0, 0], fixed="A")
+    v = da.consistent_velocities(model, q, [2.0, 0, 0], hold="A")
     for lock in ("A", "B", "C", "D", ["A", "D"], ["A", "B", "C", "D"], [model.system["B"]]):
         hit = da.impulse(model, q, v, lock=lock)
         assert np.abs(hit.v).max() < 1e-12
@@ -112,7 +112,7 @@ def test_a_drive_of_the_acceleration_lets_no_speed_jump() -> None:
     s.drive(crank, acceleration=3.0)
     model = s.compile()
     q = da.assemble(model).q
-    v = da.consistent_velocities(model, q, [7.0] + [0.0] * (model.nv - 1), fixed=crank)
+    v = da.consistent_velocities(model, q, [7.0] + [0.0] * (model.nv - 1), hold=crank)
     hit = da.impulse(model, q, v, {model.body_names[-1]: [5.0, 0, 0]})
     np.testing.assert_allclose(hit.v, v, atol=1e-11)
     assert hit.efforts[crank][0] != 0

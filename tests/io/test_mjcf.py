@@ -149,7 +149,7 @@ def test_equalities_close_loops_and_couple_joints() -> None:
         % ('joint1="D" joint2="A" polycoef="0.1 2 0 0 0"', '<joint joint1="B" joint2="A" polycoef="0 1 0.5 0 0"/>')
     )
     model = s.compile()
-    q = da.assemble(model, fixed={"A": 0.4}).q
+    q = da.assemble(model, hold={"A": 0.4}).q
     assert np.allclose(q[model.q_slice("D")], 0.9) and np.allclose(q[model.q_slice("B")], 0.48)
     s = quietly(FOUR_BAR.replace("<connect", "<weld") % "")
     assert s["C"].element.kind == "Fixed"

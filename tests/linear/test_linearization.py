@@ -83,14 +83,14 @@ def test_a_loop_cut_anywhere_has_the_same_eigenvalues_and_outputs() -> None:
 
 def test_given_coordinates_are_those_of_the_equations() -> None:
     model = _cut_at(0).compile()
-    values = [da.linearize(model, independent=[name]) for name in ("A", "B", "C")]
+    values = [da.linearize(model, independent_coordinates=[name]) for name in ("A", "B", "C")]
     assert [lin.coordinates for lin in values] == [("A",), ("B",), ("C",)]
     for lin in values[1:]:
         assert_allclose(lin.eigenvalues, values[0].eigenvalues, rtol=1e-9)
     with pytest.raises(da.ModelError, match="there are 1 independent"):
-        da.linearize(model, independent=["A", "B"])
+        da.linearize(model, independent_coordinates=["A", "B"])
     with pytest.raises(da.ModelError, match="name coordinates"):
-        da.linearize(model, independent=["nothing"])
+        da.linearize(model, independent_coordinates=["nothing"])
 
 
 def test_a_singular_position_is_named() -> None:
@@ -182,7 +182,7 @@ def test_a_joint_driven_at_constant_speed_is_the_coordinate_and_nothing_grows(an
     assert abs(lin.eigenvalues[0]) < 1e-12
     modes = da.modes(s)
     assert modes.rigid.all() and "grows" not in str(modes)
-    assert da.linearize(s, independent=["B"]).coordinates == ("B",)
+    assert da.linearize(s, independent_coordinates=["B"]).coordinates == ("B",)
 
 
 def test_a_driven_distance_is_an_input() -> None:

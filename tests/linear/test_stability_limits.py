@@ -90,7 +90,7 @@ def test_a_governed_engine_hunts_unless_the_governor_is_damped() -> None:
     limit = 2 * mass * load / (w * (inertia + 4 * mass * c**2))
     start = {"tilt": float(np.arccos(c)), "spin.speed": float(w)}
 
-    eq = da.equilibrium(engine(1.5 * limit), state=start, speeds={"spin": None}, nearest=True)
+    eq = da.equilibrium(engine(1.5 * limit), state=start, velocities={"spin": None}, nearest=True)
     assert eq["tilt"] == pytest.approx(np.arccos(c)) and eq.unknown["spin.speed"] == pytest.approx(w)
     assert eq.stable
     for share, stable in ((0.99, False), (1.01, True)):

@@ -215,10 +215,10 @@ def test_speeds_and_accelerations_can_be_held_at_a_cut_joint() -> None:
     model = slider_crank().compile()
     assert [loop_constraint.name for loop_constraint in model.forest.loop_constraints] == ["D"]
     q = da.assemble(model).q
-    v = da.consistent_velocities(model, q, np.zeros(model.nv), fixed={"D": 0.3})
+    v = da.consistent_velocities(model, q, np.zeros(model.nv), hold={"D": 0.3})
     assert model.cut_motion(q, v, np.zeros(model.nv))[1] == pytest.approx(0.3)
     assert np.abs(model.constraint_jacobian(q) @ v).max() < 1e-12
-    a = da.consistent_accelerations(model, q, v, np.zeros(model.nv), fixed={"D": -0.2})
+    a = da.consistent_accelerations(model, q, v, np.zeros(model.nv), hold={"D": -0.2})
     assert model.cut_motion(q, v, a)[2] == pytest.approx(-0.2)
     assert da.mobility(model, q=q).determines("D")
 
@@ -226,8 +226,8 @@ def test_speeds_and_accelerations_can_be_held_at_a_cut_joint() -> None:
 def test_an_effort_can_be_asked_of_a_cut_joint() -> None:
     model = slider_crank().compile()
     q = da.assemble(model).q
-    v = da.consistent_velocities(model, q, np.zeros(model.nv), fixed={"D": 0.3})
-    a = da.consistent_accelerations(model, q, v, np.zeros(model.nv), fixed={"D": -0.2})
+    v = da.consistent_velocities(model, q, np.zeros(model.nv), hold={"D": 0.3})
+    a = da.consistent_accelerations(model, q, v, np.zeros(model.nv), hold={"D": -0.2})
     at_crank = da.inverse_dynamics(model, q, v, a, actuators=["A"])["A"]
     at_slider = da.inverse_dynamics(model, q, v, a, actuators=["D"])["D"]
     power = at_crank * v[model.v_slice("A")]

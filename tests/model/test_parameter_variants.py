@@ -111,7 +111,7 @@ def test_a_length_of_a_loop_that_moves_changes_speeds_that_follow() -> None:
     model, start, h = four_bar().compile(), {"A": 0.4, "A.speed": 2.0}, 1e-4
     outputs = ["D.speed", "D.position", "A.acceleration"]
     state = da.start_state(model, start)
-    lin = da.linearize(model, state, "crank.tip.x", outputs, independent=["A"])
+    lin = da.linearize(model, state, "crank.tip.x", outputs, independent_coordinates=["A"])
     ends = []
     for step in (h, -h):
         other = model.with_parameters({"crank.tip.x": 0.3 + step})
@@ -162,7 +162,7 @@ def test_wrong_counts_and_outputs_are_refused_by_name() -> None:
     with pytest.raises(da.ModelError, match="linearize: outputs is 3"):
         da.linearize(pendulum(), outputs=3)  # type: ignore[arg-type]
     with pytest.raises(da.ModelError, match="periodic_orbit: free is 'nothing'"):
-        da.periodic_orbit(pendulum(), 1.0, free=["nothing"])
+        da.periodic_orbit(pendulum(), 1.0, free_coordinates=["nothing"])
 
 
 def test_efforts_of_a_run_with_other_parameters_are_reported() -> None:
@@ -198,7 +198,7 @@ def test_a_ground_pivot_out_of_this_world_closes_no_loop(far: float) -> None:
 def test_what_equilibria_cannot_take_is_refused_by_name() -> None:
     with pytest.raises(da.ModelError, match="equilibrium: parameters is 3; give numbers by name"):
         da.equilibrium(pendulum(), parameters=3)  # type: ignore[arg-type]
-    for wrong, said in (({"limits": 3}, "limits is 3"), ({"step": -1.0}, r"step is -1\.0")):
+    for wrong, said in (({"limits": 3}, "limits is 3"), ({"max_step": -1.0}, r"max_step is -1\.0")):
         with pytest.raises(da.ModelError, match=said):
             da.equilibrium_path(pendulum(), "bob.mass", 2.0, 3.0, **wrong)  # type: ignore[arg-type]
     with pytest.raises(da.ModelError, match="vary is 3"):

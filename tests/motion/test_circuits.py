@@ -79,7 +79,7 @@ def test_dead_points_of_the_rocker_are_where_crank_and_coupler_are_in_line() -> 
 def test_which_assemblies_are_connected() -> None:
     s = four_bar()
     found, model = da.circuits(s, "A"), s.compile()
-    branches = da.assemble(model, fixed={"A": 0.4}, branches=True).branches
+    branches = da.assemble(model, hold={"A": 0.4}, branches=True).branches
     assert len(branches) == 2
     at = found.at(0.4)
     assert [len(q) for q in at] == [1, 1]
@@ -90,7 +90,7 @@ def test_which_assemblies_are_connected() -> None:
     # where no link turns, the two assemblies belong to one circuit
     rocking = four_bar(2.0, 2.5, 2.2, 3.0, angle=0.5)
     one = da.circuits(rocking, "A")
-    branches = da.assemble(rocking, fixed={"A": 0.4}, branches=True).branches
+    branches = da.assemble(rocking, hold={"A": 0.4}, branches=True).branches
     assert len(one) == 1 and len(branches) == 2 and one.connected(*branches)
     assert len(one.at(0.4)[0]) == 2
 
@@ -236,7 +236,7 @@ def test_two_dofs_are_refused_and_can_be_held() -> None:
 
     with pytest.raises(da.ModelError, match=r"it has 2 degrees of freedom.*hold 1 of A, C"):
         da.circuits(five_bar(), "A")
-    held = da.circuits(five_bar(), "A", fixed={"B": -1.2})
+    held = da.circuits(five_bar(), "A", hold={"B": -1.2})
     assert all(
         np.abs(path.q[:, held.model.coordinate_names.index("B")] + 1.2).max() < 1e-10
         for c in held
@@ -244,7 +244,7 @@ def test_two_dofs_are_refused_and_can_be_held() -> None:
         if "B" in held.model.coordinate_names
     )
     with pytest.raises(da.ModelError, match="cannot move"):
-        da.circuits(four_bar(), "A", fixed="B")
+        da.circuits(four_bar(), "A", hold="B")
 
 
 def test_bad_input_is_named() -> None:
@@ -283,7 +283,7 @@ def test_mobility_over_a_circuit() -> None:
     q = np.array([da.assemble(flat).q, *spots])
     assert da.mobility_range(flat, q).mobility.tolist() == [1, 2, 2]
     assert da.mobility_range(flat, q).changes == [(1, 1, 2)]
-    with pytest.raises(da.ModelError, match="along"):
+    with pytest.raises(da.ModelError, match="motion is"):
         da.mobility_range(flat, np.zeros((2, 7)))
 
 
@@ -359,7 +359,7 @@ def test_sets_with_more_dofs_are_reported_and_left_out() -> None:
 
 def test_the_input_cannot_be_held() -> None:
     with pytest.raises(da.ModelError, match="it is the input"):
-        da.circuits(four_bar(), "A", fixed={"A": 0.5})
+        da.circuits(four_bar(), "A", hold={"A": 0.5})
 
 
 def geared(ratio: float) -> da.System:
@@ -386,7 +386,7 @@ def test_geared_wheels_are_back_after_whole_turns_of_all() -> None:
     assert pair.paths[0].s[-1] == pytest.approx(2 * math.pi * math.hypot(3, 2), rel=1e-9)
     assert len(pair.at(0.3)) == 3  # the wheel stands in three ways
     # sun 24, planets 18, ring 60 at rest: the carrier makes 2/7 of a turn, planets 20/21 on it
-    (train,) = da.circuits(planetary(Gear(0.002, 24), Gear(0.002, 18)), "sun_shaft", fixed="ring_shaft")
+    (train,) = da.circuits(planetary(Gear(0.002, 24), Gear(0.002, 18)), "sun_shaft", hold="ring_shaft")
     size = math.sqrt(1 + (2 / 7) ** 2 + 3 * (20 / 21) ** 2)
     assert train.paths[0].s[-1] == pytest.approx(2 * math.pi * 21 * size, rel=1e-9)
 
@@ -410,9 +410,9 @@ def test_motion_that_never_closes_is_reported_with_the_reason() -> None:
     for name, place in (("a", 0), ("b", 1)):
         s.connect(name.upper(), da.Revolute("z"), s.ground.at(place, 0, 0), s.body(name, mass=1, inertia=(1, 1, 1)))
     s.connect("belt", da.Coupling(math.sqrt(2)), "A", "B")
-    (way,) = da.circuits(s, length=50.0)
+    (way,) = da.circuits(s, max_arclength=50.0)
     assert not way.closed and "1.41421356 turns in one of A, which is no fraction" in way.paths[0].ends[1]
-    (rack,) = da.circuits(rack_drive(Gear(0.002, 20)), length=50.0)
+    (rack,) = da.circuits(rack_drive(Gear(0.002, 20)), max_arclength=50.0)
     assert "slide moves by 0.125664 m in every turn of shaft" in rack.paths[0].ends[0]
 
 
@@ -423,5 +423,5 @@ def test_a_formula_that_has_not_come_back_does_not_close() -> None:
         s.connect(name.upper(), da.Revolute("z"), s.ground.at(place, 0, 0), s.body(name, mass=1, inertia=(1, 1, 1)))
     s.connect("spiral", da.CustomCoupling("s2 - s1**2/(2*pi)"), "A", "B")
     s.initial("A", position=2 * math.pi, guess=True)
-    (way,) = da.circuits(s, "A", length=30.0)
+    (way,) = da.circuits(s, "A", max_arclength=30.0)
     assert not way.closed

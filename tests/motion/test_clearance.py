@@ -121,7 +121,7 @@ def test_the_first_that_touch_are_named_with_the_time_between_rows() -> None:
     assert alone.least.distance == pytest.approx(1.3 - np.hypot(1.0, 0.05) - 0.1, abs=1e-9)
     assert abs(alone.least.t - np.pi / 2) == pytest.approx(np.arctan(0.05), abs=1e-4)  # on either side
     assert alone.interference is None
-    near = da.clearance(motion, [("crank", "post")], at_least=0.25).interference
+    near = da.clearance(motion, [("crank", "post")], min_distance=0.25).interference
     assert near is not None and near.distance == pytest.approx(0.25, abs=1e-9)
     whole = da.clearance(motion)
     assert ("crank", "coupler") not in whole.pairs and ("crank", "rocker") in whole.pairs
@@ -154,7 +154,7 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(da.ModelError, match="pairs of two bodies"):
         da.clearance(motion, ["crank"])
     with pytest.raises(da.ModelError, match="a distance to be kept"):
-        da.clearance(motion, at_least=-1.0)
+        da.clearance(motion, min_distance=-1.0)
     with pytest.raises(da.ModelError, match="give a Result"):
         da.clearance(linkage())
     s = da.System()

@@ -39,7 +39,7 @@ def test_a_planar_arm_of_two_links_has_the_closed_form() -> None:
     assert turned(found.q, both[0]) < 1e-9
     found = da.inverse_kinematics(s, {"link2.tool": (0.7, 0.9, 0.0)}, q=[0.0, -1.0])
     assert turned(found.q, both[1]) < 1e-9
-    everything = da.inverse_kinematics(s, {"link2.tool": (0.7, 0.9, 0.0)}, all=True).solutions[0]
+    everything = da.inverse_kinematics(s, {"link2.tool": (0.7, 0.9, 0.0)}, all_solutions=True).solutions[0]
     assert len(everything) == 2
     assert all(turned(everything, one).min() < 1e-9 for one in both)
 
@@ -52,7 +52,7 @@ def test_three_links_with_a_direction_have_the_closed_form() -> None:
     both = two_links((1.0, 0.8), wrist)
     both = np.column_stack([both, angle - both.sum(axis=1)])
     target = da.Target(position=(*tip, 0), axis="x", direction=(2 * np.cos(angle), 2 * np.sin(angle), 0))
-    everything = da.inverse_kinematics(s, {"link3.tool": target}, all=True).solutions[0]
+    everything = da.inverse_kinematics(s, {"link3.tool": target}, all_solutions=True).solutions[0]
     assert len(everything) == 2
     assert all(turned(everything, one).min() < 1e-9 for one in both)
     by_angle = da.Target(position=(*tip, 0), angles=(np.nan, np.nan, angle))
@@ -90,7 +90,7 @@ def test_a_wrist_arm_has_its_eight_configurations() -> None:
     model = wrist_arm(HEIGHTS).compile()
     q = np.random.default_rng(3).uniform(-2.5, 2.5, (12, 6))
     pose = model.pose("hand.tool", q)
-    found = da.inverse_kinematics(model, {"hand.tool": pose}, all=True)
+    found = da.inverse_kinematics(model, {"hand.tool": pose}, all_solutions=True)
     assert found.reached.all()
     for k, solutions in enumerate(found.solutions):
         expected = wrist_solutions(HEIGHTS, pose.rotation[k], pose.position[k])
@@ -177,7 +177,7 @@ def test_a_five_bar_has_the_closed_form_of_its_cranks() -> None:
 
 def test_a_five_bar_has_four_configurations() -> None:
     model = five_bar().compile()
-    (found,) = da.inverse_kinematics(model, {"right.tip": (0.22, 0.6, 0.0)}, all=True).solutions
+    (found,) = da.inverse_kinematics(model, {"right.tip": (0.22, 0.6, 0.0)}, all_solutions=True).solutions
     assert len(found) == 4
     assert np.abs(model.constraint_residual(found)).max() < CLOSED
     left, right = (two_links((0.4, 0.6), (0.22 - x, 0.6))[:, 0] for x in (0.0, 0.5))
@@ -215,7 +215,7 @@ def test_a_mechanism_whose_rows_repeat_each_other_is_solved() -> None:
     start = da.assemble(model).q
     name = model.body_names[1]
     wanted = model.pose(name, start).rotation[0, 0]
-    target = model.pose(name, da.assemble(model, q=start + 0.2, fixed=model.joint_names[0]).q)
+    target = model.pose(name, da.assemble(model, q=start + 0.2, hold=model.joint_names[0]).q)
     found = da.inverse_kinematics(model, {name: da.Target(rotation=target.rotation)}, q=start)
     assert found.reached
     assert np.abs(model.constraint_residual(found.q)).max() < CLOSED
@@ -665,8 +665,8 @@ def test_an_answer_is_a_start_of_a_simulation() -> None:
         ({"link2.tool": (1, 1, 0)}, {"prefer": {"J7": 0.0}}, "J7"),
         ({"link2.tool": (1, 1, 0)}, {"starts": 0}, "at least 1"),
         ({"link2.tool": (1, 1, 0)}, {"tolerance": -1.0}, "above zero"),
-        ({"link2.tool": (1, 1, 0)}, {"path": True, "all": True}, "path"),
-        ({"link2.tool": (1, np.nan, 0)}, {"all": True}, "no end of configurations"),
+        ({"link2.tool": (1, 1, 0)}, {"path": True, "all_solutions": True}, "path"),
+        ({"link2.tool": (1, np.nan, 0)}, {"all_solutions": True}, "no end of configurations"),
         ({"link2.tool": (1e300, 0, 0)}, {}, "three numbers"),
         ({"link2.tool": np.zeros((0, 3))}, {}, "three numbers"),
         ({"link2.tool": da.Target(rotation=[[1.0, 0, 0, 0], [0.0, 0, 0, 0]])}, {}, "rotation.1."),
@@ -704,7 +704,7 @@ def test_configurations_a_whole_turn_apart_are_one() -> None:
         {"l1": "AB", "l2": "BP", "r2": "DP", "r1": "ED"},
         ground="AE",
     )
-    assert len(da.inverse_kinematics(s, {"l2.P": (0.1, 0.7, 0)}, all=True).solutions[0]) == 4
+    assert len(da.inverse_kinematics(s, {"l2.P": (0.1, 0.7, 0)}, all_solutions=True).solutions[0]) == 4
 
 
 @pytest.mark.parametrize("reach", [1.8, 0.2])
@@ -712,17 +712,17 @@ def test_configurations_a_whole_turn_apart_are_one() -> None:
 def test_at_the_edge_of_the_reach_there_is_one_configuration(reach: float, angle: float) -> None:
     """Stretched or folded: two configurations have become one, and the tolerance tells it to its root."""
     target = (reach * np.cos(angle), reach * np.sin(angle), 0.0)
-    found = da.inverse_kinematics(planar_arm((1.0, 0.8)), {"link2.tool": target}, all=True)
+    found = da.inverse_kinematics(planar_arm((1.0, 0.8)), {"link2.tool": target}, all_solutions=True)
     (solutions,) = found.solutions
     assert found.reached and len(solutions) == 1
     assert abs(np.cos(solutions[0, 1])) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_inside_the_edge_there_are_two() -> None:
-    inside = da.inverse_kinematics(planar_arm((1.0, 0.8)), {"link2.tool": (1.8 - 1e-6, 0.0, 0.0)}, all=True)
+    inside = da.inverse_kinematics(planar_arm((1.0, 0.8)), {"link2.tool": (1.8 - 1e-6, 0.0, 0.0)}, all_solutions=True)
     assert len(inside.solutions[0]) == 2
 
 
 def test_an_arm_folded_onto_its_shoulder_turns_freely() -> None:
     with pytest.raises(ModelError, match="leaves 1 DOF"):
-        da.inverse_kinematics(planar_arm((1.0, 1.0)), {"link2.tool": (0.0, 0.0, 0.0)}, q=[0.3, 3.0], all=True)
+        da.inverse_kinematics(planar_arm((1.0, 1.0)), {"link2.tool": (0.0, 0.0, 0.0)}, q=[0.3, 3.0], all_solutions=True)

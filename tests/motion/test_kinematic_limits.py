@@ -143,7 +143,7 @@ def test_where_a_branch_ends_another_drive_is_named() -> None:
     with pytest.raises(da.AssemblyError, match=r"ends at gap = 6 m.*Drive '.*' instead") as error:
         da.kinematics(m, drive="gap", values=np.linspace(3.0, 7.0, 9))
     named = str(error.value).split("Drive '")[1].split("'")[0]
-    assert da.motion_space(m, q=m.equations().start(), independent=[named]).dofs == 1
+    assert da.motion_space(m, q=m.equations().start(), independent_coordinates=[named]).dofs == 1
     with pytest.raises(da.AssemblyError, match="at gap = 70 m"):
         da.kinematics(m, drive="gap", values=[70.0, 71.0])
     s = slider_crank()

@@ -55,7 +55,9 @@ def test_a_3_rrr_platform_reaches_where_its_legs_do() -> None:
 
 def test_jacobian_and_condition_of_a_3_rrr() -> None:
     x = np.linspace(-0.3, 0.3, 7)
-    w = da.workspace(three_rrr(), "platform", (x, x), rotation=0.1, actuated=("A0", "A1", "A2"), length=0.5)
+    w = da.workspace(
+        three_rrr(), "platform", (x, x), rotation=0.1, actuated=("A0", "A1", "A2"), characteristic_length=0.5
+    )
     model = w.model
     for mode in w.modes[:3]:
         q, there = w.configurations(mode)

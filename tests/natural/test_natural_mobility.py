@@ -137,7 +137,7 @@ def same_assemblies(system: da.System) -> None:
     q = da.assemble(model).q
     first = model.forest.joints[0].name
     at = float(q[model.q_slice(first)][0])
-    wanted = da.assemble(model, q=q, fixed={first: at}, branches=True).branches
+    wanted = da.assemble(model, q=q, hold={first: at}, branches=True).branches
     driven = system.copy()
     driven.drive(first, position=at)
     natural = natural_model(driven, q=q)
@@ -193,7 +193,7 @@ def test_continuation_finds_what_newton_s_method_does_not() -> None:
     m.link("crank", "A", "1", 2), m.link("coupler", "1", "2", 4), m.link("rocker", "2", "B", 3)
     m.drive("1", (1, 3**0.5))
     with pytest.raises(da.AssemblyError):
-        m.assemble(damped=False, max_iterations=5)
+        m.assemble(line_search=False, max_iterations=5)
     found = m.continuation()
     assert found.position.success
     assert abs(found.position.q[1]) == pytest.approx(2.882624043473, abs=1e-9) or found.position.q[1] < 0

@@ -102,7 +102,7 @@ def test_random_mechanisms_close_in_as_many_ways(seed: int) -> None:
     system, q = driven(closed.system, q)
     model = system.compile()
     name = next(iter(system.drives.values())).connection.name
-    wanted = da.assemble(model, q=q, fixed=[name], branches=True).branches
+    wanted = da.assemble(model, q=q, hold=[name], branches=True).branches
     natural = natural_model(system, q=q)
     found = natural.mechanism.assemblies()
     pictures = [natural.coordinates_of(each) for each in wanted]

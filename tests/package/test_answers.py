@@ -218,7 +218,7 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "DrivenMotion": lambda: da.driven_motion(shaken_pendulum(), 0.1),
     "ElementReport": lambda: da.check_element(da.Element("joint", "-k*s", {"k": 4.0}, energy="k*s**2/2")),
     "Ensemble": lambda: da.simulate(pendulum(), 0.1, state={"A": [0.1, 0.2]}),
-    "Equilibria": lambda: da.equilibrium(pendulum(), all=True),
+    "Equilibria": lambda: da.equilibrium(pendulum(), find_all=True),
     "Equilibrium": lambda: da.equilibrium(pendulum()),
     "EquilibriumPath": buckled,
     "Floquet": lambda: da.floquet(shaken_pendulum(), math.pi),
@@ -260,7 +260,7 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "StartState": lambda: da.start_state(four_bar(), {"A": 0.3}),
     "Synthesis": synthesized,
     "Tolerances": lambda: da.tolerances(
-        slider_crank(0.2, 0.6, angle=0.3), "slider.position.x", {"crank.length": 1e-4, "rod.length": 2e-4}, held="A"
+        slider_crank(0.2, 0.6, angle=0.3), "slider.position.x", {"crank.length": 1e-4, "rod.length": 2e-4}, hold="A"
     ),
     "TransmissionAngle": lambda: da.transmission_angle(turn(), "C", input="A", output="D"),
     "Uncertainty": uncertain,

@@ -26,7 +26,7 @@ reveal_type(da.simulate(s, 1.0, state=r.at(0.5)))
 reveal_type(r.at(0.5))
 reveal_type(r.at([0.1, 0.2]))
 reveal_type(da.equilibrium(s))
-reveal_type(da.equilibrium(s, all=True))
+reveal_type(da.equilibrium(s, find_all=True))
 reveal_type(da.equilibrium(s, count=3))
 """
 

@@ -187,7 +187,7 @@ def started(system: da.System, speed: float = 3.0) -> tuple[Any, Array, Array]:
     q = da.assemble(model).q
     guess = np.zeros(model.nv)
     guess[model.v_slice("A")] = speed
-    return model, q, da.consistent_velocities(model, q, guess, fixed="A")
+    return model, q, da.consistent_velocities(model, q, guess, hold="A")
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ def spinning() -> da.Result:
 def loop() -> da.Result:
     model = four_bar().compile()
     q = da.assemble(model).q
-    v = da.consistent_velocities(model, q, [4.0, 0, 0], fixed="A")
+    v = da.consistent_velocities(model, q, [4.0, 0, 0], hold="A")
     return trajectory(model, np.linspace(0.0, 0.5, 11), q, v)
 
 

@@ -158,4 +158,4 @@ def test_amplitudes_near_the_tolerance_are_reported() -> None:
 def test_rest_and_rounding_are_no_small_motion() -> None:
     assert da.simulate(oscillators(1.0, 0.0), 5.0).stats.notes == []
     assert da.simulate(oscillators(1.0, 1e-17), 5.0).stats.notes == []
-    assert da.simulate(oscillators(1e-9), 5.0, method="rk4", step=0.01).stats.notes == []  # has no tolerance
+    assert da.simulate(oscillators(1e-9), 5.0, method="rk4", fixed_step=0.01).stats.notes == []  # has no tolerance

@@ -312,13 +312,13 @@ def test_a_control_that_fails_in_some_runs_ends_these(control: Callable[[da.Stat
     model = slide()
     speeds = np.array([0.0, 2.9, 0.5, 3.1, 1.0])
     starts = da.State(q=np.full((5, 1), 0.1), v=speeds[:, None])
-    runs = da.simulate(model, 1.0, state=starts, times=np.linspace(0, 1, 11), control=control, period=period)
+    runs = da.simulate(model, 1.0, state=starts, times=np.linspace(0, 1, 11), control=control, control_period=period)
     assert [status == "failed" for status in runs.status] == [False, True, False, True, False]
     assert "control" in runs._messages[1] and control.__name__ in runs._messages[1]
     assert 0.0 < runs.reached[1] < 1.0 and runs.reached[3] == 0.0
     assert np.isfinite(runs.q[[0, 2, 4]]).all() and np.isnan(runs.q[1, -1]).all()
     one = da.simulate(
-        model, 1.0, state=da.State(q=starts.q[2], v=starts.v[2]), times=[1.0], control=control, period=period
+        model, 1.0, state=da.State(q=starts.q[2], v=starts.v[2]), times=[1.0], control=control, control_period=period
     )
     assert np.abs(one.q[-1] - runs.q[2, -1]).max() < ALIKE
 

@@ -21,10 +21,10 @@ Array = NDArray[np.float64]
 METHODS: dict[str, dict[str, Any]] = {
     "dop853": {},
     "dopri5": {},
-    "rk4": {"step": 0.005},
-    "euler": {"step": 0.005},
+    "rk4": {"fixed_step": 0.005},
+    "euler": {"fixed_step": 0.005},
     "radau": {},
-    "alpha": {"step": 0.005},
+    "alpha": {"fixed_step": 0.005},
 }
 ADAPTIVE = ("dop853", "dopri5", "radau")
 
@@ -162,7 +162,7 @@ def test_alpha_keeps_its_order_with_drives_in_loops(drive: str) -> None:
     exact = da.simulate(model, 0.6, rtol=1e-12, atol=1e-12).final
     errors = []
     for step in (0.02, 0.01, 0.005):
-        final = da.simulate(model, 0.6, method="alpha", step=step).final
+        final = da.simulate(model, 0.6, method="alpha", fixed_step=step).final
         errors.append(np.abs(final.q - exact.q).max() + np.abs(final.v - exact.v).max())
     assert np.all(np.log2(np.array(errors[:-1]) / errors[1:]) > 1.8)
 
@@ -172,16 +172,16 @@ def test_alpha_keeps_its_order_with_drives_in_loops(drive: str) -> None:
 def test_alpha_starts_with_stiff_springs_under_tension(stiffness: float, step: float) -> None:
     s = planar_loop(angle=0.52)
     s.connect("k", da.JointSpring(stiffness=stiffness, damping=0.1 * stiffness**0.5), "B")
-    result = da.simulate(s, 0.2, method="alpha", step=step)
+    result = da.simulate(s, 0.2, method="alpha", fixed_step=step)
     assert result.status == "finished"
     assert np.abs(result.model.constraint_residual(result.q)).max() < 1e-8
 
 
 def test_samples_do_not_change_the_steps_of_alpha() -> None:
     model = planar_loop().compile()
-    steps = da.simulate(model, 1.0, method="alpha", step=0.01)
+    steps = da.simulate(model, 1.0, method="alpha", fixed_step=0.01)
     times = np.linspace(0, 1, 333)
-    samples = da.simulate(model, 1.0, method="alpha", step=0.01, times=times)
+    samples = da.simulate(model, 1.0, method="alpha", fixed_step=0.01, times=times)
     assert np.array_equal(samples.final.q, steps.final.q)
 
 
@@ -189,7 +189,7 @@ def test_implicit_steps_that_cannot_be_solved_are_reported() -> None:
     s = planar_loop((2.0, 1.0, 1.0), 1.5, 0.3)
     s.drive("A", speed=1.0)
     with pytest.raises(IntegrationError, match=r"implicit step of .* failed"):
-        da.simulate(s, 5.0, method="alpha", step=0.02)
+        da.simulate(s, 5.0, method="alpha", fixed_step=0.02)
 
 
 # ---- many runs

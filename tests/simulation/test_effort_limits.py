@@ -42,7 +42,7 @@ def test_actuators_that_work_against_each_other_are_not_clipped_while_their_sum_
 def test_control_counts_with_motors(period):
     s = arm()
     s.connect("M", da.Effort(1.0), "A")
-    result = da.simulate(s, 1.0, control=lambda state: [3.0], period=period)
+    result = da.simulate(s, 1.0, control=lambda state: [3.0], control_period=period)
     assert result["A.position"][-1] == pytest.approx(1.0, rel=1e-9)
     assert result["M.effort"] == pytest.approx(0.5)
     assert "A: M, control were clipped to its max_effort 2 from t = 0 s on; together they requested up to 4" in str(

@@ -156,7 +156,7 @@ def test_an_interrupt_keeps_what_there_is(monkeypatch: pytest.MonkeyPatch) -> No
         ({"method": "scipy:RK4"}, "method"),
         ({"method": "scipy:"}, "method"),
         ({"method": "cvode", "events": da.Event("e", "joint_1.position")}, "events"),
-        ({"method": "ida", "step": 0.1}, "step"),
+        ({"method": "ida", "fixed_step": 0.1}, "step"),
         ({"method": "scipy:BDF", "stream": "somewhere"}, "stream"),
         ({"method": "scipy:BDF", "resume": True}, "resume"),
         ({"method": "ida", "state": da.State(q=np.zeros((3, 1)), v=np.zeros(1))}, "states"),

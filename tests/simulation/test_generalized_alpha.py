@@ -154,7 +154,7 @@ def test_without_damping_it_is_newmarks_rule() -> None:
     s.connect("k", da.TorsionSpring(stiffness=30.0, damping=0.2), "B")
     s.initial("A", position=0.3, speed=1.0)
     model, h, n = s.compile(), 0.01, 50
-    result = da.simulate(model, n * h, method="alpha", step=h, spectral_radius=1.0, rtol=1e-12, atol=1e-12)
+    result = da.simulate(model, n * h, method="alpha", fixed_step=h, spectral_radius=1.0, rtol=1e-12, atol=1e-12)
     q, v = np.array([0.3, 0.0]), np.array([1.0, 0.0])
     a = model.dynamics(0.0, q, v).a
     for _ in range(n):

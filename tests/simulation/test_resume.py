@@ -73,7 +73,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_interrupted_runs_go_on_to_the_same_bits(name: str, method: str) -> None:
     m = MOTIONS[name]()
     options: dict[str, Any] = (
-        {"step": m.step / 16} if method in ("rk4", "euler", "alpha") else {"max_step": m.span / 100}
+        {"fixed_step": m.step / 16} if method in ("rk4", "euler", "alpha") else {"max_step": m.span / 100}
     )
 
     def run(**more: Any) -> da.Result:

@@ -77,9 +77,9 @@ def test_quaternions_stay_of_unit_length() -> None:
     m = MOTIONS["top"]()
     for method, options in (
         ("dop853", {}),
-        ("rk4", {"step": 0.01}),
-        ("euler", {"step": 1e-3}),
-        ("alpha", {"step": 0.01}),
+        ("rk4", {"fixed_step": 0.01}),
+        ("euler", {"fixed_step": 1e-3}),
+        ("alpha", {"fixed_step": 0.01}),
         ("radau", {}),
     ):
         result = da.simulate(m.model, 8.0, state=m.state, method=method, **options)
@@ -207,7 +207,7 @@ def test_baumgarte_brings_a_loop_back() -> None:
 
 def test_baumgarte_works_with_every_method() -> None:
     exact = da.simulate(turning_four_bar(), 1.0, rtol=1e-11, atol=1e-12).final.q
-    for method, options in (("dop853", {}), ("dopri5", {}), ("radau", {}), ("rk4", {"step": 1e-3})):
+    for method, options in (("dop853", {}), ("dopri5", {}), ("radau", {}), ("rk4", {"fixed_step": 1e-3})):
         result = da.simulate(turning_four_bar(), 1.0, method=method, stabilization=(20.0, 20.0), **options)
         assert np.abs(result.final.q - exact).max() < 1e-5
 
@@ -281,11 +281,11 @@ def test_states_that_do_not_fit_are_refused(state: da.State) -> None:
         ({"max_step": -0.1}, "max_step"),
         ({"max_step": math.nan}, "max_step"),
         ({"method": "rk4"}, "fixed step"),
-        ({"method": "rk4", "step": 0.0}, "step"),
-        ({"method": "rk4", "step": 2.0}, "at most 1 s"),
-        ({"method": "rk4", "step": math.nan}, "step"),
-        ({"method": "dop853", "step": 0.1}, "has step control"),
-        ({"step": 0.1}, "has step control"),
+        ({"method": "rk4", "fixed_step": 0.0}, "step"),
+        ({"method": "rk4", "fixed_step": 2.0}, "at most 1 s"),
+        ({"method": "rk4", "fixed_step": math.nan}, "step"),
+        ({"method": "dop853", "fixed_step": 0.1}, "has step control"),
+        ({"fixed_step": 0.1}, "has step control"),
         ({"stabilization": "baumgarte"}, "projection"),
         ({"stabilization": (1.0, math.nan)}, "stabilization"),
         ({"stabilization": (1.0,)}, "stabilization"),
@@ -334,7 +334,7 @@ def test_a_control_that_fails_is_named_chained_and_leaves_what_there_is(method: 
             raise ZeroDivisionError("at last")
         return [0.0]
 
-    options: dict[str, Any] = {"step": 1e-3} if method == "rk4" else {"max_step": 0.01}
+    options: dict[str, Any] = {"fixed_step": 1e-3} if method == "rk4" else {"max_step": 0.01}
     with pytest.raises(da.UserFunctionError, match=r"failing failed at t = 0\.5") as caught:
         da.simulate(pendulum(), 1.0, method=method, control=failing, **options)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -432,7 +432,7 @@ def test_on_error_return_gives_the_part_and_the_reason() -> None:
 def test_a_fixed_step_that_is_too_long_is_reported(method: str) -> None:
     m = MOTIONS["rolling_disc"]()
     with pytest.raises(da.IntegrationError, match=r"shorter step|smaller step") as caught:
-        da.simulate(m.model, 20.0, state=m.state, method=method, step=0.5)
+        da.simulate(m.model, 20.0, state=m.state, method=method, fixed_step=0.5)
     assert caught.value.result.status == "failed"
 
 

@@ -77,7 +77,7 @@ def test_speeds_that_loops_do_not_permit_are_changed_least_and_reported() -> Non
     assert "D was to start at 3 m/s and starts at" in notes
     model, q, v = result.model, result.q[0], result.v[0]
     # no other speed of the one degree of freedom comes nearer, in the scales of the system
-    unit = da.consistent_velocities(model, q, np.zeros(model.nv), fixed={"A": 1.0})
+    unit = da.consistent_velocities(model, q, np.zeros(model.nv), hold={"A": 1.0})
     rates = np.array([1.0, float(model.cut_motion(q, unit, 0 * unit)[1][0]) / model.length])
     best = rates @ np.array([3.0, 3.0 / model.length]) / (rates @ rates)
     assert v[model.v_slice("A")][0] == pytest.approx(best, rel=1e-9)
@@ -342,7 +342,7 @@ def test_one_number_from_a_control_of_several_joints_is_refused() -> None:
 def test_a_lock_takes_no_values() -> None:
     model = slider_crank().compile()
     q = da.assemble(model).q
-    v = da.consistent_velocities(model, q, np.zeros(model.nv), fixed={"A": 2.0})
+    v = da.consistent_velocities(model, q, np.zeros(model.nv), hold={"A": 2.0})
     with pytest.raises(da.ModelError, match="a lock sets velocities to zero"):
         da.impulse(model, q, v, lock={"A": 5.0})
     assert np.abs(da.impulse(model, q, v, {"slider": [1.0, 0, 0]}, lock="D").v).max() < 1e-12

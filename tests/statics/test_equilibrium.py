@@ -70,7 +70,7 @@ def test_a_four_bar_with_a_spring_rests_where_its_energy_is_least() -> None:
     eq = da.equilibrium(s)
 
     def energy(angle: float) -> float:
-        q = da.assemble(model, q=eq.q, fixed={"A": angle}).q
+        q = da.assemble(model, q=eq.q, hold={"A": angle}).q
         return float(model.energy(q, np.zeros(model.nv)).potential)
 
     least = minimize_scalar(energy, bracket=(eq["A"] - 0.02, eq["A"] + 0.01), tol=1e-12)
@@ -275,7 +275,7 @@ def test_drives_hold_at_their_time() -> None:
     eq = da.equilibrium(s, t=t)
     assert eq["pin_0"] == pytest.approx(float(da.Harmonic(0.5, 2.0)(t)[0]))
     assert eq["pin_0"] + eq["pin_1"] == pytest.approx(np.pi / 2)
-    assert "speeds=" in eq.notes[0]
+    assert "velocities=" in eq.notes[0]
     assert eq.efforts["pin_0"] == pytest.approx(-(0.25 + 0.5) * 0.5 * G * np.cos(eq["pin_0"]))
 
 
@@ -295,7 +295,7 @@ def test_the_governor_opens_above_its_critical_speed(driven: bool) -> None:
         s = governor()
         if driven:
             s.drive("spin", speed=speed)
-        how = {} if driven else {"speeds": {"spin": speed}}
+        how = {} if driven else {"velocities": {"spin": speed}}
         eq = da.equilibrium(s, **how)  # type: ignore[arg-type]
         wanted = np.arccos((critical / speed) ** 2) if speed > critical else 0.0
         assert abs(eq["tilt"]) == pytest.approx(wanted, abs=1e-9)
@@ -306,7 +306,7 @@ def test_the_governor_opens_above_its_critical_speed(driven: bool) -> None:
 
 
 def test_the_speed_that_a_governor_needs_is_found() -> None:
-    eq = da.equilibrium(governor(), speeds={"spin": None}, hold={"tilt": 0.8})
+    eq = da.equilibrium(governor(), velocities={"spin": None}, hold={"tilt": 0.8})
     assert abs(eq.unknown["spin.speed"]) == pytest.approx(np.sqrt(G / 0.3 / np.cos(0.8)))
     result = da.simulate(governor(), 1.0, state=eq)
     assert np.ptp(result["tilt.position"]) < 1e-8
@@ -323,7 +323,7 @@ def test_a_top_precesses_steadily() -> None:
     s.connect("tilt", da.Revolute("x"), yoke, ring)
     s.connect("spin", da.Revolute("z"), ring, top)
     eq = da.equilibrium(
-        s, speeds={"precession": None, "spin": spin}, hold={"tilt": tilt}, state={"precession.speed": 1.0}
+        s, velocities={"precession": None, "spin": spin}, hold={"tilt": tilt}, state={"precession.speed": 1.0}
     )
     rate = eq.unknown["precession.speed"]
     whole = spin + rate * np.cos(tilt)  # about its own axis
@@ -349,9 +349,9 @@ def test_a_vehicle_goes_round_a_circle(joint: str) -> None:
     s.initial("steer", position=0.2)
     if joint == "Planar":  # whose speeds are in axes that do not turn with the vehicle
         with pytest.raises(EquilibriumError, match="Free joint"):
-            da.equilibrium(s, speeds={"P.x": 5.0})
+            da.equilibrium(s, velocities={"P.x": 5.0})
         return
-    eq = da.equilibrium(s, speeds={"P.vx": 5.0})
+    eq = da.equilibrium(s, velocities={"P.vx": 5.0})
     assert eq.unknown["P.wz.speed"] == pytest.approx(5.0 * np.tan(0.2) / 2.0)
     assert abs(eq.efforts["P.vx"]) < 1e-9 and eq.stable
     moved = da.simulate(s, 1.0, state=eq)
@@ -456,7 +456,7 @@ def test_pretension_alone_holds_a_string() -> None:
 
 
 def test_all_equilibria_of_a_double_pendulum_and_of_a_four_bar() -> None:
-    found = da.equilibrium(chain(2), all=True)
+    found = da.equilibrium(chain(2), find_all=True)
     assert len(found) == 4 and [bool(eq.stable) for eq in found] == [True, False, False, False]
     energies = [eq.energy for eq in found]
     assert energies == pytest.approx([-0.5 * G, -0.25 * G, 0.25 * G, 0.5 * G])
@@ -472,7 +472,7 @@ def test_what_falls_for_ever_is_named() -> None:
     m = rod_pendulum()
     m.connect("motor", da.Effort(100.0), "A")
     with pytest.raises(EquilibriumError, match=r"for ever along 'A'"):
-        da.equilibrium(m, max_steps=200)
+        da.equilibrium(m, max_iterations=200)
 
 
 def test_bad_questions_are_refused_by_name() -> None:
@@ -539,4 +539,4 @@ def test_where_no_rest_is_found_the_way_by_growing_loads_is_named() -> None:
     s.connect("P", da.Load(force=(3.0, 0, 0)), s.bodies["bob"].at(1.0, 0, 0))
     s.connect("jump", da.Element("joint", "where(s > 1.2, -30, 30)"), "A")
     with pytest.raises(EquilibriumError, match=r"da.equilibrium_path\(system, 'P.fx', 0.0, value\)"):
-        da.equilibrium(s, max_steps=50)
+        da.equilibrium(s, max_iterations=50)

@@ -16,9 +16,9 @@ from dalembert.studies.sensitivities.intermediate_states import interpolated_sta
 def both(system: da.System, outputs: Any, by: list[str], t: float, **how: Any) -> da.studies.Sensitivity:
     """Return derivatives, the same both ways."""
     model = system.compile()
-    forward = da.sensitivity(model, outputs, by, t, way="forward", **how)
-    adjoint = da.sensitivity(model, outputs, by, t, way="adjoint", **how)
-    assert (forward.way, adjoint.way) == ("forward", "adjoint")
+    forward = da.sensitivity(model, outputs, by, t, mode="forward", **how)
+    adjoint = da.sensitivity(model, outputs, by, t, mode="adjoint", **how)
+    assert (forward.mode, adjoint.mode) == ("forward", "adjoint")
     assert adjoint.growth == pytest.approx(forward.growth, rel=1e-9)
     for label in forward.values:
         assert adjoint.values[label] == pytest.approx(forward.values[label], rel=1e-14)
@@ -119,7 +119,7 @@ def test_back_across_a_bounce() -> None:
     s.connect("Z", da.Prismatic("z", lower=0.0, restitution=0.8), s.ground, s.body("b", da.sphere(0.1, mass=1.0)))
     h, e, g, t = 1.0, 0.8, 9.81, 1.0
     by = ["Z", "Z.restitution", "b.mass"]
-    found = da.sensitivity(s, {"z": ("Z.position", "final")}, by, t, state={"Z": h}, way="adjoint")
+    found = da.sensitivity(s, {"z": ("Z.position", "final")}, by, t, state={"Z": h}, mode="adjoint")
     fall, v = np.sqrt(2 * h / g), np.sqrt(2 * g * h)
     after = t - fall
     by_height = e * v / (2 * h) * after - (e * v - g * after) * fall / (2 * h)
@@ -131,12 +131,12 @@ def test_many_names_and_one_output_go_back_and_few_names_forwards() -> None:
     names = [name for name in model.parameter_names if name.endswith((".mass", "stiffness", ".x", ".yy"))]
     few = da.sensitivity(model, {"a": ("H2.position", "final")}, names[:4], 0.2, state={"H0": 0.2})
     many = da.sensitivity(model, {"a": ("H2.position", "final")}, names, 0.2, state={"H0": 0.2})
-    assert len(names) > 8 and (few.way, many.way) == ("forward", "adjoint")
+    assert len(names) > 8 and (few.mode, many.mode) == ("forward", "adjoint")
     assert many["a"][:4] == pytest.approx(few["a"], rel=1e-8)  # blocks and steps are those of other names
     over_time = da.sensitivity(model, ["H2.position"], names, 0.2, state={"H0": 0.2})
-    assert over_time.way == "forward"
+    assert over_time.mode == "forward"
     with pytest.raises(da.ModelError, match="'forward' or 'adjoint'"):
-        da.sensitivity(model, ["H2.position"], names, 0.2, way="reverse")
+        da.sensitivity(model, ["H2.position"], names, 0.2, mode="reverse")
 
 
 def test_starts_follow_lengths_and_start_values_as_new_starts_do() -> None:
@@ -190,7 +190,7 @@ def test_equilibria_follow_lengths_masses_and_springs() -> None:
     found = da.sensitivity(
         model, {"a": "A.position", "p": "coupler.position"}, by, task="equilibrium", state={"A": 0.7}
     )
-    assert found.way == "implicit"
+    assert found.mode == "implicit"
     for k, name in enumerate(by):
         h = 1e-4 * abs(model.parameters[model.parameter_names[name]])
         sides = []

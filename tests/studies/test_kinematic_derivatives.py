@@ -62,7 +62,7 @@ def test_a_slider_crank_follows_its_closed_form() -> None:
     for k, name in enumerate(found.by):
         for label, values in zip(OUTPUTS, expected[name], strict=True):
             assert np.abs(found[label][:, k] - values).max() < 1e-9 * np.abs(values).max(), (label, name)
-    assert found.way == "implicit" and found.units["v"] == "m/s"
+    assert found.mode == "implicit" and found.units["v"] == "m/s"
 
 
 def test_drives_by_speed_begin_where_they_start() -> None:

@@ -45,7 +45,7 @@ def test_the_softest_spring_that_holds_a_swing_is_that_of_the_energy(gradient: s
 
 @pytest.mark.parametrize("method", ["trust-constr", "COBYLA", "differential_evolution"])
 def test_all_methods_find_the_same_spring(method: str) -> None:
-    found = soft_spring(method=method, most=60)
+    found = soft_spring(method=method, max_iterations=60)
     assert found["k.stiffness"] == pytest.approx(softest(0.5), rel=1e-3)  # as far as such steps go
 
 
@@ -153,7 +153,7 @@ def test_designs_that_cannot_be_built_are_recorded_and_gone_round() -> None:
         task="kinematics",
         drive="A",
         values=np.linspace(0, 2 * np.pi, 61),
-        most=60,
+        max_iterations=60,
     )
     assert any(r.error for r in found.records)
     assert 0.1 < found["radius"] < 0.2 + 1e-9  # the rod must reach across: radius + offset < 0.3
@@ -204,7 +204,7 @@ def test_constraints_that_cannot_be_kept_are_reported() -> None:
 
 
 def test_starts_are_the_same_for_one_seed() -> None:
-    one, other = (soft_spring(starts=3, seed=5, gradient="differences", most=3) for _ in range(2))
+    one, other = (soft_spring(starts=3, seed=5, gradient="differences", max_iterations=3) for _ in range(2))
     assert [t.start.tolist() for t in one.trials] == [t.start.tolist() for t in other.trials]
     assert np.array_equal(one.x, other.x)
     assert one.history.equals(other.history)

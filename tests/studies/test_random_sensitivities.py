@@ -34,7 +34,7 @@ def agree(
 ) -> None:
     """Both ways are as close to differences of runs as is promised, and closer to each other."""
     model = system.compile()
-    ways = [da.sensitivity(model, {"y": (output, "final")}, by, t, state=state, way=w, **how) for w in WAYS]
+    ways = [da.sensitivity(model, {"y": (output, "final")}, by, t, state=state, mode=w, **how) for w in WAYS]
     expected = np.stack([by_runs(model, output, name, t, state, **how) for name in by], axis=-1)
     size = np.abs(expected).max()
     assert np.abs(ways[0]["y"] - expected).max() < close * size
@@ -172,7 +172,7 @@ def test_inputs_drives_and_their_numbers() -> None:
     s.connect("e", da.Element("joint", "u + w", inputs={"u": law, "w": 0.7}, active=True), "X")
     by = ["e.u.amplitude", "e.u.frequency", "e.u.phase", "e.u.offset", "e.w", "b.mass"]
     for way in WAYS:
-        found = da.sensitivity(s, {"x": ("X.position", "final")}, by, 1.3, way=way)
+        found = da.sensitivity(s, {"x": ("X.position", "final")}, by, 1.3, mode=way)
         t, weights = np.polynomial.legendre.leggauss(40)
         t, weights = 0.65 * (t + 1), 0.65 * weights
 

@@ -234,7 +234,7 @@ def test_what_acts_by_the_past_is_refused() -> None:
 
     agree(s, "X.position", ["X"], 1.0, state={"X": 1.0}, control=control)
     with pytest.raises(da.ModelError, match="samples, whose changes are not followed"):
-        da.sensitivity(s, ["X.position"], "X", 1.0, state={"X": 1.0}, control=control, period=0.1)
+        da.sensitivity(s, ["X.position"], "X", 1.0, state={"X": 1.0}, control=control, control_period=0.1)
     s.connect("d", da.Element("joint", "-2*u", inputs={"u": da.Delay("X.position", 0.1)}, active=True), "X")
     with pytest.raises(da.ModelError, match="changes of the past are not followed"):
         da.sensitivity(s, ["X.position"], "X", 1.0, state={"X": 1.0})
@@ -298,7 +298,7 @@ def test_backwards_where_a_change_of_the_state_has_no_derivative() -> None:
     s.connect("A", da.Revolute("y", friction=0.3, upper=1.0), s.ground, upper)
     s.connect("B", da.Revolute("y", friction=0.2), upper.at(0.5, 0, 0), lower)
     found = {
-        way: da.sensitivity(s, {"end": ("B.position", "final")}, ["A.friction", "lower.mass"], 0.42, way=way)
+        way: da.sensitivity(s, {"end": ("B.position", "final")}, ["A.friction", "lower.mass"], 0.42, mode=way)
         for way in ("forward", "adjoint")
     }
     np.testing.assert_allclose(found["adjoint"]["end"], found["forward"]["end"], rtol=1e-9)

@@ -140,7 +140,7 @@ def test_three_poses_of_a_coupler_are_met() -> None:
 def test_what_cannot_be_met_is_approached_with_closed_loops() -> None:
     t = np.linspace(0, 2 * np.pi, 16, endpoint=False)
     square = np.stack([1 + np.clip(np.cos(t), -0.6, 0.6), 1 + np.clip(np.sin(t), -0.6, 0.6)], axis=1)
-    found = da.synthesize(four_bar(), BOUNDS, {"coupler.P": square}, starts=3, seed=2, most=40, defects=False)
+    found = da.synthesize(four_bar(), BOUNDS, {"coupler.P": square}, starts=3, seed=2, max_iterations=40, defects=False)
     assert not found.exact and 1e-6 < found[0].error < 0.6
     gaps = found[0].model.constraint_residual(found[0].q)
     assert np.abs(gaps).max() < 1e-10

@@ -106,7 +106,7 @@ def test_sobol_indices_are_those_of_a_product(tmp_path: Path) -> None:
         return float(case["a"] * case["b"])
 
     over = {"a": uniform(0.0, 1.0), "b": uniform(0.0, 1.0)}
-    found = da.uncertainty(bar(), over, None, task=product, samples=512, indices=True)
+    found = da.uncertainty(bar(), over, None, task=product, samples=512, sobol_indices=True)
     # of a b, uniform: variance 7/144, alone 1/48 each, together 1/144
     assert found.first["answer"] == pytest.approx(np.full(2, 3 / 7), abs=0.02)
     assert found.total["answer"] == pytest.approx(np.full(2, 4 / 7), abs=0.02)

@@ -16,8 +16,8 @@ TIGHT: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-10}
 METHODS: list[tuple[str, dict[str, Any], float]] = [
     ("dop853", TIGHT, 1e-9),
     ("radau", {"rtol": 1e-9, "atol": 1e-9}, 1e-7),
-    ("rk4", {"step": 1e-3}, 1e-8),
-    ("alpha", {"step": 2e-4}, 1e-4),
+    ("rk4", {"fixed_step": 1e-3}, 1e-8),
+    ("alpha", {"fixed_step": 2e-4}, 1e-4),
 ]
 TIMES = np.linspace(0.0, 1.2, 9)
 TURNS = [axis_angle((1, 2, 3), a) @ axis_angle("x", a * a) for a in 1.5 * TIMES]

@@ -106,7 +106,7 @@ def test_a_four_bar_moves_as_in_space_wherever_it_is_cut(cut: str) -> None:
 
 @pytest.mark.parametrize("method", ["dopri5", "radau", "alpha"])
 def test_slides_and_welds_close_loops_in_the_plane(method: str) -> None:
-    options: dict[str, Any] = {"step": 2e-3} if method == "alpha" else {"rtol": 1e-9, "atol": 1e-9}
+    options: dict[str, Any] = {"fixed_step": 2e-3} if method == "alpha" else {"rtol": 1e-9, "atol": 1e-9}
     runs = [da.simulate(slider_crank(planar), 0.4, method=method, **options) for planar in ("y", None)]
     assert runs[0].model.nc < runs[1].model.nc
     assert da.mobility(runs[0].model).redundant == {}

@@ -33,7 +33,7 @@ def carried(model: da.Model, state: da.State, change: Array, duration: float, st
 
 def _space(model: da.Model, result: da.Result, k: int, names: tuple[list[str], ...]) -> Tangent:
     state = da.State(result.q[k], result.v[k], float(result.t[k]), result.x[k])
-    return tangent_space(model, state, independent=names[0], speeds=names[1])
+    return tangent_space(model, state, independent_coordinates=names[0], independent_velocities=names[1])
 
 
 def differed(space: Tangent, state: da.State, change: Array, duration: float, eps: float = 1e-4) -> Array:

@@ -318,7 +318,7 @@ def test_labels_avoid_each_other_and_what_is_drawn() -> None:
 def test_points_paths_and_forces_are_drawn_at_their_markers() -> None:
     model = mechanisms.four_bar().compile()
     q = da.assemble(model).q
-    rows = np.array([da.assemble(model, q=q + 0.01 * k * np.eye(model.nq)[0], fixed="A").q for k in range(12)])
+    rows = np.array([da.assemble(model, q=q + 0.01 * k * np.eye(model.nq)[0], hold="A").q for k in range(12)])
     spec = "coupler.at(1.2, 0.3, 0)"
     ax = draw(model, rows, trace=spec, markers=[model.system["rocker"]], forces={spec: (1.0, 0, 0)}, ax=axes())
     path = model.pose(find_marker(model.system, spec, item="", field=""), rows).position[:, :2]

@@ -107,6 +107,6 @@ def test_a_slide_in_a_polygon_and_bars_at_one_position(tmp_path: Path) -> None:
     _, panel = da.acceleration_polygon(result).plot(path=tmp_path / "polygon.png")
     written = {text.get_text() for text in panel.texts}
     assert "c, d (slider)" in written and not any("ground" in text for text in written)
-    report = da.tolerances(s, "D", {"crank.length": 1e-4, "rod.length": 2e-4}, held="A")
+    report = da.tolerances(s, "D", {"crank.length": 1e-4, "rod.length": 2e-4}, hold="A")
     ax = report.plot(path=tmp_path / "bars.png")
     assert len(ax.patches) == 2

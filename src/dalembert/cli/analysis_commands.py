@@ -59,7 +59,7 @@ def tree(chosen: argparse.Namespace) -> CommandResult:
 def assemble(chosen: argparse.Namespace) -> CommandResult:
     """Close the loops and say where everything is."""
     model = compiled(chosen)
-    found = find_assembly(model, branches=chosen.branches, fixed=chosen.hold or ())
+    found = find_assembly(model, branches=chosen.branches, hold=chosen.hold or ())
     places = {name: model.pose(name, found.q).position for name in model.system.bodies}
     lines = [f"loops of {model.system.name!r} closed to {found.residual:.2g}, {found.iterations} iterations", ""]
     lines += _table(("coordinate", ""), [(name, f"{x:.9g}") for name, x in coordinates(model, found.q).items()])

@@ -21,7 +21,7 @@ __all__ = ["kinematics", "plot", "simulate", "view"]
 
 ROWS, COLUMNS = 11, 6  # of the table that is printed
 DEFAULTS = {"t_end": 10.0, "t_start": 0.0, "times": None, "method": "auto", "rtol": 1e-8, "atol": 1e-10}
-DEFAULTS |= {"max_step": None, "step": None}
+DEFAULTS |= {"max_step": None, "fixed_step": None}
 
 
 def simulate(chosen: argparse.Namespace) -> CommandResult:

@@ -273,7 +273,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--atol", type=float, metavar="X", help="absolute tolerance (default: 1e-10)")
     group.add_argument("--max-step", type=float, metavar="S", help="longest step, s")
     group.add_argument(
-        "--step", type=float, metavar="S", help="step of rk4 and euler, s; of alpha, instead of the tolerances"
+        "--fixed-step", type=float, metavar="S", help="step of rk4 and euler, s; of alpha, instead of the tolerances"
     )
 
 

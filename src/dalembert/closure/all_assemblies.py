@@ -89,5 +89,5 @@ def _refuse_mobile(closure: LoopSolver, q: Array, held: BoolArray) -> None:
             "branches",
             True,
             f"the system can still move in {left} way{'s' * (left > 1)} (along {', '.join(names[:8])}), so its closed "
-            f"configurations are not isolated: hold {left} more of these by fixed=...",
+            f"configurations are not isolated: hold {left} more of these by hold=...",
         )

@@ -62,17 +62,17 @@ class Assembly(ArrayAnswer):
     branches: list[Array] = field(default_factory=list, repr=False)
     _arrays: ClassVar = {"q": (("coordinate",), ""), "branches": (("branch", "coordinate"), "")}
 
-    def state(self, v: ArrayLike | None = None, *, fixed: str | Iterable[str] = ()) -> State:
+    def state(self, v: ArrayLike | None = None, *, hold: str | Iterable[str] = ()) -> State:
         """Return a State at `q` with the speeds nearest to `v` (zero if left out) that keep the loops closed.
 
         Parameters
         ----------
         v : (nv,) rad/s or m/s
-        fixed : names
+        hold : names
             Connections or speeds that keep exactly what `v` says.
         """
         wanted = np.zeros(self.model.nv) if v is None else v
-        return State(q=self.q.copy(), v=consistent_velocities(self.model, self.q, wanted, fixed=fixed))
+        return State(q=self.q.copy(), v=consistent_velocities(self.model, self.q, wanted, hold=hold))
 
     def _headline(self) -> str:
         more = f", {len(self.branches)} branches" if len(self.branches) > 1 else ""
@@ -85,20 +85,20 @@ class Assembly(ArrayAnswer):
         return assembly_html(self)
 
 
-@checked("q", "fixed", "prefer", "weights", "tolerance", "rng", "branches", "places")
+@checked("q", "hold", "prefer", "weights", "tolerance", "seed", "branches", "use_placements")
 def assemble(
     system: System | Model,
     *,
     q: ArrayLike | None = None,
-    fixed: str | Iterable[str] | Mapping[str, Any] = (),
+    hold: str | Iterable[str] | Mapping[str, Any] = (),
     prefer: str | Iterable[str] | Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
     tolerance: float = 1e-12,
     max_iterations: int = 100,
     starts: int = 1,
-    rng: np.random.Generator | int | None = None,
+    seed: np.random.Generator | int | None = None,
     branches: bool = False,
-    places: bool | None = None,
+    use_placements: bool | None = None,
     t: float = 0.0,
 ) -> Assembly:
     """Close all loops of a system, starting from a rough guess.
@@ -109,7 +109,7 @@ def assemble(
     q : (nq,) rad or m
         Guess; the start values of ``System.initial`` if left out, and then joints stay within their limits if the loops
         can be closed so.
-    fixed : names, or dict of name to value
+    hold : names, or dict of name to value
         Connections or coordinates that keep the guess (or take the value) exactly; one at which a loop was cut is not
         part of q and keeps its start value, to the tolerance.
     prefer : names, or dict of name to value
@@ -125,13 +125,13 @@ def assemble(
     starts : int
         Starting points to try, the guess first, then random ones ever farther from it; of branches, for each block
         of loops at least so many.
-    rng : numpy Generator or seed
+    seed : numpy Generator or seed
         Of the random starts; default seed 0, so that results repeat.
     branches : bool
         Search for all closed configurations, loop after loop where they can be closed one after the other, from as many
-        starts as it takes until nothing new is found. They must be isolated: hold as many coordinates by `fixed` as the
+        starts as it takes until nothing new is found. They must be isolated: hold as many coordinates by `hold` as the
         system has degrees of freedom.
-    places : bool
+    use_placements : bool
         Whether bodies are wished for where `System.place` puts them; default only if `q` is left out.
     t : float, s
         Time, for constraints that a drive prescribes. (For drives of joints see `driven_motion`.)
@@ -171,15 +171,17 @@ def assemble(
     if prefer is None:
         # start values that were given are meant; those that were not may move
         prefer = described.positions(model) if q is None else model.flexible_names  # as little deformed as can be
-    placed = body_pose_targets(model, described.places) if (q is None if places is None else places) else []
+    placed = (
+        body_pose_targets(model, described.places) if (q is None if use_placements is None else use_placements) else []
+    )
     return close_loops(
         closure,
         closure.guess(q),
-        _values(fixed),
+        _values(hold),
         _values(prefer),
         placed,
         starts=starts,
-        random=random_generator(0 if rng is None else rng, item="assemble", field="rng"),
+        random=random_generator(0 if seed is None else seed, item="assemble", field="seed"),
         branches=branches,
         limits=q is None and not branches,
     )

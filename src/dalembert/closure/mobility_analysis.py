@@ -297,7 +297,7 @@ def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Pres
     for drive in prescribed.clock_drives:
         place = model.q_slice(drive.connection.name).start + drive.coordinate
         at[place] = q_given[place]
-    return assemble(model, q=at, fixed=clocks, t=t).q if model.nc else at
+    return assemble(model, q=at, hold=clocks, t=t).q if model.nc else at
 
 
 def _motions(model: Model, scales: Scaling, N: Array) -> list[dict[str, float]]:

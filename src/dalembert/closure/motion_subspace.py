@@ -218,7 +218,7 @@ def equations_of(system: Any) -> Equations:
     return RelativeEquations(as_model(system))
 
 
-@checked("t", "method", "independent")
+@checked("t", "method", "independent_coordinates")
 def motion_space(
     system: Any,
     *,
@@ -226,7 +226,7 @@ def motion_space(
     t: float = 0.0,
     v: ArrayLike | None = None,
     method: str = "gauss",
-    independent: Sequence[str] | None = None,
+    independent_coordinates: Sequence[str] | None = None,
 ) -> MotionSpace:
     """Return the subspace of motions of a mechanism at a position: R, S, and how to choose its coordinates.
 
@@ -241,7 +241,7 @@ def motion_space(
     method : str
         ``"gauss"``: independent coordinates by full pivoting; ``"qr"``, ``"svd"``: an orthonormal basis;
         ``"gram-schmidt"``: one that can be differentiated.
-    independent : names of speeds
+    independent_coordinates : names of speeds
         In place of those that ``"gauss"`` would choose.
 
     Raises
@@ -256,16 +256,21 @@ def motion_space(
 
         q = assemble(equations.model).q
     at = start_of(equations, q)
-    if independent is not None and method not in ("gauss", "gram-schmidt"):
-        raise ModelError("motion_space", "independent", independent, "only 'gauss' and 'gram-schmidt' take coordinates")
+    if independent_coordinates is not None and method not in ("gauss", "gram-schmidt"):
+        raise ModelError(
+            "motion_space",
+            "independent_coordinates",
+            independent_coordinates,
+            "only 'gauss' and 'gram-schmidt' take coordinates",
+        )
     every = equations.jacobian(at, t)
     rows = _independent(equations, every)
     J, D = every[rows], equations.column_scales
     scaled = J * D
     rank, n = len(rows), equations.nv
     columns: tuple[int, ...] | None = None
-    if independent is not None:
-        columns = _chosen(equations, independent, n - rank)
+    if independent_coordinates is not None:
+        columns = _chosen(equations, independent_coordinates, n - rank)
         B = np.eye(n)[list(columns)]
     elif method in ("gauss", "gram-schmidt"):
         columns = _free_columns(speed_scales(equations, every)[rows, None] * scaled)
@@ -291,7 +296,7 @@ def _chosen(equations: Equations, names: Sequence[str], dofs: int) -> tuple[int,
     known = equations.speed_names
     for name in names:
         if name not in known:
-            raise ModelError("motion_space", "independent", name, f"name speeds: {', '.join(known[:12])}")
+            raise ModelError("motion_space", "independent_coordinates", name, f"name speeds: {', '.join(known[:12])}")
     if len(names) != dofs or len(set(names)) != len(names):
         raise ModelError(
             "motion_space",

@@ -117,7 +117,7 @@ def find_position(
     *,
     method: str = "full",
     refactor: int = 3,
-    damped: bool = True,
+    line_search: bool = True,
     solver: str = "auto",
     tolerance: float = 1e-12,
     max_iterations: int = 50,
@@ -137,7 +137,7 @@ def find_position(
         ``"full"``, ``"modified"`` or ``"mixed"``.
     refactor : int
         With ``"mixed"``, iterations between factorisations.
-    damped : bool
+    line_search : bool
         Whether |Phi| has to fall in every step.
     solver : str
         ``"auto"``, ``"qr"``, ``"normal"``, ``"elimination"`` or ``"sparse"`` (see `factors`).
@@ -188,18 +188,18 @@ def find_position(
                 made, fresh = made + 1, True
             assert factors is not None
             x = columns * factors.solve(-r)
-            for s in STEP_FRACTIONS if damped else (1.0,):
+            for s in STEP_FRACTIONS if line_search else (1.0,):
                 trial = equations.retract(at, s * x)
                 r_trial = rows * equations.residual(trial, t)
                 size = float(np.linalg.norm(r_trial))
                 if size < history[-1]:
                     break
-            if not damped or size < history[-1] or fresh:
+            if not line_search or size < history[-1] or fresh:
                 break
             due = True  # the matrix of an earlier iterate leads nowhere: take the one of this
         if status == "singular" or not np.isfinite(size):
             break
-        if damped and not size < history[-1]:
+        if line_search and not size < history[-1]:
             status = "stalled"
             break
         at, r, fresh = trial, r_trial, False

@@ -301,7 +301,7 @@ def held_values(
     values = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys([fixed] if isinstance(fixed, str) else fixed)
     held = {}
     for name, value in values.items():
-        measure = named(known, name, item=item, field="fixed")
+        measure = named(known, name, item=item, field="hold")
         held[measure] = (
             float(measure.values(q)) if value is None else finite_number(value, item=f"{item}: fixed", field=name)
         )

@@ -31,9 +31,9 @@ Array = NDArray[np.float64]
 Fixed = str | Iterable[str] | Mapping[str, ArrayLike]
 
 
-@checked("q", "fixed")
+@checked("q", "hold")
 def consistent_velocities(
-    system: System | Model, q: ArrayLike, v: ArrayLike, fixed: Fixed = (), *, t: float = 0.0
+    system: System | Model, q: ArrayLike, v: ArrayLike, hold: Fixed = (), *, t: float = 0.0
 ) -> Array:
     """Return the speeds nearest to `v` that keep the loops closed, (nv,).
 
@@ -46,7 +46,7 @@ def consistent_velocities(
     q : (nq,) rad or m
         A closed configuration.
     v : (nv,) rad/s or m/s
-    fixed : names, or dict of name to value
+    hold : names, or dict of name to value
         Connections or speeds, also of a joint at which a loop was cut, that keep the value that `v` gives them, or take
         the value.
     t : float, s
@@ -60,9 +60,9 @@ def consistent_velocities(
     model, item = as_model(system), "consistent_velocities"
     v = finite_array(v, (model.nv,), item=item, field="v").copy()
     q = model.checked_configuration(item, q)
-    held = named_velocities(model, fixed, item=f"{item}: fixed")
+    held = named_velocities(model, hold, item=f"{item}: hold")
     scales = Scaling.of(model, t=t)
-    wanted = _with_values(held, fixed, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
+    wanted = _with_values(held, hold, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return v
     free = ~held.marks
@@ -81,7 +81,7 @@ def consistent_velocities(
         x[free] += np.linalg.solve(low.T, step)
     gap = J @ x - rates
     if np.abs(gap).max(initial=0.0) > 1e-9 * (size * np.linalg.norm(v / scales.columns) + np.linalg.norm(rates)):
-        names = as_name_list(fixed)
+        names = as_name_list(hold)
         what = f"the speeds held at {', '.join(map(repr, names))}" if names else "the rates of driven constraints"
         raise AssemblyError(
             f"{item}: {what} contradict the closed loops: {_widest(held, scales, gap, '/s')}. "
@@ -123,13 +123,13 @@ def preferred_velocities(
     rest = np.zeros(model.nv)
     placed, rates, units = _body_velocity_targets(model, q, places or {}, chains)
     try:
-        found = consistent_velocities(model, q, rest, fixed={**fixed, **wishes}, t=t)
+        found = consistent_velocities(model, q, rest, hold={**fixed, **wishes}, t=t)
         if not len(placed):
             return found
     except AssemblyError:
         if not wishes:
             raise
-    base = consistent_velocities(model, q, rest, fixed=fixed, t=t)
+    base = consistent_velocities(model, q, rest, hold=fixed, t=t)
     scales = Scaling.of(model, t=t)
     held, wished = (named_velocities(model, names, item="start speeds") for names in (fixed, wishes))
     rows = [scales.jacobian(model, q), held.rows(q) * scales.columns]
@@ -170,9 +170,9 @@ def _body_velocity_targets(
     return np.vstack(rows), np.concatenate(rates), np.concatenate(units)
 
 
-@checked("fixed")
+@checked("hold")
 def consistent_accelerations(
-    system: System | Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, fixed: Fixed = (), *, t: float = 0.0
+    system: System | Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, hold: Fixed = (), *, t: float = 0.0
 ) -> Array:
     """Return the accelerations nearest to `a` that keep the loops closed: P a + bias = 0.
 
@@ -182,7 +182,7 @@ def consistent_accelerations(
     q : (nq,) rad or m
     v : (nv,) rad/s or m/s
     a : (nv,) rad/s2 or m/s2
-    fixed : names, or dict of name to value
+    hold : names, or dict of name to value
         Connections or speeds, also of a joint at which a loop was cut, that keep exactly what `a` gives them, or take
         the value.
     t : float, s
@@ -196,9 +196,9 @@ def consistent_accelerations(
     model, item = as_model(system), "consistent_accelerations"
     q, v = finite_array(q, (model.nq,), item=item, field="q"), finite_array(v, (model.nv,), item=item, field="v")
     a = finite_array(a, (model.nv,), item=item, field="a").copy()
-    held = named_velocities(model, fixed, item=f"{item}: fixed")
+    held = named_velocities(model, hold, item=f"{item}: fixed")
     scales = Scaling.of(model, t=t)
-    wanted = _with_values(held, fixed, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
+    wanted = _with_values(held, hold, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return a
     free = ~held.marks

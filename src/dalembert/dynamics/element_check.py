@@ -99,13 +99,13 @@ class ElementReport(Answer):
         )
 
 
-@checked("around", "points", "seed")
+@checked("center", "points", "seed")
 def check_element(
     element: Element,
     *,
-    size: float = 1.0,
-    speed: float = 1.0,
-    around: Mapping[str, float] | None = None,
+    measure_amplitude: float = 1.0,
+    rate_amplitude: float = 1.0,
+    center: Mapping[str, float] | None = None,
     points: int = 200,
     seed: int = 0,
 ) -> ElementReport:
@@ -114,9 +114,9 @@ def check_element(
     Parameters
     ----------
     element : Element
-    size, speed : float
+    measure_amplitude, rate_amplitude : float
         How large measures and rates are that are tried, m or rad and m/s or rad/s; states are tried about their starts.
-    around : dict of str to float
+    center : dict of str to float
         Measures and states that are tried about other values: ``{"s": 0.5}`` for a distance near 0.5 m. Places far out
         are not tried then.
     points : int
@@ -143,19 +143,19 @@ def check_element(
     """
     if not isinstance(element, Element):
         raise ModelError("check_element", "element", element, "give a da.Element")
-    for name, number in (("size", size), ("speed", speed)):
+    for name, number in (("size", measure_amplitude), ("speed", rate_amplitude)):
         if finite_number(number, item="check_element", field=name) <= 0:
             raise ModelError("check_element", name, number, "it must be positive")
     if not isinstance(points, int) or points < 1:
         raise ModelError("check_element", "points", points, "give a positive whole number")
     places = {}
-    for name, number in (around or {}).items():
+    for name, number in (center or {}).items():
         if name not in (*element.measured[0], *element.states):
             known = ", ".join((*element.measured[0], *element.states))
-            raise ModelError("check_element", "around", name, f"give values of {known}")
+            raise ModelError("check_element", "center", name, f"give values of {known}")
         places[name] = finite_number(number, item="check_element", field=f"around {name!r}")
     random = random_generator(seed, item="check_element", field="seed")
-    return _Check(element, size, speed, places, points, random).report()
+    return _Check(element, measure_amplitude, rate_amplitude, places, points, random).report()
 
 
 class _Check:

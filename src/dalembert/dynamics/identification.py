@@ -96,14 +96,14 @@ class IdentifiedParameters(ArrayAnswer):
         return np.column_stack([self.values - wide, self.values + wide])
 
 
-@checked("regressor", "efforts", "names", "rank")
+@checked("regressor", "efforts", "names", "rank_tolerance")
 def identify(
     regressor: ArrayLike,
     efforts: ArrayLike,
     names: Sequence[str] | None = None,
     *,
     noise: float | None = None,
-    rank: float = 1e-8,
+    rank_tolerance: float = 1e-8,
 ) -> IdentifiedParameters:
     """Return base parameters from measured efforts, with their confidence.
 
@@ -116,7 +116,7 @@ def identify(
         Of the columns; numbers if left out.
     noise : float, N m or N
         Standard deviation of the efforts, if known; else it is taken from what is left of them.
-    rank : float
+    rank_tolerance : float
         Part of the largest diagonal element of R below which a column depends on others.
 
     Examples
@@ -139,7 +139,7 @@ def identify(
     labels = tuple(map(str, range(p))) if names is None else tuple(names)
     if len(labels) != p:
         raise ModelError(_ITEM, "names", len(labels), f"give one for each of the {p} columns")
-    found = base_columns(Y, rank)
+    found = base_columns(Y, rank_tolerance)
     base, R, units, first = found.rank, found.R, found.sizes, found.order[: found.rank]
     if not base:
         raise ModelError(_ITEM, "regressor", "zeros", "nothing moves: no parameter can be told")

@@ -47,7 +47,7 @@ CONVERGENCE_TOL = 1e-6  # change of inputs and states, relative, after which one
 MAX_ITERATIONS = 40  # Newton steps
 
 
-@checked("q", "v", "a", "actuators", "activation_dynamics", "missing", "loads", "t", "x", "bare")
+@checked("q", "v", "a", "actuators", "activation_dynamics", "on_infeasible", "loads", "t", "x", "bare")
 def inverse_dynamics(
     system: System | Model,
     q: ArrayLike | Result,
@@ -56,10 +56,10 @@ def inverse_dynamics(
     *,
     actuators: str | Iterable[str] | None = None,
     weights: ArrayLike | Mapping[str, float] | None = None,
-    power: float = 2.0,
+    exponent: float = 2.0,
     bounds: Any = None,
     activation_dynamics: bool = False,
-    missing: str = "raise",
+    on_infeasible: str = "raise",
     loads: ArrayLike | None = None,
     t: ArrayLike | None = None,
     x: ArrayLike | None = None,
@@ -81,16 +81,16 @@ def inverse_dynamics(
         elements (``"motor.effort"``) or elements with one input; states of elements (``"biceps.a"``), or muscles.
         Every joint of the tree if left out; modes of flexible bodies are passive unless they are named.
     weights : (m,), or dict of name to float
-        Price of each when there is a choice: the sum of weight times size to the `power` is least.
-    power : float
+        Price of each when there is a choice: the sum of weight times size to the `exponent` is least.
+    exponent : float
         2 or more.
     bounds : (lowest, highest), or dict of name to such pairs
         Of each actuator. Activations of muscles stay within 0.01 and 1.
     activation_dynamics : bool
         Activations of muscles follow each other as fast as their time constants allow; see
         `InverseDynamicsResult.excitations`.
-    missing : str
-        ``"raise"`` where actuators cannot produce the motion, or ``"tell"``: what is missing, by least squares, is in
+    on_infeasible : str
+        ``"raise"`` where actuators cannot produce the motion, or ``"report"``: what is missing, by least squares, is in
         `InverseDynamicsResult.unmet_forces`.
     loads : (nb, 6) or (n, nb, 6) N m and N
         Further loads, on bodies.
@@ -127,13 +127,13 @@ def inverse_dynamics(
     model = as_model(system)
     samples, single = samples_of(model, q, v, a, t, x, loads, bare, _ITEM)
     acting = Actuators.of(model, actuators, _ITEM)
-    one_of(_ITEM, "missing", missing, ("raise", "tell"))
-    problem = Problem.of(samples, acting, weights, power, bounds)
+    one_of(_ITEM, "on_infeasible", on_infeasible, ("raise", "report"))
+    problem = Problem.of(samples, acting, weights, exponent, bounds)
     if activation_dynamics:
         values, excitations = _one_after_another(problem)
     else:
         values, excitations = problem.solved(), {}
-    found = _efforts(problem, values, excitations, single, missing == "tell")
+    found = _efforts(problem, values, excitations, single, on_infeasible == "report")
     return replace(found, notes=(*found.notes, *_other_numbers(model, q))) if isinstance(q, Result) else found
 
 
@@ -167,9 +167,9 @@ class Problem:
         prices = acting.values_of(weights, 1.0, _ITEM, "weights")
         if (prices <= 0).any():
             raise ModelError(_ITEM, "weights", weights, "every weight must be positive")
-        power = finite_number(power, item=_ITEM, field="power")
+        power = finite_number(power, item=_ITEM, field="exponent")
         if power < 2.0:
-            raise ModelError(_ITEM, "power", power, "give 2 or more: below it the cheapest shares jump")
+            raise ModelError(_ITEM, "exponent", power, "give 2 or more: below it the cheapest shares jump")
         check_closed(samples, _ITEM)
         low, high = (np.tile(side, (len(samples), 1)) for side in acting.bounds_of(bounds, _ITEM))
         return cls(samples, acting, LoopProjection.of(samples), prices, power, low, high)
@@ -312,7 +312,7 @@ def _out_of_reach(problem: Problem, u: Array, lack: Array, worst: int) -> Singul
         f"{_ITEM}: actuators at {listed(problem.acting.names) or 'no degree of freedom'} cannot produce this motion"
         f"{when}; the system has {dofs} DOF, and what is missing acts along {along}."
         f"{_at_bounds(problem, u, worst)}{_idle(problem)} Add an actuator there, move the others out of a dead point, "
-        'or ask for what is missing with missing="tell".'
+        'or ask for what is missing with on_infeasible="report".'
     )
 
 

@@ -201,9 +201,9 @@ class BaseParameters(ArrayAnswer):
         return "\n".join(lines)
 
 
-@checked("states", "tolerance")
+@checked("states", "rank_tolerance")
 def base_parameters(
-    system: System | Model, states: Sequence[ArrayLike] | None = None, *, tolerance: float = 1e-9
+    system: System | Model, states: Sequence[ArrayLike] | None = None, *, rank_tolerance: float = 1e-9
 ) -> BaseParameters:
     """Return which combinations of inertial parameters can be identified from joint forces, by name.
 
@@ -213,7 +213,7 @@ def base_parameters(
     states : (q, v, a), each (B, n)
         Motions to identify from; without them random ones, which tell all that any motion can. With loops these have to
         be given, closed.
-    tolerance : float
+    rank_tolerance : float
         Columns below this part of the largest count as none.
 
     Examples
@@ -237,9 +237,10 @@ def base_parameters(
     q, v, a = states
     Y = regressor(model, q, v, a)
     stacked = Y.reshape(-1, Y.shape[-1])
-    found, names = base_columns(stacked, tolerance), inertial_parameter_names(model)
+    found, names = base_columns(stacked, rank_tolerance), inertial_parameter_names(model)
     combinations = found.combinations
     combinations[np.abs(combinations) < 1e-10] = 0.0
     largest = np.abs(stacked).max(axis=0)
-    unidentifiable = tuple(name for name, size in zip(names, largest, strict=True) if size <= tolerance * largest.max())
+    least = rank_tolerance * largest.max()
+    unidentifiable = tuple(name for name, size in zip(names, largest, strict=True) if size <= least)
     return BaseParameters(names, found.order[: found.rank], combinations, unidentifiable)

@@ -77,14 +77,14 @@ class OperationalSpace(ArrayAnswer):
         return f"{rank}, largest inertia {range_text(masses)}, |bias| up to {np.abs(self.bias).max(initial=0.0):.4g}"
 
 
-@checked("v", "rows")
+@checked("v", "components")
 def operational_space(
     system: System | Model,
     marker: Marker | Body | str,
     q: ArrayLike,
     v: ArrayLike | None = None,
     *,
-    rows: str = "pose",
+    components: str = "pose",
     t: ArrayLike = 0.0,
     x: ArrayLike | None = None,
 ) -> OperationalSpace:
@@ -97,7 +97,7 @@ def operational_space(
     q : (nq,) or (n, nq) rad or m
     v : (nv,) or (n, nv) rad/s or m/s
         Zero if left out.
-    rows : str
+    components : str
         ``"pose"``: angular part first; ``"position"`` or ``"rotation"``. World axes.
     t : float or (n,) s
     x : (nx,) or (n, nx)
@@ -107,15 +107,15 @@ def operational_space(
     >>> import dalembert as da
     >>> s = da.System(gravity=(0, 0, 0))
     >>> _ = s.connect("F", da.Free(), s.ground, s.body("ball", da.sphere(0.1, mass=2.0)))
-    >>> operational_space(s, "ball", [1, 0, 0, 0, 0, 0, 0], rows="position").inertia.round(6)
+    >>> operational_space(s, "ball", [1, 0, 0, 0, 0, 0, 0], components="position").inertia.round(6)
     array([[2., 0., 0.],
            [0., 2., 0.],
            [0., 0., 2.]])
     """
     model = as_model(system)
-    if rows not in _ROWS:
-        raise ModelError("operational_space", "rows", rows, f"use {', '.join(map(repr, _ROWS))}")
-    part = _ROWS[rows]
+    if components not in _ROWS:
+        raise ModelError("operational_space", "components", components, f"use {', '.join(map(repr, _ROWS))}")
+    part = _ROWS[components]
     speeds = np.zeros(model.nv) if v is None else np.asarray(v, dtype=float)
     more: dict[str, Any] = {"t": t, "x": x}
     J = model.jacobian(marker, q)[..., part, :]

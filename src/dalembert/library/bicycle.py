@@ -30,7 +30,7 @@ def bicycle(speed: float = 5.0) -> System:
     Examples
     --------
     >>> import dalembert as da
-    >>> lin = da.linearize(da.library.bicycle(5.0), speeds=["lean", "steer", "rear"])
+    >>> lin = da.linearize(da.library.bicycle(5.0), independent_velocities=["lean", "steer", "rear"])
     >>> weave = lin.eigenvalues[lin.eigenvalues.imag > 0.1]
     >>> weave.round(6)
     array([-0.775342+4.464868j])

@@ -266,7 +266,7 @@ class Campbell(RootLocus):
         return plot_campbell(self, orders, ax=ax, path=path)
 
 
-@checked("system", "parameter", "values", "conditions", "independent")
+@checked("system", "parameter", "values", "conditions", "independent_coordinates")
 def root_locus(
     system: System | Model | Callable[[float], Any],
     parameter: str,
@@ -274,8 +274,8 @@ def root_locus(
     *,
     state: Any = None,
     conditions: Conditions | None = None,
-    independent: Sequence[str] | None = None,
-    speeds: Sequence[str] | None = None,
+    independent_coordinates: Sequence[str] | None = None,
+    independent_velocities: Sequence[str] | None = None,
 ) -> RootLocus:
     """Return eigenvalues over a parameter, modes followed by their shapes.
 
@@ -304,13 +304,15 @@ def root_locus(
     >>> abs(locus.eigenvalues).round(9).tolist()
     [[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]
     """
-    along = _along("root_locus", system, [parameter], values, state, conditions, independent, speeds)
+    along = _along(
+        "root_locus", system, [parameter], values, state, conditions, independent_coordinates, independent_velocities
+    )
     numbers, spaces, matrices = along
     eigenvalues, vectors = _match_eigenvalues(matrices)
     return RootLocus(parameter, numbers, eigenvalues, vectors, tuple(spaces))
 
 
-@checked("system", "spin", "values", "conditions", "independent")
+@checked("system", "spin", "values", "conditions", "independent_coordinates")
 def campbell(
     system: System | Model | Callable[[float], Any],
     spin: str | Sequence[str],
@@ -319,7 +321,7 @@ def campbell(
     state: Any = None,
     axis: ArrayLike | None = None,
     conditions: Conditions | None = None,
-    independent: Sequence[str] | None = None,
+    independent_coordinates: Sequence[str] | None = None,
 ) -> Campbell:
     """Return frequencies over the speed of a rotor, with the sense of whirl and critical speeds.
 
@@ -346,7 +348,9 @@ def campbell(
         raise ModelError("campbell", "spin", spin, "name the joint about which the rotor turns")
     names = [f"{each.removesuffix('.speed')}.speed" for each in ([spin] if isinstance(spin, str) else spin)]
     name = names[0]
-    numbers, spaces, matrices = _along("campbell", system, names, values, state, conditions, independent, None)
+    numbers, spaces, matrices = _along(
+        "campbell", system, names, values, state, conditions, independent_coordinates, None
+    )
     turned = _axis(spaces[-1], name) if axis is None else finite_array(axis, (3,), item="campbell", field="axis")
     length = float(np.linalg.norm(turned))
     if not length:
@@ -389,7 +393,9 @@ def _along(
         model, where, under = _at_value(item, model, parameters, value, given, conditions, made is None, base)
         base = where if base is None else base
         how: dict[str, Any] = {"conditions": under, "inputs": inputs_of(model, given, item)}
-        space = tangent_space(model, where, independent=names, speeds=paces, **how, item=item)
+        space = tangent_space(
+            model, where, independent_coordinates=names, independent_velocities=paces, **how, item=item
+        )
         if names is None:  # the same coordinates all along
             names = [model.speed_names[k] for k in space.positions]
             paces = [model.speed_names[k] for k in space.speeds]

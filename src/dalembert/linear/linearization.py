@@ -36,7 +36,7 @@ MAX_KINK_STATES = 200  # states up to which laws are evaluated beside the state
 EQUILIBRIUM_TOL = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
 
 
-@checked("inputs", "independent")
+@checked("inputs", "independent_coordinates")
 def linearize(
     system: System | Model,
     state: Any = None,
@@ -44,8 +44,8 @@ def linearize(
     outputs: str | Callable[[State], Any] | Sequence[Any] | None = None,
     *,
     t: float | None = None,
-    independent: Sequence[str] | None = None,
-    speeds: Sequence[str] | None = None,
+    independent_coordinates: Sequence[str] | None = None,
+    independent_velocities: Sequence[str] | None = None,
     conditions: Conditions | None = None,
 ) -> LinearSystem:
     """Return the linear equations of a system about a state, loops, drives and element states included.
@@ -63,9 +63,9 @@ def linearize(
         Whatever a `Result` knows: ``"arm.tip.position.x"``, ``"D.force"``. The independent states if left out.
     t : float, s
         Time; of a `Result`, which of its states: the last if left out. Laws of time are as they are then.
-    independent : names of coordinates
+    independent_coordinates : names of coordinates
         In which the equations are written; if left out, those with driven speeds, then those that pivoting finds best.
-    speeds : names of speeds
+    independent_velocities : names of speeds
         Those among them that are independent where wheels, skates or drives bind speeds alone.
     conditions : Conditions
         Locked joints, control, other parameters: ``model.conditions(...)``.
@@ -99,7 +99,13 @@ def linearize(
     array([1.566 , 1.566 , 3.1321, 3.1321])
     """
     at = operating_point(system, state, t, conditions)
-    space = tangent_space(at.model, at.state, independent=independent, speeds=speeds, **at.under)
+    space = tangent_space(
+        at.model,
+        at.state,
+        independent_coordinates=independent_coordinates,
+        independent_velocities=independent_velocities,
+        **at.under,
+    )
     return linear_at(space, inputs, outputs, notes=at.notes)
 
 
@@ -250,7 +256,7 @@ def note_time_varying(space: Tangent, A: Array) -> list[str]:
     found = model.dynamics(s.t, s.q, s.v, s.x, **space.under)
     later = State(model.integrate(s.q, h * s.v), s.v + h * found.a, s.t, s.x)
     try:
-        there = tangent_space(model, later, independent=chosen, speeds=paces, **space.under)
+        there = tangent_space(model, later, independent_coordinates=chosen, independent_velocities=paces, **space.under)
         change = np.abs(there.reduce(there.derivatives()) - A).max() / (_ALONG * max(float(np.abs(A).max()), pace))
     except DalembertError:
         return []

@@ -195,7 +195,7 @@ class PeriodicOrbit(Answer):
         return self.result.to_xarray(names)
 
 
-@checked("rtol", "independent")
+@checked("rtol", "independent_coordinates")
 def floquet(
     system: System | Model,
     period: float,
@@ -203,8 +203,8 @@ def floquet(
     *,
     t: float | None = None,
     rtol: float = 1e-10,
-    independent: Sequence[str] | None = None,
-    speeds: Sequence[str] | None = None,
+    independent_coordinates: Sequence[str] | None = None,
+    independent_velocities: Sequence[str] | None = None,
     **options: Any,
 ) -> Floquet:
     """Return the monodromy matrix and Floquet multipliers of a motion over a period.
@@ -239,7 +239,11 @@ def floquet(
     """
     at = _begun(system, state, t, options, "floquet")
     positive("floquet", period=finite_number(period, item="floquet", field="period"))
-    chosen: dict[str, Any] = {"independent": independent, "speeds": speeds, "conditions": at.conditions}
+    chosen: dict[str, Any] = {
+        "independent_coordinates": independent_coordinates,
+        "independent_velocities": independent_velocities,
+        "conditions": at.conditions,
+    }
     space = tangent_space(at.model, at.state, **chosen, item="floquet")
     result = _motion(at.model, at.state, period, rtol, options)
     return _carried(space, result, float(period))
@@ -352,7 +356,11 @@ def _names(space: Tangent) -> Names:
 
 
 def _here(first: Tangent, state: State, names: Names) -> Tangent:
-    chosen: dict[str, Any] = {"independent": names[0], "speeds": names[1], "conditions": first.conditions}
+    chosen: dict[str, Any] = {
+        "independent_coordinates": names[0],
+        "independent_velocities": names[1],
+        "conditions": first.conditions,
+    }
     return tangent_space(first.model, state, **chosen, item="floquet")
 
 
@@ -374,17 +382,17 @@ def _turn(old: Tangent, new: Tangent) -> Array:
     return np.vstack([xi[new.positions], dv[new.speeds], dx])
 
 
-@checked("free_period", "free", "rtol", "most")
+@checked("free_period", "free_coordinates", "rtol", "max_iterations")
 def periodic_orbit(
     system: System | Model,
     period: float,
     state: Any = None,
     *,
     free_period: bool | None = None,
-    free: Sequence[str] = (),
+    free_coordinates: Sequence[str] = (),
     t: float | None = None,
     rtol: float = 1e-10,
-    most: int = 25,
+    max_iterations: int = 25,
     **options: Any,
 ) -> PeriodicOrbit:
     """Return a periodic motion near a guess, by shooting; loops and drives are obeyed.
@@ -398,11 +406,11 @@ def periodic_orbit(
         Near which it starts; the start state of the system if left out.
     free_period : bool
         Whether the period is unknown. If left out: yes, unless drives, loads or other laws depend on time.
-    free : names of coordinates
+    free_coordinates : names of coordinates
         That need not return: how far a vehicle goes. Angles may differ by whole turns.
     t, rtol, options
         As in `floquet`.
-    most : int
+    max_iterations : int
         Steps of Newton's method.
 
     Raises
@@ -413,15 +421,15 @@ def periodic_orbit(
     at = _begun(system, state, t, options, "periodic_orbit")
     model, here, T = at.model, at.state, finite_number(period, item="periodic_orbit", field="period")
     positive("periodic_orbit", period=T)
-    at_least_one("periodic_orbit", most=most)
+    at_least_one("periodic_orbit", max_iterations=max_iterations)
     d = model.d_dynamics(here.t, here.q, here.v, here.x, conditions=at.conditions, multipliers=False)
     timed = bool(model.drives) or bool(np.abs(d.a.t).max(initial=0.0) > 1e-12)
     seek = not timed if free_period is None else bool(free_period)
     away = np.inf
-    for count in range(most + 1):
-        space = tangent_space(model, here, prefer=free, conditions=at.conditions, item="periodic_orbit")
+    for count in range(max_iterations + 1):
+        space = tangent_space(model, here, prefer=free_coordinates, conditions=at.conditions, item="periodic_orbit")
         result = _motion(model, here, T, rtol, options)
-        r, scale, kept = _missed(space, result, free)
+        r, scale, kept = _missed(space, result, free_coordinates)
         size = float(np.abs((r / scale)[kept]).max(initial=0.0))
         found = _carried(space, result, T)
         if size <= max(ORBIT_TOL, 30 * rtol):

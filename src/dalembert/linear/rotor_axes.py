@@ -205,8 +205,8 @@ def _at_angle(space: Tangent, direction: Array, angle: float) -> Tangent:
     return tangent_space(
         model,
         moved,
-        independent=[names[k] for k in space.positions],
-        speeds=[names[k] for k in space.speeds],
+        independent_coordinates=[names[k] for k in space.positions],
+        independent_velocities=[names[k] for k in space.speeds],
         **space.under,
         item="campbell",
     )

@@ -207,13 +207,13 @@ class Tangent:
         )
 
 
-@checked("model", "state", "independent", "prefer", "conditions")
+@checked("model", "state", "independent_coordinates", "prefer", "conditions")
 def tangent_space(
     model: Model,
     state: State,
     *,
-    independent: Sequence[str] | None = None,
-    speeds: Sequence[str] | None = None,
+    independent_coordinates: Sequence[str] | None = None,
+    independent_velocities: Sequence[str] | None = None,
     prefer: Sequence[str] = (),
     conditions: Conditions | None = None,
     inputs: Array | None = None,
@@ -226,9 +226,9 @@ def tangent_space(
     model : Model
     state : State
         As `start_state` gives it.
-    independent : names of coordinates
+    independent_coordinates : names of coordinates
         As many as there are; else those with driven speeds, then those that pivoting finds best.
-    speeds : names of speeds
+    independent_velocities : names of speeds
         Those of them whose speeds are independent, where rows bind speeds alone; else by pivoting.
     prefer : names of coordinates
         Among the independent ones wherever they can be; the others by pivoting.
@@ -251,7 +251,7 @@ def tangent_space(
     >>> from dalembert.linear import tangent_space
     >>> model = four_bar().compile()
     >>> state = da.start_state(model)
-    >>> space = tangent_space(model, state, independent=["A"])
+    >>> space = tangent_space(model, state, independent_coordinates=["A"])
     >>> space.state_names, space.Q.shape
     (('A', 'A.speed'), (3, 1))
     """
@@ -262,7 +262,7 @@ def tangent_space(
     D = rows.scales.columns
     J = rows.scaled(model, q) if model.nc else np.zeros((0, model.nv))
     free = np.flatnonzero(~rows.placed)
-    wanted = None if independent is None else _named(model, independent, item)
+    wanted = None if independent_coordinates is None else _named(model, independent_coordinates, item)
     at_once = bool((rows.held == rows.placing).all() and (rows.paced == rows.placed).all())
     weight = np.ones(model.nv)
     weight[_named(model, prefer, item, "free")] = 1e-3  # pivots last
@@ -273,7 +273,11 @@ def tangent_space(
     _check_nearly_singular(model, J[rows.placing][:, free], free)
     paces, V = positions, Q
     if not at_once:
-        asked = None if speeds is None else _named(model, speeds, item, "speeds")
+        asked = (
+            None
+            if independent_velocities is None
+            else _named(model, independent_velocities, item, "independent_velocities")
+        )
         paces, V = _fewer(model, J[rows.held & ~rows.placing], D, rows.paced, positions, Q, asked, item)
     U = _following(model, state, rows, J, paces, Q, K)
     return Tangent(model, conditions, state, positions, paces, Q, V, U, K, inputs)
@@ -333,7 +337,7 @@ def _fewer(
         if len(kept) != len(positions) - rank or len(kept) != len(asked):
             given = tuple(model.speed_names[k] for k in asked)
             few = f"name {len(positions) - rank} of {', '.join(repr(model.speed_names[k]) for k in positions)}"
-            raise ModelError(item, "speeds", given, few)
+            raise ModelError(item, "independent_velocities", given, few)
     rest = np.setdiff1d(np.arange(len(positions)), kept)
     W = np.zeros((len(positions), len(kept)))
     W[kept, np.arange(len(kept))] = 1.0
@@ -404,7 +408,7 @@ def _differences(model: Model, q: Array, v: Array, t: float, Q: Array) -> Array:
 # ---- verdicts
 
 
-def _named(model: Model, names: Sequence[str], item: str, field: str = "independent") -> IndexArray:
+def _named(model: Model, names: Sequence[str], item: str, field: str = "independent_coordinates") -> IndexArray:
     known, also = small_motion_names(model), model.speed_names
     asked = [names] if isinstance(names, str) else list(names)
     for name in asked:
@@ -422,12 +426,14 @@ def _check_chosen(model: Model, J: Array, wanted: IndexArray, free: IndexArray, 
     names = small_motion_names(model)
     given = sorted(set(wanted.tolist()) - set(free.tolist()))
     if given:
-        raise ModelError(item, "independent", names[given[0]], "a drive or a lock prescribes it")
+        raise ModelError(item, "independent_coordinates", names[given[0]], "a drive or a lock prescribes it")
     whole = np.linalg.matrix_rank(J[:, free], tol=ROW_RANK_TOL) if len(J) else 0
     count = len(free) - int(whole)
     if len(wanted) != count:
         asked = tuple(names[k] for k in wanted)
-        raise ModelError(item, "independent", asked, f"there are {count} independent coordinates here: name as many")
+        raise ModelError(
+            item, "independent_coordinates", asked, f"there are {count} independent coordinates here: name as many"
+        )
     if len(left):
         raise SingularityError(
             f"{', '.join(repr(names[k]) for k in wanted)} do not determine the position of "

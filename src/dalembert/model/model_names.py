@@ -152,24 +152,24 @@ class NamedModel(_core.Model):
         """Return the start values of the element states, (nx,)."""
         return np.array(self.compiled.elements.starts, dtype=float)
 
-    @checked("rng", "size")
-    def random_state(self, rng: np.random.Generator | int | None = None, size: int | None = None) -> State:
+    @checked("seed", "size")
+    def random_state(self, seed: np.random.Generator | int | None = None, size: int | None = None) -> State:
         """Return a random state: angles within +-pi, displacements within +-1 m, unit normal speeds, any attitude.
 
         Flexible bodies are not deformed in it, but their modes have speeds.
 
         Parameters
         ----------
-        rng : numpy Generator, seed or None
+        seed : numpy Generator, seed or None
         size : int
             Number of states; None for one without a batch axis.
         """
-        rng = random_generator(rng, item="random_state", field="rng")
+        random = random_generator(seed, item="random_state", field="seed")
         if size is not None and size < 0:
             raise ModelError("random_state", "size", size, "give how many states, 0 or more")
         shape = () if size is None else (size,)
-        q = random_coordinates(self.forest, self.compiled.names, rng, shape)
-        v = rng.normal(size=(*shape, self.nv))
+        q = random_coordinates(self.forest, self.compiled.names, random, shape)
+        v = random.normal(size=(*shape, self.nv))
         return State(q=self.integrate(q, np.zeros(self.nv)), v=v)
 
     @property

@@ -42,18 +42,18 @@ _WIDE = 8  # starts in sets with more degrees of freedom that are looked at
 _DIRECTIONS = 16  # in which ways leave a bifurcation, at most
 
 
-@checked("input", "fixed", "limits", "q", "rng")
+@checked("input", "hold", "limits", "q", "seed")
 def circuits(
     system: System | Model | Equations,
     input: str | None = None,
     *,
-    fixed: str | Iterable[str] | Mapping[str, Any] = (),
+    hold: str | Iterable[str] | Mapping[str, Any] = (),
     limits: bool = False,
     q: ArrayLike | None = None,
     t: float = 0.0,
-    step: float = 0.12,
-    length: float | None = None,
-    rng: np.random.Generator | int | None = None,
+    max_step: float = 0.12,
+    max_arclength: float | None = None,
+    seed: np.random.Generator | int | None = None,
 ) -> Circuits:
     """Return all circuits of a mechanism with one degree of freedom, drives let go.
 
@@ -62,7 +62,7 @@ def circuits(
     system : System, Model or Equations
     input : str
         The coordinate that is thought of as driven; the first that moves if left out.
-    fixed : names, or dict of name to value
+    hold : names, or dict of name to value
         Coordinates that keep their value at the start (or the one given), rad or m: as many as the mechanism has
         degrees of freedom beside the one.
     limits : bool
@@ -71,12 +71,12 @@ def circuits(
         A configuration to start from; the start values if left out. Its circuit comes first.
     t : float, s
         Time, for what depends on it by itself.
-    step : float
+    max_step : float
         Largest change of a coordinate between two stored configurations, rad or lengths of the mechanism.
-    length : float
+    max_arclength : float
         Arclength after which a way that has not come back is left, rad and lengths of the mechanism; 400 if left out,
         or as much as geared wheels need until all of them stand as they stood.
-    rng : numpy Generator or seed
+    seed : numpy Generator or seed
         Of the random starts of the search; default seed 0, so that results repeat.
 
     Returns
@@ -99,19 +99,19 @@ def circuits(
     (2, [True, True])
     """
     t = finite_number(t, item="circuits", field="t")
-    random = random_generator(0 if rng is None else rng, item="circuits", field="rng")
-    equations, closed, first, problem = _closed(system, fixed, q, t)
+    random = random_generator(0 if seed is None else seed, item="circuits", field="seed")
+    equations, closed, first, problem = _closed(system, hold, q, t)
     known = measures_of(equations)
     stops = [m for m in known.values() if np.isfinite(m.lower) or np.isfinite(m.upper)] if limits else []
     tracer = PathTracer(
         closed,
         stops,
-        largest=_positive(step, "step"),
-        length=400.0 if length is None else _positive(length, "length"),
+        largest=_positive(max_step, "max_step"),
+        length=400.0 if max_arclength is None else _positive(max_arclength, "max_arclength"),
     )
     scan = None if input is None else named(known, input, item="circuits", field="input")
-    if input is not None and input in ([fixed] if isinstance(fixed, str) else list(fixed)):
-        raise ModelError("circuits", "fixed", input, "it is the input, which has to move: hold another coordinate")
+    if input is not None and input in ([hold] if isinstance(hold, str) else list(hold)):
+        raise ModelError("circuits", "hold", input, "it is the input, which has to move: hold another coordinate")
     seeds = _seeds(tracer, first, scan, random)
     if not len(seeds):
         raise problem or ModelError("circuits", "system", equations, "no closed configuration was found")
@@ -123,7 +123,7 @@ def circuits(
     cycle = cycle_of(tracer, within, known)
     if cycle is not None:
         tracer.reason = f": {cycle.reason}"
-        if length is None and cycle.affordable:
+        if max_arclength is None and cycle.affordable:
             tracer.length = max(tracer.length, 1.5 * cycle.length)
     paths, meetings, joined, wide = _all_paths(tracer, within)
     return _gathered(equations, tracer, known, scan, paths, meetings, joined, wide)
@@ -163,7 +163,7 @@ def _closed(
     first = model.initial_state().q if q is None else model.checked_configuration("circuits", q)
     holding = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys([fixed] if isinstance(fixed, str) else fixed)
     try:
-        first = assemble(model, q=q, fixed=holding, t=t).q
+        first = assemble(model, q=q, hold=holding, t=t).q
     except AssemblyError as error:
         problem = error
     held = held_values(equations, first, holding, item="circuits")
@@ -223,7 +223,7 @@ def _refuse_other_mobility(tracer: PathTracer, seeds: Array, equations: Equation
     moving = [n for n, x in zip(equations.speed_names, np.abs(Vt).max(0), strict=True) if x > 1e-6]
     remedy = (
         f"it has {least} degrees of freedom, and circuits are of mechanisms with one: hold {least - 1} of "
-        f"{', '.join(moving[:8])} by fixed=..."
+        f"{', '.join(moving[:8])} by hold=..."
     )
     raise ModelError("circuits", "system", name, remedy)
 

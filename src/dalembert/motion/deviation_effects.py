@@ -117,10 +117,10 @@ def solve(moved: Displacements, t: Array, held: NamedVelocities, item: str) -> A
         names = [model.speed_names[i] for i in np.argsort(-np.abs(directions).max(axis=0))[:3]]
         raise ModelError(
             item,
-            "held",
+            "hold",
             held.names,
             f"the mechanism can still move in {left[k]} ways at t = {t[k]:.6g} s ({', '.join(names)}, ...): hold as "
-            "many coordinates as it has degrees of freedom, held='A'; where it is held it must not be at a dead point",
+            "many coordinates as it has degrees of freedom, hold='A'; where it is held it must not be at a dead point",
         )
     x = Vt.swapaxes(1, 2) @ ((U.swapaxes(1, 2) @ b) / s[:, :, None])
     missing = np.abs(A @ x - b).max(axis=1, initial=0.0) > 1e-7 * np.abs(b).max(axis=1, initial=0.0)

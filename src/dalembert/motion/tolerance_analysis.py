@@ -145,7 +145,7 @@ class Tolerances(KinematicResult):
         for name in self._held:
             cut = model.compiled.names.cut_q.get(name)
             values[name] = None if cut is None else model.cut_motion(q, still, still)[0][cut]
-        at = assemble(other, q=q, fixed=values, t=float(self.t[row])).q if model.nc else q
+        at = assemble(other, q=q, hold=values, t=float(self.t[row])).q if model.nc else q
         found = [np.atleast_1d(Output.of(other, name).evaluate(other, self.t[row], at, still)) for name in self.outputs]
         return np.concatenate(found)
 
@@ -186,13 +186,13 @@ class Tolerances(KinematicResult):
         return f"{list_text(worst)} at worst by {count_text(len(self.deviations), 'deviation')}, {len(self.t)} rows"
 
 
-@checked("outputs", "held")
+@checked("outputs", "hold")
 def tolerances(
     motion: System | Model | Result,
     outputs: str | Iterable[str],
     deviations: Mapping[str, float],
     *,
-    held: str | Iterable[str] | None = None,
+    hold: str | Iterable[str] | None = None,
     q: ArrayLike | None = None,
 ) -> Tolerances:
     """Return how far outputs are off when lengths and places of joints are, to first order, exactly.
@@ -207,7 +207,7 @@ def tolerances(
     deviations : dict of str to float
         Tolerances, plus and minus, m or rad: ``{"coupler.length": 1e-4, "ground.A-D": 2e-4, "C.rocker.x": 5e-5}``; see
         `dalembert.motion.deviations`.
-    held : names
+    hold : names
         Joints or coordinates that keep their values, as many as the mechanism has degrees of freedom; those that are
         driven if left out.
     q : (nq,) rad or m
@@ -223,7 +223,7 @@ def tolerances(
     >>> import dalembert as da
     >>> from dalembert.library.mechanisms import slider_crank
     >>> s = slider_crank(0.2, 0.6, angle=0.0)
-    >>> report = tolerances(s, "slider.position.x", {"crank.length": 1e-4, "rod.length": 2e-4}, held="A")
+    >>> report = tolerances(s, "slider.position.x", {"crank.length": 1e-4, "rod.length": 2e-4}, hold="A")
     >>> report.sensitivities[0].round(6), report.worst.round(7), report.rss.round(7)
     (array([[1., 1.]]), array([[0.0003]]), array([[0.0002236]]))
     """
@@ -243,8 +243,8 @@ def tolerances(
             raise ModelError(item, "q", q, "a Result has its own: leave it out")
         rows, times = np.array(result.q), np.array(result.t)
     else:
-        rows, times = _start(model, q, held)[None], np.zeros(1)
-    names = _driven(model) if held is None else as_name_list(held)
+        rows, times = _start(model, q, hold)[None], np.zeros(1)
+    names = _driven(model) if hold is None else as_name_list(hold)
     free = named_velocities(model, names, item=item)
     makers = [maker for name in ([outputs] if isinstance(outputs, str) else outputs) for maker in _parts(model, name)]
     moved = Displacements(model, rows, found)

@@ -53,7 +53,7 @@ def _by_one_thread(method: Callable[Concatenate[Live, Args], Found]) -> Callable
     return call
 
 
-@checked("state", "events", "delay", "method", "stops")
+@checked("state", "events", "control_delay", "method", "stops")
 class Live:
     """Simulation advanced by the caller: read outputs, set inputs, advance.
 
@@ -67,9 +67,9 @@ class Live:
     parameters : dict of str to float
         Values other than described.
     events : sequence of Event
-    control, period, delay, breaks
+    control, control_period, control_delay, discontinuity_times
         As in `simulate`.
-    method, rtol, atol, max_step, step, friction, stops
+    method, rtol, atol, max_step, fixed_step, friction, stops
         As in `simulate`.
 
     One thread at a time may use it. A call while another thread is inside one is refused.
@@ -107,14 +107,14 @@ class Live:
         parameters: Mapping[str, float] | None = None,
         events: Event | Sequence[Event] = (),
         control: Callable[[State], Any] | SampledControl | None = None,
-        period: float | None = None,
-        delay: float = 0.0,
-        breaks: ArrayLike = (),
+        control_period: float | None = None,
+        control_delay: float = 0.0,
+        discontinuity_times: ArrayLike = (),
         method: str = "auto",
         rtol: float = 1e-8,
         atol: Tolerance = DEFAULT_ATOL,
         max_step: float | None = None,
-        step: float | None = None,
+        fixed_step: float | None = None,
         friction: str = "events",
         stops: str = "rigid",
     ) -> None:
@@ -122,8 +122,10 @@ class Live:
         begin, notes = start_time(state, t_start, item="Live")
         if stops == "soft":
             model = with_soft_stops(model, state, begin)
-        options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
-        conditions = start_conditions(model, parameters, as_control(control, period, delay, item="Live"))
+        options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=fixed_step)
+        conditions = start_conditions(
+            model, parameters, as_control(control, control_period, control_delay, item="Live")
+        )
         model = conditions.model  # with the given parameters
         notes += equilibrium_differences(state, conditions)
         conditions, friction_state = make_friction_state(conditions, friction, stops, options, span=1.0)
@@ -138,7 +140,7 @@ class Live:
             t_end=begin,
             events=EventFunctions(model, events),
             friction=friction_state,
-            breaks=break_times(breaks, item="Live"),
+            breaks=break_times(discontinuity_times, item="Live"),
         )
         self._run = Run(request, Interrupt())
         self._run.notes = notes + start.notes

@@ -119,7 +119,7 @@ def make_options(
         raise ModelError("simulate", "method", method, remedy)
     length, delay = _fixed_step(method, step, span), model.shortest_delay
     if length > delay:
-        raise ModelError("simulate", "step", step, f"the shortest delay limits steps to {delay:.6g} s")
+        raise ModelError("simulate", "fixed_step", step, f"the shortest delay limits steps to {delay:.6g} s")
     return Options(
         method="dop853" if method == "auto" else method,
         rtol=float(rtol),
@@ -138,15 +138,15 @@ def _fixed_step(method: str, step: float | None, span: float) -> float:
     if method not in (*FIXED_STEP_METHODS, "alpha"):
         if step is not None:
             remedy = f"method {method!r} has step control: use rtol, atol and max_step"
-            raise ModelError("simulate", "step", step, remedy)
+            raise ModelError("simulate", "fixed_step", step, remedy)
         return 0.0
     if step is None and method == "alpha":
         return 0.0
     if step is None:
-        raise ModelError("simulate", "step", None, f"method {method!r} has a fixed step: give step=..., s")
-    length = finite_number(step, item="simulate", field="step")
+        raise ModelError("simulate", "fixed_step", None, f"method {method!r} has a fixed step: give fixed_step=..., s")
+    length = finite_number(step, item="simulate", field="fixed_step")
     if not 0 < length <= span:
-        raise ModelError("simulate", "step", step, f"it must be positive and at most {span:.6g} s")
+        raise ModelError("simulate", "fixed_step", step, f"it must be positive and at most {span:.6g} s")
     return length
 
 

@@ -46,12 +46,12 @@ def simulate(
     rtol: float = 1e-8,
     atol: Tolerance = DEFAULT_ATOL,
     max_step: float | None = None,
-    step: float | None = None,
+    fixed_step: float | None = None,
     events: Event | Sequence[Event] = (),
     control: Callable[[State], Any] | SampledControl | None = None,
-    period: float | None = None,
-    delay: float = 0.0,
-    breaks: ArrayLike = (),
+    control_period: float | None = None,
+    control_delay: float = 0.0,
+    discontinuity_times: ArrayLike = (),
     friction: str = "events",
     stops: str = "rigid",
     stabilization: str | tuple[float, float] = "projection",
@@ -74,12 +74,12 @@ def simulate(
     rtol: float = 1e-8,
     atol: Tolerance = DEFAULT_ATOL,
     max_step: float | None = None,
-    step: float | None = None,
+    fixed_step: float | None = None,
     events: Event | Sequence[Event] = (),
     control: Callable[[State], Any] | SampledControl | None = None,
-    period: float | None = None,
-    delay: float = 0.0,
-    breaks: ArrayLike = (),
+    control_period: float | None = None,
+    control_delay: float = 0.0,
+    discontinuity_times: ArrayLike = (),
     friction: str = "events",
     stops: str = "rigid",
     stabilization: str | tuple[float, float] = "projection",
@@ -94,7 +94,7 @@ def simulate(
     "parameters",
     "method",
     "events",
-    "delay",
+    "control_delay",
     "stops",
     "progress",
     "stream",
@@ -113,12 +113,12 @@ def simulate(
     rtol: float = 1e-8,
     atol: Tolerance = DEFAULT_ATOL,
     max_step: float | None = None,
-    step: float | None = None,
+    fixed_step: float | None = None,
     events: Event | Sequence[Event] = (),
     control: Callable[[State], Any] | SampledControl | None = None,
-    period: float | None = None,
-    delay: float = 0.0,
-    breaks: ArrayLike = (),
+    control_period: float | None = None,
+    control_delay: float = 0.0,
+    discontinuity_times: ArrayLike = (),
     friction: str = "events",
     stops: str = "rigid",
     stabilization: str | tuple[float, float] = "projection",
@@ -160,7 +160,7 @@ def simulate(
         (``"A"``, ``"A.speed"``, ``"arm.eta"``, ``"valve.pressure"``): ``{"position": 1e-9, "valve": 10.0}``. Names take
         precedence over kinds; variables left out have 1e-10.
     max_step : float, s
-    step : float, s
+    fixed_step : float, s
         Of methods with a fixed step; ``"alpha"`` has step control if it is left out.
     events : sequence of Event
     control : function of a State, or SampledControl
@@ -168,9 +168,9 @@ def simulate(
         In an ensemble the callback receives batched states, q (B, nq), t (B,), and returns (B, nv), a list of (B,) for
         each degree of freedom, or a dict of these: with ``state.q[..., 0]`` a function works for both. A function of
         single states is called for one state after the other, with a note.
-    period, delay : float, s
+    control_period, control_delay : float, s
         Short for ``control=SampledControl(control, period, delay)``: called once per period, forces held in between.
-    breaks : (k,) s
+    discontinuity_times : (k,) s
         Discontinuity times that the model cannot detect, in order: steps end there. Those of time laws and formulas
         are known.
     friction : str
@@ -238,20 +238,20 @@ def simulate(
     count = run_count(model, state, parameters) if state is not None or parameters else None
     external = is_external_method(method)
     if external:
-        _check_external(method, event_functions.events, step, stream, resume, count)
+        _check_external(method, event_functions.events, fixed_step, stream, resume, count)
     options = make_options(
         model,
         method="dop853" if external else method,
         rtol=rtol,
         atol=atol,
         max_step=max_step,
-        step=step,
+        step=fixed_step,
         spectral_radius=spectral_radius,
         project=isinstance(stabilization, str) and stabilization == "projection",
         span=t_end - t_start,
     )
-    if control is not None or period is not None or delay:
-        control = as_control(control, period, delay, item="simulate")
+    if control is not None or control_period is not None or control_delay:
+        control = as_control(control, control_period, control_delay, item="simulate")
     given = None if count is not None else parameters
     conditions = start_conditions(model, given, control, baumgarte_gains(stabilization))
     model = conditions.model  # with the given parameters
@@ -269,7 +269,7 @@ def simulate(
         times=times,
         state=state,
         friction=None if external else friction_state,
-        breaks=break_times(breaks, item="simulate"),
+        breaks=break_times(discontinuity_times, item="simulate"),
         drive_jumps=check_time_laws(model, t_start, t_end),
         joint_limits=stops != "off",
         notes=notes,

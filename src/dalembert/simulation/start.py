@@ -376,7 +376,7 @@ def _start_velocities(model: Model, q: Array, paced: dict[str, float], t: float,
     chains = starts.paced_chains(model)
     if set(still) - set(given) and not starts.places and not chains:
         try:
-            return consistent_velocities(model, q, np.zeros(model.nv), fixed={**paced, **still, **given}, t=t)
+            return consistent_velocities(model, q, np.zeros(model.nv), hold={**paced, **still, **given}, t=t)
         except AssemblyError:
             pass
     found = preferred_velocities(model, q, paced, given, starts.places, chains=chains, t=t)

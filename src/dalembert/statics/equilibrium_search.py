@@ -46,7 +46,7 @@ def equilibrium(
     state: State | Mapping[str, Any] | None = None,
     t: float = 0.0,
     hold: str | Iterable[str] | Mapping[str, Any] = (),
-    speeds: Mapping[str, float | None] | None = None,
+    velocities: Mapping[str, float | None] | None = None,
     unknown: str | Iterable[str] = (),
     inputs: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -54,9 +54,9 @@ def equilibrium(
     friction: str = "hold",
     stable: bool = True,
     nearest: bool = False,
-    all: Literal[False] = False,
+    find_all: Literal[False] = False,
     count: None = None,
-    max_steps: int = 1000,
+    max_iterations: int = 1000,
 ) -> Equilibrium: ...
 @overload
 def equilibrium(
@@ -65,7 +65,7 @@ def equilibrium(
     state: State | Mapping[str, Any] | None = None,
     t: float = 0.0,
     hold: str | Iterable[str] | Mapping[str, Any] = (),
-    speeds: Mapping[str, float | None] | None = None,
+    velocities: Mapping[str, float | None] | None = None,
     unknown: str | Iterable[str] = (),
     inputs: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -73,9 +73,9 @@ def equilibrium(
     friction: str = "hold",
     stable: bool = True,
     nearest: bool = False,
-    all: Literal[True],
+    find_all: Literal[True],
     count: int | None = None,
-    max_steps: int = 1000,
+    max_iterations: int = 1000,
 ) -> Equilibria: ...
 @overload
 def equilibrium(
@@ -84,7 +84,7 @@ def equilibrium(
     state: State | Mapping[str, Any] | None = None,
     t: float = 0.0,
     hold: str | Iterable[str] | Mapping[str, Any] = (),
-    speeds: Mapping[str, float | None] | None = None,
+    velocities: Mapping[str, float | None] | None = None,
     unknown: str | Iterable[str] = (),
     inputs: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -92,18 +92,18 @@ def equilibrium(
     friction: str = "hold",
     stable: bool = True,
     nearest: bool = False,
-    all: bool = False,
+    find_all: bool = False,
     count: int,
-    max_steps: int = 1000,
+    max_iterations: int = 1000,
 ) -> Equilibria: ...
-@checked("hold", "speeds", "unknown", "friction", "stable", "nearest", "all", "max_steps")
+@checked("hold", "velocities", "unknown", "friction", "stable", "nearest", "find_all", "max_iterations")
 def equilibrium(
     system: System | Model,
     *,
     state: State | Mapping[str, Any] | None = None,
     t: float = 0.0,
     hold: str | Iterable[str] | Mapping[str, Any] = (),
-    speeds: Mapping[str, float | None] | None = None,
+    velocities: Mapping[str, float | None] | None = None,
     unknown: str | Iterable[str] = (),
     inputs: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -111,9 +111,9 @@ def equilibrium(
     friction: str = "hold",
     stable: bool = True,
     nearest: bool = False,
-    all: bool = False,
+    find_all: bool = False,
     count: int | None = None,
-    max_steps: int = 1000,
+    max_iterations: int = 1000,
 ) -> Equilibrium | Equilibria:
     """Return where a system rests or moves steadily: with loops, springs, stops, friction, drives, flexible bodies.
 
@@ -130,7 +130,7 @@ def equilibrium(
     hold : names, or dict of name to value
         Coordinates or connections that are held where they start, or at a value; ``efforts`` says what that takes. With
         `unknown`, they are what the unknowns have to keep there by themselves.
-    speeds : dict of str to float or None
+    velocities : dict of str to float or None
         Coordinates that move steadily, at a given speed or, with None, at one that is sought: everything else has no
         acceleration then. Driven speeds are among them without being named.
     unknown : names
@@ -146,11 +146,11 @@ def equilibrium(
         Whether to go downhill to a stable one; if not, the same as `nearest`.
     nearest : bool
         The next one by Newton's method, stable or not. So it is with `unknown`, and with speeds that are sought.
-    all : bool
+    find_all : bool
         Search for all, from many starts; a list, those of least energy first.
     count : int
         The same until so many are found.
-    max_steps : int
+    max_iterations : int
 
     Returns
     -------
@@ -176,12 +176,12 @@ def equilibrium(
     model = as_model(system)
     if friction not in ("hold", "off"):
         raise ModelError("equilibrium", "friction", friction, "use 'hold' or 'off'")
-    how: dict[str, Any] = {"t": t, "hold": hold, "speeds": speeds, "unknown": unknown, "inputs": inputs}
+    how: dict[str, Any] = {"t": t, "hold": hold, "speeds": velocities, "unknown": unknown, "inputs": inputs}
     how |= {"parameters": parameters, "control": control}
     request = make_request(model, state=state, **how)
-    if all or count is not None:
+    if find_all or count is not None:
         return find_all_equilibria(request, solved, count)
-    eq = solved(request, friction=friction, nearest=nearest or not stable, max_steps=max_steps)
+    eq = solved(request, friction=friction, nearest=nearest or not stable, max_steps=max_iterations)
     if eq.model.flexible_names:
         eq.notes += _unfit_modes(eq)
     return eq

@@ -192,7 +192,7 @@ class EquilibriumPath(ArrayAnswer):
         return plot_path(self, output, ax=ax, path=path)
 
 
-@checked("hold", "speeds", "parameters", "limits", "nearest", "branches")
+@checked("hold", "velocities", "parameters", "limits", "nearest", "branches")
 def equilibrium_path(
     system: System | Model,
     vary: str | Mapping[str, float],
@@ -202,15 +202,15 @@ def equilibrium_path(
     state: State | Mapping[str, Any] | None = None,
     t: float = 0.0,
     hold: str | Iterable[str] | Mapping[str, Any] = (),
-    speeds: Mapping[str, float | None] | None = None,
+    velocities: Mapping[str, float | None] | None = None,
     inputs: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
     control: Callable[[State], Any] | None = None,
     limits: tuple[float, float] | None = None,
     nearest: bool = False,
     branches: bool = True,
-    length: float = 100.0,
-    step: float = 0.06,
+    max_arclength: float = 100.0,
+    max_step: float = 0.06,
 ) -> EquilibriumPath:
     """Return how an equilibrium changes with an input, a number of the system, a load factor or a steady speed.
 
@@ -232,9 +232,9 @@ def equilibrium_path(
         Between which the load may go on the way; default as far beyond the start as the stop is away from it.
     branches : bool
         Whether to follow branches that leave at bifurcations.
-    length : float
+    max_arclength : float
         Arclength after which to end, rad, lengths of the system and parts of the range.
-    step : float
+    max_step : float
         The largest change of any coordinate between two points, likewise.
 
     Returns
@@ -266,14 +266,14 @@ def equilibrium_path(
     span = abs(end - begin)
     if limits is not None and np.shape(limits) != (2,):
         raise ModelError(item, "limits", limits, "give (lowest, highest)")
-    positive(item, step=step, length=length)
+    positive(item, max_step=max_step, max_arclength=max_arclength)
     low, high = limits if limits is not None else (min(end, 2 * begin - end), max(end, 2 * begin - end))
     moving = {model.speed_names[k]: factor * begin for k, factor in load.speeds(model).items()}
     numbers = {**(parameters or {}), **{name: begin * load.factors[name] for name in load.numbers(model)}}
     how: dict[str, Any] = {"t": t, "hold": hold, "inputs": inputs, "parameters": numbers, "control": control}
-    request = make_request(model, state=state, speeds={**(speeds or {}), **moving}, item=item, **how)
+    request = make_request(model, state=state, speeds={**(velocities or {}), **moving}, item=item, **how)
     if request.trims:
-        raise ModelError(item, "speeds", speeds, "speeds that are sought have no path: give them values")
+        raise ModelError(item, "velocities", velocities, "speeds that are sought have no path: give them values")
     at = request.q, request.balance.t, f"{item}: vary"
     check_fixed_rows(request.model, load.numbers(request.model), *at, loops=False)
     request.balance = load.at(request.balance, begin)
@@ -284,7 +284,7 @@ def equilibrium_path(
     loading = LoadedEquations(request.balance, load, span, size, states)
     stops = [PathLimit(load.name, "", loading.nq - 1, span, min(low, high), max(low, high))]
     stops += [PathLimit(m.name, m.unit, 0, m.scale, m.lower, m.upper, m, model.nq) for m in request.stops]
-    tracer = PathTracer(loading, stops, largest=step, length=length)  # type: ignore[arg-type]
+    tracer = PathTracer(loading, stops, largest=max_step, length=max_arclength)  # type: ignore[arg-type]
     along = np.zeros(loading.nv)
     along[-1] = np.sign(end - begin)
     way = tracer.follow(loading.point(first.q, first.x, begin), along)

@@ -118,7 +118,7 @@ def make_request(
         raise ModelError(
             item, "system", model.system.name, "inputs with a da.Delay have no value at rest: leave the delay out"
         )
-    for named, what in ((parameters, "parameters"), (inputs, "inputs"), (speeds, "speeds")):
+    for named, what in ((parameters, "parameters"), (inputs, "inputs"), (speeds, "velocities")):
         if named is not None and not isinstance(named, Mapping):
             raise ModelError(item, what, named, "give numbers by name")
     conditions = model.conditions(dict(parameters or {}), control=control)
@@ -201,7 +201,7 @@ def _start(
         raise ModelError(item, "state", state, "give a da.State, start values by name, or leave it out")
     if asked:
         fixed = {**asked, **{name: None for d in model.joint_drives for name in d.speed_names}}
-        q = assemble(model, q=q, fixed=fixed, t=t).q
+        q = assemble(model, q=q, hold=fixed, t=t).q
     return q, x, v, notes
 
 
@@ -275,9 +275,9 @@ def _following(
     names = model.speed_names
     rest = {names[k]: 0.0 for k in np.flatnonzero(~_ignorable(model, q, x, t) & ~sought) if names[k] not in values}
     try:
-        v = consistent_velocities(model, q, v, fixed={**rest, **values}, t=t)
+        v = consistent_velocities(model, q, v, hold={**rest, **values}, t=t)
     except AssemblyError:
-        v = consistent_velocities(model, q, v, fixed=values, t=t)
+        v = consistent_velocities(model, q, v, hold=values, t=t)
     v[np.abs(v) < 1e-12 * np.abs(v).max()] = 0.0
     return v
 
@@ -311,7 +311,7 @@ def _resting_drives(model: Model, v: Array, t: float) -> list[str]:
             if rate != 0.0 and v[k] == 0.0:
                 notes.append(
                     f"{model.speed_names[k]!r} moves at {rate:.6g} at t = {t:.6g} s; it is held where it is then. For "
-                    f"a steady motion name it: speeds={{{model.speed_names[k]!r}: None}}"
+                    f"a steady motion name it: velocities={{{model.speed_names[k]!r}: None}}"
                 )
     return notes
 

@@ -121,7 +121,7 @@ class Uncertainty(Answer):
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-@checked("samples", "design", "first_order", "indices")
+@checked("samples", "design", "first_order", "sobol_indices")
 def uncertainty(
     system: Any,
     over: Mapping[str, Any],
@@ -132,7 +132,7 @@ def uncertainty(
     design: str = "latin",
     seed: int = 0,
     first_order: bool = True,
-    indices: bool = False,
+    sobol_indices: bool = False,
     **settings: Any,
 ) -> Uncertainty:
     """Find how outputs are distributed when numbers are.
@@ -145,13 +145,13 @@ def uncertainty(
         As in `sweep`.
     task : str or function
     samples : int
-        With `indices`, rounded up to a power of two, and n + 2 times as many runs are made.
+        With `sobol_indices`, rounded up to a power of two, and n + 2 times as many runs are made.
     design : str
         ``"latin"``, ``"sobol"`` or ``"random"``.
     seed : int
     first_order : bool
         Whether variances are also found from derivatives at the means, which are exact where `sensitivity` has them.
-    indices : bool
+    sobol_indices : bool
         Whether Sobol's indices are wanted (extra ``uncertainty``).
     settings
         Of the task, and ``workers``, ``client``, ``store`` of `sweep`.
@@ -179,7 +179,7 @@ def uncertainty(
     first: dict[str, Array] = {}
     total: dict[str, Array] = {}
     drawn: dict[Any, Any] = dict(over)
-    if indices:
+    if sobol_indices:
         rows = _saltelli(over, samples, seed)
         listed = {names if len(names) > 1 else names[0]: rows if len(names) > 1 else rows[:, 0]}
         found = sweep(system, listed, task=task, outputs=outputs, seed=seed, **settings)
@@ -189,7 +189,7 @@ def uncertainty(
     labels = [str(v) for v in found.data_vars if v not in ("status", "message") and found[v].dtype.kind in "fiu"]
     labels = [label for label in labels if label not in names]
     failed = int((found.status != "finished").sum())
-    if indices:
+    if sobol_indices:
         first, total = _indices(found, labels, names, failed, notes)
     if failed == found.sizes["sample"]:
         raise ModelError(_ITEM, "samples", failed, f"all of them failed, the first: {found.message.values.ravel()[0]}")

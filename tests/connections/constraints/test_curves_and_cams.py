@@ -165,9 +165,9 @@ def lift(follower: str, angle: float) -> tuple[float, float, float]:
 
 def moving(model: da.Model, angle: float, guess: float = 0.2) -> tuple[Array, Array, Array]:
     """Return q, v, a with the shaft at constant speed."""
-    q = da.assemble(model, q=[angle, guess], fixed="shaft").q
-    v = da.consistent_velocities(model, q, [SPEED, 0.0], fixed="shaft")
-    return q, v, da.consistent_accelerations(model, q, v, [0.0, 0.0], fixed="shaft")
+    q = da.assemble(model, q=[angle, guess], hold="shaft").q
+    v = da.consistent_velocities(model, q, [SPEED, 0.0], hold="shaft")
+    return q, v, da.consistent_accelerations(model, q, v, [0.0, 0.0], hold="shaft")
 
 
 @pytest.mark.parametrize("follower", ["roller", "knife", "flat"])
@@ -277,7 +277,7 @@ def test_a_far_follower_comes_to_the_cam() -> None:
     for follower in ("roller", "knife", "flat"):
         model = eccentric(follower)
         for guess in (-0.01, 0.01, 3.0):
-            found = da.assemble(model, q=[0.7, guess], fixed="shaft")
+            found = da.assemble(model, q=[0.7, guess], hold="shaft")
             assert found.residual < 1e-12
             if guess > 0.05:  # from outside; from inside there are two ways out
                 assert found.q[1] == pytest.approx(lift(follower, 0.7)[0], abs=1e-12)
@@ -303,20 +303,20 @@ def test_a_roller_larger_than_a_hollow_bridges_it() -> None:
     r = 0.035
     model = mechanism(da.CamFollower(kidney(), "roller", radius=r))
     top = np.sqrt((0.03 + r) ** 2 - 0.04**2)
-    assert da.assemble(model, q=[0.0, 0.1], fixed="shaft").q[1] == pytest.approx(top, abs=1e-10)
+    assert da.assemble(model, q=[0.0, 0.1], hold="shaft").q[1] == pytest.approx(top, abs=1e-10)
     residuals = [model.constraint_residual([x, top])[0] for x in (-1e-9, 0.0, 1e-9)]
     assert np.abs(residuals).max() < 1e-9
     slopes = [model.constraint_jacobian([x, top])[0, 0] for x in (-1e-6, 1e-6)]
     assert slopes[0] == pytest.approx(-slopes[1], rel=1e-3) and abs(slopes[0]) > 0.01
     small = mechanism(da.CamFollower(kidney(), "roller", radius=0.015))
-    bottom = da.assemble(small, q=[0.0, 0.06], fixed="shaft").q[1]
+    bottom = da.assemble(small, q=[0.0, 0.06], hold="shaft").q[1]
     assert bottom == pytest.approx(0.03 - 0.02 + 0.015, abs=1e-10)  # in the hollow
 
 
 def test_a_flat_face_bridges_hollows() -> None:
     model = mechanism(da.CamFollower(kidney(), "flat"))
     for angle in (-0.2, 0.0, 0.3):
-        q = da.assemble(model, q=[angle, 0.2], fixed="shaft").q
+        q = da.assemble(model, q=[angle, 0.2], hold="shaft").q
         assert q[1] == pytest.approx(0.03 + 0.04 * abs(np.sin(angle)), abs=1e-12)
 
 

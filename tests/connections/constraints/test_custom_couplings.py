@@ -14,8 +14,8 @@ TIGHT: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-10}
 METHODS: list[tuple[str, dict[str, Any], float]] = [
     ("dop853", TIGHT, 1e-8),
     ("radau", {"rtol": 1e-9, "atol": 1e-9}, 1e-7),
-    ("rk4", {"step": 1e-3}, 1e-6),
-    ("alpha", {"step": 2e-4}, 1e-3),
+    ("rk4", {"fixed_step": 1e-3}, 1e-6),
+    ("alpha", {"fixed_step": 2e-4}, 1e-3),
 ]
 
 
@@ -205,7 +205,7 @@ def test_many_runs_at_once_are_those_one_by_one() -> None:
     start = da.driven_motion(model, 0.0)
     shifts = (0.0, 0.1, -0.2, 0.3, 0.5)
     driven = {f"S.{name}": start.v[model.speed_names.index(f"S.{name}")] for name in ("wx", "wy", "wz")}
-    speeds = np.array([da.consistent_velocities(model, start.q, start.v + d, fixed=driven) for d in shifts])
+    speeds = np.array([da.consistent_velocities(model, start.q, start.v + d, hold=driven) for d in shifts])
     q = np.tile(start.q, (5, 1))
     many = da.simulate(model, 0.4, state=da.State(q=q, v=speeds), **TIGHT)
     for k in range(5):

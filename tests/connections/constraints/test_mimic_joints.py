@@ -71,11 +71,11 @@ def test_a_gripper_moves_as_the_reduced_one() -> None:
 def test_assembly_and_speeds_obey_the_rules() -> None:
     model = load_urdf(GRIPPER).compile()
     B, b = reduction(model)
-    q = da.assemble(model, q=[0.3, 0.5, 0.0, 0.0], fixed=["turn", "finger"]).q
+    q = da.assemble(model, q=[0.3, 0.5, 0.0, 0.0], hold=["turn", "finger"]).q
     np.testing.assert_allclose(q, B @ [0.3, 0.5] + b, atol=1e-14)
-    v = da.consistent_velocities(model, q, [1.0, 2.0, 0.0, 0.0], fixed=["turn", "finger"])
+    v = da.consistent_velocities(model, q, [1.0, 2.0, 0.0, 0.0], hold=["turn", "finger"])
     np.testing.assert_allclose(v, B @ [1.0, 2.0], atol=1e-14)
-    a = da.consistent_accelerations(model, q, v, [1.0, -1.0, 0, 0], fixed=["turn", "finger"])
+    a = da.consistent_accelerations(model, q, v, [1.0, -1.0, 0, 0], hold=["turn", "finger"])
     efforts = da.inverse_dynamics(model, q, v, a, actuators=["turn", "finger"])
     np.testing.assert_allclose(model.forward_dynamics(q, v, efforts.tau), a, atol=1e-9)
 

@@ -128,7 +128,7 @@ def test_beyond_the_limit_the_walls_carry() -> None:
 @pytest.mark.parametrize("friction", ["full", "half", "none"])
 def test_bearings_are_fit_for_use(friction: str) -> None:
     assert da.check_element(
-        da.JournalBearing(1.0, 0.09, 1.0, 0.1, friction=friction, stiffness=10.0), size=0.05
+        da.JournalBearing(1.0, 0.09, 1.0, 0.1, friction=friction, stiffness=10.0), measure_amplitude=0.05
     ).success
 
 

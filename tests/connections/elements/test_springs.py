@@ -246,7 +246,7 @@ def test_trapped_oil_follows_its_bulk_modulus(stiffening: float) -> None:
     modulus = -volume * (pressure(s + h) - pressure(s - h)) / (2e-3 * h)
     assert modulus == pytest.approx(1.2e9 + stiffening * (pressure(s) - 5e5), rel=1e-6)
     assert pressure(np.array([0.501, 0.6])) == pytest.approx([2e3, 2e3])
-    assert da.check_element(element, size=0.01, around={"s": 0.5}).success
+    assert da.check_element(element, measure_amplitude=0.01, center={"s": 0.5}).success
 
 
 def test_a_mass_on_trapped_oil_vibrates_and_cavitates() -> None:

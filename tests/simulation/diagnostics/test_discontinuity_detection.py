@@ -67,7 +67,7 @@ def test_a_discontinuous_control_gets_the_advice_to_sample() -> None:
 
     with pytest.raises(da.IntegrationError, match=r"control bang jumps.*give period"):
         da.simulate(block(), 3.0, control=bang)
-    result = da.simulate(block(), 3.0, control=bang, period=0.01)
+    result = da.simulate(block(), 3.0, control=bang, control_period=0.01)
     assert result.status == "finished"
 
 
@@ -166,14 +166,14 @@ class Integrating:
 def test_a_control_that_keeps_something_to_itself_is_named(control: type, times: np.ndarray | None) -> None:
     result = da.simulate(chain(2, axes="y"), 2.0, control=control(), times=times)
     assert f"control {control.__name__} gives other forces when called again" in "\n".join(result.stats.notes)
-    sampled = da.simulate(chain(2, axes="y"), 2.0, control=control(), times=times, period=0.01)
+    sampled = da.simulate(chain(2, axes="y"), 2.0, control=control(), times=times, control_period=0.01)
     assert sampled.stats.notes == []
 
 
 RUNS = [
     {"method": "alpha"},
-    {"method": "alpha", "step": 0.01},
-    {"method": "rk4", "step": 0.01},
+    {"method": "alpha", "fixed_step": 0.01},
+    {"method": "rk4", "fixed_step": 0.01},
     {"method": "radau"},
     {"method": "scipy:RK45"},
 ]
@@ -211,7 +211,7 @@ def test_steps_of_a_fixed_length_over_steep_slopes_are_not_remarked_upon() -> No
     def steep(state: da.State) -> list[float]:
         return [-float(np.tanh(300 * (state.q[0] - 0.3)))]
 
-    result = da.simulate(block(), 1.0, control=steep, method="rk4", step=0.01)
+    result = da.simulate(block(), 1.0, control=steep, method="rk4", fixed_step=0.01)
     assert result.stats.notes == []
 
 

@@ -75,7 +75,7 @@ def test_with_stiffening_of_the_loaded_node_only_buckling_itself_is_reported(sha
 
 def test_every_kind_of_run_reports_it() -> None:
     s = column(0.5)
-    for options in ({"method": "radau"}, {"method": "alpha", "step": 1e-4}, {"method": "scipy:LSODA"}):
+    for options in ({"method": "radau"}, {"method": "alpha", "fixed_step": 1e-4}, {"method": "scipy:LSODA"}):
         with pytest.warns(BucklingWarning):
             assert any("buckles" in note for note in da.simulate(s, 1e-3, **options).stats.notes)
     model = s.compile()

@@ -69,7 +69,9 @@ def test_what_jumped_is_remembered_as_it_jumped():
     def turn(now):
         now.v = now.v * [-3.0, 1.0]
 
-    result = da.simulate(s, 2.0, events=[da.Event("turn", "X.position", 1.0, action=turn)], breaks=[0.5, 1.5])
+    result = da.simulate(
+        s, 2.0, events=[da.Event("turn", "X.position", 1.0, action=turn)], discontinuity_times=[0.5, 1.5]
+    )
     # force 0 until 0.5, 1 until 1.5, then -3
     assert result["Y.speed"][-1] == pytest.approx(1.0 - 1.5, abs=1e-9)
 

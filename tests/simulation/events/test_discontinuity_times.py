@@ -17,8 +17,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "auto": {},
     "dopri5": {},
     "radau": {},
-    "rk4": {"step": 0.3},
-    "alpha": {"step": 0.3},
+    "rk4": {"fixed_step": 0.3},
+    "alpha": {"fixed_step": 0.3},
     "scipy:RK45": {},
     "scipy:LSODA": {},
 }
@@ -167,10 +167,10 @@ def test_breaks_can_be_given_to_a_run() -> None:
     def control(state: da.State) -> list[float]:
         return [100.0 if 5.0 <= state.t < 5.01 else 0.0]
 
-    result = da.simulate(s, 10.0, control=control, breaks=[5.0, 5.01])
+    result = da.simulate(s, 10.0, control=control, discontinuity_times=[5.0, 5.01])
     np.testing.assert_allclose(result["X.speed"][-1], 1.0, rtol=1e-11)
     with pytest.raises(da.ModelError, match="increasing order"):
-        da.simulate(s, 1.0, breaks=[2.0, 1.0])
+        da.simulate(s, 1.0, discontinuity_times=[2.0, 1.0])
 
 
 def test_dense_output_keeps_within_breaks() -> None:

@@ -14,7 +14,7 @@ FAST: dict[str, dict[str, Any]] = {
     "dop853": TIGHT,
     "dopri5": TIGHT,
     "radau": {"rtol": 1e-9, "atol": 1e-9},
-    "rk4": {"step": 1e-3},
+    "rk4": {"fixed_step": 1e-3},
 }
 
 

@@ -46,7 +46,7 @@ def times(result: da.Result, name: str | None = None) -> np.ndarray:
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "radau", "rk4"])
 def test_a_ball_bounces_when_the_parabola_says(method: str) -> None:
-    options = {"step": 0.01} if method == "rk4" else {}
+    options = {"fixed_step": 0.01} if method == "rk4" else {}
     result = da.simulate(ball(), 4.0, method=method, events=bounce(), **options)
     assert np.abs(times(result) - FALL * np.array([1, 3, 5, 7])).max() < 1e-12
     assert result["energy.total"] == pytest.approx(2 * 9.81, rel=1e-11)

@@ -43,8 +43,10 @@ def exact(period: float, delay: float, count: int) -> tuple[np.ndarray, np.ndarr
 @pytest.mark.parametrize("method", ["auto", "radau", "rk4", "scipy:RK45"])
 def test_forces_are_held_between_samples(method: str, delay: float) -> None:
     times, rows = exact(0.05, min(delay, 0.05), 60)
-    more: dict[str, Any] = {"step": 0.011} if method == "rk4" else {}
-    result = da.simulate(slide(), 2.95, control=feedback, period=0.05, delay=delay, method=method, times=times, **more)
+    more: dict[str, Any] = {"fixed_step": 0.011} if method == "rk4" else {}
+    result = da.simulate(
+        slide(), 2.95, control=feedback, control_period=0.05, control_delay=delay, method=method, times=times, **more
+    )
     np.testing.assert_allclose(result.q[:, 0], rows[:, 0], atol=1e-12)
     np.testing.assert_allclose(result.v[:, 0], rows[:, 1], atol=1e-12)
     assert abs(result["energy.balance"]).max() < 1e-12
@@ -57,7 +59,7 @@ def test_the_function_is_asked_once_a_period_in_order() -> None:
         asked.append(state.t)
         return [np.sign(0.1 - state.q[0])]  # bang-bang is no trouble
 
-    result = da.simulate(slide(), 1.0, control=control, period=0.1, times=np.linspace(0, 1, 7))
+    result = da.simulate(slide(), 1.0, control=control, control_period=0.1, times=np.linspace(0, 1, 7))
     np.testing.assert_allclose(asked, np.arange(10) / 10, atol=1e-15)
     tau = result.output("tau", times=np.array([0.05, 0.15, 0.25]))
     result["energy.balance"]
@@ -127,7 +129,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Any, monkeypatch:
     stream = da.simulate(slide(), 3.0, control=NOISY, stream=tmp_path / "run", resume=True)
     np.testing.assert_array_equal(stream.q[-1], whole.q[-1])
     with pytest.raises(da.ModelError, match="sampled"):
-        da.simulate(slide(), 3.0, control=feedback, period=0.1, resume=partial)
+        da.simulate(slide(), 3.0, control=feedback, control_period=0.1, resume=partial)
 
 
 def test_a_loop_with_sampled_control_keeps_its_account() -> None:
@@ -155,7 +157,7 @@ def test_events_do_not_shift_samples() -> None:
         return feedback(state)
 
     event = da.Event("half", "X.position", 0.15, action=kick)
-    result = da.simulate(slide(), 2.0, control=control, period=0.1, events=event)
+    result = da.simulate(slide(), 2.0, control=control, control_period=0.1, events=event)
     assert result.events
     np.testing.assert_allclose(times, np.arange(20) / 10, atol=1e-14)
 
@@ -163,10 +165,10 @@ def test_events_do_not_shift_samples() -> None:
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        ({"period": 0.1}, "it belongs to a control"),
-        ({"control": feedback, "delay": 0.1}, "give period"),
-        ({"control": feedback, "period": -1.0}, "must be positive"),
-        ({"control": NOISY, "period": 0.1}, "its own period"),
+        ({"control_period": 0.1}, "it belongs to a control"),
+        ({"control": feedback, "control_delay": 0.1}, "give control_period"),
+        ({"control": feedback, "control_period": -1.0}, "must be positive"),
+        ({"control": NOISY, "control_period": 0.1}, "its own period"),
         ({"control": 3.0}, "function of a State"),
     ],
 )
@@ -183,7 +185,7 @@ def test_noise_is_two_numbers() -> None:
 def test_actuators_clip_what_a_sampled_control_asks_for() -> None:
     s = da.System("weak", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x", max_effort=0.5), s.ground, s.body("block", da.box(0.1, 0.1, 0.1, mass=2.0)))
-    result = da.simulate(s, 2.0, control=lambda state: [3.0], period=0.1)
+    result = da.simulate(s, 2.0, control=lambda state: [3.0], control_period=0.1)
     np.testing.assert_allclose(result["X.speed"][-1], 0.5, rtol=1e-12)
     assert any("clipped to its max_effort 0.5" in note for note in result.stats.notes)
 
@@ -195,7 +197,7 @@ def test_dry_friction_feels_every_sample() -> None:
     def push(state: da.State) -> list[float]:
         return [3.0 if 0.95 < state.t < 1.15 else 0.5]  # stronger than friction at 1.0 and 1.1 s only
 
-    result = da.simulate(s, 3.0, control=push, period=0.1)
+    result = da.simulate(s, 3.0, control=push, control_period=0.1)
     # 2 m/s2 for 0.2 s, then 0.5 N less 1 N of friction
     np.testing.assert_allclose(result.output("X.speed", times=[0.9, 1.2, 1.6]), [0.0, 0.4, 0.2], atol=1e-7)
     np.testing.assert_allclose(result["X.speed"][-1], 0.0, atol=1e-9)

@@ -169,13 +169,13 @@ def test_a_pin_with_clearance_turns_a_geneva_wheel_by_a_quarter_each_time() -> N
 
 
 def test_fixed_steps_over_a_contact_are_noted() -> None:
-    result = da.simulate(billiard(), 2.0, method="alpha", step=0.13)
+    result = da.simulate(billiard(), 2.0, method="alpha", fixed_step=0.13)
     assert any(
         "'hit'" in note and "both changes were missed" in note and "t = 0.97" in note for note in result.stats.notes
     )
-    runs = da.simulate(billiard(), 2.0, method="euler", step=0.13, parameters={"hit.stiffness": [1e7, 1e6]})
+    runs = da.simulate(billiard(), 2.0, method="euler", fixed_step=0.13, parameters={"hit.stiffness": [1e7, 1e6]})
     assert any("in 2 runs" in note and "both changes were missed" in note for note in runs.stats.notes)
-    fine = da.simulate(billiard(), 0.9, method="alpha", step=0.01)
+    fine = da.simulate(billiard(), 0.9, method="alpha", fixed_step=0.01)
     assert not any("both changes were missed" in note for note in fine.stats.notes)
 
 

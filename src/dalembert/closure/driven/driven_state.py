@@ -198,7 +198,7 @@ def driven_state_from(
         speeds = speeds_at(at, paced)
         if model.nc:
             everything = [name for drive in model.joint_drives for name in drive.speed_names]
-            rates = consistent_accelerations(model, at, speeds, rates, fixed=everything, t=t)
+            rates = consistent_accelerations(model, at, speeds, rates, hold=everything, t=t)
     except (AssemblyError, SingularityError) as error:
         order = 1 if isinstance(error, AssemblyError) else 2
         raise type(error)(f"{drives_at(model, t, order)}: {error}") from None
@@ -315,10 +315,10 @@ def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t
     if model.flexible_names and model.nc:
         still = {name: v[model.v_slice(name)] for name in model.flexible_names}
         try:
-            return consistent_velocities(model, q, v, fixed={**paced, **still}, t=t)
+            return consistent_velocities(model, q, v, hold={**paced, **still}, t=t)
         except AssemblyError:
             pass
-    return consistent_velocities(model, q, v, fixed=paced, t=t)
+    return consistent_velocities(model, q, v, hold=paced, t=t)
 
 
 def drives_at(model: Model, t: float, order: int) -> str:

@@ -8,7 +8,7 @@ _TOLERANCES = {"rtol": "", "atol": ""}
 
 SETTINGS: dict[str, dict[str, str]] = {  # of each verb the options that it takes, and their units
     "simulate": {
-        "t_end": "s", "t_start": "s", "times": "s", "method": "", **_TOLERANCES, "max_step": "s", "step": "s",
+        "t_end": "s", "t_start": "s", "times": "s", "method": "", **_TOLERANCES, "max_step": "s", "fixed_step": "s",
         "parameters": "", "outputs": "",
     },
     "kinematics": {"times": "s", "outputs": ""},

@@ -56,7 +56,7 @@ class Clearance(KinematicResult):
         Of the shapes of the bodies; zero where they overlap.
     points : (n, pairs, 2, 3) m
         Nearest points of either body, world axes.
-    at_least : float, m
+    min_distance : float, m
         Distance below which bodies interfere.
     notes : tuple of str
         What was left out, or taken for something simpler.
@@ -67,7 +67,7 @@ class Clearance(KinematicResult):
     t: Array
     distance: Array
     points: Array
-    at_least: float
+    min_distance: float
     notes: tuple[str, ...] = ()
     _parts: dict[str, list[Convex]] = field(default_factory=dict, repr=False)
     _arrays: ClassVar = {
@@ -103,8 +103,8 @@ class Clearance(KinematicResult):
 
     @property
     def interference(self) -> Closest | None:
-        """The first time at which two bodies are closer than `at_least`, or overlap; None if none ever are."""
-        bad = self.distance < self.at_least if self.at_least > 0.0 else self.distance == 0.0
+        """The first time at which two bodies are closer than `min_distance`, or overlap; None if none ever are."""
+        bad = self.distance < self.min_distance if self.min_distance > 0.0 else self.distance == 0.0
         rows = np.flatnonzero(bad.any(axis=1))
         if not len(rows):
             return None
@@ -123,7 +123,7 @@ class Clearance(KinematicResult):
 
         def apart(t: Array) -> bool:
             distance = self._at(float(t), k).distance
-            return distance > 0.0 and distance >= self.at_least
+            return distance > 0.0 and distance >= self.min_distance
 
         high = float(bisect(apart, low, found.t)[1])
         return found if high == found.t else self._at(high, k)
@@ -140,17 +140,17 @@ class Clearance(KinematicResult):
         ]
         lines.append(f"least {least.distance:.6g} m, {least.pair[0]} and {least.pair[1]}, at {axis.at(least.t)}")
         if first is not None:
-            closer = "touch" if not self.at_least else f"are closer than {self.at_least:.6g} m"
+            closer = "touch" if not self.min_distance else f"are closer than {self.min_distance:.6g} m"
             lines.append(f"{first.pair[0]} and {first.pair[1]} {closer} first, at {axis.at(first.t)}")
         return "\n".join([*lines, *self.notes])
 
 
-@checked("between")
+@checked("pairs")
 def clearance(
     result: Result,
-    between: Iterable[Sequence[str]] | None = None,
+    pairs: Iterable[Sequence[str]] | None = None,
     *,
-    at_least: float = 0.0,
+    min_distance: float = 0.0,
 ) -> Clearance:
     """Return the distances of bodies along a motion, from their shapes and decorations.
 
@@ -162,9 +162,9 @@ def clearance(
     ----------
     result : Result
         Of `da.kinematics` or `da.simulate`.
-    between : pairs of names of bodies
+    pairs : pairs of names of bodies
         If left out, all that have shapes and are not connected to each other: what a joint connects overlaps there.
-    at_least : float, m
+    min_distance : float, m
         Distance that is to be kept.
 
     Returns
@@ -190,9 +190,9 @@ def clearance(
     """
     if not isinstance(result, Result):
         raise ModelError(_ITEM, "result", result, "give a Result, of da.simulate or da.kinematics")
-    at_least = finite_number(at_least, item=_ITEM, field="at_least")
-    if at_least < 0:
-        raise ModelError(_ITEM, "at_least", at_least, "give zero or a distance to be kept, m")
+    min_distance = finite_number(min_distance, item=_ITEM, field="min_distance")
+    if min_distance < 0:
+        raise ModelError(_ITEM, "min_distance", min_distance, "give zero or a distance to be kept, m")
     model = result.require_model()
     system = model.system
     parts: dict[str, list[Convex]] = {}
@@ -200,16 +200,16 @@ def clearance(
     for name, body in system.bodies.items():
         parts[name], found = convex_parts(body)
         remarks += found
-    pairs = _chosen(result, between, parts)
-    used = {name for pair in pairs for name in pair}
+    chosen = _chosen(result, pairs, parts)
+    used = {name for pair in chosen for name in pair}
     notes = [note for note in remarks if note.split(":")[0] in used]
     bare = [name for name, pieces in parts.items() if not pieces]
-    if bare and between is None:
+    if bare and pairs is None:
         notes.append(f"without shapes, and left out: {', '.join(bare)}")
-    columns = [_between(result, result.q, pair, parts) for pair in pairs]
+    columns = [_between(result, result.q, pair, parts) for pair in chosen]
     gaps = np.stack([gap for gap, _ in columns], axis=1)
     points = np.stack([point for _, point in columns], axis=1)
-    return Clearance(result, pairs, result.t, gaps, points, at_least, tuple(dict.fromkeys(notes)), parts)
+    return Clearance(result, chosen, result.t, gaps, points, min_distance, tuple(dict.fromkeys(notes)), parts)
 
 
 def _chosen(
@@ -237,7 +237,7 @@ def _chosen(
     shaped = [name for name, pieces in parts.items() if pieces]
     found = tuple(pair for pair in combinations(shaped, 2) if frozenset(pair) not in joined)
     if not found:
-        remedy = "no two bodies have shapes and are not connected: decorate bodies, or name pairs by between="
+        remedy = "no two bodies have shapes and are not connected: decorate bodies, or name pairs by pairs="
         raise ModelError(_ITEM, "bodies with shapes", len(shaped), remedy)
     return found
 

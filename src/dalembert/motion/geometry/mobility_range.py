@@ -98,10 +98,10 @@ class MobilityRange(KinematicResult):
         return "\n".join(lines)
 
 
-@checked("along", "drive")
+@checked("motion", "drive")
 def mobility_range(
     system: System | Model,
-    along: Result | Circuit | ArrayLike,
+    motion: Result | Circuit | ArrayLike,
     *,
     drive: str | Iterable[str] = (),
     t: float = 0.0,
@@ -111,7 +111,7 @@ def mobility_range(
     Parameters
     ----------
     system : System or Model
-    along : Result, Circuit or (n, nq) rad or m
+    motion : Result, Circuit or (n, nq) rad or m
         Configurations in which the loops are closed; of a circuit, all its ways one after the other.
     drive : name or names
         Coordinates that are thought of as driven.
@@ -129,7 +129,7 @@ def mobility_range(
     """
     model = as_model(system)
     t = finite_number(t, item="mobility_range", field="t")
-    at, q = _configurations(model, along)
+    at, q = _configurations(model, motion)
     known = measures_of(RelativeEquations(model, driven=False))
     names = [drive] if isinstance(drive, str) else list(drive)
     driven = [named(known, name, item="mobility_range", field="drive") for name in names]
@@ -146,7 +146,7 @@ def mobility_range(
         grip[part] = _grip(np.concatenate([J, *rows], 1), int(free.sum()) - int(mobility[part].min()) + len(rows))
     steps = np.flatnonzero(np.diff(mobility)) + 1
     changes = [(int(k), int(mobility[k - 1]), int(mobility[k])) for k in steps]
-    return MobilityRange(at, mobility, smallest, tuple(m.name for m in driven), left, grip, changes, _axis(along))
+    return MobilityRange(at, mobility, smallest, tuple(m.name for m in driven), left, grip, changes, _axis(motion))
 
 
 def _axis(along: Any) -> Axis:
@@ -168,7 +168,7 @@ def _configurations(model: Model, along: Any) -> tuple[Array, Array]:
         s = np.arange(len(q), dtype=float) if q.ndim else np.zeros(0)
     if q.ndim != 2 or q.shape[1] != model.nq or not len(q):
         raise ModelError(
-            "mobility_range", "along", q.shape, f"give configurations (n, {model.nq}), a Result or a Circuit"
+            "mobility_range", "motion", q.shape, f"give configurations (n, {model.nq}), a Result or a Circuit"
         )
     return s, q
 

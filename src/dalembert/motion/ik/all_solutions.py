@@ -11,7 +11,7 @@ from .equations import IkEquations
 from .multistart import MultistartSearch, SearchOutcome
 from .solvers import solve_bounded
 
-__all__ = ["all_solutions", "distinct"]
+__all__ = ["distinct", "find_all_solutions"]
 
 Array = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ DIFFERENCE_STEP = 0.2  # rad or characteristic lengths along what may be a degre
 MAX_EMPTY_ROUNDS = 3  # rounds without anything new after which a target is done
 
 
-def all_solutions(
+def find_all_solutions(
     search: MultistartSearch, begin: Array, preferred: Array, item: str
 ) -> tuple[SearchOutcome, tuple[Array, ...]]:
     """Return the configuration nearest to the posture for each target, and all that were found, (n, nq) each."""

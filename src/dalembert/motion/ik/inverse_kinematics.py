@@ -16,7 +16,7 @@ from ...closure.named_velocities import as_name_list
 from ...errors import ModelError
 from ...model import Model, State, as_model
 from ...system import System
-from .all_solutions import all_solutions
+from .all_solutions import find_all_solutions
 from .equations import IkEquations
 from .infeasible_targets import check_contradictions, check_motion
 from .joint_bounds import columns_of
@@ -63,7 +63,7 @@ class InverseKinematics(ArrayAnswer):
     jumps : tuple of Jump
         Where a path could not be followed and went on from another configuration.
     solutions : tuple of (n, nq) arrays
-        With ``all=True``: every configuration that was found for each target, nearest to the preferred posture first.
+        With ``all_solutions=True``: all that were found for each target, nearest to the preferred posture first.
     notes : tuple of str
     model : Model
     """
@@ -125,7 +125,7 @@ class InverseKinematics(ArrayAnswer):
         return State(q=q[k].copy(), v=np.zeros(self.model.nv), x=self.model.element_start_values())
 
 
-@checked("q", "weights", "prefer", "hold", "free", "path", "fit", "all", "max_iterations", "rng", "starts")
+@checked("q", "weights", "prefer", "hold", "free", "path", "fit", "all_solutions", "max_iterations", "seed", "starts")
 def inverse_kinematics(
     system: System | Model,
     targets: Mapping[Any, Any],
@@ -138,12 +138,12 @@ def inverse_kinematics(
     free: str | Iterable[str] = (),
     path: bool = False,
     fit: bool = False,
-    all: bool = False,
+    all_solutions: bool = False,
     starts: int | None = None,
     tolerance: float = 1e-10,
     max_iterations: int = 60,
     t: float = 0.0,
-    rng: np.random.Generator | int | None = None,
+    seed: np.random.Generator | int | None = None,
 ) -> InverseKinematics:
     """Find configurations in which markers are where they are asked to be, within limits, with all loops closed.
 
@@ -174,17 +174,17 @@ def inverse_kinematics(
     fit : bool
         The targets are measurements, which need not agree: the configuration that misses them by least, with the
         weights of the targets, is searched near the start only; along a path, near the one before.
-    all : bool
+    all_solutions : bool
         Search for all configurations of each target, from many starts. They must be isolated.
     starts : int
-        Starting points per target: the start, then random ones within the limits. Default 50; with `all`, 400.
+        Starting points per target: the start, then random ones in the limits. Default 50, or 400 with `all_solutions`.
     tolerance : float
         Of targets: rad, and m per characteristic length. Loops are closed to 1e-12 in any case.
     max_iterations : int
         Per start.
     t : float, s
         Time, for joints and constraints that depend on it. Drives are let go.
-    rng : numpy Generator or seed
+    seed : numpy Generator or seed
         Of the random starts; default seed 0, so that results repeat.
 
     Returns
@@ -221,25 +221,26 @@ def inverse_kinematics(
     bounds = Bounds.of(model, limits, ITEM)
     metric = metric_of(model, weights)[columns]
     reach = IkEquations(model, goals, bounds, columns, metric, positive(ITEM, tolerance=tolerance)["tolerance"], t)
-    number_of_starts = _count(starts, 400 if all else 50, "starts")
-    random = random_generator(0 if rng is None else rng, item="inverse_kinematics", field="rng")
+    number_of_starts = _count(starts, 400 if all_solutions else 50, "starts")
+    random = random_generator(0 if seed is None else seed, item="inverse_kinematics", field="seed")
     search = MultistartSearch(reach, number_of_starts, _count(max_iterations, 60, "max_iterations"), random)
     begin, notes, several = begin_from(model, q, count, reach)
     check_motion(reach, begin[0], search, ITEM)
     preferred = posture_of(model, prefer, begin, count)
     if number is None and several is not None:
         count = number = several  # one target, many starts
-    if (path or fit) and all:
-        remedy = f"with {'path' if path else 'fit'}=True there is one configuration per target: leave out all=True"
-        raise ModelError(ITEM, "all", all, remedy)
+    if (path or fit) and all_solutions:
+        other = "path" if path else "fit"
+        remedy = f"with {other}=True there is one configuration per target: leave out all_solutions=True"
+        raise ModelError(ITEM, "all_solutions", all_solutions, remedy)
     jumps: tuple[Jump, ...] = ()
     solutions: tuple[Array, ...] = ()
     if fit:
         found = fitted(search, begin, count, path)
     elif path:
         found, jumps = follow_targets(search, begin[0], count, None if prefer is None else preferred)
-    elif all:
-        found, solutions = all_solutions(search, begin, preferred, ITEM)
+    elif all_solutions:
+        found, solutions = find_all_solutions(search, begin, preferred, ITEM)
     else:
         found = search.solve(begin, preferred)
     return _answer(reach, found, number is None, jumps, solutions, notes)

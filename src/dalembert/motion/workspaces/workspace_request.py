@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 _AXES = "xyz"
 
 
-@checked("plane", "actuated", "limits", "rng")
+@checked("plane", "actuated", "limits", "seed")
 def workspace(
     system: System | Model,
     target: str | Body | Marker,
@@ -41,8 +41,8 @@ def workspace(
     plane: str = "xy",
     actuated: str | Iterable[str] = (),
     limits: bool = True,
-    length: float | None = None,
-    rng: np.random.Generator | int | None = None,
+    characteristic_length: float | None = None,
+    seed: np.random.Generator | int | None = None,
 ) -> Workspace:
     """Return which poses of a body or point can be reached, drives let go.
 
@@ -62,9 +62,9 @@ def workspace(
         Coordinates of the actuators, for condition maps.
     limits : bool
         Whether joints have to stay within their stops (`lower`, `upper`).
-    length : float, m
+    characteristic_length : float, m
         In which motions of the platform are measured for condition numbers; the characteristic length by default.
-    rng : numpy Generator or seed
+    seed : numpy Generator or seed
         Of the starts of the search; default seed 0, so that results repeat.
 
     Returns
@@ -119,12 +119,16 @@ def workspace(
     if rotation is not None:
         columns += [speeds.start + normal] if normal is not None else [speeds.start + k for k in range(3)]
     places = np.arange(span.start if rotation is not None else span.start + 4, span.stop)
-    random = random_generator(0 if rng is None else rng, item="workspace", field="rng")
+    random = random_generator(0 if seed is None else seed, item="workspace", field="seed")
     reach = WorkspaceSweep(closed, q0, held, places, stops, random)
     ways = reach.sweep(poses, tuple(len(v) for v in values))
-    size = model.length if length is None else finite_number(length, item=item, field="length")
+    size = (
+        model.length
+        if characteristic_length is None
+        else finite_number(characteristic_length, item=item, field="characteristic_length")
+    )
     if size <= 0:
-        raise ModelError(item, "length", length, "give a positive number")
+        raise ModelError(item, "characteristic_length", characteristic_length, "give a positive number")
     return Workspace(
         marker, axes, values, reach, ways, poses, model, measures, np.array(columns, dtype=np.intp), mobility, size
     )

@@ -95,7 +95,7 @@ def missed_discontinuities(
                 return [
                     f"control {_title(control)} jumps, from {ends[0]:.6g} to {ends[1]:.6g} at "
                     f"{model.speed_names[place]!r} between t = {states[k].t:.6g} and {states[k + 1].t:.6g} s, and "
-                    f"{how}. Sample it as a digital controller: give period=..."
+                    f"{how}. Sample it as a digital controller: give control_period=..."
                 ]
     except UserFunctionError:
         return []
@@ -126,7 +126,7 @@ def _internal_state_note(control: object) -> str:
     """Return the note on a control with internal state."""
     return (
         f"control {_title(control)} gives other forces when called again at states of this run: it has internal state, "
-        "and its forces depended on the calls of the method. Sample it at fixed times: give period=..."
+        "and its forces depended on the calls of the method. Sample it at fixed times: give control_period=..."
     )
 
 
@@ -139,7 +139,7 @@ def _noise(conditions: Conditions, state: State) -> str:
         return ""
     return (
         f"control {_title(control)} gives other forces each time it is called at the same state: noise, or internal "
-        "state. Sample it at fixed times: give period=..., or da.SampledControl(control, period, noise=...)"
+        "state. Sample it at fixed times: give control_period=..., or da.SampledControl(control, period, noise=...)"
     )
 
 
@@ -221,7 +221,7 @@ class NeighbourSample:
                 return (
                     f"control {_title(control)} jumps to and fro, from {taus[0][k]:.6g} to {taus[1][k]:.6g} at "
                     f"{model.speed_names[k]!r}, between states that are the same within the tolerance. Sample it as a "
-                    "digital controller: give period=...; or make it smooth"
+                    "digital controller: give control_period=...; or make it smooth"
                 )
         forces = model.report(["forces"], t, q, v, x, conditions=conditions)["forces"]
         change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)

@@ -29,7 +29,7 @@ _TIMES = 101  # of runs, if none are given, as in `sweep`
 _RTOL = 1e-9  # of runs, if none is given: what a method takes for descent must not be rounding
 
 
-@checked("task", "start", "starts", "most", "tolerance", "subject_to", "gradient")
+@checked("task", "start", "starts", "max_iterations", "tolerance", "subject_to", "gradient")
 def optimize(
     system: System | Model | Callable[[Case], System],
     over: Mapping[str, tuple[float | None, float | None]],
@@ -45,7 +45,7 @@ def optimize(
     method: str = "auto",
     gradient: str = "auto",
     tolerance: float = 1e-8,
-    most: int = 200,
+    max_iterations: int = 200,
     **settings: Any,
 ) -> Optimum:
     """Find the design whose outputs are best.
@@ -83,7 +83,7 @@ def optimize(
         ``"exact"``, which refuses the latter; ``"differences"``.
     tolerance : float
         Relative, of the objective.
-    most : int
+    max_iterations : int
         Iterations of one search.
     settings
         Of the task: ``t_end=2.0``. Runs are kept at 101 times, with ``rtol=1e-9``, unless others are given.
@@ -122,7 +122,7 @@ def optimize(
         raise ModelError(_ITEM, "gradient", gradient, "use 'auto', 'exact' or 'differences'")
     evaluator = Evaluator(jobs, variables, goal, constraints, 1.0 if maximize is None else -1.0, gradient)
     points = spread(_ITEM, variables, starts, seed)
-    return searches(evaluator, points, method, float(tolerance), int(most), int(seed), model)
+    return searches(evaluator, points, method, float(tolerance), int(max_iterations), int(seed), model)
 
 
 def _check_names(jobs: list[Job], variables: Variables) -> None:

@@ -151,7 +151,7 @@ def synthesize(
     seed: int = 0,
     start: Mapping[str, float] | None = None,
     defects: bool | str = True,
-    most: int = 80,
+    max_iterations: int = 80,
 ) -> Synthesis:
     """Find numbers of a linkage with which it goes through positions.
 
@@ -185,7 +185,7 @@ def synthesize(
     defects : bool or str
         Whether circuits, branches and order are looked at. ``"avoid"``: it is looked further until as many linkages as
         are wanted have none.
-    most : int
+    max_iterations : int
         Steps from each start.
 
     Returns
@@ -225,7 +225,7 @@ def synthesize(
     rng = np.random.default_rng([int(seed), 1])
     if defects not in (True, False, "avoid"):
         raise ModelError(_ITEM, "defects", defects, "use True, False or 'avoid'")
-    search = _search(positions, variables, points, rng, drive, most, clean=defects == "avoid")
+    search = _search(positions, variables, points, rng, drive, max_iterations, clean=defects == "avoid")
     exact: list[PositionFit] = []
     found: list[Linkage] = []
     best: PositionFit | None = None
@@ -243,7 +243,7 @@ def synthesize(
         if sum(defects != "avoid" or not one.defects for one in found) >= solutions:
             break
     if not found and best is not None:
-        found = [_linkage(positions, _nearest(positions, variables, best, most), drive, bool(defects))]
+        found = [_linkage(positions, _nearest(positions, variables, best, max_iterations), drive, bool(defects))]
     if not found:
         raise ModelError(_ITEM, "starts", starts, "from none of them the linkage could even be assembled")
     found.sort(key=lambda one: (len(one.defects) > 0, 0.0 if exact else one.error))

@@ -95,7 +95,9 @@ class OptimalMotion(Answer):
         return "\n".join(lines)
 
 
-@checked("end", "efforts", "time", "minimize", "state", "limits", "steps", "guess", "seed", "tolerance", "most")
+@checked(
+    "end", "efforts", "time", "minimize", "state", "limits", "steps", "guess", "seed", "tolerance", "max_iterations"
+)
 def optimal_motion(
     system: System | Model,
     end: Mapping[str, float],
@@ -110,7 +112,7 @@ def optimal_motion(
     seed: int = 0,
     method: str = "auto",
     tolerance: float = 1e-7,
-    most: int = 300,
+    max_iterations: int = 300,
 ) -> OptimalMotion:
     """Find the efforts that bring a system from its start to an end in least time, or with least effort.
 
@@ -141,7 +143,7 @@ def optimal_motion(
     method : str
         As of `optimize`; ``"ipopt"`` (extra ``optimize``) is faster for many steps and bodies.
     tolerance : float
-    most : int
+    max_iterations : int
         Iterations.
 
     Examples
@@ -198,7 +200,7 @@ def optimal_motion(
     )
     z = _first(program, guess, end, seed)
     whole = program.program()
-    solved = solve(whole, np.clip(z, whole.lower, whole.upper), method, tolerance, int(most))
+    solved = solve(whole, np.clip(z, whole.lower, whole.upper), method, tolerance, int(max_iterations))
     return _answer(program, np.clip(solved.z, whole.lower, whole.upper), solved, tuple(efforts))
 
 

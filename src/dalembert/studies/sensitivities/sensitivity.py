@@ -57,7 +57,7 @@ class Sensitivity(Answer):
     growth : float
         By how much small changes of the state grew at most, over what they were at the start.
     notes : list of str
-    way : str
+    mode : str
         How derivatives were found: ``"forward"`` or ``"adjoint"``; ``"implicit"`` at rest and of driven motions.
     """
 
@@ -70,7 +70,7 @@ class Sensitivity(Answer):
     over_time: frozenset[str]
     growth: float
     notes: list[str]
-    way: str = "forward"
+    mode: str = "forward"
 
     def __getitem__(self, label: str) -> Array:
         """Return the derivatives of an output."""
@@ -107,7 +107,7 @@ class Sensitivity(Answer):
             "  ".join([row[0].ljust(wide[0]), *(cell.rjust(n) for cell, n in zip(row[1:], wide[1:], strict=True))])
             for row in rows
         ]
-        title = f"sensitivities of {self.result.labels.system!r}, {self.way}"
+        title = f"sensitivities of {self.result.labels.system!r}, {self.mode}"
         return "\n".join([title, *(f"  {line}" for line in lines), *(f"  note: {note}" for note in self.notes)])
 
     def to_xarray(self) -> xarray.Dataset:
@@ -126,7 +126,7 @@ class Sensitivity(Answer):
         return data
 
 
-@checked("by", "t_end", "task", "times", "t_start", "parameters", "way")
+@checked("by", "t_end", "task", "times", "t_start", "parameters", "mode")
 def sensitivity(
     system: System | Model,
     outputs: Any,
@@ -139,7 +139,7 @@ def sensitivity(
     state: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
     rtol: float = 1e-9,
-    way: str = "auto",
+    mode: str = "auto",
     **settings: Any,
 ) -> Sensitivity:
     """Return a run and the derivatives of its outputs.
@@ -172,7 +172,7 @@ def sensitivity(
         Start values, as in `simulate`.
     parameters : dict of name to float
     rtol : float
-    way : str
+    mode : str
         ``"forward"``: changes are carried along the run; ``"adjoint"``: outputs are followed back along it, which costs
         the more the more outputs there are, but hardly more with more names; ``"auto"``: by their numbers. Both give
         the same derivatives to rounding. Back across a switch every number of the state takes a few short runs. Where
@@ -233,7 +233,7 @@ def sensitivity(
     fixed = _fixed_breaks(result, settings, t_start, t_end)
     order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # numbers first
     switches = windows(result, fixed, wanted, _noted(settings))
-    backwards = _backwards(way, directions, readings, wanted, not switches)
+    backwards = _backwards(mode, directions, readings, wanted, not switches)
     course = LinearizedRun.of(result, [directions[k] for k in order], wanted, switches, settings, rtol)
     notes = list(result.stats.notes)
     found = None
@@ -241,7 +241,7 @@ def sensitivity(
         try:
             found = _by_outputs(course, readings)
         except GradientError as error:  # a change of the state that no name leads to, such as one off a stop
-            notes.append(f"derivatives were carried forward, as with way='forward': backwards, {error}")
+            notes.append(f"derivatives were carried forward, as with mode='forward': backwards, {error}")
             backwards = False
     values, sorted_ones, units, growth = found or _by_directions(course, readings)
     derivatives = {label: d[..., np.argsort(order)] for label, d in sorted_ones.items()}
@@ -325,7 +325,7 @@ def _check_values(result: Result, t_end: float, settings: Mapping[str, Any]) -> 
 
 def _check_memory(model: Model, settings: Mapping[str, Any]) -> None:
     """Refuse what acts by states of the past: changes of those would have to be carried along, too."""
-    if settings.get("period") is not None or isinstance(settings.get("control"), SampledControl):
+    if settings.get("control_period") is not None or isinstance(settings.get("control"), SampledControl):
         remedy = "it acts by its samples, whose changes are not followed: ask it at all times, or use da.sweep"
         raise ModelError("sensitivity", "control", "sampled", remedy)
     if np.isfinite(model.shortest_delay):
@@ -347,7 +347,7 @@ def _fixed_breaks(result: Result, settings: Mapping[str, Any], t_start: float, t
     model = result.model
     assert model is not None
     pairs = [(None, model.conditions())] if result.conditions is None else result.conditions(np.array([t_start]))
-    return breaks_until(pairs[0][1], t_start, t_end, also=settings.get("breaks", ()))
+    return breaks_until(pairs[0][1], t_start, t_end, also=settings.get("discontinuity_times", ()))
 
 
 def _noted(settings: Mapping[str, Any]) -> set[str]:
@@ -362,7 +362,7 @@ def _backwards(
 ) -> bool:
     """Return whether outputs are followed back, rather than directions forwards."""
     if way not in ("auto", "forward", "adjoint"):
-        raise ModelError("sensitivity", "way", way, "use 'auto', 'forward' or 'adjoint'")
+        raise ModelError("sensitivity", "mode", way, "use 'auto', 'forward' or 'adjoint'")
     if way != "auto":
         return way == "adjoint"
     many = sum(len(wanted) if reading.reduce is None else 1 for reading in readings)
