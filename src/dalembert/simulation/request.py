@@ -151,11 +151,13 @@ def as_control(
         raise ModelError(item, "control", control, "give a function of a State, or a da.SampledControl")
     if period is None and not delay:
         return control
-    field_name, value = ("period", period) if period is not None else ("delay", delay)
+    field_name, value = ("control_period", period) if period is not None else ("control_delay", delay)
     if control is None:
         raise ModelError(item, field_name, value, "it belongs to a control: give control=...")
     if isinstance(control, SampledControl):
         raise ModelError(item, field_name, value, f"the control has its own period, {control.period:.6g} s")
     if period is None:
-        raise ModelError(item, "delay", delay, "only a sampled control has a delay: give period=... too")
+        raise ModelError(
+            item, "control_delay", delay, "only a sampled control has a delay: give control_period=... too"
+        )
     return SampledControl(control, period, delay)

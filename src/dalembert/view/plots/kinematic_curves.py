@@ -129,8 +129,8 @@ def plot_clearance(gaps: Clearance, *, ax: Any = None, path: Any = None, over: s
         panel.plot(
             x, gaps.distance[:, k], color=color, linewidth=1.2 if named else 0.7, label=label, zorder=3 - 0.1 * rank
         )
-    if gaps.at_least > 0.0:
-        panel.axhline(gaps.at_least, color=style.INK, linewidth=0.7, linestyle=_DASHES, zorder=1)
+    if gaps.min_distance > 0.0:
+        panel.axhline(gaps.min_distance, color=style.INK, linewidth=0.7, linestyle=_DASHES, zorder=1)
     first, least = gaps.interference, gaps.least
     if first is not None:
         _mark_line(panel, float(np.interp(first.t, gaps.t, x)), "interference")
