@@ -234,7 +234,7 @@ def test_predictors(degrees: float, errors: Array, full: Array, modified: Array)
     for order in (0, 1, 2):
         start = predict_position(e, q, rates, 1.0, order)
         assert float(np.linalg.norm(start - exact)) == pytest.approx(errors[order], rel=1e-4)
-        options = {"damped": False, "scaled": False, "max_iterations": 200}
+        options = {"line_search": False, "scaled": False, "max_iterations": 200}
         for method, wanted in (("full", full[order]), ("modified", modified[order])):
             found = find_position(e, start, 1.0, method=method, **options)  # type: ignore[arg-type]
             assert found.iterations == wanted and found.q == pytest.approx(exact, abs=1e-11)
@@ -259,7 +259,7 @@ def test_predictors_by_projection(degrees: float, errors: Array, full: Array, mo
     for order in (1, 2):
         start = da.natural.displacement_guess(e, q, 0.0, 1.0, order=order, rule="projection")
         assert float(np.linalg.norm(start - exact)) == pytest.approx(errors[order - 1], rel=2e-4)
-        options = {"damped": False, "scaled": False, "max_iterations": 200}
+        options = {"line_search": False, "scaled": False, "max_iterations": 200}
         for method, wanted in (("full", full[order - 1]), ("modified", modified[order - 1])):
             found = find_position(e, start, 1.0, method=method, **options)  # type: ignore[arg-type]
             assert found.iterations == wanted and found.q == pytest.approx(exact, abs=1e-11)
@@ -373,7 +373,7 @@ def test_example_3_8_a_full_turn_and_large_jumps() -> None:
     s, c = np.sin(motion.t), np.cos(motion.t)
     assert motion.velocity("2")[:, 0] == pytest.approx(-s - s * c / np.sqrt(9 - s * s), abs=1e-11)
     e = m.equations()
-    options = {"damped": False, "scaled": False, "tolerance": 1e-10, "max_iterations": 24, "check": False}
+    options = {"line_search": False, "scaled": False, "tolerance": 1e-10, "max_iterations": 24, "check": False}
     for degrees, solver, fails, mean in (
         (90, "normal", 0, 6.0), (90, "elimination", 0, 5.31), (120, "normal", 0, 6.0), (120, "elimination", 9, 5.56),
     ):  # fmt: skip

@@ -184,7 +184,7 @@ def _pair(gravity: tuple[float, float, float] = (0, 0, -9.81)) -> da.System:
 def test_a_forgotten_connection_to_ground_is_reported() -> None:
     s = _pair()
     (note,) = da.simulate(s, 0.1).stats.notes
-    assert "'a', 'b' are not connected to ground by anything and fall freely" in note and "da.Free()" in note
+    assert "'a' and 'b' are not connected to ground by anything and fall freely" in note and "da.Free()" in note
     assert note in str(s.check())
 
 

@@ -303,7 +303,7 @@ def swapped_mass() -> csr_array:
         ({"modal_stiffness": np.eye(4)}, "either stiffness or modal_stiffness"),
         ({"stiffness": None, "modal_stiffness": np.eye(3)}, r"\(4, 4\)"),
         ({"stiffness": None, "modal_stiffness": -np.eye(4)}, "indefinite"),
-        ({"modes": BODY.modes[:, [0, 1, 1]]}, r"columns 1, 2.*linearly dependent"),
+        ({"modes": BODY.modes[:, [0, 1, 1]]}, r"columns 1 and 2.*linearly dependent"),
         ({"modes": np.hstack([BODY.modes[:, :2], rigid_motions(STRUCTURE.nodes)[:, 4:5]])}, "columns 2.*rigid motion"),
         ({"modes": np.hstack([BODY.modes[:, :2], np.zeros((30, 1))])}, "column 2.*moves no mass"),
         ({"order": "linear"}, "'full' or 'ruthless'"),

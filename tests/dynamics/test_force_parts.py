@@ -57,7 +57,8 @@ def test_the_parts_are_all_of_it() -> None:
     states = model.random_state(0, 4)
     a = np.random.default_rng(1).normal(size=states.v.shape)
     parts = da.force_terms(s, states.q, states.v, a)
-    whole = sum(parts[:6]) - parts.elements
+    loads = (parts.inertia, parts.coriolis, parts.gravity, parts.elastic, parts.damping, parts.friction)
+    whole = sum(loads) - parts.elements
     np.testing.assert_allclose(whole, parts.total, atol=1e-11)
     np.testing.assert_allclose(parts.total, model.inverse_dynamics(states.q, states.v, a))
     np.testing.assert_allclose(parts.damping, states.v * [0.3, 0.3, 0.3, 0.2], atol=1e-12)

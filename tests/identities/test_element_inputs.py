@@ -220,7 +220,7 @@ def test_loads_that_cannot_be_found_are_named() -> None:
     s.connect("slide", da.Prismatic("x"), s.ground, block)
     law = da.Element("place", ["0", "0", "20 - n"], inputs={"n": da.Reaction("slide", "force.z")}, active=True)
     s.connect("grip", law, s.ground, block)
-    with pytest.raises(da.DalembertError, match=r"'grip'.* cannot be found"):
+    with pytest.raises(da.DalembertError, match=r"'grip'.*have no solution"):
         da.simulate(s, 0.1)
     with pytest.raises(da.ModelError, match="alpha"):
         da.simulate(s, 0.1, method="alpha", fixed_step=0.01)

@@ -400,7 +400,7 @@ def test_power_balance_with_damping_and_loops(method):
     s.connect("B", da.Spherical(), one.at(node=4), two.at(node=0))
     s.connect("rope", da.Distance(0.6), s.ground.at(0.3, 0, 0.2), two.at(node=4))
     s.connect("k", da.SpringDamper(stiffness=50.0, damping=1.0, length=0.3), s.ground.at(0, 0.3, 0), two.at(node=2))
-    settings = {"dop853": {}, "radau": {}, "alpha": {"fixed_step": 2e-4}, "rk4": {"step": 2e-4}}[method]
+    settings = {"dop853": {}, "radau": {}, "alpha": {"fixed_step": 2e-4}, "rk4": {"fixed_step": 2e-4}}[method]
     result = da.simulate(s, 0.2, method=method, **settings)
     assert result["constraints.residual"].max() < 1e-9
     scale = np.abs(result["energy.potential"]).max()

@@ -92,7 +92,7 @@ def test_a_massless_chain_has_poses_and_names_all_that_it_lacks() -> None:
         [0.5 * (np.cos(0.1) + np.cos(0.3)), 0, -0.5 * (np.sin(0.1) + np.sin(0.3))]
     )
     assert model.inverse_dynamics([0.1, 0.2, 0.3], np.ones(3), np.ones(3)).tolist() == [0, 0, 0]
-    with pytest.raises(da.SingularityError, match="'j0', 'j1', 'j2'"):
+    with pytest.raises(da.SingularityError, match="'j0', 'j1' and 'j2'"):
         model.forward_dynamics(np.zeros(3), np.zeros(3))
 
 

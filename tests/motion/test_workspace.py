@@ -179,7 +179,7 @@ def test_bad_input_is_named() -> None:
         ((tip, (x[::-1], x)), {}, "ascending"),
         ((tip, (x, x)), {"plane": "xx"}, "plane"),
         ((tip, (x, x)), {"actuated": "Q"}, "'A', 'B'"),
-        ((tip, (x, x)), {"length": -1.0}, "length"),
+        ((tip, (x, x)), {"characteristic_length": -1.0}, "characteristic_length"),
     ):
         with pytest.raises(da.ModelError, match=text):
             da.workspace(s, *args, **options)

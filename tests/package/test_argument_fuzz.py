@@ -25,7 +25,7 @@ LARGE |= {
 }
 ENDLESS = {  # what is asked for is long, and no mistake
     *(("simulate", "t_end", "1e308"), ("simulate", "rtol", "0"), ("inverse_kinematics", "starts", "huge int")),
-    ("optimize", "most", "1e308"),
+    ("optimize", "max_iterations", "1e308"),
 }
 
 

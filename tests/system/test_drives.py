@@ -216,7 +216,7 @@ def test_all_joints_of_a_loop_may_be_driven() -> None:
 def test_efforts_of_redundant_drives_are_reported_as_not_unique() -> None:
     for driven in ("AB", "ABCD"):
         result = da.simulate(led_parallelogram(driven), 0.1)
-        assert any("efforts of 'A', 'B'" in note and "not unique" in note for note in result.stats.notes)
+        assert any("efforts of 'A'" in note and "not unique" in note for note in result.stats.notes)
         assert not result.unique("A.effort").any()
         assert "several drives prescribe the same" in result.describe("A.effort")
     alone = da.simulate(led_parallelogram("A"), 0.1)

@@ -57,12 +57,15 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
     (da.Ligament(100.0, 0.5), {}),
     (da.BumpStop(100.0, 0.5, exponent=1.5, damping=1.0), {}),
     (da.GasSpring(2e5, 1e-4, 2e-4, damping=1.0), {}),
-    (da.HydraulicSpring(1e-3, 2e-4, rest=0.5, stiffening=10.0, damping=5.0), {"around": {"s": 0.5}, "size": 0.01}),
+    (
+        da.HydraulicSpring(1e-3, 2e-4, rest=0.5, stiffening=10.0, damping=5.0),
+        {"center": {"s": 0.5}, "measure_amplitude": 0.01},
+    ),
     (da.ElasticBar(100.0, 0.5, preload=3.0, damping=1.0), {}),
     (da.Bushing([100.0, 200, 300, 4, 5, 6], [1.0, 1, 1, 0.1, 0.1, 0.1]), {}),
     (
         da.BeamElement(0.5, axial=100.0, bending=(2.0, 3.0), torsion=1.0, damping=0.1),
-        {"around": {"x": 0.5}, "size": 0.5},
+        {"center": {"x": 0.5}, "measure_amplitude": 0.5},
     ),
     (da.KelvinVoigt(3.0, 0.2), {}),
     (da.Maxwell(3.0, 0.2, measure="distance"), {}),
@@ -79,7 +82,7 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
     (da.StribeckFriction(3.0, 2.0, 0.5, slip_speed=0.3), {}),
     (da.LuGreFriction(3.0, 2.0, 0.5, bristle_stiffness=10.0, bristle_damping=0.5), {}),
     (da.JointFriction("slide", 0.2, axis="x", slip_speed=0.3), {}),
-    (da.JournalBearing(1.0, 0.09, 1.0, 0.1, stiffness=10.0), {"size": 0.05}),
+    (da.JournalBearing(1.0, 0.09, 1.0, 0.1, stiffness=10.0), {"measure_amplitude": 0.05}),
     (
         da.TractionFilm(
             0.016, 0.012, 0.01, load=500.0, viscosity=0.017, pressure_coefficient=1.85e-8, shear_stress=5e6
@@ -89,8 +92,8 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
     (da.PositionServo("sin(t)", 10.0, 1.0, 3.0, limit=2.0), {}),
     (da.VelocityServo(1.0, 3.0, 2.0), {}),
     (da.DCMotor("12 - s", 1.0, 0.1, 0.01), {}),
-    (da.HillMuscle("t", 100.0, 0.5), {"around": {"s": 0.5, "a": 0.5}, "size": 0.1}),
-    (da.HydraulicCylinder(0.0, 1e-5, 1e-3, 4e-4, (0.2, 1.8)), {"around": {"s": 1.0}, "size": 0.5}),
+    (da.HillMuscle("t", 100.0, 0.5), {"center": {"s": 0.5, "a": 0.5}, "measure_amplitude": 0.1}),
+    (da.HydraulicCylinder(0.0, 1e-5, 1e-3, 4e-4, (0.2, 1.8)), {"center": {"s": 1.0}, "measure_amplitude": 0.5}),
     (da.StateSpace([[-1.0]], [[2.0]], [[3.0]], [[0.5]]), {}),
     (da.TransferFunction([1.0, 2.0], [1.0, 3.0, 4.0], "0.5 - s"), {}),
 ]

@@ -297,7 +297,7 @@ class Model(NamedModel):
         found = self.dynamics(t, q, v, tau=tau, **more)
         return found.a, found.tau
 
-    @checked("parameters")
+    @checked("parameters", "multipliers")
     def d_dynamics(
         self,
         t: ArrayLike,

@@ -53,7 +53,7 @@ def _by_one_thread(method: Callable[Concatenate[Live, Args], Found]) -> Callable
     return call
 
 
-@checked("state", "events", "control_delay", "method", "stops")
+@checked("state", "parameters", "events", "control_delay", "method", "stops")
 class Live:
     """Simulation advanced by the caller: read outputs, set inputs, advance.
 

@@ -22,7 +22,7 @@ def tethered(bars: tuple[float, float], position: tuple, speed: tuple) -> da.Sys
 
 @pytest.mark.parametrize("method", ["auto", "radau", "dopri5"])
 def test_a_chain_stretched_to_its_reach_ends_the_run_and_is_named(method: str) -> None:
-    with pytest.raises(da.SingularityError, match="'chain' is stretched or folded") as caught:
+    with pytest.raises(da.SingularityError, match="'chain' is fully stretched or folded") as caught:
         da.simulate(tethered((0.5, 0.5), (0.6, 0.3, 0), (1.0, 0, 0)), 1.0, method=method, stops="off")
     end = caught.value.result["P.position"][-1]
     assert np.hypot(end[0], end[1]) == pytest.approx(1.0, abs=1e-5) and np.hypot(end[0], end[1]) < 1.0 + 1e-6
@@ -30,7 +30,7 @@ def test_a_chain_stretched_to_its_reach_ends_the_run_and_is_named(method: str) -
 
 def test_a_chain_that_folds_is_not_crossed() -> None:
     """Bars of 0.5 and 0.3 m keep a hole of 0.2 m, however long a step may be."""
-    with pytest.raises(da.SingularityError, match="'chain' is stretched or folded") as caught:
+    with pytest.raises(da.SingularityError, match="'chain' is fully stretched or folded") as caught:
         da.simulate(tethered((0.5, 0.3), (0.6, 0.1, 0), (-1.0, 0, 0)), 1.0, stops="off")
     end = caught.value.result["P.position"][-1]
     assert np.hypot(end[0], end[1]) == pytest.approx(0.2, abs=1e-5)
@@ -88,7 +88,7 @@ def test_a_chain_far_out_of_reach_is_reported_quickly(monkeypatch: pytest.Monkey
     s.drive("F", position=(3.0, 0.1, 0.2))
     with pytest.raises(da.AssemblyError, match="'leg' stays open by"):
         da.simulate(s, 0.5)
-    assert evaluations < 5000  # each takes a fraction of a millisecond
+    assert evaluations < 7000  # each takes a fraction of a millisecond; their number depends on rounding
 
 
 @pytest.mark.parametrize(

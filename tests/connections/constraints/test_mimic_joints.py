@@ -83,7 +83,7 @@ def test_assembly_and_speeds_obey_the_rules() -> None:
 def test_a_rule_is_printed_with_the_tree_and_named_where_it_hinders() -> None:
     model = load_urdf(GRIPPER).compile()
     assert "coupling thumb.mimic: thumb = -1.5 finger" in str(model.forest)
-    with pytest.raises(da.TopologyError, match=r"'thumb.mimic', 'push.mimic'.*mimic joints: clear system.mimics"):
+    with pytest.raises(da.TopologyError, match=r"'thumb.mimic' and 'push.mimic'.*mimic joints: clear system.mimics"):
         model.inverse_dynamics(np.zeros(4), np.zeros(4), np.zeros(4))
 
 

@@ -65,7 +65,7 @@ def test_a_discontinuous_control_gets_the_advice_to_sample() -> None:
     def bang(state: da.State) -> list[float]:
         return [-1.0 if state.q[0] + state.v[0] > 0 else 1.0]
 
-    with pytest.raises(da.IntegrationError, match=r"control bang jumps.*give period"):
+    with pytest.raises(da.IntegrationError, match=r"control bang jumps.*give control_period"):
         da.simulate(block(), 3.0, control=bang)
     result = da.simulate(block(), 3.0, control=bang, control_period=0.01)
     assert result.status == "finished"

@@ -48,14 +48,24 @@ class _ExtendedEquations:
         self.closure, self.chains, self.free, self.rest = closure, chains, free, rest
         self.columns = (closure.scales.columns * closure.metric)[free]
         self.nv = len(self.columns) + sum(len(chain.element.starts[0]) for chain in chains)
+        self._evaluated: dict[bytes, tuple[Array, Array]] = {}  # the last two points: current and trial
 
     def residual(self, Q: Array) -> Array:
         """Return r (B, rows) of (1) at Q = [q, gamma of all chains] (B, nq + n)."""
-        return np.array([self.at(*self._split(one))[0] for one in Q])
+        return np.array([self._evaluate(one)[0] for one in Q])
 
     def jacobian(self, Q: Array) -> Array:
         """Return its derivatives (B, rows, nv) by scaled steps."""
-        return np.array([self.at(*self._split(one))[1] for one in Q])
+        return np.array([self._evaluate(one)[1] for one in Q])
+
+    def _evaluate(self, Q: Array) -> tuple[Array, Array]:
+        """Return residual and Jacobian at Q (nq + n,), which are computed together."""
+        key = Q.tobytes()
+        if key not in self._evaluated:
+            while len(self._evaluated) > 1:
+                self._evaluated.pop(next(iter(self._evaluated)))
+            self._evaluated[key] = self.at(*self._split(Q))
+        return self._evaluated[key]
 
     def retract(self, Q: Array, x: Array) -> Array:
         """Return where scaled steps x (B, nv) lead."""
