@@ -1,4 +1,4 @@
-"""Checks of numbers and words that users give: what is refused is refused by name."""
+"""Checks of user-supplied numbers and words, with errors that name the item and field."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 
 
 def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
-    """Return `value` as a new float64 array of the given shape, or refuse it by name."""
+    """Return `value` as a new float64 array of the given shape; raise an error otherwise."""
     if _plainly_finite(value, shape):
         return np.array(value, dtype=np.float64)
     count = " by ".join(map(str, shape)) if shape else "one"
@@ -79,7 +79,7 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
 
 
 def _entries(value: Any) -> Iterator[Any]:
-    """Yield what stands in lists within lists, whatever their lengths."""
+    """Yield the entries of nested lists of any lengths."""
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
         for part in value:
             yield from _entries(part)
@@ -88,7 +88,7 @@ def _entries(value: Any) -> Iterator[Any]:
 
 
 def _plainly_finite(value: Any, shape: tuple[int, ...]) -> bool:
-    """Return whether a value is what most are, a short row of floats or an array of them, and right."""
+    """Return whether a value is a valid short row or array of floats, the common case."""
     if type(value) is np.ndarray:
         return value.dtype == np.float64 and value.shape == shape and bool(np.isfinite(value).all())
     if (type(value) is not list and type(value) is not tuple) or (len(value),) != shape:
@@ -97,7 +97,7 @@ def _plainly_finite(value: Any, shape: tuple[int, ...]) -> bool:
 
 
 def _in_si(value: Any) -> Any:
-    """Return quantities with units, such as those of pint, as numbers in SI units and radians; others as they are."""
+    """Return quantities with units, such as those of pint, as numbers in SI units and radians."""
     if hasattr(value, "to_base_units"):
         return value.to_base_units().magnitude
     if isinstance(value, (list, tuple)) and any(hasattr(each, "to_base_units") for each in value):
@@ -106,7 +106,7 @@ def _in_si(value: Any) -> Any:
 
 
 def stacked(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
-    """Return `value` as a float64 array whose last axes have the given shape, or refuse it by name."""
+    """Return `value` as a float64 array whose last axes have the given shape; raise an error otherwise."""
     remedy = f"give {' by '.join(map(str, shape))} real numbers, or rows of them"
     if not _is_array(value):
         raise ModelError(item, field, value, remedy)
@@ -117,14 +117,14 @@ def stacked(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Mat
 
 
 def random_generator(value: Any, *, item: str, field: str) -> np.random.Generator:
-    """Return a source of random numbers, from itself, a seed (a whole number, not negative) or None."""
+    """Return a random generator from a generator, a seed (an integer, not negative) or None."""
     if value is not None and not isinstance(value, np.random.Generator) and not (_is_whole(value) and value >= 0):
         raise ModelError(item, field, value, "give a seed, 0 or more, or a numpy.random.Generator")
     return np.random.default_rng(value)
 
 
 def valid_name(value: Any, *, item: str, field: str = "name") -> str:
-    """Return a name: any text that can be written down, not empty, without blanks at its ends."""
+    """Return a valid name: printable text, not empty, without blanks at its ends."""
     if not isinstance(value, str) or not value.strip() or value != value.strip():
         raise ModelError(item, field, value, "use a non-empty string without blanks at its ends")
     try:
@@ -143,14 +143,14 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 
 
 def finite_number(value: Any, *, item: str, field: str) -> float:
-    """Return `value` as a finite float, or refuse it by name."""
+    """Return `value` as a finite float; raise an error otherwise."""
     if type(value) is float and -math.inf < value < math.inf:
         return value
     return float(finite_array(value, (), item=item, field=field))
 
 
 def finite(item: str, **numbers: Any) -> dict[str, float]:
-    """Return numbers by name, all finite; expressions of parameters stay what they are."""
+    """Return numbers by name, all finite; expressions of parameters are kept."""
     return {
         name: value if _follows(value, item, name) else finite_number(value, item=item, field=name)
         for name, value in numbers.items()
@@ -158,7 +158,7 @@ def finite(item: str, **numbers: Any) -> dict[str, float]:
 
 
 def _follows(value: Any, item: str, field: str) -> bool:
-    """Return whether a value is an expression of parameters, whose number is finite."""
+    """Return whether a value is an expression of parameters with a finite value."""
     if isinstance(value, Expression):
         finite_number(value.value, item=item, field=field)
     return isinstance(value, Expression)
@@ -192,14 +192,14 @@ def at_least_one(item: str, **numbers: Any) -> dict[str, float]:
 
 
 def one_of(item: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """Return a word if it is allowed."""
+    """Return a word if it is allowed; raise an error otherwise."""
     if value not in allowed:
         raise ModelError(item, name, value, f"use {' or '.join(map(repr, allowed))}")
     return str(value)
 
 
 def did_you_mean(name: str, known: Iterable[str], *, most: int = 3) -> str:
-    """Return a question that names what is spelt like `name`, or nothing if nothing is.
+    """Return a question that names similarly spelled candidates, or an empty string.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def did_you_mean(name: str, known: Iterable[str], *, most: int = 3) -> str:
 
 
 class _Kind(NamedTuple):
-    """What an annotation allows, and how that is called."""
+    """Types that an annotation allows, and their description."""
 
     allows: Callable[[Any], bool]
     words: str
@@ -224,12 +224,12 @@ class _Kind(NamedTuple):
 
     @property
     def plural(self) -> str:
-        """What many of them are called."""
+        """Plural description."""
         return self.several or self.words or "values"
 
 
 def checked(*names: str, item: str | None = None, largest: float = math.inf) -> Callable[[Target], Target]:
-    """Return a decorator that refuses arguments of a type that their annotations exclude, before the call begins.
+    """Return a decorator that raises an error for arguments whose types the annotations exclude.
 
     It is for arguments that are handed on, unchecked, to where a wrong one could no longer be named. Numbers must not
     be NaN. Entries of lists and tuples, and keys of dicts, are checked where the annotation says what they are; for a
@@ -292,7 +292,7 @@ def _checked_call(
 
 
 def _kinds(function: Callable[..., Any], names: tuple[str, ...]) -> Iterator[tuple[str, int, _Kind]]:
-    """Yield the names of arguments with their places and what their annotations allow."""
+    """Yield the names of arguments with their indices and allowed types."""
     scope = _Names(getattr(inspect.unwrap(function), "__globals__", {}))
     scope["ArrayLike"] = _Array  # which in unions would be taken apart
     signature = inspect.signature(function).parameters
@@ -305,11 +305,11 @@ def _kinds(function: Callable[..., Any], names: tuple[str, ...]) -> Iterator[tup
 
 
 class _Array:
-    """Stands for ArrayLike."""
+    """Stand-in for ArrayLike."""
 
 
 class _Names(dict[str, Any]):
-    """Names of a module, and those that it imports for type checkers only: from the package, or else anything."""
+    """Names of a module, and its imports for type checkers only: from the package, or else anything."""
 
     def __missing__(self, name: str) -> Any:
         if hasattr(builtins, name):
@@ -318,7 +318,7 @@ class _Names(dict[str, Any]):
 
 
 def _kind(annotation: Any) -> _Kind:
-    """Return what an annotation allows."""
+    """Return the types that an annotation allows."""
     if annotation is None or annotation is types.NoneType:
         return _Kind(lambda value: value is None, "None")
     if annotation in _PLAIN:

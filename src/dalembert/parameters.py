@@ -1,4 +1,4 @@
-"""Parameters that a user names, and expressions of them, which may be given in place of numbers.
+"""Named parameters and expressions of them, accepted in place of numbers.
 
 Expressions form an acyclic graph: an expression that occurs in several others is one object and is evaluated once.
 
@@ -75,7 +75,7 @@ class Expression:
             raise ModelError(f"expression of {names}", "depth", self.depth, remedy)
 
     def _graph(self) -> list[Expression]:
-        """Return every expression in this one once, each after its parts; this one is the last."""
+        """Return all subexpressions once, each after its parts; this one is last."""
         order: list[Expression] = []
         seen: set[int] = set()
         stack = [(self, False)]
@@ -90,7 +90,7 @@ class Expression:
         return order
 
     def folded(self, number: Callable[[float], Any], made: Callable[[Expression, list[Any]], Any]) -> Any:
-        """Return what `made` makes of this expression and of what it made of the parts, each of which is made once.
+        """Return the result of `made` on this expression and the results of its parts; each is made once.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Expression:
         return done[id(self)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep a flat list of the graph: what copies and pickles objects goes into depth by recursion."""
+        """Return a flat list of the graph, because copy and pickle recurse deeply otherwise."""
         order = self._graph()
         index = {id(one): k for k, one in enumerate(order)}
         rows = [
@@ -120,7 +120,7 @@ class Expression:
 
     @property
     def value(self) -> float:
-        """The value as described."""
+        """Value in the description."""
         return self.at({})
 
     def at(self, values: Mapping[str, float]) -> float:
@@ -217,7 +217,7 @@ class Expression:
         return str(self.folded(lambda x: (number(x), 9 if x >= 0 else 3), made)[0])
 
     def written(self, name: Callable[[str], str] = str) -> str:
-        """Return text with every digit, from which the very same expression follows; `name` writes parameters.
+        """Return text with all digits that reproduces the expression exactly; `name` writes parameters.
 
         Raises
         ------
@@ -230,7 +230,7 @@ class Expression:
         return self._text(repr, name)
 
     def same_as(self, other: Expression) -> bool:
-        """Return whether both were written the same way, to the last digit."""
+        """Return whether both are identical, to the last digit."""
         numbers: dict[Any, int] = {}  # equal expressions have equal numbers
 
         def made(one: Expression, parts: list[Any]) -> int:
@@ -249,7 +249,7 @@ class Expression:
 
 
 class Parameter(Expression):
-    """A named number of a description; made by ``System.parameter``.
+    """Named number of a description; returned by ``System.parameter``.
 
     Attributes
     ----------
@@ -267,7 +267,7 @@ class Parameter(Expression):
 
 
 def _from_rows(rows: list[Any]) -> Expression:
-    """Return an expression from the flat list that `Expression.__reduce__` keeps."""
+    """Return an expression from the flat list of `Expression.__reduce__`."""
     done: list[Expression] = []
     for row in rows:
         if isinstance(row, Parameter):
@@ -300,7 +300,7 @@ def _value_and_slope(operation: str, parts: list[tuple[float, float]]) -> tuple[
 
 
 def _text_and_rank(operation: str, parts: list[tuple[str, int]]) -> tuple[str, int]:
-    """Return an operation as text, and how tightly that is bound, from those of its parts."""
+    """Return an operation as text, and its operator precedence, from those of its parts."""
     if operation in _FUNCTIONS:
         return f"{operation}({parts[0][0]})", 9
     rank = _SIGNS[operation]
@@ -325,17 +325,17 @@ def _made(operation: str, a: Any, b: Any) -> Any:
 
 
 def applied(function: str, argument: Expression) -> Expression | None:
-    """Return a function of an expression, by the name that NumPy has for it; None if it has none such."""
+    """Return a function of an expression, by its NumPy name; None if it is not supported."""
     return Expression(function, argument) if function in _FUNCTIONS else None
 
 
 def plain_value(value: Any) -> Any:
-    """Return the value of an expression; anything else as it is."""
+    """Return the value of an expression; other values unchanged."""
     return value.value if isinstance(value, Expression) else value
 
 
 def split(value: Any, labels: Iterable[str] = ("",)) -> tuple[Any, dict[str, Expression]]:
-    """Return a number, or a flat sequence of them, without expressions, and the expressions in it by label."""
+    """Return a number, or a flat sequence of them, without expressions, and the expressions by label."""
     if isinstance(value, Expression):
         return value.value, {next(iter(labels)): value}
     if not isinstance(value, (list, tuple)) and getattr(value, "dtype", "") != "O":
@@ -345,7 +345,7 @@ def split(value: Any, labels: Iterable[str] = ("",)) -> tuple[Any, dict[str, Exp
 
 
 def keep_expression(owner: Any, field: str) -> Any:
-    """Return the number of a field of a frozen description; an expression of it is kept among its expressions."""
+    """Return the number of a field of a frozen description; store its expression."""
     value = getattr(owner, field)
     if isinstance(value, Expression):
         object.__setattr__(owner, "expressions", {**getattr(owner, "expressions", {}), field: value})
@@ -353,6 +353,6 @@ def keep_expression(owner: Any, field: str) -> Any:
 
 
 def expressions_of(owner: Any) -> dict[str, Expression]:
-    """Return the expressions that numbers of a part follow from, by label."""
+    """Return the expressions of a part's numbers, by label."""
     found: dict[str, Expression] = getattr(owner, "expressions", {})
     return found

@@ -51,14 +51,14 @@ CONTACT_WEIGHTS: tuple[float, ...] = tuple(
 
 
 class HertzLine(NamedTuple):
-    """Half width b (m) and greatest pressure p (Pa) of a line contact; the pressure is p sqrt(1 - (x/b)^2)."""
+    """Half width b (m) and maximum pressure p (Pa) of a line contact; the pressure is p sqrt(1 - (x/b)^2)."""
 
     half_width: Array
     pressure: Array
 
 
 class Impedance(NamedTuple):
-    """Size of the impedance, and the angle (rad) by which the load is turned ahead of the squeeze velocity."""
+    """Magnitude of the impedance, and angle (rad) of the load ahead of the squeeze velocity."""
 
     size: Array
     turn: Array
@@ -95,7 +95,7 @@ def reduced_radius(r1: ArrayLike, r2: ArrayLike) -> Array:
 
 @checked("load", "length", "radius", "modulus")
 def hertz_line(load: ArrayLike, length: ArrayLike, radius: ArrayLike, modulus: ArrayLike) -> HertzLine:
-    """Return half width and greatest pressure of a line contact (Hertz).
+    """Return half width and maximum pressure of a line contact (Hertz).
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def minimum_film(
     viscosity: ArrayLike,
     coefficient: ArrayLike,
 ) -> Array:
-    """Return the least thickness of an elastohydrodynamic line contact, m (Dowson 1968).
+    """Return the minimum film thickness of an elastohydrodynamic line contact, m (Dowson 1968).
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def central_film(
     viscosity: ArrayLike,
     coefficient: ArrayLike,
 ) -> Array:
-    """Return the thickness in the middle of an elastohydrodynamic line contact, m (Dowson and Toyoda 1979).
+    """Return the central film thickness of an elastohydrodynamic line contact, m (Dowson and Toyoda 1979).
 
     h / R = 3.06 U^0.69 G^0.56 W^-0.10; parameters and limits as in `minimum_film`.
     """
@@ -242,7 +242,7 @@ def eyring_traction(
 
 @checked("along", "across", "slenderness")
 def journal_impedance(along: ArrayLike, across: ArrayLike, slenderness: ArrayLike) -> Impedance:
-    """Return the impedance of a journal bearing of finite length whose film carries pressure on one half only.
+    """Return the impedance of a journal bearing of finite length with a half film.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _groups(
     viscosity: ArrayLike,
     coefficient: ArrayLike,
 ) -> tuple[Array, tuple[Array, Array, Array]]:
-    """Return the radius and the groups U, G, W of Dowson and Higginson."""
+    """Return the radius and the dimensionless groups U, G, W of Dowson and Higginson."""
     u, w, L, R, E, eta, alpha = (
         np.asarray(x, float) for x in (np.abs(speed), load, length, radius, modulus, viscosity, coefficient)
     )

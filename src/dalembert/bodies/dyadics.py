@@ -70,7 +70,7 @@ def inertia_of_dyadic(text: str, *, item: str = "inertia") -> Array:
 
 
 def _axis(number: str | None, letter: str | None, bodies: set[str]) -> int:
-    """Return which axis a unit vector is, and note whose."""
+    """Return the axis number of a unit vector and record its body."""
     if letter is not None:
         bodies.add("")
         return "xyz".index(letter)

@@ -39,7 +39,7 @@ ITEM = "flexible body"
 @checked("node_labels")
 @dataclass(frozen=True, eq=False)
 class FlexibleBody:
-    """A body that deforms in a given set of modes.
+    """Body that deforms in a given set of modes.
 
     Give either `mass_matrix`, or `node_masses` with `node_inertias` (and `node_centres`); either `stiffness`, or
     `modal_stiffness`.
@@ -161,13 +161,13 @@ class FlexibleBody:
 
     @property
     def lumped(self) -> bool:
-        """True if every node is a small rigid body: `node_masses`, `node_centres`, `node_inertias` say all."""
+        """True if mass is lumped at nodes: `node_masses`, `node_centres` and `node_inertias` are complete."""
         return self.node_masses is not None
 
-    # ---- places on it
+    # ---- indices on it
 
     def index(self, node: int) -> int:
-        """Return the place in `nodes` of the node with a label."""
+        """Return the index in `nodes` of the node with a label."""
         labels = self.node_labels
         assert labels is not None
         places_of = np.flatnonzero(labels == node) if _is_index(node) else np.zeros(0, dtype=int)
@@ -184,7 +184,7 @@ class FlexibleBody:
     def attachment(
         self, offset: Array, node: Any = None, weights: Any = None, *, item: str
     ) -> tuple[Array, Array, Array | None]:
-        """Return position (3,) m of a point, shape (6, nm) of what carries it, arm (3,) m from there or None.
+        """Return position (3,) m of a point, shape (6, nm) of its carrier, arm (3,) m from there or None.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class FlexibleBody:
 
     @property
     def nodes_removed(self) -> bool:
-        """True if the finite-element model has nodes that this body has not."""
+        """True if the finite-element model has nodes that this body does not keep."""
         return self.structure is not None and len(self.structure.nodes) != self.n
 
     # ---- what it does
@@ -344,7 +344,7 @@ class FlexibleBody:
             self._set(modal_stiffness=np.asarray(matrix))
 
     def _check_modes(self) -> None:
-        """Refuse modes that depend on each other in the mass metric, or combine to a rigid motion."""
+        """Raise `ModelError` for modes that are dependent in the mass metric or combine to a rigid motion."""
         if not self.nm:
             return
         norms = np.sqrt(np.maximum(np.diag(self.modal_mass), 0.0))
@@ -399,13 +399,13 @@ def _last_axis(values: ArrayLike, size: int, field: str) -> Array:
 
 
 def _largest(vector: Array) -> str:
-    """Return the places of the entries that matter, as words."""
+    """Return the indices of the significant entries, as text."""
     places = np.flatnonzero(np.abs(vector) > 0.2 * np.abs(vector).max())
     return listed(places, 6, str)
 
 
 def _ranges(labels: NDArray[np.int64]) -> str:
-    """Return whole numbers as words: ``"0 to 16"`` where they are dense."""
+    """Return integers as text; consecutive ones as ranges: ``"0 to 16"``."""
     ordered = np.sort(labels)
     if len(ordered) == 1 or ordered[-1] - ordered[0] == len(ordered) - 1:
         return f"{ordered[0]} to {ordered[-1]}"

@@ -1,4 +1,4 @@
-"""Files of surfaces: where they lie, and their triangles. Read by trimesh, the extra ``meshes``."""
+"""Surface files: search paths and triangles, read by trimesh (extra ``meshes``)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Packages = Mapping[str, str | os.PathLike[str]] | Iterable[str | os.PathLike[str
 
 
 def find_surface(file: str, folder: Path | None, packages: Packages = ()) -> Path | None:
-    """Return where the file lies that a model file names, or None.
+    """Return the path of the surface file that a model file names, or None.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def find_surface(file: str, folder: Path | None, packages: Packages = ()) -> Pat
 
 
 def searched_folders(file: str, folder: Path | None, packages: Packages = ()) -> list[str]:
-    """Return the folders in which `find_surface` looks for a file, in order."""
+    """Return the folders that `find_surface` searches, in order."""
     try:
         return list(dict.fromkeys(str(place.parent) for place in _places(file, folder, packages)))
     except ValueError:
@@ -82,7 +82,7 @@ def _places(file: str, folder: Path | None, packages: Packages) -> Iterable[Path
 
 
 def read_surface(path: str | os.PathLike[str], *, item: str = "mesh") -> Surface:
-    """Return the triangles of a file, of all its pieces together.
+    """Return the triangles of a file, all pieces merged.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def _read(path: str, changed: int, size: int, item: str) -> Surface:
 
 
 def _pieces(scene: Any) -> Iterable[tuple[Any, Any]]:
-    """Yield corners (k, 3) m and triangles (m, 3) of the pieces of a scene, where it has them."""
+    """Yield corners (k, 3) m and triangles (m, 3) of the pieces of a scene, at their poses."""
     nodes = list(scene.graph.nodes_geometry)
     if sum(len(getattr(scene.geometry[scene.graph[n][1]], "faces", ())) for n in nodes) > MAX_TRIANGLES:
         raise ModelError("mesh", "triangles", "too many", f"at most {MAX_TRIANGLES}: simplify it in a CAD program")

@@ -28,7 +28,7 @@ __all__ = ["Shape", "box", "cylinder", "mesh", "plate", "prism", "rod", "sphere"
 
 
 class HasDensity(Protocol):
-    """What has a density, kg/m3: a material."""
+    """Object with a density, kg/m3: a material."""
 
     @property
     def density(self) -> float: ...
@@ -39,7 +39,7 @@ _MOMENTS = tuple(f"inertia.{a}{b}" for a in "xyz" for b in "xyz")
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A homogeneous solid.
+    """Homogeneous solid.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ def tube(
 def prism(
     outline: ArrayLike, thickness: float, mass: float | None = None, *, density: float | HasDensity | None = None
 ) -> Shape:
-    """Return a plate of any outline in the xy-plane, half its thickness above it and half below: a cam, a gear.
+    """Return a plate of any outline, centred on the xy-plane: a cam, a gear.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def mesh(
     density: float | HasDensity | None = None,
     scale: float | Sequence[float] = 1.0,
 ) -> Shape:
-    """Return what a surface of triangles encloses, of uniform density, in the axes of its file.
+    """Return the solid of uniform density enclosed by a surface of triangles, in the axes of its file.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def _moments(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
 def _solid(
     kind: str, size: dict[str, float], mass: float | None, com: Sequence[Any] | NDArray[Any], inertia: NDArray[Any]
 ) -> Shape:
-    """Return a shape from its inertia for each kilogram."""
+    """Return a shape from its inertia per kilogram."""
     whole = np.asarray(inertia if mass is None else mass * inertia)
     if whole.dtype == float and not any(isinstance(x, Expression) for x in (*com, *size.values())):
         return Shape(kind, {name: float(x) for name, x in size.items()}, mass, np.array(com, float), whole)

@@ -1,4 +1,4 @@
-"""Triangle meshes: enclosed volume and inertia, and reduction of triangles."""
+"""Triangle meshes: enclosed volume, inertia and simplification."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Surface:
 
     @classmethod
     def of(cls, corners: ArrayLike, triangles: Any, *, item: str) -> Surface:
-        """Return a surface from corners and triangles as they were given: checked, with corners in one place joined.
+        """Return a surface from given corners and triangles: checked, with coincident corners merged.
 
         Raises
         ------
@@ -59,14 +59,14 @@ class Surface:
         return cls(places, faces.astype(np.int64))._joined()
 
     def _joined(self) -> Surface:
-        """Return it with corners in the same place joined, and without triangles that have no area left."""
+        """Return the surface with coincident corners merged and degenerate triangles removed."""
         places, numbers = np.unique(self.corners + 0.0, axis=0, return_inverse=True)
         faces = numbers.reshape(-1)[self.triangles]
         a, b, c = faces.T
         return Surface(places, faces[(a != b) & (b != c) & (c != a)])
 
     def scaled(self, factors: Sequence[float]) -> Surface:
-        """Return it stretched along x, y, z; a mirrored one has its triangles turned round."""
+        """Return the surface scaled along x, y, z; mirroring reverses the triangle orientation."""
         f = np.asarray(factors, dtype=float)
         return Surface(self.corners * f, self.triangles[:, ::-1] if np.prod(f) < 0 else self.triangles)
 
@@ -74,7 +74,7 @@ class Surface:
 
     @cached_property
     def error(self) -> str:
-        """Why it encloses no volume; empty if it does.
+        """Reason why the surface encloses no volume; empty if it does.
 
         Closed means that every edge is passed as often one way as the other, by the triangles on its sides.
         """
@@ -95,7 +95,7 @@ class Surface:
 
     @cached_property
     def _moments(self) -> tuple[float, Array, Array]:
-        """Volume, and first (3,) and second (3, 3) moments about the middle of its corners, with the sign of its turn.
+        """Signed volume, first (3,) and second (3, 3) moments about the mean of the corners.
 
         Sums over tetrahedra from one point to every triangle (a, b, c), with d = det(a, b, c) and s = a + b + c:
         V = d / 6, first moment d s / 24, second moment d (s s^T + a a^T + b b^T + c c^T) / 120
@@ -109,7 +109,7 @@ class Surface:
         return float(d.sum() / 6), d @ s / 24, np.asarray(second)
 
     def solid(self) -> tuple[float, Array, Array]:
-        """Return volume (m3), centre (3,) m, and inertia (3, 3) about it of one kilogram that fills the volume."""
+        """Return volume (m3), centre (3,) m and inertia (3, 3) per kilogram about it."""
         volume, first, second = self._moments  # all three change their sign with the turn of the triangles
         off = first / volume
         about = second / volume - np.outer(off, off)
@@ -119,7 +119,7 @@ class Surface:
     # ---- how it is drawn
 
     def simplified(self, most: int) -> Surface:
-        """Return it with at most `most` triangles or so: corners within a cell of a grid become their mean."""
+        """Return a surface of about `most` triangles: corners within a grid cell become their mean."""
         kept: dict[int, Surface] = self.__dict__.setdefault("_simplified", {})
         if most not in kept:
             kept[most] = self if len(self.triangles) <= most else self._coarser(most)
@@ -156,7 +156,7 @@ class Surface:
 
 
 def _normals(corners: Array, triangles: NDArray[np.int64]) -> Array:
-    """Return the normals (m, 3) of triangles, as long as twice their areas."""
+    """Return the normals (m, 3) of triangles; their length is twice the area."""
     a, b, c = (corners[triangles[:, k]] for k in range(3))
     result: Array = np.cross(b - a, c - a)
     return result

@@ -1,4 +1,4 @@
-"""Pictures of a body: boxes, cylinders, spheres and meshes, recorded as data."""
+"""Drawn geometry of a body: boxes, cylinders, spheres and meshes, stored as data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Visual", "surface_of", "visual_of_shape"]
 
 @dataclass(frozen=True, eq=False)
 class Visual:
-    """A piece of geometry fixed in a body, for pictures and contact; it has no mass.
+    """Massless geometry fixed in a body, for drawings and contact.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Visual:
 
 
 def visual_of_shape(shape: Shape) -> Visual | None:
-    """Return the picture of a shape where it stands in its body; None of a slender rod, which cannot be seen."""
+    """Return the drawn geometry of a shape at its pose in the body; None for a slender rod."""
     kind, size, place = shape.kind, dict(shape.size), np.zeros(3)
     if kind == "rod":
         if not size["radius"]:

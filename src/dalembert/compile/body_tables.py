@@ -58,7 +58,7 @@ def _set_joint(row: Any, joint: TreeJoint, joints: ConnectionProgramTables) -> N
 
 
 def _set_flexible(row: Any, place: BodySlot, forest: Forest, frames: FrameMap) -> None:
-    """Fill the row of a modal body or a node; both rest parallel to the user's frame."""
+    """Fill the row of a modal body or a node; both are parallel to the user's frame at rest."""
     k = place.user
     row["form"] = number("form", place.kind)
     row["modal"], row["shape"], row["moves"] = frames.places.modal[k], place.shape, not place.clamped
@@ -101,7 +101,7 @@ def joint_markers(forest: Forest, frames: FrameMap) -> NDArray[Any]:
 
 
 def _armatures(forest: Forest, names: Names) -> Array:
-    """Return the armatures (nv,), or none if there are none."""
+    """Return the armatures (nv,), or an empty array if there are none."""
     armature = np.zeros(len(names.speeds))
     for joint in forest.joints:
         if joint.element.armature is not None:

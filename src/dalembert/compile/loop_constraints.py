@@ -89,7 +89,7 @@ def _ends(loop_constraint: Connection, frames: FrameMap) -> dict[str, Any]:
 
 
 def _kind(element: Joint | Constraint) -> dict[str, Any]:
-    """Return the fields that say what a loop constraint is."""
+    """Return the fields for the kind of a loop constraint."""
     if isinstance(element, Joint):
         sizes = {"nq": element.nq, "nv": element.nv}
         if not element.kernel:
@@ -115,7 +115,7 @@ def _kind(element: Joint | Constraint) -> dict[str, Any]:
 
 
 def nonredundant_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
-    """Return which rows do not repeat others of their loop constraint in every configuration, (nc,).
+    """Return the mask (nc,) of rows that are not redundant within their loop constraint everywhere.
 
     A planar loop of spatial joints has three such rows: they depend on the others in every
     configuration, closed or not, so a few random ones tell. Only repetitions within one loop are
@@ -135,7 +135,7 @@ def nonredundant_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
 
 
 def loop_constraint_order(forest: Forest) -> NDArray[np.int32]:
-    """Return the loop constraints in an order that keeps those that share a tree close together."""
+    """Return the loop constraints ordered so that those sharing a tree are adjacent."""
     ends = [{c.first.body.name, c.second.body.name} for c in forest.loop_constraints]
     ends += [{m.body.name for h in c.joints for m in (h.first, h.second)} for c in forest.couplings]
     count = len(ends)
@@ -160,7 +160,7 @@ def loop_constraint_order(forest: Forest) -> NDArray[np.int32]:
 
 
 def scales(forest: Forest, names: Names) -> dict[str, Array]:
-    """Return what makes rows and speeds parts of the system's size: 1 / L at rows in metres, L at speeds in m/s."""
+    """Return scale factors of rows and velocities: 1 / L for rows in metres, L for velocities in m/s."""
     length = characteristic_lengths(forest)[0]
     rows = np.where(np.array(names.row_units, dtype=str) == "m", 1.0 / length, 1.0)
     columns = np.ones(len(names.speeds))
@@ -175,7 +175,7 @@ def scales(forest: Forest, names: Names) -> dict[str, Array]:
 
 
 def characteristic_lengths(forest: Forest) -> tuple[float, float]:
-    """Return the characteristic length, and the largest distance of a connected marker from its body's origin, m.
+    """Return the characteristic length and the largest marker distance from a body's origin, m.
 
     The first is the mean over the bodies of the distance between the markers of a body at which it is connected.
     """

@@ -1,4 +1,4 @@
-"""Degrees of freedom without inertia: where the mass matrix is singular, and which bodies cause it."""
+"""Degrees of freedom without inertia: singularities of the mass matrix and the bodies that cause them."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def massless_dof(
     held: NDArray[np.bool_] | None = None,
     rows: Array | None = None,
 ) -> list[str]:
-    """Return the names of the speeds along which nothing resists at q (nq,): where the mass matrix is singular.
+    """Return the names of velocities without inertia at q (nq,): null directions of the mass matrix.
 
     Parameters
     ----------
     held : (nv,) bool
-        Speeds that are given, and need no inertia.
+        Velocities that are given, and need no inertia.
     rows : (m, nv)
         Constraint rows: what they prevent needs no inertia, and they may bring that of other branches.
     """
@@ -83,7 +83,7 @@ def massless_dof(
 
 
 def _outermost(idle: set[int], forest: Forest, names: Names, scale: Array) -> set[int]:
-    """Return those of idle degrees of freedom that are at fault: the outermost, and those that carry nothing at all.
+    """Return the DOF without inertia that are outermost in the tree, or that carry nothing at all.
 
     One that moves nothing spoils those further in.
     """
@@ -93,10 +93,11 @@ def _outermost(idle: set[int], forest: Forest, names: Names, scale: Array) -> se
 
 
 def motions_without_inertia(model: _core.Model, names: Names, q: Array, weak: list[str]) -> list[dict[str, float]]:
-    """Return the motions of a tree at q (nq,) that move no inertia, speeds by name: one for each of `weak` DOF.
+    """Return the motions of a tree at q (nq,) without inertia, as velocities by name; one per `weak` DOF.
 
-    The weak degree of freedom has the speed 1, the others of them none; what moves with it is named with it. Two angles
-    whose axes coincide, as the first and the third of three at a quarter turn of the second, are one such motion.
+    The weak degree of freedom has the velocity 1, the others of them none; what moves with it is named with it. Two
+    angles whose axes coincide, as the first and the third of three at a quarter turn of the second, are one such
+    motion.
     """
     M = np.asarray(model.mass_matrix(q))
     scale = np.sqrt(np.diag(M))
@@ -125,7 +126,7 @@ def _carried(forest: Forest, names: Names, k: int) -> list[str]:
 
 
 def _turns(forest: Forest, names: Names) -> NDArray[np.bool_]:
-    """Return (nv,) which speeds are rates of turning."""
+    """Return the mask (nv,) of velocities that are angular rates."""
     turns = np.zeros(len(names.speeds), dtype=bool)
     for joint in forest.joints:
         turns[names.v[joint.name]] = [unit == "rad" for unit in joint.element.speed_units]
@@ -133,10 +134,9 @@ def _turns(forest: Forest, names: Names) -> NDArray[np.bool_]:
 
 
 def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: Array | None) -> set[int]:
-    """Return degrees of freedom, of some of them, without which there are no motions that the rows permit and that move
-    nothing.
+    """Return a minimal set of DOF to remove so that no permitted motion is without inertia.
 
-        As few as possible, one for each independent motion of this kind; first those with a large `prefer` (nv,).
+    As few as possible, one for each independent motion of this kind; first those with a large `prefer` (nv,).
     """
     # where nothing at all moves, any unit serves
     unit = 1.0 / np.sqrt(np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0))[some]
@@ -151,7 +151,7 @@ def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: A
 
 
 def _most_moved(idle: Array) -> set[int]:
-    """Return as many DOF as there are independent motions (k, n): those that move most, one after the other."""
+    """Return as many DOF as there are independent motions (k, n): successively those that move most."""
     found = set()
     for _ in range(len(idle)):  # the degree of freedom that moves most; then the motions that leave it at rest
         lengths = np.linalg.norm(idle, axis=0)
@@ -166,7 +166,7 @@ def _most_moved(idle: Array) -> set[int]:
 
 @dataclass(frozen=True, eq=False)
 class _PointBodies:
-    """Bodies as points with a moment: attitude (nb, 3, 3), origin and centre (nb, 3), mass and moment (nb,)."""
+    """Bodies as points with a moment: orientation (nb, 3, 3), origin, centre (nb, 3), mass, moment (nb,)."""
 
     R: Array
     p: Array
@@ -186,13 +186,13 @@ class _PointBodies:
 
     @property
     def bound(self) -> float:
-        """No inertia along a degree of freedom of unit speed is larger, kg m2 or kg."""
+        """Upper bound of the inertia along a degree of freedom of unit velocity, kg m2 or kg."""
         places = np.concatenate([self.centre, self.p])
         reach = float(np.ptp(places, axis=0) @ np.ptp(places, axis=0))
         return float(self.moment.sum() + self.mass.sum() * (1.0 + 4.0 * reach))
 
     def along_dof(self, forest: Forest, names: Names, q: Array) -> Array:
-        """Return (nv,) what the inertia along each DOF could be at most, however what is outboard were turned."""
+        """Return an upper bound (nv,) of the inertia along each DOF, for any outboard configuration."""
         mass, centre, moment = self.mass.tolist(), list(self.centre), self.moment.tolist()
         sizes = np.zeros(len(names.speeds))
         for k in range(len(mass) - 1, -1, -1):  # everything outboard, as one body, from the tips inward
@@ -211,7 +211,7 @@ class _PointBodies:
         return sizes
 
     def idle_dofs(self, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None) -> set[int]:
-        """Return the DOF of rigid bodies along which nothing resists, judged by what their own pivots are made of.
+        """Return the DOF of rigid bodies without inertia, judged by the terms of their pivots.
 
         Articulated inertias P, from the tips inward, and N, the size of all terms whose rounding is in P:
 
@@ -248,7 +248,7 @@ class _PointBodies:
         return found
 
     def _inertia(self, forest: Forest, k: int) -> Array:
-        """Return the inertia (6, 6) of body k at its origin, world axes: [moment; force] by [turning; sliding]."""
+        """Return the inertia (6, 6) of body k at its origin, world axes: [moment; force] by [angular; linear]."""
         body = forest.system.bodies[forest.bodies[k + 1]]
         S = skew(self.centre[k] - self.p[k])
         mass = float(self.mass[k])
@@ -274,7 +274,7 @@ class _PointBodies:
 
 
 def _eliminate(P: Array, N: Array, H: Array, axes: Array, armature: Array, prefer: Array) -> set[int]:
-    """Relieve P and N (6, 6) of the DOF H (6, n), in place, by (1); return those along which nothing resists.
+    """Eliminate the DOF H (6, n) from P and N (6, 6), in place, by (1); return those without inertia.
 
     One degree of freedom after the other, the best determined first, so that rounding is that of P alone.
     """
@@ -299,14 +299,14 @@ def _eliminate(P: Array, N: Array, H: Array, axes: Array, armature: Array, prefe
 
 
 def _along(axes: Array, P: Array) -> Array:
-    """Return |P| (6, 6): what P (6, 6) has along axes (3, 3), columns; times 6 not less than any part of it."""
+    """Return |P| (6, 6): P (6, 6) along axes (3, 3), columns; times 6 an upper bound of every part."""
     F = np.zeros((6, 6))
     F[:3, :3] = F[3:, 3:] = axes
     return np.asarray(6.0 * (F * np.einsum("ji,jk,ki->i", F, P, F)) @ F.T)
 
 
 def _in_all_directions(P: Array) -> Array:
-    """Return an inertia (6, 6) with the moment and the mass of another, as those of a ball."""
+    """Return an isotropic inertia (6, 6) with the moment and the mass of another."""
     return np.diag(np.repeat([np.trace(P[:3, :3]), np.trace(P[3:, 3:])], 3))
 
 
@@ -316,7 +316,7 @@ def has_modes(forest: Forest) -> bool:
 
 
 def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) -> NDArray[np.bool_]:
-    """Return (nv,) which DOF may move nothing: those that drives or the time give, and joints without any mass.
+    """Return the mask (nv,) of DOF that need no inertia: driven, given by time, and massless joints.
 
     Joints that carry no mass at all have poses, and kernels that ask for their accelerations say that there are none.
     """
@@ -337,10 +337,9 @@ def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) ->
 
 
 def regularizing_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> Array:
-    """Return inertia (nv,) that is lent to DOF of trees which have none of their own at a generic q, or none
-    (0,).
+    """Return inertia (nv,) added to DOF of trees without inertia at a generic q, or an empty array.
 
-        Loops may bring what they lack: core/closures/loops.hpp.
+    Loops may bring what they lack: core/closures/loops.hpp.
     """
     pivots = _core.Factor(model, q).pivots()
     whole = _PointBodies.of(model, forest, q)
@@ -362,7 +361,7 @@ def regularizing_inertia(model: _core.Model, forest: Forest, names: Names, q: Ar
 def check_massless_dof(
     skeleton: _core.Model, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None = None
 ) -> None:
-    """Refuse DOF without inertia, except `held` (nv,), found as vanishing pivots at a generic configuration q."""
+    """Raise an error for DOF without inertia, except `held` (nv,), at a generic configuration q."""
     weak = massless_dof(skeleton, forest, names, q, held=held)
     for body, joint in zip(names.bodies, forest.joints, strict=True):
         span = names.v[joint.name]

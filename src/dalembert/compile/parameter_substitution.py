@@ -1,4 +1,4 @@
-"""Substitution of parameter values into a copy of a description, from which all but the core's tables follows."""
+"""Substitution of parameter values into a copy of a description."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 
 def substitute_parameters(system: System, numbers: ParameterMap, values: Array, *, physical: bool = True) -> System:
-    """Return a copy of a description with other parameter values, (n,); `physical`: such that bodies can have them.
+    """Return a copy of a description with parameter values (n,); `physical`: check the inertias.
 
     Raises
     ------
@@ -188,7 +188,7 @@ _WRITE = {
 
 
 def check_values(system: System, group: ParameterGroup, values: Array, item: str) -> None:
-    """Refuse numbers that a joint, constraint, coupling or law cannot have."""
+    """Raise an error for values that a joint, constraint, coupling or law cannot have."""
     names = ", ".join(group.names)
     field = f"parameter {names!r}" if len(group.names) == 1 else f"parameters {names}"
     try:
@@ -198,7 +198,7 @@ def check_values(system: System, group: ParameterGroup, values: Array, item: str
 
 
 def _try(system: System, group: ParameterGroup, values: Array) -> None:
-    """Make a part with other numbers, for what it says of them."""
+    """Construct a part with other values to raise its errors."""
     if group.what == "joint":
         name, label = group.key
         joint: Any = system.connections[name].element

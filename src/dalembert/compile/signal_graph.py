@@ -1,4 +1,4 @@
-"""Signal graph of elements: wiring of inputs and an order of evaluation."""
+"""Signal graph of elements: connections of inputs and evaluation order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Node = tuple[str, str]  # an element and one of its signals; "": the element as 
 
 @dataclass(frozen=True)
 class OutputInput:
-    """An input that is an output of the system, by name, which Python computes at every evaluation.
+    """Input that is a named output of the system, computed in Python at every evaluation.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class SignalSource:
     signal, state : str
         Of another element, ``"controller.u"``.
     place : (Connection, int) or None
-        A coordinate of a joint; `rate`: its speed.
+        A coordinate of a joint; `rate`: its velocity.
     hosted : OutputInput or None
         What Python has to compute at every evaluation.
     """
@@ -65,7 +65,7 @@ class SignalSource:
 
 
 class SignalGraph:
-    """The wires between elements.
+    """Signal connections between elements.
 
     Parameters
     ----------
@@ -108,14 +108,14 @@ class SignalGraph:
         return SignalSource(source, hosted=OutputInput(source, element))
 
     def _coordinate(self, owner: str) -> tuple[Connection, int] | None:
-        """Return a joint and its coordinate, if a name means one with a speed of its own."""
+        """Return a joint and its coordinate, if a name is a coordinate with a velocity."""
         try:
             return self.forest.system.coordinate("input", "name", owner)
         except ModelError:
             return None
 
     def order(self) -> list[Node]:
-        """Return signals that others take, ("controller", "u"), each after those that it depends on.
+        """Return signals used by others, ("controller", "u"), each after its dependencies.
 
         A law that is a function gives all its signals at once, ("controller", "").
         """
@@ -141,7 +141,7 @@ class SignalGraph:
         return (owner, name) if self.elements[owner].program is not None else (owner, "")
 
     def _wires_into(self, node: Node) -> list[SignalSource]:
-        """Return the wires that a signal, or an element, depends on at the same instant."""
+        """Return the signals on which a signal, or an element, depends at the same instant."""
         name, signal = node
         element, wires = self.elements[name], self.wires[name]
         if not signal or element.program is None:

@@ -21,7 +21,7 @@ __all__ = ["LawTables", "flatten_drives"]
 
 
 class LawTables:
-    """Laws on their way to the core.
+    """Collected time laws for the core.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class LawTables:
 
 
 def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables, firsts: dict[str, int]) -> NDArray[Any]:
-    """Return the table of drives, in their order; `firsts` learns the first law of each."""
+    """Return the table of drives, in order; `firsts` receives the first law of each."""
     rows = Rows("drives")
     for drive in drives:
         element, name = drive.connection.element, drive.connection.name

@@ -1,4 +1,4 @@
-"""Attitudes as functions of time, for drives of joints that turn freely.
+"""Orientation laws of time, for drives of spherical and free joints.
 
 An attitude is called with a time (s) and returns the unit quaternion (scalar first) of the second marker in the first,
 and angular velocity and acceleration in axes of the second. Behind it stand laws of time: three angles, or the four
@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 
 
 class Attitude:
-    """Base of all attitude laws.
+    """Base of all orientation laws.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Attitude:
 
     @property
     def parts(self) -> dict[int, Law]:
-        """The angles that are given, by number, where others are left open; empty if all of the attitude is given."""
+        """Given angles by number, if others are left open; empty if the whole orientation is given."""
         return {}
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
@@ -75,13 +75,13 @@ class Attitude:
 
 
 class EulerAngles(Attitude):
-    """An attitude by three successive turns, each a law of time.
+    """Orientation by three successive rotations, each a time law.
 
     Parameters
     ----------
     angles : (3,) of number, callable of t, or law; rad
-        None for one or two that are left open; then those that are given stay within half a turn to both sides of zero
-        (the second: a quarter turn, or, if first and third turn about the same axis, between zero and half a turn).
+        None for one or two that are left open; then those that are given stay within 180 degrees to both sides of zero
+        (the second: a quarter turn, or, if first and third turn about the same axis, between zero and 180 degrees).
     convention : str
         Three axis letters as in `rotation.euler`. Capitals: each turn about an axis already turned (``"ZXZ"`` Euler,
         ``"XYZ"`` Bryant); small letters: about axes of the first marker.
@@ -129,7 +129,7 @@ class EulerAngles(Attitude):
 
 
 class BryantAngles(EulerAngles):
-    """An attitude by Bryant (Cardan) angles: turns about x, the turned y, the turned z; each a law of time, rad.
+    """Orientation by Bryant (Cardan) angles about x, the turned y, the turned z; each a time law, rad.
 
     None for one or two that are left open; see `EulerAngles`.
     """
@@ -140,14 +140,14 @@ class BryantAngles(EulerAngles):
 
 @checked("degree")
 class AttitudeSpline(Attitude):
-    """A smooth attitude through given ones: a spline of quaternions.
+    """Smooth orientation through given ones: a spline of quaternions.
 
     Parameters
     ----------
     times : (n,) s
         Strictly increasing.
     rotations : (n, 4) quaternions, scalar first, (n, 3, 3) matrices, or a sequence of n rotations of any form
-        Two that follow each other differ by less than half a turn: of the ways between them the shorter one is taken.
+        Two that follow each other differ by less than 180 degrees: of the ways between them the shorter one is taken.
     degree : int
         3 or 5, of the spline; at least degree + 1 attitudes.
 
@@ -198,7 +198,7 @@ class AttitudeSpline(Attitude):
         self._check_length()
 
     def _check_length(self) -> None:
-        """Refuse attitudes so far apart that the spline between them comes near to zero."""
+        """Raise `ModelError` for orientations so far apart that the spline between them comes near zero."""
         fine = np.linspace(self.times[0], self.times[-1], 20 * len(self.times))
         length = np.linalg.norm([law._curves[0](fine) for law in self.laws], axis=0)  # type: ignore[attr-defined]
         k = int(length.argmin())
@@ -208,7 +208,7 @@ class AttitudeSpline(Attitude):
 
 
 def as_attitude(rotation: Any, *, item: str) -> Attitude:
-    """Return an attitude from one, or from a rotation of any form that stays."""
+    """Return an orientation law from one, or from a constant rotation of any form."""
     if isinstance(rotation, Attitude):
         return rotation
     if callable(rotation):
@@ -222,7 +222,7 @@ def as_attitude(rotation: Any, *, item: str) -> Attitude:
 def attitude_start(
     item: str, rotation: Any, bryant: Any, euler_angles: Any, angle_rates: Any, *, axes: str
 ) -> tuple[Array | None, Array | None]:
-    """Return the rotation (3, 3) and the angular velocity (3,) with which something starts; None where not given.
+    """Return the initial rotation (3, 3) and angular velocity (3,); None where not given.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def attitude_start(
 def with_attitude(
     joint: Joint, position: Array | None, speed: Array | None, R: Array, omega: Array | None
 ) -> tuple[Array, Array | None]:
-    """Return position (nq,) and speed (nv,) of a joint that turns freely with an attitude and an angular velocity.
+    """Return configuration (nq,) and velocity (nv,) of a joint with a given orientation and angular velocity.
 
     What is not given otherwise is NaN.
     """
@@ -283,14 +283,14 @@ def with_attitude(
 
 
 def _with_convention(angles: Any) -> tuple[Any, str]:
-    """Return angles and their convention, ``"ZXZ"`` if none is given."""
+    """Return angles and their convention, default ``"ZXZ"``."""
     if isinstance(angles, (tuple, list)) and len(angles) == 2 and isinstance(angles[1], str):
         return angles[0], angles[1]
     return angles, "ZXZ"
 
 
 def _after(axes: tuple[int, ...], angles: Array) -> tuple[Array, Array, Array]:
-    """Return the quaternion of turns one after another, with two rates; angles (3, 3): value, rate, second rate."""
+    """Return the quaternion of successive rotations and two derivatives; angles (3, 3): value, rate, second rate."""
     p, rate, second = np.array([1.0, 0, 0, 0]), np.zeros(4), np.zeros(4)
     for axis, (angle, turning, bend) in zip(axes, angles, strict=True):
         unit = np.eye(4)[axis + 1]

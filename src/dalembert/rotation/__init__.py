@@ -1,4 +1,4 @@
-"""Rotations in and out: quaternions, matrices, axis and angle, Euler and Bryant angles.
+"""Rotation conversions: quaternions, matrices, axis and angle, Euler and Bryant angles.
 
 A rotation is kept as the matrix R_AB whose columns are the axes of frame B in components of
 frame A, so that ``x_A = R_AB @ x_B``. Quaternions are scalar first. Angle sequences follow one
@@ -99,12 +99,12 @@ def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Mat
 
 
 def _is_formula(number: Any) -> bool:
-    """Whether a number is not known yet, but stands for one while a formula is read off a function."""
+    """Return whether a number is symbolic, as while a function is traced."""
     return hasattr(number, "arctan2")
 
 
 def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
-    """Return the (3, 3) matrix of a turn by `angle` (rad) about `axis`.
+    """Return the (3, 3) matrix of a rotation by `angle` (rad) about `axis`.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
 def quaternion(w: float, x: float, y: float, z: float) -> Matrix:
     """Return the (3, 3) matrix of the unit quaternion (w, x, y, z), scalar first.
 
-    The four numbers are normalised; q and -q are the same attitude.
+    The four numbers are normalised; q and -q are the same orientation.
     """
     if any(map(_is_formula, (w, x, y, z))):
         norm = np.sqrt(w * w + x * x + y * y + z * z)
@@ -147,7 +147,7 @@ def quaternion(w: float, x: float, y: float, z: float) -> Matrix:
 
 
 def euler(angles: ArrayLike, convention: str = "ZXZ") -> Matrix:
-    """Return the matrix (..., 3, 3) of three successive turns (rad) about the axes in `convention`.
+    """Return the matrix (..., 3, 3) of three successive rotations (rad) about the axes in `convention`.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def to_euler(rotation: Any, convention: str = "ZXZ") -> Matrix:
 
 
 def to_bryant(rotation: Any) -> Matrix:
-    """Return the Bryant angles (rad) of `rotation`, of (..., 3, 3) (..., 3); the second is within +-90 degrees."""
+    """Return the Bryant angles (..., 3), rad, of `rotation` (..., 3, 3); the second is within +-90 degrees."""
     return to_euler(rotation, "XYZ")
 
 
@@ -218,7 +218,7 @@ def quaternion_product(p: Matrix, q: Matrix) -> Matrix:
 
 
 def quaternion_rate(q: Matrix, w: Matrix) -> Matrix:
-    """Return q' = q o (0, w) / 2 (4,), w (3,) in axes of the turned frame, rad/s."""
+    """Return q' = q o (0, w) / 2 (4,), w (3,) in axes of the rotated frame, rad/s."""
     q = finite_array(q, (4,), item="quaternion_rate", field="q")
     w = finite_array(w, (3,), item="quaternion_rate", field="w")
     return 0.5 * quaternion_product(q, np.concatenate([[0.0], w]))

@@ -1,4 +1,4 @@
-"""Configuration charts: a sequence of three angles drawn with dots and lines, from which everything is read off.
+"""Configuration charts: dot-and-line diagrams of a sequence of three angles.
 
 Four columns of three dots stand for the frame that is turned from, two between, and the one that is turned to; rows for
 the axes 1, 2, 3 (Passerello and Huston 1972, chapter I). A turn lies between two columns: a level line in the row of
@@ -35,7 +35,7 @@ _WIDE = 7  # characters between two columns of the text
 
 @dataclass(frozen=True)
 class Chart:
-    """The configuration chart of a sequence of angles; print it, or `plot` it.
+    """Configuration chart of a sequence of angles; print it, or `plot` it.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Chart:
         return float(np.sin(angle)) * (1.0 if (left, right) == INCLINED[axis] else -1.0)
 
     def matrix(self, angles: ArrayLike) -> Array:
-        """Return the matrix (3, 3) of the whole sequence at angles (3,) rad, in the order of the turns: read off."""
+        """Return the matrix (3, 3) of the sequence at angles (3,) rad, in the order of the rotations."""
         R = np.eye(3)
         for turn, angle in enumerate(np.asarray(angles, dtype=float)):
             R = R @ np.array([[self.cosine(turn, i, j, angle) for j in range(3)] for i in range(3)])
@@ -68,7 +68,7 @@ class Chart:
 
     @property
     def angular_velocity(self) -> str:
-        """The angular velocity in words: rates times the unit vectors that are on level lines."""
+        """Angular velocity as text: rates times the unit vectors on level lines."""
         frames = ("k", "k'", "k''", "l")
         # the axis of a turn is the same before and after it: named in the earlier frame, the last in the final one
         named = [frames[turn] if turn < 2 else frames[3] for turn in range(3)]
@@ -83,7 +83,7 @@ class Chart:
         return "\n".join(line.rstrip() for line in [heads, *lines, below, f"angular velocity: {self.angular_velocity}"])
 
     def _line(self, height: int) -> str:
-        """Return a line of the text: rows of dots are at even heights."""
+        """Return a line of the text; rows of dots are at even heights."""
         row, even = divmod(height, 2)
         dot = " " if even else "●"
         text = f"{row + 1}  " if not even else "   "

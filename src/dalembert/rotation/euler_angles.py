@@ -1,4 +1,4 @@
-"""Sequences of three angles: Bryant's, Euler's and all others, with their rates; any number of attitudes at once.
+"""Sequences of three angles (Bryant, Euler and all others) with their rates; vectorized.
 
 Three turns about axes i, j, k of the frame already turned, by angles a, b, c (Sol 1983, section 2.2):
 
@@ -65,7 +65,7 @@ def axial(S: ArrayLike) -> Array:
 
 
 def sequence(convention: str, *, item: str = "euler") -> tuple[tuple[int, int, int], bool]:
-    """Return the axes of a sequence as turned one after the other, and whether the letters named them backwards."""
+    """Return the axes of a sequence in the order of rotation, and whether the letters are reversed."""
     letters = convention if isinstance(convention, str) else ""
     ok = len(letters) == 3 and set(letters.lower()) <= set("xyz") and (letters.isupper() or letters.islower())
     if not ok or letters[0] == letters[1] or letters[1] == letters[2]:
@@ -86,7 +86,7 @@ def euler_matrices(angles: ArrayLike, convention: str = "ZXZ") -> Array:
 def euler_angles(rotations: ArrayLike, convention: str = "ZXZ") -> Array:
     """Return the angles (..., 3), rad, of matrices (..., 3, 3).
 
-    The first and third are within half a turn; the second within a quarter turn if all axes differ, from zero to half a
+    The first and third are within 180 degrees; the second within a quarter turn if all axes differ, from zero to half a
     turn if the first and third are the same. Where these two coincide, the last angle is zero.
 
     Examples
@@ -138,7 +138,7 @@ def euler_axes(angles: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed
 
 @checked("axes")
 def euler_velocity(angles: ArrayLike, rates: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed") -> Array:
-    """Return angular velocities (..., 3), rad/s, of angles (..., 3) rad that change with rates (..., 3) rad/s.
+    """Return angular velocities (..., 3), rad/s, of angles (..., 3) rad with rates (..., 3) rad/s.
 
     Parameters
     ----------
@@ -160,12 +160,12 @@ def euler_velocity(angles: ArrayLike, rates: ArrayLike, convention: str = "ZXZ",
 
 @checked("axes")
 def euler_rates(angles: ArrayLike, omega: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed") -> Array:
-    """Return the rates (..., 3), rad/s, of angles (..., 3) that angular velocities (..., 3) mean; inverse of (2).
+    """Return the angle rates (..., 3), rad/s, of angular velocities (..., 3) at angles (..., 3); inverse of (2).
 
     Raises
     ------
     SingularityError
-        Where the first and the third axis coincide: says at which attitude.
+        Where the first and the third axis coincide: says at which orientation.
     """
     w = euler_axes(angles, convention, axes=axes)
     _check_gimbal_lock(w, angles, convention)
@@ -183,7 +183,7 @@ def euler_accelerations(
     convention: str = "ZXZ",
     axes: str = "fixed",
 ) -> Array:
-    """Return angular accelerations of second rates of angles, or second rates of angular accelerations; (3).
+    """Return angular accelerations of second angle rates, or the inverse; (3).
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def euler_accelerations(
 
 
 def _check_gimbal_lock(w: Array, angles: ArrayLike, convention: str) -> None:
-    """Refuse attitudes at which first and third axis coincide."""
+    """Raise an error for orientations at which first and third axis coincide."""
     det = np.abs(np.linalg.det(w))
     if not (det < GIMBAL_LOCK_TOL).any():
         return
@@ -225,7 +225,7 @@ def _check_gimbal_lock(w: Array, angles: ArrayLike, convention: str) -> None:
 
 
 def _turn(axis: int, angle: Array) -> Array:
-    """Return the matrices (..., 3, 3) of turns about a coordinate axis."""
+    """Return the matrices (..., 3, 3) of rotations about a coordinate axis."""
     R = np.zeros((*angle.shape, 3, 3))
     j, k = (axis + 1) % 3, (axis + 2) % 3
     R[..., axis, axis] = 1.0
@@ -240,7 +240,7 @@ def _parity(i: int, j: int, k: int) -> float:
 
 
 def _triples(item: str, field: str, value: ArrayLike | None, backwards: bool) -> Array:
-    """Return numbers (..., 3), in the order of turning."""
+    """Return numbers (..., 3), in the order of rotation."""
     try:
         found = np.asarray(value, dtype=float)
     except (TypeError, ValueError, OverflowError):

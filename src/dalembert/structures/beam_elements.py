@@ -82,7 +82,7 @@ class Beams:
 
     @property
     def dofs(self) -> NDArray[np.int64]:
-        """Numbers of the twelve degrees of freedom of each element among those of all nodes (ne, 12)."""
+        """Indices (ne, 12) of the degrees of freedom of each element among those of all nodes."""
         return (6 * self.ends[:, :, None] + np.arange(6)).reshape(-1, 12)
 
     def _shear_parameters(self) -> tuple[Array, Array]:
@@ -176,7 +176,7 @@ class Beams:
         return self.assembled(self.mass(), n)
 
     def points(self, nodes: Array, modes: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the points of integration of the mass as small bodies: places, masses, inertias, shapes (k, 6, nm)."""
+        """Return the mass integration points as small bodies: positions, masses, inertias, shapes (k, 6, nm)."""
         places, masses, inertias, shapes = [], [], [], []
         turn, R = self.turn(), self.axes
         local = np.einsum("eij,ejm->eim", turn, modes[self.dofs])
@@ -209,7 +209,7 @@ class Beams:
         return forces
 
     def geometric_stiffness(self, u: Array, modes: Array) -> Array:
-        """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by the axial forces of displacements (6 n, k).
+        """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by axial forces of displacements (6 n, k).
 
         Only axial forces count; those of bending and shear (lateral buckling) are left out.
         """
@@ -218,7 +218,7 @@ class Beams:
         return np.tensordot(self.axial_forces(u).T, per_force, 1)
 
     def lumps(self, n: int) -> tuple[Array, Array, Array]:
-        """Return masses (n,) kg, inertias about the nodes (n, 3, 3) and centres (n, 3): half an element at either end.
+        """Return masses (n,) kg, inertias about the nodes (n, 3, 3) and centres (n, 3): half elements lumped.
 
         Each half is a rigid rod, so that mass, centre and inertia of the whole are those of the undeformed beam.
         """

@@ -1,4 +1,4 @@
-"""Beams along a line: one flexible body with modes, or segments for large bending."""
+"""Straight beams: one flexible body with modes, or segments for large bending."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def beam(
     torsion: bool = True,
     stretching: bool = False,
 ) -> FlexibleBody | SegmentedBeam:
-    """Return a flexible body: a beam along a line.
+    """Return a flexible body: a straight beam.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One segment of a slender body: its frame stands in the middle, and its line is right to second order.
+"""Cable segments: frame at the middle, centre line correct to second order.
 
 With s along the line from the middle, sections that stay normal to it turn by R = exp(theta~), and
 
@@ -49,7 +49,7 @@ def beam_segment(
     up: Any = None,
     damping: Any = None,
 ) -> FlexibleBody:
-    """Return one segment of a slender body, as `cable` joins them: from the origin to `step`, nodes 0, 1 (middle), 2.
+    """Return one segment of a slender body: from the origin to `step`, nodes 0, 1 (middle), 2; see `cable`.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _motions(theta: Array, strain: Array) -> tuple[Array, Array]:
 
 
 def _stiffening(line: SecondOrderLine, h: float, density: float) -> Stiffening:
-    """Return what the motions of second order do to the inertia of the line: integrals of g, x x g and the like."""
+    """Return second-order inertia terms of the line: integrals of g, x x g and the like."""
     g = line.coefficients[:, 3:]
     powers = np.arange(len(g) + 1) + 1
     moments = density * ((h / 2) ** powers - (-h / 2) ** powers) / powers

@@ -58,7 +58,7 @@ def cable(
     up: ArrayLike | None = None,
     damping: Any = None,
 ) -> SlenderBody:
-    """Add a slender body that bends as far as it likes to a system: segments, each fixed to the one before it.
+    """Add a slender body with large bending to a system: segments, each fixed to the one before it.
 
     It brings no connection to the rest: connect `start`, `end` or `at(arc)` of what is returned.
 
@@ -132,7 +132,7 @@ def cable(
 
 
 def _also_at_rest(read: Callable[[SlenderBody, Result], Array]) -> Callable[[SlenderBody, Any], Array]:
-    """Let a reading of a result take an equilibrium too; that has one state, and no axis n."""
+    """Extend a result method to equilibria, which have one state and no axis n."""
 
     @wraps(read)
     def reading(self: SlenderBody, result: Any) -> Array:
@@ -149,7 +149,7 @@ def _also_at_rest(read: Callable[[SlenderBody, Result], Array]) -> Callable[[Sle
 
 @dataclass(frozen=True, eq=False)
 class SlenderBody:
-    """A slender body in a system; made by `cable`.
+    """Slender body in a system; returned by `cable`.
 
     Attributes
     ----------
@@ -178,12 +178,12 @@ class SlenderBody:
 
     @property
     def start(self) -> Marker:
-        """The beginning of the line; its axes are those of the points."""
+        """Marker at the beginning of the line; its axes are those of the points."""
         return self.bodies[0].at(node=0)
 
     @property
     def end(self) -> Marker:
-        """The end of the line; its axes are those of the points, turned with the line."""
+        """Marker at the end of the line; its axes are those of the points, rotated with the line."""
         return self.bodies[-1].at(node=2)
 
     def at(self, arc: float) -> Marker:
@@ -202,7 +202,7 @@ class SlenderBody:
 
     @_also_at_rest
     def line(self, result: Result) -> Array:
-        """Return the places (n, segments + 1, 3) m of the ends of all segments in the world."""
+        """Return the world positions (n, segments + 1, 3) m of the ends of all segments."""
         model, q = result.require_model(), result.q
         places = [model.pose(marker, q)[1] for marker in (*(b.at(node=0) for b in self.bodies), self.end)]
         return np.stack(places, axis=1)
@@ -224,14 +224,14 @@ class SlenderBody:
 
     @_also_at_rest
     def strain(self, result: Result) -> Array:
-        """Return the strains (n, segments) of the segments; zero where the line does not stretch."""
+        """Return the strains (n, segments) of the segments; zero if the line is inextensible."""
         if not self.stretching:
             return np.zeros((len(result.q), len(self.bodies)))
         return self._turns(result, len(self.bending) * self.shapes + self.torsion)
 
     @_also_at_rest
     def tension(self, result: Result) -> Array:
-        """Return the tensions (n, segments - 1) N at the joints between segments: forces along the line there."""
+        """Return the axial forces (n, segments - 1) N at the joints between segments."""
         found = np.empty((len(result.q), len(self.joints)))
         model = result.require_model()
         for k, joint in enumerate(self.joints):

@@ -38,7 +38,7 @@ _POINTS = np.array([-1.0, 1.0]) / np.sqrt(3)
 
 @dataclass(frozen=True, eq=False)
 class SpreadLoad:
-    """What `line_load` and `pressure_load` return.
+    """Distributed load, returned by `line_load` and `pressure_load`.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ def line_load(
     axes: str = "world",
     where: Callable[[Array], bool] | None = None,
 ) -> SpreadLoad:
-    """Spread a force along the beam elements of a flexible body, or along a slender one.
+    """Distribute a force along the beam elements of a flexible body, or along a slender one.
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ def line_load(
     name : str
         The loads become ``"name_0"``, ``"name_1"``, ...
     body : Body or SlenderBody
-    force : (3,) N/m, or a function of the place (3,) m that returns it
+    force : (3,) N/m, or a function of the position (3,) m that returns it
         Places are those of the undeformed body, in its axes; along a slender body, of its line.
     law : number, function of t or law
         What the force is multiplied with.
     axes : "world" or "body"
         Of the force: fixed, or turning with the material (a follower load).
-    where : function of the place (3,) m
+    where : function of the position (3,) m
         True where the load acts; default everywhere. It is asked at the points of integration.
 
     Examples
@@ -116,7 +116,7 @@ def pressure_load(
     law: Any = 1.0,
     where: Callable[[Array], bool] | None = None,
 ) -> SpreadLoad:
-    """Press on the surface of a flexible body made of solid elements, or on the upper face of a plate.
+    """Apply a pressure to the surface of a solid flexible body, or to the upper face of a plate.
 
     The pressure follows the material: it turns with the nodes. Changes of area are left out.
 
@@ -126,11 +126,11 @@ def pressure_load(
     name : str
         The loads become ``"name_0"``, ``"name_1"``, ...
     body : Body
-    pressure : float, Pa, or a function of the place (3,) m that returns it
+    pressure : float, Pa, or a function of the position (3,) m that returns it
         Positive against the outward normal; on a plate, against its z axis. Negative: suction, or the lower face.
     law : number, function of t or law
         What the pressure is multiplied with.
-    where : function of the place (3,) m
+    where : function of the position (3,) m
         True where it acts; asked at the middle of each face of an element, in body axes. Default: everywhere.
 
     Examples
@@ -175,7 +175,7 @@ def _made(item: str, name: str, loads: list[str], total: Array) -> SpreadLoad:
 
 
 def _line(item: str, body: Body | SlenderBody) -> Iterator[tuple[Array, Marker, float]]:
-    """Yield places (3,) m along a body, their markers, and the lengths they stand for, m."""
+    """Yield positions (3,) m along a body, their markers, and their tributary lengths, m."""
     if isinstance(body, SlenderBody):
         begin = 0.0
         for start, end in zip(body.points[:-1], body.points[1:], strict=True):

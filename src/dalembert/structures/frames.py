@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A line of beam elements with one section and one material.
+    """Line of beam elements with one section and one material.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Member:
 @checked("members", "theory", "mass")
 @record_call
 def frame_structure(members: Sequence[Member], *, theory: str = "timoshenko", mass: str = "consistent") -> Structure:
-    """Return the structure of members that are rigidly joined wherever their nodes coincide; see `frame`."""
+    """Return the structure of members rigidly joined at coincident nodes; see `frame`."""
     if theory not in ("euler", "timoshenko"):
         raise ModelError("frame", "theory", theory, "use 'timoshenko' or 'euler'")
     if mass not in ("consistent", "lumped"):
@@ -139,7 +139,7 @@ def frame(
     stiffening: bool = False,
     load_nodes: Any = (),
 ) -> FlexibleBody:
-    """Return a flexible body: a frame of beams, rigidly joined wherever their nodes coincide.
+    """Return a flexible body: a frame of beams, rigidly joined at coincident nodes.
 
     Nodes are numbered along the members, in their order; ``body.structure.node((x, y, z))`` finds one by its place.
     Options as in `beam`.
@@ -149,7 +149,7 @@ def frame(
 
 
 def _merged(points: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Return points without repetitions, in order, and the number of each given point among them."""
+    """Return points without repetitions, in order, and the index of each given point among them."""
     from scipy.spatial import cKDTree
 
     size = float(np.ptp(points, axis=0).max())

@@ -1,4 +1,4 @@
-"""Geometric stiffness under the loads of a body's own motion, per unit of it.
+"""Geometric stiffness under unit inertia loads of a body.
 
 For every unit case the structure is loaded by its inertia forces, held where its frame is attached (or balanced by
 the inertia of the free rigid body, with mean axes); the stresses of its elements then stiffen or soften it.
@@ -27,7 +27,7 @@ _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
 def stiffening_of(structure: Structure, built: BuiltModes, load_nodes: Any = ()) -> Stiffening:
-    """Return the geometric stiffness of modes, for unit accelerations, spins and loads at nodes."""
+    """Return the geometric stiffness of modes for unit accelerations, angular velocities and nodal loads."""
     if structure.elements is None:
         raise ModelError(
             "structure",
@@ -71,7 +71,7 @@ def spin_loads(structure: Structure) -> Array:
 
 
 def _point_loads(rest: Any, nodes: Array, A: Array) -> Array:
-    """Return the loads (6 n,) of what the mass holds besides the elements: bodies at nodes, an acceleration A x."""
+    """Return the loads (6 n,) of bodies at nodes besides the elements, for an acceleration A x."""
     moved = np.zeros((len(nodes), 6))
     moved[:, :3] = nodes @ A.T
     loads = -(rest @ moved.ravel()).reshape(-1, 6)

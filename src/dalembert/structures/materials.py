@@ -1,4 +1,4 @@
-"""Common materials, by name: typical numbers at room temperature, to begin with.
+"""Common materials by name: typical values at room temperature.
 
 They are the nominal numbers by which designers calculate; a batch, a temper or a temperature of its own has its own
 numbers: ``dataclasses.replace(materials.steel, density=7870)``. Plastics, rubber, wood and composites are not here,

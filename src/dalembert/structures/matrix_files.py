@@ -1,4 +1,4 @@
-"""Structures from matrices in files."""
+"""Structures from matrix files."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read_structure(
 
 
 def _spread(matrix: Any, order: NDArray[np.int64], size: int, field: str, dofs: int) -> Any:
-    """Return a matrix at its places among six degrees of freedom per node."""
+    """Return a matrix expanded to six degrees of freedom per node."""
     from scipy.sparse import coo_array, csr_array
 
     if len(matrix.shape) != 2 or matrix.shape != (len(order), len(order)):
@@ -77,7 +77,7 @@ def _spread(matrix: Any, order: NDArray[np.int64], size: int, field: str, dofs: 
 
 
 def _array(given: Any, field: str) -> Any:
-    """Return an array or sparse matrix as it is, or what a file holds."""
+    """Return an array or sparse matrix unchanged, or the content of a file."""
     if not isinstance(given, (str, PathLike)):
         if hasattr(given, "tocoo"):
             return given

@@ -51,7 +51,7 @@ class BuiltModes:
 
 
 class ModeSet:
-    """A way to make modes: its `build` gets a structure and returns `BuiltModes`."""
+    """Method of mode generation: its `build` takes a structure and returns `BuiltModes`."""
 
     def build(self, structure: Structure) -> BuiltModes:
         """Return the modes of a structure."""
@@ -60,7 +60,7 @@ class ModeSet:
 
 @dataclass(frozen=True)
 class CantileverModes(ModeSet):
-    """Vibrations of the structure clamped at a node, to which the body frame is attached.
+    """Vibration modes of the structure clamped at a node, to which the body frame is attached.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class CantileverModes(ModeSet):
 
 @dataclass(frozen=True)
 class FreeModes(ModeSet):
-    """Vibrations of the free structure, without its six rigid modes.
+    """Vibration modes of the free structure, without its six rigid modes.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class FreeModes(ModeSet):
 
 @dataclass(frozen=True)
 class CraigBampton(ModeSet):
-    """Constraint modes of interface nodes and vibrations with these held: exact for static loads at the interfaces.
+    """Constraint modes of interface nodes and fixed-interface modes: exact for static interface loads.
 
     The two sets together are made orthonormal; the rigid motions among them are left to the body frame.
 
@@ -128,7 +128,7 @@ class CraigBampton(ModeSet):
     max_frequency: float | None = None
 
     def build(self, structure: Structure) -> BuiltModes:
-        """Return orthonormal modes that span constraint and fixed-interface modes, less rigid motions."""
+        """Return orthonormal modes that span constraint and fixed-interface modes, without rigid motions."""
         name = "CraigBampton"
         if self.frame not in ("attached", "mean"):
             raise ModelError(name, "frame", self.frame, "use 'attached' or 'mean'")
@@ -152,7 +152,7 @@ class CraigBampton(ModeSet):
 
 @dataclass(frozen=True)
 class Guyan(ModeSet):
-    """Static condensation: mass and stiffness of a few nodes stand for all; the other nodes are removed.
+    """Static condensation to a few nodes; the other nodes are removed.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class Guyan(ModeSet):
 
 @dataclass(frozen=True, eq=False)
 class GivenModes(ModeSet):
-    """Modes that the user brings, from a finite-element program or a measurement.
+    """Modes from the user, from a finite-element program or a measurement.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class GivenModes(ModeSet):
     at: Any = 0
 
     def build(self, structure: Structure) -> BuiltModes:
-        """Return the modes, in the frame that is asked for."""
+        """Return the modes in the requested frame."""
         shape = shape_of(self.modes)
         if shape is None or len(shape) != 2 or shape[0] != structure.size:
             wanted = f"give ({structure.size}, nm): six rows per node, one column per mode"
@@ -235,7 +235,7 @@ def _built(structure: Structure, modes: Array, reference: int | None, interfaces
 
 
 def _in_frame(structure: Structure, modes: Array, node: int | None) -> Array:
-    """Return modes less the rigid motion that follows a node, or the mean of all mass."""
+    """Return modes without the rigid motion that follows a node, or the mean of all mass."""
     if node is None:
         return without_rigid_motion(structure, modes)
     _clamp(structure, [node], "mode set")
@@ -245,14 +245,14 @@ def _in_frame(structure: Structure, modes: Array, node: int | None) -> Array:
 
 
 def _constraint_modes(structure: Structure, held: SupportedStructure, dofs: NDArray[np.int64]) -> Array:
-    """Return static shapes (6 n, k) with one held degree of freedom after the other moved by one."""
+    """Return static shapes (6 n, k) for unit motions of the held degrees of freedom."""
     moved = np.zeros((structure.size, len(dofs)))
     moved[dofs, np.arange(len(dofs))] = 1.0
     return moved - held.solve(structure.stiffness @ moved)
 
 
 def _independent(structure: Structure, modes: Array) -> Array:
-    """Return modes less rigid motions, and of those that then depend on each other as many as needed."""
+    """Return modes without rigid motions; of dependent ones, an independent subset."""
     elastic = without_rigid_motion(structure, modes)
     gram = elastic.T @ (structure.mass @ elastic)
     scale = 1 / np.sqrt(np.diag(gram))
@@ -263,7 +263,7 @@ def _independent(structure: Structure, modes: Array) -> Array:
 
 
 def _orthonormal(structure: Structure, modes: Array, max_frequency: float | None) -> Array:
-    """Return the combinations of modes that are orthonormal in mass and orthogonal in stiffness, slowest first."""
+    """Return combinations of modes, mass-orthonormal and stiffness-orthogonal, lowest first."""
     norms = np.sqrt(np.einsum("ij,ij->j", modes, structure.mass @ modes))
     if (norms <= 0).any():
         raise ModelError("mode set", "interfaces", "without mass", "an interface moves no mass: give its node some")
@@ -281,7 +281,7 @@ def _symmetric(T: Array, matrix: Any) -> Array:
 
 
 def _with_rotations(structure: Structure, modes: Array) -> Array:
-    """Return modes with rotations at nodes that have none: those of the nodes around, by least squares."""
+    """Return modes with rotations at nodes that have none, by least squares over neighbouring nodes."""
     known = structure.active
     if structure.expansion is not None:
         known = known | (abs(structure.expansion) @ known > 0)

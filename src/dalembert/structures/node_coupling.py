@@ -79,7 +79,7 @@ def mean_region(structure: Structure, nodes: ArrayLike, at: Any = None, weights:
 
 
 def _with_node(structure: Structure, place: Array) -> tuple[Structure, int]:
-    """Return the structure with a node more, without mass and stiffness, and its number."""
+    """Return the structure with one more node, without mass and stiffness, and its number."""
     from scipy.sparse import block_diag, csr_array, eye_array
 
     empty = csr_array((6, 6))
@@ -97,7 +97,7 @@ def _with_node(structure: Structure, place: Array) -> tuple[Structure, int]:
 
 
 def _follow(structure: Structure, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which nodes follow others."""
+    """Return the nodes that follow others."""
     if structure.expansion is None:
         return np.zeros(len(nodes), dtype=bool)
     rows = (6 * nodes[:, None] + np.arange(6)).ravel()

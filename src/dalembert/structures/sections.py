@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 @checked("G")
 @dataclass(frozen=True)
 class Material:
-    """A linear elastic, isotropic material.
+    """Linear elastic, isotropic material.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Material:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """The cross-section of a beam.
+    """Cross-section of a beam.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class Section:
 
     @classmethod
     def I(cls, width: float, height: float, web: float, flange: float) -> Section:  # noqa: E743  (its name in practice)
-        """Return a doubly symmetric I: flanges of `width` along y, `height` along z, thicknesses `web`, `flange`, m."""
+        """Return a doubly symmetric I-section: `width` along y, `height` along z, thicknesses `web`, `flange`, m."""
         b, h = _positive("I section", "width", width), _positive("I section", "height", height)
         tw, tf = _positive("I section", "web", web), _positive("I section", "flange", flange)
         if 2 * tf >= h or tw > b:

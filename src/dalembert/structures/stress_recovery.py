@@ -1,4 +1,4 @@
-"""Section forces of beams and stresses of beams, plates and solids from their deformation."""
+"""Section forces of beams and stresses of beams, plates and solids."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class NodalStresses(ArrayAnswer):
 
 @checked("body", "eta")
 def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
-    """Return stress tensors at the nodes of plates or solids for modal coordinates (k, nm), with an error estimate.
+    """Return stress tensors at nodes of plates or solids for modal coordinates (k, nm), with error estimate.
 
     Stresses of solids are taken at the points of the elements where they are most exact, extrapolated to the nodes and
     averaged; a bent bar of quadratic elements has its exact stress with one element through its height. Linear
@@ -204,7 +204,7 @@ def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
 
 @checked("body", "eta")
 def nodal_mises(body: FlexibleBody, eta: ArrayLike) -> Array:
-    """Return von Mises stresses (k, n) Pa at the nodes of beams, plates or solids for modal coordinates (k, nm).
+    """Return von Mises stresses (k, n) Pa at nodes of beams, plates or solids for modal coordinates (k, nm).
 
     Of beams, the larger of the elements that meet at a node, in the worst point of the section; of plates, the larger
     of both faces; of plates and solids those of `nodal_stresses`, which also gives tensors and an error estimate.

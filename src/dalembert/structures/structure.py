@@ -1,4 +1,4 @@
-"""Finite-element models: nodes with mass and stiffness, from which flexible bodies are made."""
+"""Finite-element structures: nodes with mass and stiffness, reduced to flexible bodies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RIGID_STRAIN_TOL = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """A free structure: nodes, mass and stiffness; six degrees of freedom per node [ux, uy, uz, rx, ry, rz].
+    """Free structure: nodes, mass and stiffness; six DOF per node [ux, uy, uz, rx, ry, rz].
 
     Nodes of solids have no rotations of their own: their rows and columns are zero, and rotations are taken from the
     motion of the nodes around.
@@ -113,7 +113,7 @@ class Structure:
 
     @property
     def beams(self) -> Beams | None:
-        """The beam elements, if it is made of them."""
+        """Beam elements, or None."""
         return self.elements if isinstance(self.elements, Beams) else None
 
     @property
@@ -127,7 +127,7 @@ class Structure:
         return G
 
     def support(self) -> NDArray[np.bool_]:
-        """Return six degrees of freedom (6 n,) bool that hold the structure without strain."""
+        """Return six degrees of freedom (6 n,) bool that support the structure without strain."""
         from scipy.linalg import qr
 
         radius = float(np.ptp(self.nodes, axis=0).max()) or 1.0
@@ -207,7 +207,7 @@ class Structure:
 
     @recorded_method("structure")
     def rigid_region(self, nodes: ArrayLike, at: Any = None) -> Structure:
-        """Return the structure with some nodes rigidly tied to one (as by RBE2): an interface for joints and frames.
+        """Return the structure with some nodes rigidly tied to one (RBE2): an interface for joints and frames.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class Structure:
 
     @recorded_method("structure")
     def mean_region(self, nodes: ArrayLike, at: Any = None, *, weights: ArrayLike | None = None) -> Structure:
-        """Return the structure with a new last node that follows the mean motion of others (as by RBE3).
+        """Return the structure with a new last node that follows the mean motion of others (RBE3).
 
         It stiffens nothing and carries markers and loads; it cannot hold the body frame.
 
@@ -246,7 +246,7 @@ class Structure:
         stiffening: bool = False,
         load_nodes: Any = (),
     ) -> FlexibleBody:
-        """Return the flexible body that moves in a set of modes, with a report of what is kept.
+        """Return the flexible body with a set of modes, with a report of their accuracy.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class Structure:
         )
 
     def interpolate(self, position: ArrayLike, modes: Array) -> Array | None:
-        """Return the shape (6, nm) [rotation; translation] at a point (3,) on a beam element, None if there is none."""
+        """Return the shape (6, nm) [rotation; translation] at a point (3,) on a beam element, or None."""
         if self.beams is None:
             return None
         x = np.asarray(position, dtype=float) - self.nodes[self.beams.ends[:, 0]]

@@ -1,4 +1,4 @@
-"""Static solutions and vibrations of a structure: held at some degrees of freedom, or free."""
+"""Static solutions and vibration modes of a supported or free structure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SINGULAR_TOL = 1e-13
 
 
 class SupportedStructure:
-    """A structure held at some of its degrees of freedom: its stiffness factorised, its modes.
+    """Structure supported at some degrees of freedom: factorised stiffness and modes.
 
     Parameters
     ----------
@@ -133,7 +133,10 @@ class SupportedStructure:
 
 
 def orthonormal(modes: Array, mass: Any) -> Array:
-    """Return modes (n, k) made orthonormal in the mass metric, to round-off: solvers leave 1e-11 between high ones."""
+    """Return modes (n, k) made orthonormal in the mass metric, to round-off.
+
+    Eigensolvers leave products of 1e-11 between high modes.
+    """
     from scipy.linalg import solve_triangular
 
     L = np.linalg.cholesky(modes.T @ (mass @ modes))
@@ -177,7 +180,7 @@ def free_modes(structure: Structure, count: int) -> tuple[Array, Array]:
 
 
 def without_rigid_motion(structure: Structure, modes: Array) -> Array:
-    """Return modes (6 n, nm) less their rigid part in the mass metric: momentum-free, as mean axes want them."""
+    """Return modes (6 n, nm) without their rigid part in the mass metric, as for mean axes."""
     B, G = structure.rigid, structure.rigid_mass()
     return modes - B @ np.linalg.solve(G, B.T @ (structure.mass @ modes))
 

@@ -17,7 +17,7 @@ __all__ = ["SystemDisplay"]
 
 
 class SystemDisplay:
-    """Pictures of a system, made in `view`."""
+    """Drawing methods of a system, implemented in `view`."""
 
     def _repr_html_(self) -> str:
         """Return a drawing and a table for notebooks."""

@@ -44,12 +44,12 @@ _KEPT: dict[type[Joint], tuple[str, ...]] = {
 
 
 def free_joint(system: System) -> Joint:
-    """Return the joint of a part that nothing holds."""
+    """Return the joint of an ungrounded part."""
     return Free() if system.planar is None else Planar(system.planar)
 
 
 def check_gravity(system: System) -> None:
-    """Refuse gravity that points out of the plane of a system."""
+    """Raise an error for gravity with a component out of the plane of a system."""
     n, g = system.planar, system.gravity
     if n is not None and abs(float(n @ g)) > ALIGNED_TOL * float(np.linalg.norm(g)):
         inside = tuple((g - n * (n @ g)).round(12).tolist())
@@ -60,7 +60,7 @@ def check_gravity(system: System) -> None:
 
 
 class PlaneNormals:
-    """The normal of a system's plane (3,) in axes of every body, found from joint to joint, outward.
+    """Normal of a system's plane (3,) in axes of every body, propagated outward from joint to joint.
 
     Raises
     ------
@@ -74,7 +74,7 @@ class PlaneNormals:
         self.of: dict[str, Array] = {system.ground.name: system.planar}
 
     def add(self, name: str, joint: Joint, inboard: Marker, outboard: Marker, backwards: bool) -> None:
-        """Follow a joint from a body whose normal is known to the next."""
+        """Propagate the normal across a joint from a body with known normal."""
         first, second = (outboard, inboard) if backwards else (inboard, outboard)
         C = joint.pose(joint.zero)[0]
         here = inboard.rotation.T @ self.of[inboard.body.name]
@@ -85,7 +85,7 @@ class PlaneNormals:
             _check_modes(outboard.body.name, outboard.body.flexible, self.of[outboard.body.name])
 
     def check(self, c: Connection) -> Array:
-        """Refuse a joint that moves out of the plane; return the normal in axes of its first marker."""
+        """Raise an error for a joint that moves out of the plane; return the normal in its first marker."""
         n = np.asarray(c.first.rotation.T @ self.of[c.first.body.name])
         joint = c.element
         assert isinstance(joint, Joint)
@@ -104,7 +104,7 @@ class PlaneNormals:
 
 
 def closing_in_plane(normals: PlaneNormals, loop_constraints: Iterable[Connection]) -> tuple[Connection, ...]:
-    """Return loop constraints with those rows of their joints that close loops in the plane."""
+    """Return loop constraints with only the rows that close loops in the plane."""
     found = []
     for loop_constraint in loop_constraints:
         if isinstance(loop_constraint.element, Joint):
@@ -119,7 +119,7 @@ def closing_in_plane(normals: PlaneNormals, loop_constraints: Iterable[Connectio
 
 
 def _samples(joint: Joint) -> list[Array]:
-    """Return coordinates at which a joint is looked at: more than one, where its directions may depend on them."""
+    """Return sample coordinates of a joint: several if its directions may depend on them."""
     zero = joint.zero
     return [zero] if joint.kernel else [zero, zero + 0.3, zero - 0.7]
 
@@ -145,7 +145,7 @@ def _remedy(n: Array) -> str:
 
 
 def _direction_text(n: Any) -> str:
-    """Return a direction as users give it."""
+    """Return a direction in the form used by users."""
     x = np.asarray(n, dtype=float)
     k = int(np.abs(x).argmax())
     if abs(abs(float(x[k])) - 1.0) < ALIGNED_TOL:

@@ -40,14 +40,14 @@ IntMatrix = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Graph:
-    """The user's graph: vertex names (ground first) and arcs (connection, from, to)."""
+    """User's graph: vertex names (ground first) and arcs (connection, from, to)."""
 
     vertices: tuple[str, ...]
     arcs: tuple[tuple[str, str, str], ...]
 
     @classmethod
     def of(cls, system: System) -> Graph:
-        """Read the graph off a system."""
+        """Build the graph of a system."""
         joints = (c for c in system.connections.values() if isinstance(c.element, Joint))
         arcs = tuple((c.name, c.first.body.name, c.second.body.name) for c in joints)
         return cls((system.ground.name, *system.bodies), arcs)
@@ -285,7 +285,7 @@ class Forest:
 
 
 def with_massless_links(system: System) -> System:
-    """Return the system with every joint that needs a coordinate of its own in a tree.
+    """Return the system with every joint that needs its own coordinate placed in a tree.
 
     Where all joints of a loop are driven, coupled or have an armature, one of them has to be cut all the same. It then
     ends on a link without mass, ``"D.link"``, and what is cut is the weld of that to the body, ``"D.weld"``.
@@ -305,7 +305,7 @@ def with_massless_links(system: System) -> System:
 
 
 def _cut_with_coordinate(system: System) -> list[str]:
-    """Return joints that would be cut though something needs their coordinates: drives, couplings, an armature."""
+    """Return cut joints whose coordinates are needed by drives, couplings or an armature."""
     if not system.bodies:
         return []
     needed = {drive.connection.name for drive in system.drives.values() if drive.of_joint}

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PointOnCurve(Constraint):
-    """The second marker's origin stays on a curve fixed in the first marker: a bead on a wire.
+    """Keep the second marker's origin on a curve fixed in the first marker: a bead on a wire.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class PointOnCurve(Constraint):
 @checked("follower", "inside")
 @dataclass(frozen=True, eq=False)
 class CamFollower(Constraint):
-    """A follower stays in touch with the profile of a cam.
+    """Keep a follower in contact with the profile of a cam.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class CamFollower(Constraint):
         return pieces if (_area(pieces) > 0) == self.inside else pieces.reversed()
 
     def on_wrong_side(self, position: ArrayLike) -> bool:
-        """Return whether a follower with its origin at (3,) m of the first marker touches from the side not meant.
+        """Return whether a follower with its origin at (3,) m in the first marker touches from the wrong side.
 
         Nearly: by a quarter of its size, or of a twentieth of the profile's.
         """
@@ -173,7 +173,7 @@ class CamFollower(Constraint):
 @checked("inside")
 @record_makers
 class RollingCam(CamFollower):
-    """A roller stays in touch with the profile of a cam and rolls on it without slip.
+    """Keep a roller in contact with the profile of a cam, rolling without slip.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class RollingCam(CamFollower):
         It rolls inside the profile, as in a ring.
 
     Rows: `slip`, nonholonomic: the point of the roller that touches has no velocity along the profile, so that radius
-    times the angular velocity of the roller, seen from the cam, is the speed of its centre along the cam (Sol 1983,
+    times the angular velocity of the roller, seen from the cam, is the velocity of its centre along the cam (Sol 1983,
     (9.1.2)); `contact`, as in `CamFollower`. The multiplier of the slip is the force on the roller along the profile,
     run clockwise about z (inside: counterclockwise); whether friction can give it is not looked at.
 
@@ -210,7 +210,7 @@ class RollingCam(CamFollower):
 
 
 def _area(pieces: PiecewisePolynomial) -> float:
-    """Return the area inside a closed plane curve, positive if it runs counterclockwise, m2."""
+    """Return the signed area inside a closed plane curve, positive if counterclockwise, m2."""
     # Gauss with five points is exact for x y' of two quintics
     nodes, weights = np.polynomial.legendre.leggauss(5)
     c, c1 = (pieces.at(0.5 * (nodes + 1), order) for order in (0, 1))
@@ -218,7 +218,7 @@ def _area(pieces: PiecewisePolynomial) -> float:
 
 
 def _upward(curve: Curve) -> Array:
-    """Return the normal of a plane curve, else a unit vector that the curve keeps away from, as far as may be."""
+    """Return the normal of a plane curve, else a unit vector away from the tangents of the curve."""
     if curve.in_plane:
         return np.array([0.0, 0.0, 1.0])
     points = curve.pieces.at(np.linspace(0, 1, 5)).reshape(-1, 3)

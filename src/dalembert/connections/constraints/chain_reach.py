@@ -37,7 +37,7 @@ STRETCH_MARGIN = (
 
 @dataclass(frozen=True, eq=False)
 class ChainReach:
-    """The distance of two points of a chain.
+    """Range of the distance of two points of a chain.
 
     Attributes
     ----------
@@ -54,13 +54,13 @@ class ChainReach:
 
 
 def is_chain_limit(connection: Connection, connections: Mapping[str, Connection]) -> bool:
-    """Return whether a connection is a rope that holds a chain where it is stretched or folded."""
+    """Return whether a connection is a rope that limits a chain at its stretched or folded position."""
     chain, _, ending = connection.name.rpartition(".")
     return ending in ("reach", "fold") and chain in connections and connections[chain].element.kind == "KinematicChain"
 
 
 def reach_of(chain: KinematicChain) -> ChainReach | None:
-    """Return how far a chain reaches, by (1); None if it is of another kind."""
+    """Return the distance range of a chain, by (1); None if (1) does not apply."""
     joints: list[tuple[Joint, Array, Array]] = []  # each with where it is and how its axes lie, unmoved
     R, p = np.eye(3), np.zeros(3)
     for part in chain.parts:

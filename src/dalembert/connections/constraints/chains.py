@@ -1,4 +1,4 @@
-"""Kinematic chains: massless joints in series between two markers, as one set of equations (Sol 1983, section 7.2)."""
+"""Kinematic chains: massless joints in series between two markers (Sol 1983, section 7.2)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNREACHABLE_TOL = 1e-7  # gain of a step from which on it is no matter where out
 
 @dataclass(frozen=True, eq=False)
 class Offset:
-    """A rigid massless piece of a chain: the pose of its end in its beginning.
+    """Rigid massless piece of a chain: the pose of its end in its beginning.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def Bar(length: float, axis: Any = "x") -> Offset:
 @checked("near")
 @dataclass(frozen=True, eq=False)
 class KinematicChain(Constraint):
-    """Massless joints in series between two markers, as one set of equations.
+    """Massless joints in series between two markers, as one set of constraint equations.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class KinematicChain(Constraint):
 
     The relative motion that the joints allow is Y gamma', gamma their coordinates: 6 - rank(Y) equations are left on
     the pose of the second marker (a bar between two balls: rank 5, one equation, the distance). Inner coordinates have
-    no place among the coordinates of the system; they follow from the pose in every evaluation (`inner`), redundant
+    no index among the coordinates of the system; they follow from the pose in every evaluation (`inner`), redundant
     ones (the spin of that bar) stay where the search leaves them.
 
     Where a pose can be reached in several ways (an elbow up or down), the equations are the same for all of them; only
@@ -167,17 +167,17 @@ class KinematicChain(Constraint):
 
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
-        """Whether each row is holonomic: all are."""
+        """Holonomic flags of the rows: all True."""
         return (True,) * len(self.rows)
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        """Units of the rows: turns count as displacements at the length of the chain."""
+        """Units of the rows; rotations count as displacements at the length of the chain."""
         return ("m",) * len(self.rows)
 
     @property
     def parameter(self) -> float:
-        """The length."""
+        """Length of the chain, m."""
         return self.length
 
     @property
@@ -187,7 +187,7 @@ class KinematicChain(Constraint):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Parameters of its custom joints, ``"0.r"`` that of the first part."""
+        """Parameters of the custom joints; ``"0.r"`` belongs to the first part."""
         return {
             f"{k}.{name}": value
             for k, part in enumerate(self.parts)
@@ -227,7 +227,7 @@ class KinematicChain(Constraint):
         return dict(zip(self.inner_names, gamma.tolist(), strict=True))
 
     def beyond(self, rotation: Array, position: Array, near: Array | None = None) -> tuple[Array, Array]:
-        """Return how a pose of the second marker misses the nearest that the chain can take, (6,) m, and where that is.
+        """Return the closest pose error (6,) m of a given second-marker pose, and the inner coordinates there.
 
         [turn times length; displacement], axes of the first marker: e of core/closures/chain.hpp. The search begins at
         inner coordinates `near`, if they are given.
@@ -240,14 +240,14 @@ class KinematicChain(Constraint):
         return self.error(rotation, position, inner)[0], inner
 
     def stretch_margin(self, rotation: Array, position: Array) -> float:
-        """Return how far the joints are from where they are stretched or folded: 0 there, up to 1."""
+        """Return the distance of the joints from a stretched or folded position: 0 there, up to 1."""
         scale = np.array([self.length] * 3 + [1.0] * 3)[:, None]
         Y = scale * self.programs.at(self._nearest(rotation, position)[0])[2]
         s = np.linalg.svd(Y, compute_uv=False)
         return float(s[self.rank - 1] / s[0]) if self.rank else 1.0
 
     def _nearest(self, R: Array, p: Array) -> tuple[Array, float]:
-        """Return inner coordinates whose pose is nearest, and what it misses, m or rad."""
+        """Return the inner coordinates of the nearest pose, and its error, m or rad."""
         found = [self.programs.nearest(R, p, start, self.length) for start in self.starts[:1]]
         for start in self.starts[1:]:
             if min(miss for _, miss in found) < 1e-7 * (1.0 + self.length):
@@ -263,7 +263,7 @@ class KinematicChain(Constraint):
         return tuple(unit for part in self.parts if isinstance(part, Joint) for unit in part.coordinate_units)
 
     def asked(self, item: str, given: Any, before: Array | None = None) -> Array:
-        """Return inner coordinates that are asked for, (n,), NaN where none is; from a mapping by name, or an array.
+        """Return requested inner coordinates (n,), NaN where none; from a mapping by name, or an array.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class KinematicChain(Constraint):
         return values
 
     def rate_targets(self, item: str, given: Any, before: Array | None = None) -> Array:
-        """Return requested rates of inner coordinates, as `asked` does; those of quaternions are refused."""
+        """Return requested rates of inner coordinates, as `asked` does; quaternion rates raise an error."""
         names, n = self.inner_names, len(self.inner_names)
         if not isinstance(given, Mapping):
             numbers = [given] if n == 1 and shape_of(given) == () else given
@@ -313,7 +313,7 @@ class KinematicChain(Constraint):
         return rates
 
     def with_start(self, asked: Array) -> KinematicChain:
-        """Return the same chain with inner coordinates searched near those that are asked for, (n,), NaN: as it is."""
+        """Return the same chain with start values (n,) of the inner search; NaN keeps the present ones."""
         twin = copy(self)
         start = np.where(np.isnan(asked), self.starts[0], asked)
         object.__setattr__(twin, "starts", np.vstack([start, self.starts]))
@@ -321,7 +321,7 @@ class KinematicChain(Constraint):
         return twin
 
     def held(self, rotation: Array, position: Array, asked: Array, near: Array | None = None) -> tuple[Array, Array]:
-        """Return how a pose misses the nearest that the chain can take with the asked coordinates held, and where.
+        """Return the closest pose error with the requested coordinates held, and the inner coordinates there.
 
         As `limit_violation`: (6,) m and inner coordinates (n,).
         """
@@ -337,12 +337,12 @@ class KinematicChain(Constraint):
         return self.error(rotation, position, inner)[0], inner
 
     def toward(self, rotation: Array, position: Array, asked: Array) -> Array:
-        """Return the inner coordinates (n,) at a pose that come nearest to those asked for, (n,), NaN: any."""
+        """Return the inner coordinates (n,) at a pose that are nearest to requested ones (n,), NaN: any."""
         e, gamma = self.held(rotation, position, asked)
         if float(np.abs(e).max()) < 1e-11 * self.length:
             return gamma
         given = ~np.isnan(asked)
-        starts = (gamma, *self.starts[:4])  # from half a turn away a search may stay where it is
+        starts = (gamma, *self.starts[:4])  # from 180 degrees away a search may stay where it is
         ways = [self.programs.nearest(rotation, position, start, self.length) for start in starts]
         best = min(miss for _, miss in ways)
         met = [found for found, miss in ways if miss <= best + 1e-7 * (1.0 + self.length)]
@@ -359,14 +359,14 @@ class KinematicChain(Constraint):
         return gamma
 
     def slopes(self, gamma: Array) -> tuple[Array, Array]:
-        """Return Y^+ (n, 6) on [w; v] of the second marker, and the motions (n, k) that do not move it, orthonormal."""
+        """Return Y^+ (n, 6) on [w; v] of the second marker, and an orthonormal null space (n, k)."""
         scale = np.array([self.length] * 3 + [1.0] * 3)
         U, s, Vt = np.linalg.svd(scale[:, None] * self.programs.at(gamma)[2])
         rank = numerical_rank(s, ROW_RANK_TOL, 0.0)
         return (Vt[:rank].T / s[:rank]) @ U[:, :rank].T * scale, Vt[rank:].T
 
     def error(self, rotation: Array, position: Array, inner: Array) -> tuple[Array, Array]:
-        """Return e (6,) m and Y (6, n) of core/closures/chain.hpp: turns at the length of the chain, displacements."""
+        """Return e (6,) m and Y (6, n) of core/closures/chain.hpp; rotations at the length of the chain."""
         C, c, H = self.programs.at(inner)
         turn = quaternion_from_matrix(rotation @ C.T)
         e = np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])
@@ -415,7 +415,7 @@ def _in_series(parts: Sequence[Joint | Offset], n: int) -> PosePrograms:
 
 
 def _joint_pose(k: ProgramBuilder, joint: Joint, q: Vector, number: int) -> tuple[Matrix, Vector]:
-    """Return C and c of a joint, part of that number, as places of a program; its parameters get the number too."""
+    """Return C and c of a joint as indices of a program; its parameters get the number of the part."""
     pose = joint.programs[0].pose
     own = {place: f"{number}.{name}" for place, name in pose.own.items()}
     out = k.graft(replace(pose, own=own), [*q, *q])
@@ -423,7 +423,7 @@ def _joint_pose(k: ProgramBuilder, joint: Joint, q: Vector, number: int) -> tupl
 
 
 def _random_coordinates(parts: Sequence[Joint | Offset], rng: np.random.Generator) -> Array:
-    """Return random coordinates of all joints, angles anywhere, displacements of the order of the offsets."""
+    """Return random coordinates of all joints: any angles, displacements of the order of the offsets."""
     reach = (
         max([float(np.linalg.norm(part.position)) for part in parts if isinstance(part, Offset)], default=0.0) or 1.0
     )

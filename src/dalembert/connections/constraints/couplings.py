@@ -1,4 +1,4 @@
-"""Couplings: joint coordinates bound to each other, in proportion or by any formula.
+"""Couplings: equations between joint coordinates, linear or by a formula.
 
     second = ratio * first + offset
 
@@ -48,7 +48,7 @@ MAX_COORDINATES = 32  # coordinates of one formula: core/closures/coupling_rows.
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """second = ratio * first + offset, for coordinates of two joints.
+    """Linear coupling of two joint coordinates: second = ratio * first + offset.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ class Coupling:
 @checked("parameters", "coordinates", "definitions", "unit", "tables")
 @record_makers
 class CustomCoupling:
-    """Coordinates of any number of joints bound by a formula: f(s1, s2, ..., t) = 0, or by their rates.
+    """Coupling of joint coordinates by a formula: f(s1, s2, ..., t) = 0, or by their rates.
 
     Parameters
     ----------
     formula : text, SymPy, or a function ``f(s1, s2, ..., t, *parameters)`` of the coordinates
         What has to be zero. Of the coordinates ``s1 s2 ...`` of the joints in the order in which they are connected
         (rad or m), the time ``t`` and parameters, it binds positions; one that uses their rates ``ds1 ds2 ...``, in
-        which it has to be linear, binds speeds only (nonholonomic).
+        which it has to be linear, binds velocities only (nonholonomic).
     parameters : dict of str to float
     coordinates : sequence of str
         Names of the coordinates in place of ``s1 s2 ...``; rates are then ``d`` and the name. A function needs them, or
@@ -143,7 +143,7 @@ class CustomCoupling:
         self.programs, self.by_rates = self._compiled()
 
     def _named(self, coordinates: Any) -> tuple[str, ...]:
-        """Return the names of the coordinates: given, counted, or as many as the formula uses."""
+        """Return the names of the coordinates: given, numbered, or as many as the formula uses."""
         item = self.kind
         if isinstance(coordinates, int):
             return tuple(f"s{k + 1}" for k in range(coordinates))
@@ -192,16 +192,16 @@ class CustomCoupling:
         return "CustomCoupling"
 
     def needs_position(self, number: int) -> bool:
-        """Return whether it uses a coordinate itself, not only its rate."""
+        """Return whether the formula uses a coordinate itself, not only its rate."""
         return any(number in inputs_of(program, program.outputs) for program in self.programs)
 
     @property
     def holonomic(self) -> tuple[bool, ...]:
-        """Whether the coupling is holonomic."""
+        """True if the coupling is holonomic."""
         return (not self.by_rates,)
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
-        """Return residual, rate and second rate that a driven value asks for."""
+        """Return residual, rate and second rate for a driven value."""
         return value, rate, second
 
     def with_parameters(self, **numbers: float) -> CustomCoupling:
@@ -222,7 +222,7 @@ class CustomCoupling:
 
 @dataclass(frozen=True, eq=False)
 class CoordinateConnection:
-    """A coupling between coordinates of joints.
+    """Coupling between coordinates of joints.
 
     Attributes
     ----------
@@ -238,17 +238,17 @@ class CoordinateConnection:
 
     @property
     def joints(self) -> tuple[Connection, ...]:
-        """The joints."""
+        """Coupled joints."""
         return tuple(joint for joint, _ in self.places)
 
     @property
     def first(self) -> Connection:
-        """The joint of the first coordinate."""
+        """Joint of the first coordinate."""
         return self.places[0][0]
 
     @property
     def second(self) -> Connection:
-        """The joint of the last coordinate: the second of two."""
+        """Joint of the last coordinate."""
         return self.places[-1][0]
 
     @property
@@ -275,7 +275,7 @@ class CoordinateConnection:
 @checked("internal")
 @record_call
 def gear(teeth_1: float, teeth_2: float, *, internal: bool = False) -> Coupling:
-    """Return the coupling of two wheels by their teeth; they turn against each other unless one is internal."""
+    """Return the coupling of two gear wheels; they turn in opposite senses unless one is internal."""
     a, b = (_positive("gear", field, value) for field, value in (("teeth_1", teeth_1), ("teeth_2", teeth_2)))
     return Coupling(a / b if internal else -a / b)
 
@@ -296,7 +296,7 @@ def screw_coupling(pitch: float) -> Coupling:
 @checked("crossed")
 @record_call
 def belt(radius_1: float, radius_2: float, *, crossed: bool = False) -> Coupling:
-    """Return the coupling of two pulleys by their radii (m): the same sense of rotation unless the belt is crossed."""
+    """Return the coupling of two pulleys by radii (m); the same sense of rotation unless crossed."""
     a, b = (_positive("belt", field, value) for field, value in (("radius_1", radius_1), ("radius_2", radius_2)))
     return Coupling(-a / b if crossed else a / b)
 

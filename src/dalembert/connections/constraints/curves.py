@@ -1,4 +1,4 @@
-"""Curves fixed in a marker: through points, from a function, in polar form, of lines and arcs.
+"""Curves fixed in a marker: splines, functions, polar profiles, lines and arcs.
 
 A curve is smooth: its direction has no steps. Its curvature may have some where segments meet; there accelerations
 step too.
@@ -31,7 +31,7 @@ DIFFERENCE_STEP = 0.05  # rad: quintic pieces of an arc are then good to 1e-13 o
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A straight segment in the plane z = 0, for `Curve.path`.
+    """Straight segment in the plane z = 0, for `Curve.path`.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Arc:
-    """A circular segment in the plane z = 0, for `Curve.path`.
+    """Circular segment in the plane z = 0, for `Curve.path`.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Arc:
 @checked("closed")
 @record_makers
 class Curve:
-    """A smooth curve through points: a cubic spline with continuous curvature.
+    """Smooth curve through points: a cubic spline with continuous curvature.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Curve:
     @classmethod
     @record_call
     def from_derivatives(cls, segments: Sequence[Sequence[Any]], *, start: float = 0.0, closed: bool = False) -> Curve:
-        """Return the curve through points with given first and second derivatives, in segments that meet smoothly.
+        """Return the curve through points with given first and second derivatives.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class Curve:
     @classmethod
     @record_call
     def polar(cls, segments: Sequence[tuple[float, Any]], *, start: float = 0.0) -> Curve:
-        """Return the closed curve in the plane z = 0 whose radius follows one law after the other: a cam profile.
+        """Return a closed curve in the plane z = 0 whose radius follows successive laws: a cam profile.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class Curve:
     @classmethod
     @record_call
     def path(cls, segments: Sequence[Line | Arc], *, closed: bool = True) -> Curve:
-        """Return the curve in the plane z = 0 of lines and arcs, each beginning where and as the one before ends.
+        """Return a curve of lines and arcs in the plane z = 0; each segment continues the one before.
 
         Parameters
         ----------
@@ -321,12 +321,12 @@ class Curve:
 
     @property
     def closed(self) -> bool:
-        """Whether the curve is closed."""
+        """True if the curve is closed."""
         return self.pieces.closed
 
     @property
     def in_plane(self) -> bool:
-        """Whether the curve lies in the plane z = 0."""
+        """True if the curve lies in the plane z = 0."""
         return not self.pieces.coefficients[:, :, 2].any()
 
     def __repr__(self) -> str:
@@ -345,7 +345,7 @@ class Curve:
 
     @classmethod
     def _joined(cls, item: str, parts: list[Array], widths: list[Array], *, closed: bool, start: float = 0.0) -> Curve:
-        """Return the curve of segments, each a chain of pieces, after a look at where they meet."""
+        """Return the curve of segments, each a chain of pieces; check continuity where they meet."""
         chains = [PiecewisePolynomial(part, False) for part in parts]
         size = float(np.ptp(np.concatenate([chain.box() for chain in chains]), axis=0).max())
         for k in range(len(chains) if closed else len(chains) - 1):

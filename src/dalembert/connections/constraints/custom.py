@@ -76,7 +76,7 @@ class _RowsByFormula(Constraint):
         object.__setattr__(self, "programs", self._compiled(formulas, definitions))
 
     def _traced(self, function: Callable[..., Any], parameters: Sequence[str]) -> tuple[Any, dict[str, str]]:
-        """Return what a function of p, R, t (or p, R, v, w, t) and parameters gives, in formulas, and their parts."""
+        """Return the formulas of a function of p, R, t (or p, R, v, w, t) and parameters, and their parts."""
 
         def called(*x: Any) -> Any:
             p, R = np.array(x[:3], dtype=object), np.array(x[3:12], dtype=object).reshape(3, 3)
@@ -88,7 +88,7 @@ class _RowsByFormula(Constraint):
 
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
-        """Whether each row is holonomic."""
+        """Holonomic flags of the rows."""
         return (not self.nonholonomic,) * len(self.rows)
 
     @property
@@ -133,13 +133,13 @@ class _RowsByFormula(Constraint):
 @checked("parameters", "definitions", "names", "units", "tables")
 @record_makers
 class CustomConstraint(_RowsByFormula):
-    """Equations f(y, t) = 0 between two markers, y the pose of the second seen from the first.
+    """Equations f(y, t) = 0 between two markers, y the pose of the second in the first.
 
     Parameters
     ----------
     residual : formula, or sequence of one to six
         Of the position ``x y z`` (m), the rotation matrix ``Rxx Rxy ... Rzz`` (``Rxy``: x component of the second
-        marker's y axis), the rotation vector ``rx ry rz`` (rad, turns below half a turn), the time ``t``, and
+        marker's y axis), the rotation vector ``rx ry rz`` (rad, turns below 180 degrees), the time ``t``, and
         parameters. Text or SymPy. Or a Python function ``f(p, R, t, *parameters)`` of position (3,) and rotation
         matrix (3, 3), read once as that of a `CustomJoint`.
     parameters : dict of str to float
@@ -154,7 +154,7 @@ class CustomConstraint(_RowsByFormula):
 
     Each residual is a row P_y y' + P_oy = 0 and so on (Sol 1983, (3.3.4)-(3.3.10)), with all derivatives found from the
     formulas. The load is P_y^T times the multipliers. Rows that become dependent are dealt with as for other loops.
-    An angle is best bound by entries of the rotation matrix, which are smooth in every attitude. A drive of
+    An angle is best bound by entries of the rotation matrix, which are smooth in every orientation. A drive of
     ``"name.f1"`` lets a formula follow a law of time instead of staying zero.
 
     Examples
@@ -231,7 +231,7 @@ _RATES = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
 def _pose_inputs() -> tuple[ProgramBuilder, Vector, Matrix, Vector, Vector, int, dict[str, int]]:
-    """Return a program with the inputs of custom rows: places of p, R, omega, v and t, and those that have names."""
+    """Return a program with the inputs of custom rows, p, R, omega, v and t, and the indices of named ones."""
     program = Program((*_PLACE, *_ENTRIES, TIME, *(f"{name}'" for name in (*_RATES[3:], *_RATES[:3]))))
     inputs = [program.emit("input", k) for k in range(19)]
     k = ProgramBuilder(program)

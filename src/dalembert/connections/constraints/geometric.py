@@ -1,9 +1,9 @@
-"""Constraints: equations between two markers that leave no coordinates of their own.
+"""Geometric constraints: equations between two markers, without coordinates.
 
 A constraint is described by its rows. In frame A (the first marker, turned by ``frames()[0]``), with R and p the
-attitude and position of frame B (the second marker, turned by ``frames()[1]``), every row has a residual that is zero
-where the constraint holds. Rows marked nonholonomic bind velocities only and have no residual. Joints close loops by
-rows of the same kind (see `joints`), so everything said of loops holds for constraints too.
+orientation and position of frame B (the second marker, turned by ``frames()[1]``), every row has a residual that is
+zero where the constraint holds. Rows marked nonholonomic bind velocities only and have no residual. Joints close loops
+by rows of the same kind (see `joints`), so everything said of loops holds for constraints too.
 
 Reactions act on the second marker and do no work, except along a motion that time prescribes.
 """
@@ -80,11 +80,11 @@ class Constraint:
 
     @property
     def start(self) -> float:
-        """Value of the row while it is not driven, m or rad; a drive by speed starts there."""
+        """Value of the row while it is not driven, m or rad; initial value of a drive by speed."""
         return 0.0
 
     def angle_branch(self, value: float) -> int:
-        """Return the branch of a driven value: how many values at which the row is ambiguous it has passed."""
+        """Return the branch of a driven value: the number of ambiguous values passed."""
         return 0
 
     @property
@@ -94,12 +94,12 @@ class Constraint:
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom that it leaves between two bodies."""
+        """Degrees of freedom left between two bodies."""
         return 6 - len(self.rows)
 
     @property
     def parameter(self) -> float:
-        """The one number that the compiled rows need."""
+        """Scalar parameter of the compiled rows."""
         return float(getattr(self, self.length_field)) if self.length_field else 0.0
 
     @property
@@ -113,7 +113,7 @@ class Constraint:
         return first, second
 
     def table(self) -> PiecewisePolynomial | None:
-        """Return the pieces of the curve that the compiled rows need, in axes of ``frames()[0]``; None without one."""
+        """Return the curve pieces for the compiled rows, in axes of ``frames()[0]``; None without a curve."""
         return None
 
     def _positive(self, field: str) -> None:
@@ -125,7 +125,7 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Distance(Constraint):
-    """The origins of the markers keep a distance: a rigid massless bar between two ball joints.
+    """Keep a distance between the marker origins: a rigid massless bar between two ball joints.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class Distance(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class PointOnPoint(Constraint):
-    """The origins of the markers coincide: a ball joint that is always an equation, never a joint.
+    """Let the marker origins coincide: a ball joint that is always a constraint, never a tree joint.
 
     Rows: x, y, z of the second marker's origin in axes of the first. A drive of ``"name.x"`` and so on prescribes a
     coordinate of the point instead: with all three it follows any path. The force is the multiplier.
@@ -165,7 +165,7 @@ class PointOnPoint(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class PointOnLine(Constraint):
-    """The second marker's origin stays on a line of the first marker; the bodies may turn in any way.
+    """Keep the second marker's origin on a line of the first marker; relative rotation is free.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class PointOnLine(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class PointOnPlane(Constraint):
-    """The second marker's origin stays in a plane of the first marker.
+    """Keep the second marker's origin in a plane of the first marker.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class PointOnPlane(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class Parallel(Constraint):
-    """An axis of the second marker stays parallel to an axis of the first.
+    """Keep an axis of the second marker parallel to an axis of the first.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class Parallel(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class AxisAngle(Constraint):
-    """An axis of the second marker keeps an angle to an axis of the first.
+    """Keep an angle between an axis of the second marker and an axis of the first.
 
     Parameters
     ----------
@@ -273,14 +273,14 @@ class AxisAngle(Constraint):
             raise ModelError(self.kind, "angle", angle, "it must lie between 0 and pi; for parallel axes use Parallel")
 
     def turning(self, about: Array) -> AxisAngle:
-        """Return the same as a turn about an axis (3,) of the first marker."""
+        """Return the same constraint as a rotation about an axis (3,) of the first marker."""
         twin = copy(self)
         object.__setattr__(twin, "about", about)
         return twin
 
     @property
     def kernel(self) -> str:  # type: ignore[override]
-        """The struct of the compiled rows."""
+        """Name of the compiled rows."""
         return "angle" if self.about is None else "turn"
 
     @property
@@ -313,7 +313,7 @@ class AxisAngle(Constraint):
 
 
 class Perpendicular(AxisAngle):
-    """An axis of the second marker stays perpendicular to an axis of the first.
+    """Keep an axis of the second marker perpendicular to an axis of the first.
 
     Parameters
     ----------
@@ -326,14 +326,14 @@ class Perpendicular(AxisAngle):
 
 @dataclass(frozen=True, eq=False)
 class KnifeEdge(Constraint):
-    """The second marker's origin moves only along its blade, as a skate, a knife edge or a wheel without radius does.
+    """Let the second marker's origin move only along its blade: a skate, or a wheel without radius.
 
     Parameters
     ----------
     side : str or (3,)
         Direction across the blade, in axes of the second marker; velocity along it is zero.
 
-    Row (nonholonomic): no velocity along `side`, regular in every attitude. Keeping the skate on the ice takes
+    Row (nonholonomic): no velocity along `side`, regular in every orientation. Keeping the skate on the ice takes
     another constraint, such as `PointOnPlane`.
     """
 
@@ -349,7 +349,7 @@ class KnifeEdge(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class RollingSphere(Constraint):
-    """A sphere about the second marker's origin rolls without slip on a plane of the first marker.
+    """Sphere about the second marker's origin that rolls without slip on a plane of the first marker.
 
     Parameters
     ----------
@@ -372,7 +372,7 @@ class RollingSphere(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class RollingDisc(Constraint):
-    """A thin disc about the second marker rolls on its edge, without slip, on a plane of the first marker.
+    """Thin disc about the second marker that rolls without slip on a plane of the first marker.
 
     Parameters
     ----------

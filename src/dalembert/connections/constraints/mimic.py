@@ -1,4 +1,4 @@
-"""Mimic rules: one joint that follows another."""
+"""Mimic rules of joints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Mimic"]
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint's coordinate as a linear function of another joint's: q = multiplier * q_joint + offset.
+    """Joint coordinate as a linear function of another one: q = multiplier * q_joint + offset.
 
     Kept in ``System.mimics`` under the name of the joint that follows, as it came with a model file. A compiled model
     obeys it: a coupling of the two coordinates, called ``"follower.mimic"``. Delete it from ``System.mimics`` before
@@ -44,7 +44,7 @@ class Mimic:
 
     @property
     def ratio(self) -> float:
-        """The multiplier, as a coupling calls it."""
+        """Multiplier, under the name that couplings use."""
         return self.multiplier
 
     @property

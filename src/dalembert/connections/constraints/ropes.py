@@ -16,13 +16,13 @@ __all__ = ["Rope"]
 
 @dataclass(frozen=True, eq=False)
 class Rope(Constraint):
-    """The origins of the markers come no further apart than a length: a rope without mass, or a chain of links.
+    """Limit the distance of the marker origins to a length: a massless rope, or a chain of links.
 
     Parameters
     ----------
     length : float, m
     restitution : float
-        Part of the speed that it gives back when it is pulled taut, 0 to 1.
+        Part of the velocity that it gives back when it is pulled taut, 0 to 1.
     pushes : bool
         The other way round: the markers come no nearer than the length.
 

@@ -23,7 +23,7 @@ __all__ = ["DCMotor", "HillMuscle", "HydraulicCylinder", "PositionServo", "Veloc
 
 @checked("sources")
 class PositionServo(Element):
-    """A PID servo at a joint: effort = stiffness (setpoint - s) + integral * I - damping ds, within its limit.
+    """PID servo at a joint: effort = stiffness (setpoint - s) + integral * I - damping ds, limited.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class PositionServo(Element):
     stiffness : float, N m/rad or N/m
         Gain of the error.
     damping : float, N m s/rad or N s/m
-        Gain of the speed; the rate of the setpoint is not fed forward.
+        Gain of the velocity; the rate of the setpoint is not fed forward.
     integral : float, N m/(rad s) or N/(m s)
         Gain of the integral of the error, which is the state ``I``.
     limit : float, N m or N
@@ -75,7 +75,7 @@ class PositionServo(Element):
 
 @checked("sources")
 class VelocityServo(Element):
-    """A PI servo of the speed at a joint: effort = gain (setpoint - ds) + integral * I, within its limit.
+    """PI velocity servo at a joint: effort = gain (setpoint - ds) + integral * I, limited.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class VelocityServo(Element):
 def _limited(
     item: str, numbers: dict[str, float], definitions: dict[str, Any], state: str, error: str, limit: float | None
 ) -> dict[str, Any]:
-    """Return the parts of a servo whose integral stands still while the error pushes its effort beyond the limit."""
+    """Return the parts of a servo with integrator anti-windup at its effort limit."""
     if limit is None:
         return _servo("wanted", numbers, {state: (0.0, error)}, definitions)
     numbers = numbers | positive(item, limit=limit)
@@ -140,12 +140,12 @@ def _servo(
 
 @checked("sources")
 class DCMotor(Element):
-    """A DC motor at a joint: effort = gear k i, with L di/dt = u - R i - gear k ds.
+    """DC motor at a joint: effort = gear k i, with L di/dt = u - R i - gear k ds.
 
     Parameters
     ----------
     voltage : number or expression of t, V
-        May use the angle ``s``, the speed ``ds`` and the current ``i`` too: a controller.
+        May use the angle ``s``, the velocity ``ds`` and the current ``i`` too: a controller.
     resistance : float, ohm
     constant : float, N m/A = V s/rad
         Of torque and of back-emf, which in SI units are one number.
@@ -205,7 +205,7 @@ class DCMotor(Element):
 
 @checked("sources")
 class HillMuscle(Element):
-    """A muscle of Hill's type along the line between two markers; its tendon is rigid.
+    """Hill-type muscle along the line between two markers, with a rigid tendon.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class HillMuscle(Element):
     slack_length : float, m
         Length of the tendon; the fibre is the distance less this.
     fastest : float, 1/s
-        Speed of shortening without load at full activation, in optimal lengths.
+        Velocity of shortening without load at full activation, in optimal lengths.
     rise, fall : float, s
         Time constants of activation and of its end.
     start : float
@@ -288,7 +288,7 @@ class HillMuscle(Element):
 
 @checked("stroke", "sources")
 class HydraulicCylinder(Element):
-    """A hydraulic cylinder between two markers, with the pressures of both chambers as states.
+    """Hydraulic cylinder between two markers, with the pressures of both chambers as states.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ __all__ = ["BeamElement", "ElasticBar"]
 
 
 class ElasticBar(Element):
-    """An elastic bar along the line between two markers: it pulls and pushes, and does not bend.
+    """Elastic bar along the line between two markers: axial force only, no bending.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class ElasticBar(Element):
 
 @checked("bending", "shear")
 class BeamElement(Element):
-    """A straight, massless beam between two markers, for large motions and small strains.
+    """Straight massless beam between two markers, for large motions and small strains.
 
     The beam leaves the first marker along its x axis and arrives at the second along the x axis of that; free of force
     the second is at (length, 0, 0) of the first, with the same axes. Bodies carry the mass; a slender member is a row
@@ -83,7 +83,7 @@ class BeamElement(Element):
     The last two terms are the shortening of the loop constraint of a bent beam: a beam rolls up without being
     stretched, tension stiffens it, pressure makes it buckle. Forces are the slopes of the energy, by the half rotation
     H = exp(phi/2), whose angular velocity is (omega - tan(|phi|/4)/|phi| phi x omega)/2, and the tangent map of
-    rotations (see `Bushing`). The ends turn by less than half a turn against each other, and strains are good for bends
+    rotations (see `Bushing`). The ends turn by less than 180 degrees against each other, and strains are good for bends
     of half a radian or so: in pure bending the loop constraint is off by the share phi^4/1920. Use more elements where
     a member bends more.
 
@@ -135,7 +135,7 @@ def _pair(item: str, field: str, given: float | Sequence[float]) -> tuple[float,
 
 
 def _cross(name: str, a: str, b: str) -> dict[str, str]:
-    """Return the definitions of name = a x b; vectors are named by a format with a place for the axis."""
+    """Return the definitions of name = a x b; vectors are named by a format with a field for the axis."""
     axes = ("x", "y", "z")
     return {
         name.format(axes[i]): f"{a.format(axes[j])}*{b.format(axes[k])} - {a.format(axes[k])}*{b.format(axes[j])}"
@@ -144,7 +144,7 @@ def _cross(name: str, a: str, b: str) -> dict[str, str]:
 
 
 def _series(name: str, coefficients: Sequence[str], closed: str) -> dict[str, str]:
-    """Return the definition of a function of turn = |phi|^2: a power series about zero, and its closed form beyond."""
+    """Return the definition of a function of turn = |phi|^2: a power series near zero, closed form beyond."""
     nested = coefficients[-1]
     for c in reversed(coefficients[:-1]):
         nested = f"{c} + turn*({nested})"

@@ -1,4 +1,4 @@
-"""Compounds: several elements and massless nodes between them, as one element (Sol 1983, chapter 7).
+"""Compounds: elements joined at massless nodes, as one element (Sol 1983, chapter 7).
 
 Nodes are where members meet; nothing but the members acts on them, so that their loads balance at every instant:
 
@@ -31,7 +31,7 @@ __all__ = ["Compound"]
 
 @checked("ends", "members", "nodes", "loads", "parameters", "starts")
 class Compound(Element):
-    """An element made of elements that meet at massless nodes.
+    """Element composed of elements that meet at massless nodes.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Compound(Element):
 
     Examples
     --------
-    A muscle with an elastic tendon: the fibre, whose force depends on its speed, and the tendon meet at a node.
+    A muscle with an elastic tendon: the fibre, whose force depends on its velocity, and the tendon meet at a node.
 
     >>> import dalembert as da
     >>> fibre = da.HillMuscle(0.5, strength=1000.0, optimal_length=0.1)
@@ -122,12 +122,12 @@ class Compound(Element):
 
     @property
     def turning_members(self) -> dict[str, Element]:
-        """Members that measure an attitude."""
+        """Members that measure an orientation."""
         parts: CompoundProgram = self._parts  # type: ignore[attr-defined]
         return {name: m.element for name, m in parts.members.items() if "pose" in m.element.each_measure}
 
     def turns_of(self, member: str, port: int, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the rotation vector (n, 3) that a member measures of a further end, for inputs and unknowns.
+        """Return the rotation vector (n, 3) that a member measures at a further end, for inputs and unknowns.
 
         Parameters
         ----------

@@ -72,7 +72,7 @@ class CompoundProgram:
                 raise ModelError("Compound", f"start of node {name!r}", node[1], f"give {SIZES[node[0]]} of them")
 
     def _check(self) -> None:
-        """Refuse what cannot be put together."""
+        """Raise `ModelError` for members and nodes that do not form a valid compound."""
         for member in self.members.values():
             self._check_member(member)
         for name in self.nodes:
@@ -113,11 +113,11 @@ class CompoundProgram:
     # ---- what is where
 
     def kind(self, place: str) -> str:
-        """Return the kind of a node; nothing for an end."""
+        """Return the kind of a node; empty for an end."""
         return str(self.nodes[place][0]) if place in self.nodes else ""
 
     def on_line(self, place: str) -> bool:
-        """Return whether a place is on the line between the first two ends."""
+        """Return whether an end or node is on the line between the first two ends."""
         return place in self.ends[:2] or self.kind(place) == "line"
 
     def _start(self, node: str) -> tuple[Any, ...]:
@@ -125,7 +125,7 @@ class CompoundProgram:
         return tuple(start) if isinstance(start, (tuple, list, np.ndarray)) else (start,)
 
     def _sorted(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the nodes that are paced, and the members that are tracked."""
+        """Return the paced nodes and the tracked members."""
         paced = {name for name in self.nodes if any(name in m.places and m.rates for m in self.members.values())}
         while True:
             tracked = [
@@ -143,7 +143,7 @@ class CompoundProgram:
             paced -= poor
 
     def measures(self) -> tuple[str, ...]:
-        """Return what the compound measures of each further end: its pose if attitudes there play a part."""
+        """Return the measures of the compound at each further end: its pose if orientations enter."""
         found = []
         for end in self.ends[1:]:
             turns = False
@@ -167,17 +167,17 @@ class CompoundProgram:
         return [(f"{name}_{measures[k]}", f"{name}_{rates[k]}", k) for k in member.states_of_rates()]
 
     def all_parameters(self) -> dict[str, float]:
-        """Return parameters by name, those of members with the member's name before them, and shifts of searches."""
+        """Return parameters by name, those of members prefixed with the member's name, and search offsets."""
         of_members = {f"{name}_{k}": x for name, member in self.members.items() for k, x in member.parameters.items()}
         return {**self.parameters, **of_members, **dict.fromkeys(self.shifts.values(), 0.0)}
 
     @property
     def shifts(self) -> dict[str, str]:
-        """Unknown positions of nodes, and the parameters by which their searches begin beyond the starts."""
+        """Unknown positions of nodes, and the parameters that offset their initial guesses."""
         return {c: f"{c}_shift" for node in self.nodes if node not in self.paced for c in self._coordinates(node)}
 
     def inputs(self) -> dict[str, Any]:
-        """Return inputs of members."""
+        """Return the inputs of members."""
         return {f"{name}_{k}": source for name, m in self.members.items() for k, source in m.element.sources.items()}
 
     def states(self) -> dict[str, tuple[float, Any]]:
@@ -218,7 +218,7 @@ class CompoundProgram:
         return found
 
     def _begin(self, coordinate: str, value: Any) -> Formula:
-        """Return where the search for a position begins: where the node starts, and its shift from there."""
+        """Return the initial guess of a position: the start of the node plus its offset."""
         start, what = float(value) if isinstance(value, np.number) else value, f"Compound: start of {coordinate!r}"
 
         def begin(program: Program, names: Mapping[str, int]) -> int:
@@ -243,7 +243,7 @@ class CompoundProgram:
         return {name: each for name, each in found.items() if name not in taken}
 
     def _loads_of(self, member: Member) -> list[tuple[str, str, int]]:
-        """Return names, results and numbers of what a member lets through and how long it is."""
+        """Return names, results and numbers of the transmitted loads and the length of a member."""
         found: list[tuple[str, str, int]] = []
         several, first = len(member.element.each_measure) > 1, 0
         for place, measure in enumerate(member.element.each_measure):
@@ -263,7 +263,7 @@ class CompoundProgram:
         return Formula(lambda program, names: self.build(program, names)[what][k])
 
     def build(self, program: Program, names: Mapping[str, int]) -> dict[str, list[int]]:
-        """Return the places of all results in a program, which they are added to once."""
+        """Return the indices of all results in a program; they are added to it once."""
         if self._built is not None and self._built[0] is program:
             return self._built[1]
         results: dict[str, list[int]] = {}
@@ -321,7 +321,7 @@ class CompoundProgram:
         frames: dict[str, Frame],
         results: dict[str, list[int]],
     ) -> int:
-        """Add the law of a member, put its loads on what it is between, and return the place of its energy."""
+        """Add the law of a member, apply its loads at its ends, and return the index of its energy."""
         member = self.members[name]
         given: dict[int, int] | None = None
         if name in self.tracked:
@@ -338,7 +338,7 @@ class CompoundProgram:
         return energy
 
     def _tracking(self, on: ProgramBuilder, member: Member, states: dict[int, int], given: dict[int, int]) -> list[int]:
-        """Return the rates of what a tracked member measures; rotation vectors turn as they do."""
+        """Return the rates of the measures of a tracked member; rotation vectors by their own kinematics."""
         found = dict(given)
         first = 0
         for measure in member.element.each_measure:

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def measured_at_start(member: Member, first: str, nodes: Mapping[str, Any], state: str, number: int) -> float:
-    """Return what a member measures where its nodes start.
+    """Return the measures of a member at the start positions of its nodes.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Compliant contacts: a point, a sphere or a cylinder on a plane, and two spheres, with damping and friction.
+"""Compliant contacts of points, spheres and cylinders, with damping and friction.
 
 The push is that of Hunt and Crossley: with the depth d and its rate d'
 
@@ -33,7 +33,7 @@ _STORED = "stiffness*d**(exponent + 1)/(exponent + 1)"
 
 
 class PointPlaneContact(Element):
-    """A point, the origin of the second marker, on the plane z = 0 of the first; free where z > 0.
+    """Contact of a point, the origin of the second marker, with the plane z = 0 of the first; free for z > 0.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class PointPlaneContact(Element):
 
 
 class SpherePlaneContact(Element):
-    """A sphere about the origin of the second marker on the plane z = 0 of the first; free where z > radius.
+    """Contact of a sphere about the second marker's origin with the plane z = 0 of the first; free for z > radius.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class SpherePlaneContact(Element):
 
 
 class CylinderPlaneContact(Element):
-    """A cylinder about the z axis of the second marker on the plane z = 0 of the first.
+    """Contact of a cylinder about the z axis of the second marker with the plane z = 0 of the first.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class CylinderPlaneContact(Element):
 
 
 class SphereSphereContact(Element):
-    """Two spheres about the origins of two markers.
+    """Contact of two spheres about the origins of two markers.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ CONTACTS = (PointPlaneContact, SpherePlaneContact, CylinderPlaneContact, SphereS
 
 
 def contact_depth(contact: Element, energy: float) -> float:
-    """Return the depth, m, at which a contact stores an energy, J; of a tilted cylinder the depth of a flat one."""
+    """Return the depth, m, at which a contact stores an energy, J; for a tilted cylinder that of a flat one."""
     power = contact.parameters["exponent"] + 1.0
     depth: float = (power * max(energy, 0.0) / contact.parameters["stiffness"]) ** (1.0 / power)
     return depth

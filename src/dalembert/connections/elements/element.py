@@ -49,7 +49,7 @@ Array = NDArray[np.float64]
 @checked("definitions")
 @dataclass(frozen=True, eq=False)
 class Element(ForceElement):
-    """An element with a law of its own.
+    """Force element with a user-written law.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Element(ForceElement):
             raise ModelError(item, "measure", self.measure, "an element acts at joints or between markers, not both")
 
     def _take_inputs(self) -> None:
-        """Sort inputs: numbers are parameters that may be changed during a run."""
+        """Sort inputs; numbers become parameters that can be changed during a run."""
         item = self.kind
         for label in ("inputs", "signals", "unknowns", "strains", "tables", "definitions"):
             if not isinstance(getattr(self, label), Mapping):
@@ -206,7 +206,7 @@ class Element(ForceElement):
 
     @property
     def core_law(self) -> tuple[str, int] | None:
-        """The compiled law that gives the same as the formula (core/elements/library.hpp), and its number, if any."""
+        """Equivalent compiled law (core/elements/library.hpp) and its number, if any."""
         return None
 
     @property
@@ -216,7 +216,7 @@ class Element(ForceElement):
 
     @property
     def measured(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of what is measured and of the rates."""
+        """Names of the measured quantities and of their rates."""
         numbered = isinstance(self.measure, tuple)
         names: tuple[list[str], list[str]] = ([], [])
         for k, measure in enumerate(self.each_measure):
@@ -231,7 +231,7 @@ class Element(ForceElement):
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """Names of what the law takes, in order."""
+        """Names of the inputs of the law, in order."""
         return ("t", *self.measured[0], *self.measured[1], *self.states, *self.parameters, *self.sources)
 
     @property
@@ -241,11 +241,11 @@ class Element(ForceElement):
 
     @property
     def function(self) -> Callable[..., Any] | Any | None:
-        """The function that is the law, if it is one."""
+        """Python function of the law, or None."""
         return None if self.program is not None else self.force
 
     def answers(self, inputs: Array) -> Array:
-        """Return what the law gives, (n, gives), for inputs (n, len(element.input_names)); in Python, one by one."""
+        """Return the results of the law (n, gives) for inputs (n, len(element.input_names)); in Python."""
         inputs = np.atleast_2d(np.asarray(inputs, dtype=float))
         if self.program is not None:
             if self.unknowns:
@@ -260,7 +260,7 @@ class Element(ForceElement):
         return result
 
     def between(self, twin: Callable[[Marker], Marker]) -> Element:
-        """Return the same element for a copy of its system, whose markers `twin` finds."""
+        """Return the same element for a copy of its system, whose markers `twin` returns."""
         sensed = {
             k: source.between(twin) if isinstance(source, Sensor) else source for k, source in self.inputs.items()
         }
@@ -271,13 +271,13 @@ class Element(ForceElement):
 
     @property
     def at_joint(self) -> bool:
-        """Whether the element acts at joint coordinates."""
+        """True if the element acts at joint coordinates."""
         return self.each_measure[:1] == ("joint",)
 
 
 @checked("inputs", "states", "parameters", "definitions", "unknowns", "tables")
 class SignalBlock(Element):
-    """An element that acts on nothing: a controller, a filter, a source of signals for others.
+    """Element without forces: a controller, a filter, a source of signals.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ __all__ = ["CoulombFriction", "JointFriction", "LuGreFriction", "StribeckFrictio
 
 
 class CoulombFriction(Element):
-    """Dry and viscous friction: effort = -coulomb tanh(ds / slip_speed) - viscous ds.
+    """Regularized dry and viscous friction: effort = -coulomb tanh(ds / slip_speed) - viscous ds.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class StribeckFriction(Element):
 
 
 class LuGreFriction(Element):
-    """Friction of bristles that bend, and slip when they are bent enough: it sticks, creeps before it slides, and lags.
+    """LuGre bristle friction with sticking, presliding displacement and frictional lag.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class LuGreFriction(Element):
 
 @checked("axis")
 class JointFriction(Element):
-    """Dry friction in proportion to the load that a joint transmits across its axis.
+    """Dry friction proportional to the load that a joint transmits across its axis.
 
     Parameters
     ----------

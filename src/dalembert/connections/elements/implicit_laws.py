@@ -1,4 +1,4 @@
-"""Laws with unknowns in NumPy: as core/unknowns.hpp, one set of inputs after the other."""
+"""Implicit laws in NumPy: the method of core/unknowns.hpp, one set of inputs at a time."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ MIN_STEP_LENGTH = 1e-6  # part of a Newton step below which the search stops
 
 
 def solve_unknowns(element: Element, inputs: Array) -> Array:
-    """Return inputs (n, len(element.takes)) with the unknowns after them; NaN where there is no solution."""
+    """Return inputs (n, len(element.takes)) with the unknowns appended; NaN where there is no solution."""
     found = np.array([_solve(element, row) for row in inputs])
     return np.concatenate([inputs, found.reshape(len(inputs), len(element.unknowns))], axis=1)
 
 
 def solved_from(element: Element, given: Array, start: Array) -> Array:
-    """Return the unknowns (n,) that are found from a start (n,), for inputs (takes,); NaN if there are none."""
+    """Return the unknowns (n,) found from an initial guess (n,) for inputs (takes,); NaN if none."""
     return _solve(element, given, start)
 
 
 def jacobian_nearly_constant(J: Array, then: Array) -> NDArray[np.bool_]:
-    """Return whether slopes (..., n, n) have changed so little that they were singular nowhere between."""
+    """Return whether a Jacobian (..., n, n) changed so little that it was regular in between."""
     changed = np.linalg.solve(J, then) - np.eye(J.shape[-1])
     like: NDArray[np.bool_] = np.linalg.norm(changed, axis=(-2, -1)) <= SAFE_SLOPE_CHANGE
     return like
@@ -51,7 +51,7 @@ LawEvaluation = Callable[[Array, Array], tuple[Array, Array]]
 
 
 def continue_unknowns(look: LawEvaluation, given: Array, then: Array, unknowns: Array) -> Array:
-    """Return the unknowns (n,) to which those at some inputs lead while these go straight to others; NaN at a fold.
+    """Return the unknowns (n,) continued along a straight line between two inputs; NaN at a fold.
 
     Newton's method from the last place, on parts of the way so short that it contracts (Deuflhard 2004, section 5.1).
 
@@ -99,7 +99,7 @@ def continue_unknowns(look: LawEvaluation, given: Array, then: Array, unknowns: 
 
 
 def slopes_of_unknowns(element: Element, given: Array, unknowns: Array | None = None) -> Array:
-    """Return the derivatives of the residuals by the unknowns (n, n); NaN if these are not found.
+    """Return the derivatives of the residuals by the unknowns (n, n); NaN without a solution.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def slopes_of_unknowns(element: Element, given: Array, unknowns: Array | None = 
 
 
 def weakest_direction(J: Array, usual: Array) -> tuple[float, int]:
-    """Return what is left of slopes (n, n) where they are least, of 1, and the unknown that moves most there.
+    """Return the smallest relative singular value of a Jacobian (n, n) and the unknown that moves most there.
 
     Parameters
     ----------

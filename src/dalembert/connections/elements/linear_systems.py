@@ -1,4 +1,4 @@
-"""Linear systems as elements: state space and transfer functions, from expressions to forces and signals."""
+"""Linear systems as elements: state space models and transfer functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["StateSpace", "TransferFunction"]
 
 @checked("A", "B", "C", "D", "measure", "sources")
 class StateSpace(Element):
-    """A linear system x' = A x + B u, y = C x + D u, from expressions u to the forces y.
+    """Linear system x' = A x + B u, y = C x + D u, from expressions u to the forces y.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class StateSpace(Element):
 
 @checked("numerator", "denominator", "measure", "sources")
 class TransferFunction(StateSpace):
-    """A transfer function from one expression to the force at a joint or along a distance.
+    """Transfer function from one expression to the force at a joint or along a distance.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Films of oil between surfaces: a journal bearing, and the traction of a roller on a cam.
+"""Oil films: a journal bearing, and the traction of a roller on a cam.
 
 Both take from motion what oil dissipates and store nothing; the pressure that keeps the surfaces apart does the rest.
 The formulas, with their sources, are those of `dalembert.tribology`.
@@ -24,7 +24,7 @@ __all__ = ["JournalBearing", "TractionFilm"]
 
 @checked("friction")
 class JournalBearing(Element):
-    """A hydrodynamic journal bearing of finite length: the impedance method, with a film on one half (pi-bearing).
+    """Hydrodynamic journal bearing of finite length: impedance method, half film (pi-bearing).
 
     The axis is z of the first marker; the bearing is centred where the second marker's origin is on it. Which of the
     two carries the journal and which the sleeve makes no difference.
@@ -45,7 +45,7 @@ class JournalBearing(Element):
     stiffness : float, N/m
         Of the walls, which touch beyond the limit. Left out: pi/4 E' L of steel, a line contact's order of magnitude.
 
-    With the place e of the second marker across the axis, its velocity e' and its angular velocity w about the axis,
+    With the position e of the second marker across the axis, its velocity e' and its angular velocity w about the axis,
     all seen from the first, the squeeze velocity is V = e' - (w/2) z x e, and the force on the second
 
         F = -2 viscosity L (R/c)^3 |V| W(e/c, V/|V|, L/2R)  along V turned by an angle
@@ -150,7 +150,7 @@ class TractionFilm(Element):
     ----------
     profile : float, or sequence of Line and Arc
         Radius (m) of a cylinder about z of the first marker; or the closed profile of a cam in the plane z = 0 of the
-        first marker, without hollows, counterclockwise as for `Curve.path`. At most one arc takes half a turn or more.
+        first marker, without hollows, counterclockwise as for `Curve.path`. At most one arc takes 180 degrees or more.
     radius : float, m
         Of the roller about z of the second marker.
     length : float, m
@@ -274,7 +274,7 @@ _SIGNALS = {
 
 
 def _touch(item: str, profile: Any) -> dict[str, Any]:
-    """Return the parts tx, ty (tangent, counterclockwise) and bend (curvature, 1/m) where a roller at x, y touches."""
+    """Return the parts tx, ty (tangent, counterclockwise) and bend (curvature, 1/m) at the contact of a roller."""
     if not isinstance(profile, (list, tuple)):
         R = positive(item, profile=profile)["profile"]
         far = "sqrt(x*x + y*y + 1e-30)"
@@ -317,7 +317,7 @@ def _touch(item: str, profile: Any) -> dict[str, Any]:
 
 
 def _segment(name: str, part: Line | Arc, found: dict[str, Any]) -> tuple[str, str, str]:
-    """Return the texts of tangent and curvature on a segment, with parts of their own."""
+    """Return the texts of tangent and curvature on a segment, and their parts."""
     if isinstance(part, Line):
         (_, _), (dx, dy) = _end(part, 0)
         return repr(dx), repr(dy), "0"
@@ -328,7 +328,7 @@ def _segment(name: str, part: Line | Arc, found: dict[str, Any]) -> tuple[str, s
 
 
 def _end(part: Line | Arc, which: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return place and direction of a segment at its start (0) or end (1)."""
+    """Return position and direction of a segment at its start (0) or end (1)."""
     if isinstance(part, Line):
         d = (part.end - part.start) / np.linalg.norm(part.end - part.start)
         at = part.end if which else part.start

@@ -38,7 +38,7 @@ class Sensor:
     first, second : Body or Marker
         The second is seen from the first, in its axes.
     quantity : str
-        ``"s"``, ``"ds"``: their distance and its rate; ``"x" ... "z"``, ``"vx" ... "vz"``: place and velocity;
+        ``"s"``, ``"ds"``: their distance and its rate; ``"x" ... "z"``, ``"vx" ... "vz"``: index and velocity;
         ``"rx" ... "rz"``, ``"wx" ... "wz"``: rotation vector and angular velocity.
 
     Examples
@@ -75,7 +75,7 @@ class Sensor:
 
     @property
     def part(self) -> int:
-        """Its place among measures and rates."""
+        """Index among measures and rates."""
         names = MEASURES[self.measure]
         return (*names[0], *names[1]).index(self.quantity)
 
@@ -129,12 +129,12 @@ class Reaction:
 
     @property
     def number(self) -> int:
-        """Its place in [moment; force]."""
+        """Index in [moment; force]."""
         return _PARTS.index(self.part)
 
 
 def parts_in(formula: str) -> dict[str, str]:
-    """Return the parts of a reaction that a formula names ``Fx`` ... ``Mz``, by these names.
+    """Return the components of a reaction that a formula names ``Fx`` ... ``Mz``, by these names.
 
     >>> parts_in("sqrt(Fx**2 + Fz**2)")
     {'Fx': 'force.x', 'Fz': 'force.z'}
@@ -177,7 +177,7 @@ Source = Law | Sensor | Reaction | Delay | str
 
 
 def as_source(given: Any, *, item: str, name: str) -> Source:
-    """Return where an input comes from: a law of time, a sensor, a reaction, a delay, or the name of an output."""
+    """Return an input source: a time law, a sensor, a reaction, a delay, or the name of an output."""
     if isinstance(given, (Sensor, Reaction, Delay)):
         return given
     if isinstance(given, str):

@@ -1,4 +1,4 @@
-"""Viscoelastic elements: springs and dampers in parallel and in series, with memory.
+"""Viscoelastic elements: springs and dampers in parallel and in series.
 
 They act at a joint coordinate (``measure="joint"``) or along the line between two markers (``measure="distance"``), on
 the elongation u = s - rest. A spring in series with a damper has a state: the elongation of that spring, z, zero at the
@@ -25,7 +25,7 @@ ALONG = ("joint", "distance")
 
 @checked("measure")
 class KelvinVoigt(Element):
-    """A spring and a damper side by side: force = -stiffness u - damping u'.
+    """Spring and damper in parallel: force = -stiffness u - damping u'.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class KelvinVoigt(Element):
 
 @checked("measure")
 class Maxwell(Element):
-    """A spring and a damper in a row: it holds no lasting force.
+    """Spring and damper in series: the force relaxes to zero.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Maxwell(Element):
 
 @checked("measure")
 class Zener(Element):
-    """The standard linear solid: a spring beside a spring and a damper in a row.
+    """Standard linear solid: a spring in parallel with a spring and a damper in series.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Zener(Element):
 
 @checked("measure")
 class GeneralizedMaxwell(Element):
-    """A Prony series: a spring beside several springs and dampers in a row.
+    """Prony series: a spring in parallel with several springs and dampers in series.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class GeneralizedMaxwell(Element):
         rest: float = 0.0,
         measure: str = "joint",
     ) -> GeneralizedMaxwell:
-        """Return the series that comes nearest to any relaxation function G(t) (Fung's, a power law, a measured one).
+        """Return the Prony series fitted to a relaxation function G(t) (Fung's, a power law, measured data).
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
-"""Derivatives of programs, which are programs again.
+"""Symbolic differentiation of programs; derivatives are programs.
 
 The rate of every operation follows by the chain rule from the rates of what it works on. So derivatives of any order
-run in the core as the formulas themselves do, for single states, for packs of states and for dual numbers.
+run in the core as the formulas themselves do, for single states, for SIMD batches and for dual numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Rate", "derivative"]
 
 
 def derivative(program: Program, place: int, by: int) -> int:
-    """Return the place of the derivative of one result of a program by another, which is added to it.
+    """Return the index of the derivative of one result by another, which is added to the program.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def derivative(program: Program, place: int, by: int) -> int:
 
 
 class Rate:
-    """Rates of places of a program while its inputs change at given rates.
+    """Rates of program results while the inputs change at given rates.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Rate:
         self._known = dict(rates)
 
     def __call__(self, place: int) -> int:
-        """Return the place of the rate of a place."""
+        """Return the index of the rate of a result."""
         instructions = self.calculus.program.instructions
         waiting = [place]
         while waiting:

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PosePrograms:
-    """A pose as a function of n coordinates, in one direction.
+    """Programs of a pose as a function of n coordinates, in one direction.
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class PosePrograms:
         Parameters
         ----------
         calculus : Calculus
-        C, c : places of the pose
+        C, c : indices of the pose
         n : int
         inverse : bool
             Of the pose of the first frame in the second instead.
-        columns : n pairs of places
+        columns : n pairs of indices
             w_j and v_j, if they are known.
         """
         k = calculus
@@ -110,7 +110,7 @@ class PosePrograms:
         most: int = 100,
         free: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, float]:
-        """Return the coordinates whose pose is nearest to (R, p), from a start, and what they miss of it, m or rad.
+        """Return the coordinates of the pose nearest to (R, p), from a start, and the error, m or rad.
 
         Out of reach, it ends where a step gains less than the part `settled` of the square of what is missed. At most
         `most` steps are tried. Coordinates that are not `free` (n,) stay as they are.
@@ -155,13 +155,13 @@ def motion_columns(k: ProgramBuilder, C: Matrix, c: Vector, q: Vector) -> list[t
 
 
 def axial_rate(k: ProgramBuilder, C: Matrix, rate: Rate) -> Vector:
-    """Return axial(C^T C'): the angular velocity in axes of the turned frame."""
+    """Return axial(C^T C'): the angular velocity in axes of the rotated frame."""
     axes, rates = transposed(C), transposed(rate.matrix(C))
     return [k.dot(axes[(i + 2) % 3], rates[(i + 1) % 3]) for i in range(3)]
 
 
 def named_inputs(coordinates: Sequence[str]) -> tuple[str, ...]:
-    """Return the inputs of a pose's program: coordinates, and their rates under names that no formula can use."""
+    """Return the inputs of a pose's program: coordinates, and rates under names that formulas cannot use."""
     return (*coordinates, *(f"{name}'" for name in coordinates))
 
 
@@ -173,7 +173,7 @@ def expressed_pose(
     definitions: Mapping[str, Any],
     tables: Mapping[str, Table] = NO_TABLES,
 ) -> tuple[ProgramBuilder, Matrix, Vector]:
-    """Return the pose that formulas describe, as places of a program with the inputs of `named_inputs`.
+    """Return the pose given by formulas, as indices of a program with the inputs of `named_inputs`.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _listed(item: str, field: str, formulas: Any, size: int) -> list[Any]:
 
 
 def _rotation_form(item: str, rotation: Any) -> tuple[str, list[Any], list[Array]]:
-    """Return how a rotation is given, its formulas, and the axes of its turns."""
+    """Return the form of a rotation, its formulas, and its rotation axes."""
     remedy = 'give a (3, 3) matrix of formulas, a sequence of turns such as [("z", "a")], or a rotation vector (3,)'
     if rotation is None:
         return "turns", [], []
@@ -256,13 +256,13 @@ def posed(
 
 
 def shifts(n: int) -> list[Array]:
-    """Return a few shifts of n coordinates, the same every time."""
+    """Return a few fixed offsets of n coordinates."""
     rng = np.random.default_rng(7)
     return [rng.uniform(-1.5, 1.5, n) for _ in range(8)]
 
 
 def typical_length(programs: PosePrograms, samples: Iterable[Array]) -> float:
-    """Return the root mean square of the displacement over samples, m; one if there is none."""
+    """Return the root mean square of the displacement over samples, m; 1 if it is zero."""
     squares = [float(c @ c) for _, c, _ in (programs.at(q) for q in samples) if np.isfinite(c).all()]
     size = math.sqrt(float(np.mean(squares))) if squares else 0.0
     return size if size > 0.0 else 1.0

@@ -1,4 +1,4 @@
-"""Constraint rows from formulas: residuals, coefficients of rates, drifts, biases, all as programs."""
+"""Constraint rows from formulas: programs of residuals, velocity coefficients, drifts and biases."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def row_programs(
     names: Sequence[str],
     what: str,
 ) -> tuple[Program, Program]:
-    """Return two programs: residuals, coefficients of the speeds row by row, drifts; and biases.
+    """Return two programs: residuals, velocity coefficients row by row, drifts; and biases.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ def row_programs(
     moving : Rate
         How the inputs change.
     speeds : sequence of int
-        Places of the inputs that are speeds.
+        Places of the inputs that are velocities.
     by_rates : bool
         The formulas bind rates alone; else positions.
     names : sequence of str
-        Of the speeds.
+        Of the velocities.
     what : str
         What a row has to depend on.
     """
@@ -63,6 +63,6 @@ def row_programs(
 
 
 def _without(k: ProgramBuilder, place: int, gone: set[int]) -> int:
-    """Return a place with some inputs put to zero."""
+    """Return a result with some inputs set to zero."""
     inputs = [k.zero if at in gone else at for at in (k.program.emit("input", i) for i in range(len(k.program.inputs)))]
     return k.graft(extract_subprogram(k.program, [place]), inputs)[0]

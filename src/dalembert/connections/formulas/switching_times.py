@@ -1,7 +1,7 @@
-"""Times at which formulas of time alone switch: levels, kinks, whole numbers, knots of tables.
+"""Switching times of formulas that depend on time only: levels, kinks, integers, table knots.
 
 A switch is an operation that is smooth but where its argument passes certain levels: a comparison, an absolute value,
-the smaller or larger of two, a whole number, a table. Arguments that depend on nothing but time are followed through
+the smaller or larger of two, an integer, a table. Arguments that depend on nothing but time are followed through
 the run; they are looked at between nodes, among which are all breaks found before and, for what goes round, the quarter
 turns. Where a level lies between two values, bisection finds the time to the last digit.
 """
@@ -42,7 +42,7 @@ _QUARTERS = _Levels(lambda g: np.floor(g / (np.pi / 2)), lambda k: k * (np.pi / 
 
 @dataclass(frozen=True)
 class Switch:
-    """An argument that time moves, one place of a program or the difference of two, and the levels that matter."""
+    """Time-dependent argument, one result or the difference of two, and its switching levels."""
 
     program: Program
     arguments: tuple[int, ...]
@@ -50,12 +50,12 @@ class Switch:
 
     @property
     def inputs(self) -> set[int]:
-        """Numbers of the inputs that it depends on."""
+        """Numbers of the inputs on which the argument depends."""
         return inputs_of(self.program, self.arguments)
 
 
 def switches_of(program: Program, moving: Collection[int], known: Collection[int]) -> list[Switch]:
-    """Return what switches with time, in order.
+    """Return the switches that depend on time, in order.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def switches_of(program: Program, moving: Collection[int], known: Collection[int
 def switch_times(
     switches: Sequence[Switch], inputs: Mapping[int, TimeFunction | float], breaks: Array, t_start: float, t_end: float
 ) -> Array:
-    """Return the times from one up to another at which switches are passed.
+    """Return the times in an interval at which switches are passed.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def switch_times(
 
 
 def _switches(program: Program, instruction: tuple[int, int, int, int, int]) -> list[tuple[tuple[int, ...], _Levels]]:
-    """Return the arguments of an operation, one or the difference of two, and the levels at which it switches."""
+    """Return the arguments of an operation, one or the difference of two, and its switching levels."""
     code, a, b, c, d = instruction
     match OPERATIONS[code]:
         case "less" | "smaller" | "larger":
@@ -154,7 +154,7 @@ def _passed(argument: TimeFunction, levels: _Levels, nodes: Array) -> Array:
 
 
 def _bisected(argument: TimeFunction, level: Array, a: Array, b: Array) -> Array:
-    """Return where an argument reaches levels (n,) between times a and b (n,), on whose sides of them it is."""
+    """Return the times between a and b (n,) at which an argument reaches levels (n,), by bisection."""
     above = argument(a) >= level
     while True:
         middle = 0.5 * (a + b)
@@ -167,7 +167,7 @@ def _bisected(argument: TimeFunction, level: Array, a: Array, b: Array) -> Array
 
 
 def merge_close_times(times: Array) -> Array:
-    """Return times in order, those no further apart than rounding put together."""
+    """Return sorted times; times equal up to rounding are merged."""
     times = np.unique(times)
     if len(times) < 2:
         return times

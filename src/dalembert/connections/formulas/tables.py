@@ -1,4 +1,4 @@
-"""Tables: functions of one to three variables by numbers, for the laws of elements."""
+"""Tables: gridded functions of one to three variables, for force laws."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Array = NDArray[np.float64]
 @record_makers
 @dataclass(frozen=True, eq=False, init=False)
 class Table:
-    """A function of one, two or three variables, given by its values on a grid.
+    """Function of one, two or three variables, given by its values on a grid.
 
     Parameters
     ----------
     *axes : (n,) each
-        Increasing places along each variable; two or more.
+        Increasing indices along each variable; two or more.
     values : (n, ...)
         One for each point of the grid.
     kind : str
@@ -103,19 +103,19 @@ class Table:
             Of as many numbers as there are ranges; called once for each point.
         *ranges : (low, high) each
         tolerance : float
-            Of the values, as a part of the largest: places are doubled until the table meets the function half way
+            Of the values, as a part of the largest: indices are doubled until the table meets the function half way
             between them.
         outside : str
             As of a `Table`.
         most : int
             Places along each variable, at most.
 
-        The table's `error` says by how much it misses the function half way between places, in its own unit.
+        The table's `error` says by how much it misses the function half way between indices, in its own unit.
 
         Raises
         ------
         ModelError
-            If that is above the tolerance with as many places as are allowed, or the function gives no numbers.
+            If that is above the tolerance with as many indices as are allowed, or the function gives no numbers.
 
         Examples
         --------
@@ -154,7 +154,7 @@ class Table:
         return len(self.axes)
 
     def evaluate(self, *at: ArrayLike) -> Array:
-        """Return the values at numbers or arrays; NaN outside, unless values are held there."""
+        """Return the values at numbers or arrays; NaN outside, unless end values are extended."""
         places = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in at))
         cells, powers = [], []
         inside_all = np.ones(np.shape(places[0]), dtype=bool)
@@ -175,7 +175,7 @@ class Table:
         return np.where(inside_all, result, 0.0) if self.outside == "zero" else result
 
     def slope(self, axis: int) -> Table:
-        """Return the table of the derivative by one variable; beyond ends where values are held it is zero."""
+        """Return the table of the derivative by one variable; zero where end values are extended."""
         d = self.variables
         power = np.arange(1, self.degree + 1).reshape([-1 if k == d + axis else 1 for k in range(2 * d)])
         falling = np.zeros_like(self.coefficients)
@@ -189,7 +189,7 @@ class Table:
 
     @property
     def numbers(self) -> Array:
-        """Places of the knots, axis by axis, then the coefficients, as the core has them."""
+        """Knots, axis by axis, then the coefficients, in the order of the core."""
         return np.concatenate([*self.axes, self.coefficients.ravel()])
 
 
@@ -204,7 +204,7 @@ def _numbers(given: Any, field: str) -> Array:
 
 
 def _called(function: Callable[..., Any], axes: Sequence[Array]) -> Array:
-    """Return what a function gives on a grid."""
+    """Return the values of a function on a grid."""
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
     try:
         found = np.array([float(function(*each)) for each in grid.tolist()])
@@ -217,7 +217,7 @@ def _called(function: Callable[..., Any], axes: Sequence[Array]) -> Array:
 
 
 def _closed(values: Array) -> Array:
-    """Return values whose ends along each variable agree, if they do but for rounding."""
+    """Return values whose ends along each variable are equal, if they agree up to rounding."""
     size = float(np.abs(values).max(initial=0.0))
     closed = values.copy()
     for k in range(values.ndim):

@@ -26,7 +26,7 @@ _FUNCTIONS = {
 
 
 class Traced:
-    """A number that is not known yet: the name of a formula's part, and the list of parts it belongs to."""
+    """Symbolic number: the name of a formula's part, and the list of parts to which it belongs."""
 
     __array_priority__ = 1000.0
 
@@ -109,7 +109,7 @@ class Traced:
 
 
 def traced(function: Callable[..., Any], names: Sequence[str], *, item: str) -> tuple[Any, dict[str, str]]:
-    """Return what a function of named arguments gives, in formulas, and the parts that these use.
+    """Return the results of a function of named arguments as formulas, and the parts that they use.
 
     Raises
     ------

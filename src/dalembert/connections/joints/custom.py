@@ -1,4 +1,4 @@
-"""User-written joints, given by the pose of their second marker."""
+"""User-written joints, given by the pose of the second marker."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_COORDINATES = 6  # coordinates of a joint, time included
 @checked("definitions")
 @dataclass(frozen=True, eq=False)
 class CustomJoint(Joint):
-    """A joint given by the pose of its second marker in the first, c(q, t) and C(q, t).
+    """Joint given by the pose of its second marker in the first, c(q, t) and C(q, t).
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class CustomJoint(Joint):
         Functions of one to three variables that formulas call by name; cubic ones, whose slopes are smooth. Functions
         that are no formulas (measured, compiled, with branches) become some by `Table.sampled`.
 
-    Formulas are text or SymPy expressions. Speeds are the rates of the coordinates. The motion map and everything else
-    follow by differentiation (Sol 1983, section 3.3); [dc/dq, w] must have as many independent rows as there are
+    Formulas are text or SymPy expressions. Velocities are the rates of the coordinates. The motion map and everything
+    else follow by differentiation (Sol 1983, section 3.3); [dc/dq, w] must have as many independent rows as there are
     coordinates.
 
     With time in its formulas the joint has one more coordinate, ``t``, that is driven: it is the time in `simulate` and
@@ -124,7 +124,7 @@ class CustomJoint(Joint):
         self._check()
 
     def with_parameters(self, **numbers: float) -> CustomJoint:
-        """Return the same joint with other numbers for some parameters.
+        """Return the same joint with other values of some parameters.
 
         Examples
         --------
@@ -151,17 +151,17 @@ class CustomJoint(Joint):
 
     @property
     def speeds(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the speeds: those of the coordinates."""
+        """Names of the velocities: those of the coordinates."""
         return tuple(self.coordinates)
 
     @property
     def rows(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the equations it amounts to where it closes a loop."""
+        """Names of the rows as a cut joint."""
         return tuple(f"closure_{k + 1}" for k in range(6 - self.nv))
 
     @property
     def clock(self) -> int | None:
-        """Which coordinate is the time, if one is."""
+        """Index of the coordinate that is the time, or None."""
         return len(self.coordinates) - 1 if TIME in self.coordinates else None
 
     @property
@@ -188,7 +188,7 @@ class CustomJoint(Joint):
         return finite_array(given, (self.nq,), item=item, field="reference")
 
     def _check(self) -> None:
-        """Refuse poses that are no poses, and coordinates that do not move anything by themselves."""
+        """Raise `ModelError` for invalid poses and for coordinates without independent motion."""
         item = self.kind
         at = f"reference {self.reference.tolist()}"
         C, c, H = self.programs[0].at(self.zero)

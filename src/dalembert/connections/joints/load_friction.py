@@ -20,7 +20,7 @@ SQRT_FLOOR = "1e-300"  # under roots, so that loads which vanish have slopes
 
 @dataclass(frozen=True, eq=False)
 class LoadFriction:
-    """Dry friction of a joint by Coulomb's law: coefficient times the load that the joint transmits.
+    """Coulomb friction of a joint: coefficient times the transmitted load.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class LoadFriction:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Numbers that the formulas of efforts use."""
+        """Parameters of the effort formulas."""
         numbers = {"radius": self.radius, "collar": self.collar or None, "half_length": self.half_length}
         return {name: number for name, number in numbers.items() if number is not None}
 
@@ -109,7 +109,7 @@ class LoadFriction:
 
 
 def _size(kind: str, directions: Array) -> str:
-    """Return the size of what a vector has along directions (n, 3) that are perpendicular to each other."""
+    """Return the norm of the components of a vector along orthogonal directions (n, 3)."""
     parts = [
         " + ".join(f"({n!r})*{kind}{axis}" for n, axis in zip(d, "xyz", strict=True) if n) for d in directions.tolist()
     ]
