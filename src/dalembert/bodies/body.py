@@ -47,14 +47,14 @@ class Body:
     shape : Shape or None
         The solid it was made from, for pictures.
     flexible : FlexibleBody or None
-        How it deforms; `mass`, `com` and `inertia` are then those of the undeformed body.
+        Deformation model; `mass`, `com` and `inertia` are then those of the undeformed body.
     markers : dict of str to Marker
     color : (4,) float or None
-        Red, green, blue and opacity in pictures, from 0 to 1; None: one of a palette, or what its visuals have.
+        Red, green, blue and opacity in drawings, from 0 to 1; None: a palette colour, or the colours of its visuals.
     visuals : list of Visual
-        Pictures that came with a model file, and decoration.
+        Visuals of a model file, and decoration.
     strict : bool
-        Whether an inertia that no rigid body has is refused.
+        Raise an error for an inertia that is impossible for a rigid body.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class Body:
     ) -> Visual:
         """Add a massless shape for drawings, its origin at (x, y, z) m from the body's; return it.
 
-        A mass that the shape brings does not count. `color` is as for bodies: ``"orange"``, ``"#ff8000"``, or numbers.
+        The mass of the shape is ignored. `color` is as for bodies: ``"orange"``, ``"#ff8000"``, or numbers.
         """
         item = f"decoration of body {self.name!r}"
         if self is self.system.ground:

@@ -2,9 +2,9 @@
 
     I = 54 n1n1 + 54 n2n2 - 3 (n1n2 + n2n1)       the same as the matrix with entries I_ij of n_i n_j
 
-Unit vectors are n1, n2, n3 of the body, or x, y, z; with a number of the body before that of the axis, n21 is axis 1 of
-body 2 (Passerello and Huston 1972, Fig. 10). All dyads of one inertia must be of one body. A dyadic need not be written
-as a symmetric one, but it must be: n1n2 and n2n1 have the same number.
+Unit vectors are n1, n2, n3 of the body, or x, y, z. With the number of the body before that of the axis, n21 is axis 1
+of body 2 (Passerello and Huston 1972, Fig. 10). All dyads of one inertia must refer to one body. The dyadic must be
+symmetric: n1n2 and n2n1 have the same coefficient.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def inertia_of_dyadic(text: str, *, item: str = "inertia") -> Array:
     Raises
     ------
     ModelError
-        If it is no sum of dyads, dyads are of different bodies, or it is not symmetric.
+        If it is not a sum of dyads, dyads refer to different bodies, or it is not symmetric.
 
     Examples
     --------

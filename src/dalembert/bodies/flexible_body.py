@@ -65,24 +65,24 @@ class FlexibleBody:
         A damping ratio for all modes, ratios for the modes in the order of `frequencies`, a matrix in modal
         coordinates, or `Rayleigh(alpha, beta)`; default none.
     order : "full", "ruthless" or "source"
-        Whether inertia terms follow the deformation, or stay those of the undeformed body ("ruthlessly linearised").
-        "source", for comparison, are the integrals that Jain and Rodriguez (1990) printed, misprints corrected: they
-        do not keep energy where nodes have offsets or moments of inertia, nor where a joint, force or constraint meets
-        a node that turns (its angular velocity is taken as the rate of its rotation vector). Only point masses that
-        nothing but the clamped node connects keep it.
+        "full": inertia terms follow the deformation. "ruthless": they stay those of the undeformed body ("ruthlessly
+        linearised"). "source", for comparison: the integrals printed by Jain and Rodriguez (1990), misprints corrected.
+        These do not conserve energy if nodes have offsets or moments of inertia, or if a joint, force or constraint
+        acts at a rotating node, whose angular velocity is taken as the rate of its rotation vector. They conserve it
+        for point masses that only the clamped node connects.
     stiffening : Stiffening
         Geometric stiffness for fast motions; default none.
     reference : int or None
-        The node whose frame the body frame is attached to; None where the frame floats (mean axes) or is undeclared.
+        Node to which the body frame is attached; None if the frame floats (mean axes) or is undeclared.
     total_mass : float, kg
-        The mass that the matrix should hold; compared, within 0.1 %.
+        Expected mass of the matrix; compared, within 0.1 %.
     node_labels : (n,) int
-        The numbers by which markers find nodes; default 0 to n - 1. A reduction that removes nodes keeps those of the
-        others.
+        Numbers by which markers refer to nodes; default 0 to n - 1. A reduction that removes nodes keeps the labels of
+        the others.
     structure : Structure
-        The finite-element model behind it, if there is one: interpolation between nodes, stresses.
+        Underlying finite-element model, if any: interpolation between nodes, stresses.
     report : ModeReport
-        What was kept of that model.
+        Accuracy of the reduction of that model.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class FlexibleBody:
         """True if mass is lumped at nodes: `node_masses`, `node_centres` and `node_inertias` are complete."""
         return self.node_masses is not None
 
-    # ---- indices on it
+    # ---- nodes and attachment points
 
     def index(self, node: int) -> int:
         """Return the index in `nodes` of the node with a label."""
@@ -237,7 +237,7 @@ class FlexibleBody:
         """True if the finite-element model has nodes that this body does not keep."""
         return self.structure is not None and len(self.structure.nodes) != self.n
 
-    # ---- what it does
+    # ---- deformation
 
     def displacements(self, eta: ArrayLike) -> Array:
         """Return displacements and rotations (..., n, 6) [ux, uy, uz, rx, ry, rz] of the nodes for eta (..., nm)."""

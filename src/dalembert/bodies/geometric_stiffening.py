@@ -68,7 +68,7 @@ class Stiffening:
     load_nodes : (k,) int
     loads : (k, 6, nm, nm) 1/m, 1/m2
     line : SecondOrderLine
-        For a straight body, in place of `loads`: what all of its points do.
+        For a straight body, in place of `loads`: second-order motions of all of its points.
     """
 
     acceleration: Array

@@ -36,17 +36,17 @@ def find_surface(file: str, folder: Path | None, packages: Packages = ()) -> Pat
     Parameters
     ----------
     file : str
-        ``package://name/way``, ``model://name/way``, ``file:///way``, or a path, from the folder of the model file.
+        ``package://name/path``, ``model://name/path``, ``file:///path``, or a path from the folder of the model file.
     folder : path or None
         Of the model file.
     packages : folders, or dict of str to folder
-        Where packages are: folders that hold them, or each by its name. After these, the folders above the model file
-        are looked at, and those that ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and
-        SDF_PATH name.
+        Package folders: folders that contain packages, or a folder for each package name. The folders above the model
+        file are searched next, then those in ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, GZ_SIM_RESOURCE_PATH,
+        GAZEBO_MODEL_PATH and SDF_PATH.
     """
     try:
         return next((place for place in _places(file, folder, packages) if place.is_file()), None)
-    except (ValueError, OSError):  # a name that no file can have
+    except (ValueError, OSError):  # invalid file name
         return None
 
 
@@ -87,7 +87,7 @@ def read_surface(path: str | os.PathLike[str], *, item: str = "mesh") -> Surface
     Raises
     ------
     ModelError
-        If it is not there, too large, of another format, or damaged; or trimesh is not installed.
+        If it is missing, too large, of another format, or damaged; or trimesh is not installed.
     """
     name = Path(os.fsdecode(path))
     try:
@@ -119,12 +119,12 @@ def _read(path: str, changed: int, size: int, item: str) -> Surface:
     log = logging.getLogger("trimesh")
     before, log.disabled = log.disabled, True
     try:
-        # no resolver: nothing beside the file is opened, neither materials nor pictures
+        # no resolver: no other file is opened, neither materials nor textures
         scene = trimesh.load_scene(io.BytesIO(data), file_type=ending, resolver=None, skip_materials=True)
         pieces = list(_pieces(scene))
     except ModelError:
         raise
-    except Exception as error:  # whatever a damaged file makes a parser stumble over
+    except Exception as error:  # any parser error on a damaged file
         remedy = f"trimesh cannot read it ({type(error).__name__}: {str(error)[:80]}): export it again"
         raise ModelError(item, "file", path, remedy) from None
     finally:

@@ -11,7 +11,7 @@ eta g eta / 2. Then, for the velocities [eta'; omega; v] of modes and body frame
     F_r = F0_r + F1_rs eta_s          F0 = int x0 x N           F1_rs = int (N_s x N_r + x0 x g_rs)
     J = J0 + J1_r eta_r + J2_rs eta_r eta_s                                                                      (1)
 
-and the loads that velocities bring follow from Lagrange's equations in quasi-velocities (see core/flexible.hpp, (3)).
+and the velocity-dependent loads follow from Lagrange's equations in quasi-velocities (see core/flexible.hpp, (3)).
 
 A lumped node is a small rigid body that turns by theta = lambda eta: its point rho is displaced by gamma eta + theta x
 rho + theta x (theta x rho) / 2, so that (1) is right to second order, moments of inertia and offsets included. Jain and
@@ -19,12 +19,12 @@ Rodriguez take lambda eta' for the node's angular velocity, keep the direction o
 in others; for point masses both are the same. `SourceIntegrals` are theirs, misprints corrected: (B.4) has a minus too
 much in J_0, W_2 stands with exchanged indices in (B.27) to (B.29), (B.50) lacks factors.
 
-A consistent mass matrix gives G, E0, F0, h0 and J0 as they are. F1, J1 and J2 need products of different components of
-displacement, which stand in no mass matrix: they come from the points of integration of the elements, small bodies that
-move and turn with the elements' own interpolation (`Elements.points`; exact as the matrix is), and from the bodies at
-nodes that the matrix holds besides. Elements whose mass is alike in all directions (solids) say all by their matrix. So
-do matrices from files of such elements; of others, and of condensed structures, the mean over the three directions is
-taken, which errs by what the interpolations of the directions differ, order h^2.
+A consistent mass matrix gives G, E0, F0, h0 and J0 directly. F1, J1 and J2 need products of different components of
+displacement, which a mass matrix does not contain. They are computed at the integration points of the elements, small
+bodies that move and rotate with the elements' interpolation (`Elements.points`; as exact as the matrix), and from the
+bodies at nodes that the matrix contains besides. For elements whose mass is isotropic (solids) the matrix is
+sufficient, also when it comes from a file. For other matrices from files and for condensed structures, the mean over
+the three directions is used. Its error is the difference between the interpolations of the directions, order h^2.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def _negative_eigenvalue(matrix: Any, size: int) -> str | None:
     from scipy.sparse.linalg import splu
 
     scaled = diags_array(scale) @ csc_array(matrix) @ diags_array(scale)
-    # Sylvester's law: the factors of a matrix lifted by a little have a negative pivot per negative eigenvalue
+    # Sylvester's law: the factors of a slightly shifted matrix have a negative pivot per negative eigenvalue
     factors = splu(
         csc_array(scaled + 1e-7 * eye_array(size)),
         permc_spec="MMD_AT_PLUS_A",

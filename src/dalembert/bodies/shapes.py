@@ -1,9 +1,8 @@
 """Homogeneous shapes: each gives mass, centre of mass and inertia from a few lengths.
 
-Every shape takes either `mass` (kg) or `density` (kg/m3, or a material that has one), or neither: it then has no mass
-of its own, for bodies whose mass is given by numbers, and for decoration. Lengths are in metres. The
-inertia is about the centre of mass in the shape's own axes; the `axis` of a rod, cylinder or tube
-is one of the body's axes.
+Every shape takes either `mass` (kg) or `density` (kg/m3, or a material with a density), or neither. Without either it
+has no mass, for bodies whose mass is given by numbers, and for decoration. Lengths are in metres. The inertia is about
+the centre of mass in the axes of the shape. The `axis` of a rod, cylinder or tube is one of the body's axes.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ class Shape:
     kind : str
         ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"`` or ``"mesh"``.
     size : dict of str to float
-        The lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one. Of a mesh the factors
-        x, y, z by which it is scaled.
+        Lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one. For a mesh, the scale factors x, y,
+        z.
     mass : float, kg, or None
-        None if it has no mass of its own.
+        None if it has no mass.
     com : (3,) m
         Centre of mass from the body's origin.
     inertia : (3, 3) kg m2
-        About the centre of mass, in body axes; of 1 kg if it has no mass of its own.
+        About the centre of mass, in body axes; of 1 kg if it has no mass.
     outline : (k, 2) m or None
         Of a prism, counterclockwise.
     expressions : dict of str to Expression
@@ -189,8 +188,8 @@ def prism(
     Parameters
     ----------
     outline : (k, 2) m
-        Corners in order, from the body's origin; it must not cross itself. A hole is made by going in along a cut,
-        round the hole the other way, and out again.
+        Corners in order, from the body's origin; it must not cross itself. A hole is entered along a cut, followed in
+        the opposite sense, and left along the same cut.
     thickness : float, m
     mass, density : float, kg or kg/m3
 
@@ -238,7 +237,7 @@ def mesh(
         File in STL, OBJ, PLY, OFF, DAE or GLB (needs the extra ``meshes``); or corners (k, 3) and triangles (m, 3) int,
         each counterclockwise as seen from outside.
     mass, density : float, kg or kg/m3
-        With neither it has no mass of its own; the surface may then be open, and is for pictures.
+        With neither it has no mass; the surface may then be open, and is only drawn.
     scale : float or (3,)
         Factors of all lengths: 0.001 for a file in millimetres.
 

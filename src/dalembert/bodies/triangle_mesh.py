@@ -28,7 +28,7 @@ class Surface:
     Attributes
     ----------
     corners : (k, 3) m
-        Each place once.
+        Distinct points.
     triangles : (m, 3) int
         Numbers of the corners of each, counterclockwise as seen from outside.
     """
@@ -70,13 +70,13 @@ class Surface:
         f = np.asarray(factors, dtype=float)
         return Surface(self.corners * f, self.triangles[:, ::-1] if np.prod(f) < 0 else self.triangles)
 
-    # ---- what it encloses
+    # ---- enclosed volume
 
     @cached_property
     def error(self) -> str:
         """Reason why the surface encloses no volume; empty if it does.
 
-        Closed means that every edge is passed as often one way as the other, by the triangles on its sides.
+        Closed: every edge is passed equally often in both directions by the triangles on its sides.
         """
         edges = np.concatenate([self.triangles[:, [k, (k + 1) % 3]] for k in range(3)])
         way = np.where(edges[:, 0] < edges[:, 1], 1, -1)
@@ -110,13 +110,13 @@ class Surface:
 
     def solid(self) -> tuple[float, Array, Array]:
         """Return volume (m3), centre (3,) m and inertia (3, 3) per kilogram about it."""
-        volume, first, second = self._moments  # all three change their sign with the turn of the triangles
+        volume, first, second = self._moments  # all three change sign with the orientation of the triangles
         off = first / volume
         about = second / volume - np.outer(off, off)
         inertia: Array = np.trace(about) * np.eye(3) - about
         return abs(volume), self.corners.mean(axis=0) + off, (inertia + inertia.T) / 2
 
-    # ---- how it is drawn
+    # ---- simplification for drawing
 
     def simplified(self, most: int) -> Surface:
         """Return a surface of about `most` triangles: corners within a grid cell become their mean."""
@@ -147,8 +147,8 @@ class Surface:
         places = np.column_stack(sums) / count[:, None]
         normal = _normals(places, faces)
         folded = np.einsum("ij,ij->i", normal, _normals(self.corners, self.triangles[kept])) < 0
-        faces[folded], normal[folded] = faces[folded][:, ::-1], -normal[folded]  # each looks where it did
-        # of the two sides of a thin wall, which have become one, the outer is kept
+        faces[folded], normal[folded] = faces[folded][:, ::-1], -normal[folded]  # keep the orientation
+        # of two coincident sides of a thin wall, the outer one is kept
         outward = np.einsum("ij,ij->i", normal, places[faces].sum(axis=1) - 3 * places.mean(axis=0))
         faces = faces[np.argsort(-outward, kind="stable")]
         _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)

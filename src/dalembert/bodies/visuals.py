@@ -32,13 +32,13 @@ class Visual:
     rotation : (3, 3)
         Its axes as columns, in body axes.
     file : str or None
-        What the model file calls a mesh, word for word. It is never opened by loading, but when it is drawn.
+        Mesh name in the model file, verbatim. The file is opened when the body is drawn, not on loading.
     path : str or None
-        Where that file was found; None if it was not: the body is then drawn as if it had no mesh.
+        Path of that file; None if it was not found: the body is then drawn without the mesh.
     surface : Surface or None
-        The triangles of a mesh that came without a file, before they are scaled.
+        Triangles of a mesh without a file, before scaling.
     collision : bool
-        True if it describes the surface for contact, False if the looks.
+        True for contact geometry, False for drawings.
     color : (4,) float or None
         Red, green, blue and opacity, each from 0 to 1; None where the model file gives none.
     name : str or None
@@ -89,5 +89,5 @@ def surface_of(look: Visual) -> Surface:
             raise ModelError("mesh", "file", look.file, "there is no such file: say where packages are when loading")
         surface = read_surface(look.path)
     factors = tuple(look.size[axis] for axis in "xyz")
-    kept = surface.__dict__.setdefault("_scaled", {})  # a surface is shared by all that show it
+    kept = surface.__dict__.setdefault("_scaled", {})  # a surface is shared by all its visuals
     return kept.setdefault(factors, surface if factors == (1.0, 1.0, 1.0) else surface.scaled(factors))  # type: ignore[no-any-return]

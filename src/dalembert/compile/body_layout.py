@@ -1,8 +1,8 @@
 """Order of bodies in the core, and the modal coordinates of flexible ones.
 
-A rigid body takes one slot. A flexible one takes several (core/flexible/body.hpp): a carrier at the end of its joint,
-the modal body with its frame and mass, and a node frame for each joint and each marker on it, so that everything that
-attaches meets a plain body.
+A rigid body takes one slot. A flexible body takes several (core/flexible/body.hpp): a carrier at the end of its joint,
+the modal body with its frame and mass, and a node frame for each joint and each marker on it. All connections therefore
+attach to ordinary bodies.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class BodySlot:
     kind : str
         ``"rigid"``, ``"carrier"``, ``"modal"`` or ``"node"``.
     shape : int
-        Where the numbers of its node begin.
+        Index of the first number of its node.
     clamped : bool
-        Of a modal body: its node does not move against the frame.
+        Of a modal body: its node is fixed in the frame.
     """
 
     parent: int
@@ -108,10 +108,10 @@ class BodyLayout:
         nb = forest.nb
         self.frame, self.carrier = np.zeros(nb + 1, dtype=np.int32), np.zeros(nb + 1, dtype=np.int32)
         self.inboard = np.zeros(nb, dtype=np.int32)
-        self.modal: dict[int, int] = {}  # by the user's number: which flexible body
+        self.modal: dict[int, int] = {}  # index of the flexible body, by the user's body number
         self._nodes: dict[tuple[int, bytes], int] = {}
         self._second: dict[int, bool] = {}
-        self._integrals: dict[ModalIntegrals, int] = {}  # where those of a FlexibleBody stand, which bodies share
+        self._integrals: dict[ModalIntegrals, int] = {}  # index of the integrals of a FlexibleBody, which bodies share
         bodies = [forest.system.ground, *(forest.system.bodies[name] for name in forest.bodies[1:])]
         if not any(modes_of(body) for body in bodies):
             self.frame[:] = self.carrier[:] = np.arange(nb + 1)
@@ -220,6 +220,6 @@ def second_order(flexible: FlexibleBody, position: Array) -> Array:
     if stiffening is not None and stiffening.loads is not None:
         for node, loads in zip(stiffening.load_nodes, stiffening.loads, strict=True):
             if np.allclose(flexible.nodes[flexible.index(int(node))], position, atol=1e-9):
-                shift: Array = -loads  # it moves so far that the load's work is that of the stiffness it brings
+                shift: Array = -loads  # its work with the load is that of the geometric stiffness
                 return shift
     return np.zeros((6, flexible.nm, flexible.nm))

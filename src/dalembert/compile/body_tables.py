@@ -65,7 +65,7 @@ def _set_flexible(row: Any, place: BodySlot, forest: Forest, frames: FrameMap) -
     row["R_PJ"] = row["R_FB"] = np.eye(3).ravel()
     if place.kind == "node":
         return
-    # the node that the joint holds, in F of the carrier
+    # the node at the joint, in F of the carrier
     row["R_PJ"] = frames.R_FB[k].ravel()
     row["p_PJ"] = frames.R_FB[k] @ forest.joints[k - 1].outboard.foot + frames.p_FB[k]
     row["user"], row["mass"] = k, forest.system.bodies[forest.bodies[k]].mass
@@ -95,7 +95,7 @@ def joint_markers(forest: Forest, frames: FrameMap) -> NDArray[Any]:
     for k, joint in enumerate(forest.joints, start=1):
         body, R, p = frames.place(joint.inboard if joint.reversed else joint.outboard)
         place = frames.places.carrier[k]
-        # loads are told about the end of the joint itself, which is where its frame F is
+        # joint loads are reported at the end of the joint, the origin of its frame F
         rows.add(R_FM=R, p_FM=p, place=place, body=body, outboard=not joint.reversed)
     return rows.array()
 

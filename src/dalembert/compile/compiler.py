@@ -41,21 +41,21 @@ class Compiled:
     Attributes
     ----------
     system : System
-        A copy of the description, which nobody else has.
+        Private copy of the description.
     origin : str
-        The description itself, for telling its markers from others.
+        The original description, to identify its markers.
     forest, frames, names
     tables : dict of str to array
         Of the core.
     elements : ElementTables
     hosted : tuple
-        Laws that Python evaluates for the core, in its order.
+        Laws evaluated in Python for the core, in its order.
     drives : tuple of Drive
         In the order of the core.
     lean : (nc,) bool
-        Rows that do not repeat others of their loop constraint in every configuration.
+        Rows that are not redundant within their loop constraint in every configuration.
     numbers : OwnNumbers
-        What may have other values without compiling again.
+        Parameters that can change without recompilation.
     """
 
     system: System
@@ -104,8 +104,7 @@ def compile_system(origin: System) -> Compiled:
     TopologyError
         If there are no bodies.
     ModelError
-        If a body's data are impossible, or a joint that carries mass moves none along one of its
-        degrees of freedom.
+        If the data of a body are impossible, or a joint that carries mass has a degree of freedom without inertia.
     """
     for body in origin.bodies.values():
         body.validate()
@@ -129,7 +128,7 @@ def compile_system(origin: System) -> Compiled:
         skeleton = _Skeleton(tables, np.zeros(0), [], [], None) if len(tables["lent"]) else skeleton
         rows, lean = _row_elimination_order(skeleton, forest, names)
         tables |= rows
-    else:  # in a loop, what closes it may bring the inertia that a branch lacks
+    else:  # in a loop, the loop constraint may supply the inertia that a branch lacks
         _check_inertia(skeleton, tables, forest, names, drives)
     laws = LawTables()
     elements = flatten_elements(forest, frames, names, laws, joints.programs.tables)
@@ -154,7 +153,7 @@ def _check_inertia(
     """Raise an error for degrees of freedom of a tree without the inertia that they need."""
     held = needs_no_inertia(forest, names, drives)
     flexible = has_modes(forest)
-    if held.any() and flexible:  # an armature without end holds them
+    if held.any() and flexible:  # an infinite armature locks them
         own = tables["armature"] if len(tables["armature"]) else np.zeros(len(held))
         skeleton = _Skeleton({**tables, "armature": np.where(held, 1e60, own)}, np.zeros(0), [], [], None)
     generic = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
@@ -191,7 +190,7 @@ def _row_elimination_order(
     samples = [skeleton.integrate(random_coordinates(forest, names, rng), still) for _ in range(3)]
     try:
         lean = nonredundant_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
-    except SingularityError:  # a tree with degrees of freedom that only the loops hold: nothing is left out
+    except SingularityError:  # a tree with degrees of freedom that only the loops constrain: no row is left out
         lean = names.closing.copy()
     return {"all_rows": order, "lean_rows": order[lean[order]]}, lean
 

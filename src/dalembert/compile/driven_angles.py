@@ -1,8 +1,8 @@
 """Driven angles between axes of bodies with one relative rotation, as rotations about that axis.
 
-From the body of one marker the joints are followed that do not turn, or turn about one and the same axis n; all of them
-leave n where it is in either body. If they lead to the other body, an axis perpendicular to n turns about n by a
-number that any motion changes smoothly, while the angle between two axes has a kink at 0 and at 180 degrees.
+From the body of one marker, joints are followed that do not rotate, or rotate about one common axis n. All of them
+leave n fixed in either body. If they lead to the other body, an axis perpendicular to n has a rotation angle about n
+that every motion changes smoothly. The angle between two axes, in contrast, has a kink at 0 and at 180 degrees.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _turned(system: System, connection: Connection) -> tuple[Array, Array] | Non
     axes = {c.name: _axis(c.element) for c in joints if isinstance(c.element, Joint)}
     ways: list[tuple[str, Array, Array | None]] = [(first.body.name, first.rotation.T, None)]
     seen = set()
-    for body, R, n in ways:  # grows on the way
+    for body, R, n in ways:  # extended within the loop
         key = body, None if n is None else tuple(np.round(n if n[np.abs(n).argmax()] > 0 else -n, 6).tolist())
         if key in seen:
             continue

@@ -31,12 +31,12 @@ class ElementIndices:
     Attributes
     ----------
     row : int
-        Its number.
+        Index of the element.
     ports : range
-        Their numbers.
+        Indices of its ports.
     measures : slice
     inputs : slice
-        Among the further inputs of all laws.
+        Indices among the further inputs of all laws.
     """
 
     row: int
@@ -55,26 +55,26 @@ class ElementTables:
     functions : list
         Laws that are functions: addresses of compiled ones, or Python functions, in the order of the core.
     function_sizes : list of (int, int)
-        How many numbers each takes and gives.
+        Number of arguments and results of each.
     parameters : list of float
     parameter_names : dict of str to int
-        ``"k.stiffness"`` to its place among them.
+        ``"k.stiffness"`` to its index among them.
     state_names : list of str
     starts : list of float
         Start values of the states.
     signals : dict of str to int
-        ``"controller.u"`` to its place among the signals.
+        ``"controller.u"`` to its index among the signals.
     inputs_by_law : list of str
-        Names of the inputs that laws of time give, in the order of the core; one may occur twice.
+        Names of the inputs given by time laws, in the order of the core; one may occur twice.
     places : dict of str to ElementPlace
     dry : dict of str to DryPlace
-        Of velocities that have dry friction.
+        Velocities with dry friction.
     actuated : dict of (str, int) to int
         Joints and their velocities at which actuators are bounded, in the order of the core.
     port_ends : dict of int to (Marker, Marker)
         Of ports between markers.
     drive_laws : dict of str to int
-        The first law of each drive.
+        First law of each drive.
     """
 
     laws: LawTables

@@ -96,7 +96,7 @@ def flatten_elements(
     tables = ElementTables(laws)
     tables.programs.tables += looked_up
     site = CompileContext(forest, frames, names, tables)
-    for joint in forest.joints:  # where a control may act
+    for joint in forest.joints:  # ports at which a control may act
         if joint.connection is not None:
             for part in range(joint.element.nv):
                 site.actuator(joint.connection, part)
@@ -151,7 +151,7 @@ def _add_own_laws(site: CompileContext, connections: list[ForceConnection]) -> N
             rows[name].add(graph)
     for row in rows.values():
         row.add(graph)
-    for row in rows.values():  # signals that nothing takes, for the record
+    for row in rows.values():  # signals without a consumer, for output
         for signal in row.element.signals:
             if f"{row.name}.{signal}" not in tables.signals:
                 row.add_signal(signal, graph, quiet=True)
@@ -251,7 +251,7 @@ class _Row:
     def _thresholds(self, program: Program, names: Sequence[str], outputs: Sequence[int]) -> dict[int, int]:
         """Return the switching functions of a program of the element, for the indices of used results.
 
-        None may depend on a reaction or on an unknown; where there are unknowns no branch is held.
+        No result may depend on a reaction or on an unknown; with unknowns no branch is held.
         """
         element, sources = self.element, self.element.sources
         given = {key for key, source in sources.items() if not isinstance(source, (str, Sensor, Reaction, Delay))}

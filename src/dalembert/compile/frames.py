@@ -1,8 +1,8 @@
 """Frames of the kernels and their map to the user's frames.
 
-The kernels work in frames of their own: frame F of a body sits at the outboard end of its joint,
-frame J at the inboard end, both turned so that the joint's axis is local z. `FrameMap` is the one
-slot where these frames and the user's body frames meet.
+The kernels use their own frames: frame F of a body is at the outboard end of its joint, frame J at the inboard end,
+both rotated so that the joint's axis is local z. `FrameMap` alone converts between these frames and the user's body
+frames.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SIGN_MODE", "FrictionSlot", "add_joint_elements"]
 
-SIGN_MODE = 2.0  # the mode of dry friction that goes by the sign of the velocity; what is within one of zero is given
+SIGN_MODE = 2.0  # mode of dry friction by the sign of the velocity; modes within one of zero are given
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class FrictionSlot:
     measure : int
         Of its effort among those of all elements.
     load : int
-        What it has per coefficient, N m or N, among the signals; -1 without friction by load.
+        Index of the effort per coefficient, N m or N, among the signals; -1 without load-dependent friction.
     """
 
     friction: int

@@ -111,20 +111,20 @@ def _kind(element: Joint | Constraint) -> dict[str, Any]:
     return {"form": number("loop_constraint_form", element.form), "kind": kind, "parameter": element.parameter, **sizes}
 
 
-# ---- which rows, in which order
+# ---- selection and order of rows
 
 
 def nonredundant_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
     """Return the mask (nc,) of rows that are not redundant within their loop constraint everywhere.
 
-    A planar loop of spatial joints has three such rows: they depend on the others in every
-    configuration, closed or not, so a few random ones tell. Only repetitions within one loop are
-    looked for; those that several loops bring about together are found at each evaluation.
+    A planar loop of spatial joints has three such rows. They depend on the others in every configuration, closed or
+    not, so a few random configurations are sufficient. Only redundancy within one loop is detected here; redundancy
+    between several loops is found at each evaluation.
 
     Parameters
     ----------
     pivots : (k, nc)
-        What ``_row_pivots`` finds at k random configurations.
+        Result of ``_row_pivots`` at k random configurations.
     """
     starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
     kept = pivots > 0.0
@@ -144,7 +144,7 @@ def loop_constraint_order(forest: Forest) -> NDArray[np.int32]:
     for k, names in enumerate(ends):
         for root in {forest.path(name)[-1] for name in names if forest.number[name]}:
             trees.setdefault(root, []).append(k)
-    # few loop constraints, or all of them on one tree: any order is as good
+    # few loop constraints, or all of them on one tree: any order is equally good
     if count < 3 or max(map(len, trees.values()), default=0) > max(8, count // 2):
         return natural
     from scipy.sparse import coo_array
@@ -156,7 +156,7 @@ def loop_constraint_order(forest: Forest) -> NDArray[np.int32]:
     return order
 
 
-# ---- lengths and angles on one footing
+# ---- scaling of lengths and angles
 
 
 def scales(forest: Forest, names: Names) -> dict[str, Array]:
@@ -190,7 +190,7 @@ def characteristic_lengths(forest: Forest) -> tuple[float, float]:
             markers[first.body.name] += [first.position + axes @ x for x in curve.box()]
     spreads, reach = [], 0.0
     for points in markers.values():
-        # a body with very many markers: the extent of their box will do
+        # a body with very many markers: the extent of their box is sufficient
         if len(points) > 30:
             spreads.append(math.hypot(*np.ptp(points, axis=0)))
         else:

@@ -49,9 +49,9 @@ def massless_dof(
     Parameters
     ----------
     held : (nv,) bool
-        Velocities that are given, and need no inertia.
+        Prescribed velocities, which need no inertia.
     rows : (m, nv)
-        Constraint rows: what they prevent needs no inertia, and they may bring that of other branches.
+        Constraint rows: motions that they prevent need no inertia, and they may couple the inertia of other branches.
     """
     pivots = _core.Factor(model, q).pivots()
     whole = _PointBodies.of(model, forest, q)
@@ -61,7 +61,7 @@ def massless_dof(
     weak = ~(pivots > ZERO_INERTIA_TOL * scale)
     if not weak.any():
         return []
-    if not has_modes(forest):  # long chains have composite inertias beside which what is locally enough looks like none
+    if not has_modes(forest):  # long chains: local inertia is lost beside composite inertias
         local = whole.idle_dofs(forest, names, q, held)
         if not local or rows is None or not len(rows):
             return [names.speeds[j] for j in sorted(_outermost(local, forest, names, scale))]
@@ -71,7 +71,7 @@ def massless_dof(
         free = np.flatnonzero(np.ones(len(scale), dtype=bool) if held is None else ~held)
         return [names.speeds[j] for j in sorted(_idle(M, scale, free, turns, rows))]
     joints = {k for k, name in enumerate(names.joints) if weak[names.v[name]].any()}
-    # a vanishing pivot spoils those further in: at fault are the outermost, and those that carry nothing at all
+    # a vanishing pivot spoils those further in: the cause is the outermost, or those that carry nothing at all
     spoilt = {ancestor - 1 for k in joints for ancestor in forest.path(k + 1)[1:]}
     found = set(np.flatnonzero(weak & (scale == 0.0)).tolist())
     for k in joints - spoilt:
@@ -85,7 +85,7 @@ def massless_dof(
 def _outermost(idle: set[int], forest: Forest, names: Names, scale: Array) -> set[int]:
     """Return the DOF without inertia that are outermost in the tree, or that carry nothing at all.
 
-    One that moves nothing spoils those further in.
+    A DOF without inertia makes those further in singular.
     """
     own = [{*range(*names.v[name].indices(len(scale)))} for name in names.joints]
     spoilt = {ancestor - 1 for k, mine in enumerate(own) if mine & idle for ancestor in forest.path(k + 1)[1:]}
@@ -95,9 +95,8 @@ def _outermost(idle: set[int], forest: Forest, names: Names, scale: Array) -> se
 def motions_without_inertia(model: _core.Model, names: Names, q: Array, weak: list[str]) -> list[dict[str, float]]:
     """Return the motions of a tree at q (nq,) without inertia, as velocities by name; one per `weak` DOF.
 
-    The weak degree of freedom has the velocity 1, the others of them none; what moves with it is named with it. Two
-    angles whose axes coincide, as the first and the third of three at a quarter turn of the second, are one such
-    motion.
+    The weak degree of freedom has velocity 1, the other weak ones 0; velocities that move with it are listed with it.
+    Two angles with coincident axes, as the first and third of three at 90 degrees of the second, form one such motion.
     """
     M = np.asarray(model.mass_matrix(q))
     scale = np.sqrt(np.diag(M))
@@ -138,7 +137,7 @@ def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: A
 
     As few as possible, one for each independent motion of this kind; first those with a large `prefer` (nv,).
     """
-    # where nothing at all moves, any unit serves
+    # where nothing moves, any unit serves
     unit = 1.0 / np.sqrt(np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0))[some]
     motions = np.eye(len(some))
     if rows is not None and len(rows):
@@ -217,11 +216,11 @@ class _PointBodies:
 
             D = H' P H,     P+ = P - P H D^-1 H' P,     N+ = A N A' + |P|,     A = 1 - P H D^-1 H'                  (1)
 
-        degree of freedom by degree of freedom, and both are added to those of the parent. |P| is diagonal in axes of
-        the joint, to which kernels keep; the own inertia of a body counts in all directions, as it is turned. A pivot
-        is none if it is below the rounding of H' N H. It depends on what the joint carries as far as that is felt
-        there: joints farther out relieve it of what they carry. Degrees of freedom that are `held` (nv,) bool relieve
-        nothing.
+        degree of freedom by degree of freedom, and both are added to those of the parent.
+        The quantity |P| is diagonal in axes of the joint, which kernels use. The inertia of a body itself counts in all
+        directions, since it is rotated. A pivot is zero if it is below the rounding of H' N H. It depends on the
+        outboard bodies as far as their inertia is felt at the joint: joints farther out remove the inertia along their
+        DOF. Degrees of freedom that are `held` (nv,) bool remove nothing.
         """
         nb = len(self.mass)
         P, N = np.zeros((nb, 6, 6)), np.zeros((nb, 6, 6))
@@ -318,7 +317,7 @@ def has_modes(forest: Forest) -> bool:
 def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) -> NDArray[np.bool_]:
     """Return the mask (nv,) of DOF that need no inertia: driven, given by time, and massless joints.
 
-    Joints that carry no mass at all have poses, and kernels that ask for their accelerations say that there are none.
+    Joints that carry no mass at all have poses; kernels that need their accelerations raise an error.
     """
     held = np.zeros(len(names.speeds), dtype=bool)
     for drive in drives:
@@ -339,7 +338,7 @@ def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) ->
 def regularizing_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> Array:
     """Return inertia (nv,) added to DOF of trees without inertia at a generic q, or an empty array.
 
-    Loops may bring what they lack: core/closures/loops.hpp.
+    Loops may supply the missing inertia: core/closures/loops.hpp.
     """
     pivots = _core.Factor(model, q).pivots()
     whole = _PointBodies.of(model, forest, q)

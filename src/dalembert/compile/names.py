@@ -43,28 +43,28 @@ class Names:
     bodies, joints : tuple of str, (nb,)
     coordinates, speeds : tuple of str, (nq,) and (nv,)
     coordinate_kinds, speed_kinds : tuple of str
-        Endings that the joint gives (``"angle"``, ``"qw"``), or ``"eta"`` of modes.
+        Endings of the joint's coordinates (``"angle"``, ``"qw"``), or ``"eta"`` of modes.
     coordinate_units, speed_units : tuple of str, (nq,) and (nv,)
         Of coordinates, and of what velocities are rates of: ``"rad"``, ``"m"``, ``"s"``, ``"1"``.
     q, v : dict of str to slice
-        Where coordinates and velocities of a joint, or of the modes of a flexible body, stand.
+        Index ranges of coordinates and velocities of a joint, or of the modes of a flexible body.
     flexible : tuple of str
     closures : tuple of Connection and CoordinateConnection
-        What closes loops: loop constraints, then couplings.
+        Closures: loop constraints, then couplings.
     loop_constraints : tuple of str
         Names of the closures.
     cut_q, cut_v : dict of str to slice
-        Where coordinates and velocities of a joint that closes a loop stand among those of all such joints.
+        Index ranges of coordinates and velocities of a cut joint among those of all cut joints.
     ropes : dict of str to (int, int)
-        Where lengths of ropes and their rates stand among these.
+        Indices of lengths of ropes and their rates among these.
     cut_nv : int
-        How many velocities there are, of such joints and of ropes.
+        Number of velocities of cut joints and ropes.
     rows, row_connections : tuple of str, (nc,)
     holonomic : (nc,) bool
     closing : (nc,) bool
         Rows that close loops; the others hold coordinates of cut joints while these stick.
     connections : tuple of str
-        All joints of the trees and all closures: in this order loads are told.
+        All tree joints and all closures, in the order in which loads are reported.
     """
 
     forest: Forest

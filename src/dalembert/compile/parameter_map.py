@@ -65,13 +65,13 @@ class ParameterGroup:
         ``"constraint"``, ``"coupling"``, ``"law"``,
         ``"modes"``.
     key : tuple
-        Which part: names that find it in a description again.
+        Key of the part: names that locate it in a description.
     names : tuple of str
     units : tuple of str
     first : int
-        Where its numbers begin.
+        Index of its first number.
     also : tuple of str
-        Other beginnings of names: of a marker with a name, the ends of connections that are there.
+        Alternative name prefixes: for a named marker, the ends of connections at it.
     """
 
     what: str
@@ -99,7 +99,7 @@ class ParameterMap:
     named : dict of str to Parameter
         Of the description; their values stand among the numbers.
     follows : dict of int to Expression
-        What numbers follow from named parameters, by their indices: element parameters first, then mapped parameters.
+        Expressions of named parameters by index: element parameters first, then mapped parameters.
     """
 
     groups: tuple[ParameterGroup, ...]
@@ -381,7 +381,7 @@ class _Collector:
             return
         value = getattr(element, field)
         unit = "rad" if field == "angle" else "m"
-        cosine = isinstance(element, AxisAngle) and element.about is None  # of which the core has the cosine
+        cosine = isinstance(element, AxisAngle) and element.about is None  # the core has its cosine
         place = self.add(
             "constraint",
             (loop_constraint.name, field),
@@ -533,7 +533,7 @@ def _turn(rotation: Array) -> Array:
 def _coordinate_unit(place: tuple[Connection, int]) -> str:
     joint, part = place
     assert isinstance(joint.element, Joint)
-    units = joint.element.speed_units  # a mimic rule may lead from a joint that does not move
+    units = joint.element.speed_units  # a mimic rule may refer to a joint without motion
     return units[part] if part < len(units) else "1"
 
 

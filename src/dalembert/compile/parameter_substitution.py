@@ -34,7 +34,7 @@ def substitute_parameters(system: System, numbers: ParameterMap, values: Array, 
     Raises
     ------
     ModelError
-        If a part of it cannot have them: it is named.
+        If a part of it cannot have them; the error names it.
     """
     new = system.copy()
     changed = np.flatnonzero(values != numbers.values)
@@ -150,7 +150,7 @@ def _law(system: System, group: ParameterGroup, values: Array, _: Array) -> None
     else:
         assert isinstance(element, Element)
         law = _renewed(element.sources[which], values)
-        element.sources[which] = law  # the copy of a system has elements of its own
+        element.sources[which] = law  # the copy of a system has its own elements
         element.inputs[which] = law  # type: ignore[index]
 
 

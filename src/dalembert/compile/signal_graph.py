@@ -33,7 +33,7 @@ class OutputInput:
     element : str
         That takes it.
     delay : Delay or None
-        What it was some time ago.
+        Its value some time ago.
     """
 
     name: str
@@ -53,7 +53,7 @@ class SignalSource:
     place : (Connection, int) or None
         A coordinate of a joint; `rate`: its velocity.
     hosted : OutputInput or None
-        What Python has to compute at every evaluation.
+        Output that Python computes at every evaluation.
     """
 
     source: Source
@@ -72,7 +72,7 @@ class SignalGraph:
     forest : Forest
     names : Names
     connections : sequence of ForceConnection
-        Whose elements have laws of their own.
+        System whose elements have user-written laws.
     """
 
     def __init__(self, forest: Forest, names: Names, connections: Sequence[ForceConnection]) -> None:
@@ -117,7 +117,7 @@ class SignalGraph:
     def order(self) -> list[Node]:
         """Return signals used by others, ("controller", "u"), each after its dependencies.
 
-        A law that is a function gives all its signals at once, ("controller", "").
+        A law that is a function returns all its signals at once, ("controller", "").
         """
         wanted = {self._node(wire.signal) for wires in self.wires.values() for wire in wires.values() if wire.signal}
         edges: dict[Node, set[Node]] = {}

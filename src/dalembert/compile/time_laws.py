@@ -28,7 +28,7 @@ class LawTables:
     laws : list
         All of them.
     hosted : list
-        Laws that the core cannot evaluate itself, in its order.
+        Laws that the core cannot evaluate, in its order.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables, first
             )
         elif not isinstance(element, Joint):
             assert isinstance(element, (Constraint, CustomCoupling))
-            # the law's value less the residual it asks for
+            # the law's value less the residual for it
             wraps = isinstance(element, AxisAngle) and element.about is not None
             cosine = isinstance(element, AxisAngle) and not wraps
             offset = np.cos(1.0) - element.target(1.0, 0.0, 0.0)[0] if cosine else -element.target(0.0, 0.0, 0.0)[0]

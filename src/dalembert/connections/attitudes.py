@@ -1,8 +1,8 @@
 """Orientation laws of time, for drives of spherical and free joints.
 
-An attitude is called with a time (s) and returns the unit quaternion (scalar first) of the second marker in the first,
-and angular velocity and acceleration in axes of the second. Behind it stand laws of time: three angles, or the four
-components of a quaternion p of any length. With p' and p'' the rates of p, which follow from those of the laws,
+An orientation law is called with a time (s). It returns the unit quaternion (scalar first) of the second marker in the
+first, and angular velocity and acceleration in axes of the second. It is built from time laws of three angles, or of
+the four components of a quaternion p of any length. With p' and p'' the rates of p, from those of the laws,
 
     omega = 2 Im(p* p') / |p|^2        omega' = 2 Im(p* p'') / |p|^2 - 2 (p . p') / |p|^2 omega                     (1)
 """
@@ -46,7 +46,7 @@ class Attitude:
     laws : tuple of law
         Of three angles (rad), or of the four components of a quaternion.
     axes : tuple of int
-        About which the angles turn, 0 to 2, each about axes that those before have turned; empty for a quaternion.
+        Rotation axes of the angles, 0 to 2, each in the frame rotated by those before; empty for a quaternion.
     """
 
     laws: tuple[Law, ...]
@@ -80,13 +80,13 @@ class EulerAngles(Attitude):
     Parameters
     ----------
     angles : (3,) of number, callable of t, or law; rad
-        None for one or two that are left open; then those that are given stay within 180 degrees to both sides of zero
-        (the second: a quarter turn, or, if first and third turn about the same axis, between zero and 180 degrees).
+        None for one or two that are left open. Given angles then stay within +-180 degrees; the second within +-90
+        degrees, or between 0 and 180 degrees if first and third rotate about the same axis.
     convention : str
-        Three axis letters as in `rotation.euler`. Capitals: each turn about an axis already turned (``"ZXZ"`` Euler,
-        ``"XYZ"`` Bryant); small letters: about axes of the first marker.
+        Three axis letters as in `rotation.euler`. Capitals: each rotation about an axis already rotated (``"ZXZ"``
+        Euler, ``"XYZ"`` Bryant); small letters: about axes of the first marker.
 
-    Any angles give a regular attitude: there is no singular position in *following* given angles.
+    Any angles give a regular orientation: *following* given angles has no singular configuration.
 
     Examples
     --------
@@ -147,14 +147,14 @@ class AttitudeSpline(Attitude):
     times : (n,) s
         Strictly increasing.
     rotations : (n, 4) quaternions, scalar first, (n, 3, 3) matrices, or a sequence of n rotations of any form
-        Two that follow each other differ by less than 180 degrees: of the ways between them the shorter one is taken.
+        Successive ones differ by less than 180 degrees: the shorter rotation between them is used.
     degree : int
-        3 or 5, of the spline; at least degree + 1 attitudes.
+        3 or 5, of the spline; at least degree + 1 orientations.
 
-    Components of quaternions, with signs that follow each other, are joined by splines, and the result is normalised.
-    So the attitude is reached exactly, angular acceleration is continuous (degree 3) or twice differentiable (degree
-    5), and neither the choice of axes nor that of the attitude from which turns are counted makes a difference.
-    Outside the table there is no value.
+    Components of quaternions, with consistent signs, are interpolated by splines, and the result is normalised. The
+    given orientations are met exactly. Angular acceleration is continuous (degree 3) or twice differentiable (degree
+    5). The result does not depend on the choice of axes or of the reference orientation. Outside the table there is no
+    value.
 
     Examples
     --------
@@ -227,11 +227,11 @@ def attitude_start(
     Parameters
     ----------
     item : str
-        Whose, for errors.
+        Item name for errors.
     rotation : any form of a rotation
     bryant : (3,) rad
     euler_angles : (3,) rad, or a pair of these and a convention
-        One of the three at most.
+        At most one of the three.
     angle_rates : (3,) rad/s
         Of the angles given.
     axes : str

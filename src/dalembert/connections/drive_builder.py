@@ -73,8 +73,8 @@ def pose_drives(
 ) -> tuple[list[Drive], PositionLaws]:
     """Return the drive of an orientation, with the position if it is complete, and the remaining position laws.
 
-    The velocities of a free joint are in axes that turn with it. So a position without an orientation, or a part of
-    one, is not a matter of its degrees of freedom: it takes rows (see `place_rows`).
+    The velocities of a free joint are in axes that rotate with it. A position without an orientation, or a component of
+    one, is therefore not a drive of its degrees of freedom; it needs constraint rows (see `place_rows`).
     """
     if attitude is None:
         return [], place
@@ -90,9 +90,9 @@ class AngleConstraint(CustomConstraint):
     Parameters
     ----------
     axes : (3,) int
-        About which the three turns are, each about axes that those before have turned: 0 to 2.
+        Axes of the three rotations, 0 to 2, each in the frame rotated by those before.
     number : int
-        Of the angle, 0 to 2.
+        Index of the angle, 0 to 2.
     """
 
     def __init__(self, axes: Sequence[int], number: int) -> None:

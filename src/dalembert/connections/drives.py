@@ -31,11 +31,11 @@ class Drive:
     connection : Connection or CoordinateConnection
         The joint, constraint or coupling.
     coordinate : int
-        Which of its coordinates, or of its rows; of a joint whose coordinates have no velocities of their own, which
+        Index of the coordinate or row; for a joint whose coordinates have no velocities of their own, index of the
         velocity.
     law : Law
     level : int
-        What the law gives: 0 position, 1 velocity, 2 acceleration; always 0 for what is no joint.
+        Quantity given by the law: 0 position, 1 velocity, 2 acceleration; always 0 unless it is a joint.
     """
 
     connection: Connection | CoordinateConnection

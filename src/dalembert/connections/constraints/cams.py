@@ -1,8 +1,8 @@
 """Constraints along curves: a point on a curve, a follower on a cam.
 
-Where the curve is touched is no coordinate: it follows from the pose of the markers at every evaluation, as the point
-of the whole curve that is nearest (or, for a flat face, farthest out). So nothing is to be started or tracked, and a
-configuration far from closure finds its way. Where two points of the curve are equally near, the point of contact
+The contact point on the curve is not a coordinate. It follows from the pose of the markers at every evaluation, as the
+nearest point of the whole curve (or, for a flat face, the farthest point along its normal). It needs no start value and
+no tracking, and assembly can start far from closure. Where two points of the curve are equally near, the contact point
 jumps from one to the other.
 """
 
@@ -35,11 +35,12 @@ class PointOnCurve(Constraint):
     ----------
     curve : Curve, or points (n, 3) or (n, 2) m
 
-    Rows: distance across the curve, level (`side`: to the left of the travel) and upright to both (`height`), with *up*
-    the normal of a plane curve, else a direction that the curve never takes (`up`, in axes of the first marker).
+    Rows: distance across the curve, level (`side`: to the left of the travel) and upright to both (`height`). *Up* is
+    the normal of a plane curve, else a direction that is nowhere tangent to the curve (`up`, in axes of the first
+    marker).
 
-    An open curve goes on straight beyond its ends: the point is not stopped there. On a curve that crosses itself the
-    point may change branches at the crossing.
+    An open curve is extended by straight lines beyond its ends: the point is not stopped there. On a curve that crosses
+    itself the point may change branches at the crossing.
 
     Examples
     --------
@@ -90,17 +91,17 @@ class CamFollower(Constraint):
     radius : float, m
         Of the roller.
     inside : bool
-        The follower is inside the profile, as a roller in a ring; a flat face cannot be.
+        The follower is inside the profile, as a roller in a ring; not for a flat face.
 
-    Row: distance between follower and profile, in the plane of the cam; keeping the two in one plane is the business of
-    the joints. The multiplier is the normal force on the follower, positive if the two press on each other; where it
-    is negative a follower without a spring or groove would lift off. A start on the other side of the profile is moved
-    to the side that is meant, which the notes of a run say.
+    Row: distance between follower and profile, in the plane of the cam; joints must keep the two in one plane. The
+    multiplier is the normal force on the follower, positive in compression. Where it is negative, a follower without a
+    spring or groove would lift off. A start on the wrong side of the profile is moved to the correct side, and a note
+    reports it.
 
-    A roller touches the point of the profile nearest to its centre, a face the point farthest along its normal: those
-    that it would meet first from outside. A roller larger than a hollow of the profile (undercut), and a flat face
-    on any hollow, bridge it from one rim to the other: as the point of contact jumps, velocities step. On a straight
-    flank they do so for a flat face, too.
+    A roller touches the point of the profile nearest to its centre, a face the point farthest along its normal: the
+    first point met from outside. A roller larger than a hollow of the profile (undercut), and a flat face on any
+    hollow, bridge it from one rim to the other. The contact point then jumps and velocities step. They also step for a
+    flat face on a straight flank.
 
     Raises
     ------
@@ -184,10 +185,10 @@ class RollingCam(CamFollower):
     inside : bool
         It rolls inside the profile, as in a ring.
 
-    Rows: `slip`, nonholonomic: the point of the roller that touches has no velocity along the profile, so that radius
-    times the angular velocity of the roller, seen from the cam, is the velocity of its centre along the cam (Sol 1983,
+    Rows: `slip`, nonholonomic: the contact point of the roller has no velocity along the profile, so that radius times
+    the angular velocity of the roller, relative to the cam, is the velocity of its centre along the cam (Sol 1983,
     (9.1.2)); `contact`, as in `CamFollower`. The multiplier of the slip is the force on the roller along the profile,
-    run clockwise about z (inside: counterclockwise); whether friction can give it is not looked at.
+    traversed clockwise about z (inside: counterclockwise). The friction limit of this force is not checked.
 
     Examples
     --------

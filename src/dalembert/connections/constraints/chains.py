@@ -28,8 +28,8 @@ Array = NDArray[np.float64]
 
 MAX_INNER_COORDINATES = 24  # inner coordinates: core/chain.hpp
 N_STARTS = 12  # start configurations of a search
-MAX_WARM_ITERATIONS = 25  # steps of a search that goes on where the last one ended
-UNREACHABLE_TOL = 1e-7  # gain of a step from which on it is no matter where out of reach the nearest pose is
+MAX_WARM_ITERATIONS = 25  # steps of a search started from the last solution
+UNREACHABLE_TOL = 1e-7  # relative gain of a step below which a search for an unreachable pose stops
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,28 +74,28 @@ class KinematicChain(Constraint):
     parts : sequence of Joint and Offset
         From the first marker to the second. Joints may be of the library or `CustomJoint` without time.
     near : dict of int to (n,) numbers
-        Coordinates of joints, by their number in `parts`, near which inner coordinates are searched first.
+        Coordinates of joints, by their number in `parts`: first initial guess of the inner coordinates.
 
     The relative motion that the joints allow is Y gamma', gamma their coordinates: 6 - rank(Y) equations are left on
-    the pose of the second marker (a bar between two balls: rank 5, one equation, the distance). Inner coordinates have
-    no index among the coordinates of the system; they follow from the pose in every evaluation (`inner`), redundant
-    ones (the spin of that bar) stay where the search leaves them.
+    the pose of the second marker (a bar between two balls: rank 5, one equation, the distance). Inner coordinates are
+    not coordinates of the system. They follow from the pose in every evaluation (`inner`); redundant ones (the spin of
+    that bar) keep the values at which the search ends.
 
-    Where a pose can be reached in several ways (an elbow up or down), the equations are the same for all of them; only
-    `inner` has to choose, and takes the one that the search from `near` finds. ``system.initial("chain.0.angle",
-    position=0.3)`` gives inner coordinates start values: positions are found that meet them, and `inner` of the model's
-    chain, ``model.system.connections["chain"].element``, comes as near to them as it can.
+    Where a pose has several solutions (an elbow up or down), the equations are the same for all of them. Only `inner`
+    selects one: the solution found by the search from `near`. ``system.initial("chain.0.angle", position=0.3)`` gives
+    inner coordinates start values: assembly meets them, and `inner` of the model's chain,
+    ``model.system.connections["chain"].element``, returns the solution nearest to them.
 
-    The rank is that of generic positions. Where the chain is stretched or folded so that it drops, the joints can
-    follow no further. Chains of parallel pins, with any joints that turn about the first and the last centre, hold
-    there: in runs a `Rope` between these centres, ``"chain.reach"``, of a length 1e-6 before the end of their reach, is
-    pulled taut with an impulse and lets go when it would push; ``"chain.fold"`` likewise where they are folded. Outputs
-    are those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; put a `Rope` beside them.
+    The rank is that of generic configurations. It drops where the chain is stretched or folded, the limit of its
+    motion. Chains of parallel pins, with any joints that rotate about the first and the last centre, are stopped there.
+    In runs a `Rope` between these centres, ``"chain.reach"``, of a length 1e-6 before the end of their reach, is pulled
+    taut with an impulse and goes slack when it would push; ``"chain.fold"`` likewise where they are folded. Outputs are
+    those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; put a `Rope` beside them.
 
     Attributes
     ----------
     rank : int
-        Degrees of freedom that the chain leaves.
+        Degrees of freedom left by the chain.
     inner_names : tuple of str
         Inner coordinates, ``"0.angle"`` that of the first part; a ball joint has a quaternion.
     redundant : int
@@ -214,7 +214,7 @@ class KinematicChain(Constraint):
         Raises
         ------
         ModelError
-            If the chain cannot take that pose.
+            If the chain cannot reach that pose.
         """
         R, p = np.asarray(rotation, dtype=float), np.asarray(position, dtype=float)
         if self.wanted is not None:
@@ -229,8 +229,8 @@ class KinematicChain(Constraint):
     def beyond(self, rotation: Array, position: Array, near: Array | None = None) -> tuple[Array, Array]:
         """Return the closest pose error (6,) m of a given second-marker pose, and the inner coordinates there.
 
-        [turn times length; displacement], axes of the first marker: e of core/closures/chain.hpp. The search begins at
-        inner coordinates `near`, if they are given.
+        [rotation times length; displacement], axes of the first marker: e of core/closures/chain.hpp. The search starts
+        from inner coordinates `near`, if given.
         """
         starts, most = (self.starts[:2], 100) if near is None else (near[None], MAX_WARM_ITERATIONS)
         found = [
@@ -255,7 +255,7 @@ class KinematicChain(Constraint):
             found.append(self.programs.nearest(R, p, start, self.length))
         return min(found, key=lambda pair: pair[1])
 
-    # -- inner coordinates that are asked for
+    # -- requested inner coordinates
 
     @property
     def inner_units(self) -> tuple[str, ...]:
@@ -268,10 +268,10 @@ class KinematicChain(Constraint):
         Parameters
         ----------
         item : str
-            What errors should call this.
+            Name for errors.
         given : dict of str to number, or (n,)
         before : (n,)
-            Those that were asked for before.
+            Previous requests.
         """
         names, n = self.inner_names, len(self.inner_names)
         if not isinstance(given, Mapping):
@@ -292,7 +292,7 @@ class KinematicChain(Constraint):
                 whole = ", ".join(f"{k}.{name}" for name in part.coordinates[:4])
                 raise ModelError(item, "position", dict(given), f"give a quaternion as a whole: {whole}")
             if turn.size and not np.isnan(turn).any():
-                quaternion(*turn)  # refuses a quaternion of length zero
+                quaternion(*turn)  # raises an error for a quaternion of length zero
                 turn /= np.linalg.norm(turn)
         return values
 
@@ -405,7 +405,7 @@ def _in_series(parts: Sequence[Joint | Offset], n: int) -> PosePrograms:
             R, p = _joint_pose(k, part, q, number)
             back = transposed(C)
             mine = []
-            for w, v in motion_columns(k, R, p, q):  # of the end of the part; what it carries goes along
+            for w, v in motion_columns(k, R, p, q):  # of the end of the part; outboard parts move with it
                 moved = [k.add(x, y) for x, y in zip(v, k.cross(w, c), strict=True)]
                 mine.append((k.apply(back, w), k.apply(back, moved)))
             columns = mine + columns

@@ -3,8 +3,8 @@
     second = ratio * first + offset
 
 Gears, racks, belts and lead screws are couplings whose ratio follows from their geometry. Coordinates are those of the
-joints that carry the wheels, relative to what the joints are mounted on: a planetary train is a coupling between two
-joints on its carrier.
+joints that carry the wheels, relative to the bodies on which the joints are mounted: a planetary train is a coupling
+between two joints on its carrier.
 """
 
 from __future__ import annotations
@@ -55,9 +55,8 @@ class Coupling:
     ratio : float, 1, m/rad or rad/m
     offset : float, rad or m
 
-    Connect it between two connections (or coordinates, ``"C.slide"``) in place of markers:
-    ``s.connect("mesh", Coupling(-0.5), "A", "B")``. The effort that it passes to the second coordinate is its
-    multiplier.
+    Connect it between two connections (or coordinates, ``"C.slide"``) in place of markers: ``s.connect("mesh",
+    Coupling(-0.5), "A", "B")``. The multiplier is the effort on the second coordinate.
     """
 
     ratio: float
@@ -87,23 +86,21 @@ class CustomCoupling:
     Parameters
     ----------
     formula : text, SymPy, or a function ``f(s1, s2, ..., t, *parameters)`` of the coordinates
-        What has to be zero. Of the coordinates ``s1 s2 ...`` of the joints in the order in which they are connected
-        (rad or m), the time ``t`` and parameters, it binds positions; one that uses their rates ``ds1 ds2 ...``, in
-        which it has to be linear, binds velocities only (nonholonomic).
+        Residual of the coupling. A formula of the coordinates ``s1 s2 ...`` of the joints in the order of connection
+        (rad or m), the time ``t`` and parameters constrains positions. A formula that uses the rates ``ds1 ds2 ...``,
+        in which it must be linear, constrains velocities only (nonholonomic).
     parameters : dict of str to float
     coordinates : sequence of str
         Names of the coordinates in place of ``s1 s2 ...``; rates are then ``d`` and the name. A function needs them, or
-        takes as many coordinates as ``coordinates`` says by number.
+        the number of its coordinates.
     definitions : dict of str to formula
         Named parts that the formula uses.
     unit : str
-        ``"m"`` or ``"rad"`` of the residual, which scales what counts as closed; if left out that of the first
-        coordinate.
+        Unit ``"m"`` or ``"rad"`` of the residual, for the closure tolerance; default that of the first coordinate.
 
     Connect it between joints or coordinates: ``s.connect("differential", coupling, "left", "right", "case")``. All
-    derivatives are found from the formula. Its multiplier, ``"differential.effort"``, times the derivative of f by a
-    coordinate is the effort at that coordinate. A drive of it lets the formula follow a law of time instead of staying
-    zero.
+    derivatives follow from the formula. Its multiplier, ``"differential.effort"``, times the derivative of f by a
+    coordinate is the effort at that coordinate. With a drive, the formula follows a time law instead of staying zero.
 
     Examples
     --------
@@ -229,7 +226,7 @@ class CoordinateConnection:
     name : str
     element : Coupling, CustomCoupling or Mimic
     places : tuple of (Connection, int)
-        The joints, and which of their coordinates.
+        Joints and the indices of their coordinates.
     """
 
     name: str

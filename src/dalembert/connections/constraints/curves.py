@@ -1,7 +1,7 @@
 """Curves fixed in a marker: splines, functions, polar profiles, lines and arcs.
 
-A curve is smooth: its direction has no steps. Its curvature may have some where segments meet; there accelerations
-step too.
+A curve is smooth: its direction is continuous. Its curvature may jump where segments meet; accelerations jump there
+too.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["Arc", "Curve", "Line"]
 
 Array = NDArray[np.float64]
 
-COINCIDENCE_TOL = 1e-6  # of the curve's size: what counts as the same point
-TANGENT_TOL = 1e-4  # rad: what counts as the same direction
+COINCIDENCE_TOL = 1e-6  # of the curve's size: points closer than this coincide
+TANGENT_TOL = 1e-4  # rad: directions closer than this are equal
 DIFFERENCE_STEP = 0.05  # rad: quintic pieces of an arc are then good to 1e-13 of its radius
 
 
@@ -98,19 +98,19 @@ class Curve:
     Parameters
     ----------
     points : (n, 3) or (n, 2) m
-        In axes of the marker that the curve is fixed in; two numbers mean the plane z = 0.
+        In axes of the marker in which the curve is fixed; two numbers mean the plane z = 0.
     closed : bool
         The last point must then repeat the first, and curvature is continuous there too.
 
     Attributes
     ----------
     knots : (n + 1,)
-        The parameter s at which pieces begin and end: loop constraint length (m) of a spline, angle (rad) of a polar
-        curve, arc length (m) of a path.
+        Parameter s at the ends of the pieces: chord length (m) of a spline, angle (rad) of a polar curve, arc length
+        (m) of a path.
     closed : bool
     pieces : Pieces
 
-    Other ways to make one: `Curve.from_function`, `Curve.from_derivatives`, `Curve.polar`, `Curve.path`.
+    Other constructors: `Curve.from_function`, `Curve.from_derivatives`, `Curve.polar`, `Curve.path`.
 
     Raises
     ------
@@ -173,7 +173,7 @@ class Curve:
             Number of points, evenly spaced in the argument. The error falls with the fourth power of the spacing, that
             of curvature, and so of accelerations, with the second.
         closed : bool
-            function(b) is function(a).
+            True if function(b) equals function(a).
         """
         a, b = (finite_number(x, item="Curve", field=name) for x, name in ((a, "a"), (b, "b")))
         if not isinstance(n, (int, np.integer)) or n < 2:
@@ -194,12 +194,12 @@ class Curve:
         Parameters
         ----------
         segments : sequence of (span, x, x1, x2)
-            How much of the parameter the segment takes, over which its points are evenly spaced; points and derivatives
-            by the parameter, (n, 2) or (n, 3) m each. Second derivatives may jump between segments.
+            Parameter span of the segment, over which its points are evenly spaced; points and derivatives by the
+            parameter, (n, 2) or (n, 3) m each. Second derivatives may jump between segments.
         start : float
             Parameter at which the first segment begins.
         closed : bool
-            The last segment ends where and as the first begins.
+            True if the last segment ends where and as the first begins.
 
         Raises
         ------
@@ -228,8 +228,8 @@ class Curve:
         Parameters
         ----------
         segments : sequence of (angle, law)
-            Angle (rad) that the segment takes, and the radius (m) as a law of the angle within it, from 0: a number for
-            a dwell, ``Ramp(r1, r2, angle)`` for a rise or return without steps of the acceleration, any other law, or a
+            Angle (rad) of the segment, and the radius (m) as a law of the angle within it, from 0: a number for a
+            dwell, ``Ramp(r1, r2, angle)`` for a rise or return without acceleration jumps, any other law, or a
             callable. The angles add up to 2 pi.
         start : float, rad
             Angle from x, about z, at which the first segment begins.
@@ -277,7 +277,7 @@ class Curve:
         ----------
         segments : sequence of Line and Arc
         closed : bool
-            The last one ends where and as the first begins.
+            True if the last segment ends where and as the first begins.
 
         Raises
         ------

@@ -1,6 +1,6 @@
 """User-written constraints, given by their equations.
 
-Derivatives follow from the formulas (see `calculus`), so that everything else treats these as elements of the library.
+Derivatives follow from the formulas, so that these constraints are used like those of the library.
 """
 
 from __future__ import annotations
@@ -140,22 +140,22 @@ class CustomConstraint(_RowsByFormula):
     residual : formula, or sequence of one to six
         Of the position ``x y z`` (m), the rotation matrix ``Rxx Rxy ... Rzz`` (``Rxy``: x component of the second
         marker's y axis), the rotation vector ``rx ry rz`` (rad, turns below 180 degrees), the time ``t``, and
-        parameters. Text or SymPy. Or a Python function ``f(p, R, t, *parameters)`` of position (3,) and rotation
-        matrix (3, 3), read once as that of a `CustomJoint`.
+        parameters. Text or SymPy. Or a Python function ``f(p, R, t, *parameters)`` of position (3,) and rotation matrix
+        (3, 3), traced once like that of a `CustomJoint`.
     parameters : dict of str to float
     definitions : dict of str to formula
-        Named parts that formulas use.
+        Named subexpressions of the formulas.
     names : sequence of str
-        Of the rows; ``f1``, ``f2`` ... if left out.
+        Names of the rows; ``f1``, ``f2`` ... if left out.
     units : str or sequence of str
-        ``"m"`` or ``"rad"`` of the residuals, which scales what counts as closed.
+        Units ``"m"`` or ``"rad"`` of the residuals, for the closure tolerance.
     tables : dict of str to Table
-        Functions that formulas call by name, as of a `CustomJoint`.
+        Functions that formulas call by name, as in a `CustomJoint`.
 
     Each residual is a row P_y y' + P_oy = 0 and so on (Sol 1983, (3.3.4)-(3.3.10)), with all derivatives found from the
-    formulas. The load is P_y^T times the multipliers. Rows that become dependent are dealt with as for other loops.
-    An angle is best bound by entries of the rotation matrix, which are smooth in every orientation. A drive of
-    ``"name.f1"`` lets a formula follow a law of time instead of staying zero.
+    formulas. The load is P_y^T times the multipliers. Dependent rows are treated as in other loops. Angles are best
+    constrained by entries of the rotation matrix, which are smooth in every orientation. A drive of ``"name.f1"`` lets
+    a formula follow a time law instead of staying zero.
 
     Examples
     --------
@@ -191,9 +191,9 @@ class PfaffianConstraint(_RowsByFormula):
     Parameters
     ----------
     rows : formula, or sequence of one to six
-        What has to be zero: of the velocity ``vx vy vz`` (m/s) and angular velocity ``wx wy wz`` (rad/s) of the second
-        marker seen from the first, in axes of the first, with coefficients that may use the pose (as in
-        `CustomConstraint`), the time ``t`` and parameters. Or a Python function ``f(p, R, v, w, t, *parameters)``.
+        Residuals: of the velocity ``vx vy vz`` (m/s) and angular velocity ``wx wy wz`` (rad/s) of the second marker
+        relative to the first, in axes of the first, with coefficients that may use the pose (as in `CustomConstraint`),
+        the time ``t`` and parameters. Or a Python function ``f(p, R, v, w, t, *parameters)``.
     parameters, definitions, names, units, tables
         As in `CustomConstraint`.
 

@@ -1,11 +1,11 @@
 """Geometric constraints: equations between two markers, without coordinates.
 
-A constraint is described by its rows. In frame A (the first marker, turned by ``frames()[0]``), with R and p the
-orientation and position of frame B (the second marker, turned by ``frames()[1]``), every row has a residual that is
-zero where the constraint holds. Rows marked nonholonomic bind velocities only and have no residual. Joints close loops
-by rows of the same kind (see `joints`), so everything said of loops holds for constraints too.
+A constraint is described by its rows. In frame A (the first marker, rotated by ``frames()[0]``), with R and p the
+orientation and position of frame B (the second marker, rotated by ``frames()[1]``), every row has a residual that is
+zero where the constraint is satisfied. Nonholonomic rows constrain velocities only and have no residual. Joints close
+loops by rows of the same kind (see `joints`), so all properties of loop constraints apply to constraints too.
 
-Reactions act on the second marker and do no work, except along a motion that time prescribes.
+Reactions act on the second marker and do no work, except along a prescribed motion.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ _LENGTH_ROWS = frozenset({"x", "y", "z", "distance", "side", "slip", "slip_x", "
 class Constraint:
     """Base of all constraints.
 
-    rows : names of the equations; holonomic : whether each binds positions too
+    rows : names of the equations; holonomic : True for each that constrains positions
     holds : names of rows that hold while a stop does
-    form, kernel : how the core has its rows: a constraint or joint of its library, by name; rows or a chain by programs
-    length_field : name of the positive length that the compiled rows need; none if empty
+    form, kernel : form of the rows in the core: a constraint or joint of its library, by name; rows or a chain by
+    programs
+    length_field : name of the positive length of the compiled rows; empty if none
     directions, z_axes : fields that are unit vectors; those of them that are the z axes of the frames of the rows
     drivable : whether a drive may prescribe the quantities that the rows hold
     limits : what these may be, between two numbers
@@ -240,15 +241,15 @@ class AxisAngle(Constraint):
     angle : float, rad
         Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations. With `about`, any.
     about : str or (3,)
-        An axis of the first marker, about which the angle is a turn, from the first axis to the second seen along it.
+        Axis of the first marker about which the angle is a rotation, from the first axis to the second, right-handed.
 
-    Row: cos(angle between the axes) = cos(angle), or with `about` the turn itself, whole turns apart: neither
-    of the axes may come to lie along it. A drive prescribes the angle. Where joints between the two bodies let them
-    turn about one axis only, and both axes are perpendicular to it, a driven angle is a turn about that axis, to the
-    side that start values are nearer to (where they say nothing, as the first joint turns), and may pass 0, pi and any
-    number of turns. Elsewhere, as at a ball joint, two axes that meet do not tell on which side to go on; there a run
-    ends with an error that says so, or with a note if it turned back: keep the angle between 0 and pi, or give
-    `about`.
+    Row: cos(angle between the axes) = cos(angle), or with `about` the rotation angle, modulo full revolutions: neither
+    axis may become parallel to `about`. A drive prescribes the angle. If the joints between the two bodies allow
+    rotation about one axis only, and both axes are perpendicular to it, a driven angle is a rotation about that axis.
+    Its sense is the one nearer to the start values (without any, the positive sense of the first joint), and it may
+    pass 0, pi and any number of revolutions. Otherwise, as at a ball joint, the sense is ambiguous where the two axes
+    meet. A run ends there with an error, or adds a note if the motion reversed: keep the angle between 0 and pi, or
+    give `about`.
     """
 
     axis_1: Any = "x"
@@ -383,8 +384,8 @@ class RollingDisc(Constraint):
         Normal of the plane through the first marker's origin, towards the disc.
 
     Rows: lowest point of the rim in the plane; no velocity of the point of contact (nonholonomic). The slip is taken
-    along directions of the plane, so the rows keep their rank whichever way the disc leans or heads; only a disc that
-    lies flat has no single point of contact.
+    along directions of the plane, so the rows keep their rank in every orientation of the disc, except lying flat,
+    where there is no single contact point.
     """
 
     radius: float = 1.0

@@ -62,7 +62,7 @@ class PiecewisePolynomial:
         """Return centres (n, 3) and radii (n,) of bounding spheres of the pieces."""
         points = self._control_points()
         centre = 0.5 * (points.min(1) + points.max(1))
-        # a little more than the farthest, so that rounding leaves nothing outside
+        # slightly enlarged against rounding
         return centre, (1 + 1e-9) * np.linalg.norm(points - centre[:, None], axis=2).max(1)
 
     def _control_points(self) -> Array:
@@ -82,7 +82,7 @@ def hermite_pieces(values: Array, slopes: Array, seconds: Array) -> Array:
     derivative by u.
     """
     c0, c1, c2 = values[:-1], slopes[:-1], 0.5 * seconds[:-1]
-    # what the quintic still lacks at u = 1, in value, slope and second derivative
+    # remainder of the quintic at u = 1, in value, slope and second derivative
     f = values[1:] - c0 - c1 - c2
     g = slopes[1:] - c1 - 2 * c2
     h = seconds[1:] - 2 * c2

@@ -22,13 +22,14 @@ class Rope(Constraint):
     ----------
     length : float, m
     restitution : float
-        Part of the velocity that it gives back when it is pulled taut, 0 to 1.
+        Coefficient of restitution when it is pulled taut, 0 to 1.
     pushes : bool
-        The other way round: the markers come no nearer than the length.
+        Minimum instead of maximum distance: the markers come no nearer than the length.
 
-    While it is slack nothing acts. It is pulled taut with an impulse, together with all other stops that are reached,
-    holds as a rigid bar while that pulls, and lets go when it would push; what `simulate` is told of stops
-    (``stops="off"``) goes for ropes too. `equilibrium` hangs things on it; linear equations are those of a slack one.
+    A slack rope exerts no force. It is pulled taut with an impulse, together with all other stops that are reached. It
+    acts as a rigid bar while in tension, and goes slack when it would push. Options of `simulate` for stops
+    (``stops="off"``) apply to ropes too. `equilibrium` includes taut ropes; linearized equations are those of a slack
+    one.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Active elements: servos, motors, muscles and cylinders, built on `Element`.
 
-Each is an `Element` with a law that is made of a few numbers. Inputs (setpoints, voltages, excitations, flows) are
-numbers, or expressions of the time ``t``, such as ``"0.5*sin(2*t)"``, of what the element measures, and of `sources`.
-What an active element does not store counts as work from outside, heat of its own included, so that the energy balance
-of a run closes.
+Each is an `Element` with a law of a few parameters. Inputs (setpoints, voltages, excitations, flows) are numbers, or
+expressions of the time ``t``, such as ``"0.5*sin(2*t)"``, of the measures of the element, and of `sources`. Work of an
+active element that is not stored counts as external work, including its heat, so that the energy balance of a run
+closes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PositionServo(Element):
     integral : float, N m/(rad s) or N/(m s)
         Gain of the integral of the error, which is the state ``I``.
     limit : float, N m or N
-        Largest effort. The integral stands still while the effort is at the limit and the error would drive it further
+        Largest effort. The integral is frozen while the effort is at the limit and the error would drive it further
         (anti-windup).
     sources : dict of str to source
         Further names that the setpoint may use, as ``inputs`` of an `Element`: outputs, signals, sensors, laws, or
@@ -148,18 +148,18 @@ class DCMotor(Element):
         May use the angle ``s``, the velocity ``ds`` and the current ``i`` too: a controller.
     resistance : float, ohm
     constant : float, N m/A = V s/rad
-        Of torque and of back-emf, which in SI units are one number.
+        Torque constant and back-emf constant, equal in SI units.
     inductance : float, H
     gear : float
-        Turns of the rotor for one of the joint. The inertia of the rotor is not part of the element: add gear^2 times
-        it to the body it turns.
+        Revolutions of the rotor per revolution of the joint. The inertia of the rotor is not part of the element: add
+        gear^2 times it to the driven body.
     current : float, A
         At the start; the state is ``i``.
     sources : dict of str to source
         Further names that the voltage may use, as ``inputs`` of an `Element`: outputs, signals, sensors, laws, or
         numbers that are set during a run.
 
-    The energy stored is L i^2/2; u i comes from outside, of which R i^2 leaves as heat.
+    The energy stored is L i^2/2; u i is external work, of which R i^2 is heat.
 
     Examples
     --------
@@ -213,13 +213,13 @@ class HillMuscle(Element):
     strength : float, N
         Largest isometric force F0.
     optimal_length : float, m
-        Fibre length l0 at which it has that force.
+        Fibre length l0 at that force.
     slack_length : float, m
-        Length of the tendon; the fibre is the distance less this.
+        Length of the tendon; the fibre length is the distance minus this.
     fastest : float, 1/s
-        Velocity of shortening without load at full activation, in optimal lengths.
+        Velocity of unloaded shortening at full activation, in optimal lengths.
     rise, fall : float, s
-        Time constants of activation and of its end.
+        Time constants of activation and deactivation.
     start : float
         Activation at the start, 0.01 to 1; the state is ``a``.
     sources : dict of str to source

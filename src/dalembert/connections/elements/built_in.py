@@ -1,6 +1,6 @@
 """Built-in force elements: springs, dampers, loads and limits, between markers or at a joint coordinate.
 
-Every element knows its energy: springs store it, dampers dissipate it, laws of time bring it from outside. The compiled
+Every element defines its energy: springs store it, dampers dissipate it, time laws do external work. The compiled
 element of the same name is in core/elements.
 """
 
@@ -39,7 +39,7 @@ class ForceElement:
 
     ends : number of markers it acts between; 0 for elements at a joint coordinate
     fields : the numbers that an event may change, in the order of the compiled parameters
-    law_form : name of its compiled law (core/elements/library.hpp); none: the element brings a law of its own
+    law_form : name of its compiled law (core/elements/library.hpp); empty for a user-written law
     """
 
     ends: ClassVar[int] = 0
@@ -85,7 +85,7 @@ class SpringDamper(ForceElement):
     stiffness : float, N/m
     damping : float, N s/m
     length : float, m
-        At which the spring is free of force.
+        Unloaded length.
 
     The tension is stiffness (distance - length) + damping * rate of the distance; it pulls the markers together.
     """
@@ -141,7 +141,7 @@ class Limits(ForceElement):
     Parameters
     ----------
     lower, upper : float, rad or m
-        None: there is none on that side.
+        None: no stop on that side.
     stiffness : float, N m/rad or N/m
     damping : float, N m s/rad or N s/m
     """
@@ -199,7 +199,7 @@ class Load(ForceElement):
     moment : (3,) N m
         Each component is a number, a callable of t, or a law.
     axes : str
-        ``"world"``, or ``"marker"`` (``"body"`` is the same) for the axes of the marker, which turn with its body.
+        ``"world"``, or ``"marker"`` (``"body"`` is the same) for the axes of the marker, which rotate with its body.
     """
 
     force: Any = (0.0, 0.0, 0.0)
@@ -242,9 +242,9 @@ class ForceConnection:
     name : str
     element : ForceElement
     ends : tuple of Marker
-        Of an element between markers; a `Load` has one.
+        Markers of an element between markers; a `Load` has one.
     places : tuple of (Connection, int)
-        Joints and their coordinates that an element acts at.
+        Joints and indices of their coordinates at which an element acts.
     """
 
     name: str

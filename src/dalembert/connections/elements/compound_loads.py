@@ -55,9 +55,9 @@ def energy_of_member(
     Parameters
     ----------
     rates : dict of int to int
-        Of a member that is tracked: indices of the rates that its law uses.
+        Of a tracked member: indices of the rates that its law uses.
     line : sequence of str
-        Of a member along the line of the compound: the indices on that, in order.
+        Of a member along the line of the compound: its positions on the line, in order.
     """
     element, name = member.element, member.name
     ends = [_fixed(on, end, frames[end.place]) for end in member.ends]

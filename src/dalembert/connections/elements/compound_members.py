@@ -1,7 +1,7 @@
 """Members of compounds: elements between ends and nodes, with offset and rotation, as programs.
 
-Elements of the library become their formulas, functions are read once with names instead of numbers, and numbers that
-are zero and alone make a force depend on rates are taken for good.
+Elements of the library are replaced by their formulas, and functions are traced once with symbolic arguments. Zero
+parameters that alone make a force depend on rates are fixed permanently.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class Member:
     Attributes
     ----------
     element : Element
-        By expressions.
+        Element with expressions.
     ends : tuple of MemberEnd
-        The first, from which all others are seen, and one for each measure.
+        The first end is the reference of all others; then one for each measure.
     fixed : tuple of str
-        Parameters that are zero for good.
+        Parameters that stay zero.
     rates : tuple of int
-        Numbers of the measures whose rates forces or rates of states depend on.
+        Indices of the measures whose rates forces or rates of states depend on.
     """
 
     def __init__(self, name: str, given: Any) -> None:
@@ -172,7 +172,7 @@ def _used(element: Element, fixed: tuple[str, ...]) -> tuple[int, ...]:
     places = [on.zero if name in fixed else program.emit("input", k) for k, name in enumerate(names)]
     outputs = on.graft(element.program, places)
     m, n, k = element.measures, len(element.states), len(element.signals)
-    kept = [*outputs[: m + n], *outputs[m + n + 1 + k :]]  # whose energy and signals push nothing
+    kept = [*outputs[: m + n], *outputs[m + n + 1 + k :]]  # energy and signals cause no loads
     return tuple(sorted(j - 1 - m for j in inputs_of(program, kept) if m < j <= 2 * m))
 
 

@@ -1,8 +1,8 @@
 """Program of the law of a compound, from its members and nodes (Sol 1983, sections 7.3 and 7.4).
 
-A node is *paced* if members resist its rates in every direction: its position is a state, its rate an unknown. Others
-are *found*: their positions are unknowns. A member with rates in its law at a found node is *tracked*: what it measures
-is a state, its rate an unknown, and that the states are what the unknown positions make of them are equations:
+A node is *paced* if members resist its rates in every direction: its position is a state, its rate an unknown. Other
+nodes are *found*: their positions are unknowns. A member with rates in its law at a found node is *tracked*: its
+measure is a state, its rate an unknown. The equations equate these states to the measures at the unknown positions:
 
     unknowns    positions of found nodes, rates of tracked members, rates of paced nodes
     equations   balance at found nodes, measures = states, balance at paced nodes
@@ -55,7 +55,7 @@ class CompoundProgram:
                 )
         self._built: tuple[Program, dict[str, list[int]]] | None = None
 
-    # ---- what is refused
+    # ---- checks
 
     def _check_names(self) -> None:
         names = [*self.ends, *self.nodes]
@@ -110,7 +110,7 @@ class CompoundProgram:
             if measure == "place" and self.kind(first.place) == "point":
                 raise ModelError("Compound", what, kind, "a point has no axes to measure in: turn the member around")
 
-    # ---- what is where
+    # ---- kinds and measures
 
     def kind(self, place: str) -> str:
         """Return the kind of a node; empty for an end."""
@@ -327,7 +327,7 @@ class CompoundProgram:
         if name in self.tracked:
             given = {k: names[rate] for _, rate, k in self._tracked_names(name)}
         order: list[str] = []
-        if "line" in map(self.kind, member.places):  # ahead is away from the first end, in the order of the nodes
+        if "line" in map(self.kind, member.places):  # positive is away from the first end, in the order of the nodes
             order = [self.ends[0], *self.nodes, self.ends[1]]
         energy, measures = energy_of_member(on, names, member, frames, results, rates=given, line=order)
         if given is not None:

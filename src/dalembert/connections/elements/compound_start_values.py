@@ -24,7 +24,7 @@ def measured_at_start(member: Member, first: str, nodes: Mapping[str, Any], stat
     Raises
     ------
     ModelError
-        If an end of it is at a body that may be anywhere.
+        If an end of it is at a body whose pose is unknown.
     """
     poses = []
     for end in member.ends:

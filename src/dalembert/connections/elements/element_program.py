@@ -22,8 +22,8 @@ __all__ = ["law_program"]
 def law_program(element: Element) -> Program:
     """Return the program of an element's law.
 
-    Its inputs are ``element.takes`` and the unknowns. It gives forces, rates of states, energy, signals, then the
-    residuals, their derivatives by the unknowns, row by row, and where to begin.
+    Its inputs are ``element.input_names`` and the unknowns. Its outputs are forces, rates of states, energy, signals,
+    then the residuals, their derivatives by the unknowns, row by row, and the initial guesses.
     """
     item = element.kind
     names = (*element.input_names, *element.unknowns)

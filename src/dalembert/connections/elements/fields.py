@@ -27,8 +27,8 @@ class Field(Element):
         Likewise; with a moment also of the rotation vector rx, ry, rz and the angular velocity wx, wy, wz.
     parameters : dict of str to float
     energy : expression, J
-        Of the position: what force and moment are the falling slope of. What else they do is dissipated, and has to
-        resist the motion. Without an energy, all their work counts as from outside.
+        Potential energy, of the position: force and moment include its negative gradient. Other work is dissipated and
+        must resist the motion. Without an energy, all work counts as external.
 
     Examples
     --------
@@ -73,8 +73,8 @@ class Drag(Element):
     stream : (3,) m/s
         Velocity of the fluid, axes of the first marker.
 
-    The force on the second marker is -(linear + quadratic |w|) w, with w its velocity less that of the fluid. In a
-    stream the fluid may bring energy; it then counts as work from outside. Parameters: linear, quadratic, ux, uy, uz.
+    The force on the second marker is -(linear + quadratic |w|) w, with w its velocity relative to the fluid. In a
+    stream the fluid may supply energy, which counts as external work. Parameters: linear, quadratic, ux, uy, uz.
 
     Examples
     --------

@@ -24,7 +24,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _ROUNDS, _HALVINGS, _PRECISE, _ROUNDING = 60, 40, 1e-10, 1e-14
-MAX_CONTRACTION = 0.25  # of a correction may be left in the next
+MAX_CONTRACTION = 0.25  # fraction of a correction that may remain in the next
 SAFE_SLOPE_CHANGE = 0.5  # relative change of the slopes below which they cannot become singular in between
 MIN_STEP_LENGTH = 1e-6  # part of a Newton step below which the search stops
 
@@ -53,7 +53,7 @@ LawEvaluation = Callable[[Array, Array], tuple[Array, Array]]
 def continue_unknowns(look: LawEvaluation, given: Array, then: Array, unknowns: Array) -> Array:
     """Return the unknowns (n,) continued along a straight line between two inputs; NaN at a fold.
 
-    Newton's method from the last place, on parts of the way so short that it contracts (Deuflhard 2004, section 5.1).
+    Newton's method from the last solution, in steps so short that it contracts (Deuflhard 2004, section 5.1).
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def slopes_of_unknowns(element: Element, given: Array, unknowns: Array | None = 
     element : Element
     given : (takes,)
     unknowns : (n,)
-        Those that are found from where the law begins, if left out.
+        Default: the solution from the initial guess of the law.
     """
     program, n = element.program, len(element.unknowns)
     assert program is not None
@@ -122,8 +122,8 @@ def weakest_direction(J: Array, usual: Array) -> tuple[float, int]:
     ----------
     J : (n, n)
     usual : (k, n, n)
-        Slopes elsewhere: their largest are the units of equations and unknowns. (Those of J itself would not do: an
-        unknown that stands alone in its equation is as large as itself everywhere.)
+        Jacobians at other states: their largest entries are the units of equations and unknowns. (Those of J itself are
+        not suitable: a single unknown in its own equation would always be scaled to one.)
     """
     size = np.abs(np.concatenate([J[None], usual])).max(axis=0)
     for axis in (1, 0):

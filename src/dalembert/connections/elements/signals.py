@@ -36,14 +36,14 @@ class Sensor:
     Parameters
     ----------
     first, second : Body or Marker
-        The second is seen from the first, in its axes.
+        Measures of the second relative to the first, in its axes.
     quantity : str
-        ``"s"``, ``"ds"``: their distance and its rate; ``"x" ... "z"``, ``"vx" ... "vz"``: index and velocity;
+        ``"s"``, ``"ds"``: their distance and its rate; ``"x" ... "z"``, ``"vx" ... "vz"``: position and velocity;
         ``"rx" ... "rz"``, ``"wx" ... "wz"``: rotation vector and angular velocity.
 
     Examples
     --------
-    A damper that acts on a flywheel in proportion to how fast a mass elsewhere moves:
+    A damper that acts on a flywheel in proportion to the velocity of a mass elsewhere:
 
     >>> import dalembert as da
     >>> s = da.System("sensed", gravity=(0, 0, 0))
@@ -96,10 +96,10 @@ class Reaction:
     part : str
         ``"force.x" ... "moment.z"``: at the second marker's origin, in its axes.
 
-    The loads depend on the forces that depend on them; both are found together at every evaluation, by Newton's method
-    (Sol 1983, section 9.3). So friction can be proportional to the load that presses parts together. In mechanisms that
-    are over-constrained loads are not unique, and friction by them is not either: some choice is made; give connections
-    compliance (`Bushing`) to make it that of mechanics.
+    The loads depend on the forces that depend on them; both are solved together at every evaluation, by Newton's method
+    (Sol 1983, section 9.3). So friction can be proportional to the load that presses parts together. In
+    over-constrained mechanisms loads are not unique, and neither is friction that depends on them: one solution is
+    chosen. Give connections compliance (`Bushing`) to make it unique.
 
     Examples
     --------
@@ -155,8 +155,8 @@ class Delay:
     before : number or callable of t
         Its value before the run began.
 
-    Steps are no longer than the shortest delay, and what was is read from the motion itself, interpolated as closely as
-    it was computed.
+    Steps are no longer than the shortest delay. Past values are interpolated from the motion with the accuracy of the
+    integration.
     """
 
     output: str

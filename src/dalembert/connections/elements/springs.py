@@ -48,7 +48,7 @@ class NonlinearSpring(Element):
         Force at u = 0 against elongation.
     damping : float, N s/m or N m s/rad
     parameters : dict of str to float
-        That the formula uses.
+        Parameters of the formula.
     measure : str
         ``"joint"`` or ``"distance"``.
 
@@ -380,14 +380,14 @@ class Bushing(Element):
     damping : (6,) or (6, 6)
         Of (vx, vy, vz, wx, wy, wz): N s/m, N s/rad, N m s/rad; likewise.
 
-    It stores E = s^T K s / 2 of s = (p, phi): the place of the second marker and its rotation vector, in axes of the
-    first. The force is -dE/dp. The moment that belongs to the angular velocity is
+    It stores E = s^T K s / 2 of s = (p, phi): the position of the second marker and its rotation vector, in axes of the
+    first. The force is -dE/dp. The moment conjugate to the angular velocity is
 
         -T^-T dE/dphi,   T^-T g = g + phi x g / 2 + a phi x (phi x g),   a = (1 - |phi|/2 cot(|phi|/2)) / |phi|^2
 
     since phi' = T^-1 omega. (T: tangent map of rotations, e.g. A. Cardona, M. Geradin, Int. J. Numer. Methods Eng. 26
-    (1988) 2403-2438.) So the stiffness takes no energy from any motion, whatever the cross terms. Rotations stay below
-    a half turn. Parameters: k11, k12, ... k66 and c11, ... c66, those that are not zero, of the upper triangles.
+    (1988) 2403-2438.) So the stiffness is conservative, whatever the cross terms. Rotations stay below 180 degrees.
+    Parameters: k11, k12, ... k66 and c11, ... c66, those that are not zero, of the upper triangles.
 
     Examples
     --------

@@ -58,8 +58,8 @@ class Maxwell(Element):
     measure : str
         ``"joint"`` or ``"distance"``.
 
-    Held at an elongation, the force falls as exp(-k t / c). It has no rest length: it starts free of force, unless
-    `start` says otherwise. State: z.
+    Held at an elongation, the force decays as exp(-k t / c). It has no rest length: it starts without force, unless
+    `start` is given. State: z.
     """
 
     def __init__(self, stiffness: float, damping: float, *, start: float = 0.0, measure: str = "joint") -> None:
@@ -83,9 +83,9 @@ class Zener(Element):
     Parameters
     ----------
     stiffness : float, N/m or N m/rad
-        What is left after a long time.
+        Long-term stiffness.
     branch_stiffness : float, N/m or N m/rad
-        What is added for quick motions.
+        Additional stiffness for fast motions.
     branch_damping : float, N s/m or N m s/rad
     rest : float, m or rad
     measure : str
@@ -124,7 +124,7 @@ class GeneralizedMaxwell(Element):
     Parameters
     ----------
     stiffness : float, N/m or N m/rad
-        What is left after a long time.
+        Long-term stiffness.
     terms : sequence of (float, float), up to 19
         Stiffness k_i, N/m or N m/rad, and relaxation time tau_i, s, of each branch.
     rest : float, m or rad
@@ -179,18 +179,18 @@ class GeneralizedMaxwell(Element):
         Parameters
         ----------
         relaxation : function of t, s, or (n,) N/m or N m/rad
-            G at the times: the force that is left of a unit elongation after so long.
+            G at the times: the remaining force of a unit elongation.
         times : (n,) s
             Positive and increasing, from the shortest to the longest that matter.
         terms : int
             Branches, whose times are spread evenly in their logarithm; those that come out as zero are left out.
         tolerance : float
-            Of the largest misfit, as a part of the largest value; an error says if it is not met.
+            Limit of the largest misfit, as a fraction of the largest value; an error is raised if it is exceeded.
         rest, measure
             As of the element.
 
-        Stiffnesses are found by least squares and are not negative, so that the element never brings energy. How
-        far it misses, as a part of the largest value, is `misfit` of the element.
+        Stiffnesses are found by least squares and are not negative, so that the element is passive. The misfit, as a
+        fraction of the largest value, is `misfit` of the element.
 
         Examples
         --------
