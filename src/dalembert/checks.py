@@ -62,7 +62,7 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
     try:
         if not (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
             elements = np.array(value, dtype=object).flat
-            # NumPy would take text, truth values, dates and the real parts of complex numbers
+            # NumPy would accept text, booleans, dates and the real parts of complex numbers
             if any(isinstance(x, bool) or not isinstance(x, _REAL) for x in elements):
                 raise ValueError
         array = np.array(value, dtype=np.float64)
@@ -231,16 +231,16 @@ class _Kind(NamedTuple):
 def checked(*names: str, item: str | None = None, largest: float = math.inf) -> Callable[[Target], Target]:
     """Return a decorator that raises an error for arguments whose types the annotations exclude.
 
-    It is for arguments that are handed on, unchecked, to where a wrong one could no longer be named. Numbers must not
-    be NaN. Entries of lists and tuples, and keys of dicts, are checked where the annotation says what they are; for a
-    name what has one, such as a body, will do.
+    It is for arguments that are passed on unchecked to code that can no longer name them. Numbers must not be NaN.
+    Entries of lists and tuples, and keys of dicts, are checked where the annotation gives their types. For a name, an
+    object with a name, such as a body, is accepted.
 
     Parameters
     ----------
     names : str
         The arguments to check.
     item : str
-        How errors call the function or class; its own name if left out.
+        Name of the function or class in errors; its own name if left out.
     largest : float
         Magnitude that single numbers must not exceed, such as that of lengths whose squares are numbers.
 
@@ -273,7 +273,7 @@ def _checked_call(
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not kinds:  # annotations may name what is imported after this module
+        if not kinds:  # annotations may name types that are imported after this module
             kinds.extend(_kinds(function, names))
         for name, place, kind in kinds:
             if name in kwargs:
@@ -294,7 +294,7 @@ def _checked_call(
 def _kinds(function: Callable[..., Any], names: tuple[str, ...]) -> Iterator[tuple[str, int, _Kind]]:
     """Yield the names of arguments with their indices and allowed types."""
     scope = _Names(getattr(inspect.unwrap(function), "__globals__", {}))
-    scope["ArrayLike"] = _Array  # which in unions would be taken apart
+    scope["ArrayLike"] = _Array  # which in unions would be split
     signature = inspect.signature(function).parameters
     order = list(signature)
     for name in names:
@@ -383,7 +383,7 @@ def _sequence_kind(origin: type, parts: tuple[Any, ...]) -> _Kind:
         ):
             return False
         if not isinstance(given, Collection):
-            return True  # an iterator, which looking would empty
+            return True  # an iterator, which a check would exhaust
         if fixed:
             return len(given) == len(kinds) and all(k.allows(each) for k, each in zip(kinds, given, strict=True))
         return not kinds or all(kinds[0].allows(each) or (names and hasattr(each, "name")) for each in given)
@@ -417,7 +417,7 @@ def _is_array(value: Any) -> bool:
     try:
         found = np.array(_in_si(value), dtype=object)
         return all(isinstance(x, (*_REAL, bool, np.bool_, Expression)) and _is_float(x) for x in found.flat)
-    except (TypeError, ValueError, ModelError):  # the last of answers that are read by names
+    except (TypeError, ValueError, ModelError):  # the last: results that are indexed by names
         return False
 
 

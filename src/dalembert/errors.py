@@ -34,7 +34,7 @@ class DalembertError(Exception):
     Attributes
     ----------
     result : Result or None
-        What a simulation had computed before it failed.
+        Partial result of a failed simulation.
     """
 
     result: Any = None
@@ -46,13 +46,13 @@ class ModelError(DalembertError):
     Parameters
     ----------
     item : str
-        What was being described or computed, by name: ``"body 'crank'"``.
+        Item being described or computed, by name: ``"body 'crank'"``.
     field : str
         The field or argument at fault: ``"mass"``.
     value : object
         The value that was given.
     remedy : str
-        What is allowed, or what to do instead.
+        Allowed values, or what to do instead.
     """
 
     def __init__(self, item: str, field: str, value: Any, remedy: str) -> None:
@@ -95,7 +95,7 @@ class EquilibriumError(DalembertError):
     Attributes
     ----------
     state : State or None
-        The last one that was looked at.
+        Last configuration of the search.
     """
 
     state: Any = None
@@ -119,10 +119,10 @@ class MissingPackageError(DalembertError, ImportError):
     Parameters
     ----------
     purpose : str
-        What it is needed for: ``"pictures"``.
+        Purpose: ``"pictures"``.
     package : str
     remedy : str
-        What to install: ``"pip install matplotlib"``.
+        Installation command: ``"pip install matplotlib"``.
     """
 
     def __init__(self, purpose: str, package: str, remedy: str) -> None:
@@ -157,7 +157,7 @@ class OmissionWarning(UserWarning):
     Attributes
     ----------
     items : tuple of str
-        What is left out or taken otherwise, one by one.
+        Data left out or changed, one by one.
     """
 
     def __init__(self, message: str, items: tuple[str, ...] = ()) -> None:
@@ -176,7 +176,7 @@ class StiffeningWarning(UserWarning):
 def _short(value: Any, limit: int = 120) -> str:
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # of a value that cannot even be printed, such as an integer of 5000 digits
+    except Exception:  # for a value that cannot be printed, such as an integer of 5000 digits
         text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else text[: limit - 3] + "..."
 

@@ -27,8 +27,8 @@ _FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]]
     "arcsin": (math.asin, lambda x: 1.0 / math.sqrt(1.0 - x * x)),
     "arccos": (math.acos, lambda x: -1.0 / math.sqrt(1.0 - x * x)),
 }
-MAX_DEPTH = 10_000  # expressions within each other; more come from a loop without an end
-MAX_TERMS = 2000  # of an expression written out: what is shared is written as often as it occurs
+MAX_DEPTH = 10_000  # nested expressions; more come from an endless loop
+MAX_TERMS = 2000  # of an expression written out; shared subexpressions count each time
 _SIGNS = {"+": 1, "-": 1, "*": 2, "/": 2, "neg": 3, "**": 4}
 
 
@@ -41,18 +41,18 @@ class Expression:
     operation : str
     parts : tuple of Expression or float
     value : float
-        With the parameters as they were described.
+        Value with the described parameter values.
     names : frozenset of str
-        The parameters in it.
+        Names of its parameters.
     depth : int
-        How many expressions stand within each other.
+        Nesting depth.
     terms : int
-        Numbers and parameters in it when it is written out.
+        Number of numbers and parameters when written out.
 
     Raises
     ------
     ModelError
-        If more than `MAX_DEPTH` expressions stand within each other.
+        If expressions are nested more than `MAX_DEPTH` deep.
 
     Examples
     --------
@@ -95,9 +95,9 @@ class Expression:
         Parameters
         ----------
         number : function of a float
-            What stands for a plain number.
+            Result for a plain number.
         made : function of an Expression and a list
-            What stands for an expression, given what stands for its parts.
+            Result for an expression, from the results of its parts.
         """
         done: dict[int, Any] = {}
         for one in self._graph():
@@ -177,11 +177,11 @@ class Expression:
         return self
 
     def __getattr__(self, name: str) -> Any:
-        if name in _FUNCTIONS:  # np.sin(expression) of an array of objects asks for expression.sin()
+        if name in _FUNCTIONS:  # np.sin(expression) of an array of objects calls expression.sin()
             return lambda: Expression(name, self)
         raise AttributeError(name)
 
-    # ---- what would lose the expression
+    # ---- conversions that would lose the expression
 
     def _refuse(self, what: str) -> NoReturn:
         remedy = f"{what} would forget the parameter; .value is the number, where that is meant"
@@ -204,7 +204,7 @@ class Expression:
 
     __le__ = __gt__ = __ge__ = __lt__
 
-    # ---- words
+    # ---- text
 
     def _text(self, number: Callable[[float], str], name: Callable[[str], str]) -> str:
         """Return the expression as text."""

@@ -19,7 +19,7 @@ Class = TypeVar("Class", bound=type)
 class ConstructorCall(NamedTuple):
     """Name of a constructor, ``"Cable"``, ``"rod"`` or ``"Curve.path"``, and its arguments by name.
 
-    Arguments that are given in a row, ``*axes``, stand under their name as a list.
+    Positional arguments, ``*axes``, are stored under their name as a list.
     """
 
     maker: str

@@ -1,7 +1,7 @@
 """Units: conversion of ``12 mm``, ``30 deg``, ``5 N/mm`` to SI and radians, and dimensions.
 
-Everything inside is in SI units and radians. Numbers in others come in by `si`, or as text in model files; outputs go
-out with a unit behind their name, ``result["main.position [in]"]``, or by `of_si`.
+Internally everything is in SI units and radians. Numbers in other units are converted by `si`, or from text in model
+files. Outputs are converted by a unit behind their name, ``result["main.position [in]"]``, or by `of_si`.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Quantity(NamedTuple):
 def quantity(text: str) -> Quantity | None:
     """Return a quantity in SI units and radians; None if the text is not one.
 
-    Units are multiplied by a blank, ``*`` or nothing but a dot between them, divided after ``/`` (everything behind the
-    first stroke divides), with whole powers: ``N m/rad``, ``kg*m^2``, ``m/s2``, ``1/s``.
+    Units are multiplied by a blank, ``*`` or a dot, and divided after ``/`` (everything behind the first stroke
+    divides), with integer powers: ``N m/rad``, ``kg*m^2``, ``m/s2``, ``1/s``.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def factor(unit: str, of: str, *, item: str) -> float:
     Raises
     ------
     ModelError
-        If one is not known, or what they measure is not the same.
+        If one is unknown, or their dimensions differ.
     """
     wanted, own = _known(unit, item), _known(of, item)
     turns_alike = wanted.dimension[5] == own.dimension[5] or wanted.value == 1.0  # N m and N m/rad are one

@@ -1,8 +1,9 @@
 """Time laws: functions of time with first and second derivatives, for drives.
 
 A law is called with a time (s) and returns three numbers: value, rate, second rate. Plain numbers and callables become
-laws where one is expected; derivatives that are not given are computed. Where a law breaks, steps of a simulation end
-and begin afresh: it tells the times by `breaks`, a sequence or a function of the first and the last time that matter.
+laws where one is expected; derivatives that are not given are computed. A simulation ends a step at each discontinuity
+time of a law and restarts there. A law declares these times by `breaks`, a sequence or a function of the first and last
+time of interest.
 """
 
 from __future__ import annotations
@@ -278,7 +279,7 @@ class Spline:
     def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
         """Return the times in an interval at which its polynomials change noticeably, s.
 
-        At a knot the highest derivative jumps. In a table that is fine for its curve that comes to nothing.
+        At a knot the highest derivative jumps. For a finely sampled table the jump is negligible.
         """
         ends, pieces = self.pieces()
         width = np.maximum(np.diff(ends)[1:], np.diff(ends)[:-1])
@@ -311,12 +312,12 @@ class FunctionLaw:
     ----------
     value : callable of t (s)
     rate, second, third : callable of t
-        Its derivatives; the third matters for jerks alone.
+        Its derivatives; the third is used for jerks only.
     breaks : (n,) s
-        Times at which it jumps or has a kink, increasing: no step goes over them.
+        Times at which it jumps or has a kink, increasing: no step passes over them.
 
-    Missing derivatives come from five-point differences, good to about nine and six digits, which do not reach across
-    `breaks`; give them, or use a library law, where that is too little.
+    Missing derivatives are five-point differences, accurate to about nine and six digits, which do not reach across
+    `breaks`; give them, or use a library law, for higher accuracy.
     """
 
     value: Callable[[float], float]
@@ -403,11 +404,11 @@ class SmoothedLaw:
     ----------
     law : law, callable of t, or number
     width : float, s
-        Of the window about each time; the law must be defined half of it beyond the run at either end.
+        Width of the window about each time; the law must be defined half of it beyond the run at either end.
 
-    With h half the width, the value is the mean of the law from t - h to t + h, and its rate is what the law gains from
-    one end of the window to the other over the width, exactly. Away from corners and jumps, by more than h, a straight
-    line stays itself and a curve is off by f'' width^2 / 24.
+    With h half the width, the value is the mean of the law from t - h to t + h. Its rate is exactly the difference of
+    the law between the ends of the window, divided by the width. Away from corners and jumps, by more than h, a
+    straight line is unchanged and a curve is off by f'' width^2 / 24.
 
     Examples
     --------
@@ -446,7 +447,7 @@ def _sine_lag(x: float) -> float:
     square = x * x
     if square >= 0.25:
         return x - math.sin(x)
-    lag = 1.0  # the series, from its last term that matters
+    lag = 1.0  # the series, from its last significant term
     for k in (156, 110, 72, 42, 20):
         lag = 1.0 - square / k * lag
     return square * x / 6 * lag
@@ -472,8 +473,8 @@ def integrand_of(law: Law) -> Law | None:
 def third_rate(law: Law, t: float) -> float:
     """Return the third derivative of a law: exact if the law has it, else by differences.
 
-    Laws of the library know it, integrals and means of laws too; `FunctionLaw` does with `third`, laws of the user with
-    a method of this name. At a break it is that of what follows.
+    Laws of the library define it, as do integrals and means of laws; `FunctionLaw` does with `third`, user laws with a
+    method of this name. At a discontinuity it is the value just after.
     """
     own = getattr(law, "third", None)
     if callable(own):

@@ -1,6 +1,6 @@
 """Piecewise time laws: linear interpolation, steps, pulses, zero-order hold, monotone splines.
 
-They tell where they break; steps of a simulation end there and begin afresh, so that nothing is stepped over.
+Each law declares its discontinuity times; simulation steps end there and restart, so that none is stepped over.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["LinearInterpolation", "MonotoneSpline", "Piecewise", "Pulse", "Step"
 Array = NDArray[np.float64]
 Triple = tuple[float, float, float]
 
-OUTER_TIME = 1e300  # s: where the first and the last piece of a law that is held outside end
+OUTER_TIME = 1e300  # s: outer ends of the first and last piece of a law that is extended outside
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +30,11 @@ class Piecewise:
     Attributes
     ----------
     ends : (n + 1,) s
-        Where pieces end, increasing.
+        Ends of the pieces, increasing.
     coefficients : (n, degree + 1)
         From the constant upwards, each piece in the time since it began.
     smooth : int
-        How many of its derivatives are continuous; -1: the value itself jumps.
+        Number of continuous derivatives; -1: the value itself jumps.
     """
 
     ends: Array = field(init=False, repr=False)
@@ -111,7 +111,7 @@ class LinearInterpolation(Piecewise):
     Parameters
     ----------
     times : (n,) s
-        Increasing; one that stands twice makes a jump there.
+        Increasing; a repeated time is a jump.
     values : (n,)
 
     Examples
@@ -193,9 +193,9 @@ class Pulse(Piecewise):
     ----------
     begin, duration : float, s
     value : float
-        While it lasts.
+        Value during the pulse.
     rest : float
-        Before and after.
+        Value before and after.
 
     Examples
     --------

@@ -24,7 +24,7 @@ __all__ = [
     "quadrature",
 ]
 
-N_SAMPLES = 400  # times of a run at which functions are looked at for jumps
+N_SAMPLES = 400  # times of a run at which functions are sampled for jumps
 
 
 def break_times(given: Any, *, item: str) -> NDArray[np.float64]:
@@ -76,7 +76,7 @@ def derivative(
     width : float, s
         Between points, at times of the order of a second; in proportion at later ones.
     inside : (float, float), s
-        From when to when it is smooth.
+        Interval in which it is smooth.
     """
     low, high = inside
     h = width * max(1.0, abs(t))
@@ -109,8 +109,7 @@ def quadrature(value: Callable[[float], float], t: float) -> float:
 def find_jumps(value: Callable[[float], Any], times: ArrayLike) -> list[tuple[float, float, float, float]]:
     """Return the jumps of a function: last time before, first time after, values there.
 
-    It is looked at at some times; where it changes between two of them, intervals are halved as long as the change
-    stays.
+    It is sampled; where it changes between two samples, intervals are halved as long as the change persists.
     """
     times = np.asarray(times, dtype=float)
     if times.ndim != 1 or not times.size or not np.isfinite(times).all():

@@ -1,9 +1,9 @@
 """Rotation conversions: quaternions, matrices, axis and angle, Euler and Bryant angles.
 
-A rotation is kept as the matrix R_AB whose columns are the axes of frame B in components of
-frame A, so that ``x_A = R_AB @ x_B``. Quaternions are scalar first. Angle sequences follow one
-rule: capital letters turn about the axes of the moving frame ("intrinsic", the rule of Euler,
-Bryant and most mechanics texts), small letters about the axes of the fixed frame.
+A rotation is stored as the matrix R_AB whose columns are the axes of frame B in components of frame A, so that ``x_A =
+R_AB @ x_B``. Quaternions are scalar first. In angle sequences, capital letters rotate about the axes of the moving
+frame ("intrinsic", the rule of Euler, Bryant and most mechanics texts), small letters about the axes of the fixed
+frame.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _AXES = {
 }
 
 _NO_TURN = np.eye(3)
-_UNIT = 8 * float(np.finfo(float).eps)  # how far the square of a length may be from 1 by rounding
+_UNIT = 8 * float(np.finfo(float).eps)  # tolerance of the squared length of a unit vector against rounding
 
 
 def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Matrix:
@@ -92,7 +92,7 @@ def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Mat
     if largest == 0.0:
         raise ModelError(item, field, axis, "a direction needs at least one component that is not zero")
     if abs(float(vector @ vector) - 1.0) <= _UNIT:
-        return vector  # to divide once more would only stir its last bits
+        return vector  # dividing again would only change its last bits
     vector = vector / largest
     unit: Matrix = vector / math.sqrt(float(vector @ vector))
     return unit
@@ -153,9 +153,8 @@ def euler(angles: ArrayLike, convention: str = "ZXZ") -> Matrix:
     ----------
     angles : (3,) or (..., 3) rad
     convention : str
-        Three axis letters. Capitals: each turn about an axis of the frame already turned
-        (``"ZXZ"`` Euler, ``"XYZ"`` Bryant). Small letters: about the axes of the fixed frame
-        (``"xyz"`` roll, pitch, yaw as in URDF).
+        Three axis letters. Capitals: each rotation about an axis of the frame already rotated (``"ZXZ"`` Euler,
+        ``"XYZ"`` Bryant). Small letters: about the axes of the fixed frame (``"xyz"`` roll, pitch, yaw as in URDF).
     """
     return euler_matrices(angles, convention)
 

@@ -1,15 +1,15 @@
 """Configuration charts: dot-and-line diagrams of a sequence of three angles.
 
-Four columns of three dots stand for the frame that is turned from, two between, and the one that is turned to; rows for
-the axes 1, 2, 3 (Passerello and Huston 1972, chapter I). A turn lies between two columns: a level line in the row of
+Four columns of three dots represent the initial frame, two intermediate frames and the final frame; rows represent the
+axes 1, 2, 3 (Passerello and Huston 1972, chapter I). A rotation lies between two columns: a level line in the row of
 its axis, an inclined one between the other two rows, the angle below. Between neighbouring columns,
 
     dots of the same row        1 on the level line, else the cosine
     dots on the inclined line   the sine
     dots on no line             less the sine
 
-are the direction cosines: the matrix of the turn by inspection. The angular velocity is the sum over the level lines of
-the rate of the angle times the unit vector of that row, which both columns share.
+are the direction cosines: the matrix of the rotation by inspection. The angular velocity is the sum over the level
+lines of the rate of the angle times the unit vector of that row, which both columns share.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Chart", "chart"]
 
 Array = NDArray[np.float64]
 
-# left and right dot of the inclined line of a turn about each axis: it climbs for the first and the third
+# left and right dot of the inclined line of a rotation about each axis: it climbs for the first and the third
 INCLINED = ((2, 1), (0, 2), (1, 0))
 _WIDE = 7  # characters between two columns of the text
 
@@ -41,9 +41,9 @@ class Chart:
     ----------
     convention : str
     axes : tuple of int, (3,)
-        Rows of the level lines, from 0, from the frame that is turned from to the one that is turned to.
+        Rows of the level lines, from 0, from the initial to the final frame.
     angles : tuple of str, (3,)
-        Names of the angles of these turns.
+        Names of the angles of these rotations.
     """
 
     convention: str
@@ -70,7 +70,7 @@ class Chart:
     def angular_velocity(self) -> str:
         """Angular velocity as text: rates times the unit vectors on level lines."""
         frames = ("k", "k'", "k''", "l")
-        # the axis of a turn is the same before and after it: named in the earlier frame, the last in the final one
+        # the axis of a rotation is the same before and after it: named in the earlier frame, the last in the final one
         named = [frames[turn] if turn < 2 else frames[3] for turn in range(3)]
         parts = [f"{a}' n_{f}{axis + 1}" for a, f, axis in zip(self.angles, named, self.axes, strict=True)]
         return " + ".join(parts)
@@ -116,7 +116,8 @@ def chart(convention: str = "XYZ", angles: tuple[str, str, str] = ("a", "b", "c"
     Parameters
     ----------
     convention : str
-        As in `rotation.euler`: 24 sequences. Small letters turn about fixed axes: the chart has them in reverse order.
+        As in `rotation.euler`: 24 sequences. Small letters rotate about fixed axes: the chart has them in reverse
+        order.
     angles : (3,) str
         Names of the angles, in the order of the letters.
 

@@ -194,7 +194,7 @@ class Beams:
         """Return the inertia loads (6 n,) of an acceleration A x."""
         x1, x2 = (nodes[self.ends[:, end]] for end in (0, 1))
         along = self.axes[:, :, 0]
-        slope = np.cross(along, along @ A.T)  # the rotation that the field asks of a straight element
+        slope = np.cross(along, along @ A.T)  # rotation of a straight element in the field
         moved = np.concatenate([x1 @ A.T, slope, x2 @ A.T, slope], axis=1)
         turn = self.turn()
         forces = np.einsum("eji,ejk,ekl,el->ei", turn, self.mass(), turn, moved)
@@ -211,7 +211,7 @@ class Beams:
     def geometric_stiffness(self, u: Array, modes: Array) -> Array:
         """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by axial forces of displacements (6 n, k).
 
-        Only axial forces count; those of bending and shear (lateral buckling) are left out.
+        Only axial forces count; bending and shear forces (lateral buckling) are left out.
         """
         local = self.local(modes.T)
         per_force = np.einsum("aei,eij,bej->eab", local, self.geometric(), local)

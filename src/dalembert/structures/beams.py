@@ -121,9 +121,9 @@ def beam(
     damping, order, stiffening, load_nodes
         As in `Structure.reduce`.
     segments : int
-        For a beam that bends as far as it likes: so many segments with a frame each, one fixed to the other, in place
-        of one body with modes. ``s.body(name, beam)`` then makes them and returns a `SlenderBody`. Sections stay normal
-        to the line; of the other options, `up` and `damping` go with it.
+        For large bending: number of segments with a frame each, fixed to each other, in place of one body with modes.
+        ``s.body(name, beam)`` then adds them and returns a `SlenderBody`. Sections stay normal to the line; of the
+        other options, only `up` and `damping` apply.
     shapes, bending, torsion, stretching
         Of segments, as in `cable`.
 
@@ -135,7 +135,7 @@ def beam(
     >>> arm
     <FlexibleBody: 2.355 kg, 13 nodes, 4 modes, from 8.355 Hz>
 
-    One that bends by its own length:
+    A beam that deflects by its own length:
 
     >>> s = da.System("whip")
     >>> whip = s.body("whip", da.beam(1.0, da.Section.circle(0.002), steel, segments=12))

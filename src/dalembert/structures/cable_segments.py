@@ -5,10 +5,10 @@ With s along the line from the middle, sections that stay normal to it turn by R
     theta = theta_1 + theta_2,   theta_1 = a s + b s^2,   theta_2' = 1/2 theta_1 x theta_1'                       (1)
     r' = (1 + strain) R e,       r_2' = 1/2 theta_1 x (theta_1 x e) + strain theta_1 x e + theta_2 x e            (2)
 
-The turn of second order (Magnus 1954) is the one with which the curvature in axes of the section is a + 2 b s, linear
-in the coordinates, so that the strain energy of the linear theory is that of Kirchhoff's rod. Against the middle,
-ends turn by half of what the segment does, and what is left out of (2), of third order, is even in s where it is
-largest: it moves both ends alike. A segment is wrong by the fifth power of its length, a line of them by the fourth.
+The second-order rotation (Magnus 1954) is the one for which the curvature in axes of the section is a + 2 b s, linear
+in the coordinates, so that the strain energy of the linear theory is that of Kirchhoff's rod. Relative to the middle,
+ends rotate by half of the rotation of the segment. The largest third-order term neglected in (2) is even in s: it moves
+both ends alike. The error of a segment is of the fifth power of its length, that of a line of segments of the fourth.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """Slender bodies with large bending: cables, ropes, straps, wire springs.
 
-Modes are small deformations of a frame that moves freely. A line of n segments, each with a frame of its own and fixed
-to the one before it, bends as far as it likes: every segment turns with the end of its neighbour and deforms but little
-itself (n co-rotated frames, in the recursions of flexible bodies; cost is linear in n). What a segment may do:
+Modes are small deformations of a frame that moves freely. A line of n segments, each with its own frame and fixed to
+the one before it, can bend without limit: every segment rotates with the end of its neighbour and deforms little itself
+(n co-rotated frames, in the recursions of flexible bodies; cost is linear in n). Deformations of a segment:
 
     bending     curvature about either axis of the section, linear along the segment. Coordinates are the turn of its
                 end against its beginning, and, with shapes=2, that of both ends against the middle, rad
     torsion     constant twist; the turn of its end, rad
     stretching  constant strain; its coordinate. Left out, the line keeps its length
 
-Ends turn by exp(turn) and are displaced to second order (structures/cable_segments.py). With shapes=2, lines
-converge with
-the fourth power of the segments' length; with shapes=1, where curvature is constant along a segment, with the square.
+Ends rotate by exp(turn) and are displaced to second order (structures/cable_segments.py). With shapes=2, lines converge
+with the fourth power of the segments' length; with shapes=1, where curvature is constant along a segment, with the
+square.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def cable(
 ) -> SlenderBody:
     """Add a slender body with large bending to a system: segments, each fixed to the one before it.
 
-    It brings no connection to the rest: connect `start`, `end` or `at(arc)` of what is returned.
+    It is not connected to the system: connect `start`, `end` or `at(arc)` of the returned object.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ def cable(
     bending : "yz", "y" or "z"
         Axes of the section about which it bends. About one only, the line stays in a plane, at less cost.
     torsion, stretching : bool
-        Whether segments twist, and stretch. What is stiff asks for small steps of explicit methods: a line that
-        hardly stretches is best kept at its length.
+        True if segments twist, and stretch. Stiff deformations require small steps of explicit methods: keep a line
+        that hardly stretches inextensible.
     up : (3,)
         Direction near which the section's z axis lies, as in `beam`.
     damping : Rayleigh, number or matrix
-        Of every segment, as in `FlexibleBody`. ``Rayleigh(beta=t)`` is a material whose stress lags by t s.
+        Of every segment, as in `FlexibleBody`. ``Rayleigh(beta=t)`` is a material with a stress lag of t s.
 
     Returns
     -------
@@ -238,7 +238,7 @@ class SlenderBody:
             R = model.pose(self.bodies[k + 1].at(node=0), result.q)[0]
             step = self.points[k + 2] - self.points[k + 1]
             tangent = R @ (step / self._lengths[k + 1])
-            # what segment k + 1 gets from the one before pulls it back
+            # the load from the previous segment pulls segment k + 1 back
             found[:, k] = -(result[f"{joint}.force"] * tangent).sum(axis=1)
         return found
 

@@ -1,8 +1,8 @@
 """Distributed loads on flexible bodies: along beams, and as pressure on plates and solids.
 
-They become plain `Load`s whose virtual work is that of the spread one for the shapes of the elements: along beams,
-forces at two points of Gauss in each element (a constant load times cubic shapes is integrated exactly); on surfaces,
-the consistent loads of their nodes. So they act in every analysis, deform the body, and show up in nodal balances.
+They become `Load`s with the virtual work of the distributed load for the element shapes: along beams, forces at two
+Gauss points in each element (a constant load times cubic shapes is integrated exactly); on surfaces, the consistent
+nodal loads. They act in every analysis, deform the body, and appear in nodal balances.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SpreadLoad:
     loads : tuple of str
         Names of the loads that it consists of.
     total : (3,) N
-        Their sum where the law is one, at rest; in axes of the body, or of the world if that was asked for.
+        Their sum for a law value of one, at rest; in axes of the body, or of the world if `axes` is ``"world"``.
     """
 
     name: str
@@ -74,13 +74,13 @@ def line_load(
         The loads become ``"name_0"``, ``"name_1"``, ...
     body : Body or SlenderBody
     force : (3,) N/m, or a function of the position (3,) m that returns it
-        Places are those of the undeformed body, in its axes; along a slender body, of its line.
+        Positions are those of the undeformed body, in its axes; along a slender body, of its line.
     law : number, function of t or law
-        What the force is multiplied with.
+        Factor of the force.
     axes : "world" or "body"
-        Of the force: fixed, or turning with the material (a follower load).
+        Of the force: fixed, or rotating with the material (a follower load).
     where : function of the position (3,) m
-        True where the load acts; default everywhere. It is asked at the points of integration.
+        True where the load acts; default everywhere. It is evaluated at the integration points.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def pressure_load(
 ) -> SpreadLoad:
     """Apply a pressure to the surface of a solid flexible body, or to the upper face of a plate.
 
-    The pressure follows the material: it turns with the nodes. Changes of area are left out.
+    The pressure follows the material: it rotates with the nodes. Changes of area are neglected.
 
     Parameters
     ----------
@@ -129,9 +129,9 @@ def pressure_load(
     pressure : float, Pa, or a function of the position (3,) m that returns it
         Positive against the outward normal; on a plate, against its z axis. Negative: suction, or the lower face.
     law : number, function of t or law
-        What the pressure is multiplied with.
+        Factor of the pressure.
     where : function of the position (3,) m
-        True where it acts; asked at the middle of each face of an element, in body axes. Default: everywhere.
+        True where it acts; evaluated at the middle of each element face, in body axes. Default: everywhere.
 
     Examples
     --------

@@ -15,8 +15,8 @@ Array = NDArray[np.float64]
 class Elements(Protocol):
     """Finite elements with mass, centrifugal loads and geometric stiffness.
 
-    Those whose mass differs by direction also have `points(nodes, modes)`: the points of integration of their mass as
-    small bodies, places (k, 3) m, masses (k,) kg, inertias (k, 3, 3) kg m2, shapes (k, 6, nm) [rotation; translation].
+    Elements whose mass differs by direction also have `points(nodes, modes)`: the mass integration points as small
+    bodies, positions (k, 3) m, masses (k,) kg, inertias (k, 3, 3) kg m2, shapes (k, 6, nm) [rotation; translation].
     """
 
     def mass_matrix(self, n: int) -> Any:

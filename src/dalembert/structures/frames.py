@@ -34,7 +34,7 @@ class Member:
     section : Section
     material : Material
     elements : int or None
-        Number of elements, shared out by length; at least one between two points; None: exactly one.
+        Number of elements, distributed by length; at least one between two points; None: exactly one.
     up : (3,)
         Direction near which the section's z axis lies; default z, or x for lines along z.
     """
@@ -141,7 +141,7 @@ def frame(
 ) -> FlexibleBody:
     """Return a flexible body: a frame of beams, rigidly joined at coincident nodes.
 
-    Nodes are numbered along the members, in their order; ``body.structure.node((x, y, z))`` finds one by its place.
+    Nodes are numbered along the members, in their order; ``body.structure.node((x, y, z))`` finds one by its position.
     Options as in `beam`.
     """
     structure = frame_structure(members, theory=theory, mass=mass)

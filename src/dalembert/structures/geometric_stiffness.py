@@ -1,7 +1,7 @@
 """Geometric stiffness under unit inertia loads of a body.
 
-For every unit case the structure is loaded by its inertia forces, held where its frame is attached (or balanced by
-the inertia of the free rigid body, with mean axes); the stresses of its elements then stiffen or soften it.
+For every unit case the structure is loaded by its inertia forces and supported where its frame is attached (or balanced
+by the inertia of the free rigid body, with mean axes). The stresses of its elements then stiffen or soften it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _point_loads(rest: Any, nodes: Array, A: Array) -> Array:
     moved = np.zeros((len(nodes), 6))
     moved[:, :3] = nodes @ A.T
     loads = -(rest @ moved.ravel()).reshape(-1, 6)
-    # and of the centres of mass beside their nodes: moments m c stand in the block of rotation and displacement
+    # and of the centres of mass offset from their nodes: moments m c are in the block of rotation and displacement
     diagonal = 6 * np.arange(len(nodes))
     moments = [(rest[diagonal + 3 + i, diagonal + j] - rest[diagonal + 3 + j, diagonal + i]) / 2
                for i, j in ((2, 1), (0, 2), (1, 0))]  # fmt: skip

@@ -40,15 +40,15 @@ def read_structure(
     dofs : 6 or 3
         Per node: displacements and rotations, or displacements alone (solids).
     numbering : "nodes" or "components"
-        Whether degrees of freedom go node by node (ux, uy, uz, rx, ry, rz of the first, of the second, ...), or
+        Order of degrees of freedom: node by node (ux, uy, uz, rx, ry, rz of the first, of the second, ...), or
         component by component (ux of all nodes, uy of all, ...).
     total_mass : float, kg
-        Compared with the mass that the matrix holds.
+        Compared with the mass of the matrix.
 
     Raises
     ------
     ModelError
-        If a file is missing or of an unknown kind, sizes do not fit together, or matrices are impossible.
+        If a file is missing or of an unknown format, sizes are inconsistent, or matrices are impossible.
     """
     if dofs not in (3, 6):
         raise ModelError("structure", "dofs", dofs, "use 6, or 3 for displacements alone")

@@ -35,11 +35,11 @@ class ModeReport(ArrayAnswer):
     frequencies : (nm,) rad/s
         Of the reduced body, with its frame held (attached) or free (mean axes).
     frequency_errors : (nm,)
-        How much they lie above those of the structure, as a fraction.
+        Relative excess over the frequencies of the structure.
     effective_masses : (nm, 6) kg, kg m2
-        Shares [x, y, z rotation; x, y, z translation] of the mass that each mode carries when the frame moves. They add
-        up to `rigid_masses`, less what sits at the held node, if all modes are kept. Zero with mean axes, whose modes
-        carry no momentum.
+        Shares [x, y, z rotation; x, y, z translation] of the mass that each mode carries when the frame moves. With all
+        modes they add up to `rigid_masses`, less the mass at the held node. Zero with mean axes, whose modes carry no
+        momentum.
     rigid_masses : (6,) kg m2, kg
         Inertia about the axes through the frame's origin, and mass.
     static_errors : dict of int to (6,)

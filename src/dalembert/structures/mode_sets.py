@@ -1,7 +1,7 @@
 """Mode sets: the deformation shapes of a flexible body.
 
-A mode set says how modes are made and how the body frame follows the deformed body: attached to a node, or as mean
-axes (Tisserand's, or Buckens'): the frame in which the modes carry no momentum.
+A mode set defines the modes and the motion of the body frame relative to the deformed body: attached to a node, or as
+mean axes (Tisserand's, or Buckens'), the frame in which the modes carry no momentum.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class BuiltModes:
     Attributes
     ----------
     structure : Structure
-        The one whose nodes the modes move: the original, or a condensed one.
+        Structure whose nodes the modes move: the original, or a condensed one.
     modes : (6 n, nm)
     reference : int or None
-        Label of the node that the frame is attached to; None for mean axes.
+        Label of the node to which the frame is attached; None for mean axes.
     labels : (n,) int
         Numbers of the nodes in the original structure.
     interfaces : tuple of int
         Nodes of the original structure at which loads are expected.
     exact : bool
-        True if the modes are vibrations of the structure itself, in this frame.
+        True if the modes are vibration modes of the structure, in this frame.
     """
 
     structure: Structure
@@ -65,7 +65,7 @@ class CantileverModes(ModeSet):
     Parameters
     ----------
     count : int
-        The lowest so many.
+        Number of lowest modes.
     at : int or (3,) m
         The node, by number or position.
     """
@@ -88,9 +88,9 @@ class FreeModes(ModeSet):
     Parameters
     ----------
     count : int
-        The lowest so many elastic modes.
+        Number of lowest elastic modes.
     attached : int, (3,) m or None
-        The node that the body frame is attached to; default none: mean axes.
+        Node to which the body frame is attached; default none: mean axes.
     """
 
     count: int = 6
@@ -107,18 +107,18 @@ class FreeModes(ModeSet):
 class CraigBampton(ModeSet):
     """Constraint modes of interface nodes and fixed-interface modes: exact for static interface loads.
 
-    The two sets together are made orthonormal; the rigid motions among them are left to the body frame.
+    The combined set is made orthonormal; its rigid motions are left to the body frame.
 
     Parameters
     ----------
     interfaces : nodes, by number or position
-        Where joints and forces act.
+        Nodes at which joints and forces act.
     count : int
-        The lowest so many vibrations with all interfaces held.
+        Number of lowest vibration modes with all interfaces held.
     frame : "attached" or "mean"
         Attached to the first interface, or mean axes.
     max_frequency : float, rad/s
-        Leave out combined modes above it; default keep all. This gives up exact statics.
+        Leave out combined modes above it; default keep all. Static exactness is then lost.
     """
 
     interfaces: Any
@@ -157,7 +157,7 @@ class Guyan(ModeSet):
     Parameters
     ----------
     nodes : nodes, by number or position
-        The ones that remain.
+        Nodes that remain.
     modes : ModeSet
         Modes of the condensed structure; default all those with the first of the nodes clamped.
     """
@@ -192,9 +192,9 @@ class GivenModes(ModeSet):
     Parameters
     ----------
     modes : (6 n, nm)
-        Rigid modes must not be among them.
+        Without rigid modes.
     frame : "given", "attached" or "mean"
-        As they are; or less the rigid motion that makes them vanish at a node; or momentum-free.
+        Unchanged; or without the rigid motion, so that they vanish at a node; or momentum-free.
     at : int or (3,) m
         The node, for "attached".
     """

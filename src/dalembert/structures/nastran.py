@@ -1,7 +1,7 @@
 """Structures from Nastran bulk data.
 
-Two ways: matrices that Nastran wrote itself (DMIG cards, as a run with PARAM,EXTOUT,DMIGPCH punches them), or bars and
-concentrated masses assembled here. Other elements, rigid ones too, are refused by name rather than left out.
+Two sources: matrices written by Nastran (DMIG cards, as a run with PARAM,EXTOUT,DMIGPCH punches them), or bars and
+concentrated masses assembled here. Other elements, including rigid ones, raise an error instead of being omitted.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ def read_nastran(
         PARAM,WTMASS multiplies densities and concentrated masses.
     mass, stiffness : str
         Names of DMIG matrices (``"MAAX"``, ``"KAAX"``). Without them CBAR (without offsets and pin flags) with PBAR and
-        MAT1 are assembled, with consistent masses, and CONM2. Matrices are taken as they stand: Nastran has applied
-        WTMASS to those that it writes.
+        MAT1 are assembled, with consistent masses, and CONM2. Matrices are used unchanged: Nastran has applied WTMASS
+        to those that it writes.
 
     RBE2 on all six components become rigid regions, RBE3 of all six components by displacements (123) mean regions.
-    Other cards that join grids (RBAR, MPC, ...) are refused by name. Coordinate systems other than the basic one are
-    refused. Cards that describe loads, supports and what to compute are passed over: a body of a system is free.
+    Other cards that join grids (RBAR, MPC, ...) raise an error, as do coordinate systems other than the basic one.
+    Cards for loads, supports and output are ignored: a body of a system is free.
 
     Raises
     ------
     ModelError
-        If the file cannot be read, or holds what is not understood.
+        If the file cannot be read, or contains unsupported cards.
     """
     file = Path(path)
     if not file.is_file():

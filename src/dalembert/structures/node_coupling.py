@@ -73,7 +73,7 @@ def mean_region(structure: Structure, nodes: ArrayLike, at: Any = None, weights:
     columns = np.tile((6 * led[:, None] + np.arange(3)).ravel(), 6)
     rows = np.repeat(6 * node + np.arange(6), 3 * len(led))
     extra = csr_array((mean.ravel(), (rows, columns)), shape=(grown.size, grown.size))
-    # it has no motion of its own beside that mean, so that a mass on it acts on the others
+    # it has no motion besides that mean, so that a mass on it acts on the others
     others = diags_array(np.where(np.arange(grown.size) // 6 == node, 0.0, 1.0))
     return replace(grown, expansion=csr_array(others @ grown.expansion + extra))
 

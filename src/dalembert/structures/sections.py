@@ -52,7 +52,7 @@ class Material:
     def __post_init__(self) -> None:
         E = _positive("material", "E", self.E)
         if self.nu is not None and self.G is not None and abs(2 * (1 + self.nu) * self.G - E) < 1e-9 * E:
-            object.__setattr__(self, "G", None)  # a copy with another density: both are what they were
+            object.__setattr__(self, "G", None)  # a copy with another density: both moduli are kept
         if (self.nu is None) == (self.G is None):
             raise ModelError("material", "nu", self.nu, f"give either nu or G (G is {self.G!r})")
         if self.G is None:
@@ -81,12 +81,12 @@ class Section:
     shear_y, shear_z : float
         Shear factors: the share of A that carries shear along y and along z.
     points : (k, 2) m
-        Places (y, z) where bending stresses are computed; default none.
+        Points (y, z) at which bending stresses are computed; default none.
     torsion_radius : float, m
         Largest shear stress by torsion is torque * torsion_radius / J; default none.
 
-    The ready sections take Cowper's shear factors (1966) for circle, tube and rectangle with Poisson's ratio `nu`, and
-    the share of the webs or flanges for thin-walled ones.
+    The predefined sections use Cowper's shear factors (1966) for circle, tube and rectangle with Poisson's ratio `nu`,
+    and the share of the webs or flanges for thin-walled ones.
 
     Examples
     --------

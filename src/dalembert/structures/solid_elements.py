@@ -1,6 +1,6 @@
 """Elastic solids, meshed and assembled with scikit-fem.
 
-Solids have three displacements per node; rotations of their nodes are taken from the nodes around.
+Solids have three displacements per node; rotations at nodes are derived from the neighbouring nodes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 # weight of points beside the centre of linear elements: enough to fix a slope, too little to change one
 _OPEN_SLOPES = 1e-6
-# elements around a node below which those around its neighbours count too: fewer meet at a surface than inside
+# if fewer elements meet at a node, those around its neighbours count too: fewer meet at a surface than inside
 _FEW_AROUND = {4: 20, 8: 8}  # tetrahedra, hexahedra, by number of corners
 
 
@@ -236,8 +236,8 @@ def _patch_fit(nodes: NDArray[np.int64], places: Array, points: Array) -> Any:
     """Return weights (n, ne q) of a nodal linear fit to values at points of the surrounding elements.
 
     Where few elements meet, as at a surface, those around their other nodes are taken too. `points` (3, ne, q): the
-    first of each element, its centre, decides. The others count only for slopes that the centres leave open, as across
-    a single layer of elements.
+    first of each element, its centre, determines the fit. The others only contribute slopes that the centres leave
+    undetermined, as across a single layer of elements.
     """
     from scipy.sparse import csr_array, diags_array
 

@@ -60,9 +60,9 @@ def section_forces(
     """Return section forces (k, ne, 2, 6) of the beam elements for modal coordinates eta (k, nm) or (nm,).
 
     At both ends of each element, in local axes: N, Qy, Qz in N, torque, My, Mz in N m, as the part of the beam beyond
-    the section acts on the part before it. Tension is positive. They are those of the nodal displacements: loads spread
-    over an element (its own inertia) shift them by half an element's share. In place of eta, `displacements` (k, 6 n)
-    of all nodes may be given, such as those of `mode_acceleration`.
+    the section acts on the part before it. Tension is positive. They are computed from the nodal displacements: loads
+    distributed over an element (its own inertia) shift them by half an element's share. In place of eta,
+    `displacements` (k, 6 n) of all nodes may be given, such as those of `mode_acceleration`.
     """
     structure = _beam_structure(body)
     beams = structure.beams
@@ -133,8 +133,8 @@ class NodalStresses(ArrayAnswer):
     def error(self) -> Array:
         """Estimated relative error (k,) of the elements' stresses in the energy norm, after Zienkiewicz and Zhu.
 
-        It compares each element's own stresses with the recovered ones. It speaks of the mesh only, not of modes that
-        miss part of the deformation.
+        It compares each element's own stresses with the recovered ones. It estimates the error of the mesh only, not of
+        modes that miss part of the deformation.
         """
         found: Array = np.sqrt((self.element_errors**2).sum(axis=1))
         return found
@@ -167,9 +167,9 @@ class NodalStresses(ArrayAnswer):
 def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
     """Return stress tensors at nodes of plates or solids for modal coordinates (k, nm), with error estimate.
 
-    Stresses of solids are taken at the points of the elements where they are most exact, extrapolated to the nodes and
-    averaged; a bent bar of quadratic elements has its exact stress with one element through its height. Linear
-    elements follow by a linear fit over the elements around each node.
+    Stresses of solids are evaluated at the superconvergent points of the elements, extrapolated to the nodes and
+    averaged; a bent bar of quadratic elements has its exact stress with one element through its height. Linear elements
+    use a linear fit over the elements around each node.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def nodal_mises(body: FlexibleBody, eta: ArrayLike) -> Array:
     Raises
     ------
     ModelError
-        If nothing is known of the body's elements, or a reduction removed nodes.
+        If the elements of the body are unknown, or a reduction removed nodes.
 
     Examples
     --------

@@ -152,8 +152,8 @@ def free_modes(structure: Structure, count: int) -> tuple[Array, Array]:
     if not count:
         return np.zeros(0), np.zeros((structure.size, 0))
     held = SupportedStructure(structure, structure.support())
-    # Held in a statically determinate way, the first frequency is not above the first elastic one of the free
-    # structure: a shift of that size keeps rigid and elastic modes well apart.
+    # With a statically determinate support, the first frequency is not above the first elastic one of the free
+    # structure: a shift of that size separates rigid and elastic modes well.
     shift = float(held.modes(1)[0][0])
     active = np.flatnonzero(structure.active)
     K, M = structure.stiffness[active][:, active], structure.mass[active][:, active]

@@ -1,6 +1,6 @@
 """Connections of a system: checks of the ends and the element that a user gives.
 
-Joints and constraints take two markers, couplings coordinates of joints, force elements whatever they measure.
+Joints and constraints connect two markers, couplings joint coordinates, force elements the ends of their measures.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _force(system: System, name: str, element: ForceElement, ends: tuple[Any, ..
         raise ModelError(item, "first", markers[0].name, "a load on ground moves nothing; give a marker of a body")
     moving = [marker for marker in markers[1:] if marker.body is not markers[0].body]
     for label, marker in zip(labels[1:], markers[1:], strict=False):
-        if not moving or marker is markers[0]:  # of several ends one must move against the first
+        if not moving or marker is markers[0]:  # of several ends one must move relative to the first
             _check_different_bodies(item, label, markers[0], marker)
     return ForceConnection(name, element, markers)
 

@@ -1,6 +1,6 @@
 """Drives of a system: checks of the coordinates and time laws that a user gives.
 
-A coordinate, a row of a constraint or a coupling takes one law; a joint that turns freely an orientation and a
+A coordinate, a row of a constraint or a coupling takes one law; a spherical or free joint an orientation and a
 position; a body or marker is driven by a free joint that is added for it.
 """
 
@@ -172,7 +172,7 @@ def _drive_pose(system: System, item: str, joint: Connection, part: str | None, 
     if element is not None:
         added = system.connect(f"{joint.name}.place", element, joint.first, joint.second)
         drives += [Drive(added, k, law, 0) for k, law in enumerate(held)]
-        gone = {"vx", "vy", "vz"}  # a position says more than its rates
+        gone = {"vx", "vy", "vz"}  # a position determines its rates
         names = joint.element.speeds  # type: ignore[union-attr]
         for name, old in list(system.drives.items()):
             if old.connection is joint and {names[k] for k in old.dofs} & gone:

@@ -29,7 +29,7 @@ __all__ = ["AttitudeInput", "BodyPlacement", "Initial", "set_body_start", "set_j
 class Initial:
     """Start values of one connection: position (nq,) and velocity (nv,), None or NaN where not given.
 
-    guess: the position is no more than where to begin looking.
+    guess: the position is only an initial guess.
     """
 
     position: NDArray[np.float64] | None = None
@@ -97,7 +97,7 @@ def set_joint_start(
     new_speed = _numbers_of(joint, speed, joint.nv, item, "speed")
     attitude, turning = attitude_start(item, *turned, axes="turned")
     old = system.initials.get(found.name, Initial())
-    if attitude is not None:  # displacements that were given before stay
+    if attitude is not None:  # displacements given before are kept
         if new_position is None and old.position is not None:
             new_position = old.position.copy()
         if new_speed is None and old.speed is not None:
@@ -161,7 +161,7 @@ def _numbers_of(joint: Joint, value: Any, size: int, item: str, field: str) -> N
         value = [*value, 0.0 if field == "position" else 1.0]
     array = finite_array(value, (size,), item=item, field=field)
     if field == "position" and "qw" in joint.coordinates:
-        quaternion(*array[:4])  # refuses a quaternion of length zero
+        quaternion(*array[:4])  # raises an error for a quaternion of length zero
     return array
 
 

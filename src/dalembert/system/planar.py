@@ -1,14 +1,14 @@
 """Planar systems: requirements on joints and bodies, and planar loop constraints.
 
-With n the normal of the plane, seen from any body it is one and the same direction for ever, because bodies turn about
-it only. A joint moves in the plane if, with n in axes of its first marker,
+Let n be the normal of the plane. It is a constant direction in every body, because bodies rotate only about it. A joint
+moves in the plane if, with n in axes of its first marker,
 
     omega = n (n . omega),    n . v = 0      for all of its motions                                               (1)
 
-Relations in the plane have three coordinates instead of six (Sol 1983, section 9.1). So parts that nothing holds are
-put on a `Planar` joint instead of a free one, and a joint that closes a loop has 3 - f rows instead of 6 - f:
-displacements in the plane, the turn about its normal. The rows that are left out are those that repeat others in space
-(a four-bar of pins has three of them), or that ask how high above the plane a body lies, which is of no matter here.
+Relations in the plane have three coordinates instead of six (Sol 1983, section 9.1). Ungrounded parts get a `Planar`
+joint instead of a free one, and a cut joint has 3 - f rows instead of 6 - f: displacements in the plane and the
+rotation about its normal. The omitted rows are redundant in space (a four-bar of pins has three of them), or determine
+the height of a body above the plane, which is irrelevant here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["PlaneNormals", "check_gravity", "closing_in_plane", "free_joint"]
 
 Array = NDArray[np.float64]
 
-ALIGNED_TOL = 1e-6  # directions that users give by rounded numbers are the same within this
+ALIGNED_TOL = 1e-6  # directions closer than this are equal: users give rounded numbers
 _KEPT: dict[type[Joint], tuple[str, ...]] = {
     Revolute: ("x", "y"),
     Prismatic: ("x", "ry"),
@@ -65,7 +65,7 @@ class PlaneNormals:
     Raises
     ------
     ModelError
-        By `add` and `mind`: names the connection, or the flexible body, that leads out of the plane.
+        By `add` and `check`: names the connection, or the flexible body, that leaves the plane.
     """
 
     def __init__(self, system: System) -> None:

@@ -60,10 +60,10 @@ class System(SystemDisplay):
     gravity : (3,) m/s2
         Acceleration of free fall, in world axes.
     planar : str or (3,)
-        Normal of a plane in which everything moves, in world axes: ``"y"``. Relations then have three coordinates
-        instead of six: joints that close loops have rows of the plane only, so that nothing is redundant that is not
-        redundant in the plane, and heights above it are of no matter; parts that nothing holds get `Planar` joints.
-        What leads out of the plane is refused by name. If left out, the system moves in space.
+        Normal of the plane of motion, in world axes: ``"y"``. Relations then have three coordinates instead of six: cut
+        joints have only rows of the plane, so that only redundancy within the plane remains, and heights above it are
+        ignored. Ungrounded parts get `Planar` joints. Motion out of the plane raises an error. If left out, the system
+        moves in space.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class System(SystemDisplay):
     ) -> None:
         valid_name(name.strip() if isinstance(name, str) else name, item="system")
         self.name = name
-        self.key = uuid4().hex  # tells a system from others, wherever it is sent
+        self.key = uuid4().hex  # identifies the system, also in other processes
         self.named: dict[str, Parameter] = {}
         self.expressions: dict[str, Any] = {}
         self.gravity = gravity
@@ -96,8 +96,8 @@ class System(SystemDisplay):
         self.places: dict[str, BodyPlacement] = {}
         self.mimics: dict[str, Mimic] = {}
         self.settings: dict[str, dict[str, Any]] = {}  # of analyses, by verb, as a model file has them
-        self._modal: dict[str, Connection] = {}  # modal coordinates that something has asked for, by body
-        self.notes: list[str] = []  # what a model file had that could not be taken as it stands
+        self._modal: dict[str, Connection] = {}  # modal coordinates in use, by body
+        self.notes: list[str] = []  # data of a model file that could not be used as given
 
     # ---- building
 
@@ -127,14 +127,14 @@ class System(SystemDisplay):
         Parameters
         ----------
         name : str
-            By which it is found again, ``s["crank"]``, and gets other values, ``model.conditions({"crank": 0.12})``.
+            Name to retrieve it, ``s["crank"]``, and to set it, ``model.conditions({"crank": 0.12})``.
         value : float
         unit, meaning : str
             For lists.
 
-        It may stand in sizes and masses of shapes, data of bodies, places of markers, data of joints, elements,
-        constraints, couplings and laws, and in gravity. What takes plain numbers only refuses it; ``.value`` is the
-        number.
+        It is accepted in sizes and masses of shapes, data of bodies, positions of markers, data of joints, elements,
+        constraints, couplings and laws, and in gravity. Arguments that take plain numbers only raise an error for it;
+        ``.value`` is the number.
 
         Examples
         --------
@@ -190,11 +190,11 @@ class System(SystemDisplay):
         name : str
         shape : Shape, FlexibleBody or SegmentedBeam
             ``rod``, ``box``, ``cylinder``, ``sphere``, ``plate`` or ``tube``; or ``beam``, ``frame``, `FlexibleBody`.
-            A beam of segments becomes several bodies; what is returned has `start`, `end` and `at(arc)`. Mass, com and
-            inertia are those of the shape where they are not given.
+            A beam of segments becomes several bodies; the returned object has `start`, `end` and `at(arc)`. Mass, com
+            and inertia default to those of the shape.
         mass : float, kg
-            Without anything else it is that of a point, at `com`. With a shape that has no mass of its own, that of the
-            homogeneous shape. With a flexible body: the mass it should have, to be compared.
+            With neither shape nor inertia, a point mass at `com`. With a massless shape, the mass of the homogeneous
+            shape. With a flexible body, its expected mass, for comparison.
         com : (3,) m
             Centre of mass from the body's origin, in body axes.
         inertia : (3,), (6,), (3, 3) or str, kg m2
@@ -203,15 +203,15 @@ class System(SystemDisplay):
         inertia_axes : rotation
             Axes in which `inertia` is given, relative to the body's; default the body's own.
         strict : bool
-            False keeps an inertia that no rigid body can have, as files of robots bring it.
+            False accepts an inertia that is impossible for a rigid body, as found in some robot files.
         color : str or numbers
-            In pictures: ``"orange"``, ``"#ff8000"``, red, green and blue from 0 to 1, and opacity if you like. By
-            default bodies differ by a palette.
+            In drawings: ``"orange"``, ``"#ff8000"``, or red, green and blue from 0 to 1 with optional opacity. By
+            default bodies have different palette colours.
 
         Raises
         ------
         ModelError
-            If the name is taken, or the numbers are not those of a possible rigid body.
+            If the name is already used, or the numbers are impossible for a rigid body.
         """
         put_into = getattr(shape, "add_to", None)
         if put_into is not None:
@@ -258,7 +258,8 @@ class System(SystemDisplay):
         loops; nothing has to be declared. A `Coupling` connects two joints, given by themselves or by
         the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers; a `CustomCoupling` connects as many as
         its formula has. Force elements act between two markers (`SpringDamper`), on one (`Load`), or at the coordinate
-        of a joint (`JointSpring`, `Limits`, `Effort`); an `Element` that measures more takes more ends, a `Block` none.
+        of a joint (`JointSpring`, `Limits`, `Effort`); an `Element` with more measures takes more ends, a `SignalBlock`
+        none.
         Modal coordinates of flexible bodies, ``"arm.eta[0]"``, are coordinates too. Both markers may be on one flexible
         body if they move against each other.
         """
@@ -288,9 +289,9 @@ class System(SystemDisplay):
         rad, or by `euler` angles, ``(angles, "ZYX")``, ZXZ if only the angles are given; its angular velocity by the
         `angle_rates` (3,) rad/s of these.
 
-        Start values are met exactly where loops and drives permit, also at a joint where a loop is cut; where they
-        cannot all be met they are changed as little as possible, and ``result.stats.notes`` says so. With `guess`, the
-        position is only where closing the loops begins, and may change without a word.
+        Start values are met exactly where loops and drives permit, also at a cut joint. Where they cannot all be met,
+        they are changed as little as possible, and ``result.stats.notes`` reports the changes. With `guess`, the
+        position is only an initial guess for closing the loops, and may change without a note.
         """
         set_joint_start(self, connection, position, speed, guess, AttitudeInput(rotation, bryant, euler, angle_rates))
 
@@ -334,12 +335,12 @@ class System(SystemDisplay):
         angle_rates : (3,) rad/s
             Of these angles, in place of `angular_velocity`.
         axes : str
-            In which velocity and angular velocity are given: ``"world"``, or ``"body"``, for those of the body where it
-            starts, which then needs an orientation.
+            Axes of velocity and angular velocity: ``"world"``, or ``"body"`` for the initial axes of the body, which
+            then needs an orientation.
 
-        Joints take the coordinates that put it there, if they can; see `initial` for what is met and what is said.
-        Poses that loops and joints do not permit together lead to the nearest closed configuration: the least squares
-        of all corrections, rad, and m per characteristic length of the system. A note gives the largest ones.
+        Joint coordinates are computed from this pose if possible; see `initial` for the treatment of inconsistent
+        values. Poses that loops and joints do not permit together lead to the nearest closed configuration: the least
+        squares of all corrections, rad, and m per characteristic length of the system. A note gives the largest ones.
 
         Examples
         --------
@@ -375,26 +376,26 @@ class System(SystemDisplay):
             `AxisAngle`, `CustomConstraint`); a `CustomCoupling`, whose formula then follows the law; a body or marker,
             whose motion is prescribed.
         position, speed, acceleration : number, callable of t, or law; or a sequence of them
-            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `MonotoneSpline`, `Linear`,
-            `FunctionLaw`, `Integral` and others; rad or m, per s or s2. A sequence is for all coordinates of a joint,
-            or all velocities (``wx, wy, wz`` of a `Spherical`, in axes of its second marker), with None for those that
-            are left open. The position of a `Free` joint, of a body or marker is x, y, z, m, in axes of the first
-            marker.
+            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `MonotoneSpline`,
+            `LinearInterpolation`, `FunctionLaw`, `Integral` and others; rad or m, per s or s2. A sequence is for all
+            coordinates of a joint, or all velocities (``wx, wy, wz`` of a `Spherical`, in axes of its second marker),
+            with None for those that are left open. The position of a `Free` joint, of a body or marker is x, y, z, m,
+            in axes of the first marker.
         rotation : Attitude, or a rotation that stays
             Of a `Spherical` or `Free` joint, a body or marker: `BryantAngles`, `EulerAngles`, `AttitudeSpline`.
         relative_to : Body or Marker
-            From which the motion of a body or marker is seen; ground if left out.
+            Reference of the motion of a body or marker; ground if left out.
 
-        A drive of a joint by its velocity or acceleration leaves its position open: it follows from where the motion
-        starts. What a constraint or coupling holds starts at t = 0 from the element's own value (the length of a
-        `Distance`, the angle of an `AxisAngle`, else zero), at rest if the acceleration is given; the law is integrated
-        from there.
+        A drive of a joint by its velocity or acceleration leaves its position open: it follows from the initial
+        configuration. The value of a constraint or coupling starts at t = 0 from the element's own value (the length of
+        a `Distance`, the angle of an `AxisAngle`, else zero), at rest if the acceleration is given; the law is
+        integrated from there.
 
-        The place of a `Free` joint without its orientation, or a part of it, is held by a constraint that is added,
+        The position of a `Free` joint without its orientation, or a component of it, is held by an added constraint,
         ``"F.place"``; so is a single angle of an orientation (``rotation=da.BryantAngles(None, law, None)``),
-        ``"F.angle_2"``; a driven body gets a `Free` joint to what it is seen from, ``"body.motion"``; a driven modal
-        coordinate is held by a coupling, ``"arm.eta[0].drive"``, whose ``.effort`` is its modal force. A second
-        drive of the same coordinate replaces the first. A driven joint is never one at which a loop is cut.
+        ``"F.angle_2"``. A driven body gets a `Free` joint to its reference, ``"body.motion"``. A driven modal
+        coordinate is held by a coupling, ``"arm.eta[0].drive"``, whose ``.effort`` is its modal force. A second drive
+        of the same coordinate replaces the first. A driven joint is never a cut joint.
 
         Returns
         -------
@@ -565,12 +566,12 @@ class System(SystemDisplay):
     def check(self) -> Mobility:
         """Return a printable report: bodies, degrees of freedom, loops, redundancy (see `mobility`).
 
-        Its `notes` tell of flexible bodies whose modes do not suit how they are connected.
+        Its `notes` report flexible bodies whose modes do not suit their connections.
 
         Raises
         ------
         AssemblyError
-            If the loops cannot be closed: says which connections stay open and by how much.
+            If the loops cannot be closed; the error lists the open connections and their residuals.
         """
         from ..linear.system_check import check_system
 
@@ -628,8 +629,8 @@ class System(SystemDisplay):
                 end = self.body_called(end) if end == GROUND or end in self.bodies else self.frame(end)
             except ModelError as error:
                 raise ModelError(item, field, end, error.remedy) from None
-        end = getattr(end, "start", end)  # of a slender body: where it begins
-        if isinstance(end, Body):  # joints hold the material, not the frame from which deformation is measured
+        end = getattr(end, "start", end)  # of a slender body: its first end
+        if isinstance(end, Body):  # joints attach to the material, not to the frame of reference of the deformation
             end = end.origin if end.flexible is None else end.at()
         marker = end
         if not isinstance(marker, Marker):

@@ -62,9 +62,9 @@ class NumbaLaw:
 def law(function: Callable[..., Any]) -> NumbaLaw:
     """Make a function the law of an `Element`, compiled by Numba if it is installed (``pip install numba``).
 
-    The function takes t, measures, rates, states, parameters and inputs, and returns what a law gives: forces, rates of
-    states, perhaps the energy, and signals. Compiled, it costs a few nanoseconds more than a law of the library;
-    without Numba it is called as it is.
+    The function takes t, measures, rates, states, parameters and inputs, and returns the results of a law: forces,
+    rates of states, optionally the energy, and signals. Compiled, it costs a few nanoseconds more than a law of the
+    library; without Numba the Python function is called.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Symbolic differentiation of programs; derivatives are programs.
 
-The rate of every operation follows by the chain rule from the rates of what it works on. So derivatives of any order
-run in the core as the formulas themselves do, for single states, for SIMD batches and for dual numbers.
+The rate of every operation follows by the chain rule from the rates of its operands. Derivatives of any order are
+therefore evaluated in the core like the formulas themselves: for single states, SIMD batches and dual numbers.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def derivative(program: Program, place: int, by: int) -> int:
     ----------
     program : Program
     place : int
-        Of the result.
+        Index of the result.
     by : int
-        Of an input, or of a result before it.
+        Index of an input, or of an earlier result.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Rate:
     ----------
     calculus : Calculus
     rates : mapping of int to int
-        Place of an input, and of its rate; what is left out is constant.
+        Index of an input, and of its rate; inputs left out are constant.
 
     Examples
     --------

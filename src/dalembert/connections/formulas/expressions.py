@@ -1,8 +1,8 @@
 """Expressions: formulas as text or from SymPy, translated to programs for the core.
 
-A program is a list of operations on numbers, each on results of earlier ones; equal parts are computed once. It runs
-in the core for single states, for SIMD batches and for dual numbers, so that derivatives are exact and nobody has to
-give them.
+A program is a list of operations on numbers, each on results of earlier ones; equal subexpressions are computed once.
+It is evaluated in the core for single states, SIMD batches and dual numbers, so that derivatives are exact and need not
+be given.
 
 Text is Python: ``+ - * / **``, comparisons within ``where(a < b, x, y)``, and the functions
 
@@ -95,8 +95,8 @@ class Program:
     tables : list of Table
         Those that ``lookup`` uses.
     own : dict of int to str
-        Constants, by their indices in `constants`, that are numbers of a description with a name: they may be given
-        other values, so that nothing is concluded from theirs.
+        Named parameters among the constants, by index in `constants`. Their values can change, so they are not used in
+        simplification.
     """
 
     inputs: tuple[str, ...]
@@ -106,7 +106,7 @@ class Program:
     tables: list[Table] = field(default_factory=list)
     own: dict[int, str] = field(default_factory=dict)
     _known: dict[tuple[int, int, int, int, int], int] = field(default_factory=dict, repr=False)
-    _places: dict[float, int] = field(default_factory=dict, repr=False)  # of constants, by value
+    _places: dict[float, int] = field(default_factory=dict, repr=False)  # index of constants, by value
 
     def emit(self, name: str, *places: int) -> int:
         """Add an operation unless its result exists; return the index of the result."""
@@ -187,7 +187,7 @@ class Program:
                     add(float(inputs[a]))
                 else:
                     return [float(x) for x in self.evaluate(inputs)]
-        except (ArithmeticError, ValueError):  # infinite, or no number
+        except (ArithmeticError, ValueError):  # infinite, or not a number
             return [float(x) for x in self.evaluate(inputs)]
         return [values[place] for place in self.outputs]
 
@@ -234,11 +234,11 @@ def compile_expressions(
     inputs : sequence of str
         Names that expressions may use.
     definitions : dict of str to expression
-        Named parts, in order: each may use inputs and earlier parts.
+        Named subexpressions, in order: each may use inputs and earlier ones.
     tables : dict of str to Table
         Functions that expressions may call by name.
     item : str
-        What errors should call this.
+        Name for errors.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Programs of relative poses: user formulas of a joint and the derivatives that the core needs.
 
 From C(q) and c(q), pose of one frame in another, follow by differentiation (Sol 1983, (3.3.21)-(3.3.36), in axes of the
-turned frame):
+rotated frame):
 
     w_j = axial(C^T dC/dq_j)     v_j = C^T dc/dq_j     bias = [axial(C^T C')'; C^T c''] at constant q'            (1)
 """
@@ -66,7 +66,7 @@ class PosePrograms:
         C, c : indices of the pose
         n : int
         inverse : bool
-            Of the pose of the first frame in the second instead.
+            Use the pose of the first frame in the second instead.
         columns : n pairs of indices
             w_j and v_j, if they are known.
         """
@@ -90,7 +90,7 @@ class PosePrograms:
         """Return C (3, 3), c (3,) and H (6, n), [omega; v] in axes of the first frame."""
         out = np.array(self.pose.numbers(q.tolist() if isinstance(q, np.ndarray) else list(q)))
         C = out[3:12].reshape(3, 3)
-        with np.errstate(invalid="ignore"):  # formulas that are not finite are refused by name
+        with np.errstate(invalid="ignore"):  # formulas that are not finite raise an error elsewhere
             H = out[12:].reshape(self.n, 2, 3) @ C.T
         return C, out[:3], H.reshape(self.n, 6).T.copy()
 
@@ -112,8 +112,8 @@ class PosePrograms:
     ) -> tuple[Array, float]:
         """Return the coordinates of the pose nearest to (R, p), from a start, and the error, m or rad.
 
-        Out of reach, it ends where a step gains less than the part `settled` of the square of what is missed. At most
-        `most` steps are tried. Coordinates that are not `free` (n,) stay as they are.
+        For an unreachable pose the search ends where the gain of a step is below the fraction `settled` of the squared
+        error. At most `most` steps are tried. Coordinates that are not `free` (n,) stay constant.
         """
 
         def error(q: Array) -> tuple[Array, Array]:
@@ -138,7 +138,7 @@ class PosePrograms:
                 continue
             gained = float(e @ e - e_trial @ e_trial)
             q, e, H, damping = trial, e_trial, H_trial, max(1e-12, 0.1 * damping)
-            if gained < settled * float(e @ e):  # out of reach, and as near as it gets
+            if gained < settled * float(e @ e):  # unreachable, at the nearest pose
                 break
         C, c, _ = self.at(q)
         return q, float(max(np.abs(C - R).max(), np.abs(c - p).max()))
@@ -178,14 +178,14 @@ def expressed_pose(
     Parameters
     ----------
     item : str
-        What errors should call this.
+        Name for errors.
     coordinates : sequence of str
     position : (3,) formulas, m; None for zero
     rotation : formulas
-        A (3, 3) matrix; a sequence of turns (axis, angle), each about the axes that the turns before it have left; or a
+        A (3, 3) matrix; a sequence of rotations (axis, angle), each about the axes rotated by those before; or a
         rotation vector (3,). None for no rotation.
     definitions : mapping of str to formula
-        Parameters, and names for parts.
+        Parameters, and named subexpressions.
     tables : mapping of str to Table
         Functions that formulas may call.
     """

@@ -294,9 +294,9 @@ def extracted(program: Program, into: Program, places: Sequence[int], inputs: Ma
     ----------
     program, into : Program
     places : sequence of int
-        Of results in `program`.
+        Indices of results in `program`.
     inputs : dict of int to int
-        For each input of `program` that is needed, the index in `into` that stands for it.
+        For each required input of `program`, its index in `into`.
     """
     part = extract_subprogram(program, places)
     return ProgramBuilder(into).graft(part, [inputs.get(k, 0) for k in range(1 + max(inputs, default=-1))])

@@ -32,19 +32,19 @@ def row_programs(
     ----------
     k : Calculus
     formulas : sequence
-        As users wrote them, for what is said of them.
+        User formulas, for errors.
     places : sequence of int
-        Of the formulas in the program.
+        Indices of the formulas in the program.
     moving : Rate
-        How the inputs change.
+        Rates of the inputs.
     speeds : sequence of int
-        Places of the inputs that are velocities.
+        Indices of the inputs that are velocities.
     by_rates : bool
-        The formulas bind rates alone; else positions.
+        True if the formulas constrain rates only, else positions.
     names : sequence of str
-        Of the velocities.
+        Names of the velocities.
     what : str
-        What a row has to depend on.
+        Inputs on which a row must depend.
     """
     if by_rates:
         rates, residuals = list(places), [k.zero] * len(places)

@@ -1,11 +1,10 @@
 """Switching functions of formulas: expressions whose sign selects a branch during motion.
 
-Each comparison, absolute value, smaller or larger of two and integer has one, and each table one for every
-variable, unless time and parameters alone decide it: those are known beforehand (see `switches`), but for functions
-of time such as ``exp(-t*t)`` that may pass zero and return in less time than is looked at there. Operations that
-compare the same two numbers have one switching function. Where a root, a logarithm or a power below one is taken of a
-number that reaches zero there, no branch is held (`FOLLOW`): a step that ended there would end where the formula has no
-slope.
+Each comparison, absolute value, minimum, maximum and rounding has one, and each table one for every variable. Switches
+that depend on time and parameters only are located beforehand instead (see `switching_times`), except functions of time
+such as ``exp(-t*t)`` that may cross zero and return between two samples there. Operations that compare the same two
+numbers share one switching function. Where a root, a logarithm or a power below one is taken of a number that reaches
+zero at the switch, no branch is held (`FOLLOW`): a step that ended there would end where the formula has no slope.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ def thresholds_of(
 ) -> dict[int, int]:
     """Return the switching functions of operations, by index.
 
-    Numbers count from 1 on, negative where seen from the other side; a table has one for each variable, from the number
-    on. `FOLLOW` is added to the size of those whose branch is not held.
+    Numbers count from 1, negative for the opposite sign; a table has one for each variable, consecutively. `FOLLOW` is
+    added to the magnitude of those whose branch is not held.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ def _may_hide(program: Program, arguments: Sequence[int], used: Collection[int])
 def _steep(program: Program, outputs: Sequence[int], fixed: set[int]) -> set[tuple[int, ...]]:
     """Return the pairs that select the argument of roots, logarithms and powers below one, where it may be zero.
 
-    A sum with a parameter or a constant, as ``sqrt(u*u + e*e)``, is taken to keep away from zero.
+    A sum with a parameter or a constant, as ``sqrt(u*u + e*e)``, is assumed not to reach zero.
     """
     found: set[tuple[int, ...]] = set()
     for place in required_instructions(program, outputs):

@@ -1,9 +1,9 @@
 """Switching times of formulas that depend on time only: levels, kinks, integers, table knots.
 
-A switch is an operation that is smooth but where its argument passes certain levels: a comparison, an absolute value,
-the smaller or larger of two, an integer, a table. Arguments that depend on nothing but time are followed through
-the run; they are looked at between nodes, among which are all breaks found before and, for what goes round, the quarter
-turns. Where a level lies between two values, bisection finds the time to the last digit.
+A switch is an operation that is smooth except where its argument passes certain levels: a comparison, an absolute
+value, a minimum or maximum, a rounding, a table. Arguments that depend on time only are sampled over the run. The
+samples include all discontinuity times found before and, for periodic functions, the quarter periods. Where a level
+lies between two values, bisection locates the time to the last digit.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["Switch", "merge_close_times", "switch_times", "switches_of"]
 Array = NDArray[np.float64]
 TimeFunction = Callable[[Array], Array]
 
-N_SAMPLES = 256  # pieces of a run in which arguments are looked at, at least
-MAX_SWITCHES = 100_000  # breaks of one switch in a run: one that has more is left to the control of errors
-SIDE_OFFSET = 4e-15  # relative: on which side of a node
+N_SAMPLES = 256  # minimum number of intervals of a run in which arguments are sampled
+MAX_SWITCHES = 100_000  # switching times of one switch in a run; beyond this number the error control handles them
+SIDE_OFFSET = 4e-15  # relative offset to either side of a node
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,14 @@ def switch_times(
     Parameters
     ----------
     switches : sequence of Switch
-        Of one program, as `switches_of` gives them.
+        Switches of one program, from `switches_of`.
     inputs : dict of int to function or float
         By number: from times (n,) to values, or a constant.
     breaks : (k,) s
-        Where the functions break.
+        Discontinuity times of the functions.
     """
     found = np.zeros(0)
-    beyond = 3e-13 * max(abs(t_start), abs(t_end))  # for what switches at the two ends
+    beyond = 3e-13 * max(abs(t_start), abs(t_end))  # margin for switches at the two ends
     evenly = np.linspace(t_start, t_end, N_SAMPLES + 1)
     nodes = np.union1d(np.concatenate([[t_start - beyond], evenly, [t_end + beyond]]), breaks)
     for switch in switches:

@@ -27,17 +27,17 @@ class Table:
     Parameters
     ----------
     *axes : (n,) each
-        Increasing indices along each variable; two or more.
+        Increasing knots along each variable; two or more.
     values : (n, ...)
         One for each point of the grid.
     kind : str
         ``"cubic"``: a spline with two continuous derivatives (not-a-knot ends) in each variable; ``"linear"``.
     outside : str
-        ``"refuse"``: a run that leaves the table ends with an error; ``"hold"``: values beyond an end are those at it;
-        ``"repeat"``: the table begins again, in every variable, with splines that are smooth across the ends; first
-        and last values must agree.
+        ``"refuse"``: a run that leaves the table ends with an error; ``"hold"``: end values are extended; ``"repeat"``:
+        the table is periodic in every variable, with splines that are smooth across the ends; first and last values
+        must agree.
 
-    Laws call it by the name it is given there:
+    Laws call it by its name there:
 
     >>> import dalembert as da
     >>> speed, throttle = [0.0, 100.0, 200.0], [0.0, 0.5, 1.0]
@@ -103,19 +103,20 @@ class Table:
             Of as many numbers as there are ranges; called once for each point.
         *ranges : (low, high) each
         tolerance : float
-            Of the values, as a part of the largest: indices are doubled until the table meets the function half way
+            Relative to the largest value: the number of knots is doubled until the table meets the function midway
             between them.
         outside : str
             As of a `Table`.
         most : int
-            Places along each variable, at most.
+            Largest number of knots along each variable.
 
-        The table's `error` says by how much it misses the function half way between indices, in its own unit.
+        The attribute `error` of the table is its largest deviation from the function midway between knots, in its unit.
 
         Raises
         ------
         ModelError
-            If that is above the tolerance with as many indices as are allowed, or the function gives no numbers.
+            If the deviation exceeds the tolerance with the largest number of knots, or the function does not return
+            numbers.
 
         Examples
         --------

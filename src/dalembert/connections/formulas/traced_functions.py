@@ -1,7 +1,7 @@
 """Python functions as formulas: one call with symbolic arguments records the operations.
 
-So it may use arithmetic, NumPy's elementary functions and arrays, loops and functions of its own, but may not ask which
-of two numbers is larger.
+The function may use arithmetic, NumPy's elementary functions and arrays, loops and other functions, but no comparison
+of its arguments.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Traced:
         return self._part(f"atan2({self.name}, {_written(other)})")
 
     def __getattr__(self, name: str) -> Callable[[], Traced]:
-        # NumPy calls the method of that name on what it does not know
+        # NumPy calls the method of that name on unknown types
         if name in _FUNCTIONS:
             return lambda: self._part(f"{_FUNCTIONS[name]}({self.name})")
         raise AttributeError(name)
@@ -114,7 +114,7 @@ def traced(function: Callable[..., Any], names: Sequence[str], *, item: str) -> 
     Raises
     ------
     ModelError
-        If the function fails on names.
+        If the function fails for symbolic arguments.
     """
     parts: dict[str, str] = {}
     try:

@@ -41,40 +41,40 @@ class CustomJoint(Joint):
     Parameters
     ----------
     coordinates : sequence of str
-        Names of the coordinates, one to six. A name that begins with ``angle`` means radians, others metres, in what is
-        scaled or plotted; the equations do not care.
+        Names of the coordinates, one to six. A name that begins with ``angle`` means radians, others metres, for
+        scaling and plots only.
     position : (3,) formulas, m
-        Of coordinates, parameters and the time `t`; zero if left out. Or a Python function
-        ``f(*coordinates, [t], *parameters)`` that returns position and (3, 3) rotation: it is called once, with names
-        in place of numbers, and what it does with them becomes the formulas.
+        Of coordinates, parameters and the time `t`; zero if left out. Or a Python function ``f(*coordinates, [t],
+        *parameters)`` that returns position and (3, 3) rotation: it is called once with symbolic arguments, and its
+        operations become the formulas.
     rotation : formulas
-        A (3, 3) matrix; or a sequence of turns ``("z", formula)``, each about axes that the turns before it have left
-        (an axis is a letter or three numbers); or a rotation vector (3,). No rotation if left out.
+        A (3, 3) matrix; or a sequence of rotations ``("z", formula)``, each about axes rotated by those before (an axis
+        is a letter or three numbers); or a rotation vector (3,). No rotation if left out.
     parameters : dict of str to float
-        Numbers that formulas use by name; events, ensembles and studies may change them (``"wire.r"``).
+        Numbers used by name in formulas; events, ensembles and studies may change them (``"wire.r"``).
     definitions : dict of str to formula
-        Named parts that formulas use.
+        Named subexpressions of the formulas.
     reference : (n,) or dict of str to float
-        Where the joint starts, and where it has to be regular; zero if left out.
+        Start coordinates, at which the joint must be regular; zero if left out.
     time : bool
-        Whether a Python function takes `t`; formulas show it by themselves.
+        True if a Python function takes `t`; for formulas it is detected.
     tables : dict of str to Table
-        Functions of one to three variables that formulas call by name; cubic ones, whose slopes are smooth. Functions
-        that are no formulas (measured, compiled, with branches) become some by `Table.sampled`.
+        Functions of one to three variables that formulas call by name; cubic ones, whose slopes are smooth. Other
+        functions (measured, compiled, with branches) are converted by `Table.sampled`.
 
     Formulas are text or SymPy expressions. Velocities are the rates of the coordinates. The motion map and everything
     else follow by differentiation (Sol 1983, section 3.3); [dc/dq, w] must have as many independent rows as there are
     coordinates.
 
     With time in its formulas the joint has one more coordinate, ``t``, that is driven: it is the time in `simulate` and
-    wherever a time is given (``model.dynamics(t, q, v)``, `driven_motion`), and its effort is the power that the
-    prescribed motion takes. For six coordinates on a moving base, let a joint of time alone, ``coordinates=()``, carry
-    a body without mass, and the others be on that. A joint whose loop is cut at it is obeyed by 6 - n rows, found
-    numerically (see `KinematicChain`); joints of the library are cut first.
+    wherever a time is given (``model.dynamics(t, q, v)``, `driven_motion`), and its effort is the power of the
+    prescribed motion. For six coordinates on a moving base, let a joint of time alone, ``coordinates=()``, carry a body
+    without mass, and put the other coordinates on that. As a cut joint it has 6 - n rows, found numerically (see
+    `KinematicChain`); joints of the library are cut first.
 
     Examples
     --------
-    A bead on a helix, turned along with it:
+    A bead on a helix, rotated along with it:
 
     >>> import dalembert as da
     >>> helix = da.CustomJoint(

@@ -11,12 +11,12 @@ In the frame of the *first* marker (Sol 1983, section 3.3):
                     second marker, tilts of its axis, components rx, ry, rz of its orientation; in axes of the first
                     marker, turned so that the joint's axis is z (`frame`)
 
-These few lines of NumPy are the definition: readable, slow, and the oracle that the compiled joint of the same name
-(`kernel`, in core/joints) is tested against. The compiled one may walk the joint from either end and keeps the
-coordinates and signs defined here.
+These NumPy functions are the readable definition and the reference for tests of the compiled joint of the same name
+(`kernel`, in core/joints). The compiled joint may be traversed from either end and keeps the coordinates and signs
+defined here.
 
-A joint without a compiled kernel needs coordinates and `pose` alone: its pose is read once, with names in place of
-numbers, and everything else follows by differentiation.
+A joint without a compiled kernel needs only coordinates and `pose`: its pose is traced once with symbolic arguments,
+and everything else follows by differentiation.
 
 Coordinates are radians and metres. All zero (quaternion (1, 0, 0, 0)) means that the two markers coincide.
 """
@@ -45,8 +45,8 @@ __all__ = ["TURN_X", "Joint", "columns", "frame_with_z", "turn_about_z"]
 Array = NDArray[np.float64]
 Axis = str | ArrayLike
 
-# Walked from its second end, a joint about or along z is again one of its kind, with the same sign, in frames turned by
-# pi about x.
+# Traversed from its second end, a joint about or along z is again one of its kind, with the same sign, in frames
+# rotated by pi about x.
 TURN_X = ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -73,24 +73,24 @@ class Joint:
     Parameters
     ----------
     lower, upper : float or (nv,) rad or m
-        Stops: the coordinate stays between them. It is stopped at once when it reaches one; see `restitution`.
+        Stops: the coordinate stays between them. It is stopped instantaneously on reaching one; see `restitution`.
     max_speed : float or (nv,) rad/s or m/s
-        No force; passing it is noted.
+        Not enforced; exceeding it adds a note.
     max_effort : float or (nv,) N m or N
-        What actuators can give together: active elements at the joint and `control`. If they are asked for more, all
-        give the same part of what each is asked for. Drives are not clipped; what they need beyond it is noted.
+        Limit of the total actuator effort: active elements at the joint and `control`. If more is requested, all are
+        scaled by the same factor. Drives are not limited; exceeding it adds a note.
     damping : float or (nv,) N m s/rad or N s/m
         Viscous coefficient.
     friction : float or (nv,) N m or N
-        Dry friction: it resists motion with this effort, and holds against up to `static_friction`.
+        Dry friction: effort that resists motion; it sticks up to `static_friction`.
     armature : float or (nv,) kg m2 or kg
-        Inertia of a drive train, seen at the coordinate; part of the mass matrix.
+        Inertia of a drive train, reflected to the coordinate; part of the mass matrix.
     static_friction : float or (nv,) N m or N
-        What it takes to break away, at least the friction, which is the default.
+        Breakaway effort, at least the friction, which is the default.
     load_friction : LoadFriction
-        Dry friction that follows what the joint transmits; what `friction` says comes on top.
+        Dry friction that depends on the transmitted load, in addition to `friction`.
     restitution : float or (nv,)
-        Part of the velocity with which the coordinate bounces off a stop, 0 to 1; default 0.
+        Coefficient of restitution at a stop, 0 to 1; default 0.
 
     Notes are in ``result.stats.notes``.
     """
@@ -305,7 +305,7 @@ class Joint:
     def bracket(self, v: Array) -> Array:
         """Return K (nv, nv) in xi' = dv + K xi, xi the small motion to a neighbour with velocities v + dv.
 
-        Zero where velocities are rates of coordinates; else turns that follow each other do not add.
+        Zero where velocities are rates of coordinates; otherwise successive rotations do not add.
         """
         return np.zeros((self.nv, self.nv))
 

@@ -17,7 +17,7 @@ class ModalCoordinates(Joint):
     Attributes
     ----------
     count : int
-        How many there are.
+        Number of modes.
     """
 
     count: int = 0
