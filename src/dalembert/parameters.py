@@ -128,7 +128,7 @@ class Expression:
         return self.slope(values, {})[0]
 
     def slope(self, values: Mapping[str, float], along: Mapping[str, float]) -> tuple[float, float]:
-        """Return the value, and its derivative when parameters change by `follow_targets`."""
+        """Return the value, and its derivative when parameters change at the rates `along`."""
 
         def made(one: Expression, parts: list[tuple[float, float]]) -> tuple[float, float]:
             if isinstance(one, Parameter):

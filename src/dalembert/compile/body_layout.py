@@ -92,7 +92,7 @@ class BodyLayout:
 
     Attributes
     ----------
-    rows : list of Place
+    rows : list of BodySlot
         ``rows[i - 1]`` is slot i.
     frame, carrier : (nb + 1,) int
         Of the user's bodies: the slot of the frame, and that at the end of the joint.

@@ -54,7 +54,7 @@ class Compiled:
         In the order of the core.
     lean : (nc,) bool
         Rows that are not redundant within their loop constraint in every configuration.
-    numbers : OwnNumbers
+    numbers : ParameterMap
         Parameters that can change without recompilation.
     """
 

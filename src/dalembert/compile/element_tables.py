@@ -66,8 +66,8 @@ class ElementTables:
         ``"controller.u"`` to its index among the signals.
     inputs_by_law : list of str
         Names of the inputs given by time laws, in the order of the core; one may occur twice.
-    places : dict of str to ElementPlace
-    dry : dict of str to DryPlace
+    places : dict of str to ElementIndices
+    dry : dict of str to FrictionSlot
         Velocities with dry friction.
     actuated : dict of (str, int) to int
         Joints and their velocities at which actuators are bounded, in the order of the core.

@@ -338,7 +338,7 @@ def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) ->
 def regularizing_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> Array:
     """Return inertia (nv,) added to DOF of trees without inertia at a generic q, or an empty array.
 
-    Loops may supply the missing inertia: core/closures/loops.hpp.
+    Loops may supply the missing inertia: core/constraints/loop_dynamics.hpp.
     """
     pivots = _core.Factor(model, q).pivots()
     whole = _PointBodies.of(model, forest, q)

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 COINCIDENCE_TOL = 1e-6  # of the curve's size: points closer than this coincide
 TANGENT_TOL = 1e-4  # rad: directions closer than this are equal
-DIFFERENCE_STEP = 0.05  # rad: quintic pieces of an arc are then good to 1e-13 of its radius
+ARC_PIECE_ANGLE = 0.05  # rad: quintic pieces of an arc this long are accurate to 1e-13 of its radius
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Arc:
 
     def pieces(self) -> tuple[Array, Array]:
         """Return coefficients (n, 6, 3) and lengths (n,) of the pieces."""
-        count = math.ceil(abs(self.end - self.start) / DIFFERENCE_STEP)
+        count = math.ceil(abs(self.end - self.start) / ARC_PIECE_ANGLE)
         angle, h = np.linspace(self.start, self.end, count + 1), (self.end - self.start) / count
         unit = np.column_stack([np.cos(angle), np.sin(angle), 0 * angle])
         across = np.column_stack([-unit[:, 1], unit[:, 0], 0 * angle])
@@ -251,7 +251,7 @@ class Curve:
                 raise ModelError(item, "angle", span, "it must be positive")
             law = as_law(segment[1], item=item, field="law")
             # an arc needs few pieces, but a rise may be steep
-            local = np.linspace(0.0, span, max(48, math.ceil(span / DIFFERENCE_STEP)) + 1)
+            local = np.linspace(0.0, span, max(48, math.ceil(span / ARC_PIECE_ANGLE)) + 1)
             r, r1, r2 = np.array([law(float(x)) for x in local]).T
             if not np.isfinite([r, r1, r2]).all() or r.min() <= 0:
                 raise ModelError(item, "radius", float(r.min()), "it must be positive everywhere")

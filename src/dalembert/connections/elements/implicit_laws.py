@@ -1,4 +1,4 @@
-"""Implicit laws in NumPy: the method of core/unknowns.hpp, one set of inputs at a time."""
+"""Implicit laws in NumPy: the method of core/elements/implicit_laws.hpp, one set of inputs at a time."""
 
 from __future__ import annotations
 

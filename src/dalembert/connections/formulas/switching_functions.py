@@ -82,7 +82,7 @@ def thresholds_of(
 
 
 def _may_hide(program: Program, arguments: Sequence[int], used: Collection[int]) -> bool:
-    """Return whether a function of time may cross zero and return between the sample times of `switches`."""
+    """Return whether a function of time may cross zero and return between the sample times of `switching_times`."""
     if _TIME not in used:
         return False
     for code, _, b, _, _ in (program.instructions[place] for place in required_instructions(program, arguments)):

@@ -35,7 +35,7 @@ class _Levels:
     level: TimeFunction
 
 
-ZERO_TOL = _Levels(lambda g: np.where(g >= 0, 1.0, 0.0), lambda k: 0.0 * k)
+ZERO_LEVEL = _Levels(lambda g: np.where(g >= 0, 1.0, 0.0), lambda k: 0.0 * k)
 _WHOLE = _Levels(np.floor, lambda k: k)
 _QUARTERS = _Levels(lambda g: np.floor(g / (np.pi / 2)), lambda k: k * (np.pi / 2))
 
@@ -103,9 +103,9 @@ def _switches(program: Program, instruction: tuple[int, int, int, int, int]) -> 
     code, a, b, c, d = instruction
     match OPERATIONS[code]:
         case "less" | "smaller" | "larger":
-            return [((a, b), ZERO_TOL)]
+            return [((a, b), ZERO_LEVEL)]
         case "absolute":
-            return [((a,), ZERO_TOL)]
+            return [((a,), ZERO_LEVEL)]
         case "floor":
             return [((a,), _WHOLE)]
         case "sine" | "cosine":
